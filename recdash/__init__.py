@@ -1,0 +1,1 @@
+"""recdash: choose between recommender systems with evidence."""

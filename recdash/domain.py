@@ -1,0 +1,242 @@
+"""Frozen values that travel between the layers, with their shapes.
+
+Letters used in shapes: ``U`` users of the truth, ``T`` rows of the truth, ``H`` hits,
+``K`` cutoffs 1..depth, ``N`` items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from recdash.errors import Problem
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Ints = npt.NDArray[np.integer[Any]]
+Floats = npt.NDArray[np.float64]
+Order = Literal["rank", "score", "file"]
+Ties = Literal["file", "item_desc"]
+Users = Literal["truth", "both"]
+TableKind = Literal["run", "truth", "train", "catalogue", "predictions", "sessions", "aggregates"]
+
+DEFAULT_DEPTH = 100
+
+
+# ── what was uploaded ────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Recommendations:
+    """One candidate's ranked lists: a stream of checked blocks that can be read again.
+
+    ``batches()`` yields Arrow record batches with the columns ``user_id`` and ``item_id``
+    (each int64, or dictionary-encoded text, trimmed and never null) and, where the upload has
+    them, ``rank`` (int64) and ``score`` (float64). ``notices`` grows while a stream is read and
+    is complete when it ends; a problem found on the way raises ``UploadError``.
+    """
+
+    name: str
+    batches: Callable[[], Iterator[pa.RecordBatch]]
+    has_rank: bool
+    has_score: bool
+    is_trec: bool = False
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    notices: list[Problem] = field(default_factory=list)
+    n_rows: int | None = None
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A checked small table (truth, train, catalogue, predictions, sessions, aggregates).
+
+    Columns by kind (ids as in :class:`Recommendations`, bold ones always there):
+    truth **user_id**, **item_id**, relevance (float64), timestamp ·
+    train **user_id**, **item_id**, rating, timestamp ·
+    catalogue **item_id**, title, and every other column as text or number ·
+    predictions **user_id**, **item_id**, **rating**, **prediction** ·
+    sessions and aggregates as in the guide's table templates.
+    """
+
+    kind: TableKind
+    name: str
+    table: pa.Table
+    mapping: Mapping[str, str]
+    notices: tuple[Problem, ...] = ()
+
+
+# ── truth and hits ───────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Held-out rows in compressed form: user ``u`` owns the rows ``start[u]:start[u+1]``.
+
+    ``users`` [U] and ``items`` [N] are ids as text; ``item`` [T] is an index into ``items``,
+    ascending within a user; ``gain`` [T] the relevance (1.0 where the upload has none).
+    ``graded`` is False when every relevant row has the same gain.
+    """
+
+    users: Sequence[str]
+    items: Sequence[str]
+    start: Ints
+    item: Ints
+    gain: Floats
+    graded: bool
+    threshold: float | None = None
+
+    @property
+    def n_users(self) -> int:
+        return len(self.start) - 1
+
+    def relevant(self) -> npt.NDArray[np.bool_]:
+        """[T] True where the row counts as relevant: gain ≥ threshold, or > 0 without one."""
+        return self.gain > 0 if self.threshold is None else self.gain >= self.threshold
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Who was counted, for one run against one truth. All values are counts."""
+
+    truth_users: int
+    counted: int
+    without_list: int
+    without_relevant: int
+    without_truth: int
+    short_lists: int
+    duplicates: int
+    duplicate_users: int
+    tied_rows: int | None
+    tied_users: int | None
+    rows: int
+
+    def as_dict(self) -> dict[str, int | None]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """What was shown: item ``item[i]`` stood at rank ``rank[i]`` in the lists of ``count[i]`` users.
+
+    ``ended_*`` say the same of lists that stop before ``depth``: item, the list's length, number
+    of such lists. ``items`` [N] are ids as text; ``n_lists`` the lists seen.
+    """
+
+    items: Sequence[str]
+    rank: Ints
+    item: Ints
+    count: Ints
+    ended_length: Ints
+    ended_item: Ints
+    ended_count: Ints
+    n_lists: int
+
+
+@dataclass(frozen=True)
+class Hits:
+    """Where one run's lists meet the truth: all that any accuracy metric needs.
+
+    ``user`` [H] ascending, ``rank`` [H] 1..depth ascending within a user, ``row`` [H] the truth
+    row that was hit (relevant or not: thresholds are applied later); ``list_length`` [U] items
+    kept per truth user (0 = no list), at most ``depth``.
+    """
+
+    truth: Truth
+    depth: int
+    user: Ints
+    rank: Ints
+    row: Ints
+    list_length: Ints
+    exposure: Exposure
+    ledger: Ledger
+    order: Order
+
+
+# ── numbers ──────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One metric of one run at every cutoff asked for.
+
+    ``metric`` is the canonical spec without @k; ``k`` [K] cutoffs, or empty for a metric without
+    one (then ``value`` and ``std_error`` have one entry). ``std_error`` is NaN where undefined.
+    """
+
+    metric: str
+    k: Ints
+    value: Floats
+    std_error: Floats
+    n_users: int
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A metric that cannot be had for this run, and why, in words for a person."""
+
+    metric: str
+    reason: str
+
+
+# ── stored things ────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One evaluation set-up; artifacts are named by their sha256."""
+
+    id: str
+    name: str
+    created: datetime
+    truth: str
+    train: str | None = None
+    catalogue: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    baseline: str | None = None
+    note: str = ""
+    archived: datetime | None = None
+    demo: bool = False
+
+
+@dataclass(frozen=True)
+class Run:
+    """One candidate's scored upload. ``slot`` numbers its colour and shape for life."""
+
+    id: str
+    experiment: str
+    name: str
+    created: datetime
+    slot: int
+    upload: str | None
+    hits: Mapping[str, str]
+    ledger: Mapping[str, int | None]
+    notices: tuple[Problem, ...] = ()
+    tags: tuple[str, ...] = ()
+    note: str = ""
+    params: Mapping[str, str] = field(default_factory=dict)
+    absent: Mapping[str, str] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    archived: datetime | None = None
+
+
+@dataclass(frozen=True)
+class OnlineTest:
+    """One A/B test: its uploaded table, its control, and which run each variant served."""
+
+    id: str
+    experiment: str
+    name: str
+    created: datetime
+    kind: Literal["sessions", "aggregates"]
+    upload: str
+    control: str
+    links: Mapping[str, str] = field(default_factory=dict)
+    results: Sequence[Mapping[str, Any]] = ()
+    notices: tuple[Problem, ...] = ()
+    archived: datetime | None = None

@@ -1,0 +1,95 @@
+"""What can go wrong, as values a person can act on.
+
+One tree: pages and the command line catch :class:`RecdashError`; anything else is a bug.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong or noteworthy: where it is, what was found there, what to do.
+
+    ``code`` is a stable slug for programs (``"missing-column"``), ``count`` how often it occurs.
+    Problems reject an upload; the same value, kept as a notice, accompanies an accepted one.
+    """
+
+    code: str
+    place: str
+    found: str
+    fix: str
+    count: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.found.rstrip('.')}. {self.fix}".rstrip()
+
+
+class RecdashError(Exception):
+    """Base of every error that recdash raises on purpose."""
+
+
+class InputError(RecdashError):
+    """Input that cannot be used; carries *all* problems found, not just the first."""
+
+    def __init__(self, problems: Problem | Iterable[Problem], source: str | None = None) -> None:
+        self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
+        self.source = source
+        lines = "\n".join(str(problem) for problem in self.problems)
+        super().__init__(f"{source}: {lines}" if source else lines)
+
+
+class UploadError(InputError):
+    """A file or table that was refused; nothing of it was stored."""
+
+
+class UnknownName(InputError):
+    """A metric, parameter, preset, run … that does not exist; names the nearest and the known."""
+
+    def __init__(self, kind: str, name: str, known: Sequence[str]) -> None:
+        self.name, self.known = name, tuple(known)
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        hint = f"Did you mean '{near[0]}'? " if near else ""
+        super().__init__(
+            Problem(
+                code=f"unknown-{kind.replace(' ', '-')}",
+                place=kind,
+                found=f"No {kind} is called '{name}'",
+                fix=f"{hint}Known: {', '.join(known) if known else 'none'}.",
+            )
+        )
+
+    def __str__(self) -> str:
+        (problem,) = self.problems
+        return f"{problem.found}. {problem.fix}"
+
+
+class StoreError(RecdashError):
+    """The store could not do what was asked; nothing was changed."""
+
+
+class NotFound(StoreError):
+    """There is no such experiment, run, online test or artifact."""
+
+
+class NameTaken(StoreError):
+    """Another experiment or run already has this name."""
+
+
+class StoreBusy(StoreError):
+    """Another process kept the store for longer than the deadline."""
+
+
+class StoreTooNew(StoreError):
+    """The database was written by a newer recdash than this one."""
+
+
+class EvidenceDamaged(StoreError):
+    """A stored file no longer matches its hash; no number is shown from it."""
+
+
+class Forbidden(RecdashError):
+    """The role of this user does not allow the action."""
