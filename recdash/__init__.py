@@ -1,1 +1,3 @@
 """recdash: choose between recommender systems with evidence."""
+
+__version__ = "0.1.0"

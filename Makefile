@@ -1,0 +1,40 @@
+# Every target sets up what it needs; PYTHON=python3.13 uses that one, in an environment of its own.
+PYTHON  ?= python3
+PORT    ?= 8501
+WORKERS ?= 2
+ARGS    ?=
+
+run_env  = venv=$$(.ci/environment run "$(PYTHON)") && bin="$$venv/bin/python"
+test_env = venv=$$(.ci/environment test "$(PYTHON)") && bin="$$venv/bin/python"
+compile  = -m uv pip compile pyproject.toml --universal --python-version 3.11 --no-annotate --quiet \
+           --custom-compile-command "make lock" $(ARGS)
+
+.PHONY: help run demo test test-long lint lock clean
+
+help: ## Say what can be made
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
+
+run: ## Start the dashboard on http://127.0.0.1:8501 (PORT=… for another port)
+	@$(run_env) && exec "$$bin" -m streamlit run app.py --server.port=$(PORT)
+
+demo: ## Load the demo data, then start the dashboard
+	@$(run_env) && "$$bin" -m recdash demo && exec "$$bin" -m streamlit run app.py --server.port=$(PORT)
+
+test: ## Linters, contracts and tests (ARGS="-k leaderboard" for some of them)
+	@$(test_env) && exec "$$bin" -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+
+test-long: ## The tests that take minutes
+	@$(test_env) && exec "$$bin" -m pytest -m long $(ARGS)
+
+lint: ## Linters and contracts only
+	@$(test_env) && exec "$$bin" -m pytest -p no:randomly tests/test_setup_linters.py $(ARGS)
+
+lock: ## Renew the pins from the ranges in pyproject.toml (ARGS=--upgrade for the newest)
+	@$(test_env) && "$$bin" -m pip install --quiet uv \
+	&& "$$bin" $(compile) --output-file requirements.txt \
+	&& "$$bin" $(compile) --extra dev --extra postgres --constraint requirements.txt \
+	   --output-file tests/requirements.txt
+
+clean: ## Remove environments and caches; recdash-data stays
+	rm -rf .venv .venv-3.* .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache .coverage
+	find recdash pages tests -name __pycache__ -type d -exec rm -rf {} +

@@ -1,0 +1,180 @@
+"""What several tests need: the real data, a server of their own, a browser that stays at home."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, WebSocket, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[1]
+REAL_DATA = ROOT.parent / "shared" / "data"
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM_ARGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+SECONDS_TO_START = 60
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The folder of the project."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Real data beside the project; it is too big and not ours to keep in it."""
+    if not REAL_DATA.is_dir():
+        pytest.skip("no real data at ../shared/data")
+    return REAL_DATA
+
+
+# ── a server of one's own ────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running dashboard: where it answers, where it keeps its data, what it printed."""
+
+    url: str
+    data: Path
+    log: Path
+    process: subprocess.Popen[bytes]
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def recdash_environment(data: Path) -> dict[str, str]:
+    """The caller's environment, but with the store in ``data`` and no other setting of recdash."""
+    ours = ("RECDASH_", "STREAMLIT_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    database, artifacts = data / "recdash.db", data / "artifacts"
+    return kept | {"RECDASH_DATABASE_URL": f"sqlite:///{database}", "RECDASH_ARTIFACTS": str(artifacts)}
+
+
+def is_healthy(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2) as answer:
+            return bool(answer.read() == b"ok")
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def wait_until_healthy(server: Server) -> None:
+    deadline = time.monotonic() + SECONDS_TO_START
+    while not is_healthy(server.url):
+        if server.process.poll() is not None or time.monotonic() > deadline:
+            pytest.fail(f"The server did not start:\n{server.log.read_text()}", pytrace=False)
+        time.sleep(0.1)
+
+
+def start_server(data: Path) -> Server:
+    data.mkdir(parents=True, exist_ok=True)
+    port, log = free_port(), data / "server.log"
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}"]
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=recdash_environment(data), stdout=output, stderr=subprocess.STDOUT
+        )
+    return Server(f"http://127.0.0.1:{port}", data, log, process)
+
+
+def stop_server(server: Server) -> None:
+    server.process.terminate()
+    try:
+        server.process.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        server.process.kill()
+        server.process.wait()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
+    """Start a fresh dashboard process: ``server()`` on an empty store, ``server(data=…)`` on another."""
+    started: list[Server] = []
+
+    def start(data: Path | None = None) -> Server:
+        started.append(start_server(data or tmp_path / "recdash-data"))
+        wait_until_healthy(started[-1])
+        return started[-1]
+
+    yield start
+    for one in started:
+        stop_server(one)
+
+
+# ── a browser that stays at home ─────────────────────────────────────────────────────────────
+
+
+def chromium_path() -> str | None:
+    """A Chromium of the machine; None leaves the choice to Playwright, which has its own or says so."""
+    return next((path for name in CHROMIUM_NAMES if (path := shutil.which(name))), None)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One Chromium per test file: Playwright's event loop would disturb other files' AppTests."""
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=chromium_path(), args=CHROMIUM_ARGS)
+        yield chromium
+        chromium.close()
+
+
+def is_outside(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme in {"http", "https", "ws", "wss"} and parts.hostname not in {"127.0.0.1", "localhost"}
+
+
+@pytest.fixture
+def console_errors() -> list[str]:
+    """What the page of this test wrote to the console as an error, or threw."""
+    return []
+
+
+@pytest.fixture
+def page(browser: Browser, console_errors: list[str]) -> Iterator[Page]:
+    """A fresh browser profile; the test fails if the page asks anything of another host."""
+    outside: list[str] = []
+
+    def note(request: Request | WebSocket) -> None:
+        if is_outside(request.url):
+            outside.append(request.url)
+
+    def note_error(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            console_errors.append(message.text)
+
+    context = browser.new_context(viewport={"width": 1440, "height": 1000}, accept_downloads=True)
+    context.set_default_timeout(30_000)
+    context.on("request", note)
+    context.route(is_outside, lambda route: route.abort())
+    tab = context.new_page()
+    tab.on("websocket", note)
+    tab.on("console", note_error)
+    tab.on("pageerror", lambda error: console_errors.append(str(error)))
+    yield tab
+    context.close()
+    assert outside == [], "the page asked other hosts"
