@@ -1,0 +1,30 @@
+FROM python:3.13-slim
+
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    RECDASH_ARTIFACTS=/data/artifacts \
+    RECDASH_DATABASE_URL=sqlite:////data/recdash.db
+
+# The dashboard runs as this user, who owns nothing but the data.
+RUN useradd --create-home --uid 10001 recdash \
+    && install --directory --owner=recdash --group=recdash /data
+
+WORKDIR /app
+COPY requirements.txt ./
+RUN pip install --no-cache-dir --requirement requirements.txt
+COPY LICENSE README.md app.py pyproject.toml ./
+COPY .streamlit/config.toml .streamlit/config.toml
+COPY pages pages
+COPY recdash recdash
+RUN pip install --no-cache-dir --no-deps .
+
+USER 10001
+VOLUME /data
+EXPOSE 8501
+
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s \
+    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=4)"]
+
+# Inside the container every address listens; which of them is reachable is for `docker run --publish` to say.
+CMD ["python", "-m", "streamlit", "run", "app.py", "--server.address=0.0.0.0", "--server.port=8501"]
