@@ -1,0 +1,1 @@
+"""Tidy frames → plotly figures, with the run's own colours and shapes, light and dark."""

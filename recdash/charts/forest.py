@@ -1,0 +1,136 @@
+"""The paired difference of each run to the baseline, one row per run, zero heavy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+
+from recdash.charts import numbers
+from recdash.charts.frames import (
+    INTERVAL,
+    axis,
+    escape,
+    figure,
+    marker,
+    muted,
+    short,
+    span,
+    tick_labels,
+    zero_line,
+)
+from recdash.charts.marks import Marks, Palette
+from recdash.charts.numbers import is_number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+AXIS_ROOM = 30
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How a forest is laid out: row pitch in px, and what stands left and right of the marks."""
+
+    pitch: int = 50
+    names: bool = True
+    values: bool = True
+    rules: bool = False
+    left: int = 144
+    right: int = 214
+
+
+BESIDE_TABLE = Rows(pitch=54, names=False, values=False, rules=True, left=16, right=16)
+
+
+def glyph(low: float, high: float) -> str:
+    """▲ above zero, ▼ below, = when the interval includes zero or is not known."""
+    if not (is_number(low) and is_number(high)):
+        return "="
+    return "▲" if low > 0 else "▼" if high < 0 else "="
+
+
+def forest(
+    differences: pd.DataFrame, order: Sequence[str], marks: Marks, palette: Palette, rows: Rows = Rows()
+) -> go.Figure:
+    """Figure of ``differences`` (run_id, mean_diff, ci_low, ci_high), in the ``order`` of run ids.
+
+    A run without a difference keeps its row, empty: rows stay level with a table beside them.
+    """
+    found = {row["run_id"]: row for row in differences.to_dict("records")}
+    margin = (rows.left, rows.right, 0, AXIS_ROOM)
+    chart = figure(palette, rows.pitch * len(order) + AXIS_ROOM, margin)
+    bounds = [row[name] for row in found.values() for name in ("ci_low", "ci_high", "mean_diff")]
+    low, high = span(bounds, zero=True)
+    chart.update_xaxes(axis(palette, low, high, showgrid=not rows.rules, **_ticks(low, high)))
+    chart.update_yaxes(axis(palette, len(order) - 0.5, -0.5, showgrid=False, **_names(order, marks, rows)))
+    _draw_rules(chart, order, marks, palette, rows)
+    chart.add_trace(zero_line(palette, _zero_rows(order, marks, rows)))
+    decimals = numbers.places(bounds)
+    for place, run_id in enumerate(order):
+        if run_id in found and is_number(found[run_id]["mean_diff"]):
+            _draw_row(chart, found[run_id], place, marks, palette, decimals, rows)
+    return chart
+
+
+def _ticks(low: float, high: float) -> dict[str, Any]:
+    return tick_labels(numbers.ticks(low, high, 4), sign=True)
+
+
+def _names(order: Sequence[str], marks: Marks, rows: Rows) -> dict[str, Any]:
+    if not rows.names:
+        return {"tickvals": [], "ticktext": []}
+    names = [short(marks[run_id].name, 20) for run_id in order]
+    return {"tickvals": list(range(len(order))), "ticktext": names, "ticklabelstandoff": 8}
+
+
+def _zero_rows(order: Sequence[str], marks: Marks, rows: Rows) -> list[float]:
+    """Zero runs beside the candidates, not through the baseline's own band on top."""
+    banded = rows.rules and bool(order) and marks[order[0]].role == "baseline"
+    return [0.5 if banded else -0.5, len(order) - 0.5]
+
+
+def _draw_rules(
+    chart: go.Figure, order: Sequence[str], marks: Marks, palette: Palette, rows: Rows
+) -> None:
+    if not rows.rules:
+        return
+    for place, run_id in enumerate(order):
+        edge = {"type": "line", "xref": "paper", "x0": -1, "x1": 2, "y0": place + 0.5, "y1": place + 0.5}
+        chart.add_shape(**edge, line={"color": palette.border, "width": 1})
+        if marks[run_id].role == "baseline":
+            band = {"type": "rect", "xref": "paper", "x0": -1, "x1": 2, "y0": place - 0.5, "y1": place + 0.5}
+            chart.add_shape(**band, fillcolor=palette.panel, line={"width": 0}, layer="below")
+
+
+def _draw_row(
+    chart: go.Figure, row: dict[str, Any], place: int, marks: Marks, palette: Palette, decimals: int,
+    rows: Rows,
+) -> None:  # fmt: skip
+    look, low, high = marks[row["run_id"]], row["ci_low"], row["ci_high"]
+    chart.add_trace(
+        go.Scatter(
+            x=[low, high], y=[place, place], mode="lines", hoverinfo="skip", name=escape(look.name),
+            line={"color": look.colour, "width": INTERVAL},
+        )
+    )  # fmt: skip
+    difference = numbers.signed(row["mean_diff"], decimals)
+    bounds = numbers.interval(low, high, decimals)
+    chart.add_trace(
+        go.Scatter(
+            x=[row["mean_diff"]], y=[place], mode="markers", name=escape(look.name), hoverinfo="text",
+            hovertext=f"{escape(look.name)}<br>{difference}<br>95 % CI {bounds}",
+            marker=marker(look, palette, hollow=glyph(low, high) == "="),
+        )
+    )  # fmt: skip
+    if rows.values:
+        text = f"{glyph(low, high)}  {difference}  {muted(palette, f'[{bounds}]')}"
+        _right_text(chart, text, place)
+
+
+def _right_text(chart: go.Figure, text: str, place: int) -> None:
+    chart.add_annotation(
+        x=1, xref="paper", xanchor="left", xshift=16, y=place, yref="y", text=text, showarrow=False, align="left"
+    )

@@ -1,0 +1,175 @@
+"""What every figure shares: the near-empty template, axes, zero line, labels that do not collide."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from recdash.charts import numbers
+from recdash.charts.marks import Mark, Palette
+
+FONT = '"Source Sans", "Source Sans Pro", sans-serif'
+LINE, INTERVAL, MARKER, SMALL_MARKER, RIBBON_ALPHA = 2.2, 3, 13, 7, 0.16
+LABEL_PITCH = 19
+LONGEST_LABEL = 26
+CONFIG = {"displayModeBar": False, "staticPlot": False, "scrollZoom": False, "doubleClick": False}
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
+
+
+def escape(text: str) -> str:
+    """Text for any plotly sink (labels, hover, ticks): its own tags, links and line breaks are inert.
+
+    Plotly reads ``<b>``, ``<a href>`` and entities in every string; ``%{`` is read in templates.
+    """
+    clean = _CONTROL.sub(" ", text)
+    clean = clean.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return clean.replace("%{", "%\u2060{")
+
+
+def short(text: str, longest: int = LONGEST_LABEL) -> str:
+    """A name for a narrow margin, escaped; the full one stays in hover, chips and table."""
+    return escape(text if len(text) <= longest else text[: longest - 1].rstrip() + "…")
+
+
+def rgba(colour: str, alpha: float) -> str:
+    """``#0072B2, 0.16`` → ``rgba(0,114,178,0.16)``."""
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{alpha})"
+
+
+def figure(palette: Palette, height: int, margin: tuple[int, int, int, int]) -> go.Figure:
+    """An empty figure of ``height`` px; ``margin`` = left, right, top, bottom px, never automatic."""
+    left, right, top, bottom = margin
+    return go.Figure(
+        layout={
+            "template": go.layout.Template(),
+            "height": height,
+            "margin": {"l": left, "r": right, "t": top, "b": bottom, "pad": 0},
+            "paper_bgcolor": palette.background,
+            "plot_bgcolor": palette.background,
+            "font": {"family": FONT, "size": 13, "color": palette.ink},
+            "colorway": [palette.muted],
+            "showlegend": False,
+            "dragmode": False,
+            "hovermode": "closest",
+            "hoverlabel": {
+                "bgcolor": palette.panel,
+                "bordercolor": palette.border,
+                "font": {"family": FONT, "size": 13, "color": palette.ink},
+                "align": "left",
+            },
+        }
+    )
+
+
+def axis(palette: Palette, low: float, high: float, **options: Any) -> dict[str, Any]:
+    """A fixed axis without lines or ticks; ``tickvals`` and ``ticktext`` come from the caller."""
+    base = {
+        "range": [low, high],
+        "fixedrange": True,
+        "zeroline": False,
+        "showline": False,
+        "ticks": "",
+        "showgrid": True,
+        "gridcolor": palette.grid,
+        "gridwidth": 1,
+        "automargin": False,
+        "tickfont": {"size": 12.5, "color": palette.muted},
+        "title": {"text": "", "font": {"size": 13, "color": palette.muted}, "standoff": 8},
+    }
+    return base | options
+
+
+def tick_labels(values: Sequence[float], *, sign: bool = False) -> dict[str, Any]:
+    """``tickvals``/``ticktext`` with one number format; ``sign`` writes +0.01 but plain 0."""
+    decimals = numbers.tick_decimals(values)
+    write = numbers.signed if sign else numbers.fixed
+    text = ["0" if sign and value == 0 else write(value, decimals) for value in values]
+    return {"tickvals": list(values), "ticktext": text}
+
+
+def span(values: Iterable[float], *, pad: float = 0.08, zero: bool = False) -> tuple[float, float]:
+    """The range that holds all finite ``values`` (and zero when asked), padded on both sides."""
+    finite = [value for value in values if numbers.is_number(value)] + ([0.0] if zero else [])
+    if not finite:
+        return 0.0, 1.0
+    low, high = min(finite), max(finite)
+    room = (high - low) * pad or abs(high) * 0.1 or 1.0
+    return low - room, high + room
+
+
+def zero_line(palette: Palette, y: Sequence[float], x: float = 0.0) -> go.Scatter:
+    """Zero is the heaviest line; a trace, since a shape would lie under the grid."""
+    return go.Scatter(
+        x=[x] * len(y), y=list(y), mode="lines", hoverinfo="skip", name="zero",
+        line={"color": palette.ink, "width": 2.5},
+    )  # fmt: skip
+
+
+def marker(look: Mark, palette: Palette, *, size: float = MARKER, hollow: bool = False) -> dict[str, Any]:
+    """Filled: the interval excludes zero. Hollow: it does not."""
+    fill = palette.background if hollow else look.colour
+    edge = {"color": look.colour, "width": 2.2 if hollow else 0}
+    return {"symbol": look.shape, "size": size, "color": fill, "line": edge, "opacity": 1}
+
+
+def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Positions as near as possible to ``wanted`` but at least ``gap`` apart, inside ``low..high``.
+
+    Overlapping neighbours are merged into a block centred on their mean until none overlap.
+    """
+    order = sorted(range(len(wanted)), key=lambda index: wanted[index])
+    blocks: list[list[int]] = []
+    for index in order:
+        blocks.append([index])
+        while len(blocks) > 1 and _start(blocks[-1], wanted, gap) < _end(blocks[-2], wanted, gap) + gap:
+            blocks[-2:] = [blocks[-2] + blocks[-1]]
+    placed = [0.0] * len(wanted)
+    for block in blocks:
+        start = _start(block, wanted, gap)
+        for offset, index in enumerate(block):
+            placed[index] = start + offset * gap
+    return _inside(placed, order, gap, low, high)
+
+
+def _start(block: Sequence[int], wanted: Sequence[float], gap: float) -> float:
+    centre = sum(wanted[index] for index in block) / len(block)
+    return centre - gap * (len(block) - 1) / 2
+
+
+def _end(block: Sequence[int], wanted: Sequence[float], gap: float) -> float:
+    return _start(block, wanted, gap) + gap * (len(block) - 1)
+
+
+def _inside(placed: list[float], order: Sequence[int], gap: float, low: float, high: float) -> list[float]:
+    floor = low
+    for index in order:
+        placed[index] = floor = max(placed[index], floor)
+        floor += gap
+    ceiling = high
+    for index in reversed(order):
+        placed[index] = ceiling = min(placed[index], ceiling)
+        ceiling -= gap
+    return placed
+
+
+def end_label(
+    palette: Palette, text: str, at: tuple[float, float], offset: tuple[float, float], colour: str
+) -> dict[str, Any]:
+    """A label ``offset`` px from the data point ``at``, tied to it by a thin line; ``text`` is escaped."""
+    return {
+        "x": at[0], "y": at[1], "ax": offset[0], "ay": offset[1],
+        "text": text, "showarrow": True, "arrowhead": 0, "arrowwidth": 1, "arrowcolor": colour,
+        "xanchor": "left" if offset[0] >= 0 else "right", "yanchor": "middle", "align": "left",
+        "standoff": 4, "font": {"size": 12.5, "color": palette.ink}, "bgcolor": palette.background,
+        "borderpad": 1,
+    }  # fmt: skip
+
+
+def muted(palette: Palette, text: str) -> str:
+    """``text`` (already escaped) in the muted colour, for plotly labels."""
+    return f'<span style="color:{palette.muted}">{text}</span>'

@@ -1,0 +1,118 @@
+"""Colours and shapes: what a run looks like, everywhere and for life.
+
+Colour is only for runs (by their stored slot); everything else is ink, muted, line or panel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from recdash.domain import Run
+
+Role = Literal["baseline", "candidate", "context"]
+
+
+@dataclass(frozen=True)
+class Palette:
+    """The theme's colours as hex strings, for one of light and dark."""
+
+    dark: bool
+    background: str
+    panel: str
+    ink: str
+    muted: str
+    faint: str
+    border: str
+    grid: str
+    primary: str
+    better: str
+    same: str
+    worse: str
+    baseline: str
+
+
+LIGHT = Palette(
+    dark=False,
+    background="#FFFFFF",
+    panel="#F5F7F9",
+    ink="#18212B",
+    muted="#566270",
+    faint="#8A94A0",
+    border="#DFE4EA",
+    grid="#EDF0F3",
+    primary="#24405E",
+    better="#2B6596",
+    same="#C9D0D8",
+    worse="#B3570F",
+    baseline="#5F6B78",
+)
+DARK = Palette(
+    dark=True,
+    background="#11161C",
+    panel="#1A2129",
+    ink="#E7ECF1",
+    muted="#9BA7B4",
+    faint="#76818D",
+    border="#2D3641",
+    grid="#212933",
+    primary="#9DBBDC",
+    better="#7FB2E0",
+    same="#46515E",
+    worse="#E79A57",
+    baseline="#A3AEBA",
+)
+
+# Okabe and Ito's colours that keep 3:1 on both backgrounds come first.
+RUN_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+CONTEXT_GREY = "#7C8794"
+# No triangles: they are the marks of better and worse.
+SHAPES = ("circle", "square", "diamond", "cross", "x", "hexagon", "pentagon", "star", "octagon", "hourglass")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How one run is drawn in the present view."""
+
+    run_id: str
+    name: str
+    colour: str
+    shape: str
+    role: Role
+
+    @property
+    def dash(self) -> str:
+        return "dash" if self.role == "baseline" else "solid"
+
+
+Marks = dict[str, Mark]
+
+
+def colour(slot: int) -> str:
+    """The colour of a slot: six hues, then grey, told apart by their shapes."""
+    return RUN_COLOURS[slot] if 0 <= slot < len(RUN_COLOURS) else CONTEXT_GREY
+
+
+def shape(slot: int) -> str:
+    return SHAPES[slot % len(SHAPES)]
+
+
+def mark(run: Run, role: Role, palette: Palette) -> Mark:
+    """Candidates wear their own colour; the baseline and runs left aside are grey."""
+    colours = {"baseline": palette.baseline, "candidate": colour(run.slot), "context": CONTEXT_GREY}
+    return Mark(run.id, run.name, colours[role], shape(run.slot), role)
+
+
+def marks(
+    runs: Iterable[Run], baseline: str | None, candidates: Iterable[str], palette: Palette
+) -> Marks:
+    """Run id → mark, for all ``runs``; whoever is neither baseline nor candidate is context."""
+    chosen = set(candidates)
+
+    def role(run: Run) -> Role:
+        if run.id == baseline:
+            return "baseline"
+        return "candidate" if run.id in chosen else "context"
+
+    return {run.id: mark(run, role(run), palette) for run in runs}

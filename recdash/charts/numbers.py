@@ -1,0 +1,73 @@
+"""Numbers as a person reads them: three significant digits, a true minus, "–" where there is none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+NONE = "–"
+MINUS = "−"
+MOST_DECIMALS = 6
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def places(values: Iterable[float | None]) -> int:
+    """Decimals that give the largest of ``values`` three significant digits (0..6)."""
+    sizes = [abs(float(value)) for value in values if value is not None and math.isfinite(value) and value]
+    if not sizes:
+        return 3
+    return min(MOST_DECIMALS, max(0, 2 - math.floor(math.log10(max(sizes)))))
+
+
+def fixed(value: float | None, decimals: int) -> str:
+    """``-0.0031, 4`` → ``−0.0031``; ``–`` for a value that is missing or not finite."""
+    if value is None or not math.isfinite(value):
+        return NONE
+    text = f"{value:,.{decimals}f}"
+    return text.lstrip("-") if not text.strip("-0.,") else text.replace("-", MINUS)
+
+
+def three(value: float | None) -> str:
+    """One number on its own, with three significant digits."""
+    return fixed(value, places([value]))
+
+
+def signed(value: float | None, decimals: int) -> str:
+    """``0.0278, 4`` → ``+0.0278``; zero after rounding carries no sign."""
+    text = fixed(value, decimals)
+    return f"+{text}" if value is not None and value > 0 and text.strip("0.,") else text
+
+
+def interval(low: float | None, high: float | None, decimals: int, unit: str = "") -> str:
+    """``+0.0236 to +0.0320``; ``–`` where there is none."""
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return NONE
+    return f"{signed(low, decimals)} to {signed(high, decimals)}{unit}"
+
+
+def count(value: float | None) -> str:
+    return fixed(value, 0)
+
+
+def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
+    """Round values (1, 2 or 5 times a power of ten apart) inside ``low..high``."""
+    span = high - low
+    if not math.isfinite(span) or span <= 0:
+        return [low] if math.isfinite(low) else []
+    raw = span / wanted
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= raw)
+    first = math.ceil(low / step - 1e-9)
+    last = math.floor(high / step + 1e-9)
+    return [round(index * step, 12) for index in range(first, last + 1)]
+
+
+def tick_decimals(values: Sequence[float]) -> int:
+    """The fewest decimals that tell the ticks apart exactly."""
+    for decimals in range(MOST_DECIMALS):
+        if all(math.isclose(round(value, decimals), value, abs_tol=1e-9) for value in values):
+            return decimals
+    return MOST_DECIMALS

@@ -1,0 +1,64 @@
+"""Numbers for pages, cached by run ids and parameters (never by a frame's contents)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from recdash.errors import RecdashError
+from recdash.ui.state import View, workspace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NO_DIFFERENCES = ("run_id", "run", "mean_diff", "ci_low", "ci_high", "p", "n_users", "wins", "ties", "losses")
+
+
+@st.cache_data(show_spinner=False, max_entries=512)
+def _numbers(method: str, arguments: tuple[Any, ...]) -> Any:
+    return getattr(workspace(), method)(*arguments)
+
+
+def _named(frame: pd.DataFrame, view: View) -> pd.DataFrame:
+    """Runs may have been renamed since the numbers were cached."""
+    return frame.assign(run=[view.name(run_id) for run_id in frame["run_id"]])
+
+
+def curves(view: View, run_ids: tuple[str, ...], metrics: tuple[str, ...]) -> pd.DataFrame:
+    return _named(_numbers("curves", (run_ids, metrics)), view)
+
+
+def scoreboard(view: View, run_ids: tuple[str, ...], metrics: tuple[str, ...], k: int) -> pd.DataFrame:
+    return _named(_numbers("scoreboard", (view.experiment.id, run_ids, metrics, k)), view)
+
+
+def differences(view: View, run_ids: tuple[str, ...], baseline: str, metric: str, k: int) -> pd.DataFrame:
+    """Paired differences of ``run_ids`` to ``baseline``; empty for metrics that are no mean over users."""
+    import pandas as pd
+
+    others = tuple(run_id for run_id in run_ids if run_id != baseline)
+    if not others:
+        return pd.DataFrame(columns=list(NO_DIFFERENCES))
+    try:
+        found = _numbers("differences", (others, baseline, metric, k))
+    except RecdashError:
+        return pd.DataFrame(columns=list(NO_DIFFERENCES))
+    return _named(found, view)
+
+
+def absences(run_ids: tuple[str, ...], metric: str) -> dict[str, str]:
+    found: dict[str, str] = _numbers("absences", (run_ids, metric))
+    return found
+
+
+def list_ends(run_ids: tuple[str, ...]) -> dict[str, int | None]:
+    found: dict[str, int | None] = _numbers("list_ends", (run_ids,))
+    return found
+
+
+def progress(text: str) -> Callable[[float, str], None]:
+    """A progress bar as the callback that slow service calls take."""
+    bar = st.progress(0.0, text=text)
+    return lambda fraction, words: bar.progress(min(1.0, max(0.0, fraction)), text=words) and None

@@ -1,0 +1,176 @@
+"""The frame on every reading page: experiment, baseline, candidates, k, metric, link."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from recdash.domain import Experiment
+from recdash.ui import data, state, theme
+from recdash.ui.escaping import html, join, markdown
+from recdash.ui.state import MOST_CANDIDATES, SEPARATOR, USUAL_K, View
+from recdash.ui.widgets import empty
+from recdash.ui.words import metric_name
+
+THREE_LINES = """import recdash
+evaluation = recdash.evaluate({"als": "als.parquet", "popular": "popular.csv"}, truth="truth.csv")
+print(evaluation.table())"""
+
+
+def show() -> View:
+    """Draw the frame and return the view. Without an experiment or a run, say what to do and stop."""
+    experiments = state.workspace().experiments()
+    if not experiments:
+        _no_experiment()
+        st.stop()
+    experiment = _experiment(experiments)
+    view = state.view_of(experiment) if experiment else None
+    with st.container(key="frame", gap="small"):
+        _draw(experiments, experiment, view)
+    if experiment is None:
+        wanted = markdown(state.params().get("e", ""))
+        st.warning(f"The link's experiment, {wanted}, is not here: deleted, archived, or kept elsewhere. "
+                   "Choose another above.")  # fmt: skip
+        st.stop()
+    if view is None:
+        _no_runs()
+        st.stop()
+    for sentence in view.missing:
+        st.warning(markdown(sentence) + ".")
+    return view
+
+
+def _experiment(experiments: list[Experiment]) -> Experiment | None:
+    """The one that the view names; None when it is not here. Without a name, the newest."""
+    newest = max(experiments, key=lambda experiment: experiment.created)
+    wanted = state.params().get("e", newest.id)
+    return next((experiment for experiment in experiments if experiment.id == wanted), None)
+
+
+def _draw(experiments: list[Experiment], experiment: Experiment | None, view: View | None) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        _choose_experiment(experiments, experiment)
+        if view:
+            _choose_metric(view)
+            _choose_k(view)
+            st.space("stretch")
+            _link()
+    if view:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.html(_chips(view))
+            with st.popover("Change runs", width=124, key="frame-runs"):
+                _choose_runs(view)
+        _write(view)
+    st.html('<hr class="rd-rule">')
+
+
+def _choose_experiment(experiments: list[Experiment], experiment: Experiment | None) -> None:
+    names = {each.id: each.name for each in experiments}
+    st.session_state["frame-experiment"] = experiment.id if experiment else None
+    st.selectbox(
+        "Experiment", list(names), format_func=lambda each: names[each], key="frame-experiment", width=330,
+        index=None, placeholder="Choose an experiment", required=experiment is not None,
+        on_change=lambda: state.show_experiment(st.session_state["frame-experiment"]),
+    )  # fmt: skip
+
+
+def _choose_metric(view: View) -> None:
+    st.session_state["frame-metric"] = view.metric
+    st.selectbox(
+        "Primary metric", view.metrics, format_func=metric_name, key="frame-metric", width=170,
+        on_change=lambda: state.choose(m=st.session_state["frame-metric"]),
+    )  # fmt: skip
+
+
+def _choose_k(view: View) -> None:
+    usual = [k for k in USUAL_K if k <= view.depth]
+    st.session_state["frame-k"] = view.k if view.k in usual else None
+    st.segmented_control(
+        "k", usual, key="frame-k",
+        on_change=lambda: state.choose(k=str(st.session_state["frame-k"] or view.k)),
+    )  # fmt: skip
+    st.session_state["frame-any-k"] = view.k
+    st.number_input(
+        f"Any k to {view.depth}", 1, view.depth, key="frame-any-k", width=112,
+        on_change=lambda: state.choose(k=str(st.session_state["frame-any-k"])),
+    )  # fmt: skip
+
+
+def _link() -> None:
+    with st.popover("Copy link", width=124, key="frame-link"):
+        st.caption("This link shows the same view elsewhere.")
+        st.code(link(), language=None, wrap_lines=True)
+
+
+def link() -> str:
+    """The present page's address with the whole view (``st.context.url`` has no query string)."""
+    address = (st.context.url or "").split("?")[0]
+    return f"{address}?{urlencode(dict(st.query_params.items()), safe=SEPARATOR)}"
+
+
+def _chips(view: View) -> str:
+    baseline = theme.chip(view.marks[view.baseline.id]) if view.baseline else html("<span>none</span>")
+    candidates = join([theme.chip(view.marks[run.id]) for run in view.candidates])
+    return html(
+        '<div class="rd-frame-row"><span>Baseline</span>{baseline}'
+        '<span class="rd-next">Candidates</span>{candidates}</div>',
+        baseline=baseline, candidates=candidates or html("<span>none chosen</span>"),
+    )  # fmt: skip
+
+
+def _choose_runs(view: View) -> None:
+    names = {run.id: run.name for run in view.runs}
+    st.session_state["frame-baseline"] = view.baseline.id if view.baseline else None
+    st.selectbox(
+        "Baseline", list(names), format_func=lambda run: names[run], key="frame-baseline",
+        on_change=_change_baseline, args=(view,),
+    )  # fmt: skip
+    st.session_state["frame-candidates"] = list(view.candidate_ids)
+    others = [run for run in names if not view.baseline or run != view.baseline.id]
+    st.multiselect(
+        f"Candidates (at most {MOST_CANDIDATES})", others, format_func=lambda run: names[run],
+        key="frame-candidates", max_selections=MOST_CANDIDATES,
+        on_change=lambda: state.choose(c=SEPARATOR.join(st.session_state["frame-candidates"])),
+    )  # fmt: skip
+
+
+def _change_baseline(view: View) -> None:
+    """The old baseline takes the place of the new one among the candidates."""
+    new, old = st.session_state["frame-baseline"], view.baseline.id if view.baseline else ""
+    swapped = [old if run_id == new else run_id for run_id in view.candidate_ids]
+    state.choose(b=new, c=SEPARATOR.join(run_id for run_id in swapped if run_id))
+
+
+def _write(view: View) -> None:
+    """Write the view back to the URL; what a link named in vain stays in it, and stays warned about."""
+    asked = state.params()
+    state.write("e", view.experiment.id)
+    state.write("b", asked.get("b", view.baseline.id if view.baseline else ""))
+    state.write("c", asked.get("c", SEPARATOR.join(view.candidate_ids)))
+    state.write("m", asked.get("m", view.metric))
+    state.write("k", asked.get("k", str(view.k)))
+
+
+def _no_experiment() -> None:
+    empty("Nothing to compare yet", "Load the demo, upload your own files, or score runs from Python.")
+    with st.container(horizontal=True):
+        load = st.button("Load the demo", type="primary", key="load-demo")
+        if st.button("Upload", key="go-upload"):
+            go("upload")
+    st.code(THREE_LINES, language="python")
+    if load:
+        demo = state.workspace().load_demo(progress=data.progress("Making the demo"))
+        state.show_experiment(demo.id)
+        st.rerun()
+
+
+def _no_runs() -> None:
+    empty("This experiment has no runs yet", "Upload the scored output of two recommenders to compare them.")
+    if st.button("Upload", type="primary", key="go-upload"):
+        go("upload")
+
+
+def go(page: str) -> None:
+    """Turn to another page of the navigation by its url path, keeping the view."""
+    st.switch_page(st.session_state["recdash.pages"][page])

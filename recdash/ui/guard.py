@@ -1,0 +1,100 @@
+"""The door of the web server: known hosts, same origin, and headers on every answer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, MutableMapping
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+Message = MutableMapping[str, Any]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+# Streamlit styles by <style> elements; its charts compile WebAssembly-free scripts from blobs.
+POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; worker-src 'self' blob:; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
+    "connect-src 'self' ws: wss:; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'"
+)
+HEADERS = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+    (b"x-frame-options", b"SAMEORIGIN"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+)
+HOSTS_VARIABLE = "RECDASH_ALLOWED_HOSTS"
+
+
+def allowed_hosts() -> frozenset[str]:
+    """Further host names this server answers to, comma separated in the environment; * for any."""
+    return frozenset(name.strip().lower() for name in os.environ.get(HOSTS_VARIABLE, "").split(",") if name.strip())
+
+
+class Guard:
+    """ASGI middleware. Loopback names always pass; others only when they are listed.
+
+    A foreign Host (DNS rebinding) or Origin (another site's script) gets 403 before Streamlit sees it.
+    """
+
+    def __init__(self, app: Application, hosts: frozenset[str] | None = None) -> None:
+        self.app = app
+        self.hosts = allowed_hosts() if hosts is None else hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+        elif not self.admits({name.lower(): value for name, value in scope["headers"]}):
+            await refuse(scope, receive, send)
+        else:
+            await self.app(scope, receive, with_headers(send))
+
+    def admits(self, headers: dict[bytes, bytes]) -> bool:
+        """Is the Host known, and the Origin (when there is one) the same as the Host?"""
+        host = headers.get(b"host", b"").decode("latin-1").lower()
+        if not self.knows(host):
+            return False
+        origin = headers.get(b"origin", b"").decode("latin-1").lower()
+        return not origin or urlsplit(origin).netloc == host
+
+    def knows(self, host: str) -> bool:
+        name = urlsplit(f"//{host}").hostname or ""
+        return is_loopback(name) or name in self.hosts or "*" in self.hosts
+
+
+def is_loopback(name: str) -> bool:
+    if name == "localhost":
+        return True
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def with_headers(send: Send) -> Send:
+    """``send`` that adds the security headers to each answer, leaving those already set."""
+
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            present = {name.lower() for name, _ in message.get("headers", ())}
+            added = [header for header in HEADERS if header[0] not in present]
+            message = {**message, "headers": [*message.get("headers", ()), *added]}
+        await send(message)
+
+    return send_with_headers
+
+
+async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
+    """403 for a page, 1008 for a websocket that is not let in."""
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": 1008})
+        return
+    text = f"This host or origin is not allowed. Name it in {HOSTS_VARIABLE}.".encode()
+    plain = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(text)).encode())]
+    await with_headers(send)({"type": "http.response.start", "status": 403, "headers": plain})
+    await send({"type": "http.response.body", "body": text})

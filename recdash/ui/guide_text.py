@@ -1,0 +1,158 @@
+"""The guide's own prose: rules and reading aids. Metrics and presets come from the metric table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recdash.ui.table_templates import TEMPLATES, TableTemplate
+
+
+@dataclass(frozen=True)
+class Article:
+    """One entry of the guide; ``body`` is Markdown of our own, never a user's."""
+
+    slug: str
+    title: str
+    body: str
+
+    def mentions(self, words: str) -> bool:
+        """True when every one of ``words`` occurs in the title or the body, in any case."""
+        text = f"{self.title} {self.body}".casefold()
+        return all(word in text for word in words.casefold().split())
+
+
+RULES: tuple[Article, ...] = (
+    Article(
+        "population",
+        "Who is counted",
+        """
+Who counts moves scores more than most formulas do, so every score carries its ledger.
+
+- **`users=truth`** (default): every user with at least one relevant item counts. A user without a list scores 0.
+- **`users=both`**: only users with a list *and* a relevant item count.
+- A user without relevant items never counts: there is nothing to find.
+
+One perfect user and one without a list: recall is 0.5 under `truth` and 1.0 under `both`. A candidate that serves
+only the users it knows well looks better under `both`; where the rule changes who leads, the pages say so.
+
+The **ledger** of a run: *counted* users, those *without list*, *without relevant item*, users of the run that are
+*not in the truth*, *short lists*, *duplicates* and *ties*.
+""",
+    ),
+    Article(
+        "order",
+        "Order of a list",
+        """
+- With a rank column the rank decides; without one the score does, highest first.
+- In a TREC run file the score decides, as in trec_eval, which ignores the rank column.
+- With neither, the order of the rows in the file is the order of the list.
+- Scores are kept in double precision: rounding them would create ties.
+""",
+    ),
+    Article(
+        "ties",
+        "Ties",
+        """
+Two items with the same score have no order of their own. `ties=file` (default) keeps the order of the file;
+`ties=item_desc` is trec_eval's rule: score, then item id descending as text. The ledger says how many rows and
+users are tied, since a tie that crosses the cutoff can move a metric without any change of the candidate.
+""",
+    ),
+    Article(
+        "duplicates",
+        "Duplicates",
+        """
+When a list names the same item twice, the better rank counts, the later row is dropped and the gap is closed.
+Every dropped row is counted in the ledger. An item is therefore never rewarded twice, and nDCG never exceeds 1.
+""",
+    ),
+    Article(
+        "short-lists",
+        "Lists shorter than k",
+        """
+Missing places count as misses: precision@10 of a list with 4 items divides by 10. `precision(over=list)` divides by
+the length of the list instead. On *Metric vs k* a line stops where more than half of the run's lists have ended.
+""",
+    ),
+    Article(
+        "undefined",
+        "When a number is missing",
+        """
+Nothing undefined is shown as 0. A metric that lacks its input (no catalogue, no train, no rating predictions) is
+absent, and the reason stands in its place.
+""",
+    ),
+    Article(
+        "specs",
+        "How a metric is written",
+        """
+`name(parameter=value, …)@k`, the same in links, on the command line and in Python: `ndcg@10`, `ndcg(gain=exp)@10`,
+`map(norm=min)@10`, `precision(over=list)@5`. Without `@k` it is the whole curve. A **preset** sets every parameter,
+the ties and the population at once, to reproduce the numbers of a known tool.
+""",
+    ),
+)
+
+READING: tuple[Article, ...] = (
+    Article(
+        "interval",
+        "How to read an interval",
+        """
+The 95 % interval is the range of true values that fit the data. Were the evaluation repeated with other users of
+the same kind, 95 of 100 such intervals would hold the true value.
+
+- Compare two runs by the interval of their **paired difference**, not by looking whether two intervals overlap:
+  both runs serve the same users, and pairing removes what those users have in common.
+- The interval excludes zero (filled mark): *better* or *worse*.
+- The interval includes zero (hollow mark): *not settled*. That is no proof of equality; it may only be too few users.
+- The whole interval lies inside the margin of what matters: *tie*.
+""",
+    ),
+    Article(
+        "rank-shared",
+        "Shared ranks",
+        """
+“=1” means that the paired differences do not separate these runs. Which of them stands above the other in the table
+is then chance, and another sample of users may well turn it round.
+""",
+    ),
+    Article(
+        "offline-online",
+        "Offline against online",
+        """
+Offline scores replay the past: a candidate can only be rewarded for items that users found by other means. The
+scatter sets the offline difference against the online lift of the same candidate, each with its interval. *Won
+offline, lost online* is said only where both intervals exclude zero; otherwise the pair is *undecided*.
+""",
+    ),
+)
+
+
+def table_article(template: TableTemplate) -> Article:
+    """The columns of one kind of table as a Markdown table, with the file to start from."""
+    rows = "\n".join(
+        f"| `{column.name}` | {'required' if column.required else 'optional'} | {column.meaning} |"
+        for column in template.columns
+    )
+    table = f"| column | | meaning |\n|---|---|---|\n{rows}"
+    return Article(
+        f"table-{template.kind}",
+        template.title,
+        f"{template.purpose}\n\n{table}\n\n```text\n{template.text}```",
+    )
+
+
+FORMATS = Article(
+    "formats",
+    "File formats",
+    """
+CSV, TSV and other delimiters, also gzipped · Parquet · JSON lines · JSON `{user: {item: score}}` or
+`{user: [items]}` · TREC run and qrels · Excel. One row per item, one row per user with a list, or one column per
+place all work. Column names of common libraries are recognised (`userId`, `movieId`, `qid`, `docno`, `prediction`,
+`est` …); what was guessed is shown and can be changed before anything is stored.
+
+Ids are text-safe: `0110912` keeps its zero in what you see, and `12`, `12.0` and `012` are reported where they meet.
+""",
+)
+
+TABLES: tuple[Article, ...] = (FORMATS, *(table_article(template) for template in TEMPLATES.values()))

@@ -1,0 +1,170 @@
+"""The view: which experiment, runs, metric and k are shown. It lives in the URL by stable ids.
+
+The link is read once per session; afterwards the session is the truth and is written back on each
+run, so a slow browser's old query string never undoes a click.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import streamlit as st
+
+from recdash.charts.marks import Marks, marks
+from recdash.domain import Experiment, Run
+from recdash.service import Workspace
+from recdash.ui import theme
+from recdash.ui.words import ordered_metrics
+
+_PARAMS = "recdash.params"
+MOST_CANDIDATES = 8
+USUAL_K = (5, 10, 20, 50)
+DEFAULT_K, DEFAULT_METRIC = 10, "ndcg"
+SEPARATOR = "~"
+
+
+@st.cache_resource(show_spinner=False)
+def workspace() -> Workspace:
+    """The one workspace of this process."""
+    return Workspace.open()
+
+
+@dataclass(frozen=True)
+class View:
+    """What the frame shows. ``runs`` are all of the experiment; ``candidates`` at most eight of them."""
+
+    experiment: Experiment
+    runs: tuple[Run, ...]
+    baseline: Run | None
+    candidates: tuple[Run, ...]
+    metrics: tuple[str, ...]
+    metric: str
+    k: int
+    depth: int
+    missing: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> tuple[Run, ...]:
+        """Baseline first, then the candidates."""
+        return (*((self.baseline,) if self.baseline else ()), *self.candidates)
+
+    @property
+    def shown_ids(self) -> tuple[str, ...]:
+        return tuple(run.id for run in self.shown)
+
+    @property
+    def candidate_ids(self) -> tuple[str, ...]:
+        return tuple(run.id for run in self.candidates)
+
+    @property
+    def run_ids(self) -> tuple[str, ...]:
+        return tuple(run.id for run in self.runs)
+
+    @cached_property
+    def marks(self) -> Marks:
+        baseline = self.baseline.id if self.baseline else None
+        return marks(self.runs, baseline, self.candidate_ids, theme.palette())
+
+    def name(self, run_id: str) -> str:
+        return self.marks[run_id].name
+
+
+def params() -> dict[str, str]:
+    """The view's parameters in this session; at its start, those of the link."""
+    if _PARAMS not in st.session_state:
+        st.session_state[_PARAMS] = {name: st.query_params[name] for name in st.query_params}
+    found: dict[str, str] = st.session_state[_PARAMS]
+    return found
+
+
+def choose(**values: str | None) -> None:
+    """Change parameters of the view; ``None`` returns one to its default."""
+    for name, value in values.items():
+        if value is None:
+            params().pop(name, None)
+        else:
+            params()[name] = value
+
+
+def show_experiment(experiment_id: str) -> None:
+    """Turn the view to another experiment, with its own baseline and candidates."""
+    choose(e=experiment_id, b=None, c=None, t=None)
+
+
+def write(name: str, value: str) -> None:
+    """Write one parameter of the view back to the URL."""
+    choose(**{name: value})
+    if st.query_params.get(name) != value:
+        st.query_params[name] = value
+
+
+def view_of(experiment: Experiment) -> View | None:
+    """The view of ``experiment`` that the parameters ask for; None when it has no runs."""
+    source = workspace()
+    runs = tuple(source.runs(experiment.id))
+    if not runs:
+        return None
+    baseline, baseline_missing = _baseline(experiment, runs)
+    candidates, candidates_missing = _candidates(runs, baseline)
+    metrics = tuple(ordered_metrics(source.metrics_of(experiment.id, [run.id for run in runs])))
+    metric, metric_missing = _metric(metrics)
+    depth = source.depth(experiment.id)
+    k, k_missing = _k(depth)
+    missing = (*baseline_missing, *candidates_missing, *metric_missing, *k_missing)
+    return View(experiment, runs, baseline, candidates, metrics, metric, k, depth, missing)
+
+
+def _baseline(experiment: Experiment, runs: Sequence[Run]) -> tuple[Run | None, list[str]]:
+    known = {run.id: run for run in runs}
+    default = known.get(experiment.baseline or "", runs[0])
+    wanted = params().get("b", default.id)
+    if wanted in known:
+        return known[wanted], []
+    return default, [f"The link's baseline, {_gone(experiment, wanted)}; {default.name} stands in"]
+
+
+def _candidates(runs: Sequence[Run], baseline: Run | None) -> tuple[tuple[Run, ...], list[str]]:
+    known = {run.id: run for run in runs if run != baseline}
+    wanted = params().get("c")
+    if wanted is None:
+        return tuple(known.values())[:MOST_CANDIDATES], []
+    ids = [run_id for run_id in dict.fromkeys(wanted.split(SEPARATOR)) if run_id]
+    gone = [run_id for run_id in ids if run_id not in known and (baseline is None or run_id != baseline.id)]
+    missing = [f"A candidate of the link, {_gone(runs[0].experiment, run_id)}" for run_id in gone]
+    chosen = [known[run_id] for run_id in ids if run_id in known]
+    if len(chosen) > MOST_CANDIDATES:
+        missing.append(f"The link names {len(chosen)} candidates; the first {MOST_CANDIDATES} are shown")
+    return tuple(chosen[:MOST_CANDIDATES]), missing
+
+
+def _gone(experiment: Experiment | str, run_id: str) -> str:
+    """What became of a run that is not among the active ones."""
+    experiment_id = experiment if isinstance(experiment, str) else experiment.id
+    archived = {run.id: run.name for run in workspace().runs(experiment_id, archived=True)}
+    if run_id in archived:
+        return f"{archived[run_id]} ({run_id}), is archived"
+    return f"run {run_id}, no longer exists here"
+
+
+def _metric(metrics: Sequence[str]) -> tuple[str, list[str]]:
+    default = DEFAULT_METRIC if DEFAULT_METRIC in metrics or not metrics else metrics[0]
+    wanted = params().get("m", default)
+    if wanted in metrics or not metrics:
+        return wanted if wanted in metrics else default, []
+    return default, [f"The link's metric, {wanted}, was not scored here; {default} is shown"]
+
+
+def _k(depth: int) -> tuple[int, list[str]]:
+    default = min(DEFAULT_K, depth)
+    wanted = params().get("k", str(default))
+    if wanted.isdecimal() and 1 <= int(wanted[:9]) <= depth:
+        return int(wanted), []
+    return default, [f"The link's k, {wanted}, is not between 1 and {depth}; k = {default} is shown"]
+
+
+def option(name: str, default: str, allowed: Sequence[str]) -> str:
+    """A page's own parameter, held to what is ``allowed``."""
+    wanted = params().get(name, default)
+    return wanted if wanted in allowed else default

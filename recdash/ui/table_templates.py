@@ -1,0 +1,133 @@
+"""The tables people upload: what each column means, and a small file of each to start from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    required: bool
+    meaning: str
+
+
+@dataclass(frozen=True)
+class TableTemplate:
+    """One kind of table: ``text`` is a small CSV that passes the checks as it stands."""
+
+    kind: str
+    title: str
+    purpose: str
+    columns: tuple[Column, ...]
+    text: str
+
+    @property
+    def file_name(self) -> str:
+        return f"recdash-{self.kind}.csv"
+
+
+RUN = TableTemplate(
+    "run",
+    "Recommendations",
+    "One candidate's lists: one row per user and recommended item.",
+    (
+        Column("user_id", True, "Who the list is for."),
+        Column("item_id", True, "What is recommended."),
+        Column("rank", False, "Place in the list, from 1. Where it is there, it decides the order."),
+        Column("score", False, "The higher, the better. Decides the order where there is no rank."),
+        Column("recommender", False, "Name of the candidate, when one file holds several."),
+    ),
+    "user_id,item_id,rank,score\nu1,film-07,1,0.93\nu1,film-02,2,0.81\nu2,film-07,1,0.88\nu2,film-05,2,0.42\n",
+)
+TRUTH = TableTemplate(
+    "truth",
+    "Truth",
+    "What users really took after the split: the held-out rows that lists are scored against.",
+    (
+        Column("user_id", True, "Who."),
+        Column("item_id", True, "What this user really took."),
+        Column("relevance", False, "How much: a rating or grade. Without it every row is relevant."),
+        Column("timestamp", False, "When, as seconds since 1970 or as a date."),
+    ),
+    "user_id,item_id,relevance\nu1,film-02,4\nu1,film-09,5\nu2,film-05,3\nu3,film-07,5\n",
+)
+TRAIN = TableTemplate(
+    "train",
+    "Train",
+    "What the candidates learned from. Gives novelty, popularity and the user's history.",
+    (
+        Column("user_id", True, "Who."),
+        Column("item_id", True, "What this user took before the split."),
+        Column("rating", False, "Rating or strength."),
+        Column("timestamp", False, "When, as seconds since 1970 or as a date."),
+    ),
+    "user_id,item_id,timestamp\nu1,film-01,1790000000\nu1,film-03,1790003600\nu2,film-01,1790007200\n",
+)
+CATALOGUE = TableTemplate(
+    "catalogue",
+    "Catalogue",
+    "Every item that could be recommended. Gives coverage, titles and attributes.",
+    (
+        Column("item_id", True, "The item."),
+        Column("title", False, "Its name for people."),
+        Column("any other column", False, "An attribute such as genre or year."),
+    ),
+    "item_id,title,genre,year\nfilm-01,The Salt Lantern,Drama,2019\nfilm-02,Seven Orchards,Comedy,2024\n",
+)
+PREDICTIONS = TableTemplate(
+    "predictions",
+    "Rating predictions",
+    "Predicted against true ratings of one candidate. Gives RMSE and MAE.",
+    (
+        Column("user_id", True, "Who."),
+        Column("item_id", True, "What was rated."),
+        Column("rating", True, "The true rating."),
+        Column("prediction", True, "The predicted rating, on the same scale."),
+    ),
+    "user_id,item_id,rating,prediction\nu1,film-02,4,3.6\nu1,film-09,5,4.1\nu2,film-05,3,3.4\n",
+)
+SESSIONS = TableTemplate(
+    "sessions",
+    "Sessions of an online test",
+    "One row per session of an A/B test.",
+    (
+        Column("unit_id", True, "The user that was randomised."),
+        Column("session_id", True, "The session."),
+        Column("variant", True, "Which arm the user was in."),
+        Column("start_ts", True, "When the session began (UTC)."),
+        Column("clicks", True, "Clicks on recommendations in the session."),
+        Column("watch_s", True, "Seconds watched that came from recommendations."),
+        Column("videos", False, "Videos watched past the threshold."),
+    ),
+    "unit_id,session_id,variant,start_ts,clicks,watch_s,videos\n"
+    "u1,s1,control,2026-11-02T09:00:00Z,2,1800,2\n"
+    "u1,s2,control,2026-11-03T20:15:00Z,0,0,0\n"
+    "u2,s3,control,2026-11-02T12:40:00Z,1,640,1\n"
+    "u3,s4,new,2026-11-02T18:30:00Z,3,4100,3\n"
+    "u4,s5,new,2026-11-04T07:05:00Z,1,300,1\n",
+)
+AGGREGATES = TableTemplate(
+    "aggregates",
+    "Aggregates of an online test",
+    "One row per variant and metric, for those who have only a summary.",
+    (
+        Column("variant", True, "The arm."),
+        Column("metric", True, "Name of the metric."),
+        Column("n", True, "Users in the arm."),
+        Column("mean", True, "Mean per user; or give successes and trials instead."),
+        Column("variance", True, "Variance over users; not needed with successes and trials."),
+        Column("successes", False, "For a rate: how many succeeded …"),
+        Column("trials", False, "… out of how many."),
+    ),
+    "variant,metric,n,mean,variance\n"
+    "control,engagement_rate,5210,0.412,0.2423\n"
+    "new,engagement_rate,5184,0.431,0.2452\n"
+    "control,watch_per_session,5210,812.4,640210\n"
+    "new,watch_per_session,5184,845.9,655871\n",
+)
+
+TEMPLATES: dict[str, TableTemplate] = {
+    template.kind: template
+    for template in (TRUTH, RUN, TRAIN, CATALOGUE, PREDICTIONS, SESSIONS, AGGREGATES)
+}
