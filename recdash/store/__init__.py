@@ -1,0 +1,42 @@
+"""Where experiments, runs, curves and uploaded tables are kept: SQLite by default, PostgreSQL by URL."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recdash.store.protocol import Store
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["Store", "new_id", "open_store"]
+
+
+def new_id() -> str:
+    """A fresh id: ten lower-case base32 characters (50 random bits)."""
+    return base64.b32encode(secrets.token_bytes(7)).decode("ascii")[:10].lower()
+
+
+def open_store(
+    database_url: str | None = None,
+    artifacts: str | os.PathLike[str] | None = None,
+    read_only: bool = False,
+) -> Store:
+    """Open the store, creating or upgrading it on first use; what is not given comes from the settings.
+
+    Without an artifacts folder a SQLite store keeps its tables beside the database file. A
+    read-only store never creates, upgrades or writes anything. Raises ``StoreTooNew`` for a
+    database of a newer recdash, ``StoreError`` for one that cannot be opened.
+    """
+    from recdash.settings import settings
+    from recdash.store.connections import parse_url
+    from recdash.store.sql import SqlStore
+
+    if database_url is None:
+        database_url, artifacts = settings().database_url, artifacts or settings().artifacts
+    url = parse_url(database_url)
+    folder = Path(artifacts or settings().artifacts or url.folder) if artifacts is None else Path(artifacts)
+    return SqlStore(url, folder, read_only=read_only)

@@ -1,0 +1,240 @@
+"""Uploaded tables and hits as files named by their own sha256, written once and checked when read.
+
+A file gets its name only when all of it is on the disk, so that a crash at any point leaves the
+whole file or none. Layout: ``ab/<sha256>.parquet`` (``.bin`` for a file that is not Parquet),
+``tmp/`` for what is being written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from itertools import chain
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from recdash.errors import EvidenceDamaged, NotFound, StoreError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SHA256 = re.compile(r"[0-9a-f]{64}")
+PARQUET_MAGIC = b"PAR1"
+CHUNK_BYTES = 2**20
+SUFFIXES = (".parquet", ".bin")
+
+
+class HashingFile:
+    """A new file that hashes what is written to it; enough of a file for pyarrow's writer."""
+
+    def __init__(self, path: Path) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+        self._file: IO[bytes] = os.fdopen(os.open(path, flags, 0o666), "wb")
+        self._hash = hashlib.sha256()
+        self._n_bytes = 0
+
+    @property
+    def closed(self) -> bool:
+        return self._file.closed
+
+    def write(self, data: bytes) -> int:
+        self._hash.update(data)
+        self._n_bytes += memoryview(data).nbytes
+        return self._file.write(data)
+
+    def tell(self) -> int:
+        return self._n_bytes
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def seal(self) -> str:
+        """Bring everything to the disk; returns the sha256."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return self._hash.hexdigest()
+
+
+class Artifacts:
+    """The files of one folder. Paths are made of hashes, never of text from a user."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.absolute()
+        self._checked: set[tuple[str, int, int, int]] = set()
+
+    # writing ───────────────────────────────────────────────────────────────────────────────────
+
+    def put(self, table: pa.Table | Iterable[pa.RecordBatch]) -> str:
+        """Write a table or a stream of batches as Parquet; returns the sha256 of the file.
+
+        What the stream raises is passed on and nothing is stored. Raises ``ValueError`` for a
+        stream without any batch, which has no schema.
+        """
+        with self._new_file() as (temporary, file):
+            _write_parquet(table, file)
+            return self._keep(temporary, file, ".parquet")
+
+    def put_file(self, source: Path | bytes) -> str:
+        """Store the bytes of a file as they are; returns their sha256."""
+        with self._new_file() as (temporary, file):
+            first = b""
+            for chunk in _chunks(source):
+                first = first or chunk[:4]
+                file.write(chunk)
+            return self._keep(temporary, file, ".parquet" if first == PARQUET_MAGIC else ".bin")
+
+    @contextmanager
+    def _new_file(self) -> Iterator[tuple[Path, HashingFile]]:
+        try:
+            temporary = self._folder("tmp") / secrets.token_hex(16)
+            file = HashingFile(temporary)
+            try:
+                yield temporary, file
+            finally:
+                with suppress(FileNotFoundError):
+                    temporary.unlink()
+                file.close()
+        except OSError as error:
+            raise StoreError(
+                f"Nothing could be written to {self.folder}: {error.strerror or error}"
+            ) from error
+
+    def _folder(self, name: str) -> Path:
+        folder = self.folder / name
+        if not folder.is_dir():
+            folder.mkdir(parents=True, exist_ok=True)
+            _sync(self.folder)
+        if folder.is_symlink():
+            raise StoreError(f"{folder} is a symbolic link; the artifacts must be in the folder itself.")
+        return folder
+
+    def _keep(self, temporary: Path, file: HashingFile, suffix: str) -> str:
+        sha256 = file.seal()
+        target = self._folder(sha256[:2]) / (sha256 + suffix)
+        try:
+            os.link(temporary, target)
+        except FileExistsError:
+            self._renew(temporary, target, sha256)
+        _sync(target.parent)
+        return sha256
+
+    def _renew(self, temporary: Path, target: Path, sha256: str) -> None:
+        """The content is there already: make it young for ``collect``, and whole if it was damaged."""
+        try:
+            self._check(target, sha256)
+            os.utime(target)
+        except (EvidenceDamaged, FileNotFoundError):
+            temporary.replace(target)
+
+    # reading ───────────────────────────────────────────────────────────────────────────────────
+
+    def path(self, sha256: str) -> Path:
+        """The file with this hash, read and compared once per process and version of the file."""
+        path = self._find(sha256)
+        try:
+            self._check(path, sha256)
+        except OSError as error:
+            raise EvidenceDamaged(f"The stored file {path} cannot be read: {error.strerror}") from error
+        return path
+
+    def n_bytes(self, sha256: str) -> int:
+        """Size of the file with this hash; its content is not read."""
+        return self._find(sha256).lstat().st_size
+
+    def table(self, sha256: str) -> pa.Table:
+        """The table with this hash."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        path = self.path(sha256)
+        try:
+            return pq.read_table(path, memory_map=False, partitioning=None)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise EvidenceDamaged(f"The stored file {path} cannot be read as a table: {error}") from error
+
+    def _find(self, sha256: str) -> Path:
+        if not SHA256.fullmatch(sha256):
+            raise NotFound(f"'{sha256}' is not the sha256 of a stored file.")
+        folder = self.folder / sha256[:2]
+        for path in (folder / (sha256 + suffix) for suffix in SUFFIXES):
+            if os.path.lexists(path):
+                return path
+        raise NotFound(f"The stored file {sha256} is not in {self.folder}.")
+
+    def _check(self, path: Path, sha256: str) -> None:
+        if path.parent.is_symlink():
+            raise EvidenceDamaged(f"The folder {path.parent} is a symbolic link; nothing is shown from it.")
+        with os.fdopen(_open_plain(path), "rb") as file:
+            status = os.fstat(file.fileno())
+            version = (sha256, status.st_ino, status.st_size, status.st_mtime_ns)
+            if version in self._checked:
+                return
+            if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
+                raise EvidenceDamaged(
+                    f"The stored file {path} is damaged: it no longer has the hash it was stored under. "
+                    "Upload the same file again, or restore it from a backup."
+                )
+        self._checked.add(version)
+
+    # collecting ────────────────────────────────────────────────────────────────────────────────
+
+    def remove_unused(self, used: frozenset[str], older_than: timedelta) -> int:
+        """Remove old files that are not ``used``, and old leftovers of writers that died."""
+        before = time.time() - older_than.total_seconds()
+        old = [path for path in self._files() if path.lstat().st_mtime < before]
+        unused = [path for path in old if path.stem not in used]
+        for path in unused:
+            path.unlink()
+        return sum(path.parent.name != "tmp" for path in unused)
+
+    def _files(self) -> Iterator[Path]:
+        yield from self.folder.glob("tmp/*")
+        yield from (path for path in self.folder.glob("[0-9a-f][0-9a-f]/*") if SHA256.fullmatch(path.stem))
+
+
+def _open_plain(path: Path) -> int:
+    """Open a regular file for reading; a link or a pipe in its place is damage."""
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise EvidenceDamaged(f"The stored file {path} is not a plain file; nothing is shown from it.")
+    return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+
+
+def _write_parquet(table: pa.Table | Iterable[pa.RecordBatch], file: HashingFile) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    batches: Iterable[pa.RecordBatch | pa.Table] = (table,) if isinstance(table, pa.Table) else table
+    stream = iter(batches)
+    first = next(stream, None)
+    if first is None:
+        raise ValueError("a stream without batches has no schema to store")
+    with pq.ParquetWriter(file, first.schema, compression="zstd") as writer:
+        for batch in chain((first,), stream):
+            writer.write(batch)
+
+
+def _chunks(source: Path | bytes) -> Iterator[bytes]:
+    if isinstance(source, bytes):
+        yield source
+        return
+    with source.open("rb") as file:
+        while chunk := file.read(CHUNK_BYTES):
+            yield chunk
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

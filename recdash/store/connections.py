@@ -1,0 +1,313 @@
+"""How a database is reached: driver, engines, pragmas, the gate, and a watch on the file.
+
+Writers take one connection and start with BEGIN IMMEDIATE; readers have their own connections,
+which cannot write. Everything here is set up per database; ``sql.py`` knows only :class:`Database`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from recdash.errors import Problem, StoreError
+from recdash.settings import DATA_FOLDER
+from recdash.store.gate import DEADLINE_SECONDS, Gate, busy, gate_of
+
+logger = logging.getLogger(__name__)
+
+WRITER_BUSY_SECONDS = 30
+READER_BUSY_SECONDS = 5
+N_READERS = 16
+PRAGMAS = (
+    "synchronous=FULL",
+    "foreign_keys=ON",
+    "trusted_schema=OFF",
+    "cell_size_check=ON",
+    "temp_store=MEMORY",
+    "cache_size=-16000",
+    "mmap_size=0",
+    "wal_autocheckpoint=1000",
+    f"journal_size_limit={64 * 2**20}",
+)
+NETWORK_FILE_SYSTEMS = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "ceph", "glusterfs", "afs")
+
+# Any number will do, as long as every recdash uses the same.
+ADVISORY_LOCK = 7_238_112_041
+
+
+@dataclass(frozen=True)
+class Database:
+    """An opened database. ``check`` raises ``StoreError`` when the file is no longer the one opened."""
+
+    place: str
+    reader: Engine
+    writer: Engine | None
+    gate: Gate
+    check: Callable[[], None]
+    notices: tuple[Problem, ...] = ()
+
+    def dispose(self) -> None:
+        self.reader.dispose()
+        if self.writer is not None:
+            self.writer.dispose()
+
+
+@dataclass(frozen=True)
+class DatabaseUrl:
+    """A checked database URL; ``file`` is set for SQLite."""
+
+    url: URL
+    file: Path | None
+
+    @property
+    def folder(self) -> Path:
+        """Where the artifacts are when nobody says otherwise: beside the database file."""
+        return (self.file.parent if self.file else Path.cwd() / DATA_FOLDER) / "artifacts"
+
+
+def parse_url(text: str) -> DatabaseUrl:
+    """Check a database URL; raises ``StoreError`` saying which ones can be used."""
+    try:
+        url = make_url(text)
+    except ArgumentError:
+        raise _unusable(text) from None
+    if url.drivername in ("postgresql", "postgresql+psycopg"):
+        return DatabaseUrl(url.set(drivername="postgresql+psycopg"), None)
+    if url.drivername != "sqlite" or url.host or url.query or url.database in (None, "", ":memory:"):
+        raise _unusable(url.render_as_string(hide_password=True))
+    return DatabaseUrl(url, Path(str(url.database)).absolute())
+
+
+def _unusable(url: str) -> StoreError:
+    return StoreError(
+        f"The database URL '{url}' cannot be used. Give sqlite:///FILE or postgresql://user@host/name."
+    )
+
+
+def connect(url: DatabaseUrl, read_only: bool) -> Database:
+    """Open a database; a SQLite file that is not there is created unless ``read_only``."""
+    return _postgresql(url.url, read_only) if url.file is None else _sqlite(url.file, read_only)
+
+
+# ── SQLite ───────────────────────────────────────────────────────────────────────────────────
+
+
+def wal_is_safe(version: tuple[int, ...]) -> bool:
+    """False for an SQLite that can corrupt a WAL database when a second connection checkpoints."""
+    return version >= (3, 51, 3) or (3, 50, 7) <= version < (3, 51) or (3, 44, 6) <= version < (3, 45)
+
+
+def sqlite_driver() -> Any:
+    """The standard library's driver if its SQLite is safe, else pysqlite3's if that is, else the former."""
+    if wal_is_safe(sqlite3.sqlite_version_info):
+        return sqlite3
+    try:
+        bundled = importlib.import_module("pysqlite3.dbapi2")
+    except ImportError:
+        return sqlite3
+    return bundled if wal_is_safe(bundled.sqlite_version_info) else sqlite3
+
+
+def file_system_of(path: Path, mounts: str) -> str:
+    """Type of the file system that holds ``path``, from the text of /proc/self/mounts."""
+    rows = [line.split() for line in mounts.splitlines()]
+    holding = [(len(row[1]), row[2]) for row in rows if len(row) > 2 and path.is_relative_to(row[1])]
+    return max(holding, default=(0, "unknown"))[1]
+
+
+def _on_network(path: Path) -> bool:
+    try:
+        mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return file_system_of(path.resolve(), mounts).startswith(NETWORK_FILE_SYSTEMS)
+
+
+def _sqlite(file: Path, read_only: bool) -> Database:
+    driver = sqlite_driver()
+    safe = wal_is_safe(driver.sqlite_version_info)
+    wal = safe and not _on_network(file)
+    if not read_only:
+        _create(file)
+    if not file.is_file():
+        raise StoreError(f"There is no database file at {file}.")
+    writer = None if read_only else _sqlite_engine(driver, file, 1, _writer_set_up(wal), "BEGIN IMMEDIATE")
+    return Database(
+        place=str(file),
+        reader=_sqlite_engine(driver, file, N_READERS, _reader_set_up(safe), "BEGIN"),
+        writer=writer,
+        gate=gate_of(str(file.resolve()), file.with_name(file.name + ".lock")),
+        check=_watch(file),
+        notices=() if wal else (_slow_journal(file, driver.sqlite_version, safe),),
+    )
+
+
+def _create(file: Path) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666))
+    except OSError as error:
+        raise StoreError(f"The database file {file} cannot be opened: {error.strerror}.") from error
+
+
+def _watch(file: Path) -> Callable[[], None]:
+    """A check that ``file`` is still the file it is now."""
+    opened = file.stat()
+
+    def check() -> None:
+        try:
+            now = file.stat()
+        except OSError:
+            raise StoreError(f"The database file {file} is gone. Put it back, or restart recdash.") from None
+        if (now.st_dev, now.st_ino) != (opened.st_dev, opened.st_ino):
+            raise StoreError(f"The database file {file} was replaced while it was open. Restart recdash.")
+
+    return check
+
+
+def _slow_journal(file: Path, version: str, safe: bool) -> Problem:
+    why = (
+        "is on a network file system"
+        if safe
+        else f"is used through SQLite {version}, whose WAL can lose data"
+    )
+    fix = "Keep it on a local disk" if safe else "Install pysqlite3"
+    notice = Problem(
+        "rollback-journal", f"database {file}", f"it {why}", f"{fix} for faster reading beside writes."
+    )
+    logger.info("%s", notice)
+    return notice
+
+
+SetUp = Callable[[Any], None]
+
+
+def _sqlite_engine(driver: Any, file: Path, size: int, set_up: SetUp, begin: str) -> Engine:
+    # isolation_level=None: the driver starts no transactions of its own, ``begin`` below does.
+    # mode=rw: a file that has gone is an error, never a new empty database.
+    def connection() -> Any:
+        return driver.connect(
+            f"{file.as_uri()}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
+        )
+
+    engine = create_engine(
+        "sqlite://",
+        module=driver,
+        creator=connection,
+        poolclass=QueuePool,
+        pool_size=size,
+        max_overflow=0,
+        pool_timeout=DEADLINE_SECONDS,
+    )
+    event.listen(engine, "connect", lambda dbapi, _record: set_up(dbapi))
+    event.listen(engine, "begin", lambda conn: _execute(conn, begin))
+    return engine
+
+
+def _execute(connection: Connection, statement: str) -> None:
+    connection.exec_driver_sql(statement)
+
+
+def _writer_set_up(wal: bool) -> SetUp:
+    def set_up(dbapi: Any) -> None:
+        dbapi.execute(f"PRAGMA busy_timeout={WRITER_BUSY_SECONDS * 1000}")
+        _set(dbapi, PRAGMAS)
+        dbapi.execute(f"PRAGMA journal_mode={'WAL' if wal else 'DELETE'}").fetchall()
+
+    return set_up
+
+
+def _reader_set_up(safe: bool) -> SetUp:
+    def set_up(dbapi: Any) -> None:
+        dbapi.execute(f"PRAGMA busy_timeout={READER_BUSY_SECONDS * 1000}")
+        _set(dbapi, (*PRAGMAS, "query_only=ON"))
+        if not safe and dbapi.execute("PRAGMA journal_mode").fetchone() == ("wal",):
+            raise StoreError(
+                "This database is in WAL mode, which the SQLite of this Python can damage. Install pysqlite3."
+            )
+
+    return set_up
+
+
+def _set(dbapi: Any, pragmas: tuple[str, ...]) -> None:
+    for pragma in pragmas:
+        dbapi.execute(f"PRAGMA {pragma}").fetchall()
+
+
+# ── PostgreSQL ───────────────────────────────────────────────────────────────────────────────
+
+
+def _postgresql(url: URL, read_only: bool) -> Database:
+    try:
+        importlib.import_module("psycopg")
+    except ImportError:
+        raise StoreError("PostgreSQL needs the package psycopg: pip install 'psycopg[binary]'.") from None
+    place = url.render_as_string(hide_password=True)
+    return Database(
+        place=place,
+        reader=_postgresql_engine(
+            url, N_READERS, isolation_level="REPEATABLE READ", postgresql_readonly=True
+        ),
+        writer=None if read_only else _postgresql_writer(url),
+        gate=gate_of(place, None),
+        check=lambda: None,
+    )
+
+
+def _postgresql_engine(url: URL, size: int, **options: Any) -> Engine:
+    return create_engine(
+        url,
+        pool_size=size,
+        max_overflow=0,
+        pool_timeout=DEADLINE_SECONDS,
+        pool_pre_ping=True,
+        execution_options=options,
+        connect_args={"connect_timeout": 10},
+    )
+
+
+def _postgresql_writer(url: URL) -> Engine:
+    engine = _postgresql_engine(url, 1)
+
+    def lock(connection: Connection) -> None:
+        # The gate between processes and machines; given back when the transaction ends.
+        _execute(connection, f"SET LOCAL lock_timeout = '{int(DEADLINE_SECONDS)}s'")
+        _execute(connection, f"SELECT pg_advisory_xact_lock({ADVISORY_LOCK})")
+
+    event.listen(engine, "begin", lock)
+    return engine
+
+
+# ── errors ───────────────────────────────────────────────────────────────────────────────────
+
+LOCK_NOT_AVAILABLE = "55P03"
+
+
+@contextmanager
+def spoken(place: str) -> Iterator[None]:
+    """Turn what a database driver raises into ``StoreBusy`` or ``StoreError`` with its place."""
+    try:
+        yield
+    except PoolTimeoutError:
+        raise busy() from None
+    except DBAPIError as error:
+        raise _in_words(place, error.orig) from error
+    except UnicodeError as error:
+        raise StoreError(f"This text cannot be stored: {error}") from error
+
+
+def _in_words(place: str, cause: BaseException | None) -> StoreError:
+    if getattr(cause, "sqlstate", None) == LOCK_NOT_AVAILABLE or "is locked" in str(cause):
+        return busy()
+    return StoreError(f"The database {place} could not be used; nothing was changed: {str(cause).strip()}")

@@ -1,0 +1,120 @@
+"""What a store promises. Every backend passes the contract in ``tests/store_contract.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from recdash.domain import Curve, Experiment, OnlineTest, Run
+from recdash.errors import Problem
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+UNUSED_FOR = timedelta(hours=24)
+
+
+class Store(Protocol):
+    """Domain values in, domain values out; safe from several threads and processes.
+
+    A write happens whole or not at all and is on disk when the call returns. Adding is idempotent
+    by ``id``: adding again returns what is stored. Listings leave archived things out unless
+    ``archived=True``, which lists them too. Raises ``NotFound`` for an id (or an artifact) that is
+    not there, ``NameTaken`` for a name in use, ``StoreBusy`` after the deadline, ``Forbidden``
+    for a write to a read-only store.
+    """
+
+    @property
+    def read_only(self) -> bool:
+        """True when every write is refused."""
+
+    @property
+    def notices(self) -> tuple[Problem, ...]:
+        """What the person who runs this store should know, such as an SQLite without safe WAL."""
+
+    def close(self) -> None:
+        """Give all connections back; the store is not usable afterwards."""
+
+    # experiments ───────────────────────────────────────────────────────────────────────────────
+
+    def experiments(self, archived: bool = False) -> list[Experiment]:
+        """All experiments, the newest first."""
+
+    def experiment(self, experiment_id: str) -> Experiment:
+        """The experiment with this id."""
+
+    def experiment_named(self, name: str) -> Experiment | None:
+        """The experiment with exactly this name, archived or not."""
+
+    def add_experiment(self, experiment: Experiment) -> Experiment:
+        """Store an experiment; its artifacts must have been put before."""
+
+    def update_experiment(self, experiment_id: str, **fields: Any) -> Experiment:
+        """Change fields other than id and created; ``baseline`` must be a run of the experiment."""
+
+    def delete_experiment(self, experiment_id: str) -> None:
+        """Delete an experiment with its runs, curves and online tests, for good."""
+
+    # runs ──────────────────────────────────────────────────────────────────────────────────────
+
+    def runs(self, experiment: str, archived: bool = False) -> list[Run]:
+        """The runs of an experiment by slot, that is in the order in which they were added."""
+
+    def run(self, run_id: str) -> Run:
+        """The run with this id."""
+
+    def find_run(self, experiment: str, upload_sha: str) -> Run | None:
+        """The run of this experiment made from this upload, one that is not archived if possible."""
+
+    def add_run(self, run: Run, curves: Sequence[Curve]) -> Run:
+        """Store a run with its curves; ``slot`` is given by the store and never used again."""
+
+    def update_run(self, run_id: str, **fields: Any) -> Run:
+        """Change fields other than id, experiment, created and slot."""
+
+    def delete_run(self, run_id: str) -> None:
+        """Delete a run, its curves, its place as baseline, its links; files stay for ``collect``."""
+
+    def curves(
+        self, run_ids: Sequence[str], metrics: Sequence[str] | None = None
+    ) -> dict[str, dict[str, Curve]]:
+        """Curves by run id and canonical metric; every run asked for has an entry, maybe an empty one."""
+
+    def metrics(self, run_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Canonical metrics stored for each run, sorted; without reading any curve."""
+
+    # online tests ──────────────────────────────────────────────────────────────────────────────
+
+    def online_tests(self, experiment: str, archived: bool = False) -> list[OnlineTest]:
+        """The online tests of an experiment, the newest first."""
+
+    def online_test(self, test_id: str) -> OnlineTest:
+        """The online test with this id."""
+
+    def add_online_test(self, test: OnlineTest) -> OnlineTest:
+        """Store an online test; its upload must have been put before."""
+
+    def update_online_test(self, test_id: str, **fields: Any) -> OnlineTest:
+        """Change fields other than id, experiment and created."""
+
+    def delete_online_test(self, test_id: str) -> None:
+        """Delete an online test, for good."""
+
+    # artifacts ─────────────────────────────────────────────────────────────────────────────────
+
+    def put(self, table: pa.Table | Iterable[pa.RecordBatch]) -> str:
+        """Store a table, or a stream of batches of one schema, as Parquet; returns its sha256."""
+
+    def put_file(self, file: Path | bytes) -> str:
+        """Store a file byte for byte; returns its sha256."""
+
+    def path(self, sha256: str) -> Path:
+        """The file of an artifact, its hash checked; ``EvidenceDamaged`` when it does not match."""
+
+    def table(self, sha256: str) -> pa.Table:
+        """The table of an artifact, its hash checked; ``EvidenceDamaged`` when it does not match."""
+
+    def collect(self, older_than: timedelta = UNUSED_FOR) -> int:
+        """Remove files that nothing refers to and that are older than this; returns how many."""

@@ -1,0 +1,271 @@
+"""The tables, and how domain values become rows and rows become values again.
+
+A row has the attributes of its domain value under the same names, so that the way there and back
+is one line; what SQL has no type for (mappings, notices, arrays) is handled by the column's type.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    DateTime,
+    Dialect,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from recdash.domain import Curve, Experiment, Floats, Ints, OnlineTest, Run
+from recdash.errors import Problem
+
+# ── column types ─────────────────────────────────────────────────────────────────────────────
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """A moment, kept as UTC and given back with its zone; a time without a zone is a bug."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(f"{value} has no time zone")
+        return value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class Json(TypeDecorator[Any]):
+    """A JSON document kept as text: the JSON type of PostgreSQL refuses NaN, which results contain."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, _dialect: Dialect) -> str | None:
+        return None if value is None else json.dumps(value, default=_plain)
+
+    def process_result_value(self, value: Any, _dialect: Dialect) -> Any:
+        return None if value is None else self.read(json.loads(value))
+
+    def read(self, document: Any) -> Any:
+        return document
+
+
+class JsonTuple(Json):
+    """A JSON list that is a tuple in Python."""
+
+    cache_ok = True
+
+    def read(self, document: Any) -> tuple[Any, ...]:
+        return tuple(document)
+
+
+class Notices(Json):
+    """A JSON list of ``Problem`` values."""
+
+    cache_ok = True
+
+    def read(self, document: Any) -> tuple[Problem, ...]:
+        return tuple(Problem(**problem) for problem in document)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Problem):
+        return asdict(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} cannot be stored as JSON")
+
+
+# ── tables ───────────────────────────────────────────────────────────────────────────────────
+
+
+class Base(DeclarativeBase):
+    # Names for every constraint: a batch migration finds a constraint by its name only.
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+
+
+class ArtifactRow(Base):
+    """A stored file that an experiment, run or online test needs (or needed: see ``collect``)."""
+
+    __tablename__ = "artifact"
+
+    sha256: Mapped[str] = mapped_column(Text, primary_key=True)
+    n_bytes: Mapped[int] = mapped_column(BigInteger)
+    created: Mapped[datetime] = mapped_column(UtcTime)
+
+
+class ExperimentRow(Base):
+    __tablename__ = "experiment"
+
+    id: Mapped[str] = mapped_column(Text, primary_key=True)
+    name: Mapped[str] = mapped_column(Text, unique=True)
+    created: Mapped[datetime] = mapped_column(UtcTime)
+    truth: Mapped[str] = mapped_column(ForeignKey("artifact.sha256"))
+    train: Mapped[str | None] = mapped_column(ForeignKey("artifact.sha256"))
+    catalogue: Mapped[str | None] = mapped_column(ForeignKey("artifact.sha256"))
+    settings: Mapped[Any] = mapped_column(Json)
+    # No foreign key: experiment and run would refer to each other; ``delete_run`` clears it.
+    baseline: Mapped[str | None] = mapped_column(Text)
+    note: Mapped[str] = mapped_column(Text)
+    archived: Mapped[datetime | None] = mapped_column(UtcTime)
+    demo: Mapped[bool] = mapped_column(Boolean)
+    next_slot: Mapped[int] = mapped_column(Integer, default=0)
+
+
+class RunRow(Base):
+    __tablename__ = "run"
+    __table_args__ = (
+        UniqueConstraint("experiment", "name"),
+        UniqueConstraint("experiment", "slot"),
+        Index(None, "experiment", "upload"),
+    )
+
+    id: Mapped[str] = mapped_column(Text, primary_key=True)
+    experiment: Mapped[str] = mapped_column(ForeignKey("experiment.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(Text)
+    created: Mapped[datetime] = mapped_column(UtcTime)
+    slot: Mapped[int] = mapped_column(Integer)
+    upload: Mapped[str | None] = mapped_column(ForeignKey("artifact.sha256"))
+    hits: Mapped[Any] = mapped_column(Json)
+    ledger: Mapped[Any] = mapped_column(Json)
+    notices: Mapped[Any] = mapped_column(Notices)
+    tags: Mapped[Any] = mapped_column(JsonTuple)
+    note: Mapped[str] = mapped_column(Text)
+    params: Mapped[Any] = mapped_column(Json)
+    absent: Mapped[Any] = mapped_column(Json)
+    provenance: Mapped[Any] = mapped_column(Json)
+    archived: Mapped[datetime | None] = mapped_column(UtcTime)
+
+
+class CurveRow(Base):
+    """One metric of one run at every cutoff.
+
+    The cutoffs are 1..``depth``, or else ``k`` as little-endian int32 (empty: a metric without
+    one). ``value`` and ``std_error`` are little-endian float64.
+    """
+
+    __tablename__ = "curve"
+    __table_args__ = (CheckConstraint("(depth IS NULL) <> (k IS NULL)", name="cutoffs"),)
+
+    run: Mapped[str] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"), primary_key=True)
+    metric: Mapped[str] = mapped_column(Text, primary_key=True)
+    depth: Mapped[int | None] = mapped_column(Integer)
+    k: Mapped[bytes | None] = mapped_column(LargeBinary)
+    value: Mapped[bytes] = mapped_column(LargeBinary)
+    std_error: Mapped[bytes] = mapped_column(LargeBinary)
+    n_users: Mapped[int] = mapped_column(BigInteger)
+
+
+class OnlineTestRow(Base):
+    __tablename__ = "online_test"
+    __table_args__ = (UniqueConstraint("experiment", "name"),)
+
+    id: Mapped[str] = mapped_column(Text, primary_key=True)
+    experiment: Mapped[str] = mapped_column(ForeignKey("experiment.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(Text)
+    created: Mapped[datetime] = mapped_column(UtcTime)
+    kind: Mapped[str] = mapped_column(Text)
+    upload: Mapped[str] = mapped_column(ForeignKey("artifact.sha256"))
+    control: Mapped[str] = mapped_column(Text)
+    links: Mapped[Any] = mapped_column(Json)
+    results: Mapped[Any] = mapped_column(JsonTuple)
+    notices: Mapped[Any] = mapped_column(Notices)
+    archived: Mapped[datetime | None] = mapped_column(UtcTime)
+
+
+# ── values ↔ rows ────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of stored thing: its word, its value, its row, and the artifacts that a value needs."""
+
+    word: str
+    value: type[Any]
+    row: type[Any]
+    needs: Callable[[Any], Sequence[str | None]]
+
+    @property
+    def names(self) -> list[str]:
+        return [field.name for field in fields(self.value)]
+
+    def to_value(self, row: Any) -> Any:
+        return self.value(**{name: getattr(row, name) for name in self.names})
+
+    def to_row(self, value: Any) -> Any:
+        return self.row(**{name: getattr(value, name) for name in self.names})
+
+
+EXPERIMENT = Kind("experiment", Experiment, ExperimentRow, lambda e: (e.truth, e.train, e.catalogue))
+RUN = Kind("run", Run, RunRow, lambda run: (run.upload, *run.hits.values()))
+ONLINE_TEST = Kind("online test", OnlineTest, OnlineTestRow, lambda test: (test.upload,))
+KINDS = (EXPERIMENT, RUN, ONLINE_TEST)
+
+# What makes a stored thing itself: these never change.
+FIXED = frozenset({"id", "experiment", "created", "slot"})
+
+
+def curve_columns(run: str, curve: Curve) -> dict[str, Any]:
+    """The columns of a curve's row; raises ``ValueError`` when its arrays do not fit together."""
+    n = max(len(curve.k), 1)
+    if curve.value.shape != (n,) or curve.std_error.shape != (n,):
+        raise ValueError(f"{curve.metric}: {len(curve.k)} cutoffs need {n} values and standard errors")
+    return {
+        "run": run,
+        "metric": curve.metric,
+        **_cutoff_columns(curve.k),
+        "value": curve.value.astype("<f8").tobytes(),
+        "std_error": curve.std_error.astype("<f8").tobytes(),
+        "n_users": int(curve.n_users),
+    }
+
+
+def _cutoff_columns(k: Ints) -> dict[str, Any]:
+    if len(k) and np.array_equal(k, np.arange(1, len(k) + 1)):
+        return {"depth": len(k), "k": None}
+    return {"depth": None, "k": np.asarray(k).astype("<i4").tobytes()}
+
+
+def curve_of(row: CurveRow) -> Curve:
+    return Curve(row.metric, _cutoffs(row), _floats(row.value), _floats(row.std_error), row.n_users)
+
+
+def _cutoffs(row: CurveRow) -> Ints:
+    if row.depth is not None:
+        return np.arange(1, row.depth + 1, dtype=np.int32)
+    return np.frombuffer(row.k or b"", dtype="<i4").astype(np.int32)
+
+
+def _floats(blob: bytes) -> Floats:
+    return np.frombuffer(blob, dtype="<f8").astype(np.float64)
