@@ -1,0 +1,230 @@
+"""Blocks of whole lists: what the engine works on, cut from a stream of record batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from recdash.domain import Floats, Ints, Order
+from recdash.engines.ids import IdIndex
+
+_LISTS_PER_BLOCK = 10_000
+
+
+@dataclass(frozen=True)
+class Block:
+    """Whole lists, one after the other: list b owns the rows ``start[b]:start[b+1]``.
+
+    ``user`` [B] codes (−1 unknown), ``item`` [n] codes, ``rank`` and ``score`` [n] where they were read.
+    """
+
+    user: Ints
+    start: Ints
+    item: Ints
+    rank: Ints | None = None
+    score: Floats | None = None
+
+    @property
+    def n_lists(self) -> int:
+        return len(self.user)
+
+    @property
+    def lengths(self) -> Ints:
+        return np.diff(self.start)
+
+    def column(self, name: str) -> Any:
+        return getattr(self, name)
+
+    def owner(self) -> Ints:
+        """[n] the list each row belongs to."""
+        return np.repeat(np.arange(self.n_lists), self.lengths)
+
+    def list_of(self, row: Ints) -> Ints:
+        """The list that owns each of the given rows."""
+        return np.searchsorted(self.start, row, side="right") - 1
+
+    def positions(self) -> Ints:
+        """[n] 0, 1, 2 … within each list."""
+        return np.arange(len(self.item)) - np.repeat(self.start[:-1], self.lengths)
+
+    def steps(self, values: Any) -> Any:
+        """[n] value minus the value before it in the same list; +1 or −1 (no news) at the first row."""
+        step = np.empty_like(values)
+        with np.errstate(invalid="ignore"):
+            step[1:] = values[1:] - values[:-1]
+        step[self.start[:-1]] = -1 if values.dtype.kind == "f" else 1
+        return step
+
+    def ties(self, values: Any) -> npt.NDArray[np.bool_]:
+        """[n] True where a neighbour in the same list has an equal value."""
+        equal = np.zeros(len(values) + 1, dtype=bool)
+        equal[1:-1] = values[1:] == values[:-1]
+        equal[self.start] = False
+        return equal[:-1] | equal[1:]
+
+    def lists_with(self, marked: npt.NDArray[np.bool_], after_first: bool = False) -> int:
+        """How many lists have a marked row (not looking at their first row if so asked)."""
+        if after_first:
+            marked = marked.copy()
+            marked[self.start[:-1]] = False
+        rows = np.flatnonzero(marked)
+        return len(np.unique(self.list_of(rows))) if len(rows) else 0
+
+    def only_lists(self, keep: npt.NDArray[np.bool_]) -> Block:
+        rows = np.repeat(keep, self.lengths)
+        start = np.concatenate(([0], np.cumsum(self.lengths[keep])))
+        return self._take(rows, user=self.user[keep], start=start)
+
+    def only_rows(self, keep: npt.NDArray[np.bool_]) -> Block:
+        kept_before = np.concatenate(([0], np.cumsum(keep)))
+        return self._take(keep, user=self.user, start=kept_before[self.start])
+
+    def cut(self, depth: int) -> Block:
+        """Only the first ``depth`` rows of each list."""
+        if len(self.item) == 0 or self.lengths.max() <= depth:
+            return self
+        return self.only_rows(self.positions() < depth)
+
+    def sorted_by(self, *keys: Any) -> Block:
+        """Lists sorted by the last key first (as lexsort); equal rows keep the order of the file."""
+        return self._take(np.lexsort((*keys, self.owner())), user=self.user, start=self.start)
+
+    def _take(self, rows: Any, user: Ints, start: Ints) -> Block:
+        rank = None if self.rank is None else self.rank[rows]
+        score = None if self.score is None else self.score[rows]
+        return Block(user, start, self.item[rows], rank, score)
+
+    def repeated_items(self) -> npt.NDArray[np.bool_] | None:
+        """[n] True where the item stood earlier in the same list; None where that never happens."""
+        suspects = [lists for lists in self._by_length() if _has_repeat(self._matrix(lists))]
+        if not suspects:
+            return None
+        among = np.zeros(self.n_lists, dtype=bool)
+        among[np.concatenate(suspects)] = True
+        rows = np.flatnonzero(np.repeat(among, self.lengths))
+        order = rows[np.lexsort((self.item[rows], self.owner()[rows]))]
+        same = (self.item[order][1:] == self.item[order][:-1]) & (
+            self.list_of(order)[1:] == self.list_of(order)[:-1]
+        )
+        repeated = np.zeros(len(self.item), dtype=bool)
+        repeated[order[1:][same]] = True
+        return repeated if repeated.any() else None
+
+    def _by_length(self) -> Iterator[Ints]:
+        """Lists in groups of similar length (within a factor of two), so that padding stays small."""
+        lengths = self.lengths
+        magnitude = np.frexp(lengths.astype(np.float64))[1]
+        for size in np.unique(magnitude[lengths > 1]):
+            yield np.flatnonzero((magnitude == size) & (lengths > 1))
+
+    def _matrix(self, lists: Ints) -> Ints:
+        """[lists, longest] items, padded with numbers that are no item and all different."""
+        lengths = self.lengths[lists]
+        longest = int(lengths.max())
+        if (lengths == longest).all() and len(lists) == self.n_lists:
+            return self.item.reshape(len(lists), longest)
+        column = np.arange(longest, dtype=np.int64)
+        place = np.minimum(self.start[lists][:, None] + column, len(self.item) - 1)
+        return np.where(column < lengths[:, None], self.item[place], -1 - column)
+
+
+def _has_repeat(items: Ints) -> bool:
+    """Sorting short rows of small integers is what the processor does best: no hashing needed."""
+    items = np.sort(items, axis=1)
+    return bool((items[:, 1:] == items[:, :-1]).any())
+
+
+# ── from record batches ──────────────────────────────────────────────────────────────────────
+
+
+def grouped_blocks(batches: Iterator[pa.RecordBatch], users: IdIndex, items: IdIndex) -> Iterator[Block]:
+    """Blocks from rows that stand together by user; the last list of a batch waits for the next."""
+    held: Block | None = None
+    held_id: object = None
+    for batch in batches:
+        if batch.num_rows == 0:
+            continue
+        block, first_id, last_id = _block_of(batch, users, items)
+        if held is not None:
+            block = _join(held, block, same_list=held_id == first_id)
+        yield _lists(block, 0, block.n_lists - 1)
+        held, held_id = _lists(block, block.n_lists - 1, block.n_lists), last_id
+    if held is not None:
+        yield held
+
+
+def _block_of(batch: pa.RecordBatch, users: IdIndex, items: IdIndex) -> tuple[Block, object, object]:
+    column = batch.column("user_id")
+    raw = _raw(column)
+    begins = np.concatenate(([0], np.flatnonzero(raw[1:] != raw[:-1]) + 1))
+    user = users.codes(column.take(pa.array(begins)), grow=False)
+    start = np.append(begins, batch.num_rows)
+    block = Block(user, start, items.codes(batch.column("item_id")), *_order_columns(batch))
+    return block, column[0].as_py(), column[-1].as_py()
+
+
+def _raw(column: pa.Array) -> Ints:
+    """Numbers that are equal where the ids are equal."""
+    if pa.types.is_integer(column.type):
+        return column.to_numpy(zero_copy_only=False)
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    return column.indices.to_numpy(zero_copy_only=False)
+
+
+def _order_columns(batch: pa.RecordBatch) -> tuple[Ints | None, Floats | None]:
+    names = batch.schema.names
+    rank = batch.column("rank").to_numpy(zero_copy_only=False) if "rank" in names else None
+    score = batch.column("score").to_numpy(zero_copy_only=False) if "score" in names else None
+    return rank, score
+
+
+def _lists(block: Block, begin: int, end: int) -> Block:
+    first, last = block.start[begin], block.start[end]
+    rows = slice(first, last)
+    taken = block._take(rows, block.user[begin:end], block.start[begin : end + 1] - first)
+    return taken
+
+
+def _join(held: Block, block: Block, same_list: bool) -> Block:
+    """The held list in front of the block; the two lists at the seam become one if they are one."""
+    shift = len(held.item)
+    start = np.concatenate((held.start[:-1], block.start + shift))
+    user = np.concatenate((held.user, block.user))
+    if same_list:
+        start, user = np.delete(start, held.n_lists), user[1:]
+    return Block(
+        user,
+        start,
+        np.concatenate((held.item, block.item)),
+        None if block.rank is None else np.concatenate((held.rank, block.rank)),
+        None if block.score is None else np.concatenate((held.score, block.score)),
+    )
+
+
+def scattered_blocks(
+    batches: Iterator[pa.RecordBatch], users: IdIndex, items: IdIndex, order: Order
+) -> Iterator[Block]:
+    """Blocks from rows in any order: all rows are held as codes and sorted once by user."""
+    everyone = users.copy()
+    parts = []
+    for batch in batches:
+        user = everyone.codes(batch.column("user_id"))
+        parts.append((user, items.codes(batch.column("item_id")), *_order_columns(batch)))
+    user, item, rank, score = (_concatenate(part) for part in zip(*parts, strict=True))
+    sequence = np.argsort(user, kind="stable")
+    edges = np.flatnonzero(np.concatenate(([True], user[sequence][1:] != user[sequence][:-1], [True])))
+    for begin in range(0, len(edges) - 1, _LISTS_PER_BLOCK):
+        lists = edges[begin : begin + _LISTS_PER_BLOCK + 1]
+        rows = sequence[lists[0] : lists[-1]]
+        block = Block(user[sequence[lists[:-1]]], lists - lists[0], item)
+        yield replace(block, rank=rank, score=score)._take(rows, block.user, block.start)
+
+
+def _concatenate(parts: tuple[Any, ...]) -> Any:
+    return None if parts[0] is None else np.concatenate(parts)

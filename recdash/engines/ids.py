@@ -1,0 +1,203 @@
+"""Ids → dense codes. Ids are text, whatever column type carried them: 12 and "12" are the same id.
+
+Two spellings of one number (``0110912`` and ``110912``, after a spreadsheet ate the zero) meet unless
+the reference tables tell them apart; every such meeting is counted, so that it can be shown.
+"""
+
+from __future__ import annotations
+
+import copy
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from recdash.domain import Ints
+
+UNKNOWN = -1
+_DIRECT = 1 << 24
+"""Numbers below this are looked up in one array (64 MiB at most); others through a dict."""
+
+
+class IdList(Sequence[str]):
+    """Ids as text, by code. Numbers become text only when somebody looks."""
+
+    def __init__(self, numbers: Ints, spelling: dict[int, str]) -> None:
+        self._numbers, self._spelling = numbers, spelling
+
+    @overload
+    def __getitem__(self, code: int) -> str: ...
+    @overload
+    def __getitem__(self, code: slice) -> Sequence[str]: ...
+    def __getitem__(self, code: int | slice) -> str | Sequence[str]:
+        if isinstance(code, slice):
+            return [self[one] for one in range(*code.indices(len(self)))]
+        if code < 0:
+            code += len(self)
+        return self._spelling.get(code) or str(self._numbers[code])
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __iter__(self) -> Iterator[str]:
+        texts = map(str, self._numbers.tolist())
+        return (self._spelling.get(code, text) for code, text in enumerate(texts))
+
+    def to_arrow(self) -> pa.Array:
+        """int64 where every id is a plain number, else text."""
+        return pa.array(self, pa.string()) if self._spelling else pa.array(self._numbers, pa.int64())
+
+
+class IdIndex:
+    """A growing id → code map; codes count up in order of first sight.
+
+    ``spellings_met`` holds (as written here, as known) for ids that met in spite of other spelling.
+    """
+
+    def __init__(self) -> None:
+        self._direct = np.full(1024, UNKNOWN, dtype=np.int32)
+        self._wide: dict[int, int] = {}
+        self._texts: dict[str, int] = {}
+        self._spelling: dict[int, str] = {}
+        self._numbers = array("q")
+        self._told_apart: set[int] = set()
+        self._size = 0
+        self.spellings_met: dict[str, str] = {}
+
+    def __len__(self) -> int:
+        return self._size
+
+    def copy(self) -> IdIndex:
+        """An index that can grow on its own."""
+        twin = copy.copy(self)
+        twin._direct, twin._wide, twin._texts = self._direct.copy(), dict(self._wide), dict(self._texts)
+        twin._spelling, twin._numbers = dict(self._spelling), self._numbers[:]
+        twin.spellings_met = {}
+        return twin
+
+    def ids(self) -> IdList:
+        return IdList(np.array(self._numbers, dtype=np.int64), self._spelling)
+
+    def add(self, column: pa.Array | pa.ChunkedArray) -> Ints:
+        """Codes [n] of a reference column: spellings that differ inside one column stay apart."""
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        self._tell_apart(chunk for chunk in chunks if not pa.types.is_integer(chunk.type))
+        return self.codes(column)
+
+    def codes(self, column: pa.Array | pa.ChunkedArray, grow: bool = True) -> Ints:
+        """Codes [n] int32 of int64 or (dictionary-encoded) text ids; −1 for the unknown if not grown."""
+        if isinstance(column, pa.ChunkedArray):
+            coded = [self.codes(chunk, grow) for chunk in column.chunks]
+            return np.concatenate(coded) if coded else np.zeros(0, dtype=np.int32)
+        if pa.types.is_integer(column.type):
+            return self._codes_of_numbers(column.to_numpy(zero_copy_only=False), grow)
+        if not pa.types.is_dictionary(column.type):
+            column = pc.dictionary_encode(column)
+        by_entry = self._codes_of_texts(column.dictionary.to_pylist(), grow)
+        return by_entry[column.indices.to_numpy(zero_copy_only=False)]
+
+    def _codes_of_numbers(self, values: Ints, grow: bool) -> Ints:
+        if len(values) == 0:
+            return np.zeros(0, dtype=np.int32)
+        if values.min() < 0 or values.max() >= _DIRECT:
+            entries = pa.array(values, pa.int64()).dictionary_encode()
+            numbers = entries.dictionary.to_pylist()
+            by_entry = np.array([self._code_of_number(number, grow) for number in numbers], dtype=np.int32)
+            return by_entry[entries.indices.to_numpy()]
+        self._stretch(int(values.max()))
+        codes = self._direct[values]
+        if grow and codes.min() == UNKNOWN:
+            fresh = np.unique(values[codes == UNKNOWN])
+            self._direct[fresh] = np.arange(self._size, self._size + len(fresh))
+            self._numbers.frombytes(fresh.astype(np.int64).tobytes())
+            self._size += len(fresh)
+            codes = self._direct[values]
+        return codes
+
+    def _stretch(self, largest: int) -> None:
+        if largest >= len(self._direct):
+            room = np.full(max(largest + 1, 2 * len(self._direct)), UNKNOWN, dtype=np.int32)
+            room[: len(self._direct)] = self._direct
+            self._direct = room
+
+    def _codes_of_texts(self, texts: list[str], grow: bool) -> Ints:
+        known = map(self._texts.get, texts)
+        found = [
+            self._code_of_text(text, grow) if code is None else code
+            for text, code in zip(texts, known, strict=True)
+        ]
+        return np.array(found, dtype=np.int32)
+
+    def _code_of_text(self, text: str, grow: bool) -> int:
+        number = number_of(text)
+        if number is None or (number in self._told_apart and text != str(number)):
+            code = self._new(0, text) if grow else UNKNOWN
+        else:
+            before = self._size
+            code = self._code_of_number(number, grow)
+            self._spell(code, text, fresh=self._size > before)
+        if code != UNKNOWN:
+            self._texts[text] = code
+        return code
+
+    def _spell(self, code: int, text: str, fresh: bool) -> None:
+        if code == UNKNOWN:
+            return
+        known = self._spelling.get(code) or str(number_of(text))
+        if fresh and known != text:
+            self._spelling[code] = text
+        elif not fresh and known != text:
+            self.spellings_met[text] = known
+
+    def _code_of_number(self, number: int, grow: bool) -> int:
+        if 0 <= number < _DIRECT:
+            self._stretch(number)
+            code = int(self._direct[number])
+        else:
+            code = self._wide.get(number, UNKNOWN)
+        if code == UNKNOWN and grow:
+            code = self._new(number)
+            self._assign(number, code)
+        return code
+
+    def _assign(self, number: int, code: int) -> None:
+        if 0 <= number < _DIRECT:
+            self._direct[number] = code
+        else:
+            self._wide[number] = code
+
+    def _new(self, number: int, spelling: str | None = None) -> int:
+        if spelling is not None:
+            self._spelling[self._size] = spelling
+        self._numbers.append(number)
+        self._size += 1
+        return self._size - 1
+
+    def _tell_apart(self, chunks: Iterable[pa.Array]) -> None:
+        """Numbers spelled in two ways within one reference column are different ids from now on."""
+        spelled: dict[int, str] = {}
+        for chunk in chunks:
+            for text in pc.unique(chunk).to_pylist():
+                number = number_of(text)
+                if number is not None and spelled.setdefault(number, text) != text:
+                    self._told_apart.add(number)
+        for number in self._told_apart & spelled.keys():
+            self._free_number(number)
+
+    def _free_number(self, number: int) -> None:
+        """A number told apart belongs to its plain spelling; any other spelling keeps its own code."""
+        code = self._code_of_number(number, grow=False)
+        if code in self._spelling:
+            self._texts[self._spelling[code]] = code
+            self._assign(number, UNKNOWN)
+
+
+def number_of(text: str) -> int | None:
+    """The number that a text spells with plain digits (and a sign), if it fits 18 digits."""
+    digits = text[1:] if text[:1] == "-" else text
+    if not (digits.isascii() and digits.isdigit()) or len(digits.lstrip("0")) > 18 or len(digits) > 32:
+        return None
+    return int(text)

@@ -1,0 +1,141 @@
+"""What every run of an evaluation is measured against: truth, catalogue and train, on shared codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from recdash.domain import Floats, Ints, Truth, Upload
+from recdash.engines.ids import IdIndex
+from recdash.errors import InputError, Problem
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Truth, with the indexes that runs are looked up in.
+
+    ``users`` knows the truth's users, ``items`` the items of truth, catalogue and train. ``catalogue``
+    [c] item codes or None; ``train_users`` [N] how many train users have each item, or None, with
+    ``n_train_users``; ``warm`` [U] True for truth users with a train row, or None.
+    """
+
+    truth: Truth
+    users: IdIndex
+    items: IdIndex
+    catalogue: Ints | None = None
+    train_users: Ints | None = None
+    n_train_users: int = 0
+    warm: Ints | None = None
+    notices: tuple[Problem, ...] = ()
+
+
+def read_reference(
+    truth: Upload,
+    *,
+    catalogue: Upload | None = None,
+    train: Upload | None = None,
+    threshold: float | None = None,
+) -> Reference:
+    """Put the tables of an evaluation on shared codes.
+
+    Raises InputError when no row of the truth is relevant.
+    """
+    users, items, notices = IdIndex(), IdIndex(), []
+    user = users.add(truth.table["user_id"])
+    item = items.add(truth.table["item_id"])
+    gain = _gains(truth)
+    start, item, gain, repeated = _compress(user, item, gain, len(users))
+    if repeated:
+        notices.append(_repeated_pairs(truth.name, repeated))
+    known = Truth(users.ids(), items.ids(), start, item, gain, _graded(gain, threshold), threshold)
+    _check_relevance(known, truth.name)
+    in_catalogue = np.unique(items.add(catalogue.table["item_id"])) if catalogue else None
+    seen_in_train = _read_train(train, known, users, items) if train else _NO_TRAIN
+    notices += seen_in_train.notices
+    return Reference(
+        known, users, items, in_catalogue, seen_in_train.users_per_item, seen_in_train.n_users, seen_in_train.warm, tuple(notices)
+    )
+
+
+@dataclass(frozen=True)
+class _Train:
+    users_per_item: Ints | None = None
+    n_users: int = 0
+    warm: Ints | None = None
+    notices: tuple[Problem, ...] = ()
+
+
+_NO_TRAIN = _Train()
+
+
+def _gains(truth: Upload) -> Floats:
+    if "relevance" not in truth.table.column_names:
+        return np.ones(truth.table.num_rows)
+    return truth.table["relevance"].to_numpy().astype(np.float64)
+
+
+def _compress(user: Ints, item: Ints, gain: Floats, n_users: int) -> tuple[Ints, Ints, Floats, int]:
+    """Sort by (user, item), keep the best gain of a repeated pair; → start, item, gain, repeats."""
+    width = int(item.max(initial=0)) + 1
+    key = user.astype(np.int64) * width + item
+    if len(key) and (key[1:] > key[:-1]).all():
+        order = np.arange(len(key))
+    else:
+        order = np.lexsort((-gain, key))
+    key = key[order]
+    first = np.concatenate(([True], key[1:] != key[:-1]))[: len(key)]
+    order = order[first]
+    start = np.searchsorted(user[order], np.arange(n_users + 1)).astype(np.int64)
+    return start, item[order], gain[order], int((~first).sum())
+
+
+def _graded(gain: Floats, threshold: float | None) -> bool:
+    relevant = gain[gain > 0 if threshold is None else gain >= threshold]
+    return bool((relevant != relevant[:1]).any())
+
+
+def _check_relevance(truth: Truth, name: str) -> None:
+    if truth.relevant().any():
+        return
+    rule = "> 0" if truth.threshold is None else f"≥ {truth.threshold:g}"
+    raise InputError(
+        Problem(
+            "nothing-relevant",
+            f"truth '{name}', column 'relevance'",
+            f"no row is relevant: none of {len(truth.gain)} values is {rule}",
+            "Lower the relevance threshold, or choose another relevance column or 'none'.",
+        )
+    )
+
+
+def _repeated_pairs(name: str, count: int) -> Problem:
+    return Problem(
+        "duplicate-truth",
+        f"truth '{name}'",
+        f"{count} duplicate (user, item) rows",
+        "The row with the highest relevance counts, the others are left out.",
+        count,
+    )
+
+
+def _read_train(train: Upload, truth: Truth, users: IdIndex, items: IdIndex) -> _Train:
+    everyone = users.copy()
+    user, item = everyone.codes(train.table["user_id"]), items.add(train.table["item_id"])
+    pairs = np.unique(user.astype(np.int64) * len(items) + item)
+    user, item = pairs // len(items), pairs % len(items)
+    warm = np.bincount(user, minlength=len(everyone))[: truth.n_users] > 0
+    owner = np.repeat(np.arange(truth.n_users, dtype=np.int64), np.diff(truth.start))
+    leaks = int(np.isin(owner * len(items) + truth.item, pairs).sum())
+    notices = (_leaks(train.name, leaks),) if leaks else ()
+    return _Train(np.bincount(item, minlength=len(items)), len(np.unique(user)), warm, notices)
+
+
+def _leaks(name: str, count: int) -> Problem:
+    return Problem(
+        "train-leaks-truth",
+        f"train '{name}'",
+        f"{count} (user, item) pairs are in both train and held-out truth",
+        "A candidate may have seen these answers; make the split again without them.",
+        count,
+    )

@@ -1,0 +1,281 @@
+"""How per-user values become a curve: mean and standard error at every cutoff at once.
+
+A :class:`Sentence` (credit and norm) is scored from one histogram over (rank, kind of user) and never
+makes a [users × depth] table. What cannot be said as a sentence is a :class:`Walk`: it goes from
+k = 1 to depth holding one value per user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from recdash.domain import Floats, Ints
+from recdash.metrics.sample import Sample
+
+Credit = Callable[[Sample], Floats]
+Norm = Callable[[Ints, Ints, Ints], Floats]
+Moments = tuple[Floats, Floats]
+
+
+class Formula(Protocol):
+    """A metric with its parameters filled in."""
+
+    def curve(self, sample: Sample) -> Moments:
+        """Mean [depth] and standard error [depth] at k = 1..depth."""
+
+    def values(self, sample: Sample, k: int) -> Floats:
+        """[n] the value of each user at k."""
+
+
+def running_sum(credit: Floats, sample: Sample) -> Floats:
+    """[H] the user's credits up to and including each hit."""
+    total = np.cumsum(credit)
+    begins = np.flatnonzero(sample.ordinal == 1)
+    before = total[begins] - credit[begins]
+    return total - np.repeat(before, np.diff(np.append(begins, len(credit))))
+
+
+def standard_error(total: Floats, squares: Floats, n: int) -> Floats:
+    """Of a mean over n users, from the sum and the sum of squares; NaN below two users."""
+    if n < 2:
+        return np.full_like(total, np.nan)
+    spread = squares - total * total / n
+    # A constant value leaves only rounding behind; that is not a spread.
+    spread[spread < 1e-12 * np.maximum(squares, 1e-300)] = 0.0
+    return np.sqrt(spread / (n - 1) / n)
+
+
+# ── credit and norm ──────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """Users sorted into kinds that share m and list length: all that a norm can see.
+
+    ``of`` [n] the kind of each user; ``m``, ``length``, ``size`` [C] describe the kinds.
+    """
+
+    of: Ints
+    m: Ints
+    length: Ints
+    size: Ints
+
+
+def kinds_of(sample: Sample) -> Kinds:
+    width = sample.depth + 1
+    code = sample.n_relevant.astype(np.int64) * width + sample.list_length
+    present, of, size = np.unique(code, return_inverse=True, return_counts=True)
+    return Kinds(of, present // width, present % width, size)
+
+
+def credit_by_rank(sample: Sample, kinds: Kinds, credit: Floats) -> Floats:
+    """[depth, C] credits of all hits with rank ≤ k, by kind of user."""
+    n_kinds = len(kinds.size)
+    place = (sample.rank.astype(np.int64) - 1) * n_kinds + kinds.of[sample.user]
+    table = np.bincount(place, weights=credit, minlength=sample.depth * n_kinds)
+    return table.reshape(sample.depth, n_kinds).cumsum(axis=0)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """Σ credit over the hits up to k, divided by norm(k, m, length).
+
+    The squares add up the same way: between two hits a user's sum stands still, so the j-th hit adds
+    C_j² − C_{j−1}² to the square, C_j being the user's credits so far.
+    """
+
+    credit: Credit
+    norm: Norm
+
+    def curve(self, sample: Sample) -> Moments:
+        sums, squares, norm, _ = self.tables(sample)
+        n = sample.n_users
+        total = share(sums, norm).sum(axis=1)
+        return total / n, standard_error(total, share(squares, norm**2).sum(axis=1), n)
+
+    def tables(self, sample: Sample) -> tuple[Floats, Floats, Floats, Ints]:
+        """Sums [depth, C], sums of squares [depth, C], norm [depth, C], users per kind [C]."""
+        kinds = kinds_of(sample)
+        credit = self.credit(sample)
+        so_far = running_sum(credit, sample)
+        sums = credit_by_rank(sample, kinds, credit)
+        squares = credit_by_rank(sample, kinds, so_far**2 - (so_far - credit) ** 2)
+        k = np.arange(1, sample.depth + 1)[:, None]
+        return sums, squares, self.norm(k, kinds.m, kinds.length), kinds.size
+
+    def values(self, sample: Sample, k: int) -> Floats:
+        credit = np.where(sample.rank <= k, self.credit(sample), 0.0)
+        total = np.bincount(sample.user, weights=credit, minlength=sample.n_users)
+        return share(total, self.norm(np.array(k), sample.n_relevant, sample.list_length))
+
+
+def share(part: Floats, whole: Floats) -> Floats:
+    """part / whole, and 0 where the whole is 0 (an empty list has no places to fill)."""
+    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+
+
+@dataclass(frozen=True)
+class Micro:
+    """Σ over all users of the credits ÷ Σ over all users of the norms; error by the delta method."""
+
+    sentence: Sentence
+
+    def curve(self, sample: Sample) -> Moments:
+        sums, squares, norm, size = self.sentence.tables(sample)
+        n = sample.n_users
+        return ratio_of_sums(
+            sums.sum(axis=1),
+            (norm * size).sum(axis=1),
+            squares.sum(axis=1),
+            (sums * norm).sum(axis=1),
+            (norm**2 * size).sum(axis=1),
+            n,
+        )
+
+    def values(self, sample: Sample, k: int) -> Floats:
+        """[n] each user's share of the pooled value: their mean is the pooled value."""
+        norm = self.sentence.norm(np.array(k), sample.n_relevant, sample.list_length)
+        return self.sentence.values(sample, k) * norm / norm.mean()
+
+
+def ratio_of_sums(a: Floats, b: Floats, aa: Floats, ab: Floats, bb: Floats, n: int) -> Moments:
+    """Σa / Σb over n users and its standard error, from the sums a, b, a², ab, b²."""
+    ratio = a / b
+    if n < 2:
+        return ratio, np.full_like(ratio, np.nan)
+    spread = np.maximum(aa - 2 * ratio * ab + ratio**2 * bb, 0.0) / (n - 1)
+    return ratio, np.sqrt(spread / n) / (b / n)
+
+
+# ── walks ────────────────────────────────────────────────────────────────────────────────────
+
+
+class Walk:
+    """A formula that goes through k = 1..depth with one value per user in hand."""
+
+    def steps(self, sample: Sample) -> Iterator[Floats]:
+        """Yield [n] values at k = 1, 2 … depth; the array may be reused between steps."""
+        raise NotImplementedError
+
+    def curve(self, sample: Sample) -> Moments:
+        moments = np.array([(v.sum(), (v * v).sum()) for v in self.steps(sample)])
+        return moments[:, 0] / sample.n_users, standard_error(moments[:, 0], moments[:, 1], sample.n_users)
+
+
+def hits_by_rank(sample: Sample) -> Iterator[Ints]:
+    """Yield for k = 1, 2 … depth the hits at exactly that rank; a user has at most one of them."""
+    order = np.argsort(sample.rank, kind="stable")
+    edges = np.searchsorted(sample.rank[order], np.arange(1, sample.depth + 2))
+    for k in range(sample.depth):
+        yield order[edges[k] : edges[k + 1]]
+
+
+@dataclass(frozen=True)
+class GradedNdcg(Walk):
+    """nDCG whose ideal differs from user to user: the denominator moves as long as k ≤ m."""
+
+    gain: Callable[[Floats], Floats]
+    discount: Callable[[Ints], Floats]
+    ideal: str
+
+    def credit(self, sample: Sample) -> Floats:
+        return self.gain(sample.gain) / self.discount(sample.rank)
+
+    def steps(self, sample: Sample) -> Iterator[Floats]:
+        credit, found = self.credit(sample), np.zeros(sample.n_users)
+        ideal = self._ideal_steps(sample)
+        for at_k, best in zip(hits_by_rank(sample), ideal, strict=True):
+            found[sample.user[at_k]] += credit[at_k]
+            yield found / best
+
+    def values(self, sample: Sample, k: int) -> Floats:
+        credit = np.where(sample.rank <= k, self.credit(sample), 0.0)
+        found = np.bincount(sample.user, weights=credit, minlength=sample.n_users)
+        return found / self._ideal_at(sample, k)
+
+    def _ideal_steps(self, sample: Sample) -> Iterator[Floats]:
+        if self.ideal == "all":
+            fixed = self._ideal_at(sample, sample.depth)
+            yield from (fixed for _ in range(sample.depth))
+            return
+        best, gains = np.zeros(sample.n_users), self.gain(sample.ideal_gain)
+        by_m = np.argsort(-sample.n_relevant, kind="stable")
+        fewer = np.searchsorted(-sample.n_relevant[by_m], -np.arange(1, sample.depth + 1), side="right")
+        for k in range(1, sample.depth + 1):
+            moving = by_m[: fewer[k - 1]]
+            place = sample.ideal_start[moving] + k - 1
+            if self.ideal == "full":
+                moving = np.arange(sample.n_users)
+                place = sample.ideal_start[:-1] + np.minimum(k, sample.n_relevant) - 1
+            best[moving] += gains[place] / self.discount(np.array(k))
+            yield best
+
+    def _ideal_at(self, sample: Sample, k: int) -> Floats:
+        place = np.arange(len(sample.ideal_gain)) - np.repeat(sample.ideal_start[:-1], sample.n_relevant)
+        worth = self.gain(sample.ideal_gain) / self.discount(place + 1)
+        if self.ideal != "all":
+            worth[place >= k] = 0.0
+        best = np.add.reduceat(worth, sample.ideal_start[:-1])
+        if self.ideal == "full":
+            best += self._places_beyond_m(sample, k)
+        return best
+
+    def _places_beyond_m(self, sample: Sample, k: int) -> Floats:
+        """ideal=full fills the places m+1..k with the user's least relevant gain."""
+        worth = np.concatenate(([0.0], np.cumsum(1.0 / self.discount(np.arange(1, k + 1)))))
+        least = self.gain(sample.ideal_gain[sample.ideal_start[1:] - 1])
+        return least * (worth[k] - worth[np.minimum(sample.n_relevant, k)])
+
+
+@dataclass(frozen=True)
+class MeanRecall(Walk):
+    """Mean of recall@1..k: a hit at rank r counts in k − r + 1 of the k recalls."""
+
+    def steps(self, sample: Sample) -> Iterator[Floats]:
+        found, total = np.zeros(sample.n_users), np.zeros(sample.n_users)
+        for k, at_k in enumerate(hits_by_rank(sample), start=1):
+            found[sample.user[at_k]] += 1.0
+            total += found
+            yield total / (k * sample.n_relevant)
+
+    def values(self, sample: Sample, k: int) -> Floats:
+        worth = np.maximum(k - sample.rank + 1, 0).astype(np.float64)
+        return np.bincount(sample.user, weights=worth, minlength=sample.n_users) / (k * sample.n_relevant)
+
+
+@dataclass(frozen=True)
+class HarmonicMean(Walk):
+    """2ab / (a + b) of two metrics, per user (0 where both are 0) or of the two means."""
+
+    a: Formula
+    b: Formula
+    of_means: bool = False
+
+    def steps(self, sample: Sample) -> Iterator[Floats]:
+        for k in range(1, sample.depth + 1):
+            yield self.values(sample, k)
+
+    def values(self, sample: Sample, k: int) -> Floats:
+        """[n] per user. With ``of_means`` each user's linear share: 2ab / (a + b) is homogeneous, so the
+        mean of the shares is exactly the value, and their spread is its error by the delta method.
+        """
+        a, b = self.a.values(sample, k), self.b.values(sample, k)
+        if not self.of_means:
+            return harmonic(a, b)
+        slope_a, slope_b = harmonic_slopes(a.mean(), b.mean())
+        return slope_a * a + slope_b * b
+
+
+def harmonic(a: Floats, b: Floats) -> Floats:
+    return np.divide(2 * a * b, a + b, out=np.zeros_like(a), where=(a + b) > 0)
+
+
+def harmonic_slopes(a: float, b: float) -> tuple[float, float]:
+    """∂/∂a and ∂/∂b of 2ab / (a + b); 0 where both are 0."""
+    if a + b == 0:
+        return 0.0, 0.0
+    return 2 * b * b / (a + b) ** 2, 2 * a * a / (a + b) ** 2

@@ -1,0 +1,385 @@
+"""Accuracy of ranked lists. A metric says what a hit is worth and what the sum is divided by.
+
+Value of a user at k = Σ credit(hit) over the hits with rank ≤ k ÷ norm(k, m, length), where r is the
+hit's rank, j its ordinal among the user's hits, g its gain, m the user's number of relevant items and
+``length`` the number of items in the user's list. The three that do not fit (graded nDCG,
+mar(form=ranks), f1 of two other metrics) say so with ``build`` and walk over k instead.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from recdash.domain import Floats, Ints
+from recdash.metrics.formulas import (
+    Credit,
+    Formula,
+    GradedNdcg,
+    HarmonicMean,
+    MeanRecall,
+    Micro,
+    Norm,
+    Sentence,
+    running_sum,
+)
+from recdash.metrics.parameters import Parameter
+from recdash.metrics.sample import Sample
+from recdash.metrics.spec import split
+
+Resolve = Callable[[str], Formula]
+"""Turns the text of a spec into its formula (for metrics made of others)."""
+
+MANNING = "Manning, Raghavan & Schütze 2008, ch. 8"
+JARVELIN = "Järvelin & Kekäläinen 2002"
+
+
+# ── what a hit is worth ──────────────────────────────────────────────────────────────────────
+
+
+def one(hits: Sample) -> Floats:
+    return np.ones(len(hits.rank))
+
+
+def two(hits: Sample) -> Floats:
+    return np.full(len(hits.rank), 2.0)
+
+
+def first(hits: Sample) -> Floats:
+    return (hits.ordinal == 1).astype(np.float64)
+
+
+def first_reciprocal(hits: Sample) -> Floats:
+    return first(hits) / hits.rank
+
+
+def reciprocal(hits: Sample) -> Floats:
+    return 1.0 / hits.rank
+
+
+def precision_at_hit(hits: Sample) -> Floats:
+    return hits.ordinal / hits.rank
+
+
+def mean_precision_step(hits: Sample) -> Floats:
+    """What the j-th hit adds to the mean of the precisions at the hits so far."""
+    total = running_sum(precision_at_hit(hits), hits)
+    mean = total / hits.ordinal
+    before = np.where(hits.ordinal > 1, np.concatenate(([0.0], mean[:-1])), 0.0)
+    return mean - before
+
+
+def mean_recall_step(hits: Sample) -> Floats:
+    """m times what the j-th hit adds to the mean of the recalls at the hits so far, (j + 1) / 2m."""
+    return np.where(hits.ordinal == 1, 1.0, 0.5)
+
+
+def ordinal(hits: Sample) -> Floats:
+    return hits.ordinal.astype(np.float64)
+
+
+def within_m(hits: Sample) -> Floats:
+    return (hits.rank <= hits.m).astype(np.float64)
+
+
+# ── what the sum is divided by (k [K, 1], m [C], length [C]) ─────────────────────────────────
+
+
+def cutoff(k: Ints, m: Ints, length: Ints) -> Floats:
+    return k + 0.0 * m
+
+
+def cut_list(k: Ints, m: Ints, length: Ints) -> Floats:
+    return np.minimum(k, length) + 0.0 * m
+
+
+def relevant(k: Ints, m: Ints, length: Ints) -> Floats:
+    return m + 0.0 * k
+
+
+def relevant_squared(k: Ints, m: Ints, length: Ints) -> Floats:
+    return m * m + 0.0 * k
+
+
+def relevant_up_to_k(k: Ints, m: Ints, length: Ints) -> Floats:
+    return np.minimum(m, k) + 0.0
+
+
+def relevant_up_to_list(k: Ints, m: Ints, length: Ints) -> Floats:
+    return np.minimum(np.minimum(k, length), m) + 0.0
+
+
+def cutoff_plus_relevant(k: Ints, m: Ints, length: Ints) -> Floats:
+    return k + m + 0.0
+
+
+def unity(k: Ints, m: Ints, length: Ints) -> Floats:
+    return np.ones(np.broadcast_shapes(k.shape, m.shape))
+
+
+# ── gains and discounts of nDCG ──────────────────────────────────────────────────────────────
+
+GAINS: Mapping[str, Callable[[Floats], Floats]] = {
+    "linear": lambda g: g,
+    "exp": lambda g: np.exp2(g) - 1.0,
+    "binary": np.ones_like,
+}
+DISCOUNTS: Mapping[str, Callable[[Ints], Floats]] = {
+    "log2": lambda r: np.log2(r + 1.0),
+    "lenskit": lambda r: np.log2(np.maximum(r, 2)),
+}
+
+
+@dataclass(frozen=True)
+class IdealGain:
+    """Norm of nDCG where every relevant item has the same gain: a table over places."""
+
+    discount: Callable[[Ints], Floats]
+    places: Norm
+
+    def __call__(self, k: Ints, m: Ints, length: Ints) -> Floats:
+        filled = self.places(k, m, length).astype(np.int64)
+        worth = 1.0 / self.discount(np.arange(1, filled.max(initial=1) + 1))
+        return np.concatenate(([0.0], np.cumsum(worth)))[filled]
+
+
+@dataclass(frozen=True)
+class Ndcg:
+    """nDCG: a sentence where all gains are equal, a walk where they differ."""
+
+    gain: str
+    ideal: str
+    discount: str
+
+    def formula(self, sample: Sample) -> Formula:
+        discount = DISCOUNTS[self.discount]
+        if self.gain != "binary" and not sample.binary:
+            return GradedNdcg(GAINS[self.gain], discount, self.ideal)
+        places: Norm = {"cut": relevant_up_to_k, "full": cutoff, "all": relevant}[self.ideal]
+        return Sentence(lambda hits: 1.0 / discount(hits.rank), IdealGain(discount, places))
+
+    def curve(self, sample: Sample) -> tuple[Floats, Floats]:
+        return self.formula(sample).curve(sample)
+
+    def values(self, sample: Sample, k: int) -> Floats:
+        return self.formula(sample).values(sample, k)
+
+
+def build_ndcg(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+    return Ndcg(parameters["gain"], parameters["ideal"], parameters["discount"])
+
+
+def build_mar(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+    forms = {
+        "ranks": MeanRecall(),
+        "hits": Sentence(mean_recall_step, relevant),
+        "relevant": Sentence(ordinal, relevant_squared),
+    }
+    return forms[parameters["form"]]
+
+
+def build_f1(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+    if parameters["of"] == "precision,recall" and parameters["average"] == "users":
+        return Sentence(two, cutoff_plus_relevant)
+    a, b = (resolve(text) for text in split(parameters["of"]))
+    return HarmonicMean(a, b, of_means=parameters["average"] == "means")
+
+
+# ── the table ────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A part of a metric that a parameter chooses; the first value is the default."""
+
+    parameter: str
+    of: Mapping[str, Credit | Norm]
+
+
+@dataclass(frozen=True)
+class RankingMetric:
+    """One accuracy metric: credit and norm, or ``build`` where two sentences do not suffice."""
+
+    name: str
+    title: str
+    latex: str
+    source: str
+    credit: Credit | Choice | None = None
+    norm: Norm | Choice | None = None
+    parameters: tuple[Parameter, ...] = ()
+    build: Callable[[Mapping[str, str], Resolve], Formula] | None = None
+    has_cutoff: bool = True
+    rises_with_k: bool = False
+    example: str = ""
+
+    def formula(self, parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+        """The metric with every parameter filled in."""
+        if self.build is not None:
+            return self.build(parameters, resolve)
+        sentence = Sentence(_chosen(self.credit, parameters), _chosen(self.norm, parameters))
+        return Micro(sentence) if parameters.get("average") == "micro" else sentence
+
+
+def _chosen(part: Any, parameters: Mapping[str, str]) -> Any:
+    return part.of[parameters[part.parameter]] if isinstance(part, Choice) else part
+
+
+_AVERAGE = Parameter(
+    "average",
+    {"users": "the mean of the users' values", "micro": "all users' hits over all users' places"},
+)
+
+RANKING: tuple[RankingMetric, ...] = (
+    RankingMetric(
+        "precision",
+        "Share of the first k places that hold a relevant item",
+        r"\frac{1}{k}\sum_{r_j \le k} 1",
+        MANNING,
+        credit=one,
+        norm=Choice("over", {"k": cutoff, "list": cut_list}),
+        parameters=(
+            Parameter("over", {"k": "k places, a short list counts as misses", "list": "the places filled"}),
+            _AVERAGE,
+        ),
+        example="Truth a, b, c, d; list a, x, b; k = 5: 2 hits in 5 places, 2/5 = 0.4.",
+    ),
+    RankingMetric(
+        "recall",
+        "Share of the user's relevant items found in the first k places",
+        r"\frac{1}{m}\sum_{r_j \le k} 1",
+        MANNING,
+        credit=one,
+        norm=Choice("norm", {"relevant": relevant, "min": relevant_up_to_k}),
+        parameters=(
+            Parameter("norm", {"relevant": "all m relevant items", "min": "min(m, k), so that 1 can be reached"}),
+            _AVERAGE,
+        ),
+        rises_with_k=True,
+        example="Truth of 10 items, 3 of them in the first 3 places: 3/10 = 0.3.",
+    ),
+    RankingMetric(
+        "f1",
+        "Harmonic mean of precision and recall, per user",
+        r"\frac{2}{k + m}\sum_{r_j \le k} 1",
+        MANNING,
+        build=build_f1,
+        parameters=(
+            Parameter("of", {"precision,recall": "the two metrics that are combined; any two may be named"}, free=True),
+            Parameter(
+                "average",
+                {"users": "per user, then the mean (0 where both are 0)", "means": "from the two means"},
+            ),
+        ),
+        example="1 hit in 4 places, 1 relevant item: P = 0.25, R = 1, F1 = 2·0.25·1/1.25 = 0.4.",
+    ),
+    RankingMetric(
+        "hit_rate",
+        "Share of users with at least one relevant item in the first k places",
+        r"[\,r_1 \le k\,]",
+        "Deshpande & Karypis 2004",
+        credit=first,
+        norm=unity,
+        rises_with_k=True,
+        example="Of two users one has a hit: 1/2 = 0.5.",
+    ),
+    RankingMetric(
+        "mrr",
+        "One over the rank of the first relevant item, 0 if there is none in the first k places",
+        r"\frac{[\,r_1 \le k\,]}{r_1}",
+        "Voorhees 1999",
+        credit=Choice("sum", {"first": first_reciprocal, "all": reciprocal}),
+        norm=unity,
+        parameters=(
+            Parameter("sum", {"first": "the first hit only", "all": "every hit, so that 1 can be passed"}),
+        ),
+        rises_with_k=True,
+        example="Hits at ranks 2 and 4: 1/2; with sum=all 1/2 + 1/4.",
+    ),
+    RankingMetric(
+        "map",
+        "Precision at each hit, summed, over the number of relevant items",
+        r"\frac{1}{m}\sum_{r_j \le k} \frac{j}{r_j}",
+        MANNING,
+        credit=Choice("norm", defaultdict(lambda: precision_at_hit, hits=mean_precision_step)),
+        norm=Choice(
+            "norm",
+            {
+                "relevant": relevant,
+                "min": relevant_up_to_k,
+                "list": relevant_up_to_list,
+                "hits": unity,
+                "k": cutoff,
+                "none": unity,
+            },
+        ),
+        parameters=(
+            Parameter(
+                "norm",
+                {
+                    "relevant": "all m relevant items",
+                    "min": "min(m, k)",
+                    "list": "min(m, length of the list cut at k)",
+                    "hits": "the hits found, 0 if none",
+                    "k": "k",
+                    "none": "1: the plain sum",
+                },
+            ),
+        ),
+        rises_with_k=True,
+        example="Hits at ranks 1, 2, 4 of m = 10: (1/1 + 2/2 + 3/4)/10 = 0.275.",
+    ),
+    RankingMetric(
+        "mar",
+        "Mean of recall@1 … recall@k",
+        r"\frac{1}{k}\sum_{i=1}^{k} \mathrm{recall@}i",
+        "Three readings of one lost formula, all named",
+        build=build_mar,
+        parameters=(
+            Parameter(
+                "form",
+                {
+                    "ranks": "the mean over the ranks 1..k",
+                    "hits": "the mean over the ranks of the hits",
+                    "relevant": "the sum over the hits divided by m",
+                },
+            ),
+        ),
+        example="Hits at ranks 1, 2, 4 of m = 10, k = 5: (.1 + .2 + .2 + .3 + .3)/5 = 0.22.",
+    ),
+    RankingMetric(
+        "ndcg",
+        "Discounted gain of the hits over that of the best possible list",
+        r"\frac{\sum_{r_j \le k} g_j / \log_2(r_j + 1)}{\sum_{i=1}^{\min(m,k)} g^*_i / \log_2(i + 1)}",
+        f"{JARVELIN}; exponential gain: Burges et al. 2005",
+        build=build_ndcg,
+        parameters=(
+            Parameter(
+                "gain", {"linear": "g", "exp": "2^g − 1", "binary": "1 for every relevant item"}
+            ),
+            Parameter(
+                "ideal",
+                {
+                    "cut": "the best min(m, k) items",
+                    "full": "k places even if m < k",
+                    "all": "all m items, whatever k",
+                },
+            ),
+            Parameter("discount", {"log2": "log2(rank + 1)", "lenskit": "log2(max(rank, 2))"}),
+        ),
+        example="One relevant item at rank 2: (1/log2 3)/(1/log2 2) = 0.6309.",
+    ),
+    RankingMetric(
+        "r_precision",
+        "Share of the first m places that hold a relevant item, m being the user's number of them",
+        r"\frac{1}{m}\sum_{r_j \le m} 1",
+        MANNING,
+        credit=within_m,
+        norm=relevant,
+        has_cutoff=False,
+        example="m = 4, list a, x, b: 2 hits in the first 4 places, 2/4 = 0.5.",
+    ),
+)

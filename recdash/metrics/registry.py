@@ -1,0 +1,93 @@
+"""All metrics by name; from a spec as typed to a definition that can be computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from recdash.errors import InputError, Problem, UnknownName
+from recdash.metrics.catalogue import CATALOGUE, CatalogueMetric
+from recdash.metrics.formulas import Formula
+from recdash.metrics.parameters import Parameter
+from recdash.metrics.ranking import RANKING, RankingMetric
+from recdash.metrics.ratings import RATINGS, RatingMetric
+from recdash.metrics.spec import Spec, parse, split
+
+Metric = RankingMetric | CatalogueMetric | RatingMetric
+
+METRICS: Mapping[str, Metric] = {metric.name: metric for metric in (*RANKING, *CATALOGUE, *RATINGS)}
+"""Every metric; add one in its family's table and it is here, on the pages and in the guide."""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A metric with all its parameters filled in; ``str()`` is the canonical spec without @k."""
+
+    metric: Metric
+    parameters: Mapping[str, str]
+
+    def __str__(self) -> str:
+        changed = [
+            f"{knob.name}={self.parameters[knob.name]}"
+            for knob in self.metric.parameters
+            if self.parameters[knob.name] != knob.default
+        ]
+        return f"{self.metric.name}({','.join(changed)})" if changed else self.metric.name
+
+    def formula(self) -> Formula:
+        """Of a ranking metric. Raises InputError for the others, which have no value per user."""
+        if not isinstance(self.metric, RankingMetric):
+            raise InputError(
+                Problem(
+                    "no-user-value",
+                    f"metric '{self}'",
+                    "it has no value per user",
+                    f"Name an accuracy metric: {', '.join(metric.name for metric in RANKING)}.",
+                )
+            )
+        return self.metric.formula(self.parameters, lambda text: define(parse(text)).formula())
+
+
+def define(spec: Spec | str) -> Definition:
+    """Look a spec up. Raises UnknownName for an unknown metric, parameter or value."""
+    spec = parse(spec) if isinstance(spec, str) else spec
+    if spec.name not in METRICS:
+        raise UnknownName("metric", spec.name, sorted(METRICS))
+    metric = METRICS[spec.name]
+    if spec.k is not None and not metric.has_cutoff:
+        raise InputError(
+            Problem("no-cutoff", f"metric '{spec}'", f"{spec.name} has no cutoff", f"Write {spec.label}.")
+        )
+    parameters = {knob.name: knob.default for knob in metric.parameters}
+    for name, value in spec.parameters:
+        parameters[name] = _checked(metric, name, value)
+    return Definition(metric, parameters)
+
+
+def _checked(metric: Metric, name: str, value: str) -> str:
+    knobs = {knob.name: knob for knob in metric.parameters}
+    if name not in knobs:
+        raise UnknownName(f"parameter of {metric.name}", name, sorted(knobs))
+    knob = knobs[name]
+    if knob.free and value not in knob.values:
+        return _checked_pair(metric, knob, value)
+    if value not in knob.values:
+        raise UnknownName(f"value of {metric.name}({name}=…)", value, list(knob.values))
+    return value
+
+
+def _checked_pair(metric: Metric, knob: Parameter, value: str) -> str:
+    parts = split(value)
+    if len(parts) != 2:
+        raise InputError(
+            Problem(
+                "not-two-metrics",
+                f"{metric.name}({knob.name}={value})",
+                f"{len(parts)} metrics",
+                f"Name two, for example {metric.name}({knob.name}=map,mar).",
+            )
+        )
+    definitions = [define(part) for part in parts]
+    for definition in definitions:
+        definition.formula()
+    return ",".join(str(definition) for definition in definitions)

@@ -1,0 +1,98 @@
+"""Who counts, and their hits: the view of Hits that every accuracy metric is computed from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from recdash.domain import Floats, Hits, Ints, Users
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Relevant hits of the users who count (n of them, in truth order).
+
+    ``user`` [H] 0..n-1 ascending, ``rank`` [H] from 1, ascending within a user, ``gain`` [H];
+    ``n_relevant`` [n] (m in the formulas), ``list_length`` [n] (0 = no list) and ``truth_user`` [n],
+    the user's place in the truth. ``ideal_gain`` holds each user's relevant gains, best first, user
+    after user from ``ideal_start`` [n + 1].
+    """
+
+    depth: int
+    user: Ints
+    rank: Ints
+    gain: Floats
+    n_relevant: Ints
+    list_length: Ints
+    truth_user: Ints
+    relevant_gain: Floats
+    """[Σm] gains of the relevant truth rows, user after user."""
+
+    @property
+    def n_users(self) -> int:
+        return len(self.n_relevant)
+
+    @cached_property
+    def ordinal(self) -> Ints:
+        """[H] 1 for a user's first hit, 2 for the second …"""
+        return positions(self.user) + 1
+
+    @cached_property
+    def m(self) -> Ints:
+        """[H] number of relevant items of the hit's user."""
+        return self.n_relevant[self.user]
+
+    @cached_property
+    def binary(self) -> bool:
+        """True when all relevant rows have the same gain, so that it cancels and m alone counts."""
+        return bool((self.relevant_gain == self.relevant_gain[:1]).all())
+
+    @cached_property
+    def ideal_start(self) -> Ints:
+        return np.concatenate(([0], np.cumsum(self.n_relevant)))
+
+    @cached_property
+    def ideal_gain(self) -> Floats:
+        owner = np.repeat(np.arange(self.n_users), self.n_relevant)
+        return self.relevant_gain[np.lexsort((-self.relevant_gain, owner))]
+
+
+def positions(group: Ints) -> Ints:
+    """[H] 0, 1, 2 … within each stretch of equal values."""
+    if len(group) == 0:
+        return np.zeros(0, dtype=np.int64)
+    begins = np.flatnonzero(np.concatenate(([True], group[1:] != group[:-1])))
+    return np.arange(len(group)) - np.repeat(begins, np.diff(np.append(begins, len(group))))
+
+
+def sample_of(hits: Hits, users: Users = "truth", only: npt.NDArray[np.bool_] | None = None) -> Sample:
+    """The users of ``hits`` who count and their relevant hits.
+
+    ``users="truth"``: every user with a relevant item; ``"both"``: only those who also have a list.
+    ``only`` [U] narrows to a slice of the truth's users.
+    """
+    truth = hits.truth
+    relevant = truth.relevant()
+    before = np.concatenate(([0], np.cumsum(relevant)))
+    n_relevant = np.diff(before[truth.start])
+    counted = n_relevant > 0
+    if users == "both":
+        counted &= hits.list_length > 0
+    if only is not None:
+        counted &= only
+    place = np.cumsum(counted) - 1
+    kept = relevant[hits.row] & counted[hits.user]
+    row_owner_counts = np.repeat(counted, np.diff(truth.start))
+    return Sample(
+        depth=hits.depth,
+        user=place[hits.user[kept]],
+        rank=hits.rank[kept],
+        gain=truth.gain[hits.row[kept]],
+        n_relevant=n_relevant[counted],
+        list_length=hits.list_length[counted],
+        truth_user=np.flatnonzero(counted),
+        relevant_gain=truth.gain[relevant & row_owner_counts],
+    )

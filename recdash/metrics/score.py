@@ -1,0 +1,70 @@
+"""From hits to curves: one call scores any list of metrics for one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from recdash.domain import Absent, Curve, Floats
+from recdash.metrics.catalogue import CatalogueMetric, Shelf
+from recdash.metrics.ranking import RankingMetric
+from recdash.metrics.ratings import Predictions, RatingMetric
+from recdash.metrics.registry import Definition
+from recdash.metrics.sample import Sample
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a run can be scored from; None where an input is missing."""
+
+    sample: Sample | None = None
+    shelf: Shelf | None = None
+    predictions: Predictions | None = None
+
+
+def score(definitions: Iterable[Definition], material: Material) -> list[Curve | Absent]:
+    """One curve over k = 1..depth per definition, or the reason why there is none."""
+    return [_score_one(definition, material) for definition in definitions]
+
+
+def _score_one(definition: Definition, material: Material) -> Curve | Absent:
+    metric = definition.metric
+    if isinstance(metric, RankingMetric):
+        return _ranking(definition, material.sample)
+    if isinstance(metric, RatingMetric):
+        return _rating(definition, metric, material.predictions)
+    return _catalogue(definition, metric, material.shelf)
+
+
+def _ranking(definition: Definition, sample: Sample | None) -> Curve | Absent:
+    if sample is None:
+        return Absent(str(definition), "needs ranked lists, and only rating predictions were given")
+    if sample.n_users == 0:
+        return Absent(str(definition), "no user counts: none of them has both a list and a relevant item")
+    value, error = definition.formula().curve(sample)
+    if not definition.metric.has_cutoff:
+        return Curve(str(definition), np.zeros(0, dtype=np.int64), value[-1:], error[-1:], sample.n_users)
+    return _curve(definition, value, error, sample.n_users)
+
+
+def _catalogue(definition: Definition, metric: CatalogueMetric, shelf: Shelf | None) -> Curve | Absent:
+    lacks = "needs ranked lists" if shelf is None else metric.lacks(shelf, definition.parameters)
+    if lacks or shelf is None:
+        return Absent(str(definition), lacks)
+    value = metric.curve(shelf, definition.parameters)
+    return _curve(definition, value, np.full_like(value, np.nan), shelf.exposure.n_lists)
+
+
+def _rating(definition: Definition, metric: RatingMetric, rows: Predictions | None) -> Curve | Absent:
+    lacks = metric.lacks(rows, definition.parameters)
+    if lacks or rows is None:
+        return Absent(str(definition), lacks)
+    value, error = metric.value(rows)
+    none = np.zeros(0, dtype=np.int64)
+    return Curve(str(definition), none, np.array([value]), np.array([error]), rows.n_users)
+
+
+def _curve(definition: Definition, value: Floats, error: Floats, n_users: int) -> Curve:
+    return Curve(str(definition), np.arange(1, len(value) + 1), value, error, n_users)

@@ -1,0 +1,88 @@
+"""The grammar of metric specs: ``name(parameter=value, …)@k``, the same in CLI, Python, URL and page.
+
+A value may itself be a list of specs: ``f1(of=map,mar(form=hits))``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from recdash.errors import InputError, Problem
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_\-]*")
+_FIX = "Write name(parameter=value)@k, for example ndcg(gain=exp)@10."
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A metric as asked for: its name, the parameters given as text, and the cutoff (None = all)."""
+
+    name: str
+    parameters: tuple[tuple[str, str], ...] = field(default=())
+    k: int | None = None
+
+    @property
+    def label(self) -> str:
+        """The spec without its cutoff: ``ndcg(gain=exp)``."""
+        inside = ",".join(f"{name}={value}" for name, value in self.parameters)
+        return f"{self.name}({inside})" if inside else self.name
+
+    def __str__(self) -> str:
+        return self.label if self.k is None else f"{self.label}@{self.k}"
+
+
+def parse(text: str) -> Spec:
+    """Read one spec. Raises InputError when it is not of the form name(parameter=value, …)@k."""
+    head, k = _cutoff(text.strip(), text)
+    name, bracket, inside = head.partition("(")
+    if bracket and not inside.endswith(")"):
+        raise _unreadable(text, "a bracket that does not close")
+    if not _NAME.fullmatch(name.strip()):
+        raise _unreadable(text, f"'{name.strip()}' where a metric's name belongs")
+    return Spec(name.strip(), tuple(_parameters(inside[:-1], text)) if bracket else (), k)
+
+
+def parse_list(text: str | Sequence[str]) -> list[Spec]:
+    """Read ``"ndcg@10,f1(of=map,mar)@5"`` or a sequence of such texts."""
+    texts = [text] if isinstance(text, str) else text
+    return [parse(part) for one in texts for part in split(one)]
+
+
+def split(text: str) -> list[str]:
+    """Cut at the commas that are not inside brackets."""
+    parts, depth, begin = [], 0, 0
+    for place, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            parts.append(text[begin:place])
+            begin = place + 1
+    return [part.strip() for part in [*parts, text[begin:]] if part.strip()]
+
+
+def _cutoff(text: str, whole: str) -> tuple[str, int | None]:
+    head, at, tail = text.rpartition("@")
+    if not at or ")" in tail:
+        return text, None
+    if not re.fullmatch(r"[1-9][0-9]{0,8}", tail):
+        raise _unreadable(whole, f"'{tail}' where a cutoff belongs (a whole number from 1)")
+    return head, int(tail)
+
+
+def _parameters(inside: str, whole: str) -> list[tuple[str, str]]:
+    """``of=map,mar(form=hits), average=means`` → pairs; a part without '=' continues a list value."""
+    pairs: list[tuple[str, str]] = []
+    for part in split(inside):
+        name, equals, value = part.partition("=")
+        if equals and "(" not in name:
+            pairs.append((name.strip(), value.strip()))
+        elif pairs:
+            pairs[-1] = (pairs[-1][0], f"{pairs[-1][1]},{part}")
+        else:
+            raise _unreadable(whole, f"'{part}' where parameter=value belongs")
+    return pairs
+
+
+def _unreadable(text: str, found: str) -> InputError:
+    return InputError(Problem("bad-metric-spec", f"metric '{text}'", found, _FIX))
