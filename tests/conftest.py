@@ -148,6 +148,19 @@ def is_outside(url: str) -> bool:
     return parts.scheme in {"http", "https", "ws", "wss"} and parts.hostname not in {"127.0.0.1", "localhost"}
 
 
+SETTLED = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
+
+
+@pytest.fixture(scope="session")
+def settle() -> Callable[[Page], None]:
+    """Wait until the script behind a page has run; first wait for the outcome, where one is expected."""
+
+    def wait(page: Page) -> None:
+        page.wait_for_selector(SETTLED)
+
+    return wait
+
+
 @pytest.fixture
 def console_errors() -> list[str]:
     """What the page of this test wrote to the console as an error, or threw."""

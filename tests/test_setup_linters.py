@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+OURS = (".", "app", "pages", "recdash")
 BIN = Path(sys.executable).parent
 LINTERS = {
     "ruff": ["ruff", "check", "--no-fix", "."],
@@ -44,7 +45,7 @@ def modules_imported_by(path: Path) -> set[str]:
 
 
 def test_the_launcher_imports_streamlit_and_the_ui_only(root: Path) -> None:
-    ours = {name for name in modules_imported_by(root / "app.py") if name.startswith((".", "recdash", "pages"))}
+    ours = {name for name in modules_imported_by(root / "app.py") if name.startswith(OURS)}
     assert {name for name in ours if not name.startswith("recdash.ui")} == set()
 
 
@@ -54,7 +55,7 @@ def test_migrations_import_nothing_of_ours(root: Path) -> None:
         f"{path.name}: {name}"
         for path in migrations
         for name in modules_imported_by(path)
-        if name.startswith((".", "recdash"))
+        if name.startswith(OURS)
     }
     assert migrations
     assert ours == set()

@@ -16,6 +16,7 @@ from packaging.version import Version
 
 import recdash
 from recdash.settings import PREFIX, Settings
+from recdash.ui.guard import HOSTS_VARIABLE
 
 PYTHONS = ["3.11", "3.12", "3.13"]
 LOCKS = ["requirements.txt", "tests/requirements.txt"]
@@ -96,10 +97,9 @@ def test_the_newest_entry_of_the_changelog_is_this_version(root: Path) -> None:
 
 
 def test_the_command_line_says_the_version_without_being_installed(root: Path, tmp_path: Path) -> None:
-    command = f"import sys; sys.path.insert(0, {str(root)!r}); from recdash.cli import main; main(['--version'])"
-    said = subprocess.run(
-        [sys.executable, "-I", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    program = "import sys; sys.path.insert(0, sys.argv.pop(1)); from recdash.cli import main; main()"
+    command = [sys.executable, "-I", "-c", program, str(root), "--version"]
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert recdash.__version__ in said.stdout, said.stderr
 
 
@@ -146,7 +146,7 @@ def test_the_container_runs_the_dashboard_on_the_port_that_it_exposes_and_checks
 
 def test_the_readme_names_every_setting_and_no_other(root: Path) -> None:
     named = set(re.findall(rf"`({PREFIX}[A-Z_]+)`", text(root, "README.md")))
-    assert named == {PREFIX + name.upper() for name in Settings.model_fields}
+    assert named == {PREFIX + name.upper() for name in Settings.model_fields} | {HOSTS_VARIABLE}
 
 
 def test_the_dashboard_asks_the_network_for_nothing_and_listens_at_home_only(root: Path) -> None:

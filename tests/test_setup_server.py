@@ -1,0 +1,83 @@
+"""A fresh server process, asked as a browser asks: health, deep links, foreign hosts, no outside requests."""
+
+from __future__ import annotations
+
+import http.client
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+PAGES = {
+    "": "Overview",
+    "leaderboard": "Leaderboard",
+    "metric-vs-k": "Metric vs k",
+    "precision-recall": "Precision–recall",
+    "offline-online": "Offline vs online",
+    "upload": "Upload",
+    "runs": "Runs",
+    "guide": "Guide",
+}
+
+pytestmark = pytest.mark.browser
+StartServer = Callable[..., Any]
+Settle = Callable[[Page], None]
+
+
+def navigation(page: Page) -> list[str]:
+    """Titles of the pages that the sidebar offers."""
+    links = page.get_by_test_id("stSidebarNavLink")
+    expect(links.first).to_be_visible()
+    return [title.strip() for title in links.all_inner_texts()]
+
+
+def shows_no_error(page: Page) -> None:
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+@pytest.mark.parametrize("path", ["guide", "runs"])
+def test_a_deep_link_on_a_fresh_server_shows_the_page_inside_its_frame(
+    server: StartServer, page: Page, settle: Settle, path: str
+) -> None:
+    page.goto(f"{server().url}/{path}")
+    expect(page.get_by_role("heading", level=1, name=PAGES[path])).to_be_visible()
+    settle(page)
+    shows_no_error(page)
+    assert navigation(page) == list(PAGES.values())
+    expect(page).to_have_title(PAGES[path])
+
+
+def test_every_page_opens_on_an_empty_store(server: StartServer, page: Page, settle: Settle) -> None:
+    url = server().url
+    for path in PAGES:
+        page.goto(f"{url}/{path}")
+        expect(page.get_by_test_id("stMain").locator("h1, h2, h3").first).to_be_visible()
+        settle(page)
+        shows_no_error(page)
+
+
+def test_looking_at_an_empty_dashboard_writes_no_evidence(
+    server: StartServer, page: Page, settle: Settle, tmp_path: Path
+) -> None:
+    page.goto(server(data=tmp_path / "data").url)
+    expect(page.get_by_test_id("stSidebarNavLink").first).to_be_visible()
+    settle(page)
+    assert list((tmp_path / "data").rglob("*.parquet")) == []
+
+
+def answer(url: str, host: str, path: str = "/") -> int:
+    parts = urlsplit(url)
+    assert parts.hostname is not None
+    with closing(http.client.HTTPConnection(parts.hostname, parts.port or 80, timeout=10)) as connection:
+        connection.request("GET", path, headers={"Host": host})
+        return connection.getresponse().status
+
+
+def test_a_foreign_host_name_is_refused(server: StartServer) -> None:
+    url = server().url
+    assert answer(url, urlsplit(url).netloc) == 200
+    assert answer(url, "dashboard.attacker.example") == 403
