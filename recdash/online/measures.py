@@ -1,0 +1,66 @@
+"""What is measured online: each metric is a sum over users divided by another sum over users."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class OnlineMetric:
+    """Value = Σ ``numerator`` / Σ ``denominator`` over the users of a variant (None: per user).
+
+    Both name columns of the per-user table; no value is below ``low`` or above ``high``, where given.
+    """
+
+    name: str
+    title: str
+    unit: str
+    meaning: str
+    numerator: str
+    denominator: str | None = None
+    low: float | None = 0.0
+    high: float | None = None
+
+
+METRICS = (
+    OnlineMetric(
+        name="engagement_rate",
+        title="Engagement rate",
+        unit="0..1",
+        meaning="Sessions with at least one click on a recommendation, of all sessions.",
+        numerator="engaged_sessions",
+        denominator="sessions",
+        high=1.0,
+    ),
+    OnlineMetric(
+        name="videos_per_user",
+        title="Videos watched",
+        unit="videos per user",
+        meaning="Videos that counted as watched, per user, users with none included. What counts was decided "
+        "before the upload, usually more than two minutes of it; session rows cannot change that.",
+        numerator="videos",
+    ),
+    OnlineMetric(
+        name="session_watch_time",
+        title="Session watch time",
+        unit="min",
+        meaning="Minutes watched from recommendations, per session, sessions with none included.",
+        numerator="watch_min",
+        denominator="sessions",
+    ),
+    OnlineMetric(
+        name="sessions_per_user",
+        title="Sessions per user",
+        unit="sessions per user",
+        meaning="A guardrail: a rate per session can rise only because there are fewer sessions.",
+        numerator="sessions",
+    ),
+)
+
+
+def summarised(name: str, *, rate: bool) -> OnlineMetric:
+    """A metric of a summary table, under our title where it is one of ours; its unit is its owner's."""
+    titles = {metric.name: metric.title for metric in METRICS}
+    meaning = "As it was added up before the upload."
+    low, high = (0.0, 1.0) if rate else (None, None)
+    return OnlineMetric(name, titles.get(name, name), "", meaning, "value", low=low, high=high)

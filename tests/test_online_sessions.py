@@ -1,0 +1,411 @@
+"""From session rows to values, lifts and intervals, with what is said where a number cannot be had."""
+
+from __future__ import annotations
+
+import io
+import math
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+import tea_tasting
+from scipy import stats
+
+from recdash.domain import Upload
+from recdash.errors import InputError, UnknownName
+from recdash.online import METRICS, OnlineResults, OnlineRow, results, templates
+
+
+def upload(rows: str) -> Upload:
+    """Rows of unit_id session_id variant clicks watch_s videos; '-' is an empty cell."""
+    cells = [line.split() for line in rows.strip().splitlines()]
+    names = ("unit_id", "session_id", "variant", "clicks", "watch_s", "videos")
+    columns = {name: [None if row[i] == "-" else row[i] for row in cells] for i, name in enumerate(names)}
+    table = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
+    for name in ("clicks", "watch_s", "videos"):
+        table = table.set_column(table.column_names.index(name), name, table[name].cast(pa.float64()))
+    return of_table(table)
+
+
+def of_table(table: pa.Table) -> Upload:
+    return Upload("sessions", "test.csv", table, {})
+
+
+def row(found: OnlineResults, metric: str, variant: str) -> OnlineRow:
+    (one,) = [row for row in found.rows if (row.metric, row.variant) == (metric, variant)]
+    return one
+
+
+def codes(found: OnlineResults) -> set[str]:
+    return {notice.code for notice in found.notices}
+
+
+def simulated(seed: int, n_users: int = 400, lift: float = 0.0) -> pa.Table:
+    """Users who differ in how often they come and how readily they click; arms "control" and "new"."""
+    rng = np.random.default_rng(seed)
+    visits, eagerness = 1 + rng.poisson(6, n_users), rng.beta(0.8, 1.2, n_users)
+    user = np.repeat(np.arange(n_users), visits)
+    new = user % 2
+    clicks = rng.random(len(user)) < eagerness[user] * (1 + lift * new)
+    watch = clicks * rng.gamma(1.0, 900.0, len(user))
+    variant = np.where(new, "new", "control").tolist()
+    return pa.table(
+        {"unit_id": user, "session_id": np.arange(len(user)), "variant": variant,
+         "clicks": clicks.astype(int), "watch_s": watch, "videos": (watch > 120).astype(int)}
+    )  # fmt: skip
+
+
+# ── values ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_long_watch_beats_many_clicks_only_in_session_watch_time() -> None:
+    # User A clicks five and watches three for ten minutes each; B clicks two and watches 5 and 90 minutes.
+    found = results(upload("userA s1 A 5 1800 3\nuserB s2 B 2 5700 2"))
+    values = {(row.metric, row.variant): row.value for row in found.rows}
+    assert values == {
+        ("engagement_rate", "A"): 1.0,
+        ("engagement_rate", "B"): 1.0,
+        ("videos_per_user", "A"): 3,
+        ("videos_per_user", "B"): 2,
+        ("session_watch_time", "A"): 30,
+        ("session_watch_time", "B"): 95,
+        ("sessions_per_user", "A"): 1,
+        ("sessions_per_user", "B"): 1,
+    }
+    assert row(found, "session_watch_time", "B").lift == pytest.approx(95 / 30 - 1)
+
+
+def test_a_rate_is_a_ratio_of_sums_and_not_a_mean_of_users_rates() -> None:
+    # u1 clicks in 1 of 1 session, u2 in 1 of 3: 2 of 4 sessions, where users' rates average 2/3.
+    found = results(
+        upload("u1 a A 1 60 1\nu2 b A 1 60 1\nu2 c A 0 0 0\nu2 d A 0 0 0\nu3 e B 1 1 0\nu4 f B 0 0 0")
+    )
+    assert row(found, "engagement_rate", "A").value == pytest.approx(2 / 4)
+    assert row(found, "session_watch_time", "A").value == pytest.approx(2 / 4)
+    assert row(found, "sessions_per_user", "A").value == pytest.approx(4 / 2)
+
+
+def test_a_user_without_a_session_counts_per_user() -> None:
+    found = results(upload("u1 a A 1 60 4\nu2 - A - - -\nu3 b B 1 60 1\nu4 c B 1 60 1"))
+    assert row(found, "videos_per_user", "A").value == 4 / 2
+    assert row(found, "engagement_rate", "A").value == 1 / 1
+    assert row(found, "engagement_rate", "A").n_users == 2
+
+
+def test_a_session_counts_once_per_user() -> None:
+    # s1 of u1 is there twice and counts as it first was; s1 of u2 is another session.
+    found = results(upload("u1 s1 A 1 60 1\nu1 s1 A 9 600 9\nu2 s1 A 0 0 0\nu3 s3 B 1 60 1\nu4 s4 B 0 0 0"))
+    assert row(found, "videos_per_user", "A").value == 1 / 2
+    assert row(found, "sessions_per_user", "A").value == 2 / 2
+    (notice,) = [notice for notice in found.notices if notice.code == "duplicate-session"]
+    assert notice.count == 1
+
+
+def test_a_user_seen_in_two_variants_is_left_out_and_counted() -> None:
+    found = results(
+        upload("u1 a A 1 60 1\nu2 b A 0 0 0\nboth c A 9 9 9\nboth d B 9 9 9\nu3 e B 1 60 1\nu4 f B 1 1 1")
+    )
+    assert row(found, "sessions_per_user", "A").n_users == 2
+    assert row(found, "engagement_rate", "A").value == 1 / 2
+    assert found.health.crossover == 1
+    (notice,) = [notice for notice in found.notices if notice.code == "crossovers"]
+    assert "1 of 5 users" in notice.found
+
+
+@pytest.mark.parametrize(
+    ("crossed", "others", "code"),
+    [
+        (9, 90, "crossovers"),
+        (10, 990, "many-crossovers"),
+        (10, 991, "crossovers"),
+        (30, 100, "many-crossovers"),
+    ],
+)
+def test_crossing_users_are_a_warning_from_one_percent_and_ten_users(
+    crossed: int, others: int, code: str
+) -> None:
+    stay = [f"u{i} s{i} {'AB'[i % 2]} {i % 3} 60 1" for i in range(others)]
+    cross = [f"x{i} t{variant}{i} {variant} 1 60 1" for i in range(crossed) for variant in "AB"]
+    assert {"crossovers", "many-crossovers"} & codes(results(upload("\n".join(stay + cross)))) == {code}
+
+
+def test_empty_cells_count_as_nothing_and_are_counted() -> None:
+    found = results(upload("u1 a A - 60 1\nu2 b A 1 - 1\nu3 c B 1 60 1\nu4 d B 0 60 1"))
+    assert row(found, "engagement_rate", "A").value == 1 / 2
+    assert row(found, "session_watch_time", "A").value == 1 / 2
+    assert [(n.place, n.count) for n in found.notices if n.code == "empty-number"] == [
+        ("column 'clicks'", 1),
+        ("column 'watch_s'", 1),
+    ]
+
+
+def test_rows_without_a_user_or_a_variant_are_left_out_and_counted() -> None:
+    found = results(
+        upload("u1 a A 1 60 1\nu2 b A 0 60 1\n- c A 1 60 1\nu4 d - 1 60 1\nu5 e B 1 1 1\nu6 f B 0 1 1")
+    )
+    assert row(found, "engagement_rate", "A").n_users == 2
+    assert [n.count for n in found.notices if n.code == "missing-id"] == [2]
+
+
+def test_without_a_videos_column_the_metric_is_absent_and_the_reason_said() -> None:
+    found = results(of_table(simulated(1).drop_columns(["videos"])))
+    assert {row.metric for row in found.rows} == {metric.name for metric in METRICS} - {"videos_per_user"}
+    assert "missing-column" in codes(found)
+
+
+@pytest.mark.parametrize("stamp", [None, datetime(2026, 11, 2), "2026-11-02 09:00"])  # noqa: DTZ001
+def test_start_times_may_be_missing_or_without_a_zone(stamp: Any) -> None:
+    table = simulated(2)
+    timed = table.append_column("start_ts", pa.array([stamp] * len(table)))
+    assert results(of_table(timed)) == results(of_table(table))
+
+
+def test_the_order_of_rows_and_the_form_of_ids_change_nothing() -> None:
+    table = simulated(3)
+    shuffled = table.take(pa.array(np.random.default_rng(0).permutation(len(table))))
+    text = table.set_column(0, "unit_id", table["unit_id"].cast("string").dictionary_encode())
+    chunked = pa.concat_tables([text.slice(1500), text.slice(0, 1500)])
+    apart = chunked.set_column(
+        2, "variant", pa.chunked_array([chunk.dictionary_encode() for chunk in chunked["variant"].chunks])
+    )
+    for other in (shuffled, text, chunked, apart):
+        for one, two in zip(results(of_table(table)).rows, results(of_table(other)).rows, strict=True):
+            assert one.lift == pytest.approx(two.lift, nan_ok=False) if one.lift else one.lift == two.lift
+            assert (one.n_users, one.variant) == (two.n_users, two.variant)
+            assert one.value == pytest.approx(two.value)
+
+
+# ── intervals ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_interval_of_a_value_is_the_delta_method_over_users() -> None:
+    table = simulated(4)
+    users = (
+        table.to_pandas()
+        .query("variant == 'new'")
+        .groupby("unit_id")
+        .agg(c=("clicks", "sum"), n=("clicks", "size"))
+    )
+    rate = users.c.sum() / users.n.sum()
+    error = ((users.c - rate * users.n) / users.n.mean()).std() / math.sqrt(len(users))
+    half = stats.t.ppf(0.975, len(users) - 1) * error
+    found = row(results(of_table(table)), "engagement_rate", "new")
+    assert (found.ci_low, found.ci_high) == pytest.approx((rate - half, rate + half))
+
+
+def test_lifts_are_those_of_tea_tasting_over_users() -> None:
+    table = simulated(5, lift=0.2)
+    users = (
+        table.to_pandas()
+        .assign(minutes=lambda t: t.watch_s / 60)
+        .groupby(["unit_id", "variant"], as_index=False)
+    )
+    users = users.agg(minutes=("minutes", "sum"), sessions=("minutes", "size"))
+    test = tea_tasting.Experiment(watch=tea_tasting.RatioOfMeans("minutes", "sessions"))
+    expected = test.analyze(users, control="control")["watch"]
+    found = row(results(of_table(table)), "session_watch_time", "new")
+    assert (found.lift, found.lift_low, found.lift_high, found.p) == pytest.approx(
+        (
+            expected.rel_effect_size,
+            expected.rel_effect_size_ci_lower,
+            expected.rel_effect_size_ci_upper,
+            expected.pvalue,
+        )
+    )
+
+
+def naive_p(table: pd.DataFrame) -> float:
+    """What a z-test says that takes sessions for independent."""
+    groups = [group.clicks for _, group in table.groupby("variant")]
+    error = math.sqrt(sum(group.var() / len(group) for group in groups))
+    return float(2 * stats.norm.sf(abs(groups[0].mean() - groups[1].mean()) / error))
+
+
+def test_without_an_effect_few_tests_find_one_while_a_test_of_sessions_finds_many() -> None:
+    tables = [simulated(seed, n_users=200) for seed in range(150)]
+    ours = [row(results(of_table(table)), "engagement_rate", "new").p for table in tables]
+    naive = [naive_p(table.to_pandas()) for table in tables]
+    assert np.mean([p < 0.05 for p in ours if p is not None]) < 0.10
+    assert np.mean([p < 0.05 for p in naive]) > 0.15
+
+
+def test_a_true_lift_lies_inside_nearly_all_intervals() -> None:
+    rows = [
+        row(results(of_table(simulated(seed, 300, lift=0.1))), "engagement_rate", "new")
+        for seed in range(150)
+    ]
+    # Eagerness times 1.1 passes 1 for the most eager, so the true lift is a little below 10 %.
+    eagerness = np.random.default_rng(0).beta(0.8, 1.2, 1_000_000)
+    truth = np.minimum(eagerness * 1.1, 1).mean() / eagerness.mean() - 1
+    inside = [row.lift_low <= truth <= row.lift_high for row in rows if row.lift_low and row.lift_high]
+    assert len(inside) == 150
+    assert 0.90 <= np.mean(inside) <= 0.99
+
+
+def test_an_interval_stays_within_what_is_possible() -> None:
+    rows = [f"u{i} s{i} {'AB'[i % 2]} {int(i > 1)} {60 * (i < 2)} 1" for i in range(8)]
+    found = results(upload("\n".join(rows)))
+    assert row(found, "engagement_rate", "A").ci_high == 1.0
+    assert row(found, "session_watch_time", "A").ci_low == 0.0
+
+
+# ── words instead of numbers ─────────────────────────────────────────────────────────────────
+
+
+def test_a_single_variant_has_values_but_no_lift() -> None:
+    found = results(upload("u1 a new 1 60 1\nu2 b new 0 0 0"))
+    assert row(found, "engagement_rate", "new").value == 0.5
+    assert row(found, "engagement_rate", "new").lift is None
+    assert "single-variant" in codes(found)
+
+
+def test_one_user_in_a_variant_gives_no_interval_and_says_so() -> None:
+    found = row(results(upload("u1 a A 1 60 1\nu2 b A 0 0 0\nu3 c B 1 90 2")), "engagement_rate", "B")
+    assert (found.value, found.lift) == (1.0, 1.0)
+    assert (found.ci_low, found.ci_high, found.lift_low, found.lift_high, found.p) == (None,) * 5
+    assert "one user" in found.note
+
+
+def test_users_who_are_all_alike_give_no_interval_and_say_so() -> None:
+    # Everybody clicks in every session, though the number of sessions differs.
+    rows = (
+        "u1 a A 1 60 1\nu2 b A 1 0 0\nu2 c A 1 5 0\nu3 d B 1 90 2\nu4 e B 1 9 2\nu4 f B 1 9 2\nu4 g B 1 9 2"
+    )
+    found = row(results(upload(rows)), "engagement_rate", "B")
+    assert (found.value, found.lift) == (1.0, 0.0)
+    assert (found.ci_low, found.lift_low, found.p) == (None, None, None)
+    assert "alike" in found.note
+
+
+def test_a_control_of_zero_gives_no_lift_and_says_so() -> None:
+    found = row(
+        results(upload("u1 a A 0 0 0\nu2 b A 0 0 0\nu3 c B 1 90 2\nu4 d B 0 0 0")), "engagement_rate", "B"
+    )
+    assert (found.value, found.lift, found.p) == (0.5, None, None)
+    assert "the control is 0" in found.note
+
+
+def test_a_variant_of_zero_has_a_lift_but_no_interval() -> None:
+    found = row(
+        results(upload("u1 a A 1 60 1\nu2 b A 0 0 0\nu3 c B 0 0 0\nu4 d B 0 0 0")), "engagement_rate", "B"
+    )
+    assert (found.lift, found.lift_low, found.p) == (-1.0, None, None)
+    assert "the variant is 0" in found.note
+
+
+def test_a_variant_in_which_nobody_had_a_session_says_so() -> None:
+    found = results(upload("u1 a A 1 60 1\nu2 b A 0 0 0\nu3 - B - - -\nu4 - B - - -"))
+    assert row(found, "engagement_rate", "B").value is None
+    assert row(found, "engagement_rate", "B").note == "there are no sessions"
+    assert row(found, "sessions_per_user", "B").value == 0
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "u1 a A 1 60 1\nu2 b B 1 60 1",
+        "u1 a A 0 0 0\nu2 b A 0 0 0\nu3 c B 0 0 0\nu4 d B 0 0 0",
+        "u1 a A 1 60 1\nu2 - B - - -",
+        "u1 a A 1 60 1\nu2 b A 0 0 0\nu3 c B 1 60 1\nu4 d B 1 60 1",
+    ],
+)
+def test_no_number_is_ever_nan_or_infinite(rows: str) -> None:
+    numbers = [cell for record in results(upload(rows)).records() for cell in record.values()]
+    assert all(math.isfinite(cell) for cell in numbers if isinstance(cell, float))
+
+
+# ── control and split ────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("variants", "control"),
+    [
+        (("new", "control"), "control"),
+        (("A", "B", "C"), "A"),
+        (("b", "a"), "a"),
+        (("treatment", "Holdout"), "Holdout"),
+        (("als-v3", "baseline"), "baseline"),
+        (("A", "control"), "control"),
+        (("new row", "old row (control)"), "old row (control)"),
+    ],
+)
+def test_a_control_is_known_by_its_name(variants: tuple[str, ...], control: str) -> None:
+    table = pa.table(
+        {"unit_id": [1, 2, 3], "session_id": [1, 2, 3], "variant": (variants * 2)[:3], "clicks": [1, 1, 1],
+         "watch_s": [1, 1, 1]}
+    )  # fmt: skip
+    found = results(of_table(table))
+    assert (found.control, found.variants[0]) == (control, control)
+    assert "guessed-control" not in codes(found)
+
+
+def test_without_such_a_name_the_first_variant_is_the_control_and_that_is_said() -> None:
+    found = results(upload("u1 a red 1 60 1\nu2 b blue 0 0 0"))
+    assert found.control == "blue"
+    assert "guessed-control" in codes(found)
+
+
+def test_a_named_control_is_taken_and_an_unknown_one_answered_with_the_known() -> None:
+    test = upload("u1 a A 1 60 1\nu2 b B 0 0 0")
+    assert results(test, control="B").variants == ("B", "A")
+    with pytest.raises(UnknownName, match="Known: A, B"):
+        results(test, control="C")
+
+
+@pytest.mark.parametrize(("counts", "blocked"), [((100, 100, 100), False), ((100, 100, 40), True)])
+def test_an_unlikely_split_over_all_variants_blocks_the_verdict(
+    counts: tuple[int, ...], blocked: bool
+) -> None:
+    variant = [name for name, count in zip("ABC", counts, strict=True) for _ in range(count)]
+    ids = list(range(len(variant)))
+    table = pa.table(
+        {
+            "unit_id": ids,
+            "session_id": ids,
+            "variant": variant,
+            "clicks": [i % 2 for i in ids],
+            "watch_s": ids,
+        }
+    )
+    found = results(of_table(table))
+    assert found.health.srm_p == pytest.approx(float(stats.chisquare(counts).pvalue))
+    assert found.health.blocked is blocked
+    assert ("sample-ratio-mismatch" in codes(found)) is blocked
+
+
+# ── tables that hold no test ─────────────────────────────────────────────────────────────────
+
+
+def test_a_column_of_sessions_is_not_taken_for_variants() -> None:
+    table = simulated(6)
+    mistaken = table.set_column(2, "variant", table["session_id"].cast("string"))
+    with pytest.raises(InputError, match="different variants, such as '0' and '1'"):
+        results(of_table(mistaken))
+
+
+def test_all_impossible_numbers_are_named_at_once() -> None:
+    with pytest.raises(InputError) as caught:
+        results(upload("u1 a A -1 60 1\nu2 b B -2 inf 0"))
+    assert [(p.code, p.place, p.count) for p in caught.value.problems] == [
+        ("impossible-number", "column 'clicks'", 2),
+        ("impossible-number", "column 'watch_s'", 1),
+    ]
+    assert "-1 is not a count or a duration (and 1 more like it)" in str(caught.value)
+
+
+def test_a_table_without_rows_and_one_where_all_users_cross_are_refused() -> None:
+    with pytest.raises(InputError, match="no rows"):
+        results(of_table(simulated(7).slice(0, 0)))
+    with pytest.raises(InputError, match="All 1 users were seen in more than one variant"):
+        results(upload("u1 a A 1 60 1\nu1 b B 1 60 1"))
+
+
+def test_the_template_is_a_test_with_results() -> None:
+    table = pyarrow.csv.read_csv(io.BytesIO(templates()["sessions"].encode()))
+    found = results(of_table(table))
+    assert found.variants == ("control", "new")
+    assert row(found, "engagement_rate", "control").value == 2 / 3

@@ -1,0 +1,121 @@
+"""Tests for people who only have a summary: n, mean and variance, or successes and trials."""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from scipy import stats
+
+from recdash.domain import Upload
+from recdash.errors import InputError
+from recdash.online import OnlineResults, OnlineRow, results, templates
+
+COLUMNS = ("variant", "metric", "n", "mean", "variance", "successes", "trials")
+
+
+def summary(*rows: tuple[Any, ...]) -> Upload:
+    filled = [row + (None,) * (len(COLUMNS) - len(row)) for row in rows]
+    types = (pa.string(), pa.string(), *[pa.float64()] * 5)
+    cells = zip(COLUMNS, types, zip(*filled, strict=True), strict=True)
+    return Upload(
+        "aggregates", "test.csv", pa.table({name: pa.array(values, kind) for name, kind, values in cells}), {}
+    )
+
+
+def row(found: OnlineResults, variant: str) -> OnlineRow:
+    (one,) = [row for row in found.rows if row.variant == variant]
+    return one
+
+
+def test_values_and_lifts_of_means_are_those_of_welch() -> None:
+    found = results(summary(("A", "spend", 100, 10.0, 16.0), ("B", "spend", 120, 11.0, 25.0)))
+    half = stats.t.ppf(0.975, 99) * math.sqrt(16 / 100)
+    assert (row(found, "A").value, row(found, "A").ci_low, row(found, "A").ci_high) == pytest.approx(
+        (10.0, 10 - half, 10 + half)
+    )
+    welch = stats.ttest_ind_from_stats(11, 5, 120, 10, 4, 100, equal_var=False)
+    assert (row(found, "B").lift, row(found, "B").p) == pytest.approx((0.10, welch.pvalue))
+    assert row(found, "B").title == "spend"
+
+
+def test_a_known_metric_bears_its_title_but_no_unit_of_ours() -> None:
+    found = results(
+        summary(("A", "session_watch_time", 100, 810.0, 16.0), ("B", "session_watch_time", 99, 800.0, 25.0))
+    )
+    assert (row(found, "A").title, row(found, "A").unit) == ("Session watch time", "")
+
+
+def test_successes_of_trials_are_a_rate_and_said_to_take_trials_as_independent() -> None:
+    found = results(summary(("A", "ctr", None, None, None, 30, 100), ("B", "ctr", None, None, None, 45, 100)))
+    half = stats.t.ppf(0.975, 99) * math.sqrt(0.3 * 0.7 / 99)
+    assert (row(found, "A").value, row(found, "A").ci_high, row(found, "A").n_users) == pytest.approx(
+        (0.3, 0.3 + half, 100)
+    )
+    assert row(found, "B").lift == pytest.approx(0.5)
+    assert "independent-trials" in {notice.code for notice in found.notices}
+    assert found.health.srm_p is None
+
+
+def test_a_mean_may_be_below_zero_but_is_no_base_of_a_lift() -> None:
+    found = results(summary(("A", "margin", 100, -2.0, 1.0), ("B", "margin", 100, 1.0, 1.0)))
+    assert row(found, "A").ci_low is not None
+    assert row(found, "A").ci_low < -2.0  # type: ignore[operator]
+    assert row(found, "B").lift is None
+    assert "the control is -2" in row(found, "B").note
+
+
+def test_a_metric_without_a_row_of_the_control_has_values_but_no_lift() -> None:
+    found = results(summary(("A", "x", 10, 1.0, 1.0), ("B", "y", 10, 1.0, 1.0)))
+    assert [(row.metric, row.variant, row.lift) for row in found.rows] == [("x", "A", None), ("y", "B", None)]
+    assert "the control has no row" in row(found, "B").note
+
+
+def test_a_variance_out_of_all_proportion_gives_no_interval_and_says_so() -> None:
+    found = row(results(summary(("A", "x", 3, 1.0, 1e12), ("B", "x", 3, 1.0, 1e12))), "B")
+    assert (found.lift, found.lift_low) == (0.0, None)
+    assert "too large" in found.note
+
+
+def test_an_unlikely_split_of_users_blocks_the_verdict() -> None:
+    found = results(summary(("A", "x", 1000, 1.0, 1.0), ("B", "x", 1200, 1.0, 1.0)))
+    assert found.health.srm_p == pytest.approx(float(stats.chisquare([1000, 1200]).pvalue))
+    assert found.health.blocked
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (
+            ("B", "x", 10, 1.0),
+            "row 2: A number is missing. Give n, mean and variance, or successes and trials.",
+        ),
+        (("B", "x", 10, 1.0, -1.0), "row 2: n is 10 and the variance -1"),
+        (("B", "x", 0, 1.0, 1.0), "row 2: n is 0"),
+        (("B", "x", 10, math.nan, 1.0), "row 2: A number is missing"),
+        (("B", "x", None, None, None, 5, 4), "row 2: 5 successes of 4 trials cannot be"),
+        (("B", "x", None, None, None, 0, 0), "row 2: 0 successes of 0 trials cannot be"),
+        ((None, "x", 10, 1.0, 1.0), "row 2: The variant or the metric is empty"),
+        (("A", "x", 10, 1.0, 1.0), "'x' of 'A' has several rows"),
+    ],
+)
+def test_a_wrong_row_is_named_with_its_mistake(wrong: tuple[Any, ...], says: str) -> None:
+    with pytest.raises(InputError) as caught:
+        results(summary(("A", "x", 10, 1.0, 1.0), wrong))
+    assert says in str(caught.value)
+
+
+def test_a_table_without_rows_is_refused() -> None:
+    with pytest.raises(InputError, match="no rows"):
+        results(Upload("aggregates", "x", summary(("A", "x", 1, 1.0, 1.0)).table.slice(0, 0), {}))
+
+
+def test_the_template_is_a_test_with_results() -> None:
+    table = pyarrow.csv.read_csv(io.BytesIO(templates()["aggregates"].encode()))
+    found = results(Upload("aggregates", "template.csv", table, {}))
+    assert {row.metric for row in found.rows} == {"session_watch_time", "click_rate"}
+    assert all(row.lift_low is not None for row in found.rows if not row.is_control)
