@@ -1,0 +1,302 @@
+"""Which column plays which role: guessed from the names that libraries write, overruled by a mapping.
+
+A *role* is what a column means to recdash (``user_id``, ``score`` …); its *name* is what the file
+calls it. Adding a name that some library uses is one word in the table below.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from recdash.domain import TableKind
+from recdash.errors import Problem
+
+Reading = Literal["id", "rank", "score", "number", "relevance", "time", "text", "run", "extra"]
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A column's meaning: how its values are read, and the names that are taken for it, likeliest first."""
+
+    name: str
+    reading: Reading
+    names: str
+    required: bool = True
+
+    def optional(self) -> Role:
+        return Role(self.name, self.reading, self.names, required=False)
+
+
+USER = Role(
+    "user_id",
+    "id",
+    "user_id user uid u users user_idx userindex query_id query qid q_id query_no member_id customer_id "
+    "client_id visitor_id account_id viewer_id profile_id unit_id reviewer_id user_key",
+)
+ITEM = Role(
+    "item_id",
+    "id",
+    "item_id item iid i movie_id movie mid sid item_idx itemindex doc_id docno doc document_id docid did "
+    "product_id video_id article_id news_id track_id song_id book_id asin sku film_id show_id title_id "
+    "content_id item_key items item_ids recommendations recs recommended recommended_items predicted "
+    "prediction_list ranked_items movies docs item_list rec_items",
+)
+SCORE = Role(
+    "score",
+    "score",
+    "score scores prediction est predicted_score pred predicted_rating relevance_score preds weight "
+    "similarity sim estimate y_pred logit probability prob value rating",
+    required=False,
+)
+RANK = Role("rank", "rank", "rank ranks ranking position pos place item_rank", required=False)
+RUN = Role(
+    "run",
+    "run",
+    "model recommender algorithm algo system run run_name run_id model_name recommender_name method candidate",
+    required=False,
+)
+RELEVANCE = Role(
+    "relevance",
+    "relevance",
+    "relevance relevant rel label rating ratings r_ui grade gain is_relevant y_true true_rating target "
+    "feedback stars score weight clicked click liked like purchased watched value count interaction",
+    required=False,
+)
+TIME = Role(
+    "timestamp", "time", "timestamp ts time date datetime unix_timestamp event_time created_at", required=False
+)
+RATING = Role("rating", "number", "rating r_ui true_rating actual y_true relevance label stars truth true score")
+PREDICTION = Role(
+    "prediction", "number", "prediction est pred predicted predicted_rating y_pred estimate score preds"
+)
+TITLE = Role("title", "text", "title name item_name movie_title item_title label", required=False)
+
+UNIT = Role("unit_id", "id", "unit_id user_id user uid visitor_id customer_id client_id member_id account_id")
+SESSION = Role("session_id", "id", "session_id session sid session_key visit_id visit")
+VARIANT = Role("variant", "text", "variant group arm bucket variation test_group treatment cell experiment_group")
+START = Role("start_ts", "time", "start_ts session_start start start_time started_at timestamp ts time date")
+CLICKS = Role("clicks", "number", "clicks n_clicks click_count rec_clicks recommendation_clicks click")
+WATCH = Role("watch_s", "number", "watch_s watch_seconds watch_time watch_time_s seconds_watched duration_s watch")
+VIDEOS = Role("videos", "number", "videos n_videos videos_watched video_count watched_videos", required=False)
+METRIC = Role("metric", "text", "metric metric_name measure kpi name")
+USERS = Role("n", "number", "n n_users users count sample_size size observations nobs")
+MEAN = Role("mean", "number", "mean average avg value estimate", required=False)
+VARIANCE = Role("variance", "number", "variance var sample_variance", required=False)
+SUCCESSES = Role("successes", "number", "successes success conversions converted positives", required=False)
+TRIALS = Role("trials", "number", "trials attempts total denominator", required=False)
+
+ROLES: Mapping[TableKind, tuple[Role, ...]] = {
+    "run": (USER, ITEM, RANK, SCORE, RUN),
+    "truth": (USER, ITEM, RELEVANCE, TIME),
+    "train": (USER, ITEM, RATING.optional(), TIME),
+    "catalogue": (ITEM, TITLE),
+    "predictions": (USER, ITEM, RATING, PREDICTION),
+    "sessions": (UNIT, SESSION, VARIANT, START, CLICKS, WATCH, VIDEOS),
+    "aggregates": (VARIANT, METRIC, USERS.optional(), MEAN, VARIANCE, SUCCESSES, TRIALS),
+}
+
+# roles of a table without a header line, by position (the third column of a run: see by_position)
+POSITIONS: Mapping[TableKind, tuple[str, ...]] = {
+    "run": ("user_id", "item_id", "score", "rank"),
+    "truth": ("user_id", "item_id", "relevance", "timestamp"),
+    "train": ("user_id", "item_id", "rating", "timestamp"),
+    "catalogue": ("item_id", "title"),
+    "predictions": ("user_id", "item_id", "rating", "prediction"),
+    "sessions": (),
+    "aggregates": (),
+}
+
+WORDS = {"user_id": "user", "item_id": "item", "unit_id": "unit", "session_id": "session"}
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The outcome: role → column; ``wide`` names the columns of a list written sideways, best first."""
+
+    mapping: Mapping[str, str]
+    wide: tuple[str, ...] = ()
+    notices: tuple[Problem, ...] = ()
+    problems: tuple[Problem, ...] = field(default=())
+
+
+def plain(name: str) -> str:
+    """A name without case, blanks and punctuation: ``userId``, ``User ID`` and ``user_id`` are one."""
+    return re.sub(r"[^0-9a-zäöüßéèàç#]", "", name.lower())
+
+
+def names_of(role: Role) -> tuple[str, ...]:
+    return tuple(map(plain, role.names.split()))
+
+
+KNOWN = frozenset(name for roles in ROLES.values() for role in roles for name in names_of(role))
+
+
+def is_known(name: str) -> bool:
+    """Whether any role of any table is called like this (used to tell a header from data)."""
+    return plain(name) in KNOWN
+
+
+def role_named(kind: TableKind, name: str) -> Role:
+    return next(role for role in ROLES[kind] if role.name == name)
+
+
+def assign(
+    kind: TableKind,
+    columns: Sequence[str],
+    explicit: Mapping[str, str] | None = None,
+    fixed: Mapping[str, str] | None = None,
+    positions: Mapping[str, str] | None = None,
+    without: Sequence[str] = (),
+) -> Columns:
+    """Give each role of ``kind`` its column.
+
+    ``explicit`` is what the user said, ``fixed`` what the format prescribes, ``positions`` what a
+    table without a header suggests; ``without`` are roles to leave unassigned. Never raises: what
+    is wrong is in ``problems``.
+    """
+    wide = wide_columns(columns) if kind == "run" else ()
+    explicit = {r: c for r, c in (explicit or {}).items() if not (r == "item_id" and c == wide_label(wide))}
+    problems = [*_unknown_roles(kind, explicit), *_unknown_columns(columns, explicit)]
+    known = {role: column for role, column in explicit.items() if column in columns}
+    given = {**(fixed if fixed is not None else positions or {}), **known}
+    guessed = {} if fixed is not None or positions is not None else _guess(kind, columns, given)
+    mapping = {role: c for role, c in {**guessed, **given}.items() if role not in without}
+    wide = () if "item_id" in mapping else wide
+    if wide:  # a score or rank has no place beside a whole list
+        mapping = {role: mapping[role] for role in ("user_id", "run") if role in mapping}
+    if not problems:
+        problems += _twice(kind, columns, mapping) or _missing(kind, columns, mapping, bool(wide))
+    ordered = {role.name: mapping[role.name] for role in ROLES[kind] if role.name in mapping}
+    return Columns(ordered, wide, _notices(ordered, wide, positions is not None), tuple(problems))
+
+
+def _guess(kind: TableKind, columns: Sequence[str], taken: Mapping[str, str]) -> dict[str, str]:
+    free = {plain(column): column for column in reversed(columns) if column not in taken.values()}
+    mapping: dict[str, str] = {}
+    for role in ROLES[kind]:
+        name = next((name for name in names_of(role) if name in free), None)
+        if role.name not in taken and name is not None:
+            mapping[role.name] = free.pop(name)
+    return mapping
+
+
+def by_position(kind: TableKind, columns: Sequence[str], rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Roles of a table without header; a run's third column is a rank when its lists count 1, 2, 3 …"""
+    mapping = dict(zip(POSITIONS[kind], columns, strict=False))
+    if kind == "run" and len(columns) >= 3:
+        extra = columns[2:4]
+        rank = next((c for c in extra if _counts_up([row[c] for row in rows])), None)
+        score = next((c for c in extra if c != rank), None)
+        found = {"rank": rank, "score": score}
+        mapping = {"user_id": columns[0], "item_id": columns[1]}
+        mapping.update({role: column for role, column in found.items() if column})
+    return mapping
+
+
+def _counts_up(values: Sequence[str]) -> bool:
+    whole = [int(value) for value in values if value.strip().isdigit()]
+    follows = [b in (1, a + 1) for a, b in zip(whole, whole[1:], strict=False)]
+    return len(whole) == len(values) > 0 and whole[0] == 1 and all(follows)
+
+
+def wide_columns(columns: Sequence[str]) -> tuple[str, ...]:
+    """``rec_1 … rec_n`` (or ``1 … n``, from 0 or 1 without a gap) in order of their numbers, else ()."""
+    stems: dict[str, dict[int, str]] = {}
+    for column in columns:
+        if match := re.fullmatch(r"(.*?)[ _.\-]?(\d{1,4})", column):
+            stems.setdefault(match[1].lower(), {})[int(match[2])] = column
+    numbered = max(stems.values(), key=len, default={})
+    first = min(numbered, default=0)
+    complete = sorted(numbered) == list(range(first, first + len(numbered)))
+    return tuple(numbered[i] for i in sorted(numbered)) if len(numbered) > 1 and first <= 1 and complete else ()
+
+
+def wide_label(wide: Sequence[str]) -> str | None:
+    """How the columns of a wide list are shown as one."""
+    return f"{wide[0]} … {wide[-1]}" if wide else None
+
+
+# ── what is wrong, what is worth saying ──────────────────────────────────────────────────────
+
+
+def listed(columns: Sequence[str]) -> str:
+    shown = ", ".join(columns[:30])
+    return f"{shown} and {len(columns) - 30} more" if len(columns) > 30 else shown or "none"
+
+
+def _near(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"Did you mean '{near[0]}'? " if near else ""
+
+
+def _unknown_roles(kind: TableKind, explicit: Mapping[str, str]) -> list[Problem]:
+    known = [role.name for role in ROLES[kind]]
+    fix = "A {} table has the roles {}."
+    return [
+        Problem("unknown-role", "mapping", f"no role is called '{r}'", _near(r, known) + fix.format(kind, listed(known)))
+        for r in explicit
+        if r not in known
+    ]
+
+
+def _unknown_columns(columns: Sequence[str], explicit: Mapping[str, str]) -> list[Problem]:
+    return [
+        Problem(
+            "unknown-column",
+            f"mapping of {role}",
+            f"no column is called '{column}'; found: {listed(columns)}",
+            _near(column, columns) + "Name one of the columns found.",
+        )
+        for role, column in explicit.items()
+        if column not in columns
+    ]
+
+
+def _twice(kind: TableKind, columns: Sequence[str], mapping: Mapping[str, str]) -> list[Problem]:
+    """Columns of one name (numbered by the reader) that would play a role which is still open."""
+    wanted = {name: role.name for role in ROLES[kind] if role.name not in mapping for name in names_of(role)}
+    repeated = [c.removesuffix(" (1)") for c in columns if c.endswith(" (1)")]
+    return [
+        Problem(
+            "duplicate-column",
+            "header",
+            f"the column '{name}' is there twice; found: {listed(columns)}",
+            f"Remove or rename one, or map {wanted[plain(name)]} to '{name} (1)' or '{name} (2)'.",
+        )
+        for name in repeated
+        if plain(name) in wanted
+    ]
+
+
+def _missing(kind: TableKind, columns: Sequence[str], mapping: Mapping[str, str], wide: bool) -> list[Problem]:
+    roles = [r for r in ROLES[kind] if r.required and r.name not in mapping]
+    problems = [_no_column(role, columns) for role in roles if not (wide and role.name == "item_id")]
+    if kind == "aggregates" and not ({"n", "mean", "variance"} <= set(mapping) or {"successes", "trials"} <= set(mapping)):
+        found = f"neither n, mean and variance nor successes and trials; found: {listed(columns)}"
+        problems.append(Problem("missing-column", "columns", found, "Give one of the two sets of columns."))
+    return problems
+
+
+def _no_column(role: Role, columns: Sequence[str]) -> Problem:
+    found = f"no {WORDS.get(role.name, role.name)} column; found: {listed(columns)}"
+    usual = ", ".join(role.names.split()[:6])
+    return Problem(
+        "missing-column", "columns", found, f"Name it {role.name}, or say which column is {role.name} (usual: {usual})."
+    )
+
+
+def _notices(mapping: Mapping[str, str], wide: tuple[str, ...], no_header: bool) -> tuple[Problem, ...]:
+    pairs = ", ".join(f"{role} = '{column}'" for role, column in mapping.items() if no_header or role != column)
+    notices = []
+    if no_header:
+        notices.append(Problem("no-header", "file", f"no header line; by position {pairs}", "Change it if wrong."))
+    elif pairs:
+        notices.append(Problem("columns-guessed", "columns", f"read as {pairs}", "Change it if wrong."))
+    if wide:
+        found = f"wide table: {wide_label(wide)} are the places 1 to {len(wide)} of one list per row"
+        notices.append(Problem("wide-table", "columns", found, ""))
+    return tuple(notices)

@@ -1,0 +1,546 @@
+"""Bytes → a raw table that can be read block by block. One function and one row of ``FORMATS`` per format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from recdash.domain import TableKind
+from recdash.errors import Problem, UploadError
+from recdash.ingest import text
+from recdash.ingest.columns import is_known
+from recdash.ingest.content import Content, whole
+from recdash.ingest.limits import Limits, keep_within
+
+BLOCK_BYTES = 1 << 24
+BLOCK_ROWS = 1 << 20
+SAMPLE_ROWS = 50
+TEXT = pa.dictionary(pa.int32(), pa.string())
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """A table as its file writes it: nothing is checked yet but that it can be read.
+
+    ``blocks(columns, ids)`` streams record batches of those columns, in that order; text columns
+    named in ``ids`` come dictionary-encoded. ``where(row)`` says where the row with that index
+    stands in the file, ``sample()`` gives the first rows as text. ``roles`` are fixed by the
+    format (else None); ``whole_ids`` are integer columns without a gap.
+    """
+
+    format: str
+    columns: tuple[str, ...]
+    blocks: Callable[[Sequence[str], Collection[str]], Iterator[pa.RecordBatch]]
+    where: Callable[[int], str]
+    sample: Callable[[], list[dict[str, str]]]
+    lists: frozenset[str] = frozenset()
+    roles: Mapping[str, str] | None = None
+    header: bool = True
+    decimal: str = "."
+    n_rows: int | None = None
+    whole_ids: frozenset[str] = frozenset()
+    is_trec: bool = False
+    notices: tuple[Problem, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A file format: how to tell it from the content, and how to read it."""
+
+    name: str
+    recognise: Callable[[Content], bool]
+    read: Callable[[Content, TableKind], RawTable]
+
+
+def read_raw(content: Content, kind: TableKind, limits: Limits) -> RawTable:
+    """The raw table in ``content`` (already unpacked); raises ``UploadError`` with what is wrong."""
+    if not content.head.strip(b"\xef\xbb\xbf\xff\xfe \t\r\n"):
+        raise UploadError(Problem("empty-file", "file", "the file is empty", "Upload a table with a header and rows."))
+    chosen = next((f for f in FORMATS if f.recognise(content)), None)
+    if chosen is None:
+        _refuse_known_binary(content)
+        content = text.as_utf8(content)
+        chosen = next(f for f in TEXT_FORMATS if f.recognise(content))
+    table = chosen.read(content, kind)
+    keep_within(limits, "columns", len(table.columns), "header")
+    keep_within(limits, "rows", table.n_rows or 0)
+    return replace(table, notices=content.notices + table.notices)
+
+
+# ── refused on sight ─────────────────────────────────────────────────────────────────────────
+
+# (first bytes, what it is); nothing of such a file is ever parsed
+REFUSED: tuple[tuple[bytes, str], ...] = (
+    (b"\x80\x02", "a pickle"),
+    (b"\x80\x03", "a pickle"),
+    (b"\x80\x04", "a pickle"),
+    (b"\x80\x05", "a pickle"),
+    (b"\x93NUMPY", "a numpy array (npy)"),
+    (b"ARROW1", "an Arrow IPC or Feather file"),
+    (b"FEA1", "a Feather file"),
+    (b"\xff\xff\xff\xff", "an Arrow IPC stream"),
+    (b"\x89HDF", "an HDF5 file"),
+    (b"SQLite format 3", "a SQLite database"),
+    (b"ORC", "an ORC file"),
+    (b"Obj\x01", "an Avro file"),
+    (b"%PDF", "a PDF"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
+    (b"BZh", "bzip2 data"),
+    (b"\xfd7zXZ", "xz data"),
+    (b"\x28\xb5\x2f\xfd", "zstd data"),
+    (b"7z\xbc\xaf", "a 7z archive"),
+)
+
+
+def _refuse_known_binary(content: Content) -> None:
+    what = next((what for magic, what in REFUSED if content.head.startswith(magic)), None)
+    if what:
+        found = f"{what}, which is not supported"
+        raise UploadError(Problem("unsupported-format", "file", found, "Save the table as CSV or Parquet."))
+
+
+# ── Parquet and tables in memory ─────────────────────────────────────────────────────────────
+
+
+def is_parquet(content: Content) -> bool:
+    return content.head.startswith(b"PAR1")
+
+
+def read_parquet(content: Content, kind: TableKind) -> RawTable:
+    """Row group by row group; only the columns asked for are decoded."""
+    import pyarrow.parquet as pq
+
+    try:
+        with content.open() as source:
+            footer = pq.ParquetFile(source)
+            schema, metadata = footer.schema_arrow, footer.metadata
+            whole_ids = frozenset(n for n in schema.names if _without_gap(schema.field(n), metadata))
+    except (pa.ArrowException, OSError) as error:
+        raise UploadError(_damaged_parquet(error)) from error
+    paths = _paths(schema)
+
+    def blocks(columns: Sequence[str], ids: Collection[str]) -> Iterator[pa.RecordBatch]:
+        # codes for text ids; one thread, since whoever reads us already works beside us
+        coded = [paths[c][0] for c in ids if c in paths and _is_text(schema.field(paths[c][0]).type)]
+        wanted = list(dict.fromkeys(paths[c][0] for c in columns))
+        try:
+            with content.open() as source:
+                file = pq.ParquetFile(source, memory_map=False, read_dictionary=coded)
+                for group in range(file.num_row_groups):
+                    for batch in file.iter_batches(BLOCK_ROWS, [group], wanted, use_threads=False):
+                        yield _projected(batch, columns, paths)
+        except (pa.ArrowException, OSError) as error:
+            raise UploadError(_damaged_parquet(error)) from error
+
+    return RawTable(
+        "Parquet",
+        tuple(paths),
+        blocks,
+        _row,
+        lambda: _first_rows(blocks(tuple(paths), ())),
+        lists=_list_columns(schema, paths),
+        n_rows=metadata.num_rows,
+        whole_ids=whole_ids,
+    )
+
+
+def _damaged_parquet(error: Exception) -> Problem:
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return Problem("damaged-parquet", "file", f"the Parquet file cannot be read ({reason})", "Write it again.")
+
+
+def _without_gap(column: pa.Field, metadata: Any) -> bool:
+    """An integer column whose statistics promise that no value is missing."""
+    if not pa.types.is_integer(column.type):
+        return False
+    index = metadata.schema.names.index(column.name) if column.name in metadata.schema.names else -1
+    groups = [metadata.row_group(g).column(index).statistics for g in range(metadata.num_row_groups)]
+    return index >= 0 and all(s is not None and s.has_null_count and s.null_count == 0 for s in groups)
+
+
+def read_arrow(source: Any, kind: TableKind) -> RawTable:
+    """A pandas, polars or Arrow table (anything that offers an Arrow stream)."""
+    try:
+        table = source if isinstance(source, pa.Table) else pa.RecordBatchReader.from_stream(source).read_all()
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        found = f"the table cannot be read as Arrow ({str(error).splitlines()[0]})"
+        raise UploadError(Problem("bad-table", "table", found, "Give each column one type.")) from error
+    return _of_table(table, "table in memory")
+
+
+def _of_table(table: pa.Table, name: str, **extra: Any) -> RawTable:
+    table = table.rename_columns(list(text.unique([str(n) for n in table.column_names])))
+    paths = _paths(table.schema)
+
+    def blocks(columns: Sequence[str], ids: Collection[str]) -> Iterator[pa.RecordBatch]:
+        wanted = list(dict.fromkeys(paths[c][0] for c in columns))
+        for batch in table.select(wanted).to_batches(BLOCK_ROWS):
+            yield _projected(batch, columns, paths)
+
+    whole_ids = (n for n in table.column_names if pa.types.is_integer(table[n].type) and not table[n].null_count)
+    fixed = {"lists": _list_columns(table.schema, paths), "n_rows": table.num_rows, "whole_ids": frozenset(whole_ids)}
+    where = extra.pop("where", _row)
+    sample = lambda: _first_rows(blocks(tuple(paths), ()))  # noqa: E731
+    return RawTable(name, tuple(paths), blocks, where, sample, **{**fixed, **extra})
+
+
+def _row(row: int) -> str:
+    return f"row {row + 1}"
+
+
+Path = tuple[str, str | None]
+
+
+def _paths(schema: pa.Schema) -> dict[str, Path]:
+    """Column name → (column, field): a list of structs counts as one list column per field."""
+    paths: dict[str, Path] = {}
+    for column in schema:
+        inner = column.type.value_type if _is_list(column.type) else None
+        if inner is not None and pa.types.is_struct(inner):
+            paths.update({f.name if f.name not in schema.names else f"{column.name}.{f.name}": (column.name, f.name) for f in inner})
+        else:
+            paths[column.name] = (column.name, None)
+    return paths
+
+
+def _projected(batch: pa.RecordBatch, columns: Sequence[str], paths: Mapping[str, Path]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([_at(batch, *paths[c]) for c in columns], list(columns))
+
+
+def _at(batch: pa.RecordBatch, column: str, inner: str | None) -> pa.Array:
+    import pyarrow.compute as pc
+
+    array = batch.column(column)
+    if inner is None:
+        return array
+    values = pc.struct_field(pc.list_flatten(array), inner)
+    lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
+    offsets = pa.array([0, *lengths.cumsum().tolist()], pa.int64())
+    return pa.LargeListArray.from_arrays(offsets, values)
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _list_columns(schema: pa.Schema, paths: Mapping[str, Path]) -> frozenset[str]:
+    return frozenset(name for name, (column, _) in paths.items() if _is_list(schema.field(column).type))
+
+
+def _first_rows(blocks: Iterator[pa.RecordBatch]) -> list[dict[str, str]]:
+    first = next(blocks, None)
+    rows = first.slice(0, SAMPLE_ROWS).to_pylist() if first is not None else []
+    return [{name: "" if value is None else str(value) for name, value in row.items()} for row in rows]
+
+
+# ── delimited text ───────────────────────────────────────────────────────────────────────────
+
+
+def read_delimited(content: Content, kind: TableKind) -> RawTable:
+    """CSV and its relatives: any delimiter, with or without a header line."""
+    dialect = text.dialect_of(content)
+    named = {",": "CSV", "\t": "tab-separated text"}
+    name = named.get(dialect.delimiter, f"text with {text.DELIMITERS[dialect.delimiter]} delimiters")
+    notices = text.dialect_notices(dialect, content.name)
+    return _of_text(content, dialect, name, notices=notices)
+
+
+def _of_text(content: Content, dialect: text.Dialect, name: str, **extra: Any) -> RawTable:
+    content, delimiter = text.single_delimiter(content, dialect)
+    if dialect.quoted and (unclosed := text.unclosed_quote(content, delimiter)):
+        raise UploadError(unclosed)
+    lines = text.sample_lines(content)
+    if len(lines) <= dialect.header:
+        found = f"a header ({', '.join(dialect.names)}) and no rows"
+        raise UploadError(Problem("no-rows", "file", found, "Upload a table with rows."))
+    return RawTable(
+        name,
+        dialect.names,
+        lambda columns, ids: _text_blocks(content, dialect, delimiter, columns, ids),
+        lambda row: text.line_of(content, dialect, delimiter, row),
+        lambda: _text_sample(lines, dialect, delimiter),
+        header=dialect.header,
+        decimal=dialect.decimal,
+        **extra,
+    )
+
+
+def _text_sample(lines: Sequence[str], dialect: text.Dialect, delimiter: str) -> list[dict[str, str]]:
+    rows = text.fields_of(lines, delimiter, dialect.quoted)[int(dialect.header) :]
+    complete = [row for row in rows if len(row) == len(dialect.names)]
+    return [dict(zip(dialect.names, row, strict=True)) for row in complete[:SAMPLE_ROWS]]
+
+
+def _text_blocks(
+    content: Content, dialect: text.Dialect, delimiter: str, columns: Sequence[str], ids: Collection[str]
+) -> Iterator[pa.RecordBatch]:
+    """All values stay text here; rows of a wrong width are passed over and refused at the end."""
+    from pyarrow import csv
+
+    ragged: list[Any] = []
+    read = csv.ReadOptions(
+        use_threads=False,
+        block_size=BLOCK_BYTES,
+        column_names=list(dialect.names),
+        skip_rows_after_names=int(dialect.header),
+    )
+    parse = csv.ParseOptions(
+        delimiter=delimiter,
+        quote_char='"' if dialect.quoted else False,
+        newlines_in_values=dialect.quoted,
+        invalid_row_handler=lambda row: ragged.append(row) or "skip",
+    )
+    types = {name: TEXT if name in ids else pa.string() for name in columns}
+    convert = csv.ConvertOptions(column_types=types, include_columns=list(columns), strings_can_be_null=False)
+    try:
+        with content.open() as source, csv.open_csv(source, read, parse, convert) as reader:
+            yield from reader
+    except pa.ArrowException as error:
+        found = f"the text cannot be read as a table ({str(error).splitlines()[0]})"
+        raise UploadError(Problem("bad-text", "file", found, "Check the delimiter and the quotes.")) from error
+    if ragged:
+        raise UploadError(text.ragged_rows(content, dialect, delimiter, len(ragged)))
+
+
+# ── TREC ─────────────────────────────────────────────────────────────────────────────────────
+
+ITERATIONS = {"q0", "0"}
+
+
+def is_trec_run(content: Content) -> bool:
+    """Six blank-separated fields: query, Q0, document, rank, score, tag."""
+    rows = [line.split() for line in text.sample_lines(content)]
+    return all(len(r) == 6 and r[1].lower() in ITERATIONS and text.NUMBER.fullmatch(r[4]) for r in rows)
+
+
+def is_qrels(content: Content) -> bool:
+    """Four blank-separated fields: query, iteration, document, relevance."""
+    rows = [line.split() for line in text.sample_lines(content)]
+    return all(len(r) == 4 and r[1].lower() in ITERATIONS and text.NUMBER.fullmatch(r[3]) for r in rows)
+
+
+def read_trec_run(content: Content, kind: TableKind) -> RawTable:
+    """The score decides the order and the rank column is left alone, as in trec_eval."""
+    dialect = text.Dialect(" ", ("query_id", "Q0", "doc_id", "rank", "score", "tag"), header=False, quoted=False)
+    found = "TREC run: the rank column is ignored and the score used, as in trec_eval"
+    roles = {"user_id": "query_id", "item_id": "doc_id", "score": "score", "run": "tag"}
+    return _of_text(
+        content, dialect, "TREC run", roles=roles, is_trec=True, notices=(Problem("trec", "file", found, ""),)
+    )
+
+
+def read_qrels(content: Content, kind: TableKind) -> RawTable:
+    dialect = text.Dialect(" ", ("query_id", "iteration", "doc_id", "relevance"), header=False, quoted=False)
+    value = {"train": "rating", "run": "score"}.get(kind, "relevance")
+    roles = {"user_id": "query_id", "item_id": "doc_id", value: "relevance"}
+    notice = Problem("trec", "file", "TREC qrels: query, iteration, document, relevance", "")
+    return _of_text(content, dialect, "TREC qrels", roles=roles, notices=(notice,))
+
+
+# ── JSON ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def is_json_lines(content: Content) -> bool:
+    """One object per line: the first two lines that hold anything both begin with a brace."""
+    if not content.head.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{"):
+        return False
+    if content.name.lower().endswith((".jsonl", ".ndjson")):
+        return True
+    with content.open() as reader:
+        lines = (line.strip() for line in iter(reader.readline, b""))
+        first, second = next(filter(None, lines)), next(filter(None, lines), b"")
+    return len(first) > 1 and second.startswith(b"{")
+
+
+def read_json_lines(content: Content, kind: TableKind) -> RawTable:
+    first = next(_json_rows(content))
+    names = tuple(dict.fromkeys(name for row in first for name in row))
+    paths = _paths(_columns_of(first, names, ()).schema)
+
+    def blocks(columns: Sequence[str], ids: Collection[str]) -> Iterator[pa.RecordBatch]:
+        wanted = list(dict.fromkeys(paths[c][0] for c in columns))
+        for rows in _json_rows(content):
+            yield _as_text(_projected(_columns_of(rows, wanted, ids), columns, paths), ids)
+
+    sample = _columns_of(first[:SAMPLE_ROWS], names, ())
+    lists = _list_columns(sample.schema, paths)
+    rows = lambda: _first_rows(iter([_projected(sample, tuple(paths), paths)]))  # noqa: E731
+    return RawTable("JSON lines", tuple(paths), blocks, lambda row: f"line {row + 1}", rows, lists=lists)
+
+
+def _json_rows(content: Content) -> Iterator[list[dict[str, Any]]]:
+    """Blocks of rows; raises ``UploadError`` at a line that is no JSON object."""
+    number = 1
+    with content.open() as reader:
+        while lines := reader.readlines(BLOCK_BYTES):
+            if number == 1:
+                lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
+            filled = [line for line in lines if line.strip()]
+            try:
+                rows = json.loads(b"[" + b",".join(filled) + b"]")
+            except (ValueError, RecursionError):
+                raise UploadError(_broken_line(lines, number)) from None
+            if not all(isinstance(row, dict) for row in rows):
+                raise UploadError(_broken_line(lines, number))
+            yield rows
+            number += len(lines)
+
+
+def _broken_line(lines: Sequence[bytes], first: int) -> Problem:
+    for number, line in enumerate(lines, first):
+        try:
+            if line.strip() and not isinstance(json.loads(line), dict):
+                return Problem("bad-json", f"line {number}", "JSON, but not an object", "Write one {…} per line.")
+        except ValueError as error:
+            return _bad_json(error, f"line {number}")
+        except RecursionError:
+            break
+    return Problem("bad-json", "file", "JSON that is nested too deeply", "Write one flat {…} per line.")
+
+
+def _bad_json(error: ValueError, place: str) -> Problem:
+    if isinstance(error, json.JSONDecodeError):
+        found = f"broken JSON at position {error.pos + 1}: {error.msg}"
+    else:
+        found = f"broken JSON ({error})"
+    return Problem("bad-json", place, found, "The file may be cut off; write it again.")
+
+
+def _columns_of(rows: Sequence[Mapping[str, Any]], names: Sequence[str], ids: Collection[str]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([_array([row.get(n) for row in rows]) for n in names], list(names))
+
+
+def _array(values: list[Any]) -> pa.Array:
+    """An Arrow column of one type; values of several types become text."""
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, OverflowError):
+        return pa.array([_worded(value) for value in values])
+
+
+def _worded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_worded(inner) for inner in value]
+    return value if value is None or isinstance(value, str) else json.dumps(value)
+
+
+def _as_text(batch: pa.RecordBatch, ids: Collection[str]) -> pa.RecordBatch:
+    """JSON ids are text whatever the first of them look like: a later block may hold letters."""
+    arrays = [_texted(batch.column(n)) if n in ids else batch.column(n) for n in batch.schema.names]
+    return pa.RecordBatch.from_arrays(arrays, batch.schema.names)
+
+
+def _texted(array: pa.Array) -> pa.Array:
+    kind = array.type
+    try:
+        return array.cast(pa.large_list(pa.string()) if _is_list(kind) else pa.string())
+    except pa.ArrowException:
+        return array
+
+
+def is_json(content: Content) -> bool:
+    return content.head.lstrip(b"\xef\xbb\xbf \r\n\t")[:1] in (b"{", b"[")
+
+
+def read_json(content: Content, kind: TableKind) -> RawTable:
+    """{user: {item: score}}, {user: [items]}, a list of rows, or {column: values}."""
+    try:
+        document = json.loads(whole(content).decode("utf-8-sig"))
+    except ValueError as error:
+        raise UploadError(_bad_json(error, "file")) from error
+    except RecursionError:
+        found = "JSON that is nested too deeply"
+        raise UploadError(Problem("bad-json", "file", found, "Write {user: {item: score}} or rows.")) from None
+    return read_document(document, kind)
+
+
+VALUE = {"truth": "relevance", "train": "rating"}
+
+
+def read_document(document: Any, kind: TableKind) -> RawTable:
+    """A JSON value (or the like from Python) as a table."""
+    if isinstance(document, dict) and document and not _is_by_column(document):
+        return _of_users(document, VALUE.get(kind, "score"))
+    if isinstance(document, dict) and document:
+        columns = {str(n): list(v.values()) if isinstance(v, dict) else list(v) for n, v in document.items()}
+        if len({len(values) for values in columns.values()}) == 1:
+            return _of_json(columns, "JSON columns")
+    if isinstance(document, list) and document and all(isinstance(row, dict) for row in document):
+        names = dict.fromkeys(name for row in document for name in row)
+        return _of_json({name: [row.get(name) for row in document] for name in names}, "JSON rows")
+    found = "JSON of an unknown shape" if document else "JSON without rows"
+    fix = "Write {user: {item: score}}, {user: [items, best first]} or a list of rows."
+    raise UploadError(Problem("bad-json" if document else "no-rows", "file", found, fix))
+
+
+def _is_by_column(document: Mapping[Any, Any]) -> bool:
+    return sum(is_known(str(key)) for key in document) >= 2 and all(
+        isinstance(value, (list, dict)) for value in document.values()
+    )
+
+
+def _of_json(columns: Mapping[str, list[Any]], name: str) -> RawTable:
+    arrays = [_array(values) for values in columns.values()]
+    raw = _of_table(pa.Table.from_arrays(arrays, list(columns)), name)
+
+    def blocks(names: Sequence[str], ids: Collection[str]) -> Iterator[pa.RecordBatch]:
+        return (_as_text(batch, ids) for batch in raw.blocks(names, ids))
+
+    return RawTable(name, raw.columns, blocks, raw.where, raw.sample, lists=raw.lists, n_rows=raw.n_rows)
+
+
+def _of_users(document: Mapping[Any, Any], value: str) -> RawTable:
+    """{user: {item: score}}, {user: [items]} or {user: [[item, score], …]}."""
+    users: list[str] = []
+    items: list[Any] = []
+    scores: list[Any] = []
+    for user, held in document.items():
+        pairs = _pairs(user, held)
+        users += [str(user)] * len(pairs)
+        items += [_id(item) for item, _ in pairs]
+        scores += [score for _, score in pairs]
+    if not users:
+        raise UploadError(Problem("no-rows", "file", "users, but no items", "Write {user: {item: score}}."))
+    columns: dict[str, list[Any]] = {"user": users, "item": items}
+    roles = {"user_id": "user", "item_id": "item"}
+    if any(score is not None for score in scores):
+        columns[value], roles[value] = scores, value
+    arrays = [_array(values) for values in columns.values()]
+    table = pa.Table.from_arrays(arrays, list(columns))
+    return _of_table(table, "JSON by user", roles=roles, where=lambda row: f"user '{users[row]}'")
+
+
+def _id(item: Any) -> str | None:
+    return None if item is None else str(item)
+
+
+def _pairs(user: Any, held: Any) -> list[tuple[Any, Any]]:
+    if isinstance(held, Mapping):
+        return list(held.items())
+    if isinstance(held, (list, tuple)) and all(isinstance(p, (list, tuple)) and len(p) == 2 for p in held):
+        return [(item, score) for item, score in held]
+    if isinstance(held, (list, tuple)) and not any(isinstance(p, (list, tuple, Mapping)) for p in held):
+        return [(item, None) for item in held]
+    found = f"neither a list of items nor {{item: score}}, but {type(held).__name__}"
+    raise UploadError(Problem("bad-json", f"user '{user}'", found, "Write {user: {item: score}} or {user: [items]}."))
+
+
+# ── the tables: first match wins ─────────────────────────────────────────────────────────────
+
+FORMATS: tuple[Format, ...] = (Format("Parquet", is_parquet, read_parquet),)
+
+TEXT_FORMATS: tuple[Format, ...] = (
+    Format("JSON lines", is_json_lines, read_json_lines),
+    Format("JSON", is_json, read_json),
+    Format("TREC run", is_trec_run, read_trec_run),
+    Format("TREC qrels", is_qrels, read_qrels),
+    Format("delimited text", lambda content: True, read_delimited),
+)

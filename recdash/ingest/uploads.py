@@ -1,0 +1,477 @@
+"""The door: a file or table goes in, checked values come out, or every reason why not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from recdash.domain import Recommendations, TableKind, Upload
+from recdash.errors import Problem, UploadError
+from recdash.ingest import content as contents
+from recdash.ingest.columns import ROLES, Columns, Role, assign, by_position, role_named, wide_label
+from recdash.ingest.formats import RawTable, read_arrow, read_document, read_raw
+from recdash.ingest.layouts import Block, Layout, blocks_of, layout_of, notices_of
+from recdash.ingest.limits import UNLIMITED, Limits, keep_within
+from recdash.ingest.validate import READERS, Findings, Seen, is_text, note_missing
+
+Source = Any  # str | Path | bytes | file object | dict | a table that offers an Arrow stream
+Mapped = Mapping[str, str] | None
+
+SUFFIX = re.compile(r"(\.(gz|gzip|zip|csv|tsv|tab|txt|dat|data|parquet|pq|json|jsonl|ndjson|run|qrels|trec|xlsx|pkl))+$", re.I)
+MOST_RUNS = 100
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A raw table with its roles assigned: ready to be read through the door."""
+
+    kind: TableKind
+    name: str
+    given: str | None
+    raw: RawTable
+    columns: Columns
+    layout: Layout
+    limits: Limits
+
+    @property
+    def notices(self) -> list[Problem]:
+        layout = notices_of(self.layout, self.columns, self.kind == "run")
+        return [*self.raw.notices, *self.columns.notices, *layout]
+
+    @property
+    def mapping(self) -> dict[str, str]:
+        """Role → column as shown to a person; the columns of a wide list appear as one."""
+        label = wide_label(self.columns.wide)
+        return {**self.columns.mapping, **({"item_id": label} if label else {})}
+
+
+# ── public ───────────────────────────────────────────────────────────────────────────────────
+
+
+def read_recommendations(
+    source: Source, *, name: str | None = None, mapping: Mapped = None, limits: Limits | None = None
+) -> list[Recommendations]:
+    """The candidates in ``source``: one, or several when a column names the recommender.
+
+    What the header and the first bytes tell is checked now, the values while ``batches()`` is
+    read. Raises ``UploadError`` with all problems found.
+    """
+    opened = _open("run", source, name, mapping, limits)
+    try:
+        opened, runs = _runs_in(opened, mapping or {})
+    except UploadError as error:
+        raise UploadError(error.problems, opened.name) from error
+    if len(runs) < 2:
+        only = runs[0] if runs and opened.given is None else opened.name
+        return [_recommendations(opened, only, None)]
+    prefix = f"{opened.given}: " if opened.given else ""
+    return [_recommendations(opened, prefix + run, run) for run in runs]
+
+
+def read_upload(
+    kind: TableKind,
+    source: Source,
+    *,
+    name: str | None = None,
+    mapping: Mapped = None,
+    relevance: str | None = None,
+    limits: Limits | None = None,
+) -> Upload:
+    """A checked table of ``kind``, held in memory.
+
+    ``relevance`` (truth only): None takes the relevance or rating column if there is one,
+    ``"none"`` leaves it out (every row is relevant), anything else names the column. Raises
+    ``UploadError`` with all problems found.
+    """
+    without = ("relevance",) if relevance == "none" else ()
+    chosen = {"relevance": relevance} if relevance and not without else {}
+    opened = _open(kind, source, name, {**(mapping or {}), **chosen}, limits, without)
+    findings = Findings()
+    roles = _roles(opened)
+    try:
+        table = _together(list(_checked(opened, roles, findings)))
+        table = FINISH.get(kind, _as_it_is)(table, findings)
+    except UploadError as error:
+        raise UploadError(error.problems, opened.name) from error
+    return Upload(kind, opened.name, table, opened.mapping, (*opened.notices, *findings.notices))
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a file looks like before it is taken: format in words, roles, first rows, what was found.
+
+    ``columns`` are the names to choose from, ``mapping`` the roles as guessed or given, ``rows``
+    the first rows as text. Values are checked in the first block only.
+    """
+
+    kind: TableKind
+    name: str
+    format: str = ""
+    columns: tuple[str, ...] = ()
+    mapping: Mapping[str, str] | None = None
+    required: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    rows: tuple[Mapping[str, str], ...] = ()
+    notices: tuple[Problem, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    n_rows: int | None = None
+
+
+def preview(
+    kind: TableKind,
+    source: Source,
+    *,
+    name: str | None = None,
+    mapping: Mapped = None,
+    limits: Limits | None = None,
+    rows: int = 8,
+) -> Preview:
+    """How ``source`` would be read as ``kind``; never raises for bad data."""
+    known = ROLES[kind]
+    required = tuple(role.name for role in known if role.required)
+    optional = tuple(role.name for role in known if not role.required)
+    shown = Preview(kind, _names(source, name)[0], mapping={}, required=required, optional=optional)
+    try:
+        opened = _assigned(kind, source, name, mapping, limits or UNLIMITED)
+    except UploadError as error:
+        return replace(shown, problems=error.problems)
+    findings, problems = Findings(), opened.columns.problems
+    if not problems:
+        problems = _first_block_problems(opened, findings)
+    label = wide_label(opened.columns.wide)
+    return replace(
+        shown,
+        name=opened.name,
+        format=opened.raw.format,
+        columns=opened.raw.columns + ((label,) if label else ()),
+        mapping=opened.mapping,
+        rows=_sample(opened.raw, rows),
+        notices=(*opened.notices, *findings.notices),
+        problems=problems,
+        n_rows=opened.raw.n_rows,
+    )
+
+
+def _sample(raw: RawTable, rows: int) -> tuple[Mapping[str, str], ...]:
+    try:
+        return tuple(raw.sample()[:rows])
+    except UploadError:  # said among the problems already
+        return ()
+
+
+def _first_block_problems(opened: Opened, findings: Findings) -> tuple[Problem, ...]:
+    try:
+        next(_checked(opened, _roles(opened), findings), None)
+    except UploadError as error:
+        return error.problems
+    return tuple(findings.problems)
+
+
+# ── opening ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _open(
+    kind: TableKind,
+    source: Source,
+    name: str | None,
+    mapping: Mapped,
+    limits: Limits | None,
+    without: Sequence[str] = (),
+) -> Opened:
+    """Raises ``UploadError`` with what the format, the header and the mapping get wrong."""
+    try:
+        opened = _assigned(kind, source, name, mapping, limits or UNLIMITED, without)
+    except UploadError as error:
+        raise UploadError(error.problems, _names(source, name)[0]) from error
+    if opened.columns.problems:
+        raise UploadError(opened.columns.problems, opened.name)
+    return opened
+
+
+def _assigned(
+    kind: TableKind,
+    source: Source,
+    name: str | None,
+    mapping: Mapped,
+    limits: Limits,
+    without: Sequence[str] = (),
+) -> Opened:
+    shown, given = _names(source, name)
+    raw = _raw(kind, source, name, limits)
+    if raw.n_rows == 0:
+        raise UploadError(Problem("no-rows", "file", "a header and no rows", "Upload a table with rows."))
+    columns = _columns(kind, raw, mapping, without)
+    layout: Layout = "rows" if columns.problems else layout_of(raw, columns)
+    return Opened(kind, shown, given, raw, columns, layout, limits)
+
+
+def _columns(kind: TableKind, raw: RawTable, mapping: Mapped, without: Sequence[str]) -> Columns:
+    positions = None if raw.header or raw.roles else by_position(kind, raw.columns, raw.sample())
+    return assign(kind, raw.columns, mapping, raw.roles, positions, without)
+
+
+def _raw(kind: TableKind, source: Source, name: str | None, limits: Limits) -> RawTable:
+    if isinstance(source, Mapping):
+        return read_document(dict(source), kind)
+    if hasattr(source, "__arrow_c_stream__"):
+        return read_arrow(source, kind)
+    content = contents.unpacked(_content(source, name), limits)
+    return read_raw(content, kind, limits)
+
+
+def _content(source: Source, name: str | None) -> contents.Content:
+    if isinstance(source, str | Path):
+        return contents.of_path(Path(source))
+    if hasattr(source, "read"):
+        return contents.of_bytes(source.read(), name or str(getattr(source, "name", "upload")))
+    if isinstance(source, bytes | bytearray | memoryview):
+        return contents.of_bytes(bytes(source), name or "upload")
+    found = f"{type(source).__name__} is neither a path, bytes, a table nor a dict"
+    raise UploadError(Problem("bad-source", "source", found, "Give a path or a pandas, polars or Arrow table."))
+
+
+def _names(source: Source, name: str | None) -> tuple[str, str | None]:
+    """(name to show, name that a person gave); a file's own name loses its suffixes."""
+    if isinstance(source, str | Path):
+        return name or SUFFIX.sub("", Path(source).name) or "upload", name
+    file_name = name or str(getattr(source, "name", None) or "run")
+    from_file = bool(SUFFIX.search(file_name))
+    return SUFFIX.sub("", file_name) or file_name, None if from_file else name
+
+
+def _runs_in(opened: Opened, mapping: Mapping[str, str]) -> tuple[Opened, list[str]]:
+    """The recommenders that a column names; a column that was only guessed must tell some apart."""
+    column = opened.columns.mapping.get("run")
+    if column is None:
+        return opened, []
+    runs = _distinct(opened.raw, column)
+    certain = "run" in mapping or opened.raw.roles is not None
+    if len(runs) > 1 and (certain or len(runs) <= MOST_RUNS):
+        found = f"column '{column}' names {len(runs)} recommenders: {', '.join(runs[:10])}"
+        notices = (*opened.columns.notices, Problem("several-runs", f"column '{column}'", found, ""))
+        return replace(opened, columns=replace(opened.columns, notices=notices)), runs
+    columns = _columns("run", opened.raw, {r: c for r, c in mapping.items() if r != "run"}, ("run",))
+    return replace(opened, columns=columns), runs if certain else []
+
+
+def _distinct(raw: RawTable, column: str) -> list[str]:
+    """The names in a column, in order of first appearance."""
+    names: dict[str, None] = {}
+    for batch in raw.blocks([column], {column}):
+        values = batch.column(0)
+        known = values.dictionary if pa.types.is_dictionary(values.type) else values.unique()
+        names.update(dict.fromkeys(str(value).strip() for value in known.to_pylist() if value is not None))
+    return [name for name in names if name]
+
+
+# ── reading ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _recommendations(opened: Opened, name: str, run: str | None) -> Recommendations:
+    has = [role for role in ("user_id", "item_id", "rank", "score") if role in opened.mapping]
+    notices = opened.notices
+    known = {(n.code, n.place): n for n in notices}
+
+    def batches(columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        findings = Findings()
+        wanted = has if columns is None else [role for role in columns if role in has]
+        for batch in _checked(opened, _with_ids(opened, wanted, run), findings, run):
+            yield batch if batch.schema.names == wanted else batch.select(wanted)
+        known.update({(n.code, n.place): n for n in findings.notices})
+        notices[:] = known.values()
+
+    return Recommendations(
+        name,
+        batches,
+        has_rank="rank" in has,
+        has_score="score" in has,
+        is_trec=opened.raw.is_trec,
+        mapping={role: column for role, column in opened.mapping.items() if role in has},
+        notices=notices,
+        n_rows=opened.raw.n_rows if opened.layout == "rows" and run is None else None,
+    )
+
+
+def _with_ids(opened: Opened, wanted: Sequence[str], run: str | None) -> list[Role]:
+    """The roles to read: both ids even if unwanted, so that every pass leaves out the same rows."""
+    mapping, whole = opened.columns.mapping, opened.raw.whole_ids
+    needless = opened.layout == "rows" and {"user_id", "item_id"} <= set(mapping)
+    extra = [r for r in ("user_id", "item_id") if r not in wanted and not (needless and mapping[r] in whole)]
+    return [role_named("run", name) for name in (*wanted, *extra, *(("run",) if run is not None else ()))]
+
+
+def _roles(opened: Opened) -> list[Role]:
+    """All roles that the table has; in a catalogue every other column too."""
+    roles = [role for role in ROLES[opened.kind] if role.name in opened.mapping and role.name != "run"]
+    if opened.kind == "catalogue":
+        free = [c for c in opened.raw.columns if c not in opened.columns.mapping.values()]
+        roles += [Role(column, "extra", "", required=False) for column in free]
+    return roles
+
+
+def _checked(
+    opened: Opened, roles: Sequence[Role], findings: Findings, run: str | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The table's blocks, checked; after a problem the rest is only read for further problems."""
+    n_rows = 0
+    try:
+        for block in _blocks(opened, roles, findings):
+            n_rows += len(block)
+            keep_within(opened.limits, "rows", n_rows)
+            batch = _checked_block(block, roles, opened, findings, run)
+            if not findings.problems and batch.num_rows:
+                yield batch
+    except UploadError as error:
+        raise UploadError(dict.fromkeys([*findings.problems, *error.problems]), opened.name) from error
+    if not n_rows:
+        raise UploadError(Problem("no-rows", "file", "no rows", "Upload a table with rows."), opened.name)
+    if findings.problems:
+        raise UploadError(findings.problems, opened.name)
+
+
+def _blocks(opened: Opened, roles: Sequence[Role], findings: Findings) -> Iterator[Block]:
+    columns = opened.columns
+    extras = {role.name: role.name for role in roles if role.reading == "extra"}
+    columns = replace(columns, mapping={**extras, **columns.mapping}) if extras else columns
+    ids = [role.name for role in roles if role.reading in ("id", "run")]
+    return blocks_of(opened.raw, columns, opened.layout, [r.name for r in roles], ids, findings)
+
+
+def _checked_block(
+    block: Block, roles: Sequence[Role], opened: Opened, findings: Findings, run: str | None
+) -> pa.RecordBatch:
+    checked, keep = {}, None
+    for role in roles:
+        array = block.columns[role.name]
+        _keep_short(array, opened.limits)
+        column = opened.mapping.get(role.name, role.name)
+        seen = Seen(role, column, findings, block.where, opened.raw.decimal)
+        checked[role.name] = READERS[role.reading](array, seen)
+        keep = _kept(checked[role.name], seen, keep)
+    if run is not None:
+        of_run = pc.fill_null(pc.equal(checked.pop("run"), run), False)
+        keep = of_run if keep is None else pc.and_(keep, of_run)
+    batch = pa.RecordBatch.from_arrays(list(checked.values()), list(checked))
+    return batch if keep is None else batch.filter(keep)
+
+
+def _kept(array: pa.Array, seen: Seen, keep: pa.Array | None) -> pa.Array | None:
+    """Rows without a required id, variant or metric are left out."""
+    if not array.null_count or not seen.role.required or seen.role.reading not in ("id", "text"):
+        return keep
+    note_missing(array, seen)
+    return array.is_valid() if keep is None else pc.and_(keep, array.is_valid())
+
+
+def _keep_short(array: pa.Array, limits: Limits) -> None:
+    if limits.value_chars is None:
+        return
+    values = array.dictionary if pa.types.is_dictionary(array.type) else array
+    if is_text(values.type):
+        keep_within(limits, "value_chars", pc.max(pc.utf8_length(values)).as_py() or 0)
+
+
+# ── small tables: what only the whole table tells ────────────────────────────────────────────
+
+
+def _together(batches: Sequence[pa.RecordBatch]) -> pa.Table:
+    if not batches:
+        raise UploadError(Problem("no-rows", "file", "no rows with all their ids", "Fill in the ids."))
+    try:
+        return pa.Table.from_batches(batches).unify_dictionaries().combine_chunks()
+    except pa.ArrowInvalid as error:
+        found = "a column that changes its type halfway"
+        raise UploadError(Problem("mixed-types", "file", found, "Write each column in one form.")) from error
+
+
+def _as_it_is(table: pa.Table, findings: Findings) -> pa.Table:
+    return table
+
+
+def _finish_catalogue(table: pa.Table, findings: Findings) -> pa.Table:
+    """One row per item, the first; text columns that hold only numbers become numbers."""
+    ids = table["item_id"].combine_chunks()
+    ids = ids.dictionary_decode() if pa.types.is_dictionary(ids.type) else ids
+    rows = pa.table({"id": ids, "row": range(len(ids))}).group_by("id").aggregate([("row", "min")])["row_min"]
+    if twice := len(ids) - len(rows):
+        found = f"{twice} duplicate item_id"
+        findings.notice("duplicate-items", "column 'item_id'", found, "The first row of each counts.", twice)
+        table = table.take(rows.combine_chunks().sort())
+    names = [name for name in table.column_names if name not in ("item_id", "title")]
+    for name in names:
+        table = table.set_column(table.column_names.index(name), name, _numbers_if_all(table[name]))
+    return table
+
+
+def _numbers_if_all(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Text with leading zeros is a code, not a number."""
+    if not is_text(column.type) or pc.any(pc.match_substring_regex(column, r"^[+-]?0\d")).as_py():
+        return column
+    filled = pc.if_else(pc.equal(pc.utf8_trim_whitespace(column), ""), None, column)
+    for kind in (pa.int64(), pa.float64()):
+        try:
+            return filled.cast(kind) if filled.null_count < len(filled) else column
+        except pa.ArrowInvalid:
+            continue
+    return column
+
+
+def _finish_predictions(table: pa.Table, findings: Findings) -> pa.Table:
+    """Say so when predictions lie outside the scale that the ratings show (by a tenth of its width)."""
+    low, high = pc.min_max(table["rating"]).as_py().values()
+    slack = (high - low) / 10
+    outside = pc.or_(pc.less(table["prediction"], low - slack), pc.greater(table["prediction"], high + slack))
+    if count := pc.sum(outside).as_py():
+        found = f"predictions outside the rating scale {low:g} to {high:g} in {{rows}}"
+        fix = "Bring both to one scale, else RMSE and MAE mean little."
+        findings.notice("outside-scale", "column 'prediction'", found, fix, count)
+    return table
+
+
+def _finish_sessions(table: pa.Table, findings: Findings) -> pa.Table:
+    _refuse_negative(table, ("clicks", "watch_s", "videos"))
+    return table
+
+
+def _finish_aggregates(table: pa.Table, findings: Findings) -> pa.Table:
+    """Every row has n, mean and variance, or successes and trials."""
+    _refuse_negative(table, ("n", "variance", "successes", "trials"))
+    sets = (("n", "mean", "variance"), ("successes", "trials"))
+    complete = [_all_there(table, names) for names in sets if set(names) <= set(table.column_names)]
+    lacking = table.num_rows - (pc.sum(complete[0] if len(complete) == 1 else pc.or_(*complete)).as_py() or 0)
+    if lacking:
+        found = f"{lacking} rows have neither n, mean and variance nor successes and trials"
+        raise UploadError(Problem("incomplete-rows", "table", found, "Fill in one of the two sets.", lacking))
+    return table
+
+
+def _all_there(table: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
+    present = pc.is_finite(pc.fill_null(table[names[0]], float("nan")))
+    for name in names[1:]:
+        present = pc.and_(present, pc.is_finite(pc.fill_null(table[name], float("nan"))))
+    return present
+
+
+def _refuse_negative(table: pa.Table, names: Sequence[str]) -> None:
+    counts = {name: pc.sum(pc.less(table[name], 0)).as_py() for name in names if name in table.column_names}
+    problems = [
+        Problem("negative", f"column '{name}'", f"{count} negative values", "These are counts or times, from 0.", count)
+        for name, count in counts.items()
+        if count
+    ]
+    if problems:
+        raise UploadError(problems)
+
+
+FINISH: Mapping[TableKind, Callable[[pa.Table, Findings], pa.Table]] = {
+    "catalogue": _finish_catalogue,
+    "predictions": _finish_predictions,
+    "sessions": _finish_sessions,
+    "aggregates": _finish_aggregates,
+}

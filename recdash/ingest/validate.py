@@ -1,0 +1,391 @@
+"""Values checked once, at the door: ids, ranks, scores, relevance, numbers, times.
+
+Each reader takes one column of a block and gives the checked column; what it found goes into
+``Findings``, which counts alike things together and keeps the place of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from recdash.errors import Problem
+from recdash.ingest.columns import WORDS, Reading, Role
+
+MISSING = pa.array(["", "nan", "NaN", "NAN", "null", "NULL", "None", "<NA>", "NaT"])
+YES_NO = {"yes": 1.0, "y": 1.0, "true": 1.0, "t": 1.0, "no": 0.0, "n": 0.0, "false": 0.0, "f": 0.0}
+A_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity|nan)$"
+WHOLE_DECIMAL = r"^[+-]?\d+\.0+$"
+EXACT_FLOAT = 2**53
+CODES = pa.dictionary(pa.int32(), pa.string())
+
+
+class Findings:
+    """What was found while a file is read: problems (which refuse it) and notices, each counted once."""
+
+    def __init__(self) -> None:
+        self._problems: dict[tuple[str, str], Problem] = {}
+        self._notices: dict[tuple[str, str], Problem] = {}
+
+    def problem(self, code: str, column: str, where: Callable[[], str], found: str, fix: str, count: int) -> None:
+        known = self._problems.get((code, column))
+        first = known or Problem(code, f"column '{column}', {where()}", found, fix, 0)
+        self._problems[code, column] = replace(first, count=first.count + count)
+
+    def notice(self, code: str, place: str, found: str, fix: str, count: int) -> None:
+        """``found`` holds ``{rows}``, which becomes '1 row', '5 rows' … once all are counted."""
+        known = self._notices.get((code, place))
+        first = known or Problem(code, place, found, fix, 0)
+        self._notices[code, place] = replace(first, count=first.count + count)
+
+    @property
+    def problems(self) -> list[Problem]:
+        return [replace(p, found=p.found + _more(p.count)) for p in self._problems.values()]
+
+    @property
+    def notices(self) -> list[Problem]:
+        return [replace(p, found=p.found.replace("{rows}", _rows(p.count))) for p in self._notices.values()]
+
+
+def _more(count: int) -> str:
+    return f" (and {count - 1} more like it)" if count > 1 else ""
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One column of one block on its way through the door."""
+
+    role: Role
+    column: str
+    findings: Findings
+    where: Callable[[int], str]  # index within the block → place in the file
+    decimal: str = "."
+
+    @property
+    def place(self) -> str:
+        return f"column '{self.column}'"
+
+    def refuse(self, bad: pa.Array, values: pa.Array, code: str, says: str, fix: str) -> None:
+        """A problem for the rows where ``bad`` is true; ``says`` holds ``{value}``."""
+        count = _count(bad)
+        if count:
+            row = pc.index(bad, True).as_py()
+            value = values[row].as_py()
+            found = says.replace("{value}", _shown(value))
+            self.findings.problem(code, self.column, lambda: self.where(row), found, fix, count)
+
+    def note(self, code: str, found: str, fix: str, count: int) -> None:
+        if count:
+            self.findings.notice(code, self.place, found, fix, count)
+
+
+def _shown(value: Any) -> str:
+    text = "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+def _count(mask: pa.Array) -> int:
+    return int(pc.sum(mask, min_count=0).as_py() or 0)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def plain(array: pa.Array) -> pa.Array:
+    """Without dictionary encoding; text of any width as ``string``, all-null columns as text."""
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    narrow = pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type)
+    return array.cast(pa.string()) if narrow or pa.types.is_null(array.type) else array
+
+
+# ── ids ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def read_ids(array: pa.Array, seen: Seen) -> pa.Array:
+    """int64, or dictionary-encoded text; null where the id is missing."""
+    kind = array.type
+    if pa.types.is_int64(kind):
+        return array
+    if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
+        return array.cast(pa.int64())
+    if pa.types.is_floating(kind):
+        return _float_ids(array.cast(pa.float64()), seen)
+    if pa.types.is_dictionary(kind) and not is_text(kind.value_type):
+        return read_ids(array.dictionary_decode(), seen)
+    return _text_ids(_coded(array), seen)
+
+
+def _coded(array: pa.Array) -> pa.DictionaryArray:
+    if array.type == CODES:
+        return array
+    if pa.types.is_dictionary(array.type):
+        return pa.DictionaryArray.from_arrays(array.indices.cast(pa.int32()), array.dictionary.cast(pa.string()))
+    return array.cast(pa.string()).dictionary_encode()
+
+
+def _float_ids(array: pa.Array, seen: Seen) -> pa.Array:
+    """pandas turns integer ids into floats as soon as one is missing."""
+    known = pc.if_else(pc.is_nan(array), None, array)
+    whole = pc.and_(pc.equal(pc.floor(known), known), pc.less_equal(pc.abs(known), EXACT_FLOAT))
+    fix = "Ids are whole numbers or text; write them as text to keep every digit."
+    seen.refuse(pc.fill_null(pc.invert(whole), False), array, "bad-id", "{value} is not an id", fix)
+    count = len(known) - known.null_count
+    seen.note("decimal-ids", "ids are decimals in {rows} and were read as whole numbers", "", count)
+    return pc.if_else(whole, known, None).cast(pa.int64())
+
+
+def _text_ids(array: pa.DictionaryArray, seen: Seen) -> pa.DictionaryArray:
+    """Blanks trimmed, '12.0' made '12', missing words made null; only the dictionary is looked at."""
+    raw = array.dictionary
+    trimmed = pc.utf8_trim_whitespace(raw)
+    missing = pc.is_in(trimmed, MISSING)
+    decimal = pc.match_substring_regex(trimmed, WHOLE_DECIMAL)
+    padded = pc.and_(pc.not_equal(trimmed, raw), pc.invert(missing))
+    if not (pc.any(padded).as_py() or pc.any(missing).as_py() or pc.any(decimal).as_py()):
+        return array
+    rows = _rows_per_value(array)
+    seen.note("blanks-trimmed", "blanks trimmed around the id in {rows}", "", _weigh(padded, rows))
+    _note_decimals(decimal, missing, rows, seen)
+    clean = pc.if_else(decimal, pc.replace_substring_regex(trimmed, r"\.0+$", ""), trimmed)
+    again = pc.if_else(missing, None, clean).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(again.indices.take(array.indices), again.dictionary)
+
+
+def _rows_per_value(array: pa.DictionaryArray) -> pa.Array:
+    import numpy as np
+
+    used = array.indices.drop_null().to_numpy(zero_copy_only=False)
+    return pa.array(np.bincount(used, minlength=len(array.dictionary)))
+
+
+def _weigh(mask: pa.Array, rows: pa.Array) -> int:
+    return int(pc.sum(pc.if_else(mask, rows, 0), min_count=0).as_py() or 0)
+
+
+def _note_decimals(decimal: pa.Array, missing: pa.Array, rows: pa.Array, seen: Seen) -> None:
+    count = _weigh(decimal, rows)
+    mixed = _weigh(pc.invert(pc.or_(decimal, missing)), rows) > 0
+    if mixed:
+        found, fix = "mixed id forms: '12.0' beside '12' in {rows}, read as '12'", "Write each id in one form."
+        seen.note("mixed-id-forms", found, fix, count)
+    else:
+        seen.note("decimal-ids", "ids are decimals in {rows}: '12.0' was read as '12'", "", count)
+
+
+def note_missing(array: pa.Array, seen: Seen) -> None:
+    """Count the rows that have no id (or no variant, no metric) and will be left out."""
+    word = WORDS.get(seen.role.name, seen.role.name) + (" id" if seen.role.reading == "id" else "")
+    code = f"missing-{seen.role.name.replace('_', '-')}"
+    seen.note(code, f"no {word} in {{rows}}", "These rows are left out.", array.null_count)
+
+
+# ── numbers ──────────────────────────────────────────────────────────────────────────────────
+
+
+def read_floats(array: pa.Array, seen: Seen, what: str, fix: str) -> pa.Array:
+    """float64; null where nothing is written; what is no number is refused."""
+    array = plain(array)
+    kind = array.type
+    if pa.types.is_float64(kind):
+        return array
+    if pa.types.is_boolean(kind):
+        return array.cast(pa.int8()).cast(pa.float64())
+    if pa.types.is_integer(kind):
+        return pc.cast(array, pa.float64(), safe=False)
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return array.cast(pa.float64())
+    if is_text(kind):
+        return _parsed(array, seen, what, fix)
+    seen.refuse(pc.is_valid(array), array.cast(pa.string()), "bad-number", f"'{{value}}' is not {what}", fix)
+    return pa.nulls(len(array), pa.float64())
+
+
+def _parsed(array: pa.Array, seen: Seen, what: str, fix: str) -> pa.Array:
+    text = pc.utf8_trim_whitespace(array)
+    if seen.decimal == ",":
+        text = pc.replace_substring(text, ",", ".")
+    text = pc.if_else(pc.is_in(text, MISSING), None, text)
+    try:
+        return text.cast(pa.float64())
+    except pa.ArrowInvalid:
+        good = pc.match_substring_regex(text, A_NUMBER)
+    seen.refuse(pc.fill_null(pc.invert(good), False), array, "bad-number", f"'{{value}}' is not {what}", fix)
+    return pc.if_else(good, text, None).cast(pa.float64())
+
+
+RANKS = "Ranks are whole numbers from 1, the best item first."
+
+
+def read_ranks(array: pa.Array, seen: Seen) -> pa.Array:
+    """int64, at least 1, none missing."""
+    if not pa.types.is_integer(array.type):
+        array = _whole_ranks(array, seen)
+    ranks = array if pa.types.is_int64(array.type) else array.cast(pa.int64(), safe=False)
+    if ranks.null_count:
+        seen.refuse(pc.is_null(ranks), ranks, "bad-rank", "'{value}' is not a rank", RANKS)
+    least = pc.min(ranks).as_py()
+    if least is not None and least < 1:
+        low = pc.fill_null(pc.less(ranks, 1), False)
+        fix = RANKS + (" If yours count from 0, add 1 to each." if least == 0 else "")
+        seen.refuse(low, ranks, "rank-below-one", "'{value}' is not a rank", fix)
+    return ranks
+
+
+def _whole_ranks(array: pa.Array, seen: Seen) -> pa.Array:
+    values = plain(array)
+    floats = _rank_floats(values, seen)
+    whole = pc.and_(pc.equal(pc.floor(floats), floats), pc.less(pc.abs(floats), EXACT_FLOAT))
+    known = pc.fill_null(whole, False)
+    seen.refuse(pc.invert(known), values, "bad-rank", "'{value}' is not a rank", RANKS)
+    # refused rows get rank 1 so that the rest of the file can still be checked
+    return pc.if_else(known, floats, 1.0).cast(pa.int64())
+
+
+def _rank_floats(values: pa.Array, seen: Seen) -> pa.Array:
+    if not is_text(values.type):
+        return read_floats(values, seen, "a rank", RANKS)
+    text = pc.utf8_trim_whitespace(values)
+    good = pc.match_substring_regex(text, r"^[+-]?\d{1,15}(\.0*)?$")
+    return pc.if_else(good, text, None).cast(pa.float64())
+
+
+SCORES = "Scores are numbers, the higher the better."
+
+
+def read_scores(array: pa.Array, seen: Seen) -> pa.Array:
+    """float64, never NaN: an item without a usable score goes behind all others."""
+    scores = read_floats(array, seen, "a score", SCORES)
+    if scores.null_count == 0 and pc.all(pc.is_finite(scores)).as_py() is not False:
+        return scores
+    missing = pc.is_nan(pc.fill_null(scores, float("nan")))
+    seen.note("score-nan", "NaN or no score in {rows}", "These items are placed behind all others.", _count(missing))
+    infinite = _count(pc.is_inf(scores))
+    seen.note("score-inf", "inf or -inf as score in {rows}", "They sort as the highest and the lowest.", infinite)
+    return pc.if_else(missing, float("-inf"), scores)
+
+
+NUMBERS = "Write a number there, or remove the row."
+
+
+def read_numbers(array: pa.Array, seen: Seen) -> pa.Array:
+    """float64; a required number is finite in every row."""
+    values = read_floats(array, seen, "a number", NUMBERS)
+    if seen.role.required:
+        _refuse_gaps(values, array, seen, "a number")
+    return values
+
+
+def _refuse_gaps(values: pa.Array, written: pa.Array, seen: Seen, what: str) -> None:
+    """Refuse rows that hold nothing, NaN or inf, unless they were refused as no number already."""
+    text = plain(written)
+    text = pc.utf8_trim_whitespace(text) if is_text(text.type) else None
+    empty = pc.is_null(values) if text is None else pc.or_kleene(pc.is_null(text), pc.is_in(text, MISSING))
+    endless = pc.fill_null(pc.invert(pc.is_finite(values)), False)
+    bad = pc.or_(pc.fill_null(empty, True), endless)
+    seen.refuse(bad, plain(written), "missing-number", f"'{{value}}' is not {what}", NUMBERS)
+
+
+def read_relevance(array: pa.Array, seen: Seen) -> pa.Array:
+    """float64, finite; yes/no is read as 1/0; a negative relevance is counted in a notice."""
+    array = plain(array)
+    if is_text(array.type):
+        array = _without_yes_no(array, seen)
+    fix = "Relevance is a number; more than 0 is relevant. Or leave the column out."
+    values = read_floats(array, seen, "a relevance", fix)
+    _refuse_gaps(values, array, seen, "a relevance")
+    negative = _count(pc.less(values, 0))
+    seen.note("negative-relevance", "negative relevance in {rows}", "They count as not relevant.", negative)
+    return values
+
+
+def _without_yes_no(text: pa.Array, seen: Seen) -> pa.Array:
+    words = pc.utf8_lower(pc.utf8_trim_whitespace(text))
+    found = pc.index_in(words, pa.array(list(YES_NO)))
+    count = len(found) - found.null_count
+    seen.note("yes-no", "yes/no in {rows}: yes was read as relevant (1), no as not relevant (0)", "", count)
+    numbers = pa.array([f"{value:g}" for value in YES_NO.values()]).take(found)
+    return pc.coalesce(numbers, text) if count else text
+
+
+# ── text and time ────────────────────────────────────────────────────────────────────────────
+
+
+def read_text(array: pa.Array, seen: Seen) -> pa.Array:
+    """Text, blanks trimmed; a required one is null where nothing is written."""
+    array = plain(array)
+    text = array if is_text(array.type) else array.cast(pa.string())
+    trimmed = pc.utf8_trim_whitespace(text)
+    return pc.if_else(pc.is_in(trimmed, MISSING), None, trimmed) if seen.role.required else trimmed
+
+
+def read_times(array: pa.Array, seen: Seen) -> pa.Array:
+    """Numbers stay numbers (float64); ISO text becomes timestamps; null where nothing is written."""
+    array = plain(array)
+    if pa.types.is_timestamp(array.type) or pa.types.is_date(array.type):
+        return array.cast(pa.timestamp("us", getattr(array.type, "tz", None)))
+    if not is_text(array.type):
+        return read_floats(array, seen, "a time", TIMES)
+    return _parsed_times(array, seen)
+
+
+TIMES = "Write seconds since 1970, or 2024-12-31 23:59:59."
+
+
+def _parsed_times(array: pa.Array, seen: Seen) -> pa.Array:
+    text = pc.utf8_trim_whitespace(array)
+    text = pc.if_else(pc.is_in(text, MISSING), None, text)
+    for kind in (pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
+        try:
+            return text.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    return _refused_times(text, seen)
+
+
+def _refused_times(text: pa.Array, seen: Seen) -> pa.Array:
+    """Optional times that nobody can read are kept as text; required ones are refused."""
+    if not seen.role.required:
+        seen.note("text-times", "the times are not understood in {rows} and kept as text", TIMES, len(text))
+        return text
+    good = pc.match_substring_regex(text, r"^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?$")
+    bad = pc.fill_null(pc.invert(good), False)
+    bad = bad if pc.any(bad).as_py() else pc.is_valid(text)
+    seen.refuse(bad, text, "bad-time", "'{value}' is not a time", TIMES)
+    return pa.nulls(len(text), pa.timestamp("us"))
+
+
+def read_extra(array: pa.Array, seen: Seen) -> pa.Array:
+    """A further column of a catalogue: numbers stay, lists are joined by '|', the rest becomes text."""
+    array = plain(array)
+    if pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or is_text(array.type):
+        return array
+    if pa.types.is_nested(array.type):
+        return pa.array([_joined(value) for value in array.to_pylist()], pa.string())
+    return array.cast(pa.string())
+
+
+def _joined(value: Any) -> str | None:
+    return "|".join(map(str, value)) if isinstance(value, list) else None if value is None else str(value)
+
+
+READERS: Mapping[Reading, Callable[[pa.Array, Seen], pa.Array]] = {
+    "id": read_ids,
+    "rank": read_ranks,
+    "score": read_scores,
+    "number": read_numbers,
+    "relevance": read_relevance,
+    "time": read_times,
+    "text": read_text,
+    "run": read_text,
+    "extra": read_extra,
+}
