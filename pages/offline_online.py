@@ -1,0 +1,43 @@
+"""Offline vs online: the same candidates, in the same order and colours, before and in an A/B test."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from recdash.charts.online import bars, quadrants
+from recdash.ui import both_sides, frame, theme, widgets
+
+view = frame.show()
+tests = both_sides.tests(view)
+if not tests:
+    both_sides.no_test()
+    st.stop()
+
+title = st.container()
+test, online_metric = both_sides.choose(tests)
+found = both_sides.gather(view, test, online_metric)
+with title:
+    widgets.title(both_sides.finding(found), both_sides.subtitle(view, test))
+if found.rows.empty:
+    both_sides.no_link(found)
+    st.stop()
+
+colours = theme.palette()
+offline, online = st.columns([1.12, 1], gap="large")
+with offline:
+    widgets.section(*both_sides.offline_title(view, found))
+    widgets.chart(bars(found.rows, found.marks, colours, both_sides.OFFLINE), "bars-offline", both_sides.alt(found, "offline"))
+with online:
+    widgets.section(*both_sides.online_title(found))
+    widgets.chart(bars(found.rows, found.marks, colours, both_sides.ONLINE), "bars-online", both_sides.alt(found, "online"))
+st.html('<hr class="rd-rule">')
+
+scatter, reading = st.columns([1.9, 1], gap="large")
+with scatter:
+    widgets.section(*both_sides.scatter_title(view, found))
+    chart = quadrants(found.rows, found.marks, colours, *both_sides.axis_titles(view, found))
+    widgets.chart(chart, "quadrants", both_sides.alt(found, "quadrant"))
+with reading:
+    both_sides.reading(found)
+both_sides.results_table(found)
+widgets.table_behind(both_sides.tidy(found), "offline-online")

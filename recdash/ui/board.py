@@ -1,0 +1,176 @@
+"""The leaderboard's table: ranks, values, paired differences and findings, one row per run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from recdash.charts import numbers
+from recdash.ui.cards import finding_cell, value_text
+from recdash.ui.escaping import Html, html
+from recdash.ui.findings import Delta, values
+from recdash.ui.widgets import Column, run_cell
+from recdash.ui.words import BEYOND, CORE, base, is_percent, metric_at, metric_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from recdash.ui.state import View
+
+SETS = {"core": "Core", "beyond": "Beyond accuracy", "all": "All"}
+FEW = 3
+
+
+@dataclass(frozen=True)
+class Board:
+    """What the leaderboard shows: run ids in order, the metrics of its columns, and their numbers."""
+
+    order: tuple[str, ...]
+    metrics: tuple[str, ...]
+    scores: pd.DataFrame
+    deltas: Mapping[str, Delta]
+    absences: Mapping[str, Mapping[str, str]]
+    n_users: Mapping[str, int]
+
+
+def metrics_of_set(available: Sequence[str], primary: str, name: str) -> tuple[str, ...]:
+    """Primary first. Core: three more accuracy metrics; beyond: plain beyond-accuracy ones; all: everything."""
+    others = [metric for metric in available if metric != primary]
+    if name == "all":
+        return (primary, *others)
+    wanted = CORE if name == "core" else BEYOND
+    plain = [metric for metric in others if "(" not in metric and base(metric) in wanted]
+    return (primary, *(plain[:FEW] if name == "core" else plain))
+
+
+def ranks(ordered: Sequence[str], scores: Mapping[str, float]) -> dict[str, str]:
+    """Run id → rank in words: equal values share it ("=1"); a run without a value has none ("–")."""
+    places: dict[float, list[int]] = {}
+    for place, run_id in enumerate(run for run in ordered if run in scores):
+        places.setdefault(scores[run_id], []).append(place + 1)
+
+    def rank(run_id: str) -> str:
+        if run_id not in scores:
+            return numbers.NONE
+        shared = places[scores[run_id]]
+        return f"={shared[0]}" if len(shared) > 1 else str(shared[0])
+
+    return {run_id: rank(run_id) for run_id in ordered}
+
+
+def matching(view: View, wanted: str) -> tuple[str, ...]:
+    """Runs whose name or a tag contains ``wanted``, whatever its case."""
+    word = wanted.strip().casefold()
+    return tuple(
+        run.id for run in view.runs if any(word in text.casefold() for text in (run.name, *run.tags))
+    )
+
+
+def baseline_first(order: Sequence[str], baseline: str) -> tuple[str, ...]:
+    return (*(run for run in order if run == baseline), *(run for run in order if run != baseline))
+
+
+def columns(view: View, board: Board) -> list[Column]:
+    base_name = view.name(view.baseline.id) if view.baseline else ""
+    others = [Column(_head(metric, view.k), number=True) for metric in board.metrics[1:]]
+    return [
+        Column("Rank"),
+        Column("Run"),
+        Column(_head(view.metric, view.k), number=True),
+        Column(f"Difference\nto {_clipped(base_name)}", number=True),
+        Column("95 % CI\n(paired)", number=True),
+        Column("Finding"),
+        *others,
+        Column("n users", number=True),
+    ]
+
+
+def _clipped(name: str) -> str:
+    return name if len(name) <= 16 else name[:15] + "…"
+
+
+def _head(metric: str, k: int) -> str:
+    head = metric_at(metric, k).replace("@", "\n@")
+    if is_percent(metric):
+        return f"{head} %"
+    return head if "\n" in head else f"{metric_name(metric)}"
+
+
+def rows(view: View, board: Board) -> list[list[object]]:
+    """Cells of the table, in the board's order."""
+    known = {metric: values(board.scores, metric) for metric in board.metrics}
+    best_first = list(known[view.metric]) + [run for run in view.run_ids if run not in known[view.metric]]
+    rank = ranks(best_first, known[view.metric])
+    decimals = {metric: _decimals(metric, known[metric]) for metric in board.metrics}
+    spread = numbers.places([x for d in board.deltas.values() for x in (d.mean_diff, d.ci_low, d.ci_high)])
+
+    def cell(run_id: str, metric: str) -> Html:
+        if run_id in known[metric]:
+            return html("{text}", text=value_text(metric, known[metric][run_id], decimals[metric]))
+        reason = board.absences.get(metric, {}).get(run_id, "not scored")
+        return html('<span title="{reason}">–</span>', reason=reason)
+
+    return [
+        [
+            html("<b>{rank}</b>", rank=rank[run_id]),
+            run_cell(view.marks[run_id]),
+            html("<b>{value}</b>", value=cell(run_id, view.metric)),
+            *_difference(view, board.deltas.get(run_id), run_id, spread),
+            *(cell(run_id, metric) for metric in board.metrics[1:]),
+            numbers.count(board.n_users.get(run_id)),
+        ]
+        for run_id in board.order
+    ]
+
+
+def _decimals(metric: str, found: Mapping[str, float]) -> int:
+    scale = 100 if is_percent(metric) else 1
+    return numbers.places(value * scale for value in found.values())
+
+
+def _difference(view: View, delta: Delta | None, run_id: str, decimals: int) -> list[object]:
+    if view.baseline and run_id == view.baseline.id:
+        return [html('<span class="rd-muted">baseline</span>'), numbers.NONE, ""]
+    if delta is None:
+        reason = html('<span title="No mean over users, so no paired interval">–</span>')
+        return [reason, numbers.NONE, ""]
+    interval = numbers.interval(delta.ci_low, delta.ci_high, decimals)
+    return [
+        html("<b>{text}</b>", text=numbers.signed(delta.mean_diff, decimals)),
+        html('<span class="rd-muted">{text}</span>', text=interval),
+        finding_cell(delta.metric, delta.ci_low, delta.ci_high, delta.sign),
+    ]
+
+
+def reasons(view: View, board: Board) -> list[str]:
+    """Why cells are empty, one line per metric and reason."""
+    lines: dict[tuple[str, str], list[str]] = {}
+    for metric, absent in board.absences.items():
+        for run_id, reason in absent.items():
+            if run_id in board.order:
+                lines.setdefault((metric, reason), []).append(view.name(run_id))
+    return [f"– {metric_name(metric)}, {', '.join(names)}: {reason}" for (metric, reason), names in lines.items()]
+
+
+def export(view: View, board: Board) -> pd.DataFrame:
+    """The leaderboard as a plain frame for the CSV: full precision, one row per run."""
+    import pandas as pd
+
+    known = {metric: values(board.scores, metric) for metric in board.metrics}
+    records = []
+    for run_id in board.order:
+        delta = board.deltas.get(run_id)
+        named = {metric_at(metric, view.k): known[metric].get(run_id) for metric in board.metrics}
+        paired = {
+            "difference": delta.mean_diff if delta else None,
+            "ci_low": delta.ci_low if delta else None,
+            "ci_high": delta.ci_high if delta else None,
+            "finding": delta.word if delta else "",
+        }
+        role = view.marks[run_id].role
+        count = board.n_users.get(run_id)
+        records.append({"run": view.name(run_id), "role": role, **named, **paired, "n_users": count})
+    return pd.DataFrame(records)
+
+

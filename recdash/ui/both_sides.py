@@ -1,0 +1,241 @@
+"""What the offline-vs-online page shows: one A/B test beside the offline scores of the runs it served."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from recdash.charts import numbers
+from recdash.charts.forest import glyph
+from recdash.charts.marks import Marks, marks
+from recdash.charts.numbers import is_number
+from recdash.charts.online import Side
+from recdash.domain import OnlineTest
+from recdash.ui import findings, frame, state, theme, widgets
+from recdash.ui.cards import finding_cell
+from recdash.ui.escaping import Html, html, join
+from recdash.ui.state import View
+from recdash.ui.widgets import Column, run_cell
+from recdash.ui.words import listed, metric_at
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OFFLINE = Side("offline_delta", "offline_low", "offline_high")
+ONLINE = Side("lift_percent", "lift_percent_low", "lift_percent_high", unit=" %", names=False)
+PERCENT = {"online_lift": "lift_percent", "online_low": "lift_percent_low", "online_high": "lift_percent_high"}
+FEW = 4
+
+
+@dataclass(frozen=True)
+class BothSides:
+    """``rows``: one per variant that is linked to a run; ``results``: every metric and variant of the test."""
+
+    test: OnlineTest
+    online_metric: str
+    rows: pd.DataFrame
+    results: pd.DataFrame
+    marks: Marks
+    base: str
+    where: str
+
+    @property
+    def online_title(self) -> str:
+        return self.online("title")
+
+    def online(self, column: str) -> str:
+        """Title or unit of the chosen online metric."""
+        rows = self.results[self.results["metric"] == self.online_metric]
+        return str(rows[column].iloc[0])
+
+
+def tests(view: View) -> list[OnlineTest]:
+    return list(state.workspace().online_tests(view.experiment.id))
+
+
+def no_test() -> None:
+    widgets.empty(
+        "No online test yet",
+        "Upload the sessions or the aggregates of an A/B test, and name the run that each variant served: "
+        "offline and online results then stand side by side.",
+    )
+    if st.button("Upload an online test", type="primary", key="go-upload"):
+        frame.go("upload")
+
+
+def no_link(found: BothSides) -> None:
+    """The test's own results still show."""
+    st.info("No variant of this test is linked to a run. Link the variants on the Runs page to compare with offline scores.")
+    results_table(found)
+
+
+def choose(tests: list[OnlineTest]) -> tuple[OnlineTest, str]:
+    """The test and its metric, both kept in the URL."""
+    left, right = st.columns([1, 2.4], gap="small")
+    with left:
+        test = _test(tests)
+    titles = online_metrics(test.id)
+    with right:
+        metric = widgets.choice("Online metric", "om", titles, next(iter(titles)))
+    return test, metric
+
+
+def _test(tests: list[OnlineTest]) -> OnlineTest:
+    by_id = {test.id: test for test in tests}
+    newest = max(tests, key=lambda test: test.created).id
+    wanted = state.params().get("t", newest)
+    if wanted not in by_id:
+        st.warning("The link's online test is not here any more; the newest one is shown.")
+    st.session_state["online-test"] = wanted if wanted in by_id else newest
+    chosen: str = st.selectbox(
+        "Online test", list(by_id), format_func=lambda test: by_id[test].name, key="online-test",
+        on_change=lambda: state.choose(t=st.session_state["online-test"]),
+    )  # fmt: skip
+    state.write("t", chosen)
+    return by_id[chosen]
+
+
+def online_metrics(test_id: str) -> dict[str, str]:
+    """Online metric → title, in the order of the results."""
+    results = state.workspace().online_results(test_id)
+    return dict(zip(results["metric"], results["title"], strict=True))
+
+
+def gather(view: View, test: OnlineTest, online_metric: str) -> BothSides:
+    source = state.workspace()
+    results = source.online_results(test.id)
+    rows = source.offline_online(test.id, view.metric, view.k, online_metric)
+    known = {run.id: run for run in (*source.runs(view.experiment.id, archived=True), *view.runs)}
+    rows = rows[rows["run_id"].isin(list(known))]
+    place = {run: at for at, run in enumerate(dict.fromkeys([*view.candidate_ids, *known]))}
+    rows = rows.sort_values("run_id", key=lambda ids: ids.map(place), kind="stable", ignore_index=True)
+    rows = rows.assign(**{new: 100 * rows[old].astype(float) for old, new in PERCENT.items()})
+    control = _control_run(test, results)
+    looks = marks(list(known.values()), control or None, list(rows["run_id"]), theme.palette())
+    base = known[control].name if control in known else f"control {test.control}"
+    return BothSides(test, online_metric, rows, results, looks, base, metric_at(view.metric, view.k))
+
+
+def _control_run(test: OnlineTest, results: pd.DataFrame) -> str:
+    linked = results.loc[results["is_control"], "run_id"].dropna()
+    return str(linked.iloc[0]) if len(linked) else test.links.get(test.control, "")
+
+
+def finding(found: BothSides) -> str:
+    if found.rows.empty:
+        return f"{found.test.name}: {found.online_title}"
+    return findings.agreement(list(found.rows["quadrant"]))
+
+
+def subtitle(view: View, test: OnlineTest) -> str:
+    return (
+        f"{test.name}, {test.created:%-d %b %Y}. A run keeps its place and colour on both sides; "
+        f"filled bars exclude zero, hollow ones are not settled. Offline: {metric_at(view.metric, view.k)}."
+    )
+
+
+def offline_title(view: View, found: BothSides) -> tuple[str, str]:
+    return f"Offline: {found.where}", f"Difference to {found.base}, 95 % CI, paired over users"
+
+
+def online_title(found: BothSides) -> tuple[str, str]:
+    return f"Online: {found.online_title}", f"Lift over {found.base}, %, 95 % CI, {_users(found)}"
+
+
+def _users(found: BothSides) -> str:
+    rows = found.results[found.results["metric"] == found.online_metric]
+    low, high = rows["n_users"].min(), rows["n_users"].max()
+    if low == high:
+        return f"n = {numbers.count(low)} per variant"
+    return f"n = {numbers.count(low)} to {numbers.count(high)} per variant"
+
+
+def axis_titles(view: View, found: BothSides) -> tuple[str, str]:
+    return f"Offline: difference in {found.where} to {found.base}", f"Online: lift in {found.online_title}, %"
+
+
+def scatter_title(view: View, found: BothSides) -> tuple[str, str]:
+    """The runs that disagree, by name."""
+    odd = found.rows[found.rows["quadrant"].isin(["won offline, lost online", "lost offline, won online"])]
+    pairs = [f"{run} {quadrant}" for run, quadrant in zip(odd["run"], odd["quadrant"], strict=True)]
+    heading = "; ".join(pairs[:2]) if pairs else "No settled disagreement"
+    return heading, "Offline difference against online lift. Crosses: 95 % intervals; a hollow mark is not settled on a side"
+
+
+def reading(found: BothSides) -> None:
+    """How the sides agree, run by run."""
+    widgets.section("Reading")
+    sentences = join([html("<li><span></span><span>{text}</span></li>", text=text) for text in found.rows["sentence"]])
+    rows = [_reading_row(found, row) for row in found.rows.to_dict("records")]
+    widgets.table([Column("Run"), Column("Off"), Column("On"), Column("Reading")], rows)
+    small = f"{len(found.rows)} candidates are few: agreement between so few points says little about the next one."
+    note = html('<p class="rd-muted">{small}</p>', small=small) if len(found.rows) <= FEW else Html("")
+    st.html(html('<div style="font-size:13.5px"><ul class="rd-sentences">{sentences}</ul>{note}</div>',
+                 sentences=sentences, note=note))  # fmt: skip
+
+
+def _reading_row(found: BothSides, row: dict[str, Any]) -> list[object]:
+    sides = (glyph(row["offline_low"], row["offline_high"]), glyph(row["online_low"], row["online_high"]))
+    tones = {"▲": "better", "▼": "worse", "=": "same"}
+    signs = [html('<span class="rd-{tone}">{sign}</span>', tone=tones[sign], sign=sign) for sign in sides]
+    return [run_cell(found.marks[row["run_id"]]), *signs, row["quadrant"]]
+
+
+def results_table(found: BothSides) -> None:
+    """Every metric and variant of the test: value, lift, interval, n."""
+    widgets.section("All online metrics of this test", f"Lift over the control, {found.test.control}; 95 % intervals")
+    columns = [
+        Column("Metric"), Column("Variant"), Column("Run"), Column("Value", number=True), Column("Unit"),
+        Column("Lift", number=True), Column("95 % CI", number=True), Column("Finding"), Column("n", number=True),
+    ]  # fmt: skip
+    records = found.results.to_dict("records")
+    bands = [place for place, row in enumerate(records) if row["is_control"]]
+    widgets.table(columns, [_result_row(found, row) for row in records], bands=bands)
+
+
+def _result_row(found: BothSides, row: dict[str, Any]) -> list[object]:
+    look = found.marks.get(row["run_id"]) if isinstance(row["run_id"], str) else None
+    low, high = _percent(row["lift_low"]), _percent(row["lift_high"])
+    decimals = numbers.places([low, high])
+    return [
+        row["title"],
+        row["variant"],
+        run_cell(look) if look else html('<span class="rd-muted" title="not linked to a run">–</span>'),
+        numbers.three(row["value"]),
+        row["unit"],
+        *_lift_cells(row, low, high, decimals),
+        numbers.count(row["n_users"]),
+    ]
+
+
+def _lift_cells(row: dict[str, Any], low: float, high: float, decimals: int) -> list[object]:
+    if row["is_control"]:
+        return [html('<span class="rd-muted">control</span>'), numbers.NONE, ""]
+    lift = numbers.signed(_percent(row["lift"]), decimals)
+    unit = " %" if lift != numbers.NONE else ""
+    sign = glyph(low, high)
+    cell = finding_cell("online", low, high, sign) if is_number(low) else html('<span class="rd-muted">–</span>')
+    return [f"{lift}{unit}", numbers.interval(low, high, decimals), cell]
+
+
+def _percent(fraction: float | None) -> float:
+    return 100 * fraction if fraction is not None else float("nan")
+
+
+def alt(found: BothSides, side: str) -> str:
+    """Alternative text of one of the three charts."""
+    rows = found.rows.to_dict("records")
+    if side == "quadrant":
+        return listed([f"{row['run']} {row['quadrant']}" for row in rows]) + "."
+    value, unit = ("offline_delta", "") if side == "offline" else ("lift_percent", " %")
+    return f"{side.capitalize()}: " + listed([f"{row['run']} {numbers.three(row[value])}{unit}" for row in rows]) + "."
+
+
+def tidy(found: BothSides) -> pd.DataFrame:
+    names = [
+        "variant", "run", "offline_value", "offline_delta", "offline_low", "offline_high", "online_value",
+        "online_lift", "online_low", "online_high", "quadrant",
+    ]  # fmt: skip
+    return found.rows[names]

@@ -1,0 +1,129 @@
+"""What the pages of curves show of a view: lines until lists end, and the words about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from recdash.charts import numbers
+from recdash.charts.curves import metric_curve
+from recdash.ui import data, findings, theme, widgets
+from recdash.ui.escaping import html
+from recdash.ui.state import View
+from recdash.ui.words import has_k, is_percent, listed, metric_at, metric_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+USUAL = ("ndcg", "recall", "precision", "coverage", "hit_rate", "map")
+FEW = 4
+
+
+def names(view: View) -> dict[str, str]:
+    """The metrics that have a cutoff, by their short names."""
+    return {metric: metric_name(metric) for metric in view.metrics if has_k(metric)}
+
+
+def usual(view: View) -> list[str]:
+    """The primary metric and three more."""
+    available = [metric for metric in (view.metric, *USUAL) if metric in names(view)]
+    return list(dict.fromkeys(available))[:FEW]
+
+
+def gather(view: View, metrics: tuple[str, ...]) -> pd.DataFrame:
+    """run_id, run, metric, k, value, std_error, n_users of the runs in the frame."""
+    return data.curves(view, view.shown_ids, metrics)
+
+
+def last_k(view: View) -> dict[str, int | None]:
+    """Run → the last k at which most of its lists still have an item; None: they reach the depth."""
+    ends = data.list_ends(view.shown_ids)
+    return {run: None if end is None else max(1, end - 1) for run, end in ends.items()}
+
+
+def pairs(metrics: Sequence[str]) -> list[list[str]]:
+    return [list(metrics[at : at + 2]) for at in range(0, len(metrics), 2)]
+
+
+def draw(view: View, curves: pd.DataFrame, metric: str, *, ribbon: bool) -> None:
+    """One metric's title and chart; or why no run has it."""
+    unit = ", %" if is_percent(metric) else ""
+    st.html(html('<div class="rd-title"><h2>{name}{unit}</h2></div>', name=metric_at(metric, "k"), unit=unit))
+    rows = curves[(curves["metric"] == metric) & curves["k"].notna()]
+    if rows.empty:
+        reasons = sorted(set(data.absences(view.shown_ids, metric).values()))
+        st.caption(f"– {'; '.join(reasons) or 'not scored'}")
+        return
+    chart = metric_curve(
+        rows, view.marks, theme.palette(), view.k, last_k(view), ribbon=ribbon, percent=is_percent(metric)
+    )
+    widgets.chart(chart, f"curve-{metric}", alt(view, rows, metric))
+
+
+def alt(view: View, rows: pd.DataFrame, metric: str) -> str:
+    here = rows[rows["k"] == view.k].sort_values("value", ascending=False)
+    parts = [f"{run} {numbers.three(value)}" for run, value in zip(here["run"], here["value"], strict=True)]
+    return f"{metric_name(metric)} against k. At k = {view.k}: {listed(parts)}." if parts else metric_name(metric)
+
+
+def finding(view: View) -> str:
+    """Who is first by the primary metric at each usual k; the same one, or where it changes."""
+    if not has_k(view.metric):
+        return f"{metric_name(view.metric)} does not depend on k"
+    first = leaders(view)
+    name = metric_name(view.metric)
+    if len(set(first.values())) == 1:
+        return f"{next(iter(first.values()))} has the highest {name} at every k from 1 to {view.depth}"
+    changes = [f"{run} from k = {k}" for k, run in _changes(first)]
+    if len(changes) > 3:
+        return f"Who is first on {name} changes {len(changes) - 1} times between k = 1 and {view.depth}"
+    return f"First on {name}: {', '.join(changes)}"
+
+
+def leaders(view: View) -> dict[int, str]:
+    """k → name of the run with the highest value of the primary metric."""
+    rows = gather(view, (view.metric,)).dropna(subset=["k", "value"])
+    best = rows.loc[rows.groupby("k")["value"].idxmax()]
+    return {int(k): run for k, run in zip(best["k"], best["run"], strict=True)}
+
+
+def _changes(first: dict[int, str]) -> list[tuple[int, str]]:
+    found: list[tuple[int, str]] = []
+    for k, run in sorted(first.items()):
+        if not found or found[-1][1] != run:
+            found.append((k, run))
+    return found
+
+
+def subtitle(view: View) -> str:
+    rows = gather(view, (view.metric,))
+    users = sorted({int(n) for n in rows["n_users"]})
+    count = " to ".join(numbers.count(n) for n in dict.fromkeys((users[0], users[-1]))) if users else numbers.NONE
+    base = view.name(view.shown[0].id)
+    ended = [f"{view.name(run)} at {end}" for run, end in last_k(view).items() if end is not None]
+    stops = f" Lists end: {listed(ended)}; the line stops there." if ended else ""
+    return (
+        f"Mean over {count} users; ribbon: 95 % interval of each mean (differences are paired: see the Leaderboard). "
+        f"Dashed grey: {base}.{stops}"
+    )
+
+
+def tidy(curves: pd.DataFrame) -> pd.DataFrame:
+    return curves[["run", "metric", "k", "value", "std_error", "n_users"]]
+
+
+def definition(average: str) -> list[str]:
+    """The definitions printed beside the precision–recall plot."""
+    if average == "micro":
+        return [
+            "Precision@k: hits of all users in the first k places, divided by k times the number of users.",
+            "Recall@k: hits of all users in the first k places, divided by all held-out relevant items.",
+            "Micro average: a user with many held-out items weighs more.",
+        ]
+    return [
+        "Precision@k: a user's hits in the first k places, divided by k. Places that a short list leaves empty are misses.",
+        "Recall@k: a user's hits in the first k places, divided by the user's held-out relevant items.",
+        "Macro average: the mean over users; users without a list count as 0, users without a relevant item do not count.",
+    ]

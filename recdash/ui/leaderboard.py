@@ -1,0 +1,99 @@
+"""What the leaderboard shows of a view, gathered once for its page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from recdash.charts import numbers
+from recdash.ui import data, findings, state
+from recdash.ui.board import Board, baseline_first, columns, matching, metrics_of_set, reasons, rows
+from recdash.ui.escaping import Html, html, join
+from recdash.ui.state import View
+from recdash.ui.widgets import table_html
+from recdash.ui.words import listed, metric_at
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def search() -> str:
+    """The text to look for in names and tags, kept in the URL."""
+    st.session_state["leaderboard-search"] = state.params().get("q", "")
+    found = st.text_input("Search runs and tags", key="leaderboard-search", placeholder="name or tag",
+                          on_change=lambda: state.choose(q=st.session_state["leaderboard-search"]))  # fmt: skip
+    if found or "q" in state.params():
+        state.write("q", found)
+    return found
+
+
+def differences(view: View) -> pd.DataFrame:
+    """Paired differences of every run of the experiment to the baseline."""
+    return data.differences(view, view.run_ids, view.shown[0].id, view.metric, view.k)
+
+
+def gather(view: View, wanted: str, chosen: str) -> Board:
+    """Rows that match the search, best first under the baseline's band."""
+    metrics = metrics_of_set(view.metrics, view.metric, chosen)
+    scores = data.scoreboard(view, view.run_ids, metrics, view.k)
+    ranked = list(findings.values(scores, view.metric))
+    everyone = [*ranked, *(run for run in view.run_ids if run not in ranked)]
+    kept = set(matching(view, wanted))
+    order = baseline_first([run for run in everyone if run in kept], view.shown[0].id)
+    found = findings.deltas(differences(view), scores, view.metric, view.shown[0].id)
+    primary = scores[scores["metric"] == view.metric]
+    return Board(
+        order=order, metrics=metrics, scores=scores, deltas={delta.run_id: delta for delta in found},
+        absences={metric: data.absences(view.run_ids, metric) for metric in metrics},
+        n_users=dict(zip(primary["run_id"], primary["n_users"], strict=True)),
+    )  # fmt: skip
+
+
+def finding(view: View) -> str:
+    """The H1: who is first among all runs, and who cannot be told apart from it."""
+    where = metric_at(view.metric, view.k)
+    order = list(findings.values(data.scoreboard(view, view.run_ids, (view.metric,), view.k), view.metric))
+    if not order:
+        return f"No run has {where}"
+    to_leader = data.differences(view, view.run_ids, order[0], view.metric, view.k)
+    names = {run.id: run.name for run in view.runs}
+    return findings.shared_first(order, names, to_leader, where)
+
+
+def subtitle(view: View) -> str:
+    base = view.name(view.shown[0].id)
+    return (
+        f"{metric_at(view.metric, view.k)}; differences to {base} are paired over users. "
+        "Not separable: the paired 95 % interval of the difference includes zero."
+    )
+
+
+def table(view: View, shown: Board) -> Html:
+    bands = [place for place, run_id in enumerate(shown.order) if view.marks[run_id].role == "baseline"]
+    return table_html(columns(view, shown), rows(view, shown), bands=bands, kind="rd-board")
+
+
+def plot_head(view: View) -> Html:
+    return html('<div class="rd-board-head">Paired difference, {where}</div>', where=metric_at(view.metric, view.k))
+
+
+def footnote(view: View, shown: Board) -> Html:
+    """How to read the marks, and why cells are empty."""
+    grey = " Grey marks: runs that are not among the chosen candidates." if len(view.runs) > len(view.shown) else ""
+    lines = [
+        "Equal values share a rank (=). Filled mark: the interval excludes zero. Hollow mark: it does not. "
+        "Intervals are per run, not corrected for the number of runs." + grey,
+        *reasons(view, shown),
+    ]
+    paragraphs = [html("<p>{line}</p>", line=line) for line in lines]
+    return html('<div class="rd-muted" style="font-size:13px">{lines}</div>', lines=join(paragraphs))
+
+
+def alt(view: View, shown: Board) -> str:
+    parts = [
+        f"{delta.name} {numbers.three(delta.mean_diff)} ({delta.word})"
+        for run_id, delta in shown.deltas.items()
+        if run_id in shown.order
+    ]
+    return f"Paired differences in {metric_at(view.metric, view.k)}: {listed(parts)}." if parts else "No differences."

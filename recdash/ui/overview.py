@@ -1,0 +1,153 @@
+"""What the overview says about a view, gathered once for its page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from recdash.charts import numbers
+from recdash.errors import RecdashError
+from recdash.ui import data, findings, frame
+from recdash.ui.escaping import Html, html
+from recdash.ui.findings import Cell, Delta, Headline
+from recdash.ui.state import USUAL_K, View, workspace
+from recdash.ui.widgets import empty, notices_html
+from recdash.ui.words import CORE, listed, metric_at, named_number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from recdash.service import PopulationEffect
+
+TILES = 4
+MOST_NOTES = 6
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Everything the page draws."""
+
+    headline: Headline
+    best: Delta | None
+    base: str
+    cells: tuple[Cell, ...]
+    deltas: tuple[Delta, ...]
+    tiles: tuple[Delta, ...]
+    differences: pd.DataFrame
+    forest_title: str
+    forest_note: str
+    strip_note: str
+    alt: str
+    effect: PopulationEffect | None
+
+
+def one_run(view: View) -> None:
+    """A single run has nothing to be compared with: its value, and what to do next."""
+    score = data.scoreboard(view, view.shown_ids, (view.metric,), view.k)
+    where, run = metric_at(view.metric, view.k), view.shown[0].name
+    value = numbers.three(float(score["value"].iloc[0])) if len(score) else numbers.NONE
+    users = numbers.count(score["n_users"].iloc[0]) if len(score) else numbers.NONE
+    empty("Add a second run to compare", f"{run} has {where} {value} over {users} users. "
+          "One number alone decides nothing.")  # fmt: skip
+    if len(view.runs) > 1:
+        st.caption("Choose candidates under *Change runs* above.")
+    elif st.button("Upload a run", type="primary", key="go-upload"):
+        frame.go("upload")
+
+
+def summarise(view: View) -> Summary:
+    """Numbers and sentences for the baseline and candidates that the frame shows."""
+    baseline = view.shown[0].id
+    base = view.name(baseline)
+    scores = data.scoreboard(view, view.shown_ids, (view.metric,), view.k)
+    differences = data.differences(view, view.candidate_ids, baseline, view.metric, view.k)
+    found = tuple(findings.deltas(differences, scores, view.metric, baseline))
+    order = list(findings.values(scores, view.metric))
+    names = {run.id: run.name for run in view.shown}
+    headline = findings.headline(order, names, baseline, found, view.metric, view.k)
+    effect = population_effect(view)
+    best = found[0] if found else None
+    where = metric_at(view.metric, view.k)
+    users = numbers.count(best.n_users) if best else numbers.NONE
+    return Summary(
+        headline=replace(headline, aside=_aside(view, order, effect)), best=best, base=base,
+        cells=tuple(_cells(view, order, effect)), deltas=found, tiles=_tiles(view, best, baseline),
+        differences=differences, forest_title=findings.beats(found, base) if found else f"{where} has no intervals",
+        forest_note=f"Paired difference in {where} to {base}, 95 % CI, n = {users}. Hollow: the interval includes zero",
+        strip_note=f"Difference to {base}; every strip is drawn in % of {base}'s value on one scale, the tick is zero",
+        alt=_alt(found, where, base), effect=effect,
+    )  # fmt: skip
+
+
+def population_effect(view: View) -> PopulationEffect | None:
+    """Would counting only users with lists change who is first? None where that has no meaning."""
+    try:
+        return workspace().population_effect(view.experiment.id, list(view.shown_ids), view.metric, view.k)
+    except RecdashError:
+        return None
+
+
+def _aside(view: View, order: list[str], effect: PopulationEffect | None) -> str:
+    if not order:
+        return ""
+    to_leader = data.differences(view, view.shown_ids, order[0], view.metric, view.k)
+    close = findings.not_separable(to_leader, view.name(order[0]))
+    changed = effect.sentence if effect and effect.changes else ""
+    return " ".join(part for part in (close, changed) if part)
+
+
+def _cells(view: View, order: list[str], effect: PopulationEffect | None) -> list[Cell]:
+    """Other cutoffs, another metric, the other population."""
+    if not order:
+        return []
+    present = view.name(order[0])
+    first_at = {k: _first(view, view.metric, k) for k in USUAL_K if k <= view.depth and k != view.k}
+    cells = [findings.leaders_at({k: name for k, name in first_at.items() if name}, present)] if first_at else []
+    other = next((metric for metric in view.metrics if metric in CORE and metric != view.metric), None)
+    if other:
+        cells.append(findings.leader_by(other, view.metric, _first(view, other, view.k), present))
+    if effect:
+        answer = effect.sentence if effect.changes else f"Nothing: {present} first too"
+        cells.append(Cell("Only users with lists", answer))
+    return cells
+
+
+def _first(view: View, metric: str, k: int) -> str:
+    order = list(findings.values(data.scoreboard(view, view.shown_ids, (metric,), k), metric))
+    return view.name(order[0]) if order else ""
+
+
+def _tiles(view: View, best: Delta | None, baseline: str) -> tuple[Delta, ...]:
+    """The best candidate by the primary metric and up to three more that have paired intervals."""
+    if best is None:
+        return ()
+    found = [best]
+    for metric in [metric for metric in view.metrics if metric in CORE and metric != view.metric]:
+        if len(found) == TILES:
+            break
+        pair = (best.run_id, baseline)
+        scores = data.scoreboard(view, pair, (metric,), view.k)
+        paired = data.differences(view, pair[:1], baseline, metric, view.k)
+        found += findings.deltas(paired, scores, metric, baseline)
+    return tuple(found)
+
+
+def _alt(found: tuple[Delta, ...], where: str, base: str) -> str:
+    parts = [f"{d.name} {numbers.signed(d.mean_diff, numbers.places([d.mean_diff]))} ({d.word})" for d in found]
+    return f"Paired difference in {where} to {base}: {listed(parts)}." if parts else where
+
+
+def notes(view: View, summary: Summary) -> Html:
+    """Comparability warnings and data notices of the shown runs; a tick when there are none."""
+    ids = set(view.shown_ids)
+    found = list(dict.fromkeys([
+        *workspace().comparability(list(view.shown_ids)),
+        *(notice for run in view.runs if run.id in ids for notice in run.notices),
+    ]))  # fmt: skip
+    many = named_number(len(view.shown)).lower()
+    list_html = notices_html(found[:MOST_NOTES], nothing=f"Same truth and definitions for all {many} runs")
+    more = len(found) - MOST_NOTES
+    rest = html('<p class="rd-muted">and {more} more, listed on the Runs page</p>', more=more) if more > 0 else ""
+    return html("{list_html}{rest}", list_html=list_html, rest=rest if rest else Html(""))

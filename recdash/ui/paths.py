@@ -1,0 +1,103 @@
+"""What the precision–recall page shows of a view."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from recdash.charts import numbers
+from recdash.charts.precision_recall import eleven_points, path, precision_recall
+from recdash.ui import curves, data, theme, widgets
+from recdash.ui.escaping import html, join
+from recdash.ui.state import View
+from recdash.ui.widgets import Column, run_cell
+from recdash.ui.words import listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+METRICS = {
+    "macro": ("precision", "recall"),
+    "micro": ("precision(average=micro)", "recall(average=micro)"),
+}
+
+
+def gather(view: View, average: str) -> pd.DataFrame:
+    """run_id, k, precision, recall, f1 of the runs in the frame; empty when a metric was not scored."""
+    precision, recall = METRICS[average]
+    found = curves.gather(view, (precision, recall))
+    return path(found[found["metric"] == precision], found[found["metric"] == recall])
+
+
+def why_empty(view: View, average: str) -> str:
+    reasons = {text for metric in METRICS[average] for text in data.absences(view.shown_ids, metric).values()}
+    return f"No {average} precision and recall: {'; '.join(sorted(reasons)) or 'they were not scored here'}."
+
+
+def finding(view: View, found: pd.DataFrame) -> str:
+    """Who is highest in both at the frame's k, or that none is."""
+    here = found[found["k"] == view.k]
+    if here.empty:
+        return f"No precision and recall at k = {view.k}"
+    top = here[(here["precision"] >= here["precision"].max()) & (here["recall"] >= here["recall"].max())]
+    if len(top) == 1:
+        return f"{view.name(top['run_id'].iloc[0])} has the highest precision and recall at k = {view.k}"
+    precise = view.name(here.loc[here["precision"].idxmax(), "run_id"])
+    complete = view.name(here.loc[here["recall"].idxmax(), "run_id"])
+    if len(top) > 1:
+        return f"{listed([view.name(run) for run in top['run_id']])} have the same precision and recall at k = {view.k}"
+    return f"At k = {view.k} {precise} is the most precise, {complete} finds the most"
+
+
+def subtitle(view: View, curve: str, average: str) -> str:
+    averaged = "averaged over users" if average == "macro" else "pooled over all users"
+    if curve == "points":
+        return f"The best precision at each recall level or a higher one, from the path for k = 1 to {view.depth}, {averaged}."
+    return f"Each line is the path (recall@k, precision@k) for k = 1 to {view.depth}, {averaged}. Large mark: k = {view.k}."
+
+
+def draw(view: View, found: pd.DataFrame, curve: str) -> None:
+    colours = theme.palette()
+    if curve == "points":
+        chart = eleven_points(found, view.marks, colours)
+    else:
+        chart = precision_recall(found, view.marks, colours, view.k, curves.last_k(view))
+    widgets.chart(chart, f"precision-recall-{curve}", alt(view, found))
+
+
+def alt(view: View, found: pd.DataFrame) -> str:
+    here = found[found["k"] == view.k].itertuples()
+    parts = [f"{view.name(r.run_id)} P {numbers.three(r.precision)} R {numbers.three(r.recall)}" for r in here]
+    return f"Precision against recall. At k = {view.k}: {listed(parts)}." if parts else "Precision against recall."
+
+
+def table_at_k(view: View, found: pd.DataFrame) -> None:
+    """Precision, recall and F1 of the averages at the frame's k, best F1 first."""
+    here = found[found["k"] == view.k].sort_values("f1", ascending=False)
+    places = [numbers.places(here[name]) for name in ("precision", "recall", "f1")]
+    rows = [
+        [run_cell(view.marks[r.run_id]), *(numbers.fixed(x, d) for x, d in zip((r.precision, r.recall, r.f1), places,
+                                                                           strict=True))]
+        for r in here.itertuples()
+    ]  # fmt: skip
+    widgets.section(f"At k = {view.k}")
+    widgets.table([Column("Run"), *(Column(name, number=True) for name in ("P", "R", "F1"))], rows)
+
+
+def print_definition(view: View, curve: str, average: str) -> None:
+    lines = list(curves.definition(average))
+    if curve == "points":
+        lines.append("11-point: levels that a run's recall does not reach within its depth are left out, not set to 0.")
+    lines.append("F1 and its lines use the averaged precision and recall.")
+    ended = [f"{view.name(run)} at {end}" for run, end in curves.last_k(view).items() if end is not None]
+    if ended and curve == "path":
+        lines.append(f"Most lists end: {listed(ended)}; the path stops there.")
+    widgets.section("Definition")
+    paragraphs = join([html("<p>{line}</p>", line=line) for line in lines])
+    st.html(html('<div class="rd-muted" style="font-size:13.5px">{lines}</div>', lines=paragraphs))
+
+
+def tidy(view: View, found: pd.DataFrame) -> pd.DataFrame:
+    named = found.assign(run=[view.name(run_id) for run_id in found["run_id"]])
+    return named[["run", "k", "precision", "recall", "f1"]]
