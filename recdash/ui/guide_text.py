@@ -28,15 +28,17 @@ RULES: tuple[Article, ...] = (
         """
 Who counts moves scores more than most formulas do, so every score carries its ledger.
 
-- **`users=truth`** (default): every user with at least one relevant item counts. A user without a list scores 0.
+- **`users=truth`** (default): every user with at least one relevant item counts. A user without a
+  list scores 0.
 - **`users=both`**: only users with a list *and* a relevant item count.
 - A user without relevant items never counts: there is nothing to find.
 
-One perfect user and one without a list: recall is 0.5 under `truth` and 1.0 under `both`. A candidate that serves
-only the users it knows well looks better under `both`; where the rule changes who leads, the pages say so.
+One perfect user and one without a list: recall is 0.5 under `truth` and 1.0 under `both`. A
+candidate that serves only the users it knows well looks better under `both`; where the rule changes
+who leads, the pages say so.
 
-The **ledger** of a run: *counted* users, those *without list*, *without relevant item*, users of the run that are
-*not in the truth*, *short lists*, *duplicates* and *ties*.
+The **ledger** of a run: *counted* users, those *without list*, *without relevant item*, users of
+the run that are *not in the truth*, *short lists*, *duplicates* and *ties*.
 """,
     ),
     Article(
@@ -53,42 +55,46 @@ The **ledger** of a run: *counted* users, those *without list*, *without relevan
         "ties",
         "Ties",
         """
-Two items with the same score have no order of their own. `ties=file` (default) keeps the order of the file;
-`ties=item_desc` is trec_eval's rule: score, then item id descending as text. The ledger says how many rows and
-users are tied, since a tie that crosses the cutoff can move a metric without any change of the candidate.
+Two items with the same score have no order of their own. `ties=file` (default) keeps the order of
+the file; `ties=item_desc` is trec_eval's rule: score, then item id descending as text. The ledger
+says how many rows and users are tied, since a tie that crosses the cutoff can move a metric without
+any change of the candidate.
 """,
     ),
     Article(
         "duplicates",
         "Duplicates",
         """
-When a list names the same item twice, the better rank counts, the later row is dropped and the gap is closed.
-Every dropped row is counted in the ledger. An item is therefore never rewarded twice, and nDCG never exceeds 1.
+When a list names the same item twice, the better rank counts, the later row is dropped and the gap
+is closed. Every dropped row is counted in the ledger. An item is therefore never rewarded twice,
+and nDCG never exceeds 1.
 """,
     ),
     Article(
         "short-lists",
         "Lists shorter than k",
         """
-Missing places count as misses: precision@10 of a list with 4 items divides by 10. `precision(over=list)` divides by
-the length of the list instead. On *Metric vs k* a line stops where more than half of the run's lists have ended.
+Missing places count as misses: precision@10 of a list with 4 items divides by 10.
+`precision(over=list)` divides by the length of the list instead. On *Metric vs k* a line stops
+where more than half of the run's lists have ended.
 """,
     ),
     Article(
         "undefined",
         "When a number is missing",
         """
-Nothing undefined is shown as 0. A metric that lacks its input (no catalogue, no train, no rating predictions) is
-absent, and the reason stands in its place.
+Nothing undefined is shown as 0. A metric that lacks its input (no catalogue, no train, no rating
+predictions) is absent, and the reason stands in its place.
 """,
     ),
     Article(
         "specs",
         "How a metric is written",
         """
-`name(parameter=value, …)@k`, the same in links, on the command line and in Python: `ndcg@10`, `ndcg(gain=exp)@10`,
-`map(norm=min)@10`, `precision(over=list)@5`. Without `@k` it is the whole curve. A **preset** sets every parameter,
-the ties and the population at once, to reproduce the numbers of a known tool.
+`name(parameter=value, …)@k`, the same in links, on the command line and in Python: `ndcg@10`,
+`ndcg(gain=exp)@10`, `map(norm=min)@10`, `precision(over=list)@5`. Without `@k` it is the whole
+curve. A **preset** sets every parameter, the ties and the population at once, to reproduce the
+numbers of a known tool.
 """,
     ),
 )
@@ -98,13 +104,15 @@ READING: tuple[Article, ...] = (
         "interval",
         "How to read an interval",
         """
-The 95 % interval is the range of true values that fit the data. Were the evaluation repeated with other users of
-the same kind, 95 of 100 such intervals would hold the true value.
+The 95 % interval is the range of true values that fit the data. Were the evaluation repeated with
+other users of the same kind, 95 of 100 such intervals would hold the true value.
 
-- Compare two runs by the interval of their **paired difference**, not by looking whether two intervals overlap:
-  both runs serve the same users, and pairing removes what those users have in common.
+- Compare two runs by the interval of their **paired difference**, not by looking whether two
+  intervals overlap: both runs serve the same users, and pairing removes what those users have in
+  common.
 - The interval excludes zero (filled mark): *better* or *worse*.
-- The interval includes zero (hollow mark): *not settled*. That is no proof of equality; it may only be too few users.
+- The interval includes zero (hollow mark): *not settled*. That is no proof of equality; it may only
+  be too few users.
 - The whole interval lies inside the margin of what matters: *tie*.
 """,
     ),
@@ -112,17 +120,18 @@ the same kind, 95 of 100 such intervals would hold the true value.
         "rank-shared",
         "Shared ranks",
         """
-“=1” means that the paired differences do not separate these runs. Which of them stands above the other in the table
-is then chance, and another sample of users may well turn it round.
+“=1” means that the paired differences do not separate these runs. Which of them stands above the
+other in the table is then chance, and another sample of users may well turn it round.
 """,
     ),
     Article(
         "offline-online",
         "Offline against online",
         """
-Offline scores replay the past: a candidate can only be rewarded for items that users found by other means. The
-scatter sets the offline difference against the online lift of the same candidate, each with its interval. *Won
-offline, lost online* is said only where both intervals exclude zero; otherwise the pair is *undecided*.
+Offline scores replay the past: a candidate can only be rewarded for items that users found by other
+means. The scatter sets the offline difference against the online lift of the same candidate, each
+with its interval. *Won offline, lost online* is said only where both intervals exclude zero;
+otherwise the pair is *undecided*.
 """,
     ),
 )
@@ -147,11 +156,13 @@ FORMATS = Article(
     "File formats",
     """
 CSV, TSV and other delimiters, also gzipped · Parquet · JSON lines · JSON `{user: {item: score}}` or
-`{user: [items]}` · TREC run and qrels · Excel. One row per item, one row per user with a list, or one column per
-place all work. Column names of common libraries are recognised (`userId`, `movieId`, `qid`, `docno`, `prediction`,
-`est` …); what was guessed is shown and can be changed before anything is stored.
+`{user: [items]}` · TREC run and qrels · Excel. One row per item, one row per user with a list, or
+one column per place all work. Column names of common libraries are recognised (`userId`, `movieId`,
+`qid`, `docno`, `prediction`, `est` …); what was guessed is shown and can be changed before anything
+is stored.
 
-Ids are text-safe: `0110912` keeps its zero in what you see, and `12`, `12.0` and `012` are reported where they meet.
+Ids are text-safe: `0110912` keeps its zero in what you see, and `12`, `12.0` and `012` are reported
+where they meet.
 """,
 )
 

@@ -128,6 +128,5 @@ AGGREGATES = TableTemplate(
 )
 
 TEMPLATES: dict[str, TableTemplate] = {
-    template.kind: template
-    for template in (TRUTH, RUN, TRAIN, CATALOGUE, PREDICTIONS, SESSIONS, AGGREGATES)
+    template.kind: template for template in (TRUTH, RUN, TRAIN, CATALOGUE, PREDICTIONS, SESSIONS, AGGREGATES)
 }

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from recdash.errors import InputError, Problem
 
-SUFFIXES = frozenset(
-    {"csv", "tsv", "txt", "dat", "json", "jsonl", "ndjson", "parquet", "pq", "run", "trec", "qrels", "xlsx", "gz",
-     "zip"}
-)  # fmt: skip
+ENDING = re.compile(r"\.(csv|tsv|txt|dat|json|jsonl|ndjson|parquet|pq|run|trec|qrels|xlsx|gz|zip)$", re.I)
 
 
 @dataclass(frozen=True)
@@ -55,10 +53,10 @@ class Desk:
 
 def stem(file_name: str) -> str:
     """``als.top20.jsonl.gz`` → ``als.top20``: the name without its endings of known formats."""
-    parts = file_name.replace("\\", "/").rsplit("/", 1)[-1].split(".")
-    while len(parts) > 1 and parts[-1].lower() in SUFFIXES:
-        parts.pop()
-    return ".".join(parts)
+    name = file_name.replace("\\", "/").rsplit("/", 1)[-1]
+    while ENDING.search(name) and ENDING.sub("", name):
+        name = ENDING.sub("", name)
+    return name
 
 
 def params_from(text: str) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +10,11 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from recdash.domain import Experiment, TableKind
-from recdash.errors import InputError, Problem, RecdashError
-from recdash.ui import escaping
+from recdash.errors import InputError, Problem, RecdashError, UploadError
+from recdash.ui import escaping, widgets
+from recdash.ui.escaping import Html, html, join
 from recdash.ui.table_templates import TEMPLATES
 from recdash.ui.upload_desk import Desk, Outcome, params_from, stem
-from recdash.ui.widgets import problem_list
 
 GUESS, NO_RELEVANCE = "guess", "none"
 
@@ -62,7 +61,7 @@ class Candidate:
 def template_button(kind: str, key: str) -> None:
     template = TEMPLATES[kind]
     st.download_button(
-        f"Template: {template.title.lower()}",
+        f"↓ Template: {template.title.lower()}",
         template.text,
         file_name=template.file_name,
         mime="text/csv",
@@ -87,27 +86,28 @@ def check_file(desk: Desk, workspace: Any, kind: TableKind, file: UploadedFile) 
     """Show what was read from ``file``: format, columns (changeable), first rows, problems, notices."""
     with st.container(border=True, key=f"file_{kind}_{file.file_id}"):
         guess = _preview(desk, workspace, kind, file, None)
-        st.html(_heading(TEMPLATES[kind].title, file.name, guess.format))
+        widgets.section(f"{TEMPLATES[kind].title}: {file.name}", guess.format)
         mapping = _columns(guess, kind, file.file_id)
         preview = guess if mapping is None else _preview(desk, workspace, kind, file, mapping)
         if preview.rows:
             st.html(rows_as_html(preview.columns, preview.mapping, preview.rows))
-        problem_list(preview.problems, preview.notices)
+        show_checks(preview.problems, preview.notices)
     return CheckedFile(file.name, file, mapping, preview)
+
+
+def show_checks(problems: Sequence[Problem], notices: Sequence[Problem]) -> None:
+    """All problems with place, found and fix; then the notices, or one line of good news."""
+    if problems:
+        widgets.problems(UploadError(problems))
+    if notices or not problems:
+        widgets.notices(notices, nothing="No problem found.")
 
 
 def _preview(
     desk: Desk, workspace: Any, kind: TableKind, file: UploadedFile, mapping: Mapping[str, str] | None
 ) -> Any:
     key = (kind, file.file_id, None if mapping is None else tuple(sorted(mapping.items())))
-    return desk.remembered(
-        key, lambda: workspace.preview(kind, file.getvalue(), file.name, mapping=mapping)
-    )
-
-
-def _heading(title: str, name: str, format_in_words: str) -> str:
-    parts = [html.escape(part) for part in (title, name, format_in_words)]
-    return '<div class="rd-file"><span>{}</span> <strong>{}</strong> <span>{}</span></div>'.format(*parts)
+    return desk.remembered(key, lambda: workspace.preview(kind, file.getvalue(), file.name, mapping=mapping))
 
 
 def _columns(preview: Any, kind: TableKind, file_id: str) -> dict[str, str] | None:
@@ -139,21 +139,26 @@ def _column_for(role: str, preview: Any, key: str) -> str | None:
 
 def rows_as_html(
     columns: Sequence[str], mapping: Mapping[str, str], rows: Sequence[Mapping[str, str]]
-) -> str:
+) -> Html:
     """The first rows as a table; under each column's own name, what it is read as."""
     roles = {column: role for role, column in mapping.items()}
-    head = "".join(
-        f"<th>{html.escape(column)}<br><span>{html.escape(roles.get(column, '–'))}</span></th>"
-        for column in columns
-    )
-    body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(str(row.get(column, '')))}</td>" for column in columns) + "</tr>"
-        for row in rows
-    )
-    return (
-        '<div class="rd-scroll"><table class="rd-table rd-preview"><caption>First rows as read</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+    head = join([_head(column, roles.get(column)) for column in columns])
+    body = join([_row([row.get(column, "") for column in columns]) for row in rows])
+    return html(
+        '<div class="rd-scroll" tabindex="0" role="region" aria-label="First rows as read">'
+        '<table class="rd-table rd-preview"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>',
+        head=head, body=body,
+    )  # fmt: skip
+
+
+def _head(column: str, role: str | None) -> Html:
+    read_as = html('<span class="rd-same">→ {role}</span>', role=role) if role else html("not used")
+    return html("<th>{column}<br>{read_as}</th>", column=column, read_as=read_as)
+
+
+def _row(values: Sequence[object]) -> Html:
+    cells = join([html("<td><bdi>{value}</bdi></td>", value=value) for value in values])
+    return html("<tr>{cells}</tr>", cells=cells)
 
 
 # ── names, tags, parameters ──────────────────────────────────────────────────────────────────
@@ -163,7 +168,7 @@ def describe(desk: Desk, workspace: Any, checked: CheckedFile, known_tags: Seque
     """Name, tags, note, parameters and rating predictions of one file."""
     file_id = checked.file.file_id
     with st.container(border=True, key=f"describe_{file_id}"):
-        st.html(_heading("Candidate", checked.name, ""))
+        widgets.section(checked.name)
         left, right = st.columns(2)
         name = left.text_input("Name", value=stem(checked.name), key=f"name_{file_id}", max_chars=200)
         tags = right.multiselect(
@@ -184,7 +189,7 @@ def _params(file_id: str) -> tuple[dict[str, str], tuple[Problem, ...]]:
     try:
         return params_from(text), ()
     except InputError as error:
-        problem_list(error.problems)
+        widgets.problems(error)
         return {}, error.problems
 
 

@@ -1,0 +1,73 @@
+"""Runs as rows: what was set for each, who was counted, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from recdash.charts import numbers
+from recdash.domain import Run
+
+LEDGER = {
+    "truth_users": "users in the truth",
+    "counted": "counted",
+    "without_list": "without list",
+    "without_relevant": "without relevant item",
+    "without_truth": "not in the truth",
+    "short_lists": "short lists",
+    "duplicates": "duplicate rows",
+    "duplicate_users": "users with duplicates",
+    "tied_rows": "tied rows",
+    "tied_users": "users with ties",
+    "rows": "rows read",
+}
+"""Names of the ledger's counts as the pages write them, in reading order."""
+
+
+def parameter_names(runs: Sequence[Run], only_differences: bool) -> list[str]:
+    """All parameters of ``runs`` in first-seen order; with ``only_differences`` those not equal in all.
+
+    A parameter that some run lacks differs. With a single run nothing differs.
+    """
+    names = list(dict.fromkeys(name for run in runs for name in run.params))
+    if not only_differences:
+        return names
+    return [name for name in names if len({run.params.get(name) for run in runs}) > 1]
+
+
+def parameter_row(run: Run, names: Sequence[str]) -> list[str]:
+    return [run.params.get(name, numbers.NONE) for name in names]
+
+
+def ledger_names(runs: Sequence[Run]) -> list[str]:
+    """The counts that at least one run has, in reading order; counts new to us stand last."""
+    present = {name for run in runs for name in run.ledger}
+    return [name for name in LEDGER if name in present] + sorted(present - set(LEDGER))
+
+
+def ledger_row(run: Run, names: Sequence[str]) -> list[str]:
+    return [whole(run.ledger.get(name)) for name in names]
+
+
+def ledger_title(name: str) -> str:
+    return LEDGER.get(name, name.replace("_", " "))
+
+
+def whole(count: int | None) -> str:
+    """A count with thousands separated; a dash where it was not counted."""
+    return numbers.NONE if count is None else f"{count:,}"
+
+
+def provenance_rows(run: Run) -> list[tuple[str, str]]:
+    """Where the numbers come from: content hash first, then what the scoring noted."""
+    first = [("upload (sha256)", run.upload or numbers.NONE), ("run", run.id)]
+    return first + [(name.replace("_", " "), in_words(value)) for name, value in run.provenance.items()]
+
+
+def in_words(value: Any) -> str:
+    """A nested value on one line: ``a: 1 · b: 2`` or ``x, y``."""
+    if isinstance(value, Mapping):
+        return " · ".join(f"{name}: {in_words(inner)}" for name, inner in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(in_words, value))
+    return numbers.NONE if value is None else str(value)

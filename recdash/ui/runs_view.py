@@ -1,0 +1,91 @@
+"""The runs page: which experiment, its table of runs, the ledger, and one run to work on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from recdash.charts.marks import Mark, mark
+from recdash.domain import Experiment, Run
+from recdash.ui import run_forms, state, theme, widgets
+from recdash.ui.escaping import Html, html, join
+from recdash.ui.run_table import (
+    ledger_names,
+    ledger_row,
+    ledger_title,
+    parameter_names,
+    parameter_row,
+)
+from recdash.ui.widgets import Column
+
+
+def choose_experiment(workspace: Any) -> tuple[Experiment | None, bool]:
+    """The experiment of the view, and whether archived things are shown too."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        archived = st.session_state.get("runs-archived", False)
+        found = {one.id: one for one in workspace.experiments(archived=archived)}
+        chosen = _experiment_box(found) if found else None
+        archived = st.toggle("Show archived", key="runs-archived")
+    return chosen, archived
+
+
+def _experiment_box(found: dict[str, Experiment]) -> Experiment | None:
+    newest = max(found.values(), key=lambda one: one.created).id
+    wanted = state.params().get("e", newest)
+    st.session_state["runs-experiment"] = wanted if wanted in found else newest
+    chosen: str = st.selectbox(
+        "Experiment", list(found), key="runs-experiment", width=420,
+        format_func=lambda one: found[one].name + (" (archived)" if found[one].archived else ""),
+        on_change=lambda: state.show_experiment(st.session_state["runs-experiment"]),
+    )  # fmt: skip
+    state.write("e", chosen)
+    return found[chosen]
+
+
+def show_table(experiment: Experiment, runs: Sequence[Run]) -> None:
+    """Name, created, tags, note and parameters of every run; parameters may be cut to what differs."""
+    only = st.toggle("Only parameters that differ", value=len(runs) > 1, key="runs-only-differences")
+    names = parameter_names(runs, only)
+    columns = [Column("Run"), Column("Created"), Column("Tags"), Column("Note"), *map(Column, names)]
+    marks = {run.id: _mark(experiment, run) for run in runs}
+    rows = [
+        [_name_cell(run, marks[run.id]), f"{run.created:%Y-%m-%d %H:%M}", _tags(run), run.note,
+         *parameter_row(run, names)]
+        for run in runs
+    ]  # fmt: skip
+    baseline = [place for place, run in enumerate(runs) if run.id == experiment.baseline]
+    widgets.table(columns, rows, bands=baseline)
+
+
+def _mark(experiment: Experiment, run: Run) -> Mark:
+    return mark(run, "baseline" if run.id == experiment.baseline else "candidate", theme.palette())
+
+
+def _name_cell(run: Run, look: Mark) -> Html:
+    aside = " (archived)" if run.archived else " (baseline)" if look.role == "baseline" else ""
+    return html('{cell}<span class="rd-muted">{aside}</span>', cell=widgets.run_cell(look), aside=aside)
+
+
+def _tags(run: Run) -> Html:
+    return join([html('<span class="rd-badge">{tag}</span> ', tag=tag) for tag in run.tags])
+
+
+def show_ledger(experiment: Experiment, runs: Sequence[Run]) -> None:
+    widgets.section("Ledger", "Who was counted, per run. Users without a list count as 0.")
+    names = ledger_names(runs)
+    columns = [Column("Run"), *(Column(ledger_title(name), number=True) for name in names)]
+    rows = [[widgets.run_cell(_mark(experiment, run)), *ledger_row(run, names)] for run in runs]
+    widgets.table(columns, rows)
+
+
+def work_on_one(workspace: Any, experiment: Experiment, runs: Sequence[Run]) -> None:
+    """Choose one run and edit it."""
+    names = {run.id: run for run in runs}
+    chosen = st.selectbox(
+        "Work on", list(names), format_func=lambda one: names[one].name,
+        key=f"runs-one-{experiment.id}", width=420,
+    )  # fmt: skip
+    tags = sorted({tag for run in runs for tag in run.tags})
+    run_forms.run_panel(workspace, experiment, names[chosen], tags)
