@@ -121,21 +121,36 @@ class Ledger:
 
 
 @dataclass(frozen=True)
-class Exposure:
-    """What was shown: item ``item[i]`` stood at rank ``rank[i]`` in the lists of ``count[i]`` users.
+class RankCounts:
+    """Counts by rank and item: at rank k stand the items ``item[start[k-1]:start[k]]``, ``count`` times.
 
-    ``ended_*`` say the same of lists that stop before ``depth``: item, the list's length, number
-    of such lists. ``items`` [N] are ids as text; ``n_lists`` the lists seen.
+    ``start`` [depth + 1]; items ascend within a rank and counts are positive.
+    """
+
+    start: Ints
+    item: Ints
+    count: Ints
+
+    @property
+    def rank(self) -> Ints:
+        """The rank of each entry, from 1."""
+        return np.repeat(np.arange(1, len(self.start)), np.diff(self.start))
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """What was shown, and to how many.
+
+    ``shown``: in how many lists an item stands at a rank. ``ended``: of the lists that stop before
+    ``depth``, how many of length L hold the item (rank standing for L). ``items`` [N] ids as text.
+    ``list_means`` [depth] are means over lists that the counts cannot give, by metric.
     """
 
     items: Sequence[str]
-    rank: Ints
-    item: Ints
-    count: Ints
-    ended_length: Ints
-    ended_item: Ints
-    ended_count: Ints
+    shown: RankCounts
+    ended: RankCounts
     n_lists: int
+    list_means: Mapping[str, Floats] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from recdash.domain import Exposure, Ints
+from recdash.domain import Exposure, Floats, Ints, RankCounts
 from recdash.engines.blocks import Block
 
 _DENSE_CELLS = 1 << 26
@@ -20,6 +20,7 @@ class ExposureCount:
         self.depth, self.n_lists = depth, 0
         self.shown = _Cells(depth)
         self.ended = _Cells(depth)
+        self.list_means: dict[str, Floats] = {}
 
     def see(self, block: Block, n_items: int) -> None:
         lengths = block.lengths
@@ -30,7 +31,7 @@ class ExposureCount:
             self.ended.add(np.repeat(lengths - 1, lengths)[short], block.item[short], n_items)
 
     def finish(self, items: Sequence[str]) -> Exposure:
-        return Exposure(items, *self.shown.counts(), *self.ended.counts(), self.n_lists)
+        return Exposure(items, self.shown.counts(), self.ended.counts(), self.n_lists, self.list_means)
 
 
 class _Cells:
@@ -49,7 +50,8 @@ class _Cells:
         self._widen(n_items)
         place = row * self.table.shape[1]
         place += item
-        np.add.at(self.table.reshape(-1), place, 1)
+        # The increment must have the table's type: numpy's fast way needs it (40× on 16 M rows).
+        np.add.at(self.table.reshape(-1), place, np.int32(1))
 
     def _widen(self, n_items: int) -> None:
         if n_items > self.table.shape[1]:
@@ -57,14 +59,45 @@ class _Cells:
             wider[:, : self.table.shape[1]] = self.table
             self.table = wider
 
-    def counts(self) -> tuple[Ints, Ints, Ints]:
-        """rank from 1, item, count; sorted by rank, then item."""
+    def counts(self) -> RankCounts:
+        if self.sparse:
+            return self._merged()
+        items = [np.flatnonzero(row) for row in self.table]
+        counts = [row[item] for row, item in zip(self.table, items, strict=True)]
+        start = np.cumsum([0, *map(len, items)])
+        return RankCounts(start, np.concatenate(items).astype(np.int32), np.concatenate(counts))
+
+    def _merged(self) -> RankCounts:
         row, item = np.nonzero(self.table)
-        count = self.table[row, item]
-        if not self.sparse:
-            return (row + 1).astype(np.int32), item.astype(np.int32), count
         keys = np.concatenate([row.astype(np.int64) * (1 << 32) + item, *(key for key, _ in self.sparse)])
-        counts = np.concatenate([count, *(count for _, count in self.sparse)])
+        counts = np.concatenate([self.table[row, item], *(count for _, count in self.sparse)])
         key, back = np.unique(keys, return_inverse=True)
-        total = np.bincount(back, weights=counts).astype(np.int64)
-        return (key >> 32) + 1, key & 0xFFFFFFFF, total
+        start = np.searchsorted(key >> 32, np.arange(self.depth + 1))
+        return RankCounts(start, key & 0xFFFFFFFF, np.bincount(back, weights=counts).astype(np.int64))
+
+
+class NoveltyOfSeen:
+    """Mean over lists of the mean −log2 popularity of the items that train knows, at every k.
+
+    Lists without such an item within k are left out of the mean at k.
+    """
+
+    def __init__(self, train_users: Ints, n_train_users: int, depth: int) -> None:
+        self.train_users, self.n_train_users, self.depth = train_users, n_train_users, depth
+        self.total, self.lists = np.zeros(depth), np.zeros(depth)
+
+    def see(self, block: Block) -> None:
+        known = np.zeros(len(block.item), dtype=np.int64)
+        inside = block.item < len(self.train_users)
+        known[inside] = self.train_users[block.item[inside]]
+        place = block.owner(), block.positions()
+        seen, bits = np.zeros((2, block.n_lists, self.depth))
+        seen[place] = known > 0
+        bits[place] = np.where(known > 0, -np.log2(np.maximum(known, 1) / self.n_train_users), 0.0)
+        seen, bits = seen.cumsum(axis=1), bits.cumsum(axis=1)
+        self.total += np.divide(bits, seen, out=np.zeros_like(bits), where=seen > 0).sum(axis=0)
+        self.lists += (seen > 0).sum(axis=0)
+
+    def mean(self) -> Floats:
+        """[depth]; NaN where no list holds an item that train knows."""
+        return np.divide(self.total, self.lists, out=np.full(self.depth, np.nan), where=self.lists > 0)

@@ -8,25 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
-
 import numpy as np
 import numpy.typing as npt
 
 from recdash.domain import Floats, Hits, Ints, Ledger, Order, Recommendations, Ties
 from recdash.engines.blocks import Block, grouped_blocks, scattered_blocks
-from recdash.engines.exposure import ExposureCount
+from recdash.engines.exposure import ExposureCount, NoveltyOfSeen
 from recdash.engines.ids import IdIndex
 from recdash.engines.reference import Reference
 from recdash.errors import InputError, Problem
+from recdash.metrics.catalogue import NOVELTY_OF_SEEN
 
 Mask = npt.NDArray[np.bool_]
-
-
-class ListObserver(Protocol):
-    """Sees every block of finished lists; for metrics that item counts cannot give."""
-
-    def see(self, block: Block, items: IdIndex) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -51,17 +44,17 @@ def match(
     depth: int = 100,
     order: Order | None = None,
     ties: Ties = "file",
-    observers: Sequence[ListObserver] = (),
+    novelty_of_seen: bool = False,
 ) -> tuple[Hits, list[Problem]]:
     """Read the run once and keep what the truth knows of it.
 
-    Returns the hits and the notices about the lists (duplicates, ties, gaps in the ranks, unknown
+    ``novelty_of_seen`` also takes the mean that novelty(unseen=drop) needs. Returns the hits and the notices about the lists (duplicates, ties, gaps in the ranks, unknown
     users). Raises InputError when the run shares no user with the truth or lacks the column to order by.
     """
     plan = _first_plan(run, order, ties)
     while True:
         try:
-            return _Pass(run, reference, depth, plan, observers).hits()
+            return _Pass(run, reference, depth, plan, novelty_of_seen).hits()
         except _Replan as other:
             plan = other.plan
 
@@ -115,17 +108,19 @@ class _Pass:
         reference: Reference,
         depth: int,
         plan: _Plan,
-        observers: Sequence[ListObserver],
+        novelty_of_seen: bool,
     ) -> None:
-        self.run, self.truth, self.depth, self.plan, self.observers = (
-            run, reference.truth, depth, plan, observers,
-        )  # fmt: skip
+        self.run, self.truth, self.depth, self.plan = run, reference.truth, depth, plan
         self.users, self.items = reference.users, reference.items.copy()
         self.known_items = len(self.truth.items)
         self.seen = _Seen()
         self.list_length = np.zeros(self.truth.n_users, dtype=np.int32)
         self.had_list = np.zeros(self.truth.n_users, dtype=bool)
+        self.list_in_block = np.zeros(self.truth.n_users, dtype=np.int64)
         self.exposure = ExposureCount(depth)
+        self.novelty: NoveltyOfSeen | None = None
+        if novelty_of_seen and reference.train_users is not None:
+            self.novelty = NoveltyOfSeen(reference.train_users, reference.n_train_users, depth)
         owner = np.repeat(np.arange(self.truth.n_users, dtype=np.int64), np.diff(self.truth.start))
         self.truth_keys = owner * self.known_items + self.truth.item
 
@@ -138,6 +133,8 @@ class _Pass:
             raise InputError(_no_common_user(self.run, self.truth.users))
         user, rank, row = self._joined_hits()
         ledger = self._ledger()
+        if self.novelty is not None:
+            self.exposure.list_means[NOVELTY_OF_SEEN] = self.novelty.mean()
         exposure = self.exposure.finish(self.items.ids())
         hits = Hits(
             self.truth, self.depth, user, rank, row, self.list_length, exposure, ledger, self.plan.order
@@ -161,8 +158,8 @@ class _Pass:
         self.list_length[block.user] = block.lengths
         self._find_hits(block)
         self.exposure.see(block, len(self.items))
-        for observer in self.observers:
-            observer.see(block, self.items)
+        if self.novelty is not None:
+            self.novelty.see(block)
 
     def _of_truth_users(self, block: Block) -> Block:
         known = (block.user >= 0) & (block.user < self.truth.n_users)
@@ -172,8 +169,8 @@ class _Pass:
         return block.only_lists(known)
 
     def _check_grouped(self, block: Block) -> None:
-        again = self.had_list[block.user].any() or len(np.unique(block.user)) < block.n_lists
-        if again:
+        self.list_in_block[block.user] = lists = np.arange(block.n_lists)
+        if self.had_list[block.user].any() or (self.list_in_block[block.user] != lists).any():
             raise _Replan(replace(self.plan, grouped=False))
         self.had_list[block.user] = True
 

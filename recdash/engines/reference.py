@@ -79,12 +79,10 @@ def _compress(user: Ints, item: Ints, gain: Floats, n_users: int) -> tuple[Ints,
     """Sort by (user, item), keep the best gain of a repeated pair; → start, item, gain, repeats."""
     width = int(item.max(initial=0)) + 1
     key = user.astype(np.int64) * width + item
-    if len(key) and (key[1:] > key[:-1]).all():
-        order = np.arange(len(key))
-    else:
+    order = np.argsort(key)
+    first = np.diff(key[order], prepend=-1) > 0
+    if not first.all():
         order = np.lexsort((-gain, key))
-    key = key[order]
-    first = np.concatenate(([True], key[1:] != key[:-1]))[: len(key)]
     order = order[first]
     start = np.searchsorted(user[order], np.arange(n_users + 1)).astype(np.int64)
     return start, item[order], gain[order], int((~first).sum())

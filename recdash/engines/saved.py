@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from recdash.domain import Exposure, Hits, Ints, Ledger, Truth
+from recdash.domain import Exposure, Hits, Ints, Ledger, RankCounts, Truth
 
 
 def hits_to_tables(hits: Hits) -> dict[str, pa.Table]:
@@ -25,15 +27,20 @@ def hits_to_tables(hits: Hits) -> dict[str, pa.Table]:
 
 
 def _exposure_table(exposure: Exposure) -> pa.Table:
-    ended = np.repeat([False, True], [len(exposure.rank), len(exposure.ended_length)])
+    shown, ended = exposure.shown, exposure.ended
     return pa.table(
         {
-            "ended": ended,
-            "rank": _small(np.concatenate((exposure.rank, exposure.ended_length))),
-            "item": _small(np.concatenate((exposure.item, exposure.ended_item))),
-            "count": _small(np.concatenate((exposure.count, exposure.ended_count))),
+            "ended": np.repeat([False, True], [len(shown.item), len(ended.item)]),
+            "rank": _small(np.concatenate((shown.rank, ended.rank))),
+            "item": _small(np.concatenate((shown.item, ended.item))),
+            "count": _small(np.concatenate((shown.count, ended.count))),
         }
-    ).replace_schema_metadata({"recdash": json.dumps({"n_lists": exposure.n_lists})})
+    ).replace_schema_metadata({"recdash": json.dumps(_exposure_facts(exposure))})
+
+
+def _exposure_facts(exposure: Exposure) -> dict[str, Any]:
+    means = {name: mean.tolist() for name, mean in exposure.list_means.items()}
+    return {"n_lists": exposure.n_lists, "list_means": means}
 
 
 def hits_from_tables(tables: Mapping[str, pa.Table], truth: Truth) -> Hits:
@@ -47,18 +54,23 @@ def hits_from_tables(tables: Mapping[str, pa.Table], truth: Truth) -> Hits:
         rank=column["rank"],
         row=column["row"],
         list_length=tables["lists"]["length"].to_numpy(),
-        exposure=_exposure(tables["exposure"], tables["items"]),
+        exposure=_exposure(tables["exposure"], tables["items"], facts["depth"]),
         ledger=Ledger(**facts["ledger"]),
         order=facts["order"],
     )
 
 
-def _exposure(table: pa.Table, items: pa.Table) -> Exposure:
+def _exposure(table: pa.Table, items: pa.Table, depth: int) -> Exposure:
     ended = table["ended"].to_numpy()
-    column = {name: table[name].to_numpy() for name in ("rank", "item", "count")}
-    parts = [values[mask] for mask in (~ended, ended) for values in column.values()]
-    n_lists = json.loads(table.schema.metadata[b"recdash"])["n_lists"]
-    return Exposure(items["item_id"].to_pylist(), *parts, n_lists)
+    facts = json.loads(table.schema.metadata[b"recdash"])
+    means = {name: np.array(mean) for name, mean in facts["list_means"].items()}
+    shown, short = (_rank_counts(table, mask, depth) for mask in (~ended, ended))
+    return Exposure(items["item_id"].to_pylist(), shown, short, facts["n_lists"], means)
+
+
+def _rank_counts(table: pa.Table, mask: npt.NDArray[np.bool_], depth: int) -> RankCounts:
+    rank, item, count = (table[name].to_numpy()[mask] for name in ("rank", "item", "count"))
+    return RankCounts(np.searchsorted(rank, np.arange(1, depth + 2)), item, count)
 
 
 def _small(values: Ints) -> Ints:

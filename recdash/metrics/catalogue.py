@@ -7,14 +7,18 @@ places says everything, so the cost does not grow with the users.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from recdash.domain import Exposure, Floats, Ints
+from recdash.domain import Exposure, Floats, Ints, RankCounts
 from recdash.metrics.parameters import Parameter
+
+NOVELTY_OF_SEEN = "novelty(unseen=drop)"
+"""The one metric here that needs the lists themselves: the pass over the upload must take its mean."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,6 @@ class Shelf:
 
     ``catalogue``, ``truth`` [N] mark the items of those tables, ``train_users`` [N] says how many train
     users have each item, N being all items of the exposure. None where the table is missing.
-    ``list_means`` are per-list results of the pass (see novelty(unseen=drop)), by name.
     """
 
     exposure: Exposure
@@ -32,7 +35,6 @@ class Shelf:
     catalogue: npt.NDArray[np.bool_] | None = None
     train_users: Ints | None = None
     n_train_users: int = 0
-    list_means: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
     def n_items(self) -> int:
@@ -40,20 +42,17 @@ class Shelf:
 
     def counts(self) -> Iterator[Ints]:
         """Yield for k = 1..depth [N]: lists that hold the item in the first k places (array reused)."""
-        shown = np.zeros(self.n_items, dtype=np.int64)
-        for item, count in _by_rank(self.exposure.rank, self.exposure.item, self.exposure.count, self.depth):
-            shown[item] += count
-            yield shown
+        held = np.zeros(self.n_items, dtype=np.int64)
+        for item, count in _by_rank(self.exposure.shown):
+            held[item] += count
+            yield held
 
-    def weights(self, weigh: Callable[[Floats], Floats]) -> Iterator[Floats]:
-        """Yield for k = 1..depth [N]: Σ over the lists that hold the item of weigh(places filled)."""
-        ended, over = np.zeros(self.n_items), np.zeros(self.n_items)
-        exposure = self.exposure
-        ends = _by_rank(exposure.ended_length, exposure.ended_item, exposure.ended_count, self.depth)
-        for k, (shown, (item, count)) in enumerate(zip(self.counts(), ends, strict=True), start=1):
-            yield (shown - over) * weigh(np.array(float(k))) + ended
-            over[item] += count
-            ended[item] += count * weigh(np.array(float(k)))
+    def first_shown(self) -> Ints:
+        """[N] the best rank at which each item stands in any list; depth + 1 if nowhere."""
+        first = np.full(self.n_items, self.depth + 1)
+        shown = self.exposure.shown
+        first[shown.item[::-1]] = shown.rank[::-1]
+        return first
 
     def universe(self, of: str) -> npt.NDArray[np.bool_] | None:
         """[N] the items that could have been shown."""
@@ -67,11 +66,9 @@ class Shelf:
         return -np.log2(np.maximum(self.train_users, 1) / self.n_train_users)
 
 
-def _by_rank(rank: Ints, item: Ints, count: Ints, depth: int) -> Iterator[tuple[Ints, Ints]]:
-    edges = np.searchsorted(rank, np.arange(1, depth + 2))
-    for k in range(depth):
-        here = slice(edges[k], edges[k + 1])
-        yield item[here], count[here]
+def _by_rank(counts: RankCounts) -> Iterator[tuple[Ints, Ints]]:
+    for begin, end in pairwise(counts.start):
+        yield counts.item[begin:end], counts.count[begin:end]
 
 
 # ── the metrics, each a curve [depth] ────────────────────────────────────────────────────────
@@ -79,7 +76,8 @@ def _by_rank(rank: Ints, item: Ints, count: Ints, depth: int) -> Iterator[tuple[
 
 def coverage(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
     universe = shelf.universe(parameters["of"])
-    return np.array([np.count_nonzero(shown[universe]) for shown in shelf.counts()]) / universe.sum()
+    first = np.bincount(shelf.first_shown()[universe], minlength=shelf.depth + 2)
+    return first[1:-1].cumsum() / universe.sum()
 
 
 def gini(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
@@ -95,15 +93,24 @@ def gini_of(counts: Ints) -> float:
 
 
 def personalization(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
-    """1 − mean cosine of two lists; Σ over pairs of users = (Σ over items of weight² − lists) / 2."""
-    n = shelf.exposure.n_lists
-    alike = [(w @ w - n) / (n * (n - 1.0)) for w in shelf.weights(lambda places: 1 / np.sqrt(places))]
+    """1 − mean cosine of two lists; Σ over pairs of users = (Σ over items of weight² − lists) / 2.
+
+    A list of L items gives each of its first k the weight 1/√min(k, L); lists that have ended keep theirs.
+    """
+    n, ended = shelf.exposure.n_lists, np.zeros(shelf.n_items)
+    over, alike = np.zeros(shelf.n_items, dtype=np.int64), []
+    ends = _by_rank(shelf.exposure.ended)
+    for k, (held, (item, count)) in enumerate(zip(shelf.counts(), ends, strict=True), start=1):
+        weight = (held - over) / np.sqrt(k) + ended
+        alike.append((np.square(weight).sum() - n) / (n * (n - 1.0)))
+        over[item] += count
+        ended[item] += count / np.sqrt(k)
     return 1.0 - np.array(alike)
 
 
 def novelty(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
     if parameters["unseen"] == "drop":
-        return shelf.list_means["novelty(unseen=drop)"]
+        return shelf.exposure.list_means[NOVELTY_OF_SEEN]
     surprise = shelf.surprise
     if parameters["unseen"] == "zero":
         surprise = np.where(shelf.train_users > 0, surprise, 0.0)
@@ -115,9 +122,18 @@ def popularity(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
 
 
 def _mean_over_lists(shelf: Shelf, worth: Floats) -> Floats:
-    """Mean of ``worth`` inside each list, then over the lists."""
-    means = [weight @ worth for weight in shelf.weights(lambda places: 1 / places)]
-    return np.array(means) / shelf.exposure.n_lists
+    """Mean of ``worth`` inside the first k places of each list, then over the lists."""
+    k = np.arange(1, shelf.depth + 1)
+    total = _sum_by_rank(shelf.exposure.shown, worth).cumsum()
+    of_length = _sum_by_rank(shelf.exposure.ended, worth)
+    over = np.concatenate(([0.0], of_length.cumsum()[:-1]))
+    ended = np.concatenate(([0.0], (of_length / k).cumsum()[:-1]))
+    return ((total - over) / k + ended) / shelf.exposure.n_lists
+
+
+def _sum_by_rank(counts: RankCounts, worth: Floats) -> Floats:
+    """[depth] Σ count · worth of the items at each rank."""
+    return np.array([(count * worth[item]).sum() for item, count in _by_rank(counts)])
 
 
 # ── what they need ───────────────────────────────────────────────────────────────────────────
@@ -132,7 +148,7 @@ def needs_universe(shelf: Shelf, parameters: Mapping[str, str]) -> str:
 def needs_train(shelf: Shelf, parameters: Mapping[str, str]) -> str:
     if shelf.train_users is None:
         return "needs a train table, and none was given"
-    if parameters.get("unseen") == "drop" and "novelty(unseen=drop)" not in shelf.list_means:
+    if parameters.get("unseen") == "drop" and NOVELTY_OF_SEEN not in shelf.exposure.list_means:
         return "unseen=drop needs the lists themselves; score the upload again with this metric"
     return ""
 

@@ -52,29 +52,9 @@ def standard_error(total: Floats, squares: Floats, n: int) -> Floats:
 # ── credit and norm ──────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True)
-class Kinds:
-    """Users sorted into kinds that share m and list length: all that a norm can see.
-
-    ``of`` [n] the kind of each user; ``m``, ``length``, ``size`` [C] describe the kinds.
-    """
-
-    of: Ints
-    m: Ints
-    length: Ints
-    size: Ints
-
-
-def kinds_of(sample: Sample) -> Kinds:
-    width = sample.depth + 1
-    code = sample.n_relevant.astype(np.int64) * width + sample.list_length
-    present, of, size = np.unique(code, return_inverse=True, return_counts=True)
-    return Kinds(of, present // width, present % width, size)
-
-
-def credit_by_rank(sample: Sample, kinds: Kinds, credit: Floats) -> Floats:
+def credit_by_rank(sample: Sample, credit: Floats) -> Floats:
     """[depth, C] credits of all hits with rank ≤ k, by kind of user."""
-    n_kinds = len(kinds.size)
+    kinds, n_kinds = sample.kinds, len(sample.kinds.size)
     place = (sample.rank.astype(np.int64) - 1) * n_kinds + kinds.of[sample.user]
     table = np.bincount(place, weights=credit, minlength=sample.depth * n_kinds)
     return table.reshape(sample.depth, n_kinds).cumsum(axis=0)
@@ -99,11 +79,11 @@ class Sentence:
 
     def tables(self, sample: Sample) -> tuple[Floats, Floats, Floats, Ints]:
         """Sums [depth, C], sums of squares [depth, C], norm [depth, C], users per kind [C]."""
-        kinds = kinds_of(sample)
+        kinds = sample.kinds
         credit = self.credit(sample)
         so_far = running_sum(credit, sample)
-        sums = credit_by_rank(sample, kinds, credit)
-        squares = credit_by_rank(sample, kinds, so_far**2 - (so_far - credit) ** 2)
+        sums = credit_by_rank(sample, credit)
+        squares = credit_by_rank(sample, so_far**2 - (so_far - credit) ** 2)
         k = np.arange(1, sample.depth + 1)[:, None]
         return sums, squares, self.norm(k, kinds.m, kinds.length), kinds.size
 

@@ -12,6 +12,19 @@ from recdash.domain import Floats, Hits, Ints, Users
 
 
 @dataclass(frozen=True)
+class Kinds:
+    """Users sorted into kinds that share m and list length: all that a norm can see.
+
+    ``of`` [n] the kind of each user; ``m``, ``length``, ``size`` [C] describe the kinds.
+    """
+
+    of: Ints
+    m: Ints
+    length: Ints
+    size: Ints
+
+
+@dataclass(frozen=True)
 class Sample:
     """Relevant hits of the users who count (n of them, in truth order).
 
@@ -49,6 +62,13 @@ class Sample:
     def binary(self) -> bool:
         """True when all relevant rows have the same gain, so that it cancels and m alone counts."""
         return bool((self.relevant_gain == self.relevant_gain[:1]).all())
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        width = self.depth + 1
+        code = self.n_relevant.astype(np.int64) * width + self.list_length
+        present, of, size = np.unique(code, return_inverse=True, return_counts=True)
+        return Kinds(of, present // width, present % width, size)
 
     @cached_property
     def ideal_start(self) -> Ints:
