@@ -9,7 +9,7 @@ test_env = venv=$$(.ci/environment test "$(PYTHON)") && bin="$$venv/bin/python"
 compile  = -m uv pip compile pyproject.toml --universal --python-version 3.11 --no-annotate --quiet \
            --custom-compile-command "make lock" $(ARGS)
 
-.PHONY: help run demo test test-long lint lock clean
+.PHONY: help run demo test test-long lint format lock clean
 
 help: ## Say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -28,6 +28,9 @@ test-long: ## The tests that take minutes
 
 lint: ## Linters and contracts only
 	@$(test_env) && exec "$$bin" -m pytest -p no:randomly tests/test_setup_linters.py $(ARGS)
+
+format: ## Lay out the code, and mend what the linter can mend
+	@$(test_env) && "$$bin" -m ruff check --fix --quiet --exit-zero . && "$$bin" -m ruff format .
 
 lock: ## Renew the pins from the ranges in pyproject.toml (ARGS=--upgrade for the newest)
 	@$(test_env) && "$$bin" -m pip install --quiet uv \

@@ -13,6 +13,7 @@ OURS = (".", "app", "pages", "recdash")
 BIN = Path(sys.executable).parent
 LINTERS = {
     "ruff": ["ruff", "check", "--no-fix", "."],
+    "ruff's format": ["ruff", "format", "--check", "--quiet", "."],
     "mypy": ["mypy"],
     "import contracts": ["lint-imports", "--no-cache"],
     "deptry": ["deptry", "."],
