@@ -25,11 +25,12 @@ def open_store(
     artifacts: str | os.PathLike[str] | None = None,
     read_only: bool = False,
 ) -> Store:
-    """Open the store, creating or upgrading it on first use; what is not given comes from the settings.
+    """Open the store, creating or upgrading it on first use; the settings say which, unless given.
 
-    Without an artifacts folder a SQLite store keeps its tables beside the database file. A
-    read-only store never creates, upgrades or writes anything. Raises ``StoreTooNew`` for a
-    database of a newer recdash, ``StoreError`` for one that cannot be opened.
+    The artifacts of a database given here are in the folder ``artifacts`` beside its file, unless
+    given too: two databases must not share a folder. A read-only store never creates, upgrades
+    or writes anything. Raises ``StoreTooNew`` for a database of a newer recdash, ``StoreError``
+    for one that cannot be opened.
     """
     from recdash.settings import settings
     from recdash.store.connections import parse_url
@@ -38,5 +39,4 @@ def open_store(
     if database_url is None:
         database_url, artifacts = settings().database_url, artifacts or settings().artifacts
     url = parse_url(database_url)
-    folder = Path(artifacts or settings().artifacts or url.folder) if artifacts is None else Path(artifacts)
-    return SqlStore(url, folder, read_only=read_only)
+    return SqlStore(url, Path(artifacts or url.artifacts), read_only=read_only)

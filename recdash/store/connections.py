@@ -71,7 +71,7 @@ class DatabaseUrl:
     file: Path | None
 
     @property
-    def folder(self) -> Path:
+    def artifacts(self) -> Path:
         """Where the artifacts are when nobody says otherwise: beside the database file."""
         return (self.file.parent if self.file else Path.cwd() / DATA_FOLDER) / "artifacts"
 

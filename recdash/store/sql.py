@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,39 +106,40 @@ class SqlStore:
             stored = session.get(kind.row, value.id)
             if stored is None:
                 stored = self._insert(session, kind, value)
-            return kind.to_value(stored)
+            return _stored(session, kind, stored)
 
     def _insert(self, session: Session, kind: Kind, value: Any) -> Any:
         if kind is not EXPERIMENT:
             _row(session, EXPERIMENT, value.experiment)
-        self._settle(session, kind, value)
+        _refuse_conflicts(session, kind, value)
+        self._register(session, _needed(kind, value), value.created)
         row = kind.to_row(value)
         session.add(row)
-        session.flush()
         return row
 
     def _update(self, kind: Kind, key: str, fields: dict[str, Any]) -> Any:
         if wrong := fields.keys() - (set(kind.names) - FIXED):
             raise TypeError(f"{', '.join(sorted(wrong))} of an {kind.word} cannot be changed")
-        with self._write() as session:
+        with self._write() as session, session.no_autoflush:
             row = _row(session, kind, key)
-            with session.no_autoflush:
-                for name, value in fields.items():
-                    setattr(row, name, value)
-                self._settle(session, kind, kind.to_value(row))
-            session.flush()
-            return kind.to_value(row)
+            before = _needed(kind, row)
+            for name, value in fields.items():
+                setattr(row, name, value)
+            _refuse_conflicts(session, kind, row)
+            self._register(session, _needed(kind, row) - before, row.created)
+            return _stored(session, kind, row)
 
-    def _settle(self, session: Session, kind: Kind, value: Any) -> None:
-        """Refuse a name in use or a file that is not there; register the files that are needed."""
-        _refuse_taken_name(session, kind, value)
-        needed = {sha256 for sha256 in kind.needs(value) if sha256 is not None}
+    def _register(self, session: Session, needed: frozenset[str], created: datetime) -> None:
+        """Note which files are needed from now on; raises ``NotFound`` for one that is not there."""
+        sizes = {sha256: self._artifacts.n_bytes(sha256) for sha256 in sorted(needed)}
         known = set(session.scalars(select(ArtifactRow.sha256).where(ArtifactRow.sha256.in_(needed))))
-        sizes = {sha256: self._artifacts.n_bytes(sha256) for sha256 in needed}
-        new = [(sha256, n_bytes) for sha256, n_bytes in sorted(sizes.items()) if sha256 not in known]
-        for sha256, n_bytes in new:
-            row = {"sha256": sha256, "n_bytes": n_bytes, "created": value.created}
-            session.execute(insert(ArtifactRow).values(**row))
+        rows = [
+            {"sha256": sha256, "n_bytes": n_bytes, "created": created}
+            for sha256, n_bytes in sizes.items()
+            if sha256 not in known
+        ]
+        if rows:
+            session.execute(insert(ArtifactRow), rows)
 
     # experiments ───────────────────────────────────────────────────────────────────────────────
 
@@ -157,8 +158,6 @@ class SqlStore:
         return added
 
     def update_experiment(self, experiment_id: str, **fields: Any) -> Experiment:
-        if fields.get("baseline") is not None and self.run(fields["baseline"]).experiment != experiment_id:
-            raise NotFound(f"The run {fields['baseline']} is not one of this experiment.")
         updated: Experiment = self._update(EXPERIMENT, experiment_id, fields)
         return updated
 
@@ -185,16 +184,14 @@ class SqlStore:
             row = session.get(RunRow, run.id)
             if row is None:
                 row = self._insert_run(session, run, columns)
-            stored: Run = RUN.to_value(row)
+            stored: Run = _stored(session, RUN, row)
             return stored
 
     def _insert_run(self, session: Session, run: Run, columns: list[dict[str, Any]]) -> RunRow:
         experiment: ExperimentRow = _row(session, EXPERIMENT, run.experiment)
-        self._settle(session, RUN, run)
-        row: RunRow = RUN.to_row(run)
+        row: RunRow = self._insert(session, RUN, run)
         row.slot = experiment.next_slot
         experiment.next_slot += 1
-        session.add(row)
         session.flush()
         if columns:
             session.execute(insert(CurveRow), columns)
@@ -274,6 +271,9 @@ class SqlStore:
         with self._write() as session:
             used = _used(session)
             known = session.scalars(select(ArtifactRow.sha256)).all()
+            if not known:
+                # A database that never needed a file: new, or in the place of one that has gone.
+                return 0
             unused = [sha256 for sha256 in known if sha256 not in used]
             session.execute(delete(ArtifactRow).where(ArtifactRow.sha256.in_(unused)))
             return self._artifacts.remove_unused(used, older_than)
@@ -284,6 +284,26 @@ def _row(session: Session, kind: Kind, key: str) -> Any:
     if row is None:
         raise NotFound(f"There is no {kind.word} with the id '{key}'.")
     return row
+
+
+def _stored(session: Session, kind: Kind, row: Any) -> Any:
+    """The value as it will be read later, times in UTC and so on."""
+    session.flush()
+    session.refresh(row)
+    return kind.to_value(row)
+
+
+def _refuse_conflicts(session: Session, kind: Kind, value: Any) -> None:
+    """Refuse a name in use, and a baseline that is not a run of its experiment."""
+    _refuse_taken_name(session, kind, value)
+    if kind is EXPERIMENT and value.baseline is not None:
+        _refuse_foreign_baseline(session, value)
+
+
+def _refuse_foreign_baseline(session: Session, experiment: ExperimentRow) -> None:
+    run = session.get(RunRow, experiment.baseline)
+    if run is None or run.experiment != experiment.id:
+        raise NotFound(f"The experiment has no run with the id '{experiment.baseline}'.")
 
 
 def _refuse_taken_name(session: Session, kind: Kind, value: Any) -> None:
@@ -300,7 +320,13 @@ def _unlink(session: Session, run: RunRow) -> None:
         test.links = {variant: linked for variant, linked in test.links.items() if linked != run.id}
 
 
+def _needed(kind: Kind, thing: Any) -> frozenset[str]:
+    """The sha256 of every file that a value, or its row, needs."""
+    return frozenset(sha256 for sha256 in kind.needs(thing) if sha256 is not None)
+
+
 def _used(session: Session) -> frozenset[str]:
     """The sha256 of every file that something stored needs."""
-    rows = ((kind, row) for kind in KINDS for row in session.scalars(select(kind.row)))
-    return frozenset(sha256 for kind, row in rows for sha256 in kind.needs(row) if sha256 is not None)
+    return frozenset().union(
+        *(_needed(kind, row) for kind in KINDS for row in session.scalars(select(kind.row)))
+    )

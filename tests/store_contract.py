@@ -1,0 +1,434 @@
+"""What any store must do: a backend's test class inherits this one and says how to open its store."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta, timezone
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sqlalchemy import Engine, event
+
+from recdash.domain import Curve, Experiment, OnlineTest, Run
+from recdash.errors import Forbidden, NameTaken, NotFound, Problem
+from recdash.store import Store, new_id
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+NOTICE = Problem("tie", "user '7'", "two items share rank 1", "The first in the file counts.", 3)
+NAMES = (
+    "ünï‑çødé 映画 🎬",
+    "<script>alert(1)</script> [x](http://y) **b**",
+    "x" * 80,
+    "quote ' \" ; -- %s :name",
+)
+
+Open = Callable[..., Store]
+
+
+def put_table(store: Store, *values: int) -> str:
+    return store.put(pa.table({"item_id": list(values)}))
+
+
+def add_experiment(store: Store, name: str = "Films", created: datetime = NOON) -> Experiment:
+    return store.add_experiment(Experiment(new_id(), name, created, truth=put_table(store, 1, 2)))
+
+
+def a_run(experiment: Experiment, name: str = "als", upload: str | None = None) -> Run:
+    return Run(new_id(), experiment.id, name, NOON, slot=0, upload=upload, hits={}, ledger={})
+
+
+def a_curve(metric: str = "ndcg", depth: int = 3) -> Curve:
+    k = np.arange(1, depth + 1)
+    return Curve(metric, k, value=k / 10, std_error=k / 100, n_users=7)
+
+
+def a_test(store: Store, experiment: Experiment, name: str = "March", **fields: object) -> OnlineTest:
+    test = OnlineTest(new_id(), experiment.id, name, NOON, "sessions", put_table(store, 9), control="A")
+    return dataclasses.replace(test, **fields)
+
+
+def assert_same_curve(found: Curve, expected: Curve) -> None:
+    assert (found.metric, found.n_users) == (expected.metric, expected.n_users)
+    for name in ("k", "value", "std_error"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), strict=False)
+
+
+@contextmanager
+def counted_queries() -> Iterator[list[str]]:
+    """The SQL statements that run inside the block, on any connection."""
+    statements: list[str] = []
+
+    def note(_conn: object, _cursor: object, statement: str, *_: object) -> None:
+        if statement.lstrip().upper().startswith("SELECT"):
+            statements.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        yield statements
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+
+
+def in_threads(n_threads: int, work: Callable[[int], object]) -> None:
+    """Run ``work(0)`` … ``work(n_threads - 1)`` at once; what one of them raises is raised here."""
+    errors: list[BaseException] = []
+
+    def guarded(number: int) -> None:
+        try:
+            work(number)
+        except BaseException as error:  # noqa: BLE001  # handed to the test below
+            errors.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(number,)) for number in range(n_threads)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+class StoreContract:
+    """Inherit this and provide the fixture ``open_again``, which opens one and the same store."""
+
+    @pytest.fixture
+    def store(self, open_again: Open) -> Store:
+        return open_again()
+
+    # what comes out is what went in ────────────────────────────────────────────────────────────
+
+    def test_an_experiment_comes_back_as_it_was_after_reopening(self, store: Store, open_again: Open) -> None:
+        truth, train, catalogue = (put_table(store, number) for number in (1, 2, 3))
+        experiment = Experiment(
+            new_id(), "Films", NOON, truth, train, catalogue,
+            settings={"depth": 100, "threshold": 3.5, "users": ["truth"]}, note="n", archived=NOON, demo=True,
+        )  # fmt: skip
+        assert store.add_experiment(experiment) == experiment
+        assert open_again().experiment(experiment.id) == experiment
+
+    def test_a_run_comes_back_as_it_was_after_reopening(self, store: Store, open_again: Open) -> None:
+        upload = put_table(store, 1)
+        run = Run(
+            new_id(), add_experiment(store).id, "als", NOON, slot=0, upload=upload, hits={"hits": upload},
+            ledger={"counted": 5, "tied_rows": None}, notices=(NOTICE,), tags=("new", "映画"), note="n",
+            params={"factors": "64"}, absent={"rmse": "No predictions."}, provenance={"rows": 12},
+            archived=NOON,
+        )  # fmt: skip
+        assert store.add_run(run, []) == run
+        assert open_again().run(run.id) == run
+
+    def test_an_online_test_comes_back_as_it_was_after_reopening(
+        self, store: Store, open_again: Open
+    ) -> None:
+        experiment = add_experiment(store)
+        results = ({"metric": "engaged", "lift": 0.125}, {"metric": "watched", "lift": None})
+        test = a_test(
+            store, experiment, links={"B": "run1"}, results=results, notices=(NOTICE,), archived=NOON
+        )
+        assert store.add_online_test(test) == test
+        assert open_again().online_test(test.id) == test
+
+    def test_a_result_that_is_not_a_number_stays_not_a_number(self, store: Store) -> None:
+        test = store.add_online_test(a_test(store, add_experiment(store), results=({"p": float("nan")},)))
+        assert np.isnan(store.online_test(test.id).results[0]["p"])
+
+    def test_a_numpy_number_in_the_settings_comes_back_as_a_number(self, store: Store) -> None:
+        experiment = add_experiment(store)
+        assert store.update_experiment(experiment.id, settings={"depth": np.int64(20)}).settings == {
+            "depth": 20
+        }
+
+    @pytest.mark.parametrize(
+        "curve",
+        [
+            a_curve(depth=100),
+            Curve("recall", np.array([1, 5, 10]), np.array([0.1, 0.2, 0.3]), np.full(3, np.nan), 7),
+            Curve("rmse", np.array([], dtype=int), np.array([0.9]), np.array([0.01]), 7),
+            Curve("ndcg(gain=exp)", np.array([1]), np.array([1 / 3]), np.array([5e-324]), 2**40),
+        ],
+        ids=["every k", "some k", "no k", "one k and a parameter"],
+    )
+    def test_a_curve_comes_back_to_the_last_bit(self, store: Store, curve: Curve) -> None:
+        run = store.add_run(a_run(add_experiment(store)), [curve])
+        assert_same_curve(store.curves([run.id])[run.id][curve.metric], curve)
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_any_name_is_kept_as_it_was_typed(self, store: Store, name: str) -> None:
+        experiment = add_experiment(store, name)
+        run = store.add_run(
+            dataclasses.replace(a_run(experiment, name), tags=(name,), params={name: name}), []
+        )
+        assert store.experiment_named(name) == experiment
+        assert store.runs(experiment.id) == [run]
+        assert (run.name, run.tags, run.params) == (name, (name,), {name: name})
+
+    def test_a_time_of_another_zone_comes_back_as_the_same_moment_in_utc(self, store: Store) -> None:
+        in_paris = datetime(2026, 3, 1, 13, 0, 0, 123456, tzinfo=timezone(timedelta(hours=1)))
+        created = add_experiment(store, created=in_paris).created
+        assert (created, created.tzinfo) == (in_paris, UTC)
+
+    # names and ids ─────────────────────────────────────────────────────────────────────────────
+
+    def test_adding_a_run_again_changes_nothing_and_returns_the_stored_one(self, store: Store) -> None:
+        experiment = add_experiment(store)
+        run = store.add_run(a_run(experiment), [a_curve()])
+        again = store.add_run(dataclasses.replace(run, note="second try"), [a_curve("recall")])
+        assert again == run
+        assert store.runs(experiment.id) == [run]
+        assert store.metrics([run.id]) == {run.id: ("ndcg",)}
+
+    def test_two_experiments_cannot_have_one_name(self, store: Store) -> None:
+        add_experiment(store, "Films")
+        with pytest.raises(NameTaken, match="already called 'Films'"):
+            add_experiment(store, "Films")
+
+    def test_two_runs_of_an_experiment_cannot_have_one_name(self, store: Store) -> None:
+        films, books = add_experiment(store, "Films"), add_experiment(store, "Books")
+        run = store.add_run(a_run(films, "als"), [])
+        store.add_run(a_run(books, "als"), [])
+        with pytest.raises(NameTaken, match="already called 'als'"):
+            store.add_run(a_run(films, "als"), [])
+        assert store.runs(films.id) == [run]
+
+    def test_a_run_cannot_be_renamed_to_a_name_in_use_but_keeps_its_own(self, store: Store) -> None:
+        experiment = add_experiment(store)
+        store.add_run(a_run(experiment, "als"), [])
+        run = store.add_run(a_run(experiment, "ease"), [])
+        with pytest.raises(NameTaken):
+            store.update_run(run.id, name="als")
+        assert store.update_run(run.id, name="ease", note="same name").name == "ease"
+
+    def test_the_name_of_an_archived_run_stays_taken(self, store: Store) -> None:
+        experiment = add_experiment(store)
+        store.update_run(store.add_run(a_run(experiment), []).id, archived=NOON)
+        with pytest.raises(NameTaken):
+            store.add_run(a_run(experiment), [])
+
+    def test_an_id_that_does_not_exist_is_named(self, store: Store) -> None:
+        calls: list[Callable[[str], object]] = [
+            store.experiment, store.run, store.online_test, store.delete_experiment, store.delete_run,
+            store.delete_online_test, store.update_experiment, store.update_run, store.update_online_test,
+        ]  # fmt: skip
+        for call in calls:
+            with pytest.raises(NotFound, match="the id 'nobody'"):
+                call("nobody")
+
+    def test_a_run_of_an_unknown_experiment_is_refused(self, store: Store) -> None:
+        with pytest.raises(NotFound, match="no experiment"):
+            store.add_run(Run(new_id(), "nobody", "als", NOON, 0, None, {}, {}), [])
+
+    def test_a_run_whose_file_was_never_put_is_refused(self, store: Store) -> None:
+        experiment = add_experiment(store)
+        with pytest.raises(NotFound, match="f" * 64):
+            store.add_run(a_run(experiment, upload="f" * 64), [a_curve()])
+        assert store.runs(experiment.id) == []
+
+    # slots ─────────────────────────────────────────────────────────────────────────────────────
+
+    def test_slots_count_from_zero_in_each_experiment(self, store: Store) -> None:
+        films, books = add_experiment(store, "Films"), add_experiment(store, "Books")
+        slots = [store.add_run(a_run(films, name), []).slot for name in "abc"]
+        assert (slots, store.add_run(a_run(books), []).slot) == ([0, 1, 2], 0)
+
+    def test_the_slot_of_a_deleted_run_is_never_used_again(self, store: Store) -> None:
+        experiment = add_experiment(store)
+        runs = [store.add_run(a_run(experiment, name), []) for name in "ab"]
+        for run in runs:
+            store.delete_run(run.id)
+        assert store.add_run(a_run(experiment, "c"), []).slot == 2
+
+    def test_a_refused_run_uses_no_slot(self, store: Store) -> None:
+        experiment = add_experiment(store)
+        store.add_run(a_run(experiment, "a"), [])
+        with pytest.raises(NameTaken):
+            store.add_run(a_run(experiment, "a"), [])
+        assert store.add_run(a_run(experiment, "b"), []).slot == 1
+
+    # listing ───────────────────────────────────────────────────────────────────────────────────
+
+    def test_experiments_are_listed_newest_first_and_runs_by_slot(self, store: Store) -> None:
+        old, new = add_experiment(store, "old"), add_experiment(store, "new", NOON + timedelta(seconds=1))
+        runs = [store.add_run(a_run(old, name), []) for name in "cab"]
+        assert store.experiments() == [new, old]
+        assert store.runs(old.id) == runs
+        assert store.runs(new.id) == []
+
+    def test_archived_things_are_listed_only_on_request(self, store: Store) -> None:
+        experiment = add_experiment(store)
+        run = store.add_run(a_run(experiment), [])
+        test = store.add_online_test(a_test(store, experiment))
+        run = store.update_run(run.id, archived=NOON)
+        test = store.update_online_test(test.id, archived=NOON)
+        experiment = store.update_experiment(experiment.id, archived=NOON)
+        assert (store.experiments(), store.runs(experiment.id), store.online_tests(experiment.id)) == (
+            [],
+            [],
+            [],
+        )
+        assert store.experiments(archived=True) == [experiment]
+        assert store.runs(experiment.id, archived=True) == [run]
+        assert store.online_tests(experiment.id, archived=True) == [test]
+
+    def test_a_restored_run_is_listed_again(self, store: Store) -> None:
+        experiment = add_experiment(store)
+        run = store.add_run(dataclasses.replace(a_run(experiment), archived=NOON), [])
+        restored = store.update_run(run.id, archived=None)
+        assert store.runs(experiment.id) == [restored]
+
+    def test_listing_200_runs_with_their_curves_takes_two_queries(self, store: Store) -> None:
+        experiment = add_experiment(store)
+        for number in range(200):
+            store.add_run(a_run(experiment, f"run {number}"), [a_curve("ndcg"), a_curve("recall")])
+        with counted_queries() as queries:
+            runs = store.runs(experiment.id)
+            curves = store.curves([run.id for run in runs], ["ndcg"])
+        assert (len(runs), len(curves), len(queries)) == (200, 200, 2)
+        assert all(list(found) == ["ndcg"] for found in curves.values())
+
+    def test_every_run_asked_for_has_an_entry_in_the_order_asked(self, store: Store) -> None:
+        experiment = add_experiment(store)
+        bare = store.add_run(a_run(experiment, "bare"), [])
+        full = store.add_run(a_run(experiment, "full"), [a_curve("recall"), a_curve("ndcg")])
+        asked = [full.id, "nobody", bare.id]
+        assert {run: list(found) for run, found in store.curves(asked).items()} == {
+            full.id: ["ndcg", "recall"], "nobody": [], bare.id: [],
+        }  # fmt: skip
+        assert list(store.curves(asked)) == asked
+        assert store.metrics(asked) == {full.id: ("ndcg", "recall"), "nobody": (), bare.id: ()}
+        assert store.curves([]) == {}
+
+    def test_an_upload_finds_its_run_in_its_experiment_only(self, store: Store) -> None:
+        films, books = add_experiment(store, "Films"), add_experiment(store, "Books")
+        upload = put_table(store, 5)
+        archived = store.add_run(dataclasses.replace(a_run(films, "old", upload), archived=NOON), [])
+        assert store.find_run(films.id, upload) == archived
+        run = store.add_run(a_run(films, "new", upload), [])
+        assert store.find_run(films.id, upload) == run
+        assert store.find_run(books.id, upload) is None
+
+    # changing and deleting ─────────────────────────────────────────────────────────────────────
+
+    def test_only_the_fields_given_change(self, store: Store) -> None:
+        run = store.add_run(a_run(add_experiment(store)), [a_curve()])
+        changed = store.update_run(run.id, name="ials", tags=["a"], note="n", params={"k": "5"})
+        assert changed == dataclasses.replace(run, name="ials", tags=("a",), note="n", params={"k": "5"})
+        assert store.run(run.id) == changed
+
+    @pytest.mark.parametrize("field", ["id", "slot", "created", "experiment", "nme"])
+    def test_what_makes_a_run_itself_cannot_be_changed(self, store: Store, field: str) -> None:
+        run = store.add_run(a_run(add_experiment(store)), [])
+        with pytest.raises(TypeError, match=field):
+            store.update_run(run.id, **{field: 5})
+
+    def test_the_baseline_must_be_a_run_of_the_experiment(self, store: Store) -> None:
+        films, books = add_experiment(store, "Films"), add_experiment(store, "Books")
+        own, foreign = store.add_run(a_run(films), []), store.add_run(a_run(books), [])
+        assert store.update_experiment(films.id, baseline=own.id).baseline == own.id
+        with pytest.raises(NotFound, match=foreign.id):
+            store.update_experiment(films.id, baseline=foreign.id)
+        assert store.experiment(films.id).baseline == own.id
+
+    def test_a_deleted_run_is_gone_with_its_curves_its_baseline_and_its_links(self, store: Store) -> None:
+        experiment = add_experiment(store)
+        gone, kept = (store.add_run(a_run(experiment, name), [a_curve()]) for name in ("gone", "kept"))
+        store.update_experiment(experiment.id, baseline=gone.id)
+        test = store.add_online_test(a_test(store, experiment, links={"A": kept.id, "B": gone.id}))
+        store.delete_run(gone.id)
+        assert store.runs(experiment.id) == [kept]
+        assert store.metrics([gone.id, kept.id]) == {gone.id: (), kept.id: ("ndcg",)}
+        assert store.experiment(experiment.id).baseline is None
+        assert store.online_test(test.id).links == {"A": kept.id}
+
+    def test_a_deleted_experiment_takes_its_runs_curves_and_online_tests_along(self, store: Store) -> None:
+        gone, kept = add_experiment(store, "gone"), add_experiment(store, "kept")
+        runs = [store.add_run(a_run(experiment), [a_curve()]) for experiment in (gone, kept)]
+        test = store.add_online_test(a_test(store, gone))
+        store.delete_experiment(gone.id)
+        assert store.experiments() == [kept]
+        assert store.metrics([run.id for run in runs]) == {runs[0].id: (), runs[1].id: ("ndcg",)}
+        for read, key in ((store.run, runs[0].id), (store.online_test, test.id)):
+            with pytest.raises(NotFound):
+                read(key)
+
+    def test_a_deleted_online_test_is_gone(self, store: Store) -> None:
+        experiment = add_experiment(store)
+        test = store.add_online_test(a_test(store, experiment))
+        store.delete_online_test(test.id)
+        assert store.online_tests(experiment.id, archived=True) == []
+
+    def test_files_of_a_deleted_run_stay_until_collected(self, store: Store) -> None:
+        experiment = add_experiment(store)
+        upload, hits = put_table(store, 5), put_table(store, 6)
+        run = store.add_run(dataclasses.replace(a_run(experiment, upload=upload), hits={"hits": hits}), [])
+        assert store.collect(older_than=timedelta(seconds=-60)) == 0
+        store.delete_run(run.id)
+        assert store.path(upload).exists()
+        assert store.collect() == 0, "they are younger than a day"
+        assert store.collect(older_than=timedelta(seconds=-60)) == 2
+        for sha256 in (upload, hits):
+            with pytest.raises(NotFound):
+                store.path(sha256)
+        assert store.table(experiment.truth).num_rows == 2
+
+    # several at once ───────────────────────────────────────────────────────────────────────────
+
+    def test_writers_in_threads_lose_nothing_and_share_no_slot(self, store: Store) -> None:
+        experiment = add_experiment(store)
+
+        def add_five(thread: int) -> None:
+            for number in range(5):
+                store.add_run(a_run(experiment, f"{thread}-{number}"), [a_curve()])
+                store.runs(experiment.id)
+
+        in_threads(8, add_five)
+        runs = store.runs(experiment.id)
+        assert {run.name for run in runs} == {
+            f"{thread}-{number}" for thread in range(8) for number in range(5)
+        }
+        assert [run.slot for run in runs] == list(range(40))
+
+    def test_the_same_run_added_by_several_threads_is_stored_once(self, store: Store) -> None:
+        experiment = add_experiment(store)
+        run = a_run(experiment)
+        in_threads(8, lambda _: store.add_run(run, [a_curve()]))
+        assert store.runs(experiment.id) == [run]
+
+    def test_two_open_stores_see_each_others_writes(self, store: Store, open_again: Open) -> None:
+        experiment = add_experiment(store)
+        other = open_again()
+        run = other.add_run(a_run(experiment), [])
+        assert store.runs(experiment.id) == [run]
+
+    # reading only ──────────────────────────────────────────────────────────────────────────────
+
+    def test_a_read_only_store_reads_everything_and_refuses_every_write(
+        self, store: Store, open_again: Open
+    ) -> None:
+        experiment = add_experiment(store)
+        run = store.add_run(a_run(experiment), [a_curve()])
+        viewer = open_again(read_only=True)
+        assert (viewer.read_only, store.read_only) == (True, False)
+        assert (viewer.experiments(), viewer.runs(experiment.id)) == ([experiment], [run])
+        assert viewer.table(experiment.truth) == store.table(experiment.truth)
+        writes: list[Callable[[], object]] = [
+            lambda: viewer.add_experiment(experiment),
+            lambda: viewer.update_experiment(experiment.id, note="x"),
+            lambda: viewer.delete_experiment(experiment.id),
+            lambda: viewer.add_run(run, []),
+            lambda: viewer.update_run(run.id, note="x"),
+            lambda: viewer.delete_run(run.id),
+            lambda: viewer.add_online_test(a_test(store, experiment)),
+            lambda: viewer.update_online_test("any", name="x"),
+            lambda: viewer.delete_online_test("any"),
+            lambda: viewer.put(pa.table({"a": [1]})),
+            lambda: viewer.put_file(b"x"),
+            viewer.collect,
+        ]
+        for write in writes:
+            with pytest.raises(Forbidden):
+                write()
+        assert store.experiment(experiment.id) == experiment

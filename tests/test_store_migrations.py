@@ -1,0 +1,169 @@
+"""The schema: what the code believes is what the migrations make, and no upgrade loses a row."""
+
+from __future__ import annotations
+
+import ast
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.script import ScriptDirectory
+from sqlalchemy import Engine, create_engine
+from store_contract import a_curve, a_run, add_experiment
+
+from recdash.errors import StoreError, StoreTooNew
+from recdash.store import open_store, schema
+from recdash.store.schema import HEAD, alembic_config
+
+MIGRATIONS = Path(schema.__file__).parent / "migrations"
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return tmp_path / "recdash.db"
+
+
+@pytest.fixture
+def engine(database: Path) -> Iterator[Engine]:
+    opened = create_engine(f"sqlite:///{database}")
+    yield opened
+    opened.dispose()
+
+
+def open_and_close(database: Path, *, read_only: bool = False) -> None:
+    open_store(f"sqlite:///{database}", read_only=read_only).close()
+
+
+def execute(database: Path, statement: str) -> list[tuple[object, ...]]:
+    connection = sqlite3.connect(database)
+    try:
+        with connection:
+            return connection.execute(statement).fetchall()
+    finally:
+        connection.close()
+
+
+def test_the_migrations_make_the_tables_that_the_code_believes_in(database: Path, engine: Engine) -> None:
+    open_and_close(database)
+    with engine.connect() as connection:
+        command.check(alembic_config(connection))
+
+
+def test_the_newest_migration_is_the_one_that_the_code_expects() -> None:
+    assert ScriptDirectory.from_config(alembic_config()).get_heads() == [HEAD]
+
+
+def test_migrations_import_nothing_of_ours() -> None:
+    files = list(MIGRATIONS.rglob("*.py"))
+    imported = {name.split(".")[0] for file in files for name in imports_of(file)}
+    assert imported == {"__future__", "alembic", "sqlalchemy"}
+
+
+def imports_of(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or "."
+
+
+def test_the_first_migration_can_be_taken_back(database: Path, engine: Engine) -> None:
+    open_and_close(database)
+    with engine.begin() as connection:
+        command.downgrade(alembic_config(connection), "base")
+    assert execute(database, "SELECT name FROM sqlite_master WHERE type = 'table'") == [("alembic_version",)]
+    open_and_close(database)
+
+
+def test_a_newer_database_is_refused_and_left_alone(database: Path) -> None:
+    open_and_close(database)
+    execute(database, "UPDATE alembic_version SET version_num = '9999'")
+    for read_only in (False, True):
+        with pytest.raises(StoreTooNew, match="schema 9999"):
+            open_and_close(database, read_only=read_only)
+    assert execute(database, "SELECT version_num FROM alembic_version") == [("9999",)]
+
+
+def test_a_read_only_store_is_not_upgraded(database: Path) -> None:
+    database.touch()
+    with pytest.raises(StoreError, match="open it once for writing"):
+        open_and_close(database, read_only=True)
+    assert database.stat().st_size == 0
+
+
+def test_a_database_with_other_tables_of_our_names_is_refused(database: Path) -> None:
+    execute(database, "CREATE TABLE run (distance REAL)")
+    with pytest.raises(StoreError, match="not recdash's"):
+        open_and_close(database)
+
+
+SECOND = """
+import sqlalchemy as sa
+from alembic import op
+revision = "0002"
+down_revision = "{head}"
+
+def upgrade():
+    with op.batch_alter_table("experiment", recreate="always") as table:
+        table.add_column(sa.Column("colour", sa.Text))
+    {more}
+"""
+
+
+@pytest.fixture
+def filled(database: Path) -> Path:
+    """A database with an experiment, two runs and their curves."""
+    store = open_store(f"sqlite:///{database}")
+    experiment = add_experiment(store)
+    for name in ("als", "ease"):
+        store.add_run(a_run(experiment, name), [a_curve("ndcg"), a_curve("recall")])
+    store.close()
+    return database
+
+
+def add_migration(folder: Path, monkeypatch: pytest.MonkeyPatch, more: str = "") -> None:
+    """Pretend that a release has a second migration, which recreates the table of experiments."""
+    versions = folder / "versions"
+    versions.mkdir()
+    (versions / "0002_colour.py").write_text(SECOND.format(head=HEAD, more=more))
+    real = schema.alembic_config
+
+    def with_second(*args: object) -> object:
+        config = real(*args)
+        config.set_main_option("version_locations", f"{MIGRATIONS / 'versions'}:{versions}")
+        return config
+
+    monkeypatch.setattr(schema, "alembic_config", with_second)
+    monkeypatch.setattr(schema, "HEAD", "0002")
+
+
+def test_an_upgrade_that_recreates_a_parent_table_keeps_its_children(
+    filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_migration(tmp_path, monkeypatch)
+    open_and_close(filled)
+    assert execute(filled, "SELECT version_num FROM alembic_version") == [("0002",)]
+    tables = ("SELECT id FROM experiment", "SELECT id FROM run", "SELECT metric FROM curve")
+    assert [len(execute(filled, rows)) for rows in tables] == [1, 2, 4]
+
+
+@pytest.mark.parametrize(
+    ("more", "found"),
+    [
+        ("op.execute('DELETE FROM experiment')", "break references"),
+        ("op.execute('SELECT * FROM nowhere')", "no such table: nowhere"),
+    ],
+)
+def test_an_upgrade_that_fails_changes_nothing(
+    filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str, found: str
+) -> None:
+    before = execute(filled, "SELECT sql FROM sqlite_master ORDER BY name")
+    with monkeypatch.context() as release:
+        add_migration(tmp_path, release, more)
+        with pytest.raises(StoreError, match=found):
+            open_and_close(filled)
+    assert execute(filled, "SELECT sql FROM sqlite_master ORDER BY name") == before
+    assert execute(filled, "SELECT count(*) FROM experiment") == [(1,)]
+    open_and_close(filled)
