@@ -11,6 +11,8 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
-from recdash.ui.guard import Guard
+from recdash.ui.guard import Guard, TellAddress
 
-app = st.App(Path(__file__).resolve().parent / "recdash" / "ui" / "shell.py", middleware=[Middleware(Guard)])
+SHELL = Path(__file__).resolve().parent / "recdash" / "ui" / "shell.py"
+
+app = st.App(SHELL, middleware=[Middleware(Guard), Middleware(TellAddress)])

@@ -23,10 +23,10 @@ if not shown.order:
     st.stop()
 
 with st.container(key="leaderboard-body"):
-    table, plot = st.columns([3.1, 1] if chosen == "core" else [5, 1], gap=None, wrap=False)
+    table, plot = st.columns([4, 1], gap=None, wrap=False)
     with table:
         st.html(leaderboard.table(view, shown))
-    with plot:
+    with plot, st.container(gap=None):
         st.html(leaderboard.plot_head(view))
         chart = forest(leaderboard.differences(view), shown.order, view.marks, theme.palette(), BESIDE_TABLE)
         widgets.chart(chart, "leaderboard-forest", leaderboard.alt(view, shown))

@@ -35,7 +35,7 @@ st.html('<hr class="rd-rule">')
 scatter, reading = st.columns([1.9, 1], gap="large")
 with scatter:
     widgets.section(*both_sides.scatter_title(view, found))
-    chart = quadrants(found.rows, found.marks, colours, *both_sides.axis_titles(view, found))
+    chart = quadrants(both_sides.in_percent(found), found.marks, colours, *both_sides.axis_titles(view, found))
     widgets.chart(chart, "quadrants", both_sides.alt(found, "quadrant"))
 with reading:
     both_sides.reading(found)

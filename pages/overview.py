@@ -13,14 +13,15 @@ if len(view.shown) == 1:
     st.stop()
 
 summary = overview.summarise(view)
-with st.container(border=True, key="headline"):
+with st.container(border=True, key="headline", gap=None):
     st.html(cards.card(summary.headline, summary.best, summary.base, summary.cells))
 
 if summary.tiles and summary.best:
     with st.container(gap="small"):
-        widgets.section(f"{summary.best.name} in {len(summary.tiles)} numbers", summary.strip_note)
+        widgets.section(f"{summary.best.name} {overview.in_numbers(summary)}", summary.strip_note)
         st.html(cards.tiles(summary.tiles, view.marks[summary.best.run_id], view.k))
 
+st.space("small")
 plot, notes = st.columns([2.1, 1], gap="large")
 with plot:
     widgets.section(summary.forest_title, summary.forest_note)

@@ -166,4 +166,4 @@ def _margin_label(
         return end_label(palette, text, (row["k"], row["value"]), (22, shift), look.colour)
     ending = muted(palette, f"lists end at {row['k']:.0f}")
     early = f"{short(look.name, 20)}:<br>{ending}"
-    return end_label(palette, early, (row["k"], row["value"]), (14, 34), look.colour) | {"xanchor": "left"}
+    return end_label(palette, early, (row["k"], row["value"]), (14, 34), look.colour) | {"bgcolor": "rgba(0,0,0,0)"}

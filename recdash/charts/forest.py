@@ -65,7 +65,7 @@ def forest(
     bounds = [row[name] for row in found.values() for name in ("ci_low", "ci_high", "mean_diff")]
     low, high = span(bounds, zero=True)
     chart.update_xaxes(axis(palette, low, high, showgrid=not rows.rules, **_ticks(low, high)))
-    chart.update_yaxes(axis(palette, len(order) - 0.5, -0.5, showgrid=False, **_names(order, marks, rows)))
+    chart.update_yaxes(axis(palette, len(order) - 0.5, -0.5, showgrid=False, **_names(order, marks, palette, rows)))
     _draw_rules(chart, order, marks, palette, rows)
     chart.add_trace(zero_line(palette, _zero_rows(order, marks, rows)))
     decimals = numbers.places(bounds)
@@ -79,11 +79,12 @@ def _ticks(low: float, high: float) -> dict[str, Any]:
     return tick_labels(numbers.ticks(low, high, 4), sign=True)
 
 
-def _names(order: Sequence[str], marks: Marks, rows: Rows) -> dict[str, Any]:
+def _names(order: Sequence[str], marks: Marks, palette: Palette, rows: Rows) -> dict[str, Any]:
     if not rows.names:
         return {"tickvals": [], "ticktext": []}
     names = [short(marks[run_id].name, 20) for run_id in order]
-    return {"tickvals": list(range(len(order))), "ticktext": names, "ticklabelstandoff": 8}
+    return {"tickvals": list(range(len(order))), "ticktext": names, "ticklabelstandoff": 8,
+            "tickfont": {"size": 14, "color": palette.ink}}  # fmt: skip
 
 
 def _zero_rows(order: Sequence[str], marks: Marks, rows: Rows) -> list[float]:

@@ -101,7 +101,7 @@ def shape(slot: int) -> str:
 def mark(run: Run, role: Role, palette: Palette) -> Mark:
     """Candidates wear their own colour; the baseline and runs left aside are grey."""
     colours = {"baseline": palette.baseline, "candidate": colour(run.slot), "context": CONTEXT_GREY}
-    return Mark(run.id, run.name, colours[role], shape(run.slot), role)
+    return Mark(run.id, run.name, colours[role], "circle" if role == "baseline" else shape(run.slot), role)
 
 
 def marks(

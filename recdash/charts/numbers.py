@@ -59,7 +59,7 @@ def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
         return [low] if math.isfinite(low) else []
     raw = span / wanted
     power = 10.0 ** math.floor(math.log10(raw))
-    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= raw)
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= 0.75 * raw)
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
     return [round(index * step, 12) for index in range(first, last + 1)]

@@ -12,7 +12,9 @@ from recdash.charts import numbers
 from recdash.charts.forest import glyph
 from recdash.charts.frames import (
     INTERVAL,
+    LABEL_PITCH,
     axis,
+    end_label,
     escape,
     figure,
     marker,
@@ -20,6 +22,7 @@ from recdash.charts.frames import (
     rgba,
     short,
     span,
+    spread,
     tick_labels,
     zero_line,
 )
@@ -61,7 +64,7 @@ def bars(frame: pd.DataFrame, marks: Marks, palette: Palette, side: Side) -> go.
     names = [short(marks[row["run_id"]].name, 18) for row in rows] if side.names else []
     chart.update_yaxes(
         axis(palette, len(rows) - 0.5, -0.5, showgrid=False, tickvals=list(range(len(names))), ticktext=names,
-             ticklabelstandoff=8)
+             ticklabelstandoff=8, tickfont={"size": 14, "color": palette.ink})
     )  # fmt: skip
     decimals = numbers.places(bounds)
     for place, row in enumerate(rows):
@@ -113,7 +116,8 @@ def _side_text(chart: go.Figure, text: str, place: int) -> None:
 def quadrants(frame: pd.DataFrame, marks: Marks, palette: Palette, x_title: str, y_title: str) -> go.Figure:
     """Scatter of offline_delta against online_lift with a cross of intervals for each run.
 
-    ``frame``: run_id, offline_delta, offline_low, offline_high, online_lift, online_low, online_high.
+    ``frame``: run_id, offline_delta, offline_low, offline_high, online_lift, online_low, online_high, in
+    the units of the axis titles.
     """
     rows = [r for r in frame.to_dict("records") if is_number(r["offline_delta"]) and is_number(r["online_lift"])]
     x = span([r[name] for r in rows for name in ("offline_low", "offline_high", "offline_delta")], zero=True, pad=0.18)
@@ -133,6 +137,7 @@ def quadrants(frame: pd.DataFrame, marks: Marks, palette: Palette, x_title: str,
     chart.add_trace(zero_line(palette, (0, 0)).update(x=list(x)))
     for row in rows:
         _draw_cross(chart, row, marks[row["run_id"]], palette)
+    _name_crosses(chart, rows, marks, palette, y)
     return chart
 
 
@@ -172,6 +177,17 @@ def _draw_cross(chart: go.Figure, row: dict[str, Any], look: Mark, palette: Pale
             marker=marker(look, palette, hollow=hollow),
         )
     )  # fmt: skip
-    chart.add_annotation(
-        x=x, y=y, xanchor="left", xshift=11, yshift=14, showarrow=False, text=short(look.name, 22)
-    )
+
+
+def _name_crosses(
+    chart: go.Figure, rows: Sequence[dict[str, Any]], marks: Marks, palette: Palette, y: tuple[float, float]
+) -> None:
+    """Names beside the marks, pushed apart, above the horizontal arm."""
+    pixels = SCATTER_HEIGHT - SCATTER_MARGIN[2] - SCATTER_MARGIN[3]
+    here = [(y[1] - row["online_lift"]) / (y[1] - y[0]) * pixels for row in rows]
+    there = spread([pixel - 16 for pixel in here], LABEL_PITCH, 24, pixels - 24)
+    for row, start, end in zip(rows, here, there, strict=True):
+        look = marks[row["run_id"]]
+        at = (row["offline_delta"], row["online_lift"])
+        label = end_label(palette, short(look.name, 22), at, (20, end - start), look.colour)
+        chart.add_annotation(label | {"bgcolor": "rgba(0,0,0,0)", "standoff": 8})

@@ -91,7 +91,7 @@ def eleven_points(paths: pd.DataFrame, marks: Marks, palette: Palette) -> go.Fig
 
 
 def _canvas(points: pd.DataFrame, palette: Palette, x_title: str, y_title: str) -> tuple[go.Figure, Frame]:
-    right = span(points["recall"], pad=0.12, zero=True)[1]
+    right = span(points["recall"], pad=0.3, zero=True)[1]
     top = span(points["precision"], pad=0.1, zero=True)[1]
     left, floor = -right * 0.02, -top * 0.01
     chart = figure(palette, HEIGHT, MARGIN)
@@ -177,13 +177,17 @@ def _label_ends(
     chart: go.Figure, drawn: pd.DataFrame, marks: Marks, palette: Palette, area: Frame,
     ends: Mapping[str, int | None],
 ) -> None:  # fmt: skip
+    """Names right of the paths that go far; below and left of those that end early, where there is room."""
     last: list[dict[str, Any]] = drawn.groupby("run_id", sort=False).tail(1).to_dict("records")
-    wanted = [area.pixel(row["precision"]) for row in last]
-    placed = spread([pixel + 4 for pixel in wanted], LABEL_PITCH + 2, 8, area.pixels - 8)
-    for row, here, there in zip(last, wanted, placed, strict=True):
-        look, end = marks[row["run_id"]], ends.get(row["run_id"])
-        text = short(look.name, 22) + (f", ends at {end}" if end is not None else "")
-        near_edge = row["recall"] > area.x[1] * 0.8
-        offset = (-26.0 if near_edge else 26.0, there - here)
-        at = (row["recall"], row["precision"])
-        chart.add_annotation(end_label(palette, text, at, offset, look.colour))
+    far = 0.7 * max(row["recall"] for row in last)
+    for group, across, down in (
+        ([row for row in last if row["recall"] >= far], 28.0, 0.0),
+        ([row for row in last if row["recall"] < far], -22.0, 34.0),
+    ):
+        wanted = [area.pixel(row["precision"]) for row in group]
+        placed = spread([pixel + down for pixel in wanted], LABEL_PITCH, 8, area.pixels - 8)
+        for row, here, there in zip(group, wanted, placed, strict=True):
+            look, end = marks[row["run_id"]], ends.get(row["run_id"])
+            text = short(look.name, 22) + (f", ends at {end}" if end is not None else "")
+            at, offset = (row["recall"], row["precision"]), (across, there - here)
+            chart.add_annotation(end_label(palette, text, at, offset, look.colour))

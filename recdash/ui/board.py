@@ -11,7 +11,7 @@ from recdash.ui.cards import finding_cell, value_text
 from recdash.ui.escaping import Html, html
 from recdash.ui.findings import Delta, values
 from recdash.ui.widgets import Column, run_cell
-from recdash.ui.words import BEYOND, CORE, base, is_percent, metric_at, metric_name
+from recdash.ui.words import BEYOND, CORE, base, has_k, is_percent, metric_at, metric_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,11 +78,11 @@ def columns(view: View, board: Board) -> list[Column]:
         Column("Rank"),
         Column("Run"),
         Column(_head(view.metric, view.k), number=True),
-        Column(f"Difference\nto {_clipped(base_name)}", number=True),
-        Column("95 % CI\n(paired)", number=True),
+        Column(two_lines("Difference", f"to {_clipped(base_name)}"), number=True),
+        Column(two_lines("95 % CI", "(paired)"), number=True),
         Column("Finding"),
         *others,
-        Column("n users", number=True),
+        Column(two_lines("n", "users"), number=True),
     ]
 
 
@@ -90,11 +90,13 @@ def _clipped(name: str) -> str:
     return name if len(name) <= 16 else name[:15] + "…"
 
 
-def _head(metric: str, k: int) -> str:
-    head = metric_at(metric, k).replace("@", "\n@")
-    if is_percent(metric):
-        return f"{head} %"
-    return head if "\n" in head else f"{metric_name(metric)}"
+def _head(metric: str, k: int) -> Html:
+    cutoff = f"@{k}" if has_k(metric) else ""
+    return two_lines(metric_name(metric), f"{cutoff} %" if is_percent(metric) else cutoff)
+
+
+def two_lines(first: str, second: str) -> Html:
+    return html("{first}<br>{second}", first=first, second=second)
 
 
 def rows(view: View, board: Board) -> list[list[object]]:

@@ -136,6 +136,11 @@ def subtitle(view: View, test: OnlineTest) -> str:
     )
 
 
+def in_percent(found: BothSides) -> pd.DataFrame:
+    """The rows with online lifts in %, as the scatter's axis says."""
+    return found.rows.assign(**{old: found.rows[new] for old, new in PERCENT.items()})
+
+
 def offline_title(view: View, found: BothSides) -> tuple[str, str]:
     return f"Offline: {found.where}", f"Difference to {found.base}, 95 % CI, paired over users"
 
@@ -167,13 +172,12 @@ def scatter_title(view: View, found: BothSides) -> tuple[str, str]:
 def reading(found: BothSides) -> None:
     """How the sides agree, run by run."""
     widgets.section("Reading")
-    sentences = join([html("<li><span></span><span>{text}</span></li>", text=text) for text in found.rows["sentence"]])
+    sentences = join([html("<p>{text}</p>", text=text) for text in found.rows["sentence"]])
     rows = [_reading_row(found, row) for row in found.rows.to_dict("records")]
     widgets.table([Column("Run"), Column("Off"), Column("On"), Column("Reading")], rows)
     small = f"{len(found.rows)} candidates are few: agreement between so few points says little about the next one."
-    note = html('<p class="rd-muted">{small}</p>', small=small) if len(found.rows) <= FEW else Html("")
-    st.html(html('<div style="font-size:13.5px"><ul class="rd-sentences">{sentences}</ul>{note}</div>',
-                 sentences=sentences, note=note))  # fmt: skip
+    note = html("<p>{small}</p>", small=small) if len(found.rows) <= FEW else Html("")
+    st.html(html('<div class="rd-note">{sentences}{note}</div>', sentences=sentences, note=note))
 
 
 def _reading_row(found: BothSides, row: dict[str, Any]) -> list[object]:

@@ -70,7 +70,7 @@ def _choose_experiment(experiments: list[Experiment], experiment: Experiment | N
     st.session_state["frame-experiment"] = experiment.id if experiment else None
     st.selectbox(
         "Experiment", list(names), format_func=lambda each: names[each], key="frame-experiment", width=330,
-        index=None, placeholder="Choose an experiment", required=experiment is not None,
+        index=None, placeholder="Choose an experiment",
         on_change=lambda: state.show_experiment(st.session_state["frame-experiment"]),
     )  # fmt: skip
 

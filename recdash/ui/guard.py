@@ -14,11 +14,11 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-# Streamlit styles by <style> elements; its charts compile WebAssembly-free scripts from blobs.
+# Streamlit's page has inline scripts and styles; nothing may come from, or go to, another host.
 POLICY = (
-    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; worker-src 'self' blob:; "
+    "default-src 'self'; script-src 'self' 'unsafe-inline' blob:; worker-src 'self' blob:; "
     "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
-    "connect-src 'self' ws: wss:; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'"
+    "connect-src 'self'; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'"
 )
 HEADERS = (
     (b"content-security-policy", POLICY.encode()),
@@ -98,3 +98,59 @@ async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
     plain = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(text)).encode())]
     await with_headers(send)({"type": "http.response.start", "status": 403, "headers": plain})
     await send({"type": "http.response.body", "body": text})
+
+
+# Pages have one path segment, so the server lies where that segment begins. Without being told, the
+# browser tries the page's own address first and writes two 404s to its console.
+ADDRESS = (
+    b"<script>window.__streamlit={BACKEND_BASE_URL:location.origin+location.pathname.replace(/[^/]*$/,'')}"
+    b"</script>\n    "
+)
+BEFORE = b'<script type="module"'
+
+
+class TellAddress:
+    """ASGI middleware: tells the browser in the HTML page where the server is."""
+
+    def __init__(self, app: Application) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if is_page(scope):
+            plain = [header for header in scope["headers"] if header[0].lower() != b"accept-encoding"]
+            await self.app({**scope, "headers": plain}, receive, with_address(send))
+        else:
+            await self.app(scope, receive, send)
+
+
+def is_page(scope: Scope) -> bool:
+    """A GET for an HTML page: one path segment without a file's dot."""
+    return (
+        scope["type"] == "http"
+        and scope["method"] == "GET"
+        and "/" not in (name := scope["path"].strip("/"))
+        and "." not in name
+    )
+
+
+def with_address(send: Send) -> Send:
+    """``send`` that holds an HTML answer back until it is complete, and adds the address to it."""
+    start: Message = {}
+    body = bytearray()
+
+    async def send_with_address(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            start.update(message)
+        elif message["type"] == "http.response.body":
+            body.extend(message.get("body", b""))
+            if not message.get("more_body"):
+                whole = bytes(body).replace(BEFORE, ADDRESS + BEFORE, 1)
+                headers = [header for header in start["headers"] if header[0].lower() != b"content-length"]
+                length = (b"content-length", str(len(whole)).encode())
+                bodiless = start["status"] in {204, 304}
+                await send({**start, "headers": headers if bodiless else [*headers, length]})
+                await send({"type": "http.response.body", "body": whole})
+        else:
+            await send(message)
+
+    return send_with_address

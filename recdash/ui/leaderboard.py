@@ -87,7 +87,7 @@ def footnote(view: View, shown: Board) -> Html:
         *reasons(view, shown),
     ]
     paragraphs = [html("<p>{line}</p>", line=line) for line in lines]
-    return html('<div class="rd-muted" style="font-size:13px">{lines}</div>', lines=join(paragraphs))
+    return html('<div class="rd-note">{lines}</div>', lines=join(paragraphs))
 
 
 def alt(view: View, shown: Board) -> str:

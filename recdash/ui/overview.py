@@ -81,6 +81,12 @@ def summarise(view: View) -> Summary:
     )  # fmt: skip
 
 
+def in_numbers(summary: Summary) -> str:
+    """``in four numbers``."""
+    count = len(summary.tiles)
+    return f"in {named_number(count).lower()} {'number' if count == 1 else 'numbers'}"
+
+
 def population_effect(view: View) -> PopulationEffect | None:
     """Would counting only users with lists change who is first? None where that has no meaning."""
     try:

@@ -95,7 +95,7 @@ def print_definition(view: View, curve: str, average: str) -> None:
         lines.append(f"Most lists end: {listed(ended)}; the path stops there.")
     widgets.section("Definition")
     paragraphs = join([html("<p>{line}</p>", line=line) for line in lines])
-    st.html(html('<div class="rd-muted" style="font-size:13.5px">{lines}</div>', lines=paragraphs))
+    st.html(html('<div class="rd-note">{lines}</div>', lines=paragraphs))
 
 
 def tidy(view: View, found: pd.DataFrame) -> pd.DataFrame:

@@ -62,7 +62,7 @@ _RULES = """
 [data-testid=stSidebarNav]{padding-top:0}
 [data-testid=stSidebarNavSeparator]{display:none}
 [data-testid=stBaseButton-primary]{color:var(--bg)}
-[data-testid=stBaseButton-segmented_control],[data-testid=stBaseButton-segmented_controlActive]{min-height:38px}
+.stButtonGroup button{min-height:38px}
 .stHtml ul{margin:0;padding:0;list-style:none}
 .stHtml li{margin:0}
 .rd-glyph{display:inline-block;width:13px;height:13px;flex:none;vertical-align:-1.5px}
@@ -97,9 +97,9 @@ _RULES = """
 .rd-bar{display:flex;gap:2px;height:13px;margin-bottom:8px}
 .rd-bar span{display:block;min-width:1px}
 .rd-split li{display:flex;justify-content:space-between;padding:4px 0!important;font-size:14px}
-.rd-cells{display:grid;grid-template-columns:repeat(auto-fit,minmax(200px,1fr));border-top:1px solid var(--line);padding:14px 10px 4px;gap:0;margin-top:12px}
-.rd-cells h3{grid-column:1/-1;font-size:12.5px;font-weight:650;color:var(--muted);margin:0 0 10px;padding:0}
-.rd-cells div{padding:0 16px;border-left:1px solid var(--line);font-size:13.5px;color:var(--muted)}
+.rd-cells{display:flex;flex-wrap:wrap;border-top:1px solid var(--line);padding:14px 10px 4px;margin-top:12px}
+.rd-cells h3{flex:1 0 100%;font-size:12.5px;font-weight:650;color:var(--muted);margin:0 0 10px;padding:0}
+.rd-cells div{flex:1 1 200px;padding:0 16px;border-left:1px solid var(--line);font-size:13.5px;color:var(--muted)}
 .rd-cells div:nth-of-type(1){padding-left:0;border-left:0}
 .rd-cells b{display:block;color:var(--ink);font-weight:650}
 .rd-tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(210px,1fr));gap:16px}
@@ -132,6 +132,9 @@ _RULES = """
 .rd-board th{padding-left:9px;padding-right:9px}
 .rd-board bdi{display:block;max-width:210px;overflow:hidden;text-overflow:ellipsis}
 .rd-board-head{height:60px;border-bottom:1.5px solid var(--ink);font-size:13px;font-weight:650;color:var(--muted);display:flex;align-items:flex-end;padding:0 0 7px 16px}
+.rd-note{color:var(--muted)}.rd-note p{font-size:13.5px;line-height:1.45;margin:0 0 6px}
+.rd-run bdi{max-width:210px;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+.rd-run{max-width:100%}
 .rd-empty{padding:48px 0 8px;max-width:640px}
 .rd-empty h1{font-size:26px;font-weight:650;padding:0;margin:0 0 8px}
 .rd-empty p{color:var(--muted);font-size:15px;margin:0 0 8px}

@@ -24,7 +24,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 class Column:
     """One column of an HTML table; numbers are right-aligned."""
 
-    title: str
+    title: str  # escaped unless Html
     number: bool = False
 
 
