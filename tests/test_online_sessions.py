@@ -133,24 +133,6 @@ def test_crossing_users_are_a_warning_from_one_percent_and_ten_users(
     assert {"crossovers", "many-crossovers"} & codes(results(upload("\n".join(stay + cross)))) == {code}
 
 
-def test_empty_cells_count_as_nothing_and_are_counted() -> None:
-    found = results(upload("u1 a A - 60 1\nu2 b A 1 - 1\nu3 c B 1 60 1\nu4 d B 0 60 1"))
-    assert row(found, "engagement_rate", "A").value == 1 / 2
-    assert row(found, "session_watch_time", "A").value == 1 / 2
-    assert [(n.place, n.count) for n in found.notices if n.code == "empty-number"] == [
-        ("column 'clicks'", 1),
-        ("column 'watch_s'", 1),
-    ]
-
-
-def test_rows_without_a_user_or_a_variant_are_left_out_and_counted() -> None:
-    found = results(
-        upload("u1 a A 1 60 1\nu2 b A 0 60 1\n- c A 1 60 1\nu4 d - 1 60 1\nu5 e B 1 1 1\nu6 f B 0 1 1")
-    )
-    assert row(found, "engagement_rate", "A").n_users == 2
-    assert [n.count for n in found.notices if n.code == "missing-id"] == [2]
-
-
 def test_without_a_videos_column_the_metric_is_absent_and_the_reason_said() -> None:
     found = results(of_table(simulated(1).drop_columns(["videos"])))
     assert {row.metric for row in found.rows} == {metric.name for metric in METRICS} - {"videos_per_user"}
@@ -174,9 +156,8 @@ def test_the_order_of_rows_and_the_form_of_ids_change_nothing() -> None:
     )
     for other in (shuffled, text, chunked, apart):
         for one, two in zip(results(of_table(table)).rows, results(of_table(other)).rows, strict=True):
-            assert one.lift == pytest.approx(two.lift, nan_ok=False) if one.lift else one.lift == two.lift
-            assert (one.n_users, one.variant) == (two.n_users, two.variant)
-            assert one.value == pytest.approx(two.value)
+            assert (one.metric, one.variant, one.n_users) == (two.metric, two.variant, two.n_users)
+            assert (one.value, one.lift, one.p) == pytest.approx((two.value, two.lift, two.p))
 
 
 # ── intervals ────────────────────────────────────────────────────────────────────────────────
@@ -281,6 +262,14 @@ def test_users_who_are_all_alike_give_no_interval_and_say_so() -> None:
     assert "alike" in found.note
 
 
+def test_rounding_is_not_taken_for_variance() -> None:
+    # Each of these users watches a tenth of a minute per session, which binary fractions only come near to.
+    rows = [f"u{i} s{i}-{j} {'AB'[i % 2]} 1 6 1" for i in range(20) for j in range(i + 1)]
+    found = row(results(upload("\n".join(rows))), "session_watch_time", "B")
+    assert found.value == pytest.approx(0.1)
+    assert (found.ci_low, found.lift_low, found.p) == (None, None, None)
+
+
 def test_a_control_of_zero_gives_no_lift_and_says_so() -> None:
     found = row(
         results(upload("u1 a A 0 0 0\nu2 b A 0 0 0\nu3 c B 1 90 2\nu4 d B 0 0 0")), "engagement_rate", "B"
@@ -356,7 +345,9 @@ def test_a_named_control_is_taken_and_an_unknown_one_answered_with_the_known() -
         results(test, control="C")
 
 
-@pytest.mark.parametrize(("counts", "blocked"), [((100, 100, 100), False), ((100, 100, 40), True)])
+@pytest.mark.parametrize(
+    ("counts", "blocked"), [((100, 100, 100), False), ((100, 100, 65), False), ((100, 100, 40), True)]
+)
 def test_an_unlikely_split_over_all_variants_blocks_the_verdict(
     counts: tuple[int, ...], blocked: bool
 ) -> None:
@@ -387,19 +378,7 @@ def test_a_column_of_sessions_is_not_taken_for_variants() -> None:
         results(of_table(mistaken))
 
 
-def test_all_impossible_numbers_are_named_at_once() -> None:
-    with pytest.raises(InputError) as caught:
-        results(upload("u1 a A -1 60 1\nu2 b B -2 inf 0"))
-    assert [(p.code, p.place, p.count) for p in caught.value.problems] == [
-        ("impossible-number", "column 'clicks'", 2),
-        ("impossible-number", "column 'watch_s'", 1),
-    ]
-    assert "-1 is not a count or a duration (and 1 more like it)" in str(caught.value)
-
-
-def test_a_table_without_rows_and_one_where_all_users_cross_are_refused() -> None:
-    with pytest.raises(InputError, match="no rows"):
-        results(of_table(simulated(7).slice(0, 0)))
+def test_a_table_where_all_users_cross_is_refused() -> None:
     with pytest.raises(InputError, match="All 1 users were seen in more than one variant"):
         results(upload("u1 a A 1 60 1\nu1 b B 1 60 1"))
 

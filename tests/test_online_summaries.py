@@ -90,17 +90,10 @@ def test_an_unlikely_split_of_users_blocks_the_verdict() -> None:
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        (
-            ("B", "x", 10, 1.0),
-            "row 2: A number is missing. Give n, mean and variance, or successes and trials.",
-        ),
-        (("B", "x", 10, 1.0, -1.0), "row 2: n is 10 and the variance -1"),
-        (("B", "x", 0, 1.0, 1.0), "row 2: n is 0"),
-        (("B", "x", 10, math.nan, 1.0), "row 2: A number is missing"),
-        (("B", "x", None, None, None, 5, 4), "row 2: 5 successes of 4 trials cannot be"),
-        (("B", "x", None, None, None, 0, 0), "row 2: 0 successes of 0 trials cannot be"),
-        ((None, "x", 10, 1.0, 1.0), "row 2: The variant or the metric is empty"),
-        (("A", "x", 10, 1.0, 1.0), "'x' of 'A' has several rows"),
+        (("B", "x", 0, 1.0, 1.0), "row 2: 'x' counts 0 of 'B'"),
+        (("B", "x", None, None, None, 5, 4), "row 2: 'x' has more successes than trials in 'B'"),
+        (("B", "x", None, None, None, 0, 0), "row 2: 'x' counts 0 of 'B'"),
+        (("A", "x", 10, 1.0, 1.0), "'x' of 'A' has 2 rows"),
     ],
 )
 def test_a_wrong_row_is_named_with_its_mistake(wrong: tuple[Any, ...], says: str) -> None:
@@ -109,9 +102,10 @@ def test_a_wrong_row_is_named_with_its_mistake(wrong: tuple[Any, ...], says: str
     assert says in str(caught.value)
 
 
-def test_a_table_without_rows_is_refused() -> None:
-    with pytest.raises(InputError, match="no rows"):
-        results(Upload("aggregates", "x", summary(("A", "x", 1, 1.0, 1.0)).table.slice(0, 0), {}))
+def test_a_mean_over_users_is_preferred_to_trials() -> None:
+    found = results(summary(("A", "x", 10, 0.4, 0.2, 50, 100), ("B", "x", 10, 0.5, 0.2, 60, 100)))
+    assert (row(found, "A").value, row(found, "A").n_users) == (0.4, 10)
+    assert found.notices == ()
 
 
 def test_the_template_is_a_test_with_results() -> None:

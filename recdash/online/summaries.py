@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,6 @@ from recdash.errors import InputError, Problem
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -27,67 +26,49 @@ class Summary:
 
 
 def summaries(table: pa.Table) -> list[Summary]:
-    """Rows with variant and metric, and either n, mean, variance or successes, trials.
+    """Checked rows with variant and metric, and either n, mean, variance or successes, trials.
 
-    Raises InputError with all that is wrong in the table.
+    Raises InputError with all that cannot be: rates above 1, nobody counted, a row that is there twice.
     """
-    rows: Sequence[Row] = table.to_pylist()
-    problems = [problem for line, row in enumerate(rows, start=1) for problem in _wrong(row, line)]
-    problems += _repeated(rows)
-    if not rows:
-        problems.append(
-            Problem("empty-table", "aggregates", "There are no rows", "Upload a table with rows.")
-        )
+    rows = [_summary(row) for row in table.to_pylist()]
+    problems = [
+        *(problem for line, row in enumerate(rows, start=1) for problem in _wrong(row, line)),
+        *_repeated(rows),
+    ]
     if problems:
         raise InputError(problems)
-    return [_of_trials(row) if _has_trials(row) else _of_users(row) for row in rows]
+    return rows
 
 
-def _of_users(row: Row) -> Summary:
-    mean, variance = float(row["mean"]), float(row["variance"])
-    return Summary(str(row["variant"]), str(row["metric"]), int(row["n"]), mean, variance)
+def _summary(row: Mapping[str, Any]) -> Summary:
+    """A mean over users where there is one, since trials are only taken for independent."""
+    name = (str(row["variant"]), str(row["metric"]))
+    if all(row.get(column) is not None for column in ("n", "mean", "variance")):
+        return Summary(*name, int(row["n"]), float(row["mean"]), float(row["variance"]))
+    n, successes = int(row["trials"]), float(row["successes"])
+    share = successes / max(n, 1)
+    return Summary(*name, n, share, share * (1 - share) * n / max(n - 1, 1), of_trials=True)
 
 
-def _of_trials(row: Row) -> Summary:
-    n = int(row["trials"])
-    share = float(row["successes"]) / n
-    variance = share * (1 - share) * n / max(n - 1, 1)
-    return Summary(str(row["variant"]), str(row["metric"]), n, share, variance, of_trials=True)
-
-
-def _has_trials(row: Row) -> bool:
-    return _is_number(row.get("successes")) and _is_number(row.get("trials"))
-
-
-def _is_number(cell: Any) -> bool:
-    return cell is not None and cell == cell and abs(float(cell)) != float("inf")  # noqa: PLR0124 (NaN)
-
-
-def _wrong(row: Row, line: int) -> Iterator[Problem]:
+def _wrong(row: Summary, line: int) -> Iterator[Problem]:
     place = f"row {line}"
-    if row["variant"] is None or row["metric"] is None:
-        yield Problem("missing-name", place, "The variant or the metric is empty", "Name both in every row.")
-    if _has_trials(row):
-        if not 0 <= row["successes"] <= row["trials"] or row["trials"] < 1:
-            found = f"{row['successes']:g} successes of {row['trials']:g} trials cannot be"
-            yield Problem(
-                "impossible-rate", place, found, "Give at least 1 trial and at most as many successes."
-            )
-    elif not all(_is_number(row.get(name)) for name in ("n", "mean", "variance")):
-        fix = "Give n, mean and variance, or successes and trials."
-        yield Problem("missing-number", place, "A number is missing", fix)
-    elif row["n"] < 1 or row["variance"] < 0:
-        found = f"n is {row['n']:g} and the variance {row['variance']:g}"
-        yield Problem("impossible-number", place, found, "n starts at 1 and a variance at 0.")
+    if row.n < 1:
+        yield Problem(
+            "nobody-counted", place, f"'{row.metric}' counts {row.n} of '{row.variant}'", "Start at 1."
+        )
+    if row.of_trials and row.mean > 1:
+        found = f"'{row.metric}' has more successes than trials in '{row.variant}'"
+        yield Problem("impossible-rate", place, found, "Are the two columns swapped?")
 
 
-def _repeated(rows: Sequence[Row]) -> list[Problem]:
-    names = [(row["variant"], row["metric"]) for row in rows]
-    again = sorted(
-        {f"'{metric}' of '{variant}'" for variant, metric in names if names.count((variant, metric)) > 1}
-    )
+def _repeated(rows: Sequence[Summary]) -> list[Problem]:
+    times = Counter((row.metric, row.variant) for row in rows)
     fix = "Keep one row per variant and metric."
-    return [Problem("duplicate-row", "aggregates", f"{name} has several rows", fix) for name in again]
+    return [
+        Problem("duplicate-row", "aggregates", f"'{metric}' of '{variant}' has {count} rows", fix, count)
+        for (metric, variant), count in times.items()
+        if count > 1
+    ]
 
 
 def by_metric(rows: Sequence[Summary]) -> dict[str, list[Summary]]:
