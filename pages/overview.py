@@ -17,6 +17,7 @@ with st.container(border=True, key="headline", gap=None):
     st.html(cards.card(summary.headline, summary.best, summary.base, summary.cells))
 
 if summary.tiles and summary.best:
+    st.space("xsmall")
     with st.container(gap="small"):
         widgets.section(f"{summary.best.name} {overview.in_numbers(summary)}", summary.strip_note)
         st.html(cards.tiles(summary.tiles, view.marks[summary.best.run_id], view.k))

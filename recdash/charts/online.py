@@ -187,7 +187,14 @@ def _name_crosses(
     here = [(y[1] - row["online_lift"]) / (y[1] - y[0]) * pixels for row in rows]
     there = spread([pixel - 16 for pixel in here], LABEL_PITCH, 24, pixels - 24)
     for row, start, end in zip(rows, here, there, strict=True):
-        look = marks[row["run_id"]]
-        at = (row["offline_delta"], row["online_lift"])
-        label = end_label(palette, short(look.name, 22), at, (20, end - start), look.colour)
+        look, at = marks[row["run_id"]], (row["offline_delta"], row["online_lift"])
+        offset = (-20.0 if _has_right_neighbour(row, rows) else 20.0, end - start)
+        label = end_label(palette, short(look.name, 22), at, offset, look.colour)
         chart.add_annotation(label | {"bgcolor": "rgba(0,0,0,0)", "standoff": 8})
+
+
+def _has_right_neighbour(row: dict[str, Any], rows: Sequence[dict[str, Any]]) -> bool:
+    """Does another mark stand close to the right, where the name would be?"""
+    places = [other["offline_delta"] for other in rows]
+    reach = 0.25 * (max(*places, 0) - min(*places, 0))
+    return any(0 < place - row["offline_delta"] < reach for place in places)

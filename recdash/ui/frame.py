@@ -36,8 +36,8 @@ def show() -> View:
     if view is None:
         _no_runs()
         st.stop()
-    for sentence in view.missing:
-        st.warning(markdown(sentence) + ".")
+    if view.missing:
+        st.warning("\n".join(f"- {markdown(sentence)}." for sentence in view.missing))
     return view
 
 
@@ -70,7 +70,7 @@ def _choose_experiment(experiments: list[Experiment], experiment: Experiment | N
     st.session_state["frame-experiment"] = experiment.id if experiment else None
     st.selectbox(
         "Experiment", list(names), format_func=lambda each: names[each], key="frame-experiment", width=330,
-        index=None, placeholder="Choose an experiment",
+        index=0 if experiment else None, placeholder="Choose an experiment",
         on_change=lambda: state.show_experiment(st.session_state["frame-experiment"]),
     )  # fmt: skip
 

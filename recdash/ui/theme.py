@@ -57,7 +57,7 @@ def style_sheet(colours: Palette) -> str:
 _RULES = """
 .stMainBlockContainer{max-width:1200px;padding:26px 44px 64px}
 [data-testid=stHeader]{height:0;min-height:0;background:transparent}
-[data-testid=stSidebarHeader]{height:56px;padding:0 22px;align-items:center}
+[data-testid=stSidebarHeader]{height:56px;padding:0;align-items:center}
 [data-testid=stSidebarHeader]::before{content:"recdash";font-size:19px;font-weight:700;color:var(--ink);flex:1}
 [data-testid=stSidebarNav]{padding-top:0}
 [data-testid=stSidebarNavSeparator]{display:none}
@@ -119,7 +119,7 @@ _RULES = """
 .rd-list li:first-child{border-top:1px solid var(--line)}
 .rd-scroll{overflow-x:auto}
 .rd-table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:tabular-nums;color:var(--ink)}
-.rd-table th,.rd-table td{border:0;padding:0 12px;text-align:left;vertical-align:middle}
+.rd-table th,.rd-table td{border:0;padding:0 8px;text-align:left;vertical-align:middle}
 .rd-table th{font-size:13px;font-weight:600;color:var(--muted);border-bottom:1.5px solid var(--ink);vertical-align:bottom;padding-bottom:7px;line-height:1.25;white-space:pre-line}
 .rd-table td{height:44px;border-bottom:1px solid var(--line)}
 .rd-table .rd-num{text-align:right;white-space:nowrap}
