@@ -1,3 +1,38 @@
-"""recdash: choose between recommender systems with evidence."""
+"""recdash: choose between recommender systems with evidence.
+
+    import recdash
+    ev = recdash.evaluate({"als": als_frame, "ease": "ease.parquet"}, "truth.csv", metrics=["ndcg@10"])
+    ev.table()
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from recdash.evaluation import Evaluation, evaluate
+    from recdash.service import Workspace
+
+__all__ = ["Evaluation", "Workspace", "__version__", "evaluate", "open"]
+
+
+def open(database_url: str | None = None, artifacts: str | None = None) -> Workspace:  # noqa: A001
+    """The workspace that the dashboard shows: experiments, runs, scores, online tests."""
+    from recdash.service import Workspace
+
+    return Workspace.open(database_url, artifacts)
+
+
+def __getattr__(name: str) -> Any:
+    """Load the heavy rooms only when they are asked for."""
+    if name in {"evaluate", "Evaluation"}:
+        from recdash import evaluation
+
+        return getattr(evaluation, name)
+    if name == "Workspace":
+        from recdash.service import Workspace
+
+        return Workspace
+    raise AttributeError(f"module 'recdash' has no attribute '{name}'")

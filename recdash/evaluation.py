@@ -22,6 +22,7 @@ from recdash.metrics.ratings import Predictions
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 RANKING_METRICS = (
     "precision", "recall", "f1", "hit_rate", "mrr", "map", "mar", "ndcg", "r_precision",
@@ -52,7 +53,10 @@ class Asked:
 
 @dataclass(frozen=True)
 class Scored:
-    """One run, scored: its hits (None with predictions only), curves, absences and notices."""
+    """One run, scored: its hits (None with predictions only), curves, absences and notices.
+
+    ``predictions`` is the checked table of rating predictions, where there was one.
+    """
 
     name: str
     hits: Hits | None
@@ -60,6 +64,7 @@ class Scored:
     absent: Mapping[str, str]
     ledger: Ledger | None
     notices: tuple[Problem, ...] = ()
+    predictions: pa.Table | None = None
 
 
 # ── the use case ─────────────────────────────────────────────────────────────────────────────
@@ -189,12 +194,14 @@ def score_run(
     hits, told = match(
         run, reference, depth=rules.depth, order=rules.order, ties=rules.ties, novelty_of_seen=needs_lists
     )
-    rows, rated = read_predictions(predictions)
+    rated = open_predictions(predictions)
+    rows = None if rated is None else predictions_of(rated)
     curves, absent = score_hits(hits, reference, [one.definition for one in asked], rules.users, rows)
     ledger = ledger_of(hits, rules.users)
     short = short_list_notices(run.name, hits, asked)
     unknown = unknown_item_notices(run.name, hits, reference)
-    return Scored(run.name, hits, curves, absent, ledger, (*run.notices, *told, *unknown, *short, *rated))
+    notices = (*run.notices, *told, *unknown, *short, *(rated.notices if rated else ()))
+    return Scored(run.name, hits, curves, absent, ledger, notices, rated.table if rated else None)
 
 
 def score_hits(
@@ -226,27 +233,32 @@ def shelf_of(hits: Hits, reference: Reference) -> Shelf:
     return Shelf(hits.exposure, hits.depth, in_truth, in_catalogue, train, reference.n_train_users)
 
 
-def score_predictions(name: str, table: Any, asked: Sequence[Asked]) -> Scored:
+def score_predictions(name: str, source: Any, asked: Sequence[Asked]) -> Scored:
     """A candidate that only predicts ratings."""
-    rows, notices = read_predictions(table)
+    rated = open_predictions(source)
+    rows = None if rated is None else predictions_of(rated)
     results = score([one.definition for one in asked], Material(predictions=rows))
     curves = {one.metric: one for one in results if isinstance(one, Curve)}
     absent = {one.metric: one.reason for one in results if isinstance(one, Absent)}
-    return Scored(name, None, curves, absent, None, notices)
+    return Scored(name, None, curves, absent, None, rated.notices if rated else ())
 
 
-def read_predictions(source: Any) -> tuple[Predictions | None, tuple[Problem, ...]]:
+def open_predictions(source: Any) -> Upload | None:
     from recdash import ingest
+
+    if source is None or isinstance(source, Upload):
+        return source
+    return ingest.read_upload("predictions", source)
+
+
+def predictions_of(upload: Upload) -> Predictions:
+    """The rows that have both a rating and a prediction."""
     from recdash.engines.ids import IdIndex
 
-    if source is None:
-        return None, ()
-    upload = source if isinstance(source, Upload) else ingest.read_upload("predictions", source)
     user = IdIndex().codes(upload.table["user_id"])
     rating, guess = (upload.table[name].to_numpy().astype(np.float64) for name in ("rating", "prediction"))
     known = ~np.isnan(rating) & ~np.isnan(guess)
-    rows = Predictions(user[known], rating[known], guess[known], missing=int((~known).sum()))
-    return rows, upload.notices
+    return Predictions(user[known], rating[known], guess[known], missing=int((~known).sum()))
 
 
 def ledger_of(hits: Hits, users: Users) -> Ledger:
@@ -349,7 +361,8 @@ class Evaluation:
             names = list(run.hits.truth.users)
             k = one.spec.k or run.hits.depth
             if k > run.hits.depth:
-                raise InputError(Problem("beyond-depth", f"k = {k}", f"the depth is {run.hits.depth}", "Evaluate with a larger depth."))
+                found = f"the lists were read to depth {run.hits.depth}"
+                raise InputError(Problem("beyond-depth", f"k = {k}", found, "Evaluate with a larger depth."))
             yield run, [names[at] for at in sample.truth_user.tolist()], formula.values(sample, k)
 
     def as_dict(self) -> dict[str, Any]:
@@ -376,12 +389,15 @@ def _rows(name: str, one: Asked, curve: Curve) -> Iterator[dict[str, Any]]:
     cutoffs: list[int | None] = curve.k.tolist() or [None]
     wanted = range(len(cutoffs)) if one.spec.k is None else [one.spec.k - 1]
     for at in wanted:
-        error = float(curve.std_error[at])
         yield {
             "run": name,
             "metric": one.spec.label,
             "k": cutoffs[at],
-            "value": float(curve.value[at]),
-            "std_error": None if np.isnan(error) else error,
+            "value": _number(curve.value[at]),
+            "std_error": _number(curve.std_error[at]),
             "n_users": curve.n_users,
         }
+
+
+def _number(value: Any) -> float | None:
+    return None if np.isnan(value) else float(value)

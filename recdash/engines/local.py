@@ -280,7 +280,7 @@ class _Pass:
         met = self.items.spellings_met
         spelled = next(iter(met.items()), ("", ""))
         told = [
-            (seen.unknown_users, "users-without-truth", "{n} users not in the truth",
+            (seen.unknown_users, "users-without-truth", "{n} user{s} not in the truth",
              "Their lists are left out: nothing is known about what they wanted."),
             (seen.duplicates, "duplicate-pairs",
              f"{{n}} duplicate (user, item) rows in the lists of {seen.duplicate_users} users",
@@ -303,7 +303,7 @@ class _Pass:
              "They count as the same item; write ids in one form to be sure."),
         ]  # fmt: skip
         return [
-            Problem(code, place, found.format(n=count), fix, count) for count, code, found, fix in told if count
+            Problem(code, place, found.format(n=count, s="" if count == 1 else "s"), fix, count) for count, code, found, fix in told if count
         ]
 
 

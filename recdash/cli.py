@@ -1,0 +1,332 @@
+"""The use cases of the pages from a terminal. Results go to standard output, messages to standard error."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recdash import __version__
+from recdash.errors import InputError, Problem, RecdashError
+
+if TYPE_CHECKING:
+    from recdash.errors import Problem
+    from recdash.evaluation import Evaluation
+    from recdash.service import Workspace
+
+BAD_INPUT = 2
+SHOWN_CUTOFFS = (1, 5, 10, 20, 50, 100)
+
+
+class Commands(click.Group):
+    """Shows an error of ours as its words and exits with 2; anything else is a bug and shows itself."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except RecdashError as error:
+            click.echo(f"recdash: {_words(error)}", err=True)
+            ctx.exit(BAD_INPUT)
+
+
+def _words(error: RecdashError) -> str:
+    if isinstance(error, InputError) and len(error.problems) > 1:
+        source = f" in {error.source}" if error.source else ""
+        lines = "\n".join(f"  - {problem}" for problem in error.problems)
+        return f"{len(error.problems)} problems{source}:\n{lines}"
+    return str(error)
+
+
+class NamedFile(click.ParamType):
+    """NAME=FILE, or FILE alone (then the file's stem is the name)."""
+
+    name = "NAME=FILE"
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, Path]:
+        name, equals, file = value.partition("=")
+        if not equals or Path(value).exists():
+            return Path(value).name.split(".")[0], Path(value)
+        return name, Path(file)
+
+
+FORMATS = click.Choice(["table", "json", "csv"])
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="recdash")
+def main() -> None:
+    """Choose between recommender systems: score candidates, keep the runs, show them side by side."""
+
+
+# ── evaluate ─────────────────────────────────────────────────────────────────────────────────
+
+
+@main.command()
+@click.option("--truth", required=True, type=Path, help="Held-out rows: user, item, and a relevance or rating.")
+@click.option("--run", "runs", multiple=True, type=NamedFile(), help="A candidate's lists; again for each.")
+@click.option("--predictions", multiple=True, type=NamedFile(), help="A candidate's predicted ratings.")
+@click.option("--train", type=Path, help="Training rows, for novelty and popularity.")
+@click.option("--catalogue", type=Path, help="All items, for coverage and Gini.")
+@click.option("--metrics", help="Specs such as 'ndcg@10,map(norm=min)@5'; without @k the whole curve.")
+@click.option("--depth", type=int, help="Deepest cutoff (default: 100, or the deepest asked for).")
+@click.option("--preset", default="default", show_default=True, help="Count as this library does.")
+@click.option("--users", help="truth: a missing list is 0; both: only users with a list.  [truth|both]")
+@click.option("--order", help="Column that orders the lists.  [rank|score]")
+@click.option("--ties", help="Order of equal scores.  [file|item_desc]")
+@click.option("--relevance", help="Column of the truth, or 'none': every row is relevant.")
+@click.option("--relevance-threshold", type=float, help="Least relevance that counts (default: above 0).")
+@click.option("--format", "form", type=FORMATS, default="table", show_default=True)
+def evaluate(
+    truth: Path,
+    runs: Sequence[tuple[str, Path]],
+    predictions: Sequence[tuple[str, Path]],
+    form: str,
+    **question: Any,
+) -> None:
+    """Score candidates against a truth; nothing is stored."""
+    from recdash.evaluation import evaluate as score
+
+    if not runs and not predictions:
+        raise InputError(Problem("no-run", "recdash evaluate", "no candidate", "Add --run NAME=FILE."))
+    _check_names(runs)
+    found = score(dict(runs), truth, predictions=dict(predictions), **question)
+    _tell(found.notices())
+    _print_scores(found, form)
+
+
+def _check_names(runs: Sequence[tuple[str, Path]]) -> None:
+    names = [name for name, _ in runs]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(
+            Problem("name-twice", "--run", f"'{twice[0]}' names two candidates", "Give each its own NAME=FILE.")
+        )
+
+
+def _tell(notices: Iterable[Problem]) -> None:
+    for notice in notices:
+        click.echo(f"note: {notice}", err=True)
+
+
+def _print_scores(found: Evaluation, form: str) -> None:
+    if form == "json":
+        click.echo(json.dumps(found.as_dict(), ensure_ascii=False))
+    elif form == "csv":
+        writer = csv.DictWriter(sys.stdout, ["run", "metric", "k", "value", "std_error", "n_users"])
+        writer.writeheader()
+        writer.writerows({**row, "run": _plain_cell(row["run"])} for row in found.rows())
+    else:
+        click.echo(_score_table(found))
+
+
+def _plain_cell(text: str) -> str:
+    """A name that a spreadsheet would take for a formula gets an apostrophe in front."""
+    return f"'{text}" if text.lstrip("\ufeff \t\r\n")[:1] in tuple("=+-@＝＋－＠") else text
+
+
+def _score_table(found: Evaluation) -> str:
+    """One row per metric and cutoff, one column per candidate; a whole curve shows at a few cutoffs."""
+    asked = {one.spec.label for one in found.asked if one.spec.k is not None}
+    names = [run.name for run in found.runs]
+    cells: dict[tuple[str, int | None], dict[str, str]] = {}
+    for row in found.rows():
+        if row["k"] in (None, *SHOWN_CUTOFFS) or row["metric"] in asked:
+            cells.setdefault((row["metric"], row["k"]), {})[row["run"]] = _three_digits(row["value"])
+    lines = [
+        [metric if k is None else f"{metric}@{k}", *(values.get(name, "–") for name in names)]
+        for (metric, k), values in cells.items()
+    ]
+    return _aligned([["metric", *names], *lines]) + "\n" + "\n".join(_populations(found))
+
+
+def _three_digits(value: float | None) -> str:
+    return "–" if value is None else f"{value:#.3g}".rstrip(".")
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(
+            [row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))]
+        ).rstrip()
+        for row in rows
+    )
+
+
+def _populations(found: Evaluation) -> Iterable[str]:
+    yield ""
+    for run in found.runs:
+        if run.ledger is not None:
+            one = run.ledger
+            yield f"{run.name}: {one.counted:,} users counted, {one.without_list:,} without a list"
+    for row in found.as_dict()["absent"]:
+        yield f"{row['run']}: no {row['metric']}: {row['reason']}"
+
+
+# ── the store ────────────────────────────────────────────────────────────────────────────────
+
+
+def _workspace() -> Workspace:
+    from recdash.service import Workspace
+
+    return Workspace.open()
+
+
+@main.command()
+@click.option("--experiment", required=True, help="Name of the experiment; made if it is not there yet.")
+@click.option("--truth", type=Path, help="Held-out rows; needed for a new experiment.")
+@click.option("--run", "runs", multiple=True, type=NamedFile(), help="A candidate's lists; again for each.")
+@click.option("--predictions", multiple=True, type=NamedFile(), help="Predicted ratings of a candidate.")
+@click.option("--train", type=Path, help="Training rows.")
+@click.option("--catalogue", type=Path, help="All items.")
+@click.option("--depth", type=int, default=100, show_default=True, help="Deepest cutoff.")
+@click.option("--relevance", help="Column of the truth, or 'none': every row is relevant.")
+@click.option("--relevance-threshold", type=float, help="Least relevance that counts.")
+@click.option("--users", type=click.Choice(["truth", "both"]), default="truth", show_default=True)
+@click.option("--tag", "tags", multiple=True, help="A tag for the runs; again for each.")
+@click.option("--baseline", help="Name of the run that the others are compared with.")
+@click.option("--sessions", type=NamedFile(), help="An A/B test's sessions, as NAME=FILE.")
+@click.option("--aggregates", type=NamedFile(), help="An A/B test's summary, as NAME=FILE.")
+@click.option("--control", help="The A/B test's control variant.")
+@click.option("--link", "links", multiple=True, help="VARIANT=RUN: which candidate a variant served.")
+def add(
+    experiment: str,
+    truth: Path | None,
+    runs: Sequence[tuple[str, Path]],
+    predictions: Sequence[tuple[str, Path]],
+    tags: Sequence[str],
+    baseline: str | None,
+    **more: Any,
+) -> None:
+    """Score candidates and store them, for the dashboard to show."""
+    _check_names(runs)
+    space = _workspace()
+    chosen = _experiment(space, experiment, truth, more)
+    rated = dict(predictions)
+    for name, file in runs:
+        for added in space.add_runs(chosen, file, name=name, predictions=rated.get(name), tags=tags):
+            _tell(added.run.notices)
+            click.echo(f"{added.run.name}: {'already there' if added.already_there else 'added'}")
+    by_name = {run.name: run.id for run in space.runs(chosen)}
+    if baseline is not None:
+        space.set_baseline(chosen, _run_named(by_name, baseline))
+    _add_online(space, chosen, by_name, more)
+
+
+def _experiment(space: Workspace, name: str, truth: Path | None, more: Mapping[str, Any]) -> str:
+    """The id of the experiment; with a truth it is made, or recognised if it is the same."""
+    if truth is None:
+        return space.experiment_named(name).id
+    facts = ("train", "catalogue", "depth", "relevance", "relevance_threshold", "users")
+    made = space.create_experiment(name, truth, **{fact: more[fact] for fact in facts})
+    for twin in space.same_truth(made.id):
+        click.echo(f"note: experiment '{twin.name}' has the same truth.", err=True)
+    return made.id
+
+
+def _run_named(by_name: Mapping[str, str], name: str) -> str:
+    from recdash.errors import UnknownName
+
+    if name not in by_name:
+        raise UnknownName("run", name, list(by_name))
+    return by_name[name]
+
+
+def _add_online(space: Workspace, experiment: str, by_name: Mapping[str, str], more: Mapping[str, Any]) -> None:
+    links = {
+        variant: _run_named(by_name, run) for variant, _, run in (link.partition("=") for link in more["links"])
+    }
+    for kind in ("sessions", "aggregates"):
+        if more[kind] is not None:
+            name, file = more[kind]
+            test = space.add_online_test(
+                experiment, name, file, kind=kind, control=more["control"], links=links
+            )
+            _tell(test.notices)
+            click.echo(f"{test.name}: added, control '{test.control}'")
+
+
+@main.command("list")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def list_experiments(form: str) -> None:
+    """The experiments and their runs."""
+    space = _workspace()
+    found = [_experiment_facts(space, one) for one in space.experiments()]
+    if form == "json":
+        click.echo(json.dumps({"experiments": found}, ensure_ascii=False))
+    elif not found:
+        click.echo("No experiment yet. Try: recdash demo")
+    for one in found if form == "text" else ():
+        click.echo(f"{one['name']} ({one['truth_users']:,} users, depth {one['depth']})")
+        for run in one["runs"]:
+            mark = ", baseline" if run["baseline"] else ""
+            click.echo(f"  {run['name']} ({run['users_with_list']:,} users with a list{mark})")
+
+
+def _experiment_facts(space: Workspace, one: Any) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "name": one.name,
+        "created": one.created.isoformat(),
+        "depth": one.settings["depth"],
+        "truth_users": one.settings["truth_users"],
+        "runs": [
+            {
+                "id": run.id,
+                "name": run.name,
+                "created": run.created.isoformat(),
+                "tags": list(run.tags),
+                "baseline": run.id == one.baseline,
+                "users_with_list": (run.ledger["counted"] or 0) - (run.ledger["without_list"] or 0),
+            }
+            for run in space.runs(one.id)
+        ],
+        "online_tests": [test.name for test in space.online_tests(one.id)],
+    }
+
+
+@main.command()
+@click.option("--remove", is_flag=True, help="Remove the demo instead.")
+def demo(remove: bool) -> None:
+    """Load the demo: an invented film service, five candidates and an A/B test."""
+    space = _workspace()
+    if remove:
+        space.remove_demo()
+        click.echo("The demo is removed.")
+        return
+    made = space.load_demo(progress=lambda part, text: click.echo(f"{part:4.0%} {text}", err=True))
+    click.echo(f"Loaded '{made.name}'. See it with: recdash serve")
+
+
+@main.command()
+@click.option("--host", help="Address to listen on (default: RECDASH_HOST, else 127.0.0.1).")
+@click.option("--port", type=int, help="Port to listen on (default: RECDASH_PORT, else 8501).")
+def serve(host: str | None, port: int | None) -> None:
+    """Open the dashboard in a browser at the address shown."""
+    from recdash.settings import settings
+
+    app = Path(__file__).resolve().parent.parent / "app.py"
+    if not app.is_file():
+        raise InputError(
+            Problem("no-app", str(app), "no app.py there", "Run recdash serve from a checkout of the project.")
+        )
+    where = ["--server.address", host or settings().host, "--server.port", str(port or settings().port)]
+    command = [sys.executable, "-m", "streamlit", "run", str(app), *where]
+    os.chdir(_folder_of_config(app))
+    os.execv(sys.executable, command)
+
+
+def _folder_of_config(app: Path) -> Path:
+    """Streamlit reads .streamlit/config.toml from here; data paths are made absolute before."""
+    from recdash.settings import settings
+
+    os.environ.setdefault("RECDASH_DATABASE_URL", settings().database_url)
+    return app.parent

@@ -1,0 +1,93 @@
+"""The guide's entries, made from the metric tables and the presets themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recdash.metrics import METRICS, PRESETS, Preset
+from recdash.metrics.catalogue import CatalogueMetric
+from recdash.metrics.ranking import RankingMetric
+from recdash.metrics.registry import Metric
+
+
+@dataclass(frozen=True)
+class MetricGuide:
+    """One metric as the guide shows it; ``parameters`` are (name, default, {value: meaning})."""
+
+    name: str
+    title: str
+    formula: str
+    family: str
+    parameters: tuple[tuple[str, str, dict[str, str]], ...]
+    range: str
+    unit: str
+    direction: str
+    source: str
+    needs: str
+    example: str
+    has_cutoff: bool
+
+
+@dataclass(frozen=True)
+class PresetGuide:
+    """One preset: what it changes, as the specs it stands for and the rules of counting."""
+
+    name: str
+    title: str
+    why: str
+    specs: tuple[str, ...]
+    rules: tuple[str, ...]
+
+
+def metric_guides() -> list[MetricGuide]:
+    return [_metric_guide(metric) for metric in METRICS.values()]
+
+
+def preset_guides() -> list[PresetGuide]:
+    return [_preset_guide(preset) for preset in PRESETS.values()]
+
+
+def _metric_guide(metric: Metric) -> MetricGuide:
+    family, needs, unit, direction = _family(metric)
+    return MetricGuide(
+        metric.name,
+        metric.title,
+        metric.latex,
+        family,
+        tuple((knob.name, knob.default, dict(knob.values)) for knob in metric.parameters),
+        "0 to 1" if unit == "share" else "0 or more",
+        unit,
+        direction,
+        metric.source,
+        needs,
+        metric.example,
+        metric.has_cutoff,
+    )
+
+
+def _family(metric: Metric) -> tuple[str, str, str, str]:
+    """Family, what it needs, unit, and which way is better."""
+    if isinstance(metric, RankingMetric):
+        return "Accuracy", "ranked lists and a truth", "share", "higher is better"
+    if isinstance(metric, CatalogueMetric):
+        needs = {"coverage": "a catalogue", "gini": "a catalogue", "personalization": "ranked lists"}
+        unit = "share" if metric.unit == "0..1" else metric.unit
+        return "Beyond accuracy", needs.get(metric.name, "a train table"), unit, f"higher is {metric.higher_is}"
+    return "Ratings", "rating predictions", metric.unit, "lower is better"
+
+
+def _preset_guide(preset: Preset) -> PresetGuide:
+    specs = tuple(
+        f"{name}({','.join(f'{knob}={value}' for knob, value in knobs.items())})"
+        for name, knobs in preset.parameters.items()
+    )
+    population = {
+        "truth": "every user with a relevant item counts, a missing list is 0",
+        "both": "only users who have both a relevant item and a list count",
+    }
+    rules = [population[preset.users]]
+    if preset.order:
+        rules.append(f"lists are ordered by {preset.order}")
+    if preset.ties == "item_desc":
+        rules.append("equal scores go by item id, descending")
+    return PresetGuide(preset.name, preset.title, preset.why, specs, tuple(rules))

@@ -1,0 +1,609 @@
+"""What a user can ask, once for pages, terminal and Python: the Workspace over one store.
+
+Numbers are computed first; then one short write stores them, idempotent by content, so that a double
+click or a stopped page leaves either nothing or the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from recdash import evaluation, views
+from recdash.domain import Curve, Experiment, Hits, OnlineTest, Recommendations, Run, TableKind, Upload, Users
+from recdash.engines import Reference, hits_from_tables, hits_to_tables, read_reference
+from recdash.errors import Forbidden, InputError, NameTaken, NotFound, Problem
+from recdash.guide import MetricGuide, PresetGuide, metric_guides, preset_guides
+from recdash.metrics import define, sample_of
+from recdash.stats import paired_difference
+from recdash.store import Store, new_id, open_store
+
+if TYPE_CHECKING:
+    import os
+
+    import pandas as pd
+
+    from recdash.domain import Floats, Ints
+    from recdash.ingest import Limits, Preview
+
+Role = Literal["viewer", "editor", "admin"]
+Progress = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class AddedRun:
+    """A run and whether the very same upload was there before."""
+
+    run: Run
+    already_there: bool
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _quiet(fraction: float, text: str) -> None:
+    """Progress that nobody watches."""
+
+
+class Workspace:
+    """Experiments, runs and online tests of one store, seen by one role."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        role: Role = "editor",
+        limits: Limits | None = None,
+        clock: Callable[[], datetime] = _now,
+        make_id: Callable[[], str] = new_id,
+    ) -> None:
+        self.store, self.role, self.limits, self._clock, self._new_id = store, role, limits, clock, make_id
+        # Per workspace, keyed by ids of things that never change once stored.
+        self._reference = lru_cache(maxsize=4)(self._read_reference)
+        self._hits = lru_cache(maxsize=256)(self._read_hits)
+        self._values = lru_cache(maxsize=512)(self._compute_values)
+        self._computed = lru_cache(maxsize=1024)(self._compute_curve)
+
+    @classmethod
+    def open(
+        cls,
+        database_url: str | None = None,
+        artifacts: str | os.PathLike[str] | None = None,
+        role: Role = "editor",
+        limits: Limits | None = None,
+    ) -> Workspace:
+        """The workspace of a database (by default that of the settings); a viewer's is read-only."""
+        return cls(open_store(database_url, artifacts, read_only=role == "viewer"), role=role, limits=limits)
+
+    # ── reading ──────────────────────────────────────────────────────────────────────────────
+
+    def experiments(self, archived: bool = False) -> list[Experiment]:
+        return self.store.experiments(archived)
+
+    def experiment(self, experiment_id: str) -> Experiment:
+        return self.store.experiment(experiment_id)
+
+    def experiment_named(self, name: str) -> Experiment:
+        """Raises NotFound, naming the experiments there are."""
+        found = self.store.experiment_named(name)
+        if found is None:
+            known = ", ".join(f"'{one.name}'" for one in self.store.experiments()) or "none"
+            raise NotFound(f"No experiment is called '{name}'. There are: {known}.")
+        return found
+
+    def runs(self, experiment_id: str, archived: bool = False) -> list[Run]:
+        return self.store.runs(experiment_id, archived)
+
+    def depth(self, experiment_id: str) -> int:
+        return int(self.experiment(experiment_id).settings["depth"])
+
+    def metrics_of(self, experiment_id: str, run_ids: Sequence[str]) -> list[str]:
+        """Canonical specs that at least one of the runs has, in the order of the guide."""
+        stored = {metric for metrics in self.store.metrics(run_ids).values() for metric in metrics}
+        usual = [str(define(metric)) for metric in evaluation.DEFAULT_METRICS]
+        return [metric for metric in usual if metric in stored] + sorted(stored.difference(usual))
+
+    def curves(self, run_ids: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
+        """Tidy: run_id, run, metric, k, value, std_error, n_users. A definition that was not stored is
+        computed from the hits."""
+        return views.curve_frame(self._runs(run_ids), self._curves(run_ids, metrics))
+
+    def scoreboard(
+        self, experiment_id: str, run_ids: Sequence[str], metrics: Sequence[str], k: int
+    ) -> pd.DataFrame:
+        """run_id, run, metric, value, std_error, n_users at k; best first by the first metric."""
+        return views.score_rows(self._runs(run_ids), self._curves(run_ids, metrics), metrics, k)
+
+    def differences(self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int) -> pd.DataFrame:
+        """Each run minus the baseline, paired over the users: run_id, run, mean_diff, ci_low, ci_high,
+        p, n_users, wins, ties, losses. Raises InputError for a metric without a value per user."""
+        import pandas as pd
+
+        rows = [self._difference(run, baseline_id, metric, k) for run in self._runs(run_ids)]
+        columns = [
+            "run_id", "run", "mean_diff", "ci_low", "ci_high", "p", "n_users", "wins", "ties", "losses",
+        ]  # fmt: skip
+        return pd.DataFrame([row for row in rows if row], columns=columns)
+
+    def _difference(self, run: Run, baseline_id: str, metric: str, k: int) -> dict[str, Any] | None:
+        mine, theirs = self._values(run.id, metric, k, None), self._values(baseline_id, metric, k, None)
+        if mine is None or theirs is None:
+            return None
+        candidate, baseline = _same_users(mine, theirs)
+        paired = paired_difference(candidate, baseline)
+        return {
+            "run_id": run.id, "run": run.name, "mean_diff": paired.mean, "ci_low": paired.low,
+            "ci_high": paired.high, "p": paired.p, "n_users": paired.n, "wins": paired.wins,
+            "ties": paired.ties, "losses": paired.losses,
+        }  # fmt: skip
+
+    def absences(self, run_ids: Sequence[str], metric: str) -> dict[str, str]:
+        """Why a run lacks the metric, for the runs that do."""
+        return {run.id: run.absent[metric] for run in self._runs(run_ids) if metric in run.absent}
+
+    def list_ends(self, run_ids: Sequence[str]) -> dict[str, int | None]:
+        """The k from which more than half of a run's lists have ended; None = never within depth."""
+        return {run.id: run.provenance.get("list_end") for run in self._runs(run_ids)}
+
+    def population_effect(
+        self, experiment_id: str, run_ids: Sequence[str], metric: str, k: int
+    ) -> views.PopulationEffect | None:
+        """Does the winner depend on whether users without a list count? None below two runs with lists."""
+        names = {run.id: run.name for run in self._runs(run_ids) if run.hits}
+        if len(names) < 2:
+            return None
+        values: dict[str, dict[str, float]] = {"truth": {}, "both": {}}
+        n_users: dict[str, dict[str, int]] = {"truth": {}, "both": {}}
+        rules: tuple[Users, Users] = ("truth", "both")
+        for rule in rules:
+            for run_id in names:
+                found = self._values(run_id, metric, k, rule)
+                if found is not None and len(found[1]):
+                    values[rule][run_id] = float(found[1].mean())
+                    n_users[rule][run_id] = len(found[1])
+        if not values["truth"] or not values["both"]:
+            return None
+        return views.population_effect(names, values, n_users, views.metric_title(metric, k))
+
+    def comparability(self, run_ids: Sequence[str]) -> list[Problem]:
+        return views.comparability(self._runs(run_ids))
+
+    def guide(self) -> list[MetricGuide]:
+        return metric_guides()
+
+    def presets(self) -> list[PresetGuide]:
+        return preset_guides()
+
+    # ── writing: experiments ─────────────────────────────────────────────────────────────────
+
+    def preview(
+        self, kind: TableKind, source: Any, name: str | None = None, mapping: Mapping[str, str] | None = None
+    ) -> Preview:
+        """How a file would be read; stores nothing."""
+        from recdash import ingest
+
+        return ingest.preview(kind, source, name=name, mapping=mapping, limits=self.limits)
+
+    def create_experiment(
+        self,
+        name: str,
+        truth: Any,
+        *,
+        train: Any = None,
+        catalogue: Any = None,
+        relevance: str | None = None,
+        relevance_threshold: float | None = None,
+        depth: int = 100,
+        users: Users = "truth",
+        note: str = "",
+        mappings: Mapping[str, Mapping[str, str]] | None = None,
+        demo: bool = False,
+    ) -> Experiment:
+        """Store an evaluation set-up. The same set-up under the same name is recognised, not doubled.
+
+        Raises InputError with the problems of all tables, NameTaken for another set-up of that name.
+        """
+        self._may_write()
+        uploads = self._read_tables(
+            {"truth": truth, "train": train, "catalogue": catalogue}, relevance, mappings or {}
+        )
+        _check_depth(depth)
+        reference = _reference_of(uploads, relevance_threshold)
+        notices = [*(notice for one in uploads.values() for notice in one.notices), *reference.notices]
+        settings = {
+            "depth": depth,
+            "users": users,
+            "relevance": relevance,
+            "relevance_threshold": relevance_threshold,
+            "truth_users": reference.truth.n_users,
+            "graded": reference.truth.graded,
+            "notices": [_as_dict(notice) for notice in notices],
+        }
+        artifacts = {kind: self.store.put(upload.table) for kind, upload in uploads.items()}
+        return self._add_experiment(_clean_name(name), artifacts, settings, note, demo)
+
+    def _add_experiment(
+        self, name: str, artifacts: Mapping[str, str], settings: dict[str, Any], note: str, demo: bool
+    ) -> Experiment:
+        known = self.store.experiment_named(name)
+        if known is not None and known.settings == settings and _same_tables(known, artifacts):
+            return known
+        return self.store.add_experiment(
+            Experiment(
+                self._new_id(), name, self._clock(), artifacts["truth"], artifacts.get("train"),
+                artifacts.get("catalogue"), settings, note=note, demo=demo,
+            )  # fmt: skip
+        )
+
+    def _read_tables(
+        self, sources: Mapping[TableKind, Any], relevance: str | None, mappings: Mapping[str, Mapping[str, str]]
+    ) -> dict[str, Upload]:
+        from recdash import ingest
+
+        read: dict[str, Upload] = {}
+        problems: list[Problem] = []
+        for kind, source in sources.items():
+            if source is None:
+                continue
+            if isinstance(source, Upload):
+                read[kind] = source
+                continue
+            try:
+                read[kind] = ingest.read_upload(
+                    kind, source, mapping=mappings.get(kind), limits=self.limits,
+                    relevance=relevance if kind == "truth" else None,
+                )  # fmt: skip
+            except InputError as error:
+                problems += [_in_table(problem, kind) for problem in error.problems]
+        if problems:
+            raise InputError(problems)
+        return read
+
+    def same_truth(self, experiment_id: str) -> list[Experiment]:
+        """Other experiments over the very same truth."""
+        truth = self.experiment(experiment_id).truth
+        return [one for one in self.experiments(archived=True) if one.truth == truth and one.id != experiment_id]
+
+    def rename_experiment(self, experiment_id: str, name: str) -> Experiment:
+        return self._write().update_experiment(experiment_id, name=_clean_name(name))
+
+    def note_experiment(self, experiment_id: str, note: str) -> Experiment:
+        return self._write().update_experiment(experiment_id, note=note)
+
+    def set_baseline(self, experiment_id: str, run_id: str | None) -> Experiment:
+        return self._write().update_experiment(experiment_id, baseline=run_id)
+
+    def archive_experiment(self, experiment_id: str) -> Experiment:
+        return self._write().update_experiment(experiment_id, archived=self._clock())
+
+    def restore_experiment(self, experiment_id: str) -> Experiment:
+        return self._write().update_experiment(experiment_id, archived=None)
+
+    def delete_experiment(self, experiment_id: str, typed_name: str) -> None:
+        """Raises InputError unless the name was typed exactly."""
+        _check_typed(typed_name, self.experiment(experiment_id).name)
+        self._write().delete_experiment(experiment_id)
+
+    # ── writing: runs ────────────────────────────────────────────────────────────────────────
+
+    def add_runs(
+        self,
+        experiment_id: str,
+        source: Any,
+        *,
+        name: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+        predictions: Any = None,
+        tags: Sequence[str] = (),
+        note: str = "",
+        params: Mapping[str, str] | None = None,
+        progress: Progress | None = None,
+    ) -> list[AddedRun]:
+        """Score an upload (one candidate, or several told apart by a column) and store it.
+
+        Raises InputError for a file that cannot be used, NameTaken when another upload has the name;
+        then nothing of it is stored.
+        """
+        self._may_write()
+        from recdash import ingest
+
+        tell = progress or _quiet
+        tell(0.0, "Reading the file")
+        found = ingest.read_recommendations(source, name=name, mapping=mapping, limits=self.limits)
+        facts = {"tags": tuple(tags), "note": note, "params": dict(params or {})}
+        scored = []
+        for place, run in enumerate(found):
+            tell(place / len(found), f"Scoring {run.name}")
+            scored.append((run, self._score(experiment_id, run, predictions if len(found) == 1 else None)))
+        added = []
+        for place, (run, score) in enumerate(scored, start=1):
+            tell(place / len(scored), f"Storing {run.name}")
+            added.append(self._add_run(experiment_id, run, score, facts))
+        return added
+
+    def _score(self, experiment_id: str, run: Recommendations, predictions: Any) -> evaluation.Scored:
+        settings = self.experiment(experiment_id).settings
+        asked, rules = evaluation.read_question(None, depth=settings["depth"], users=settings["users"])
+        return evaluation.score_run(run, self._reference(experiment_id), asked, rules, predictions)
+
+    def _add_run(
+        self, experiment_id: str, run: Recommendations, scored: evaluation.Scored, facts: Mapping[str, Any]
+    ) -> AddedRun:
+        from recdash import __version__
+
+        upload = self.store.put(run.batches())
+        known = self.store.find_run(experiment_id, upload)
+        if known is not None:
+            return AddedRun(known, already_there=True)
+        hits = scored.hits
+        if hits is None or scored.ledger is None:
+            raise InputError(Problem("no-lists", f"run '{run.name}'", "it has no lists", "Upload ranked lists."))
+        self._check_name_free(experiment_id, run.name)
+        tables = {kind: self.store.put(table) for kind, table in hits_to_tables(hits).items()}
+        if scored.predictions is not None:
+            tables["predictions"] = self.store.put(scored.predictions)
+        settings = self.experiment(experiment_id).settings
+        provenance = {
+            "version": __version__, "order": hits.order, "depth": hits.depth, "users": settings["users"],
+            "mapping": dict(run.mapping), "list_end": views.list_end(hits), "rows": hits.ledger.rows,
+        }  # fmt: skip
+        new = Run(
+            self._new_id(), experiment_id, run.name, self._clock(), -1, upload, tables,
+            scored.ledger.as_dict(), scored.notices, absent=scored.absent, provenance=provenance, **facts,
+        )  # fmt: skip
+        return AddedRun(self.store.add_run(new, list(scored.curves.values())), already_there=False)
+
+    def _check_name_free(self, experiment_id: str, name: str) -> None:
+        if any(run.name == name for run in self.runs(experiment_id, archived=True)):
+            raise NameTaken(f"Another run of this experiment is called '{name}'. Choose another name.")
+
+    def rename_run(self, run_id: str, name: str) -> Run:
+        return self._write().update_run(run_id, name=_clean_name(name))
+
+    def tag_run(self, run_id: str, tags: Sequence[str]) -> Run:
+        cleaned = dict.fromkeys(tag.strip() for tag in tags if tag.strip())
+        return self._write().update_run(run_id, tags=tuple(cleaned))
+
+    def note_run(self, run_id: str, note: str) -> Run:
+        return self._write().update_run(run_id, note=note)
+
+    def set_params(self, run_id: str, params: Mapping[str, str]) -> Run:
+        return self._write().update_run(run_id, params=dict(params))
+
+    def archive_run(self, run_id: str) -> Run:
+        return self._write().update_run(run_id, archived=self._clock())
+
+    def restore_run(self, run_id: str) -> Run:
+        return self._write().update_run(run_id, archived=None)
+
+    def delete_run(self, run_id: str, typed_name: str) -> None:
+        """Raises InputError unless the name was typed exactly."""
+        _check_typed(typed_name, self.store.run(run_id).name)
+        self._write().delete_run(run_id)
+
+    # ── online tests ─────────────────────────────────────────────────────────────────────────
+
+    def online_tests(self, experiment_id: str, archived: bool = False) -> list[OnlineTest]:
+        return self.store.online_tests(experiment_id, archived)
+
+    def add_online_test(
+        self,
+        experiment_id: str,
+        name: str,
+        source: Any,
+        *,
+        kind: Literal["sessions", "aggregates"] = "sessions",
+        control: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+        links: Mapping[str, str] | None = None,
+    ) -> OnlineTest:
+        """Read an A/B test's table, compute its results and store both. ``links`` are {variant: run id}."""
+        self._may_write()
+        from recdash import ingest, online
+
+        self._check_links(experiment_id, links or {})
+        upload = ingest.read_upload(kind, source, mapping=mapping, limits=self.limits)
+        found = online.results(upload, control)
+        test = OnlineTest(
+            self._new_id(), experiment_id, _clean_name(name), self._clock(), kind, self.store.put(upload.table),
+            found.control, dict(links or {}), [vars(row) for row in found.rows],
+            (*upload.notices, *found.notices),
+        )  # fmt: skip
+        return self.store.add_online_test(test)
+
+    def link_variants(self, test_id: str, links: Mapping[str, str]) -> OnlineTest:
+        """Say which run each variant served: {variant: run id}."""
+        self._may_write()
+        test = self.store.online_test(test_id)
+        self._check_links(test.experiment, links)
+        return self.store.update_online_test(test_id, links=dict(links))
+
+    def _check_links(self, experiment_id: str, links: Mapping[str, str]) -> None:
+        known = {run.id for run in self.runs(experiment_id, archived=True)}
+        for variant, run_id in links.items():
+            if run_id not in known:
+                raise NotFound(f"Variant '{variant}' is linked to a run that is not in this experiment.")
+
+    def archive_online_test(self, test_id: str) -> OnlineTest:
+        return self._write().update_online_test(test_id, archived=self._clock())
+
+    def restore_online_test(self, test_id: str) -> OnlineTest:
+        return self._write().update_online_test(test_id, archived=None)
+
+    def delete_online_test(self, test_id: str, typed_name: str) -> None:
+        _check_typed(typed_name, self.store.online_test(test_id).name)
+        self._write().delete_online_test(test_id)
+
+    def online_results(self, test_id: str) -> pd.DataFrame:
+        """metric, title, unit, variant, run_id, is_control, n_users, value, ci_low, ci_high, lift,
+        lift_low, lift_high, p, note."""
+        import pandas as pd
+
+        test = self.store.online_test(test_id)
+        frame = pd.DataFrame([dict(row) for row in test.results])
+        frame.insert(4, "run_id", frame["variant"].map(dict(test.links)))
+        return frame
+
+    def offline_online(self, test_id: str, metric: str, k: int, online_metric: str) -> pd.DataFrame:
+        """Per linked variant: variant, run_id, run, offline_value, offline_delta, offline_low,
+        offline_high, online_value, online_lift, online_low, online_high, quadrant, sentence.
+
+        The offline difference is paired against the run that the control served (else the baseline).
+        """
+        from recdash.online.joining import join_offline
+
+        test = self.store.online_test(test_id)
+        names = {run.id: run.name for run in self._runs(list(test.links.values()))}
+        reference = test.links.get(test.control) or self.experiment(test.experiment).baseline
+        others = [run_id for run_id in names if run_id != reference]
+        delta = self.differences(others, reference, metric, k) if reference else None
+        scores = self.scoreboard(test.experiment, list(names), [metric], k)
+        return join_offline(
+            self.online_results(test_id), online_metric, names, scores, delta, views.metric_title(metric, k)
+        )
+
+    # ── demo ─────────────────────────────────────────────────────────────────────────────────
+
+    def has_demo(self) -> bool:
+        return any(one.demo for one in self.experiments(archived=True))
+
+    def load_demo(self, progress: Progress | None = None) -> Experiment:
+        """Five candidates of an invented film service, and an A/B test; loading again changes nothing."""
+        self._may_write()
+        from recdash import demo
+
+        tell = progress or _quiet
+        tell(0.0, "Inventing a film service")
+        made = demo.make()
+        known = [one for one in self.experiments(archived=True) if one.demo]
+        experiment = known[0] if known else self.create_experiment(
+            made.experiment, made.truth, train=made.train, catalogue=made.catalogue, demo=True
+        )  # fmt: skip
+        ids = {}
+        for place, (name, table) in enumerate(made.runs.items(), start=1):
+            ids[name] = self.add_runs(experiment.id, table, name=name)[0].run.id
+            tell(place / (len(made.runs) + 1), f"Scored {name}")
+        if not self.online_tests(experiment.id, archived=True):
+            links = {variant: ids[run] for variant, run in made.links.items()}
+            self.add_online_test(experiment.id, made.test, made.sessions, control=made.control, links=links)
+        tell(1.0, "Done")
+        return self.set_baseline(experiment.id, ids[made.baseline])
+
+    def remove_demo(self) -> None:
+        for one in self.experiments(archived=True):
+            if one.demo:
+                self._write().delete_experiment(one.id)
+
+    # ── from the store, kept for the next question ───────────────────────────────────────────
+
+    def _runs(self, run_ids: Sequence[str]) -> list[Run]:
+        return [self.store.run(run_id) for run_id in run_ids]
+
+    def _curves(self, run_ids: Sequence[str], metrics: Sequence[str]) -> dict[str, dict[str, Curve]]:
+        stored = {run_id: dict(found) for run_id, found in self.store.curves(run_ids, metrics).items()}
+        for run in self._runs(run_ids):
+            for metric in metrics:
+                if metric not in stored[run.id] and metric not in run.absent:
+                    curve = self._computed(run.id, metric)
+                    if curve is not None:
+                        stored[run.id][metric] = curve
+        return stored
+
+    def _compute_curve(self, run_id: str, metric: str) -> Curve | None:
+        run = self.store.run(run_id)
+        if not run.hits:
+            return None
+        users = self.experiment(run.experiment).settings["users"]
+        hits, reference = self._hits(run_id), self._reference(run.experiment)
+        curves, _ = evaluation.score_hits(hits, reference, [define(metric)], users)
+        return next(iter(curves.values()), None)
+
+    def _compute_values(
+        self, run_id: str, metric: str, k: int, users: Users | None
+    ) -> tuple[Ints, Floats] | None:
+        """The users who count (places in the truth) and their values at k; None without lists."""
+        run = self.store.run(run_id)
+        if not run.hits:
+            return None
+        rule = users or self.experiment(run.experiment).settings["users"]
+        sample = sample_of(self._hits(run_id), rule)
+        return sample.truth_user, define(metric).formula().values(sample, k)
+
+    def _read_hits(self, run_id: str) -> Hits:
+        run = self.store.run(run_id)
+        tables = {name: self.store.table(sha) for name, sha in run.hits.items() if name != "predictions"}
+        return hits_from_tables(tables, self._reference(run.experiment).truth)
+
+    def _read_reference(self, experiment_id: str) -> Reference:
+        experiment = self.experiment(experiment_id)
+        stored = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
+        kinds: tuple[TableKind, ...] = ("truth", "train", "catalogue")
+        uploads = {
+            kind: Upload(kind, experiment.name, self.store.table(sha), {})
+            for kind in kinds
+            if (sha := stored[kind]) is not None
+        }
+        return _reference_of(uploads, experiment.settings["relevance_threshold"])
+
+    # ── rights ───────────────────────────────────────────────────────────────────────────────
+
+    def _may_write(self) -> None:
+        if self.role == "viewer":
+            raise Forbidden("Viewers read; ask an editor to change things here.")
+
+    def _write(self) -> Store:
+        self._may_write()
+        return self.store
+
+
+def _reference_of(uploads: Mapping[str, Upload], threshold: float | None) -> Reference:
+    return read_reference(
+        uploads["truth"], train=uploads.get("train"), catalogue=uploads.get("catalogue"), threshold=threshold
+    )
+
+
+def _same_users(mine: tuple[Ints, Floats], theirs: tuple[Ints, Floats]) -> tuple[Floats, Floats]:
+    """The values of two runs for the users that count in both, in the same order."""
+    import numpy as np
+
+    if np.array_equal(mine[0], theirs[0]):
+        return mine[1], theirs[1]
+    _, here, there = np.intersect1d(mine[0], theirs[0], assume_unique=True, return_indices=True)
+    return mine[1][here], theirs[1][there]
+
+
+def _same_tables(known: Experiment, artifacts: Mapping[str, str]) -> bool:
+    return (known.truth, known.train, known.catalogue) == (
+        artifacts["truth"], artifacts.get("train"), artifacts.get("catalogue"),
+    )  # fmt: skip
+
+
+def _check_depth(depth: int) -> None:
+    if depth < 1:
+        raise InputError(Problem("bad-depth", "depth", f"{depth}", "Use a whole number from 1."))
+
+
+def _clean_name(name: str) -> str:
+    if not name.strip():
+        raise InputError(Problem("no-name", "name", "nothing", "Give it a name."))
+    return name.strip()
+
+
+def _check_typed(typed: str, name: str) -> None:
+    if typed != name:
+        raise InputError(
+            Problem("name-not-typed", "name", f"'{typed}'", f"Type '{name}' exactly to delete it for good.")
+        )
+
+
+def _in_table(problem: Problem, kind: str) -> Problem:
+    place = problem.place if kind in problem.place else f"{kind}, {problem.place}"
+    return Problem(problem.code, place, problem.found, problem.fix, problem.count)
+
+
+def _as_dict(problem: Problem) -> dict[str, Any]:
+    return {name: getattr(problem, name) for name in ("code", "place", "found", "fix", "count")}
