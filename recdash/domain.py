@@ -38,12 +38,13 @@ class Recommendations:
 
     ``batches()`` yields Arrow record batches with the columns ``user_id`` and ``item_id``
     (each int64, or dictionary-encoded text, trimmed and never null) and, where the upload has
-    them, ``rank`` (int64) and ``score`` (float64). ``notices`` grows while a stream is read and
+    them, ``rank`` (int64) and ``score`` (float64); ``batches(columns=("user_id", "item_id"))``
+    yields only those. ``notices`` grows while a stream is read and
     is complete when it ends; a problem found on the way raises ``UploadError``.
     """
 
     name: str
-    batches: Callable[[], Iterator[pa.RecordBatch]]
+    batches: Callable[..., Iterator[pa.RecordBatch]]
     has_rank: bool
     has_score: bool
     is_trec: bool = False

@@ -7,6 +7,7 @@ calls it. Adding a name that some library uses is one word in the table below.
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -56,7 +57,8 @@ RANK = Role("rank", "rank", "rank ranks ranking position pos place item_rank", r
 RUN = Role(
     "run",
     "run",
-    "model recommender algorithm algo system run run_name run_id model_name recommender_name method candidate",
+    "model recommender algorithm algo system run run_name run_id model_name recommender_name method "
+    "candidate",
     required=False,
 )
 RELEVANCE = Role(
@@ -67,9 +69,14 @@ RELEVANCE = Role(
     required=False,
 )
 TIME = Role(
-    "timestamp", "time", "timestamp ts time date datetime unix_timestamp event_time created_at", required=False
+    "timestamp",
+    "time",
+    "timestamp ts time date datetime unix_timestamp event_time created_at",
+    required=False,
 )
-RATING = Role("rating", "number", "rating r_ui true_rating actual y_true relevance label stars truth true score")
+RATING = Role(
+    "rating", "number", "rating r_ui true_rating actual y_true relevance label stars truth true score"
+)
 PREDICTION = Role(
     "prediction", "number", "prediction est pred predicted predicted_rating y_pred estimate score preds"
 )
@@ -77,10 +84,14 @@ TITLE = Role("title", "text", "title name item_name movie_title item_title label
 
 UNIT = Role("unit_id", "id", "unit_id user_id user uid visitor_id customer_id client_id member_id account_id")
 SESSION = Role("session_id", "id", "session_id session sid session_key visit_id visit")
-VARIANT = Role("variant", "text", "variant group arm bucket variation test_group treatment cell experiment_group")
+VARIANT = Role(
+    "variant", "text", "variant group arm bucket variation test_group treatment cell experiment_group"
+)
 START = Role("start_ts", "time", "start_ts session_start start start_time started_at timestamp ts time date")
 CLICKS = Role("clicks", "number", "clicks n_clicks click_count rec_clicks recommendation_clicks click")
-WATCH = Role("watch_s", "number", "watch_s watch_seconds watch_time watch_time_s seconds_watched duration_s watch")
+WATCH = Role(
+    "watch_s", "number", "watch_s watch_seconds watch_time watch_time_s seconds_watched duration_s watch"
+)
 VIDEOS = Role("videos", "number", "videos n_videos videos_watched video_count watched_videos", required=False)
 METRIC = Role("metric", "text", "metric metric_name measure kpi name")
 USERS = Role("n", "number", "n n_users users count sample_size size observations nobs")
@@ -125,7 +136,8 @@ class Columns:
 
 def plain(name: str) -> str:
     """A name without case, blanks and punctuation: ``userId``, ``User ID`` and ``user_id`` are one."""
-    return re.sub(r"[^0-9a-zäöüßéèàç#]", "", name.lower())
+    untyped = re.sub(r":(token|float)(_seq)?$", "", name.strip().lower())  # as RecBole writes it
+    return re.sub(r"[\W_]", "", untyped)
 
 
 def names_of(role: Role) -> tuple[str, ...]:
@@ -154,15 +166,18 @@ def assign(
 ) -> Columns:
     """Give each role of ``kind`` its column.
 
-    ``explicit`` is what the user said, ``fixed`` what the format prescribes, ``positions`` what a
-    table without a header suggests; ``without`` are roles to leave unassigned. Never raises: what
-    is wrong is in ``problems``.
+    ``explicit`` is what the user said (an empty column leaves the role out), ``fixed`` what the
+    format prescribes, ``positions`` what a table without a header suggests; ``without`` are roles
+    to leave unassigned. Never raises: what is wrong is in ``problems``.
     """
     wide = wide_columns(columns) if kind == "run" else ()
-    explicit = {r: c for r, c in (explicit or {}).items() if not (r == "item_id" and c == wide_label(wide))}
-    problems = [*_unknown_roles(kind, explicit), *_unknown_columns(columns, explicit)]
+    without = [*without, *(role for role, column in (explicit or {}).items() if not column)]
+    said = {role: column for role, column in (explicit or {}).items() if column}
+    explicit = {r: c for r, c in said.items() if not (r == "item_id" and c == wide_label(wide))}
+    problems = [*_unknown_roles(kind, [*explicit, *without]), *_unknown_columns(columns, explicit)]
     known = {role: column for role, column in explicit.items() if column in columns}
-    given = {**(fixed if fixed is not None else positions or {}), **known}
+    told = fixed if fixed is not None else positions or {}
+    given = {**{role: column for role, column in told.items() if column not in known.values()}, **known}
     guessed = {} if fixed is not None or positions is not None else _guess(kind, columns, given)
     mapping = {role: c for role, c in {**guessed, **given}.items() if role not in without}
     wide = () if "item_id" in mapping else wide
@@ -199,7 +214,7 @@ def by_position(kind: TableKind, columns: Sequence[str], rows: Sequence[Mapping[
 
 def _counts_up(values: Sequence[str]) -> bool:
     whole = [int(value) for value in values if value.strip().isdigit()]
-    follows = [b in (1, a + 1) for a, b in zip(whole, whole[1:], strict=False)]
+    follows = [b in (1, a + 1) for a, b in itertools.pairwise(whole)]
     return len(whole) == len(values) > 0 and whole[0] == 1 and all(follows)
 
 
@@ -212,7 +227,9 @@ def wide_columns(columns: Sequence[str]) -> tuple[str, ...]:
     numbered = max(stems.values(), key=len, default={})
     first = min(numbered, default=0)
     complete = sorted(numbered) == list(range(first, first + len(numbered)))
-    return tuple(numbered[i] for i in sorted(numbered)) if len(numbered) > 1 and first <= 1 and complete else ()
+    return (
+        tuple(numbered[i] for i in sorted(numbered)) if len(numbered) > 1 and first <= 1 and complete else ()
+    )
 
 
 def wide_label(wide: Sequence[str]) -> str | None:
@@ -233,12 +250,17 @@ def _near(name: str, known: Sequence[str]) -> str:
     return f"Did you mean '{near[0]}'? " if near else ""
 
 
-def _unknown_roles(kind: TableKind, explicit: Mapping[str, str]) -> list[Problem]:
+def _unknown_roles(kind: TableKind, named: Sequence[str]) -> list[Problem]:
     known = [role.name for role in ROLES[kind]]
     fix = "A {} table has the roles {}."
     return [
-        Problem("unknown-role", "mapping", f"no role is called '{r}'", _near(r, known) + fix.format(kind, listed(known)))
-        for r in explicit
+        Problem(
+            "unknown-role",
+            "mapping",
+            f"no role is called '{r}'",
+            _near(r, known) + fix.format(kind, listed(known)),
+        )
+        for r in named
         if r not in known
     ]
 
@@ -272,10 +294,14 @@ def _twice(kind: TableKind, columns: Sequence[str], mapping: Mapping[str, str]) 
     ]
 
 
-def _missing(kind: TableKind, columns: Sequence[str], mapping: Mapping[str, str], wide: bool) -> list[Problem]:
+def _missing(
+    kind: TableKind, columns: Sequence[str], mapping: Mapping[str, str], wide: bool
+) -> list[Problem]:
     roles = [r for r in ROLES[kind] if r.required and r.name not in mapping]
     problems = [_no_column(role, columns) for role in roles if not (wide and role.name == "item_id")]
-    if kind == "aggregates" and not ({"n", "mean", "variance"} <= set(mapping) or {"successes", "trials"} <= set(mapping)):
+    if kind == "aggregates" and not (
+        {"n", "mean", "variance"} <= set(mapping) or {"successes", "trials"} <= set(mapping)
+    ):
         found = f"neither n, mean and variance nor successes and trials; found: {listed(columns)}"
         problems.append(Problem("missing-column", "columns", found, "Give one of the two sets of columns."))
     return problems
@@ -285,15 +311,22 @@ def _no_column(role: Role, columns: Sequence[str]) -> Problem:
     found = f"no {WORDS.get(role.name, role.name)} column; found: {listed(columns)}"
     usual = ", ".join(role.names.split()[:6])
     return Problem(
-        "missing-column", "columns", found, f"Name it {role.name}, or say which column is {role.name} (usual: {usual})."
+        "missing-column",
+        "columns",
+        found,
+        f"Name it {role.name}, or say which column is {role.name} (usual: {usual}).",
     )
 
 
 def _notices(mapping: Mapping[str, str], wide: tuple[str, ...], no_header: bool) -> tuple[Problem, ...]:
-    pairs = ", ".join(f"{role} = '{column}'" for role, column in mapping.items() if no_header or role != column)
+    pairs = ", ".join(
+        f"{role} = '{column}'" for role, column in mapping.items() if no_header or role != column
+    )
     notices = []
     if no_header:
-        notices.append(Problem("no-header", "file", f"no header line; by position {pairs}", "Change it if wrong."))
+        notices.append(
+            Problem("no-header", "file", f"no header line; by position {pairs}", "Change it if wrong.")
+        )
     elif pairs:
         notices.append(Problem("columns-guessed", "columns", f"read as {pairs}", "Change it if wrong."))
     if wide:

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, Any, BinaryIO, cast
 
 from recdash.errors import Problem, UploadError
 from recdash.ingest.limits import Limits, keep_within
@@ -58,12 +58,16 @@ def of_copy(copy: BinaryIO, like: Content, *notices: Problem) -> Content:
     head = copy.read(HEAD)
     lock = threading.Lock()
     return replace(
-        like, size=size, head=head, open=lambda: _Window(copy, lock), notices=like.notices + notices
+        like,
+        size=size,
+        head=head,
+        open=lambda: io.BufferedReader(_Window(copy, lock), CHUNK),
+        notices=like.notices + notices,
     )
 
 
 def temporary() -> BinaryIO:
-    return tempfile.SpooledTemporaryFile(max_size=HELD_IN_MEMORY)  # type: ignore[return-value]
+    return cast("BinaryIO", tempfile.SpooledTemporaryFile(max_size=HELD_IN_MEMORY))
 
 
 class _Window(io.RawIOBase):
@@ -88,15 +92,11 @@ class _Window(io.RawIOBase):
     def tell(self) -> int:
         return self._position
 
-    def read(self, size: int = -1) -> bytes:  # type: ignore[override]
+    def readinto(self, buffer: Any) -> int:
         with self._lock:
             self._file.seek(self._position)
-            data = self._file.read(size)
+            data = self._file.read(len(buffer))
         self._position += len(data)
-        return data
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        data = self.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
@@ -168,7 +168,7 @@ def _keep_ratio(size: int, packed: int, limits: Limits) -> None:
         keep_within(limits, "compression_ratio", size / max(packed, 1))
 
 
-def _inflated(reader: BinaryIO | gzip.GzipFile | zipfile.ZipExtFile, packed: int, limits: Limits) -> BinaryIO:
+def _inflated(reader: IO[bytes] | gzip.GzipFile, packed: int, limits: Limits) -> BinaryIO:
     copy, size = temporary(), 0
     while chunk := reader.read(CHUNK):
         size += len(chunk)

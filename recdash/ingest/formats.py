@@ -15,6 +15,7 @@ from recdash.ingest import text
 from recdash.ingest.columns import is_known
 from recdash.ingest.content import Content, whole
 from recdash.ingest.limits import Limits, keep_within
+from recdash.ingest.validate import is_text
 
 BLOCK_BYTES = 1 << 24
 BLOCK_ROWS = 1 << 20
@@ -43,6 +44,7 @@ class RawTable:
     decimal: str = "."
     n_rows: int | None = None
     whole_ids: frozenset[str] = frozenset()
+    unpacked_bytes: int = 0
     is_trec: bool = False
     notices: tuple[Problem, ...] = field(default=())
 
@@ -59,7 +61,9 @@ class Format:
 def read_raw(content: Content, kind: TableKind, limits: Limits) -> RawTable:
     """The raw table in ``content`` (already unpacked); raises ``UploadError`` with what is wrong."""
     if not content.head.strip(b"\xef\xbb\xbf\xff\xfe \t\r\n"):
-        raise UploadError(Problem("empty-file", "file", "the file is empty", "Upload a table with a header and rows."))
+        raise UploadError(
+            Problem("empty-file", "file", "the file is empty", "Upload a table with a header and rows.")
+        )
     chosen = next((f for f in FORMATS if f.recognise(content)), None)
     if chosen is None:
         _refuse_known_binary(content)
@@ -68,6 +72,7 @@ def read_raw(content: Content, kind: TableKind, limits: Limits) -> RawTable:
     table = chosen.read(content, kind)
     keep_within(limits, "columns", len(table.columns), "header")
     keep_within(limits, "rows", table.n_rows or 0)
+    keep_within(limits, "inflated_bytes", table.unpacked_bytes)
     return replace(table, notices=content.notices + table.notices)
 
 
@@ -110,7 +115,7 @@ def is_parquet(content: Content) -> bool:
     return content.head.startswith(b"PAR1")
 
 
-def read_parquet(content: Content, kind: TableKind) -> RawTable:
+def read_parquet(content: Content, _kind: TableKind) -> RawTable:
     """Row group by row group; only the columns asked for are decoded."""
     import pyarrow.parquet as pq
 
@@ -125,7 +130,7 @@ def read_parquet(content: Content, kind: TableKind) -> RawTable:
 
     def blocks(columns: Sequence[str], ids: Collection[str]) -> Iterator[pa.RecordBatch]:
         # codes for text ids; one thread, since whoever reads us already works beside us
-        coded = [paths[c][0] for c in ids if c in paths and _is_text(schema.field(paths[c][0]).type)]
+        coded = [paths[c][0] for c in ids if c in paths and is_text(schema.field(paths[c][0]).type)]
         wanted = list(dict.fromkeys(paths[c][0] for c in columns))
         try:
             with content.open() as source:
@@ -144,13 +149,16 @@ def read_parquet(content: Content, kind: TableKind) -> RawTable:
         lambda: _first_rows(blocks(tuple(paths), ())),
         lists=_list_columns(schema, paths),
         n_rows=metadata.num_rows,
+        unpacked_bytes=sum(metadata.row_group(g).total_byte_size for g in range(metadata.num_row_groups)),
         whole_ids=whole_ids,
     )
 
 
 def _damaged_parquet(error: Exception) -> Problem:
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return Problem("damaged-parquet", "file", f"the Parquet file cannot be read ({reason})", "Write it again.")
+    return Problem(
+        "damaged-parquet", "file", f"the Parquet file cannot be read ({reason})", "Write it again."
+    )
 
 
 def _without_gap(column: pa.Field, metadata: Any) -> bool:
@@ -162,10 +170,12 @@ def _without_gap(column: pa.Field, metadata: Any) -> bool:
     return index >= 0 and all(s is not None and s.has_null_count and s.null_count == 0 for s in groups)
 
 
-def read_arrow(source: Any, kind: TableKind) -> RawTable:
+def read_arrow(source: Any) -> RawTable:
     """A pandas, polars or Arrow table (anything that offers an Arrow stream)."""
     try:
-        table = source if isinstance(source, pa.Table) else pa.RecordBatchReader.from_stream(source).read_all()
+        table = (
+            source if isinstance(source, pa.Table) else pa.RecordBatchReader.from_stream(source).read_all()
+        )
     except (pa.ArrowException, TypeError, ValueError) as error:
         found = f"the table cannot be read as Arrow ({str(error).splitlines()[0]})"
         raise UploadError(Problem("bad-table", "table", found, "Give each column one type.")) from error
@@ -176,13 +186,19 @@ def _of_table(table: pa.Table, name: str, **extra: Any) -> RawTable:
     table = table.rename_columns(list(text.unique([str(n) for n in table.column_names])))
     paths = _paths(table.schema)
 
-    def blocks(columns: Sequence[str], ids: Collection[str]) -> Iterator[pa.RecordBatch]:
+    def blocks(columns: Sequence[str], _ids: Collection[str]) -> Iterator[pa.RecordBatch]:
         wanted = list(dict.fromkeys(paths[c][0] for c in columns))
         for batch in table.select(wanted).to_batches(BLOCK_ROWS):
             yield _projected(batch, columns, paths)
 
-    whole_ids = (n for n in table.column_names if pa.types.is_integer(table[n].type) and not table[n].null_count)
-    fixed = {"lists": _list_columns(table.schema, paths), "n_rows": table.num_rows, "whole_ids": frozenset(whole_ids)}
+    whole_ids = (
+        n for n in table.column_names if pa.types.is_integer(table[n].type) and not table[n].null_count
+    )
+    fixed = {
+        "lists": _list_columns(table.schema, paths),
+        "n_rows": table.num_rows,
+        "whole_ids": frozenset(whole_ids),
+    }
     where = extra.pop("where", _row)
     sample = lambda: _first_rows(blocks(tuple(paths), ()))  # noqa: E731
     return RawTable(name, tuple(paths), blocks, where, sample, **{**fixed, **extra})
@@ -198,10 +214,13 @@ Path = tuple[str, str | None]
 def _paths(schema: pa.Schema) -> dict[str, Path]:
     """Column name → (column, field): a list of structs counts as one list column per field."""
     paths: dict[str, Path] = {}
+    taken = set(schema.names)
     for column in schema:
-        inner = column.type.value_type if _is_list(column.type) else None
+        inner = column.type.value_type if is_list(column.type) else None
         if inner is not None and pa.types.is_struct(inner):
-            paths.update({f.name if f.name not in schema.names else f"{column.name}.{f.name}": (column.name, f.name) for f in inner})
+            for part in inner:
+                name = f"{column.name}.{part.name}" if part.name in taken else part.name
+                paths[name] = (column.name, part.name)
         else:
             paths[column.name] = (column.name, None)
     return paths
@@ -223,16 +242,12 @@ def _at(batch: pa.RecordBatch, column: str, inner: str | None) -> pa.Array:
     return pa.LargeListArray.from_arrays(offsets, values)
 
 
-def _is_list(kind: pa.DataType) -> bool:
-    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+def is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def _list_columns(schema: pa.Schema, paths: Mapping[str, Path]) -> frozenset[str]:
-    return frozenset(name for name, (column, _) in paths.items() if _is_list(schema.field(column).type))
+    return frozenset(name for name, (column, _) in paths.items() if is_list(schema.field(column).type))
 
 
 def _first_rows(blocks: Iterator[pa.RecordBatch]) -> list[dict[str, str]]:
@@ -244,7 +259,7 @@ def _first_rows(blocks: Iterator[pa.RecordBatch]) -> list[dict[str, str]]:
 # ── delimited text ───────────────────────────────────────────────────────────────────────────
 
 
-def read_delimited(content: Content, kind: TableKind) -> RawTable:
+def read_delimited(content: Content, _kind: TableKind) -> RawTable:
     """CSV and its relatives: any delimiter, with or without a header line."""
     dialect = text.dialect_of(content)
     named = {",": "CSV", "\t": "tab-separated text"}
@@ -286,6 +301,11 @@ def _text_blocks(
     from pyarrow import csv
 
     ragged: list[Any] = []
+
+    def passed_over(row: Any) -> str:
+        ragged.append(row)
+        return "skip"
+
     read = csv.ReadOptions(
         use_threads=False,
         block_size=BLOCK_BYTES,
@@ -296,7 +316,7 @@ def _text_blocks(
         delimiter=delimiter,
         quote_char='"' if dialect.quoted else False,
         newlines_in_values=dialect.quoted,
-        invalid_row_handler=lambda row: ragged.append(row) or "skip",
+        invalid_row_handler=passed_over,
     )
     types = {name: TEXT if name in ids else pa.string() for name in columns}
     convert = csv.ConvertOptions(column_types=types, include_columns=list(columns), strings_can_be_null=False)
@@ -305,7 +325,9 @@ def _text_blocks(
             yield from reader
     except pa.ArrowException as error:
         found = f"the text cannot be read as a table ({str(error).splitlines()[0]})"
-        raise UploadError(Problem("bad-text", "file", found, "Check the delimiter and the quotes.")) from error
+        raise UploadError(
+            Problem("bad-text", "file", found, "Check the delimiter and the quotes.")
+        ) from error
     if ragged:
         raise UploadError(text.ragged_rows(content, dialect, delimiter, len(ragged)))
 
@@ -327,9 +349,11 @@ def is_qrels(content: Content) -> bool:
     return all(len(r) == 4 and r[1].lower() in ITERATIONS and text.NUMBER.fullmatch(r[3]) for r in rows)
 
 
-def read_trec_run(content: Content, kind: TableKind) -> RawTable:
+def read_trec_run(content: Content, _kind: TableKind) -> RawTable:
     """The score decides the order and the rank column is left alone, as in trec_eval."""
-    dialect = text.Dialect(" ", ("query_id", "Q0", "doc_id", "rank", "score", "tag"), header=False, quoted=False)
+    dialect = text.Dialect(
+        " ", ("query_id", "Q0", "doc_id", "rank", "score", "tag"), header=False, quoted=False
+    )
     found = "TREC run: the rank column is ignored and the score used, as in trec_eval"
     roles = {"user_id": "query_id", "item_id": "doc_id", "score": "score", "run": "tag"}
     return _of_text(
@@ -360,17 +384,17 @@ def is_json_lines(content: Content) -> bool:
     return len(first) > 1 and second.startswith(b"{")
 
 
-def read_json_lines(content: Content, kind: TableKind) -> RawTable:
+def read_json_lines(content: Content, _kind: TableKind) -> RawTable:
     first = next(_json_rows(content))
     names = tuple(dict.fromkeys(name for row in first for name in row))
-    paths = _paths(_columns_of(first, names, ()).schema)
+    paths = _paths(_columns_of(first, names).schema)
 
     def blocks(columns: Sequence[str], ids: Collection[str]) -> Iterator[pa.RecordBatch]:
         wanted = list(dict.fromkeys(paths[c][0] for c in columns))
         for rows in _json_rows(content):
-            yield _as_text(_projected(_columns_of(rows, wanted, ids), columns, paths), ids)
+            yield _as_text(_projected(_columns_of(rows, wanted), columns, paths), ids)
 
-    sample = _columns_of(first[:SAMPLE_ROWS], names, ())
+    sample = _columns_of(first[:SAMPLE_ROWS], names)
     lists = _list_columns(sample.schema, paths)
     rows = lambda: _first_rows(iter([_projected(sample, tuple(paths), paths)]))  # noqa: E731
     return RawTable("JSON lines", tuple(paths), blocks, lambda row: f"line {row + 1}", rows, lists=lists)
@@ -398,7 +422,9 @@ def _broken_line(lines: Sequence[bytes], first: int) -> Problem:
     for number, line in enumerate(lines, first):
         try:
             if line.strip() and not isinstance(json.loads(line), dict):
-                return Problem("bad-json", f"line {number}", "JSON, but not an object", "Write one {…} per line.")
+                return Problem(
+                    "bad-json", f"line {number}", "JSON, but not an object", "Write one {…} per line."
+                )
         except ValueError as error:
             return _bad_json(error, f"line {number}")
         except RecursionError:
@@ -414,7 +440,7 @@ def _bad_json(error: ValueError, place: str) -> Problem:
     return Problem("bad-json", place, found, "The file may be cut off; write it again.")
 
 
-def _columns_of(rows: Sequence[Mapping[str, Any]], names: Sequence[str], ids: Collection[str]) -> pa.RecordBatch:
+def _columns_of(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([_array([row.get(n) for row in rows]) for n in names], list(names))
 
 
@@ -441,7 +467,7 @@ def _as_text(batch: pa.RecordBatch, ids: Collection[str]) -> pa.RecordBatch:
 def _texted(array: pa.Array) -> pa.Array:
     kind = array.type
     try:
-        return array.cast(pa.large_list(pa.string()) if _is_list(kind) else pa.string())
+        return array.cast(pa.large_list(pa.string()) if is_list(kind) else pa.string())
     except pa.ArrowException:
         return array
 
@@ -458,7 +484,9 @@ def read_json(content: Content, kind: TableKind) -> RawTable:
         raise UploadError(_bad_json(error, "file")) from error
     except RecursionError:
         found = "JSON that is nested too deeply"
-        raise UploadError(Problem("bad-json", "file", found, "Write {user: {item: score}} or rows.")) from None
+        raise UploadError(
+            Problem("bad-json", "file", found, "Write {user: {item: score}} or rows.")
+        ) from None
     return read_document(document, kind)
 
 
@@ -530,7 +558,9 @@ def _pairs(user: Any, held: Any) -> list[tuple[Any, Any]]:
     if isinstance(held, (list, tuple)) and not any(isinstance(p, (list, tuple, Mapping)) for p in held):
         return [(item, None) for item in held]
     found = f"neither a list of items nor {{item: score}}, but {type(held).__name__}"
-    raise UploadError(Problem("bad-json", f"user '{user}'", found, "Write {user: {item: score}} or {user: [items]}."))
+    raise UploadError(
+        Problem("bad-json", f"user '{user}'", found, "Write {user: {item: score}} or {user: [items]}.")
+    )
 
 
 # ── the tables: first match wins ─────────────────────────────────────────────────────────────
@@ -542,5 +572,5 @@ TEXT_FORMATS: tuple[Format, ...] = (
     Format("JSON", is_json, read_json),
     Format("TREC run", is_trec_run, read_trec_run),
     Format("TREC qrels", is_qrels, read_qrels),
-    Format("delimited text", lambda content: True, read_delimited),
+    Format("delimited text", lambda _content: True, read_delimited),
 )

@@ -13,17 +13,18 @@ import pyarrow.compute as pc
 
 from recdash.errors import Problem, UploadError
 from recdash.ingest.columns import Columns, plain
-from recdash.ingest.formats import RawTable
-from recdash.ingest.validate import MISSING, Findings, is_text
+from recdash.ingest.formats import RawTable, is_list
+from recdash.ingest.validate import Findings, is_missing, is_text
 from recdash.ingest.validate import plain as decoded
 
 Layout = Literal["rows", "lists", "wide"]
 
+LISTS_AT_ONCE = 1 << 13
+
 # a column called like this may hold "1 2 3"; otherwise only brackets make a list
 PLURALS = {
-    plain(name)
-    for name in "items item_ids recommendations recs recommended recommended_items predicted prediction_list "
-    "ranked_items movies docs item_list rec_items".split()
+    *("items", "itemids", "recommendations", "recs", "recommended", "recommendeditems", "predicted"),
+    *("predictionlist", "rankeditems", "movies", "docs", "itemlist", "recitems"),
 }
 SEVERAL = re.compile(r"\s*\S+([ ,|;]+\S+)+\s*")
 NUMPY_SCALAR = re.compile(r"np\.\w+\(([^()]*)\)")
@@ -48,7 +49,9 @@ def layout_of(raw: RawTable, columns: Columns) -> Layout:
     if column in raw.lists:
         return "lists"
     values = [row[column] for row in raw.sample()] if column and raw.n_rows != 0 else []
-    return "lists" if values and all(_looks_like_list(v, plain(column) in PLURALS) for v in values) else "rows"
+    return (
+        "lists" if values and all(_looks_like_list(v, plain(column) in PLURALS) for v in values) else "rows"
+    )
 
 
 def _looks_like_list(value: str, plural: bool) -> bool:
@@ -68,37 +71,53 @@ def notices_of(layout: Layout, columns: Columns, is_run: bool) -> list[Problem]:
 
 
 def blocks_of(
-    raw: RawTable, columns: Columns, layout: Layout, roles: Sequence[str], ids: Collection[str], findings: Findings
+    raw: RawTable,
+    columns: Columns,
+    layout: Layout,
+    roles: Sequence[str],
+    ids: Collection[str],
+    findings: Findings,
 ) -> Iterator[Block]:
     """The table as rows of (user, item, …), whatever its layout."""
     mapping = {role: columns.mapping[role] for role in roles if role in columns.mapping}
     wanted = list(dict.fromkeys([*mapping.values(), *columns.wide]))
     coded = {column for role, column in mapping.items() if role in ids} | set(columns.wide)
-    spread = {"rows": _rows, "lists": _lists, "wide": _wide}[layout]
+    spread = {"rows": _rows, "lists": _lists, "wide": _spread}[layout]
     first = 0
-    for batch in raw.blocks(wanted, coded):
+    whole = raw.blocks(wanted, coded)
+    for batch in whole if layout == "rows" else _sliced(whole):
         arrays = {role: batch.column(column) for role, column in mapping.items()}
         where = _placed(raw, first)
         yield spread(arrays, [batch.column(c) for c in columns.wide], where, columns, findings)
         first += batch.num_rows
 
 
+def _sliced(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Few rows at a time where each holds a whole list, so that a block stays about as big as others."""
+    for batch in batches:
+        for start in range(0, batch.num_rows, LISTS_AT_ONCE):
+            yield batch.slice(start, LISTS_AT_ONCE)
+
+
 def _placed(raw: RawTable, first: int) -> Callable[[int], str]:
     return lambda row: raw.where(first + row)
 
 
-def _rows(arrays: dict[str, pa.Array], wide: Any, where: Callable[[int], str], *_: Any) -> Block:
+def _rows(arrays: dict[str, pa.Array], _wide: Any, where: Callable[[int], str], *_: Any) -> Block:
     return Block(arrays, where)
 
 
-def _wide(
-    arrays: dict[str, pa.Array], wide: list[pa.Array], where: Callable[[int], str], columns: Columns, _: Findings
+def _spread(
+    arrays: dict[str, pa.Array],
+    wide: list[pa.Array],
+    where: Callable[[int], str],
+    *_: Any,
 ) -> Block:
     """Cells left empty at the end of a short list are no rows."""
     n_rows, n_places = len(wide[0]), len(wide)
     order = np.arange(n_rows * n_places).reshape(n_places, n_rows).T.ravel()
     stacked = pa.concat_arrays([_as_text(cell) for cell in wide]).take(pa.array(order))
-    filled = pc.invert(pc.fill_null(pc.is_in(pc.utf8_trim_whitespace(stacked), MISSING), True))
+    filled = pc.invert(pc.fill_null(is_missing(pc.utf8_trim_whitespace(stacked)), True))
     row = pa.array(np.repeat(np.arange(n_rows), n_places)).filter(filled)
     spread = {role: array.take(row) for role, array in arrays.items()}
     return Block({**spread, "item_id": stacked.filter(filled)}, lambda i: where(row[i].as_py()))
@@ -109,7 +128,7 @@ def _as_text(array: pa.Array) -> pa.Array:
 
 
 def _lists(
-    arrays: dict[str, pa.Array], wide: Any, where: Callable[[int], str], columns: Columns, findings: Findings
+    arrays: dict[str, pa.Array], _wide: Any, where: Callable[[int], str], columns: Columns, findings: Findings
 ) -> Block:
     listed = {
         role: _as_list(array, columns.mapping[role], where, findings, is_item=role == "item_id")
@@ -119,20 +138,18 @@ def _lists(
     _refuse_uneven(items, listed, where, columns, findings)
     row = pc.list_parent_indices(items)
     spread = {
-        role: pc.list_flatten(a) if _is_list(a) else a.take(row) for role, a in listed.items() if len(a) == len(items)
+        role: pc.list_flatten(a) if is_list(a.type) else a.take(row)
+        for role, a in listed.items()
+        if len(a) == len(items)
     }
     return Block(spread, lambda i: where(row[i].as_py()))
-
-
-def _is_list(array: pa.Array) -> bool:
-    return pa.types.is_list(array.type) or pa.types.is_large_list(array.type) or pa.types.is_fixed_size_list(array.type)
 
 
 def _as_list(
     array: pa.Array, column: str, where: Callable[[int], str], findings: Findings, is_item: bool
 ) -> pa.Array:
     """A list column from text that writes lists; other columns stay as they are."""
-    if _is_list(array):
+    if is_list(array.type):
         return array
     text = decoded(array)
     if not is_item and (not is_text(text.type) or _is_flat(text, column)):
@@ -174,17 +191,18 @@ def _refuse_uneven(
     """A list of scores or ranks must be as long as the list of items beside it."""
     lengths = pc.fill_null(pc.list_value_length(items), 0)
     for role, array in listed.items():
-        if not _is_list(array) or role == "item_id":
-            continue
-        differs = pc.not_equal(pc.fill_null(pc.list_value_length(array), 0), lengths)
-        rows = pc.indices_nonzero(differs)
-        if len(rows):
-            row = rows[0].as_py()
-            found = f"{_length(array, row)} values beside {lengths[row].as_py()} items"
-            column = columns.mapping[role]
-            findings.problem("uneven-lists", column, lambda: where(row), found, "Give one per item.", len(rows))  # noqa: B023
-            raise UploadError(findings.problems)
+        if is_list(array.type):
+            own = pc.fill_null(pc.list_value_length(array), 0)
+            _note_uneven(own, lengths, where, columns.mapping[role], findings)
+    if findings.problems:
+        raise UploadError(findings.problems)
 
 
-def _length(array: pa.Array, row: int) -> int:
-    return len(array[row].as_py() or ())
+def _note_uneven(
+    own: pa.Array, lengths: pa.Array, where: Callable[[int], str], column: str, findings: Findings
+) -> None:
+    rows = pc.indices_nonzero(pc.not_equal(own, lengths))
+    if len(rows):
+        row = rows[0].as_py()
+        found = f"{own[row]} values beside {lengths[row]} items"
+        findings.problem("uneven-lists", column, lambda: where(row), found, "Give one per item.", len(rows))

@@ -6,17 +6,21 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from recdash.errors import Problem, UploadError
 from recdash.ingest.columns import is_known
 from recdash.ingest.content import CHUNK, HEAD, Content, copied
 
 # what a byte-order mark at the beginning promises (the longer marks first)
-MARKS = ((codecs.BOM_UTF32_LE, "UTF-32"), (codecs.BOM_UTF32_BE, "UTF-32"))
-MARKS += ((codecs.BOM_UTF16_LE, "UTF-16"), (codecs.BOM_UTF16_BE, "UTF-16"))
+MARKS = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
 
 UNIT = "\x1f"  # stands for '::' inside: Arrow's reader wants a delimiter of one character
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "'|'", "::": "'::'", " ": "blank"}
@@ -136,12 +140,15 @@ def fields_of(lines: Sequence[str], delimiter: str, quoted: bool = True) -> list
         return [line.split("::") for line in lines]
     if delimiter == " ":
         return [line.split() for line in lines]
-    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    ended = (f"{line}\n" for line in lines)  # so that a quoted line break stays one
     try:
-        # line ends are put back so that a quoted line break stays one
-        return [row for row in csv.reader((f"{x}\n" for x in lines), delimiter=delimiter, quoting=quoting) if row]
+        return [row for row in _reader(ended, delimiter, quoted) if row]
     except csv.Error:
         return [line.split(delimiter) for line in lines]
+
+
+def _reader(lines: Iterable[str], delimiter: str, quoted: bool) -> Any:
+    return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
 
 
 def dialect_of(content: Content) -> Dialect:
@@ -228,10 +235,9 @@ def _by_line(change: Callable[[bytes], bytes]) -> Callable[[BinaryIO, BinaryIO],
 
 def records(content: Content, dialect: Dialect, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """(line on which it starts, fields) of every record after the header; blank lines are passed over."""
-    quoting = csv.QUOTE_MINIMAL if dialect.quoted else csv.QUOTE_NONE
     with content.open() as raw:
-        text = io.TextIOWrapper(io.BufferedReader(raw), encoding="utf-8-sig", newline="")  # type: ignore[arg-type]
-        reader = csv.reader(text, delimiter=delimiter, quoting=quoting)
+        text = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
+        reader = _reader(text, delimiter, dialect.quoted)
         line, header = 1, dialect.header
         for fields in reader:
             if fields and not header:
@@ -276,11 +282,11 @@ def unclosed_quote(content: Content, delimiter: str) -> Problem | None:
     with content.open() as reader:
         if sum(chunk.count(b'"') for chunk in iter(lambda: reader.read(CHUNK), b"")) % 2 == 0:
             return None
-    opens = re.compile(rb'(?:^|' + re.escape(delimiter.encode()) + rb')"(?:[^"]|"")*$')
+    opens = re.compile(rb"(?:^|" + re.escape(delimiter.encode()) + rb')"(?:[^"]|"")*$')
     closes = re.compile(rb'^(?:[^"]|"")*"(?:' + re.escape(delimiter.encode()) + rb"|\s*$)")
     open_line = 0
     with content.open() as raw:
-        for number, line in enumerate(io.BufferedReader(raw), 1):  # type: ignore[arg-type]
+        for number, line in enumerate(raw, 1):
             if line.count(b'"') % 2 == 0:
                 continue
             if open_line and not closes.match(line):

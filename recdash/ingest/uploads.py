@@ -23,7 +23,10 @@ from recdash.ingest.validate import READERS, Findings, Seen, is_text, note_missi
 Source = Any  # str | Path | bytes | file object | dict | a table that offers an Arrow stream
 Mapped = Mapping[str, str] | None
 
-SUFFIX = re.compile(r"(\.(gz|gzip|zip|csv|tsv|tab|txt|dat|data|parquet|pq|json|jsonl|ndjson|run|qrels|trec|xlsx|pkl))+$", re.I)
+SUFFIX = re.compile(
+    r"(\.(gz|gzip|zip|csv|tsv|tab|txt|dat|data|parquet|pq|json|jsonl|ndjson|run|qrels|trec|xlsx|pkl))+$",
+    re.IGNORECASE,
+)
 MOST_RUNS = 100
 
 
@@ -220,7 +223,7 @@ def _raw(kind: TableKind, source: Source, name: str | None, limits: Limits) -> R
     if isinstance(source, Mapping):
         return read_document(dict(source), kind)
     if hasattr(source, "__arrow_c_stream__"):
-        return read_arrow(source, kind)
+        return read_arrow(source)
     content = contents.unpacked(_content(source, name), limits)
     return read_raw(content, kind, limits)
 
@@ -233,7 +236,9 @@ def _content(source: Source, name: str | None) -> contents.Content:
     if isinstance(source, bytes | bytearray | memoryview):
         return contents.of_bytes(bytes(source), name or "upload")
     found = f"{type(source).__name__} is neither a path, bytes, a table nor a dict"
-    raise UploadError(Problem("bad-source", "source", found, "Give a path or a pandas, polars or Arrow table."))
+    raise UploadError(
+        Problem("bad-source", "source", found, "Give a path or a pandas, polars or Arrow table.")
+    )
 
 
 def _names(source: Source, name: str | None) -> tuple[str, str | None]:
@@ -319,20 +324,22 @@ def _checked(
     opened: Opened, roles: Sequence[Role], findings: Findings, run: str | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The table's blocks, checked; after a problem the rest is only read for further problems."""
-    n_rows = 0
+    n_rows = n_kept = 0
     try:
         for block in _blocks(opened, roles, findings):
             n_rows += len(block)
             keep_within(opened.limits, "rows", n_rows)
             batch = _checked_block(block, roles, opened, findings, run)
+            n_kept += batch.num_rows
             if not findings.problems and batch.num_rows:
                 yield batch
     except UploadError as error:
         raise UploadError(dict.fromkeys([*findings.problems, *error.problems]), opened.name) from error
-    if not n_rows:
-        raise UploadError(Problem("no-rows", "file", "no rows", "Upload a table with rows."), opened.name)
     if findings.problems:
         raise UploadError(findings.problems, opened.name)
+    if not (n_kept or (n_rows and run is not None)):
+        found = "no row has all its ids" if n_rows else "no rows"
+        raise UploadError(Problem("no-rows", "file", found, "Upload a table with rows."), opened.name)
 
 
 def _blocks(opened: Opened, roles: Sequence[Role], findings: Findings) -> Iterator[Block]:
@@ -352,13 +359,22 @@ def _checked_block(
         _keep_short(array, opened.limits)
         column = opened.mapping.get(role.name, role.name)
         seen = Seen(role, column, findings, block.where, opened.raw.decimal)
-        checked[role.name] = READERS[role.reading](array, seen)
+        checked[role.name] = _read(array, seen)
         keep = _kept(checked[role.name], seen, keep)
     if run is not None:
         of_run = pc.fill_null(pc.equal(checked.pop("run"), run), False)
         keep = of_run if keep is None else pc.and_(keep, of_run)
     batch = pa.RecordBatch.from_arrays(list(checked.values()), list(checked))
     return batch if keep is None else batch.filter(keep)
+
+
+def _read(array: pa.Array, seen: Seen) -> pa.Array:
+    """Raises ``UploadError`` for a type that nothing sensible can be read from."""
+    try:
+        return READERS[seen.role.reading](array, seen)
+    except pa.ArrowException as error:
+        found = f"{array.type} values cannot be read as {seen.role.name} ({str(error).splitlines()[0]})"
+        raise UploadError(Problem("bad-type", seen.place, found, "Write plain numbers or text.")) from error
 
 
 def _kept(array: pa.Array, seen: Seen, keep: pa.Array | None) -> pa.Array | None:
@@ -381,8 +397,6 @@ def _keep_short(array: pa.Array, limits: Limits) -> None:
 
 
 def _together(batches: Sequence[pa.RecordBatch]) -> pa.Table:
-    if not batches:
-        raise UploadError(Problem("no-rows", "file", "no rows with all their ids", "Fill in the ids."))
     try:
         return pa.Table.from_batches(batches).unify_dictionaries().combine_chunks()
     except pa.ArrowInvalid as error:
@@ -390,7 +404,7 @@ def _together(batches: Sequence[pa.RecordBatch]) -> pa.Table:
         raise UploadError(Problem("mixed-types", "file", found, "Write each column in one form.")) from error
 
 
-def _as_it_is(table: pa.Table, findings: Findings) -> pa.Table:
+def _as_it_is(table: pa.Table, _findings: Findings) -> pa.Table:
     return table
 
 
@@ -434,12 +448,12 @@ def _finish_predictions(table: pa.Table, findings: Findings) -> pa.Table:
     return table
 
 
-def _finish_sessions(table: pa.Table, findings: Findings) -> pa.Table:
+def _finish_sessions(table: pa.Table, _findings: Findings) -> pa.Table:
     _refuse_negative(table, ("clicks", "watch_s", "videos"))
     return table
 
 
-def _finish_aggregates(table: pa.Table, findings: Findings) -> pa.Table:
+def _finish_aggregates(table: pa.Table, _findings: Findings) -> pa.Table:
     """Every row has n, mean and variance, or successes and trials."""
     _refuse_negative(table, ("n", "variance", "successes", "trials"))
     sets = (("n", "mean", "variance"), ("successes", "trials"))
@@ -461,7 +475,13 @@ def _all_there(table: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
 def _refuse_negative(table: pa.Table, names: Sequence[str]) -> None:
     counts = {name: pc.sum(pc.less(table[name], 0)).as_py() for name in names if name in table.column_names}
     problems = [
-        Problem("negative", f"column '{name}'", f"{count} negative values", "These are counts or times, from 0.", count)
+        Problem(
+            "negative",
+            f"column '{name}'",
+            f"{count} negative values",
+            "These are counts or times, from 0.",
+            count,
+        )
         for name, count in counts.items()
         if count
     ]

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from recdash.errors import Problem
 from recdash.ingest.columns import WORDS, Reading, Role
 
-MISSING = pa.array(["", "nan", "NaN", "NAN", "null", "NULL", "None", "<NA>", "NaT"])
+MISSING = ("", "nan", "NaN", "NAN", "null", "NULL", "None", "<NA>", "NaT")
 YES_NO = {"yes": 1.0, "y": 1.0, "true": 1.0, "t": 1.0, "no": 0.0, "n": 0.0, "false": 0.0, "f": 0.0}
 A_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity|nan)$"
 WHOLE_DECIMAL = r"^[+-]?\d+\.0+$"
@@ -31,7 +31,9 @@ class Findings:
         self._problems: dict[tuple[str, str], Problem] = {}
         self._notices: dict[tuple[str, str], Problem] = {}
 
-    def problem(self, code: str, column: str, where: Callable[[], str], found: str, fix: str, count: int) -> None:
+    def problem(
+        self, code: str, column: str, where: Callable[[], str], found: str, fix: str, count: int
+    ) -> None:
         known = self._problems.get((code, column))
         first = known or Problem(code, f"column '{column}', {where()}", found, fix, 0)
         self._problems[code, column] = replace(first, count=first.count + count)
@@ -97,7 +99,12 @@ def _count(mask: pa.Array) -> int:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def is_missing(text: pa.Array) -> pa.Array:
+    """True where nothing is written, or a word that libraries write for nothing."""
+    return pc.is_in(text, pa.array(MISSING))
 
 
 def plain(array: pa.Array) -> pa.Array:
@@ -129,12 +136,14 @@ def _coded(array: pa.Array) -> pa.DictionaryArray:
     if array.type == CODES:
         return array
     if pa.types.is_dictionary(array.type):
-        return pa.DictionaryArray.from_arrays(array.indices.cast(pa.int32()), array.dictionary.cast(pa.string()))
+        return pa.DictionaryArray.from_arrays(
+            array.indices.cast(pa.int32()), array.dictionary.cast(pa.string())
+        )
     return array.cast(pa.string()).dictionary_encode()
 
 
 def _float_ids(array: pa.Array, seen: Seen) -> pa.Array:
-    """pandas turns integer ids into floats as soon as one is missing."""
+    """Whole numbers: pandas turns integer ids into floats as soon as one is missing."""
     known = pc.if_else(pc.is_nan(array), None, array)
     whole = pc.and_(pc.equal(pc.floor(known), known), pc.less_equal(pc.abs(known), EXACT_FLOAT))
     fix = "Ids are whole numbers or text; write them as text to keep every digit."
@@ -148,7 +157,7 @@ def _text_ids(array: pa.DictionaryArray, seen: Seen) -> pa.DictionaryArray:
     """Blanks trimmed, '12.0' made '12', missing words made null; only the dictionary is looked at."""
     raw = array.dictionary
     trimmed = pc.utf8_trim_whitespace(raw)
-    missing = pc.is_in(trimmed, MISSING)
+    missing = is_missing(trimmed)
     decimal = pc.match_substring_regex(trimmed, WHOLE_DECIMAL)
     padded = pc.and_(pc.not_equal(trimmed, raw), pc.invert(missing))
     if not (pc.any(padded).as_py() or pc.any(missing).as_py() or pc.any(decimal).as_py()):
@@ -176,7 +185,10 @@ def _note_decimals(decimal: pa.Array, missing: pa.Array, rows: pa.Array, seen: S
     count = _weigh(decimal, rows)
     mixed = _weigh(pc.invert(pc.or_(decimal, missing)), rows) > 0
     if mixed:
-        found, fix = "mixed id forms: '12.0' beside '12' in {rows}, read as '12'", "Write each id in one form."
+        found, fix = (
+            "mixed id forms: '12.0' beside '12' in {rows}, read as '12'",
+            "Write each id in one form.",
+        )
         seen.note("mixed-id-forms", found, fix, count)
     else:
         seen.note("decimal-ids", "ids are decimals in {rows}: '12.0' was read as '12'", "", count)
@@ -214,7 +226,7 @@ def _parsed(array: pa.Array, seen: Seen, what: str, fix: str) -> pa.Array:
     text = pc.utf8_trim_whitespace(array)
     if seen.decimal == ",":
         text = pc.replace_substring(text, ",", ".")
-    text = pc.if_else(pc.is_in(text, MISSING), None, text)
+    text = pc.if_else(is_missing(text), None, text)
     try:
         return text.cast(pa.float64())
     except pa.ArrowInvalid:
@@ -268,9 +280,13 @@ def read_scores(array: pa.Array, seen: Seen) -> pa.Array:
     if scores.null_count == 0 and pc.all(pc.is_finite(scores)).as_py() is not False:
         return scores
     missing = pc.is_nan(pc.fill_null(scores, float("nan")))
-    seen.note("score-nan", "NaN or no score in {rows}", "These items are placed behind all others.", _count(missing))
+    seen.note(
+        "score-nan", "NaN or no score in {rows}", "These items are placed behind all others.", _count(missing)
+    )
     infinite = _count(pc.is_inf(scores))
-    seen.note("score-inf", "inf or -inf as score in {rows}", "They sort as the highest and the lowest.", infinite)
+    seen.note(
+        "score-inf", "inf or -inf as score in {rows}", "They sort as the highest and the lowest.", infinite
+    )
     return pc.if_else(missing, float("-inf"), scores)
 
 
@@ -289,7 +305,7 @@ def _refuse_gaps(values: pa.Array, written: pa.Array, seen: Seen, what: str) -> 
     """Refuse rows that hold nothing, NaN or inf, unless they were refused as no number already."""
     text = plain(written)
     text = pc.utf8_trim_whitespace(text) if is_text(text.type) else None
-    empty = pc.is_null(values) if text is None else pc.or_kleene(pc.is_null(text), pc.is_in(text, MISSING))
+    empty = pc.is_null(values) if text is None else pc.or_kleene(pc.is_null(text), is_missing(text))
     endless = pc.fill_null(pc.invert(pc.is_finite(values)), False)
     bad = pc.or_(pc.fill_null(empty, True), endless)
     seen.refuse(bad, plain(written), "missing-number", f"'{{value}}' is not {what}", NUMBERS)
@@ -325,7 +341,7 @@ def read_text(array: pa.Array, seen: Seen) -> pa.Array:
     array = plain(array)
     text = array if is_text(array.type) else array.cast(pa.string())
     trimmed = pc.utf8_trim_whitespace(text)
-    return pc.if_else(pc.is_in(trimmed, MISSING), None, trimmed) if seen.role.required else trimmed
+    return pc.if_else(is_missing(trimmed), None, trimmed) if seen.role.required else trimmed
 
 
 def read_times(array: pa.Array, seen: Seen) -> pa.Array:
@@ -343,7 +359,7 @@ TIMES = "Write seconds since 1970, or 2024-12-31 23:59:59."
 
 def _parsed_times(array: pa.Array, seen: Seen) -> pa.Array:
     text = pc.utf8_trim_whitespace(array)
-    text = pc.if_else(pc.is_in(text, MISSING), None, text)
+    text = pc.if_else(is_missing(text), None, text)
     for kind in (pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
         try:
             return text.cast(kind)
@@ -357,14 +373,16 @@ def _refused_times(text: pa.Array, seen: Seen) -> pa.Array:
     if not seen.role.required:
         seen.note("text-times", "the times are not understood in {rows} and kept as text", TIMES, len(text))
         return text
-    good = pc.match_substring_regex(text, r"^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?$")
+    good = pc.match_substring_regex(
+        text, r"^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?$"
+    )
     bad = pc.fill_null(pc.invert(good), False)
     bad = bad if pc.any(bad).as_py() else pc.is_valid(text)
     seen.refuse(bad, text, "bad-time", "'{value}' is not a time", TIMES)
     return pa.nulls(len(text), pa.timestamp("us"))
 
 
-def read_extra(array: pa.Array, seen: Seen) -> pa.Array:
+def read_extra(array: pa.Array, _seen: Seen) -> pa.Array:
     """A further column of a catalogue: numbers stay, lists are joined by '|', the rest becomes text."""
     array = plain(array)
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or is_text(array.type):
