@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, WebSocket, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, WebSocket, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 REAL_DATA = ROOT.parent / "shared" / "data"
@@ -32,6 +32,7 @@ CHROMIUM_ARGS = [
     "--disable-sync",
 ]
 SECONDS_TO_START = 60
+expect.set_options(timeout=30_000)  # the first page of a fresh server on a busy machine takes seconds
 
 
 @pytest.fixture(scope="session")
