@@ -186,7 +186,7 @@ def assign(
     if not problems:
         problems += _twice(kind, columns, mapping) or _missing(kind, columns, mapping, bool(wide))
     ordered = {role.name: mapping[role.name] for role in ROLES[kind] if role.name in mapping}
-    return Columns(ordered, wide, _notices(ordered, wide, positions is not None), tuple(problems))
+    return Columns(ordered, wide, _notices(ordered, wide, positions is not None, fixed), tuple(problems))
 
 
 def _guess(kind: TableKind, columns: Sequence[str], taken: Mapping[str, str]) -> dict[str, str]:
@@ -318,10 +318,13 @@ def _no_column(role: Role, columns: Sequence[str]) -> Problem:
     )
 
 
-def _notices(mapping: Mapping[str, str], wide: tuple[str, ...], no_header: bool) -> tuple[Problem, ...]:
-    pairs = ", ".join(
-        f"{role} = '{column}'" for role, column in mapping.items() if no_header or role != column
-    )
+def _notices(
+    mapping: Mapping[str, str], wide: tuple[str, ...], no_header: bool, fixed: Mapping[str, str] | None
+) -> tuple[Problem, ...]:
+    """What was assigned, but for columns that are called like their role or that the format prescribes."""
+    plainly = {(role, role) for role in mapping} | set((fixed or {}).items())
+    told = mapping.items() if no_header else [pair for pair in mapping.items() if pair not in plainly]
+    pairs = ", ".join(f"{role} = '{column}'" for role, column in told)
     notices = []
     if no_header:
         notices.append(

@@ -115,7 +115,7 @@ def unpacked(content: Content, limits: Limits) -> Content:
 
 
 def _gunzipped(content: Content, limits: Limits) -> Content:
-    named = content.name.lower().endswith((".gz", ".gzip"))
+    named = "." not in content.name or content.name.lower().endswith((".gz", ".gzip"))
     notice = Problem("gzip", "file", f"gzip data under the name '{content.name}'", "It was unpacked.")
     try:
         with content.open() as packed, gzip.open(packed) as reader:

@@ -177,8 +177,10 @@ def read_arrow(source: Any) -> RawTable:
             source if isinstance(source, pa.Table) else pa.RecordBatchReader.from_stream(source).read_all()
         )
     except (pa.ArrowException, TypeError, ValueError) as error:
-        found = f"the table cannot be read as Arrow ({str(error).splitlines()[0]})"
-        raise UploadError(Problem("bad-table", "table", found, "Give each column one type.")) from error
+        found = f"the table cannot be read as Arrow ({'; '.join(map(str, error.args))})"
+        raise UploadError(
+            Problem("bad-table", "table", found, "Give each column one type; ids that mix forms as text.")
+        ) from error
     return _of_table(table, "table in memory")
 
 
@@ -553,6 +555,8 @@ def _id(item: Any) -> str | None:
 def _pairs(user: Any, held: Any) -> list[tuple[Any, Any]]:
     if isinstance(held, Mapping):
         return list(held.items())
+    if hasattr(held, "tolist"):  # a numpy array or a pandas series
+        held = held.tolist()
     if isinstance(held, (list, tuple)) and all(isinstance(p, (list, tuple)) and len(p) == 2 for p in held):
         return [(item, score) for item, score in held]
     if isinstance(held, (list, tuple)) and not any(isinstance(p, (list, tuple, Mapping)) for p in held):

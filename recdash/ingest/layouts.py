@@ -26,6 +26,7 @@ PLURALS = {
     *("items", "itemids", "recommendations", "recs", "recommended", "recommendeditems", "predicted"),
     *("predictionlist", "rankeditems", "movies", "docs", "itemlist", "recitems"),
 }
+LISTED = ("item_id", "rank", "score", "relevance", "rating")
 SEVERAL = re.compile(r"\s*\S+([ ,|;]+\S+)+\s*")
 NUMPY_SCALAR = re.compile(r"np\.\w+\(([^()]*)\)")
 QUOTED = re.compile(r"""'([^']*)'|"([^"]*)"|([^\s,'"]+)""")
@@ -131,28 +132,27 @@ def _lists(
     arrays: dict[str, pa.Array], _wide: Any, where: Callable[[int], str], columns: Columns, findings: Findings
 ) -> Block:
     listed = {
-        role: _as_list(array, columns.mapping[role], where, findings, is_item=role == "item_id")
+        role: _as_list(array, columns.mapping[role], where, findings, holds_list=role in LISTED)
         for role, array in arrays.items()
     }
     items = listed["item_id"]
     _refuse_uneven(items, listed, where, columns, findings)
     row = pc.list_parent_indices(items)
     spread = {
-        role: pc.list_flatten(a) if is_list(a.type) else a.take(row)
-        for role, a in listed.items()
-        if len(a) == len(items)
+        role: pc.list_flatten(array) if is_list(array.type) else array.take(row)
+        for role, array in listed.items()
     }
     return Block(spread, lambda i: where(row[i].as_py()))
 
 
 def _as_list(
-    array: pa.Array, column: str, where: Callable[[int], str], findings: Findings, is_item: bool
+    array: pa.Array, column: str, where: Callable[[int], str], findings: Findings, holds_list: bool
 ) -> pa.Array:
     """A list column from text that writes lists; other columns stay as they are."""
     if is_list(array.type):
         return array
     text = decoded(array)
-    if not is_item and (not is_text(text.type) or _is_flat(text, column)):
+    if not holds_list or not is_text(text.type):
         return array
     split = [list_in(value or "") for value in text.to_pylist()]
     shortened = [i for i, values in enumerate(split) if values and ("..." in values or "…" in values)]
@@ -161,11 +161,6 @@ def _as_list(
         fix = "Write whole lists, as JSON or with numpy's tolist()."
         findings.problem("shortened-list", column, lambda: where(shortened[0]), found, fix, len(shortened))
     return pa.array(split, pa.list_(pa.string()))
-
-
-def _is_flat(text: pa.Array, column: str) -> bool:
-    values = text.slice(0, 50).to_pylist()
-    return not all(_looks_like_list(value or "", plain(column) in PLURALS) for value in values)
 
 
 def list_in(value: str) -> list[str]:
@@ -204,5 +199,5 @@ def _note_uneven(
     rows = pc.indices_nonzero(pc.not_equal(own, lengths))
     if len(rows):
         row = rows[0].as_py()
-        found = f"{own[row]} values beside {lengths[row]} items"
+        found = f"{own[row]} in this list, but {lengths[row]} items"
         findings.problem("uneven-lists", column, lambda: where(row), found, "Give one per item.", len(rows))

@@ -18,7 +18,7 @@ from recdash.ingest.columns import ROLES, Columns, Role, assign, by_position, ro
 from recdash.ingest.formats import RawTable, read_arrow, read_document, read_raw
 from recdash.ingest.layouts import Block, Layout, blocks_of, layout_of, notices_of
 from recdash.ingest.limits import UNLIMITED, Limits, keep_within
-from recdash.ingest.validate import READERS, Findings, Seen, is_text, note_missing
+from recdash.ingest.validate import READERS, Findings, Seen, in_rows, is_text, note_missing
 
 Source = Any  # str | Path | bytes | file object | dict | a table that offers an Arrow stream
 Mapped = Mapping[str, str] | None
@@ -139,7 +139,7 @@ def preview(
     known = ROLES[kind]
     required = tuple(role.name for role in known if role.required)
     optional = tuple(role.name for role in known if not role.required)
-    shown = Preview(kind, _names(source, name)[0], mapping={}, required=required, optional=optional)
+    shown = Preview(kind, _names(source, name, kind)[0], mapping={}, required=required, optional=optional)
     try:
         opened = _assigned(kind, source, name, mapping, limits or UNLIMITED)
     except UploadError as error:
@@ -191,7 +191,7 @@ def _open(
     try:
         opened = _assigned(kind, source, name, mapping, limits or UNLIMITED, without)
     except UploadError as error:
-        raise UploadError(error.problems, _names(source, name)[0]) from error
+        raise UploadError(error.problems, _names(source, name, kind)[0]) from error
     if opened.columns.problems:
         raise UploadError(opened.columns.problems, opened.name)
     return opened
@@ -205,7 +205,7 @@ def _assigned(
     limits: Limits,
     without: Sequence[str] = (),
 ) -> Opened:
-    shown, given = _names(source, name)
+    shown, given = _names(source, name, kind)
     raw = _raw(kind, source, name, limits)
     if raw.n_rows == 0:
         raise UploadError(Problem("no-rows", "file", "a header and no rows", "Upload a table with rows."))
@@ -241,11 +241,11 @@ def _content(source: Source, name: str | None) -> contents.Content:
     )
 
 
-def _names(source: Source, name: str | None) -> tuple[str, str | None]:
+def _names(source: Source, name: str | None, kind: TableKind) -> tuple[str, str | None]:
     """(name to show, name that a person gave); a file's own name loses its suffixes."""
     if isinstance(source, str | Path):
         return name or SUFFIX.sub("", Path(source).name) or "upload", name
-    file_name = name or str(getattr(source, "name", None) or "run")
+    file_name = name or str(getattr(source, "name", None) or kind)
     from_file = bool(SUFFIX.search(file_name))
     return SUFFIX.sub("", file_name) or file_name, None if from_file else name
 
@@ -258,7 +258,7 @@ def _runs_in(opened: Opened, mapping: Mapping[str, str]) -> tuple[Opened, list[s
     runs = _distinct(opened.raw, column)
     certain = "run" in mapping or opened.raw.roles is not None
     if len(runs) > 1 and (certain or len(runs) <= MOST_RUNS):
-        found = f"column '{column}' names {len(runs)} recommenders: {', '.join(runs[:10])}"
+        found = f"names {len(runs)} recommenders: {', '.join(runs[:10])}"
         notices = (*opened.columns.notices, Problem("several-runs", f"column '{column}'", found, ""))
         return replace(opened, columns=replace(opened.columns, notices=notices)), runs
     columns = _columns("run", opened.raw, {r: c for r, c in mapping.items() if r != "run"}, ("run",))
@@ -460,7 +460,7 @@ def _finish_aggregates(table: pa.Table, _findings: Findings) -> pa.Table:
     complete = [_all_there(table, names) for names in sets if set(names) <= set(table.column_names)]
     lacking = table.num_rows - (pc.sum(complete[0] if len(complete) == 1 else pc.or_(*complete)).as_py() or 0)
     if lacking:
-        found = f"{lacking} rows have neither n, mean and variance nor successes and trials"
+        found = f"neither n, mean and variance nor successes and trials in {in_rows(lacking)}"
         raise UploadError(Problem("incomplete-rows", "table", found, "Fill in one of the two sets.", lacking))
     return table
 
@@ -478,7 +478,7 @@ def _refuse_negative(table: pa.Table, names: Sequence[str]) -> None:
         Problem(
             "negative",
             f"column '{name}'",
-            f"{count} negative values",
+            f"negative in {in_rows(count)}",
             "These are counts or times, from 0.",
             count,
         )

@@ -50,14 +50,14 @@ class Findings:
 
     @property
     def notices(self) -> list[Problem]:
-        return [replace(p, found=p.found.replace("{rows}", _rows(p.count))) for p in self._notices.values()]
+        return [replace(p, found=p.found.replace("{rows}", in_rows(p.count))) for p in self._notices.values()]
 
 
 def _more(count: int) -> str:
     return f" (and {count - 1} more like it)" if count > 1 else ""
 
 
-def _rows(count: int) -> str:
+def in_rows(count: int) -> str:
     return "1 row" if count == 1 else f"{count} rows"
 
 
