@@ -12,5 +12,5 @@ words = st.text_input(
     placeholder="ndcg, ties, interval …",
 )  # fmt: skip
 chapters = guide_entries.chapters(state.workspace())
-guide_entries.linked_first(chapters, state.params().get("metric"))
+guide_entries.linked_first(chapters)
 guide_entries.show(chapters, words or "")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import state, upload_flows, widgets
+from recdash.ui import state, upload_flows, upload_online, widgets
 from recdash.ui.upload_desk import Desk
 
 FLOWS = {
     "experiment": ("A new experiment", upload_flows.new_experiment),
     "candidates": ("Candidates for an experiment", upload_flows.candidates),
-    "online": ("An online test", upload_flows.online_test),
+    "online": ("An online test", upload_online.online_test),
 }
 
 desk = st.session_state.setdefault("recdash.upload", Desk())

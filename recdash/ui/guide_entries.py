@@ -1,14 +1,18 @@
-"""The guide as a list of chapters with articles: from the metric table, the presets and our prose."""
+"""The guide as chapters of articles: from the metric table, the presets and our own prose."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 
+from recdash.guide import MetricGuide, PresetGuide
+from recdash.service import Workspace
+from recdash.ui import state, widgets
+from recdash.ui.escaping import markdown
 from recdash.ui.guide_text import READING, RULES, TABLES, Article
+from recdash.ui.words import metric_name
 
 
 @dataclass(frozen=True)
@@ -18,62 +22,77 @@ class Chapter:
     articles: tuple[Article, ...]
 
 
-def chapters(workspace: Any) -> tuple[Chapter, ...]:
-    return (
-        Chapter("Metrics", "As implemented.", tuple(map(metric_article, workspace.guide()))),
-        Chapter(
-            "Presets",
-            "One word sets every parameter, the ties and who is counted, to reproduce a known tool.",
-            tuple(map(preset_article, workspace.presets())),
-        ),
-        Chapter("Rules that move scores", "They often matter more than the formula.", RULES),
-        Chapter("Reading the pages", "Intervals, shared ranks, offline against online.", READING),
-        Chapter("Tables you can upload", "Bring the columns you have; names are recognised.", TABLES),
-    )
+def chapters(workspace: Workspace) -> dict[str, Chapter]:
+    """All chapters by slug, in reading order."""
+    metrics = tuple(map(metric_article, workspace.guide()))
+    presets = tuple(map(preset_article, workspace.presets()))
+    return {
+        "metrics": Chapter("Metrics", "As implemented, at every cutoff k from 1 to the depth.", metrics),
+        "presets": Chapter("Presets", "One word sets every parameter, the ties and who is counted.", presets),
+        "rules": Chapter("Rules", "They often move scores more than the formula does.", RULES),
+        "reading": Chapter("Reading the pages", "Intervals, shared ranks, offline against online.", READING),
+        "tables": Chapter("Tables to upload", "Bring the columns you have; usual names are known.", TABLES),
+    }
 
 
-def metric_article(metric: Any) -> Article:
+def metric_article(metric: MetricGuide) -> Article:
     """Formula, parameters, range, unit, needs, source and worked example of one metric."""
     facts = {
-        "Range": metric.range, "Unit": metric.unit, "Needs": metric.needs, "Source": metric.source,
-        "Example": metric.example,
+        "Range": metric.range, "Unit": metric.unit, "Direction": metric.direction, "Needs": metric.needs,
+        "Source": metric.source, "Example": metric.example,
     }  # fmt: skip
     listed = "\n".join(f"- **{name}**: {value}" for name, value in facts.items() if value)
-    body = f"{metric.title}.\n\n$$\n{metric.formula}\n$$\n\n{_parameters(metric.parameters)}{listed}"
-    return Article(metric.name, metric.name, body)
+    body = f"{metric.title}.\n\n$$\n{metric.formula}\n$$\n\n{_parameters(metric)}{listed}"
+    return Article(metric.name, f"{metric_name(metric.name)} · `{metric.name}`", body)
 
 
-def _parameters(parameters: Sequence[tuple[str, Any, Any, str]]) -> str:
-    if not parameters:
-        return ""
-    rows = "\n".join(
-        f"| `{name}` | `{default}` | {', '.join(f'`{choice}`' for choice in choices)} | {meaning} |"
-        for name, default, choices, meaning in parameters
+def _parameters(metric: MetricGuide) -> str:
+    """A table of the metric's parameters: the default first, then what else it may be."""
+    rows = [
+        f"| `{name}={value}` | {'default' if value == default else ''} | {meaning} |"
+        for name, default, choices in metric.parameters
+        for value, meaning in choices.items()
+    ]
+    head = "| parameter | | meaning |\n|---|---|---|\n"
+    return head + "\n".join(rows) + "\n\n" if rows else ""
+
+
+def preset_article(preset: PresetGuide) -> Article:
+    specs = [f"- `{spec}`" for spec in preset.specs]
+    rules = [f"- {rule}" for rule in preset.rules]
+    return Article(
+        f"preset-{preset.name}",
+        f"{preset.title} · `{preset.name}`",
+        "\n".join([preset.why, "", *specs, *rules]),
     )
-    return f"| parameter | default | choices | meaning |\n|---|---|---|---|\n{rows}\n\n"
 
 
-def preset_article(preset: Any) -> Article:
-    meaning = preset.meaning
-    lines = [meaning] if isinstance(meaning, str) else [f"- {line}" for line in meaning]
-    return Article(f"preset-{preset.name}", preset.name, f"{preset.title}\n\n" + "\n".join(lines))
-
-
-def linked_first(found: Sequence[Chapter], slug: str | None) -> None:
+def linked_first(found: Mapping[str, Chapter]) -> None:
     """The article that the link names stands on top, open; a name in vain is said."""
-    if not slug:
+    slug = state.params().get("metric")
+    if slug is None:
         return
-    articles = {article.slug: article for chapter in found for article in chapter.articles}
-    if slug in articles:
-        with st.container(border=True):
-            _article(articles[slug], anchor=None)
-    else:
-        st.warning("The link names an entry that the guide does not have.")
+    state.write("metric", slug)
+    articles = {article.slug: article for chapter in found.values() for article in chapter.articles}
+    if slug not in articles:
+        st.warning(f"The link names {markdown(slug)}, which the guide does not have.")
+        return
+    with st.container(border=True, key="guide-linked"):
+        _article(articles[slug], anchor=None)
+        st.button("Close", key="guide-close", on_click=_close)
 
 
-def show(found: Sequence[Chapter], words: str) -> None:
-    """All chapters, or those articles that hold every word of the search."""
-    hits = [(chapter, [one for one in chapter.articles if one.mentions(words)]) for chapter in found]
+def _close() -> None:
+    state.choose(metric=None)
+    st.query_params.pop("metric", None)
+
+
+def show(found: Mapping[str, Chapter], words: str) -> None:
+    """The chosen chapter; with search words, the articles of all chapters that hold every one."""
+    titles = {slug: chapter.title for slug, chapter in found.items()}
+    chosen = widgets.choice("Chapter", "chapter", titles, "metrics")
+    wanted = found.values() if words.strip() else [found[chosen]]
+    hits = [(chapter, [one for one in chapter.articles if one.mentions(words)]) for chapter in wanted]
     if not any(articles for _, articles in hits):
         st.info("Nothing in the guide holds all of these words. Try fewer, or a metric's name.")
     for chapter, articles in hits:
@@ -82,8 +101,7 @@ def show(found: Sequence[Chapter], words: str) -> None:
 
 
 def _chapter(chapter: Chapter, articles: Sequence[Article]) -> None:
-    st.header(chapter.title, anchor=chapter.title.lower().replace(" ", "-"))
-    st.caption(chapter.subtitle)
+    widgets.section(chapter.title, chapter.subtitle)
     for article in articles:
         with st.container(border=True):
             _article(article, anchor=article.slug)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
 from recdash.domain import Experiment, OnlineTest, Run
 from recdash.errors import RecdashError
+from recdash.service import Workspace
 from recdash.ui import escaping, state, widgets
 from recdash.ui.run_table import provenance_rows
 from recdash.ui.upload_desk import params_as_text, params_from
-from recdash.ui.upload_flows import link_boxes
+from recdash.ui.upload_online import link_boxes
 from recdash.ui.widgets import Column
 
 UNDO = "recdash.undo"
@@ -53,7 +53,7 @@ def attempt(action: Callable[[], object], done: str = "Saved.") -> None:
 # ── a run ────────────────────────────────────────────────────────────────────────────────────
 
 
-def run_panel(workspace: Any, experiment: Experiment, run: Run, known_tags: Sequence[str]) -> None:
+def run_panel(workspace: Workspace, experiment: Experiment, run: Run, known_tags: Sequence[str]) -> None:
     widgets.section(run.name, f"Added {run.created:%d %b %Y, %H:%M} UTC")
     edit, notices, provenance, remove = st.tabs(["Edit", "Notices", "Provenance", "Archive and delete"])
     with edit:
@@ -67,7 +67,7 @@ def run_panel(workspace: Any, experiment: Experiment, run: Run, known_tags: Sequ
         _delete("run", run.name, run.id, lambda typed: workspace.delete_run(run.id, typed))
 
 
-def _edit_run(workspace: Any, experiment: Experiment, run: Run, known_tags: Sequence[str]) -> None:
+def _edit_run(workspace: Workspace, experiment: Experiment, run: Run, known_tags: Sequence[str]) -> None:
     with st.form(f"edit-{run.id}", border=False):
         left, right = st.columns(2)
         name = left.text_input("Name", run.name, key=f"run-name-{run.id}", max_chars=200)
@@ -88,7 +88,7 @@ def _edit_run(workspace: Any, experiment: Experiment, run: Run, known_tags: Sequ
         attempt(lambda: _set_baseline(workspace, experiment, run), "The baseline is changed.")
 
 
-def _save_run(workspace: Any, run: Run, name: str, tags: Sequence[str], note: str, params: str) -> None:
+def _save_run(workspace: Workspace, run: Run, name: str, tags: Sequence[str], note: str, params: str) -> None:
     """Only what changed is written; parameters are read first, so that a slip there changes nothing."""
     read = params_from(params)
     if name != run.name:
@@ -101,12 +101,12 @@ def _save_run(workspace: Any, run: Run, name: str, tags: Sequence[str], note: st
         workspace.set_params(run.id, read)
 
 
-def _set_baseline(workspace: Any, experiment: Experiment, run: Run) -> None:
+def _set_baseline(workspace: Workspace, experiment: Experiment, run: Run) -> None:
     workspace.set_baseline(experiment.id, run.id)
     state.choose(b=None, c=None)
 
 
-def _archive_run(workspace: Any, run: Run) -> None:
+def _archive_run(workspace: Workspace, run: Run) -> None:
     if run.archived is not None:
         if st.button("Restore", key=f"run-restore-{run.id}"):
             attempt(lambda: workspace.restore_run(run.id), "Restored.")
@@ -129,7 +129,7 @@ def _delete(what: str, name: str, key: str, delete: Callable[[str], object]) -> 
 # ── an experiment ────────────────────────────────────────────────────────────────────────────
 
 
-def experiment_panel(workspace: Any, experiment: Experiment) -> None:
+def experiment_panel(workspace: Workspace, experiment: Experiment) -> None:
     with st.expander("This experiment: rename, archive, delete"):
         with st.form(f"rename-{experiment.id}", border=False):
             name = st.text_input("Name", experiment.name, key=f"experiment-name-{experiment.id}", width=420)
@@ -140,7 +140,7 @@ def experiment_panel(workspace: Any, experiment: Experiment) -> None:
         _delete("experiment", experiment.name, experiment.id, delete)
 
 
-def _archive_experiment(workspace: Any, experiment: Experiment) -> None:
+def _archive_experiment(workspace: Workspace, experiment: Experiment) -> None:
     if experiment.archived is not None:
         if st.button("Restore", key=f"experiment-restore-{experiment.id}"):
             attempt(lambda: workspace.restore_experiment(experiment.id), "Restored.")
@@ -151,7 +151,7 @@ def _archive_experiment(workspace: Any, experiment: Experiment) -> None:
         st.rerun()
 
 
-def _gone(workspace: Any, experiment: Experiment, typed: str) -> None:
+def _gone(workspace: Workspace, experiment: Experiment, typed: str) -> None:
     workspace.delete_experiment(experiment.id, typed)
     state.choose(e=None, b=None, c=None, t=None)
 
@@ -159,7 +159,7 @@ def _gone(workspace: Any, experiment: Experiment, typed: str) -> None:
 # ── online tests ─────────────────────────────────────────────────────────────────────────────
 
 
-def online_panel(workspace: Any, experiment: Experiment, runs: Sequence[Run]) -> None:
+def online_panel(workspace: Workspace, experiment: Experiment, runs: Sequence[Run]) -> None:
     widgets.section("Online tests", "Each variant is linked to the run that it served.")
     tests = workspace.online_tests(experiment.id)
     if not tests:
@@ -169,7 +169,7 @@ def online_panel(workspace: Any, experiment: Experiment, runs: Sequence[Run]) ->
             _online_test(workspace, test, runs)
 
 
-def _online_test(workspace: Any, test: OnlineTest, runs: Sequence[Run]) -> None:
+def _online_test(workspace: Workspace, test: OnlineTest, runs: Sequence[Run]) -> None:
     variants = list(dict.fromkeys(str(row["variant"]) for row in test.results))
     links = link_boxes(f"relink-{test.id}", runs, variants, test.links)
     if st.button("Save links", key=f"online-links-{test.id}", disabled=links == dict(test.links)):

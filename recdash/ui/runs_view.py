@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import streamlit as st
 
 from recdash.charts.marks import Mark, mark
 from recdash.domain import Experiment, Run
+from recdash.service import Workspace
 from recdash.ui import run_forms, state, theme, widgets
 from recdash.ui.escaping import Html, html, join
 from recdash.ui.run_table import (
@@ -21,7 +21,7 @@ from recdash.ui.run_table import (
 from recdash.ui.widgets import Column
 
 
-def choose_experiment(workspace: Any) -> tuple[Experiment | None, bool]:
+def choose_experiment(workspace: Workspace) -> tuple[Experiment | None, bool]:
     """The experiment of the view, and whether archived things are shown too."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         archived = st.session_state.get("runs-archived", False)
@@ -80,7 +80,7 @@ def show_ledger(experiment: Experiment, runs: Sequence[Run]) -> None:
     widgets.table(columns, rows)
 
 
-def work_on_one(workspace: Any, experiment: Experiment, runs: Sequence[Run]) -> None:
+def work_on_one(workspace: Workspace, experiment: Experiment, runs: Sequence[Run]) -> None:
     """Choose one run and edit it."""
     names = {run.id: run for run in runs}
     chosen = st.selectbox(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from recdash.online import templates
+
 
 @dataclass(frozen=True)
 class Column:
@@ -36,7 +38,7 @@ RUN = TableTemplate(
         Column("item_id", True, "What is recommended."),
         Column("rank", False, "Place in the list, from 1. Where it is there, it decides the order."),
         Column("score", False, "The higher, the better. Decides the order where there is no rank."),
-        Column("recommender", False, "Name of the candidate, when one file holds several."),
+        Column("run", False, "Name of the candidate, when one file holds several."),
     ),
     "user_id,item_id,rank,score\nu1,film-07,1,0.93\nu1,film-02,2,0.81\nu2,film-07,1,0.88\nu2,film-05,2,0.42\n",
 )
@@ -100,12 +102,7 @@ SESSIONS = TableTemplate(
         Column("watch_s", True, "Seconds watched that came from recommendations."),
         Column("videos", False, "Videos watched past the threshold."),
     ),
-    "unit_id,session_id,variant,start_ts,clicks,watch_s,videos\n"
-    "u1,s1,control,2026-11-02T09:00:00Z,2,1800,2\n"
-    "u1,s2,control,2026-11-03T20:15:00Z,0,0,0\n"
-    "u2,s3,control,2026-11-02T12:40:00Z,1,640,1\n"
-    "u3,s4,new,2026-11-02T18:30:00Z,3,4100,3\n"
-    "u4,s5,new,2026-11-04T07:05:00Z,1,300,1\n",
+    templates()["sessions"],
 )
 AGGREGATES = TableTemplate(
     "aggregates",
@@ -120,11 +117,7 @@ AGGREGATES = TableTemplate(
         Column("successes", False, "For a rate: how many succeeded …"),
         Column("trials", False, "… out of how many."),
     ),
-    "variant,metric,n,mean,variance\n"
-    "control,engagement_rate,5210,0.412,0.2423\n"
-    "new,engagement_rate,5184,0.431,0.2452\n"
-    "control,watch_per_session,5210,812.4,640210\n"
-    "new,watch_per_session,5184,845.9,655871\n",
+    templates()["aggregates"],
 )
 
 TEMPLATES: dict[str, TableTemplate] = {

@@ -9,7 +9,9 @@ from typing import Any, Literal
 
 from recdash.errors import InputError, Problem
 
-ENDING = re.compile(r"\.(csv|tsv|txt|dat|json|jsonl|ndjson|parquet|pq|run|trec|qrels|xlsx|gz|zip)$", re.I)
+ENDING = re.compile(
+    r"\.(csv|tsv|txt|dat|json|jsonl|ndjson|parquet|pq|run|trec|qrels|xlsx|gz|zip)$", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)

@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from recdash.domain import DEFAULT_DEPTH, Experiment, Run, TableKind
-from recdash.errors import RecdashError, UploadError
+from recdash.domain import DEFAULT_DEPTH, Experiment, TableKind
+from recdash.errors import RecdashError
+from recdash.service import Workspace
 from recdash.ui import data, escaping, frame, state, widgets
 from recdash.ui.state import MOST_CANDIDATES
-from recdash.ui.table_templates import TEMPLATES
 from recdash.ui.upload_desk import Desk, Outcome, stem
 from recdash.ui.upload_steps import (
-    Candidate,
     CheckedFile,
     check_file,
     describe,
+    last_step,
     one_file,
     refused,
     store_candidates,
     template_button,
 )
 
-GRADED, BINARY = "as graded", "every row is relevant"
-NOT_LINKED = "not linked"
+BINARY = "every row is relevant"
+
+
+@dataclass(frozen=True)
+class ExperimentForm:
+    """What was filled in; ``relevance`` "none" makes every row of the truth relevant."""
+
+    name: str
+    note: str
+    depth: int
+    relevance: str | None
+    threshold: float | None
 
 
 # ── what came of it ──────────────────────────────────────────────────────────────────────────
 
 
-def show_outcomes(desk: Desk, workspace: Any) -> None:
+def show_outcomes(desk: Desk, workspace: Workspace) -> None:
     """One message per file of the last step, and the way to the numbers."""
     for outcome in desk.outcomes:
         _show(outcome)
@@ -43,8 +54,8 @@ def show_outcomes(desk: Desk, workspace: Any) -> None:
 def _show(outcome: Outcome) -> None:
     name = escaping.markdown(outcome.name)
     if outcome.state == "refused":
-        st.error(f"The {outcome.what} **{name}** was refused. Nothing of it was stored.")
-        widgets.problems(UploadError(outcome.problems))
+        lines = "\n".join(f"- {widgets.problem_text(problem)}" for problem in outcome.problems)
+        st.error(f"The {outcome.what} **{name}** was refused. Nothing of it was stored.\n\n{lines}")
     elif outcome.state == "already":
         st.info(f"This file is already there, as **{name}**. Nothing was stored twice.")
     else:
@@ -53,13 +64,13 @@ def _show(outcome: Outcome) -> None:
             widgets.notices(outcome.problems)
 
 
-def _see_it(workspace: Any, last: Outcome, runs: Sequence[str]) -> None:
+def _see_it(workspace: Workspace, last: Outcome, runs: Sequence[str]) -> None:
     page = {"candidate": "leaderboard", "online test": "offline-online"}.get(last.what)
     if page is None:
         st.caption("Next: add its candidates below.")
     elif st.button("See it", type="primary", key="see-it"):
         state.show_experiment(str(last.experiment))
-        if len(workspace.runs(last.experiment)) > MOST_CANDIDATES + 1:
+        if len(workspace.runs(str(last.experiment))) > MOST_CANDIDATES + 1:
             state.choose(c=state.SEPARATOR.join(runs[:MOST_CANDIDATES]) or None)
         frame.go(page)
 
@@ -67,7 +78,7 @@ def _see_it(workspace: Any, last: Outcome, runs: Sequence[str]) -> None:
 # ── a new experiment ─────────────────────────────────────────────────────────────────────────
 
 
-def new_experiment(desk: Desk, workspace: Any) -> None:
+def new_experiment(desk: Desk, workspace: Workspace) -> None:
     st.subheader("1 · Files")
     files = _experiment_files(desk)
     if "truth" not in files:
@@ -76,17 +87,17 @@ def new_experiment(desk: Desk, workspace: Any) -> None:
     st.subheader("2 · Columns and checks")
     checked = {kind: check_file(desk, workspace, kind, file) for kind, file in files.items()}
     st.subheader("3 · Name and definitions")
-    fields = _experiment_fields(desk, checked["truth"])
+    form = _experiment_form(desk, checked["truth"])
     st.subheader("4 · Store")
-    if _last_step("Create the experiment", desk, checked.values(), bool(fields["name"])):
-        _create(desk, workspace, checked, fields)
+    if last_step("Create the experiment", desk, checked.values(), bool(form.name)):
+        _create(desk, workspace, checked, form)
 
 
-def _experiment_files(desk: Desk) -> dict[TableKind, Any]:
+def _experiment_files(desk: Desk) -> dict[TableKind, UploadedFile]:
     labels: dict[TableKind, str] = {
         "truth": "Truth", "train": "Train (optional)", "catalogue": "Catalogue (optional)",
     }  # fmt: skip
-    found: dict[TableKind, Any] = {}
+    found: dict[TableKind, UploadedFile] = {}
     for column, (kind, label) in zip(st.columns(3), labels.items(), strict=True):
         with column:
             file = one_file(desk, kind, label)
@@ -95,43 +106,47 @@ def _experiment_files(desk: Desk) -> dict[TableKind, Any]:
     return found
 
 
-def _experiment_fields(desk: Desk, truth: CheckedFile) -> dict[str, Any]:
+def _experiment_form(desk: Desk, truth: CheckedFile) -> ExperimentForm:
     left, middle, right = st.columns(3)
     name = left.text_input("Name of the experiment", value=stem(truth.name), key=desk.key("experiment_name"))
-    graded = "relevance" in (truth.mapping or truth.preview.mapping)
-    relevance = middle.selectbox(
-        "Relevance", [GRADED, BINARY] if graded else [BINARY], key=desk.key("relevance"),
-        help="As graded uses the column mapped to relevance: gains for nDCG, and rows above 0 are relevant.",
-    )  # fmt: skip
-    threshold = middle.number_input(
-        "Relevant from (optional)", value=None, key=desk.key("threshold"), disabled=relevance == BINARY,
-        placeholder="above 0", help="Rows with at least this relevance count as relevant.",
-    )  # fmt: skip
+    note = left.text_input("Note", key=desk.key("experiment_note"))
+    with middle:
+        relevance, threshold = _relevance(desk, truth)
     depth = right.number_input(
         "Depth", min_value=1, max_value=10_000, value=DEFAULT_DEPTH, step=10, key=desk.key("depth"),
         help="The longest cutoff k that is kept.",
     )  # fmt: skip
-    note = left.text_input("Note", key=desk.key("experiment_note"))
-    return {
-        "name": name.strip(), "note": note.strip(), "depth": int(depth),
-        "relevance": "none" if relevance == BINARY else None,
-        "relevance_threshold": None if relevance == BINARY else threshold,
-    }  # fmt: skip
+    return ExperimentForm(name.strip(), note.strip(), int(depth), relevance, threshold)
+
+
+def _relevance(desk: Desk, truth: CheckedFile) -> tuple[str | None, float | None]:
+    """How rows of the truth count: (None for the mapped column, or "none"; the least relevance)."""
+    column = (truth.preview.mapping or {}).get("relevance")
+    choices = [f"as column '{column}' says", BINARY] if column else [BINARY]
+    chosen = st.selectbox(
+        "Relevance", choices, key=desk.key("relevance"),
+        help="From the column: its values are the gains of nDCG, and rows above 0 are relevant.",
+    )  # fmt: skip
+    threshold = st.number_input(
+        "Relevant from (optional)", value=None, key=desk.key("threshold"), disabled=chosen == BINARY,
+        placeholder="above 0", help="Rows with at least this relevance count as relevant.",
+    )  # fmt: skip
+    return ("none", None) if chosen == BINARY else (None, threshold)
 
 
 def _create(
-    desk: Desk, workspace: Any, checked: Mapping[TableKind, CheckedFile], fields: Mapping[str, Any]
+    desk: Desk, workspace: Workspace, checked: Mapping[TableKind, CheckedFile], fields: ExperimentForm
 ) -> None:
-    optional = {kind: checked[kind].data for kind in ("train", "catalogue") if kind in checked}
-    mappings = {kind: file.mapping for kind, file in checked.items() if file.mapping is not None}
+    data = {kind: file.data for kind, file in checked.items()}
     with st.status("Reading and storing the tables", expanded=True):
         try:
             made = workspace.create_experiment(
-                fields["name"], checked["truth"].data, mappings=mappings, **optional,
-                **{key: value for key, value in fields.items() if key != "name"},
+                fields.name, data["truth"], train=data.get("train"), catalogue=data.get("catalogue"),
+                relevance=fields.relevance, relevance_threshold=fields.threshold, depth=fields.depth,
+                note=fields.note, mappings=_mappings(checked),
             )  # fmt: skip
         except RecdashError as error:
-            desk.outcomes.append(refused("experiment", fields["name"], error))
+            desk.outcomes.append(refused("experiment", fields.name, error))
         else:
             desk.outcomes.append(Outcome("stored", "experiment", made.name, experiment=made.id))
             desk.next_turn()
@@ -140,10 +155,14 @@ def _create(
     st.rerun()
 
 
+def _mappings(checked: Mapping[TableKind, CheckedFile]) -> dict[str, Mapping[str, str]]:
+    return {kind: file.mapping for kind, file in checked.items() if file.mapping is not None}
+
+
 # ── candidates ───────────────────────────────────────────────────────────────────────────────
 
 
-def candidates(desk: Desk, workspace: Any) -> None:
+def candidates(desk: Desk, workspace: Workspace) -> None:
     experiment = choose_experiment(desk, workspace)
     if experiment is None:
         return
@@ -154,14 +173,11 @@ def candidates(desk: Desk, workspace: Any) -> None:
     template_button("run", "many")
     if not files:
         return
-    st.subheader("2 · Columns and checks")
-    checked = [check_file(desk, workspace, "run", file) for file in files]
-    st.subheader("3 · Names, tags, parameters")
+    st.subheader("2 · Columns, checks, names")
     tags = sorted({tag for run in workspace.runs(experiment.id, archived=True) for tag in run.tags})
-    described = [describe(desk, workspace, one, tags) for one in checked if one.is_usable]
-    st.subheader("4 · Score")
-    parts = [*checked, *described]
-    if _last_step(_score_label(len(checked)), desk, parts, all(one.name for one in described)):
+    described = [describe(desk, workspace, file, tags, is_only=len(files) == 1) for file in files]
+    st.subheader("3 · Score")
+    if last_step(_score_label(len(files)), desk, described, all(one.name for one in described)):
         store_candidates(desk, workspace, experiment, described)
 
 
@@ -169,7 +185,7 @@ def _score_label(n: int) -> str:
     return "Score and store the candidate" if n == 1 else f"Score and store {n} candidates"
 
 
-def choose_experiment(desk: Desk, workspace: Any) -> Experiment | None:
+def choose_experiment(desk: Desk, workspace: Workspace) -> Experiment | None:
     experiments = {experiment.id: experiment for experiment in workspace.experiments()}
     if not experiments:
         st.info("There is no experiment yet. Add one first: the truth to score candidates against.")
@@ -183,113 +199,10 @@ def choose_experiment(desk: Desk, workspace: Any) -> Experiment | None:
     return experiments[chosen]
 
 
-# ── an online test ───────────────────────────────────────────────────────────────────────────
+# ── demo ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def online_test(desk: Desk, workspace: Any) -> None:
-    experiment = choose_experiment(desk, workspace)
-    if experiment is None:
-        return
-    st.subheader("1 · File")
-    kind = st.segmented_control(
-        "What the table holds", ["sessions", "aggregates"], default="sessions", required=True,
-        key=desk.key("online_kind"),
-        help=f"{TEMPLATES['sessions'].purpose} {TEMPLATES['aggregates'].purpose}",
-    )  # fmt: skip
-    file = one_file(desk, kind, TEMPLATES[kind].title)
-    if file is None:
-        return
-    st.subheader("2 · Columns and checks")
-    checked = check_file(desk, workspace, kind, file)
-    if not checked.is_usable:
-        return
-    st.subheader("3 · Name and variants")
-    fields = _online_fields(desk, workspace, experiment, checked, kind)
-    st.subheader("4 · Store")
-    if _last_step("Store the online test", desk, [checked], bool(fields["name"])):
-        _add_online(desk, workspace, experiment, checked, fields, kind)
-
-
-def _online_fields(
-    desk: Desk, workspace: Any, experiment: Experiment, checked: CheckedFile, kind: TableKind
-) -> dict[str, Any]:
-    name = st.text_input("Name of the test", value=stem(checked.name), key=desk.key("online_name"), width=420)
-    variants = workspace.variants(kind, checked.data, checked.name, mapping=checked.mapping)
-    control = st.selectbox(
-        "Control", variants, index=control_index(variants), key=desk.key("control"), width=420,
-        help="The arm that the others are compared with.",
-    )  # fmt: skip
-    links = link_boxes(desk.key("link"), workspace.runs(experiment.id), variants, {})
-    return {"name": name.strip(), "control": control, "links": links}
-
-
-def control_index(variants: Sequence[str]) -> int:
-    """The arm whose name says that it is the control, else the first."""
-    usual = ("control", "baseline", "a", "0")
-    named = [index for index, variant in enumerate(variants) if variant.strip().lower() in usual]
-    return named[0] if named else 0
-
-
-def link_boxes(
-    key: str, runs: Sequence[Run], variants: Sequence[str], links: Mapping[str, str]
-) -> dict[str, str]:
-    """One box per variant: the run that it served, where that run is in the experiment."""
-    names: dict[str | None, str] = {None: NOT_LINKED, **{run.id: run.name for run in runs}}
-    options = list(names)
-    by_name = {run.name.casefold(): run.id for run in runs}
-    chosen: dict[str, str] = {}
-    with st.container(horizontal=True):
-        for variant in variants:
-            guess = links.get(variant) or (None if links else by_name.get(variant.casefold()))
-            run = st.selectbox(
-                f"{escaping.markdown(variant)} served", options, format_func=names.__getitem__,
-                index=options.index(guess) if guess in names else 0, key=f"{key}_{variant}", width=260,
-            )  # fmt: skip
-            if run is not None:
-                chosen[variant] = run
-    return chosen
-
-
-def _add_online(
-    desk: Desk, workspace: Any, experiment: Experiment, checked: CheckedFile, fields: Mapping[str, Any],
-    kind: TableKind,
-) -> None:  # fmt: skip
-    with st.status("Computing the results of each variant", expanded=True):
-        try:
-            made = workspace.add_online_test(
-                experiment.id, fields["name"], checked.data, kind=kind, mapping=checked.mapping,
-                control=fields["control"], links=fields["links"],
-            )  # fmt: skip
-        except RecdashError as error:
-            desk.outcomes.append(refused("online test", fields["name"], error, experiment.id))
-        else:
-            desk.outcomes.append(Outcome("stored", "online test", made.name, made.notices, experiment.id))
-            desk.next_turn()
-    st.rerun()
-
-
-# ── shared ───────────────────────────────────────────────────────────────────────────────────
-
-
-def _last_step(label: str, desk: Desk, parts: Iterable[CheckedFile | Candidate], is_named: bool) -> bool:
-    """The button that stores; it stays closed, and says why, until everything above is in order."""
-    broken = sum(not part.is_usable for part in parts)
-    reason = _why_closed(broken, is_named)
-    if reason:
-        st.caption(reason)
-    pressed = st.button(label, type="primary", key=desk.key("store"), disabled=bool(reason))
-    if pressed:
-        desk.outcomes.clear()
-    return pressed
-
-
-def _why_closed(broken: int, is_named: bool) -> str:
-    if broken:
-        return "Nothing is stored yet: solve the problems above, or remove the files that have them."
-    return "" if is_named else "Give it a name first."
-
-
-def demo(workspace: Any) -> None:
+def demo(workspace: Workspace) -> None:
     """Load or remove the demo, and take away a file that the checks refuse."""
     widgets.section("Demo", "A small film service: five candidates, two of them tied, and an online test.")
     with st.container(horizontal=True):
@@ -306,7 +219,7 @@ def demo(workspace: Any) -> None:
         )  # fmt: skip
 
 
-def _remove_demo(workspace: Any) -> None:
+def _remove_demo(workspace: Workspace) -> None:
     if st.button("Remove the demo", key="upload-remove-demo"):
         workspace.remove_demo()
         state.choose(e=None, b=None, c=None, t=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,16 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from recdash.domain import Experiment, TableKind
 from recdash.errors import InputError, Problem, RecdashError, UploadError
+from recdash.ingest import Preview
+from recdash.service import AddedRun, Workspace
 from recdash.ui import escaping, widgets
 from recdash.ui.escaping import Html, html, join
 from recdash.ui.table_templates import TEMPLATES
 from recdash.ui.upload_desk import Desk, Outcome, params_from, stem
 
-GUESS, NO_RELEVANCE = "guess", "none"
+Progress = Callable[[float, str], object]
+NOT_USED = ""
+"""A role mapped to no column is left out, even where one would be guessed."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,7 @@ class CheckedFile:
     name: str
     file: UploadedFile
     mapping: Mapping[str, str] | None
-    preview: Any
+    preview: Preview
 
     @property
     def is_usable(self) -> bool:
@@ -82,16 +86,24 @@ def one_file(desk: Desk, kind: TableKind, label: str) -> UploadedFile | None:
 # ── columns and checks ───────────────────────────────────────────────────────────────────────
 
 
-def check_file(desk: Desk, workspace: Any, kind: TableKind, file: UploadedFile) -> CheckedFile:
-    """Show what was read from ``file``: format, columns (changeable), first rows, problems, notices."""
+def check_file(desk: Desk, workspace: Workspace, kind: TableKind, file: UploadedFile) -> CheckedFile:
+    """A card of its own for ``file``: see :func:`show_file`."""
     with st.container(border=True, key=f"file_{kind}_{file.file_id}"):
-        guess = _preview(desk, workspace, kind, file, None)
-        widgets.section(f"{TEMPLATES[kind].title}: {file.name}", guess.format)
-        mapping = _columns(guess, kind, file.file_id)
-        preview = guess if mapping is None else _preview(desk, workspace, kind, file, mapping)
-        if preview.rows:
+        return show_file(desk, workspace, kind, file)
+
+
+def show_file(
+    desk: Desk, workspace: Workspace, kind: TableKind, file: UploadedFile, *, is_open: bool = True
+) -> CheckedFile:
+    """What was read from ``file``: format, columns (changeable), first rows, problems, notices."""
+    guess = _preview(desk, workspace, kind, file, None)
+    widgets.section(f"{TEMPLATES[kind].title}: {file.name}", guess.format)
+    mapping = _columns(guess, kind, file.file_id)
+    preview = guess if mapping is None else _preview(desk, workspace, kind, file, mapping)
+    if preview.rows:
+        with st.expander("First rows as read", expanded=is_open or bool(preview.problems)):
             st.html(rows_as_html(preview.columns, preview.mapping, preview.rows))
-        show_checks(preview.problems, preview.notices)
+    show_checks(preview.problems, preview.notices)
     return CheckedFile(file.name, file, mapping, preview)
 
 
@@ -104,49 +116,50 @@ def show_checks(problems: Sequence[Problem], notices: Sequence[Problem]) -> None
 
 
 def _preview(
-    desk: Desk, workspace: Any, kind: TableKind, file: UploadedFile, mapping: Mapping[str, str] | None
-) -> Any:
+    desk: Desk, workspace: Workspace, kind: TableKind, file: UploadedFile, mapping: Mapping[str, str] | None
+) -> Preview:
     key = (kind, file.file_id, None if mapping is None else tuple(sorted(mapping.items())))
-    return desk.remembered(key, lambda: workspace.preview(kind, file.getvalue(), file.name, mapping=mapping))
+    found: Preview = desk.remembered(
+        key, lambda: workspace.preview(kind, file.getvalue(), file.name, mapping=mapping)
+    )
+    return found
 
 
-def _columns(preview: Any, kind: TableKind, file_id: str) -> dict[str, str] | None:
+def _columns(preview: Preview, kind: TableKind, file_id: str) -> dict[str, str] | None:
     """One select box per role; None while they all show the guess."""
     if not preview.columns:
         return None
-    chosen: dict[str, str] = {}
+    roles = (*preview.required, *preview.optional)
+    guess = {role: (preview.mapping or {}).get(role, NOT_USED) for role in roles}
     with st.container(horizontal=True, gap="small"):
-        for role in (*preview.required, *preview.optional):
-            column = _column_for(role, preview, f"column_{kind}_{role}_{file_id}")
-            if column is not None:
-                chosen[role] = column
-    return None if chosen == dict(preview.mapping) else chosen
+        chosen = {
+            role: _column_for(role, preview, guess[role], f"column_{kind}_{role}_{file_id}") for role in roles
+        }
+    return None if chosen == guess else chosen
 
 
-def _column_for(role: str, preview: Any, key: str) -> str | None:
+def _column_for(role: str, preview: Preview, guess: str, key: str) -> str:
     required = role in preview.required
-    options: list[str | None] = [None, *preview.columns]
+    options = [NOT_USED, *(column for column in preview.columns if column)]
+    nothing = "choose a column" if required else "not used"
     choice: str | None = st.selectbox(
-        f"{role} (required)" if required else role,
-        options,
-        index=options.index(preview.mapping.get(role)) if preview.mapping.get(role) in options else 0,
-        format_func=lambda column: column or ("choose a column" if required else "not used"),
-        key=key,
-        width=190,
-    )
-    return choice
+        f"{role} (required)" if required else role, options, index=options.index(guess), key=key, width=190,
+        format_func=lambda column: column or nothing,
+    )  # fmt: skip
+    return choice or NOT_USED
 
 
 def rows_as_html(
-    columns: Sequence[str], mapping: Mapping[str, str], rows: Sequence[Mapping[str, str]]
+    columns: Sequence[str], mapping: Mapping[str, str] | None, rows: Sequence[Mapping[str, str]]
 ) -> Html:
     """The first rows as a table; under each column's own name, what it is read as."""
-    roles = {column: role for role, column in mapping.items()}
+    roles = {column: role for role, column in (mapping or {}).items()}
     head = join([_head(column, roles.get(column)) for column in columns])
     body = join([_row([row.get(column, "") for column in columns]) for row in rows])
     return html(
         '<div class="rd-scroll" tabindex="0" role="region" aria-label="First rows as read">'
-        '<table class="rd-table rd-preview"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>',
+        '<table class="rd-table rd-preview"><thead><tr>{head}</tr></thead>'
+        "<tbody>{body}</tbody></table></div>",
         head=head, body=body,
     )  # fmt: skip
 
@@ -164,13 +177,15 @@ def _row(values: Sequence[object]) -> Html:
 # ── names, tags, parameters ──────────────────────────────────────────────────────────────────
 
 
-def describe(desk: Desk, workspace: Any, checked: CheckedFile, known_tags: Sequence[str]) -> Candidate:
-    """Name, tags, note, parameters and rating predictions of one file."""
-    file_id = checked.file.file_id
-    with st.container(border=True, key=f"describe_{file_id}"):
-        widgets.section(checked.name)
+def describe(
+    desk: Desk, workspace: Workspace, file: UploadedFile, known_tags: Sequence[str], *, is_only: bool
+) -> Candidate:
+    """One candidate's card: its file, then name, tags, note, parameters and rating predictions."""
+    file_id = file.file_id
+    with st.container(border=True, key=f"candidate_{file_id}"):
+        checked = show_file(desk, workspace, "run", file, is_open=is_only)
         left, right = st.columns(2)
-        name = left.text_input("Name", value=stem(checked.name), key=f"name_{file_id}", max_chars=200)
+        name = left.text_input("Name", value=stem(file.name), key=f"name_{file_id}", max_chars=200)
         tags = right.multiselect(
             "Tags", known_tags, accept_new_options=True, key=f"tags_{file_id}", placeholder="add tags"
         )
@@ -193,28 +208,46 @@ def _params(file_id: str) -> tuple[dict[str, str], tuple[Problem, ...]]:
         return {}, error.problems
 
 
-def _predictions(desk: Desk, workspace: Any, file_id: str) -> CheckedFile | None:
+def _predictions(desk: Desk, workspace: Workspace, file_id: str) -> CheckedFile | None:
     file = st.file_uploader(
         "Rating predictions (optional)",
         key=f"predictions_{file_id}_{desk.turn}",
         help=TEMPLATES["predictions"].purpose,
     )
     template_button("predictions", file_id)
-    return check_file(desk, workspace, "predictions", file) if file else None
+    return show_file(desk, workspace, "predictions", file) if file else None
 
 
 # ── the last step ────────────────────────────────────────────────────────────────────────────
 
 
+def last_step(label: str, desk: Desk, parts: Iterable[CheckedFile | Candidate], is_named: bool) -> bool:
+    """The button that stores; it stays closed, and says why, until everything above is in order."""
+    broken = sum(not part.is_usable for part in parts)
+    reason = _why_closed(broken, is_named)
+    if reason:
+        st.caption(reason)
+    pressed = st.button(label, type="primary", key=desk.key("store"), disabled=bool(reason))
+    if pressed:
+        desk.outcomes.clear()
+    return pressed
+
+
+def _why_closed(broken: int, is_named: bool) -> str:
+    if broken:
+        return "Nothing is stored yet: solve the problems above, or remove the files that have them."
+    return "" if is_named else "Give it a name first."
+
+
 def store_candidates(
-    desk: Desk, workspace: Any, experiment: Experiment, candidates: Sequence[Candidate]
+    desk: Desk, workspace: Workspace, experiment: Experiment, candidates: Sequence[Candidate]
 ) -> None:
     """Score and store one after the other; each file stands or falls alone."""
     before = len(desk.outcomes)
     with st.status(f"Scoring {len(candidates)} candidates", expanded=True) as status:
         bar = st.progress(0.0)
         for number, candidate in enumerate(candidates):
-            _store_candidate(desk, workspace, experiment, candidate, bar, number / len(candidates))
+            _store_candidate(desk, workspace, experiment, candidate, _share_of(bar, number, len(candidates)))
             bar.progress((number + 1) / len(candidates))
         status.update(label="Done", state="complete")
     if any(outcome.state != "refused" for outcome in desk.outcomes[before:]):
@@ -222,14 +255,19 @@ def store_candidates(
     st.rerun()
 
 
+def _share_of(bar: Any, number: int, n: int) -> Progress:
+    """The part of ``bar`` that belongs to file ``number`` of ``n``."""
+    return lambda fraction, text: bar.progress(min(1.0, (number + fraction) / n), text=text)
+
+
 def _store_candidate(
-    desk: Desk, workspace: Any, experiment: Experiment, candidate: Candidate, bar: Any, start: float
+    desk: Desk, workspace: Workspace, experiment: Experiment, candidate: Candidate, bar: Progress
 ) -> None:
     shown = escaping.markdown(candidate.name)
     predictions = candidate.predictions
 
     def progress(fraction: float, text: str) -> None:
-        bar.progress(min(1.0, start + fraction * (1.0 - start)), text=f"{shown}: {text}")
+        bar(fraction, f"{shown}: {text}")
 
     try:
         added = workspace.add_runs(
@@ -249,7 +287,7 @@ def _store_candidate(
         desk.outcomes.extend(_added(one, experiment.id) for one in added)
 
 
-def _added(added: Any, experiment: str) -> Outcome:
+def _added(added: AddedRun, experiment: str) -> Outcome:
     run = added.run
     if added.already_there:
         return Outcome("already", "candidate", run.name, experiment=experiment, runs=(run.id,))
