@@ -1,0 +1,190 @@
+"""The store on PostgreSQL: the contract against a real server of our own, also when it dies."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from alembic import command
+from sqlalchemy import create_engine, text
+from store_contract import Open, StoreContract, a_curve, a_run, add_experiment
+
+from recdash.domain import Run
+from recdash.errors import StoreBusy, StoreError
+from recdash.store import Store, connections, gate, open_store
+from recdash.store.schema import alembic_config
+
+PROGRAMS = max(Path("/usr/lib/postgresql").glob("*/bin"), default=Path("/usr/bin"))
+UNPRIVILEGED = "nobody"
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not (PROGRAMS / "initdb").exists(), reason="no PostgreSQL server on this machine"),
+    pytest.mark.skipif(importlib.util.find_spec("psycopg") is None, reason="psycopg is not installed"),
+]
+
+
+@dataclass(frozen=True)
+class Server:
+    """A PostgreSQL server that listens on loopback only and trusts whoever reaches it there."""
+
+    folder: Path
+    port: int
+
+    def url(self, database: str = "postgres") -> str:
+        return f"postgresql://recdash@127.0.0.1:{self.port}/{database}"
+
+    def run(self, program: str, *arguments: str) -> None:
+        """Run a program of PostgreSQL, which refuses to work for root."""
+        user = pwd.getpwnam(UNPRIVILEGED).pw_uid if os.geteuid() == 0 else None
+        line = [str(PROGRAMS / program), "-D", str(self.folder / "data"), *arguments]
+        with (self.folder / "output").open("a") as output:
+            subprocess.run(line, check=True, user=user, cwd=self.folder, stdout=output, stderr=output)
+
+    def start(self) -> None:
+        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='{self.folder}'"
+        self.run("pg_ctl", "-w", "-l", str(self.folder / "log"), "-o", options, "start")
+
+    def stop(self, mode: str) -> None:
+        self.run("pg_ctl", "-w", "-m", mode, "stop")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    # Not under pytest's folder, which only its owner may enter.
+    folder = Path(tempfile.mkdtemp(prefix="recdash-postgresql-"))
+    if os.geteuid() == 0:
+        shutil.chown(folder, UNPRIVILEGED)
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        started = Server(folder, int(listener.getsockname()[1]))
+    (folder / "output").touch()
+    started.run("initdb", "-U", "recdash", "-A", "trust", "-E", "UTF8", "--no-locale")
+    started.start()
+    yield started
+    started.stop("immediate")
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def database(server: Server, tmp_path: Path) -> str:
+    """The URL of a fresh database."""
+    name = tmp_path.name.lower().replace("-", "_")
+    admin = create_engine(connections.parse_url(server.url()).url, isolation_level="AUTOCOMMIT")
+    with admin.connect() as connection:
+        connection.execute(text(f'DROP DATABASE IF EXISTS "{name}"'))
+        connection.execute(text(f'CREATE DATABASE "{name}"'))
+    admin.dispose()
+    return server.url(name)
+
+
+@pytest.fixture
+def open_again(database: str, tmp_path: Path) -> Iterator[Open]:
+    opened: list[Store] = []
+
+    def open_it(read_only: bool = False) -> Store:
+        opened.append(open_store(database, tmp_path / "artifacts", read_only=read_only))
+        return opened[-1]
+
+    yield open_it
+    for store in opened:
+        store.close()
+
+
+class TestPostgresql(StoreContract):
+    """Everything that SQLite does."""
+
+
+def test_the_migrations_make_the_tables_that_the_code_believes_in(open_again: Open, database: str) -> None:
+    open_again()
+    engine = create_engine(connections.parse_url(database).url)
+    with engine.connect() as connection:
+        command.check(alembic_config(connection))
+    engine.dispose()
+
+
+def test_a_reader_of_postgresql_cannot_write(open_again: Open, database: str) -> None:
+    open_again()
+    opened = connections.connect(connections.parse_url(database), read_only=True)
+    assert opened.writer is None
+    with (
+        pytest.raises(StoreError, match="read-only transaction"),
+        connections.spoken("here"),
+        opened.reader.connect() as reader,
+    ):
+        reader.execute(text("DELETE FROM run"))
+    opened.dispose()
+
+
+def test_a_writer_elsewhere_that_never_ends_makes_the_store_busy(
+    open_again: Open, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "DEADLINE_SECONDS", 1.0)
+    store = open_again()
+    experiment = add_experiment(store)
+    engine = create_engine(connections.parse_url(database).url)
+    with engine.connect() as elsewhere:
+        elsewhere.execute(text(f"SELECT pg_advisory_xact_lock({connections.ADVISORY_LOCK})"))
+        with pytest.raises(StoreBusy):
+            store.update_experiment(experiment.id, note="x")
+    engine.dispose()
+    assert store.update_experiment(experiment.id, note="x").note == "x"
+    assert gate.DEADLINE_SECONDS == 30
+
+
+def test_text_that_postgresql_cannot_hold_is_refused(open_again: Open) -> None:
+    with pytest.raises(StoreError, match="nothing was changed"):
+        add_experiment(open_again(), "a \0 in the name")
+
+
+def test_a_server_that_is_not_there_is_named_without_the_password(server: Server) -> None:
+    with pytest.raises(StoreError, match=r"recdash:\*\*\*@127.0.0.1") as caught:
+        open_store(f"postgresql://recdash:secret@127.0.0.1:{server.port + 1}/x")
+    assert "secret" not in str(caught.value)
+
+
+def test_a_server_that_restarts_in_mid_write_loses_nothing_and_doubles_nothing(
+    open_again: Open, server: Server
+) -> None:
+    store = open_again()
+    experiment = add_experiment(store)
+    acknowledged: list[str] = []
+    stop = threading.Event()
+
+    def write() -> None:
+        while not stop.is_set():
+            run = a_run(experiment, f"run {len(acknowledged)}")
+            acknowledged.append(add_until_acknowledged(store, run))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    for target in range(20, 120, 20):
+        while len(acknowledged) < target:
+            time.sleep(0.01)
+        server.stop("immediate")
+        server.start()
+    stop.set()
+    writer.join()
+    runs = store.runs(experiment.id)
+    assert [run.name for run in runs] == acknowledged
+    assert all(list(curves) == ["ndcg"] for curves in store.curves([run.id for run in runs]).values())
+
+
+def add_until_acknowledged(store: Store, run: Run) -> str:
+    """Try again, as a person would, until the store says that it has the run."""
+    while True:
+        try:
+            return store.add_run(run, [a_curve()]).name
+        except StoreError:
+            time.sleep(0.01)
