@@ -54,7 +54,10 @@ def _wrong(row: Summary, line: int) -> Iterator[Problem]:
     place = f"row {line}"
     if row.n < 1:
         yield Problem(
-            "nobody-counted", place, f"'{row.metric}' counts {row.n} of '{row.variant}'", "Start at 1."
+            "nobody-counted",
+            place,
+            f"'{row.metric}' counts {row.n} of '{row.variant}'",
+            "Leave the row out, or give at least 1.",
         )
     if row.of_trials and row.mean > 1:
         found = f"'{row.metric}' has more successes than trials in '{row.variant}'"
