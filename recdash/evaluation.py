@@ -159,7 +159,7 @@ def read_setup(
         try:
             read[kind] = ingest.read_upload(kind, source, relevance=relevance if kind == "truth" else None)
         except InputError as error:
-            problems += error.problems
+            problems += placed(error)
     if problems:
         raise InputError(problems)
     reference = read_reference(
@@ -167,6 +167,13 @@ def read_setup(
     )
     notices = [notice for upload in read.values() if upload for notice in upload.notices]
     return replace(reference, notices=(*notices, *reference.notices))
+
+
+def placed(error: InputError) -> list[Problem]:
+    """The error's problems, each with the name of the file in front of its place."""
+    if error.source is None:
+        return list(error.problems)
+    return [replace(problem, place=f"{error.source}, {problem.place}") for problem in error.problems]
 
 
 def _read_runs(name: str, source: Any) -> Iterator[Recommendations]:

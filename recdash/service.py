@@ -258,7 +258,7 @@ class Workspace:
                     relevance=relevance if kind == "truth" else None,
                 )  # fmt: skip
             except InputError as error:
-                problems += [_in_table(problem, kind) for problem in error.problems]
+                problems += [_in_table(problem, kind) for problem in evaluation.placed(error)]
         if problems:
             raise InputError(problems)
         return read

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,13 +34,14 @@ class Block:
     def n_lists(self) -> int:
         return len(self.user)
 
-    @property
+    @cached_property
     def lengths(self) -> Ints:
         return np.diff(self.start)
 
     def column(self, name: str) -> Any:
         return getattr(self, name)
 
+    @cached_property
     def owner(self) -> Ints:
         """[n] the list each row belongs to."""
         return np.repeat(np.arange(self.n_lists), self.lengths)
@@ -48,6 +50,7 @@ class Block:
         """The list that owns each of the given rows."""
         return np.searchsorted(self.start, row, side="right") - 1
 
+    @cached_property
     def positions(self) -> Ints:
         """[n] 0, 1, 2 … within each list."""
         return np.arange(len(self.item)) - np.repeat(self.start[:-1], self.lengths)
@@ -88,11 +91,11 @@ class Block:
         """Only the first ``depth`` rows of each list."""
         if len(self.item) == 0 or self.lengths.max() <= depth:
             return self
-        return self.only_rows(self.positions() < depth)
+        return self.only_rows(self.positions < depth)
 
     def sorted_by(self, *keys: Any) -> Block:
         """Lists sorted by the last key first (as lexsort); equal rows keep the order of the file."""
-        return self._take(np.lexsort((*keys, self.owner())), user=self.user, start=self.start)
+        return self._take(np.lexsort((*keys, self.owner)), user=self.user, start=self.start)
 
     def _take(self, rows: Any, user: Ints, start: Ints) -> Block:
         rank = None if self.rank is None else self.rank[rows]
@@ -107,7 +110,7 @@ class Block:
         among = np.zeros(self.n_lists, dtype=bool)
         among[np.concatenate(suspects)] = True
         rows = np.flatnonzero(np.repeat(among, self.lengths))
-        order = rows[np.lexsort((self.item[rows], self.owner()[rows]))]
+        order = rows[np.lexsort((self.item[rows], self.owner[rows]))]
         same = (self.item[order][1:] == self.item[order][:-1]) & (
             self.list_of(order)[1:] == self.list_of(order)[:-1]
         )

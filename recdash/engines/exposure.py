@@ -25,7 +25,7 @@ class ExposureCount:
     def see(self, block: Block, n_items: int) -> None:
         lengths = block.lengths
         self.n_lists += int((lengths > 0).sum())
-        self.shown.add(block.positions(), block.item, n_items)
+        self.shown.add(block.positions, block.item, n_items)
         short = np.repeat(lengths < self.depth, lengths)
         if short.any():
             self.ended.add(np.repeat(lengths - 1, lengths)[short], block.item[short], n_items)
@@ -90,7 +90,7 @@ class NoveltyOfSeen:
         known = np.zeros(len(block.item), dtype=np.int64)
         inside = block.item < len(self.train_users)
         known[inside] = self.train_users[block.item[inside]]
-        place = block.owner(), block.positions()
+        place = block.owner, block.positions
         seen, bits = np.zeros((2, block.n_lists, self.depth))
         seen[place] = known > 0
         bits[place] = np.where(known > 0, -np.log2(np.maximum(known, 1) / self.n_train_users), 0.0)

@@ -183,7 +183,7 @@ class _Pass:
 
     def _by_rank(self, block: Block) -> Block:
         rank = block.column("rank")
-        position = block.positions()
+        position = block.positions
         if (rank == position + 1).all():
             return block
         step = block.steps(rank)
