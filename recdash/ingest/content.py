@@ -66,8 +66,15 @@ def of_copy(copy: BinaryIO, like: Content, *notices: Problem) -> Content:
     )
 
 
+class _Copy(tempfile.SpooledTemporaryFile[bytes]):
+    """Small copies stay in memory, large ones go to a nameless file; both go when nobody reads them."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
 def temporary() -> BinaryIO:
-    return cast("BinaryIO", tempfile.SpooledTemporaryFile(max_size=HELD_IN_MEMORY))
+    return cast("BinaryIO", _Copy(max_size=HELD_IN_MEMORY))
 
 
 class _Window(io.RawIOBase):

@@ -17,7 +17,7 @@ from recdash.ingest.content import Content, whole
 from recdash.ingest.limits import Limits, keep_within
 from recdash.ingest.validate import is_text
 
-BLOCK_BYTES = 1 << 24
+BLOCK_BYTES = 1 << 23
 BLOCK_ROWS = 1 << 20
 SAMPLE_ROWS = 50
 TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -423,7 +423,7 @@ def _json_rows(content: Content) -> Iterator[list[dict[str, Any]]]:
 def _broken_line(lines: Sequence[bytes], first: int) -> Problem:
     for number, line in enumerate(lines, first):
         try:
-            if line.strip() and not isinstance(json.loads(line), dict):
+            if line.strip() and not isinstance(json.loads(line.rstrip()), dict):
                 return Problem(
                     "bad-json", f"line {number}", "JSON, but not an object", "Write one {…} per line."
                 )

@@ -49,15 +49,17 @@ def layout_of(raw: RawTable, columns: Columns) -> Layout:
     column = columns.mapping.get("item_id", "")
     if column in raw.lists:
         return "lists"
-    values = [row[column] for row in raw.sample()] if column and raw.n_rows != 0 else []
-    return (
-        "lists" if values and all(_looks_like_list(v, plain(column) in PLURALS) for v in values) else "rows"
-    )
+    rows = raw.sample()
+    values = [row[column].strip() for row in rows if column]
+    if values and all(value[:1] + value[-1:] in ("[]", "()") for value in values):
+        return "lists"
+    return "lists" if plain(column) in PLURALS and _one_list_each(rows, columns.mapping, values) else "rows"
 
 
-def _looks_like_list(value: str, plural: bool) -> bool:
-    value = value.strip()
-    return value[:1] + value[-1:] in ("[]", "()") or (plural and bool(SEVERAL.fullmatch(value) or not value))
+def _one_list_each(rows: Sequence[Mapping[str, str]], mapping: Mapping[str, str], values: list[str]) -> bool:
+    """Whether values like '1 2 3' are lists rather than names with blanks: then every user has one row."""
+    users = [row[mapping["user_id"]] for row in rows if "user_id" in mapping]
+    return len(set(users)) == len(users) > 0 and any(SEVERAL.fullmatch(value) for value in values)
 
 
 def notices_of(layout: Layout, columns: Columns, is_run: bool) -> list[Problem]:

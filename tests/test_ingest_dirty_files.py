@@ -1,0 +1,81 @@
+"""Real files as people upload them: each is accepted or refused as its manifest says, and in those words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recdash.errors import UploadError
+from recdash.ingest import Limits, read_recommendations, read_upload
+
+LIMITS = Limits(inflated_bytes=50_000_000, compression_ratio=200)
+
+# told only when tables meet (duplicates, ties, short lists, unknown users or items, leaks)
+MEETINGS = {
+    "run_duplicate_pairs_inside_top10.csv",
+    "run_duplicate_ranks.csv",
+    "run_rank_gaps.csv",
+    "run_all_ties.csv",
+    "run_short_lists.csv",
+    "truth_duplicate_pairs.csv",
+    "train_leaks_truth.csv",
+    "run_users_not_in_truth.csv",
+    "run_items_not_in_catalogue.csv",
+}
+REFUSED_INSTEAD = {"run_two_sheets.xlsx"}  # the manifest allows to refuse Excel
+
+
+def outcome(kind: Any, path: Path) -> tuple[str, str, int]:
+    """What became of a file: accept or reject, what was said, rows kept."""
+    try:
+        if kind == "run":
+            (run,) = read_recommendations(path, limits=LIMITS)
+            rows = sum(batch.num_rows for batch in run.batches())
+            return "accept", "\n".join(map(str, run.notices)), rows
+        upload = read_upload(kind, path, limits=LIMITS)
+        return "accept", "\n".join(map(str, upload.notices)), upload.table.num_rows
+    except UploadError as refusal:
+        return "reject", str(refusal), 0
+
+
+def test_every_dirty_file_is_handled_as_its_manifest_says(shared_data: Path) -> None:
+    folder = shared_data / "dirty"
+    wrong = []
+    for case in json.loads((folder / "manifest.json").read_text())["cases"]:
+        action, said, _ = outcome(case["kind"], folder / case["file"])
+        due = "reject" if case["file"] in REFUSED_INSTEAD else case["expected"]["action"].split()[0]
+        words = [] if case["file"] in MEETINGS else case["expected"]["must_say"]
+        unsaid = [word for word in words if word.lower() not in said.lower()]
+        if action != due or unsaid:
+            wrong.append((case["file"], action, unsaid, said))
+    assert wrong == []
+
+
+def test_files_that_should_equal_the_clean_one_give_its_rows(shared_data: Path) -> None:
+    folder = shared_data / "dirty"
+    cases = json.loads((folder / "manifest.json").read_text())["cases"]
+    clean = {
+        "good/run.csv": 800,
+        "good/truth.csv": 343,
+        "good/predictions.csv": 343,
+        "good/catalogue.csv": 792,
+    }
+    apart = {"run_users_not_in_truth.csv", *REFUSED_INSTEAD}
+    equal = [case for case in cases if case["same_metrics_as"] and case["file"] not in apart]
+    counts = {case["file"]: outcome(case["kind"], folder / case["file"])[2] for case in equal}
+    assert len(counts) > 20
+    assert counts == {case["file"]: clean[case["same_metrics_as"]] for case in equal}
+
+
+def test_accents_in_a_western_file_come_out_right(shared_data: Path) -> None:
+    titles = read_upload("catalogue", shared_data / "dirty" / "catalogue_latin1.csv").table["title"]
+    assert titles[0].as_py() == "Fantômas - À l'ombre de la guillotine (1913)"
+
+
+def test_a_pickle_is_not_opened(shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert outcome("run", shared_data / "dirty" / "run_pickle.pkl")[0] == "reject"
+    assert list(tmp_path.iterdir()) == []

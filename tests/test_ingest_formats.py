@@ -1,0 +1,275 @@
+"""The same three recommendations, written in every form that people upload."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from recdash.domain import Recommendations
+from recdash.errors import UploadError
+from recdash.ingest import Limits, read_recommendations, read_upload
+
+# user 7 is recommended 012, then 34; user 8 is recommended 34
+USERS, ITEMS = ["7", "7", "8"], ["012", "34", "34"]
+
+
+def lists_of(run: Recommendations) -> list[tuple[str, str]]:
+    rows = [row for batch in run.batches() for row in batch.to_pylist()]
+    return [(str(row["user_id"]), str(row["item_id"])) for row in rows]
+
+
+def only(source: Any, **options: Any) -> Recommendations:
+    (run,) = read_recommendations(source, **options)
+    return run
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+def parquet(table: pa.Table, **options: Any) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer, **options)
+    return buffer.getvalue()
+
+
+CSV = b"user_id,item_id\n7,012\n7,34\n8,34\n"
+FLAT = pa.table({"user_id": USERS, "item_id": ITEMS})
+NESTED = pa.table({"user": ["7", "8"], "items": [["012", "34"], ["34"]]})
+STRUCTS = pa.table(
+    {
+        "user": ["7", "8"],
+        "recommendations": [
+            [{"movieId": "012", "rating": 0.9}, {"movieId": "34", "rating": 0.8}],
+            [{"movieId": "34", "rating": 0.7}],
+        ],
+    }
+)
+
+FORMS: dict[str, Any] = {
+    "CSV": CSV,
+    "CSV with a byte-order mark": b"\xef\xbb\xbf" + CSV,
+    "CSV in UTF-16": CSV.decode().encode("utf-16"),
+    "CSV with carriage returns": CSV.replace(b"\n", b"\r"),
+    "CSV with Windows line ends": CSV.replace(b"\n", b"\r\n"),
+    "CSV with blank lines": CSV.replace(b"\n", b"\n\n"),
+    "CSV with an index column": b",user_id,item_id\n0,7,012\n1,7,34\n2,8,34\n",
+    "CSV without a last line end": CSV.rstrip(b"\n"),
+    "CSV without a header": b"7,012,0.9\n7,34,0.8\n8,34,0.7\n",
+    "ranks without a header": b"7,012,1\n7,34,2\n8,34,1\n",
+    "tabs": CSV.replace(b",", b"\t"),
+    "semicolons and decimal commas": b"user;item;score\n7;012;0,9\n7;34;0,8\n8;34;0,7\n",
+    "bars": CSV.replace(b",", b"|"),
+    "double colons": b"7::012::0.9\n7::34::0.8\n8::34::0.7\n",
+    "blanks": b"user item score\n7 012  0.9\n 7\t34 0.8\n8 34 0.7 \n",
+    "RecBole": b"user_id:token\titem_id:token\n7\t012\n7\t34\n8\t34\n",
+    "gzip": gzip.compress(CSV),
+    "zip": zipped({"folder/als.csv": CSV}),
+    "Parquet": parquet(FLAT),
+    "Parquet in gzip": gzip.compress(parquet(FLAT)),
+    "Parquet with lists": parquet(NESTED),
+    "Parquet with lists of structs": parquet(STRUCTS),
+    "JSON lines": b'{"user": 7, "item": "012"}\n{"user": 7, "item": 34}\n\n{"user": "8", "item": "34"}\n',
+    "JSON lines with lists": b'{"user": 7, "items": ["012", "34"]}\n{"user": 8, "items": ["34"]}',
+    "JSON by user": b'{"7": {"012": 0.9, "34": 0.8}, "8": {"34": 0.7}}',
+    "JSON lists by user": b'{"7": ["012", "34"], "8": ["34"]}',
+    "JSON pairs by user": b'{"7": [["012", 0.9], ["34", 0.8]], "8": [["34", 0.7]]}',
+    "JSON rows": b'[{"user": 7, "item": "012"}, {"user": 7, "item": "34"}, {"user": 8, "item": "34"}]',
+    "JSON columns": b'{"user_id": [7, 7, 8], "item_id": ["012", "34", "34"]}',
+    "JSON from pandas": b'{"user": {"0": 7, "1": 7, "2": 8}, "item": {"0": "012", "1": "34", "2": "34"}}',
+    "TREC run": b"7 Q0 012 1 0.9 als\n7 Q0 34 2 0.8 als\n8 Q0 34 1 0.7 als\n",
+    "TREC run with tabs": b"7\tQ0\t012\t1\t0.9\tals\n7\tQ0\t34\t2\t0.8\tals\n8\tQ0\t34\t1\t0.7\tals\n",
+    "lists as Python prints them": b"user,items\n7,\"['012', '34']\"\n8,\"['34']\"\n",
+    "lists as JSON": b'user\titems\n7\t["012", "34"]\n8\t["34"]\n',
+    "lists as numpy prints them": b"user,items\n7,[012  34]\n8,[34]\n",
+    "lists of numpy scalars": b"user,items\n7,\"[np.str_('012'), np.str_('34')]\"\n8,[np.str_('34')]\n",
+    "lists without brackets": b"user,items\n7,012 34\n8,34\n",
+    "wide": b"user,rec_1,rec_2\n7,012,34\n8,34,\n",
+    "wide with numbers from 0": b"user,0,1\n7,012,34\n8,34,\n",
+    "Arrow": FLAT,
+    "Arrow with categories": FLAT.set_column(1, "item_id", FLAT["item_id"].dictionary_encode()),
+    "polars": pl.from_arrow(FLAT),
+    "pandas": FLAT.to_pandas(),
+    "dict of dicts": {7: {"012": 0.9, 34: 0.8}, 8: {34: 0.7}},
+    "dict of lists": {7: ["012", 34], 8: [34]},
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_gives_the_same_lists(form: str) -> None:
+    assert lists_of(only(FORMS[form])) == list(zip(USERS, ITEMS, strict=True))
+
+
+def test_a_stream_can_be_read_again() -> None:
+    run = only(gzip.compress(CSV))
+    assert lists_of(run) == lists_of(run)
+
+
+def test_integer_ids_of_parquet_stay_integers_and_other_columns_keep_their_types() -> None:
+    table = pa.table({"user_id": [7], "item_id": [34], "score": pa.array([1], pa.int8()), "rank": [1.0]})
+    (batch,) = only(parquet(table)).batches()
+    assert batch.schema.names == ["user_id", "item_id", "rank", "score"]
+    assert batch.schema.types == [pa.int64(), pa.int64(), pa.int64(), pa.float64()]
+
+
+def test_text_ids_are_dictionary_encoded() -> None:
+    (batch,) = only(CSV).batches()
+    assert batch.schema.types == [pa.dictionary(pa.int32(), pa.string())] * 2
+
+
+def test_batches_can_be_limited_to_some_columns() -> None:
+    run = only(b"user,item,score\n7,012,0.5\n")
+    assert [batch.to_pydict() for batch in run.batches(columns=("score", "user_id"))] == [
+        {"score": [0.5], "user_id": ["7"]}
+    ]
+
+
+def test_a_limited_pass_leaves_out_the_same_rows() -> None:
+    run = only(b"user,item\n7,\n8,34\n")
+    assert [batch.to_pydict() for batch in run.batches(columns=("user_id",))] == [{"user_id": ["8"]}]
+
+
+def test_parquet_comes_row_group_by_row_group() -> None:
+    run = only(parquet(FLAT, row_group_size=2))
+    assert [batch.num_rows for batch in run.batches()] == [2, 1]
+
+
+def test_a_score_beside_each_item_of_a_list_goes_with_it() -> None:
+    rows = only(b"user\titems\tscores\n7\t[12, 34]\t[0.9, 0.8]\n").batches()
+    assert next(rows).to_pydict() == {"user_id": ["7"] * 2, "item_id": ["12", "34"], "score": [0.9, 0.8]}
+
+
+def test_the_score_of_a_trec_run_decides_unless_the_rank_is_asked_for() -> None:
+    trec = b"7 Q0 012 5 0.9 als\n"
+    assert (only(trec).has_rank, only(trec).has_score, only(trec).is_trec) == (False, True, True)
+    assert only(trec, mapping={"rank": "rank"}).has_rank
+
+
+# ── names ────────────────────────────────────────────────────────────────────────────────────
+
+MODELS = b"model,user,item\nals,7,012\nbpr,7,34\nals,8,34\n"
+
+
+def test_a_column_that_names_recommenders_gives_one_run_each() -> None:
+    runs = read_recommendations(MODELS)
+    assert {run.name: lists_of(run) for run in runs} == {
+        "als": [("7", "012"), ("8", "34")],
+        "bpr": [("7", "34")],
+    }
+
+
+def test_a_column_with_one_recommender_is_an_ordinary_column() -> None:
+    assert only(b"model,user,item\nals,7,012\n", name="mine").name == "mine"
+
+
+def test_a_mapped_column_names_even_a_single_recommender() -> None:
+    assert only(b"who,user,item\nals,7,012\n", mapping={"run": "who"}).name == "als"
+
+
+def test_a_given_name_goes_before_the_names_in_the_file() -> None:
+    assert [run.name for run in read_recommendations(MODELS, name="May")] == ["May: als", "May: bpr"]
+
+
+@pytest.mark.parametrize(
+    ("file_name", "name"),
+    [("als.csv", "als"), ("als.top20.jsonl.gz", "als.top20"), ("v1.2", "v1.2"), ("<b>.csv", "<b>")],
+)
+def test_a_run_is_called_like_its_file_without_the_suffix(file_name: str, name: str) -> None:
+    assert only(CSV, name=file_name).name == name
+
+
+def test_the_tag_of_a_trec_run_is_its_name() -> None:
+    assert only(b"7 Q0 012 1 0.9 als\n").name == "als"
+
+
+# ── refused ──────────────────────────────────────────────────────────────────────────────────
+
+REFUSED: dict[str, tuple[bytes, str]] = {
+    "pickle": (b"\x80\x04\x95", "a pickle, which is not supported"),
+    "numpy": (b"\x93NUMPY\x01", "npy"),
+    "Feather": (b"ARROW1\0\0", "Feather"),
+    "old Excel": (b"\xd0\xcf\x11\xe0\xa1\xb1", "Excel"),
+    "Excel": (zipped({"xl/workbook.xml": b"<x/>", "xl/a.xml": b"<x/>"}), "Save the sheet"),
+    "numpy in a zip": (zipped({"arr_0.npy": b"\x93NUMPY\x01"}), "npy"),
+    "picture": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "not a text file"),
+    "two files in a zip": (zipped({"a.csv": CSV, "b.csv": CSV}), "holds 2 files: 'a.csv', 'b.csv'"),
+    "half a zip": (zipped({"a.csv": CSV})[:50], "zip archive cannot be unpacked"),
+    "half a gzip": (gzip.compress(CSV)[:-10], "gzip data is truncated"),
+    "half a Parquet": (parquet(FLAT)[:-9], "Parquet file cannot be read"),
+    "NUL": (CSV + b"8,\0\n", "line 5: a NUL byte"),
+    "UTF-16 in name only": (b"\xff\xfea", "starts like UTF-16"),
+    "empty": (b"", "the file is empty"),
+    "blank": (b" \r\n\n", "the file is empty"),
+    "only a header": (b"user,item\n", "a header (user, item) and no rows"),
+    "unclosed quote": (b'user,item\n7,a\n7,"b\n8,c\n', "line 3: a quote is opened"),
+    "JSON cut off": (b'{"7": {"012": 0.9', "broken JSON at position"),
+    "JSON line cut off": (b'{"user": 7, "item": 1}\n{"user": 7, "it\n', "line 2: broken JSON at position 13"),
+    "JSON of another shape": (b'{"7": 5}', "user '7': neither a list"),
+    "JSON too deep": (b"[" * 100_000, "nested too deeply"),
+    "JSON without rows": (b"[]", "without rows"),
+    "shortened list": (b"user,items\n7,[1 2 ... 9]\n", "line 2: a list shortened with '...'"),
+    "uneven lists": (b"user\titems\tscores\n7\t[1, 2]\t[0.5]\n", "line 2: 1 in this list, but 2 items"),
+    "a field too few": (b"user,item,score\n7,1,0.5\n7,2\n", "line 3: 2 fields where there are 3 columns"),
+}
+
+
+def read_all(data: bytes, limits: Limits | None = None) -> None:
+    for run in read_recommendations(data, limits=limits):
+        list(run.batches())
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_read_is_refused_in_words(case: str) -> None:
+    data, words = REFUSED[case]
+    with pytest.raises(UploadError) as refusal:
+        read_all(data)
+    assert words in str(refusal.value)
+
+
+def test_a_file_that_is_not_there_is_refused_by_its_path() -> None:
+    with pytest.raises(UploadError, match=r"nowhere\.csv: cannot be opened"):
+        read_recommendations("nowhere.csv")
+
+
+LIMITS: dict[str, tuple[bytes, Limits, str]] = {
+    "upload": (CSV, Limits(upload_bytes=10), "bytes in the file, over the limit of 10"),
+    "unpacked gzip": (gzip.compress(CSV), Limits(inflated_bytes=10), "unpacked size"),
+    "unpacked zip": (zipped({"a.csv": CSV}), Limits(inflated_bytes=10), "unpacked size"),
+    "unpacked Parquet": (parquet(FLAT), Limits(inflated_bytes=10), "unpacked size"),
+    "bomb": (gzip.compress(b"x" * 20_000_000), Limits(compression_ratio=100), "when unpacked"),
+    "rows": (CSV, Limits(rows=2), "3 rows, over the limit of 2"),
+    "rows of Parquet": (parquet(FLAT), Limits(rows=2), "3 rows, over the limit of 2"),
+    "columns": (CSV, Limits(columns=1), "2 columns, over the limit of 1"),
+    "value": (CSV, Limits(value_chars=2), "3 characters in one value, over the limit of 2"),
+}
+
+
+@pytest.mark.parametrize("case", LIMITS)
+def test_a_limit_says_how_much_there_was_and_how_much_may_be(case: str) -> None:
+    data, limits, words = LIMITS[case]
+    with pytest.raises(UploadError) as refusal:
+        read_all(data, limits)
+    assert words in str(refusal.value)
+
+
+def test_qrels_are_a_truth() -> None:
+    table = read_upload("truth", b"7 0 012 2\n8 0 34 1\n").table
+    assert table.to_pydict() == {"user_id": ["7", "8"], "item_id": ["012", "34"], "relevance": [2.0, 1.0]}
+
+
+def test_a_ranking_of_qrels_by_user_is_read_from_json() -> None:
+    truth = json.dumps({"7": {"012": 2, "34": 1}}).encode()
+    assert read_upload("truth", truth).table["relevance"].to_pylist() == [2.0, 1.0]

@@ -1,0 +1,320 @@
+"""Ids, ranks, scores and the rest: what is read from what was written, and what is said about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from recdash.domain import TableKind
+from recdash.errors import UploadError
+from recdash.ingest import preview, read_recommendations, read_upload
+
+
+def run_of(source: Any, **options: Any) -> tuple[dict[str, list[Any]], str]:
+    """Columns and notices of a single run."""
+    (run,) = read_recommendations(source, **options)
+    columns = pa.Table.from_batches(list(run.batches())).to_pydict()
+    return columns, "\n".join(map(str, run.notices))
+
+
+def refused(kind: TableKind, source: Any, **options: Any) -> str:
+    with pytest.raises(UploadError) as refusal:
+        read_upload(kind, source, **options)
+    return str(refusal.value)
+
+
+# ── ids ──────────────────────────────────────────────────────────────────────────────────────
+
+IDS: dict[str, tuple[list[str], list[str], str]] = {
+    "leading zeros survive": (["007", "7"], ["007", "7"], ""),
+    "blanks are trimmed": ([" 7 ", "8"], ["7", "8"], "blanks trimmed around the id in 1 row"),
+    "decimals become whole": (["7.0", "8.0"], ["7", "8"], "ids are decimals in 2 rows"),
+    "mixed forms meet": (["7.0", "8"], ["7", "8"], "mixed id forms: '12.0' beside '12' in 1 row"),
+    "missing ids are left out": (["7", "", "NaN", " "], ["7"], "no user id in 3 rows"),
+    "huge numbers keep every digit": (["18446744073709551617"], ["18446744073709551617"], ""),
+    "letters stay": (["a.0", "-"], ["a.0", "-"], ""),
+}
+
+
+@pytest.mark.parametrize("promise", IDS)
+def test_text_ids(promise: str) -> None:
+    written, read, notice = IDS[promise]
+    lines = "".join(f"{user},x,0.5\n" for user in written)
+    columns, notices = run_of(f"user_id,item_id,score\n{lines}".encode())
+    assert columns["user_id"] == read
+    assert notice in notices
+    assert bool(notice) == bool(notices)
+
+
+ARROW_IDS: dict[str, tuple[pa.Array, list[Any], str]] = {
+    "small integers widen": (pa.array([7], pa.int8()), [7], ""),
+    "unsigned 64-bit becomes text": (pa.array([2**63], pa.uint64()), [str(2**63)], ""),
+    "whole floats become integers": (pa.array([7.0]), [7], "ids are decimals in 1 row"),
+    "NaN is no id": (pa.array([7.0, float("nan")]), [7], "no user id in 1 row"),
+    "null is no id": (pa.array([7, None]), [7], "no user id in 1 row"),
+    "large text": (pa.array([" 07"], pa.large_string()), ["07"], "blanks trimmed"),
+    "text views": (pa.array(["07"], pa.string_view()), ["07"], ""),
+    "categories of integers": (pa.array([7, 7]).dictionary_encode(), [7, 7], ""),
+}
+
+
+@pytest.mark.parametrize("promise", ARROW_IDS)
+def test_ids_of_tables(promise: str) -> None:
+    written, read, notice = ARROW_IDS[promise]
+    n_rows = len(written)
+    table = pa.table({"user_id": written, "item_id": ["x"] * n_rows, "score": [0.5] * n_rows})
+    columns, notices = run_of(table)
+    assert columns["user_id"] == read
+    assert notice in notices
+
+
+def test_half_an_id_is_refused() -> None:
+    table = pa.table({"user_id": [1.5, 2.0], "item_id": ["x", "y"]})
+    with pytest.raises(UploadError, match=r"column 'user_id', row 1: 1.5 is not an id"):
+        run_of(table)
+
+
+# ── ranks and scores ─────────────────────────────────────────────────────────────────────────
+
+RANKS = {
+    "first": "'first' is not a rank. Ranks are whole numbers from 1, the best item first.",
+    "": "'' is not a rank",
+    "1.5": "'1.5' is not a rank",
+    "-3": "'-3' is not a rank",
+    "0": "If yours count from 0, add 1 to each.",
+}
+
+
+@pytest.mark.parametrize("rank", RANKS)
+def test_a_rank_is_a_whole_number_from_one(rank: str) -> None:
+    with pytest.raises(UploadError) as refusal:
+        run_of(f"user,item,rank\n7,a,1\n7,b,{rank}\n".encode())
+    assert "column 'rank', line 3: " in str(refusal.value)
+    assert RANKS[rank] in str(refusal.value)
+
+
+def test_alike_problems_are_counted_and_the_first_is_shown() -> None:
+    with pytest.raises(UploadError) as refusal:
+        run_of(b"user,item,rank\n7,a,1\n7,b,first\n7,c,second\n")
+    assert str(refusal.value.problems[0]) == (
+        "column 'rank', line 3: 'first' is not a rank (and 1 more like it). "
+        "Ranks are whole numbers from 1, the best item first."
+    )
+    assert refusal.value.problems[0].count == 2
+
+
+def test_all_problems_of_a_file_are_told_at_once() -> None:
+    with pytest.raises(UploadError) as refusal:
+        run_of(b"user,item,rank,score\n7,a,x,0.5\n7,b\n7,c,2,high\n")
+    assert [problem.code for problem in refusal.value.problems] == ["bad-rank", "bad-number", "ragged-row"]
+
+
+def test_a_line_is_counted_as_an_editor_counts_it() -> None:
+    with pytest.raises(UploadError, match="line 6: 'x' is not a rank"):
+        run_of(b'user,item,rank,note\n\n7,a,1,"two\nlines"\n\n7,b,x,\n')
+
+
+def test_unusable_scores_go_last_and_are_counted() -> None:
+    columns, notices = run_of(b"user,item,score\n7,a,NaN\n7,b,\n7,c,inf\n7,d,-1e3\n")
+    assert columns["score"] == [float("-inf"), float("-inf"), float("inf"), -1000.0]
+    assert "NaN or no score in 2 rows" in notices
+    assert "inf or -inf as score in 1 row" in notices
+
+
+def test_without_rank_and_score_the_file_order_is_said_to_count() -> None:
+    assert "file order" in run_of(b"uid,sid\n7,a\n")[1]
+
+
+# ── columns ──────────────────────────────────────────────────────────────────────────────────
+
+NAMES = {
+    "userId,movieId,prediction": ("userId", "movieId", "score", "prediction"),
+    "uid,iid,est": ("uid", "iid", "score", "est"),
+    "query_id,doc_id,rank": ("query_id", "doc_id", "rank", "rank"),
+    "qid,docno,score": ("qid", "docno", "score", "score"),
+    "User ID,Item ID,Position": ("User ID", "Item ID", "rank", "Position"),
+}
+
+
+@pytest.mark.parametrize("header", NAMES)
+def test_columns_are_known_by_the_names_that_libraries_use(header: str) -> None:
+    user, item, role, column = NAMES[header]
+    (run,) = read_recommendations(f"{header}\n7,a,1\n".encode())
+    assert run.mapping == {"user_id": user, "item_id": item, role: column}
+
+
+def test_a_mapping_overrules_the_guess() -> None:
+    columns, _ = run_of(b"user,item,score,other\n7,a,1,2\n", mapping={"score": "other"})
+    assert columns["score"] == [2.0]
+
+
+def test_an_emptied_role_is_left_out() -> None:
+    columns, _ = run_of(b"user,item,score,rank\n7,a,1,x\n", mapping={"rank": ""})
+    assert list(columns) == ["user_id", "item_id", "score"]
+
+
+MAPPINGS = {
+    "missing column": (b"item_id,score\na,1\n", {}, "no user column; found: item_id, score"),
+    "unknown column": (b"user,item\n7,a\n", {"item_id": "itm"}, "found: user, item. Did you mean 'item'?"),
+    "unknown role": (b"user,item\n7,a\n", {"itm_id": "item"}, "Did you mean 'item_id'?"),
+    "name twice": (b"user,item,item\n7,a,b\n", {}, "the column 'item' is there twice"),
+}
+
+
+@pytest.mark.parametrize("case", MAPPINGS)
+def test_a_wrong_column_names_what_was_found(case: str) -> None:
+    data, mapping, words = MAPPINGS[case]
+    with pytest.raises(UploadError) as refusal:
+        read_recommendations(data, mapping=mapping)
+    assert words in str(refusal.value)
+
+
+def test_one_of_two_columns_of_a_name_can_be_chosen() -> None:
+    columns, _ = run_of(b"user,item,item\n7,a,b\n", mapping={"item_id": "item (2)"})
+    assert columns["item_id"] == ["b"]
+
+
+# ── the other tables ─────────────────────────────────────────────────────────────────────────
+
+
+def test_the_relevance_of_a_truth_is_its_rating() -> None:
+    upload = read_upload("truth", b"user,item,rating\n7,a,3\n7,b,-1\n")
+    assert upload.table["relevance"].to_pylist() == [3.0, -1.0]
+    assert "negative relevance in 1 row" in str(upload.notices[-1])
+
+
+def test_yes_and_no_are_relevance() -> None:
+    upload = read_upload("truth", b"user,item,relevant\n7,a,yes\n7,b,No\n7,c,TRUE\n")
+    assert upload.table["relevance"].to_pylist() == [1.0, 0.0, 1.0]
+    assert "yes/no in 3 rows" in str(upload.notices[-1])
+
+
+def test_relevance_can_be_left_out_or_named() -> None:
+    data = b"user,item,rating,weight\n7,a,x,2\n"
+    assert read_upload("truth", data, relevance="none").table.column_names == ["user_id", "item_id"]
+    assert read_upload("truth", data, relevance="weight").table["relevance"].to_pylist() == [2.0]
+
+
+@pytest.mark.parametrize("relevance", ["good", "", "inf", "nan"])
+def test_every_truth_row_needs_a_relevance(relevance: str) -> None:
+    data = f"user,item,rating\n7,a,{relevance}\n".encode()
+    assert f"column 'rating', line 2: '{relevance}' is not a relevance" in refused("truth", data)
+
+
+TIMES = {
+    "seconds": ("1375648426", pa.float64()),
+    "a day": ("2024-12-31", pa.timestamp("us")),
+    "with a zone": ("2024-12-31T10:00:00Z", pa.timestamp("us", "UTC")),
+    "something else": ("last May", pa.string()),
+}
+
+
+@pytest.mark.parametrize("form", TIMES)
+def test_times_are_numbers_or_iso(form: str) -> None:
+    written, kind = TIMES[form]
+    table = read_upload("train", f"user,item,timestamp\n7,a,{written}\n".encode()).table
+    assert table.schema.field("timestamp").type == kind
+
+
+def test_a_catalogue_keeps_every_column_and_the_first_row_of_an_item() -> None:
+    data = b"movieId,title,year,code,genres\n07,A,1999,007,x|y\n07,B,2000,008,z\n8,C,,009,\n"
+    upload = read_upload("catalogue", data)
+    assert upload.table.to_pydict() == {
+        "item_id": ["07", "8"],
+        "title": ["A", "C"],
+        "year": [1999, None],
+        "code": ["007", "009"],
+        "genres": ["x|y", ""],
+    }
+    assert "1 duplicate item_id" in str(upload.notices[-1])
+
+
+def test_lists_in_a_catalogue_are_joined() -> None:
+    table = pa.table({"item_id": [1], "genres": [["Crime", "Drama"]]})
+    assert read_upload("catalogue", table).table["genres"].to_pylist() == ["Crime|Drama"]
+
+
+def test_predictions_on_another_scale_are_noticed() -> None:
+    upload = read_upload("predictions", b"uid,iid,r_ui,est\n7,a,1,10\n7,b,5,4.9\n7,c,3,5.2\n")
+    assert upload.mapping == {"user_id": "uid", "item_id": "iid", "rating": "r_ui", "prediction": "est"}
+    assert "outside the rating scale 1 to 5 in 1 row" in str(upload.notices[-1])
+
+
+def test_a_prediction_is_needed_in_every_row() -> None:
+    data = b"user,item,rating,prediction\n7,a,1,\n7,b,2,2\n"
+    assert "column 'prediction', line 2: '' is not a number" in refused("predictions", data)
+
+
+SESSIONS = "unit_id,session_id,variant,start_ts,clicks,watch_s\n"
+
+
+def test_sessions_are_read_with_their_types() -> None:
+    upload = read_upload(
+        "sessions", f"{SESSIONS}u,s,A,2024-01-01 10:00,3,50.5\nu,t,,2024-01-01,0,0\n".encode()
+    )
+    assert upload.table.num_rows == 1
+    assert upload.table["clicks"].to_pylist() == [3.0]
+    assert upload.table.schema.field("start_ts").type == pa.timestamp("us")
+    assert "no variant in 1 row" in str(upload.notices[-1])
+
+
+def test_a_bad_session_row_names_every_column() -> None:
+    message = refused("sessions", f"{SESSIONS}u,s,A,yesterday,x,1\n".encode())
+    assert "column 'start_ts', line 2: 'yesterday' is not a time" in message
+    assert "column 'clicks', line 2: 'x' is not a number" in message
+
+
+def test_clicks_are_never_negative() -> None:
+    assert "column 'clicks': negative in 1 row" in refused("sessions", f"{SESSIONS}u,s,A,5,-1,1\n".encode())
+
+
+AGGREGATES = {
+    "means": b"variant,metric,n,mean,variance\nA,watch,10,5,2\n",
+    "rates": b"variant,metric,successes,trials\nA,clicked,10,50\n",
+    "both": b"variant,metric,n,mean,variance,successes,trials\nA,w,10,5,2,,\nA,c,,,,10,50\n",
+}
+
+
+@pytest.mark.parametrize("form", AGGREGATES)
+def test_aggregates_have_means_or_rates(form: str) -> None:
+    assert read_upload("aggregates", AGGREGATES[form]).table["variant"].to_pylist()[0] == "A"
+
+
+def test_an_aggregate_without_either_is_refused() -> None:
+    assert "neither n, mean and variance" in refused("aggregates", b"variant,metric,n\nA,watch,10\n")
+    incomplete = b"variant,metric,successes,trials\nA,c,1,2\nB,c,1,\n"
+    assert "in 1 row" in refused("aggregates", incomplete)
+
+
+def test_a_table_whose_rows_all_lack_an_id_is_refused() -> None:
+    assert "no row has all its ids" in refused("truth", b"user,item\n,a\n,b\n")
+
+
+# ── preview ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_preview_shows_roles_rows_and_choices() -> None:
+    shown = preview("run", b"userId,items\n7,[1 2]\n", name="als.csv")
+    assert (shown.name, shown.format, shown.columns) == ("als", "CSV", ("userId", "items"))
+    assert shown.mapping == {"user_id": "userId", "item_id": "items"}
+    assert shown.required == ("user_id", "item_id")
+    assert shown.optional == ("rank", "score", "run")
+    assert shown.rows == ({"userId": "7", "items": "[1 2]"},)
+    assert shown.problems == ()
+
+
+def test_a_preview_of_bad_data_tells_instead_of_raising() -> None:
+    assert preview("run", b"").problems[0].code == "empty-file"
+    assert (
+        preview("run", b"user,items\n7,1\n", mapping={"user_id": "usr"}).problems[0].code == "unknown-column"
+    )
+    assert preview("run", b"user,item,rank\n7,a,x\n").problems[0].code == "bad-rank"
+
+
+def test_the_mapping_of_a_preview_can_be_given_back() -> None:
+    data = b"user,rec_1,rec_2\n7,a,b\n"
+    shown = preview("run", data)
+    assert shown.mapping == {"user_id": "user", "item_id": "rec_1 … rec_2"}
+    assert run_of(data, mapping=shown.mapping)[0]["item_id"] == ["a", "b"]
