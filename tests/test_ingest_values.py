@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pyarrow as pa
@@ -229,6 +230,17 @@ def test_a_catalogue_keeps_every_column_and_the_first_row_of_an_item() -> None:
         "genres": ["x|y", ""],
     }
     assert "1 duplicate item_id" in str(upload.notices[-1])
+
+
+def test_a_column_called_name_is_a_title_and_not_the_name_of_the_upload() -> None:
+    upload = read_upload("catalogue", pa.table({"item_id": [1], "name": ["A"]}).to_pandas())
+    assert (upload.name, upload.table["title"].to_pylist()) == ("catalogue", ["A"])
+
+
+def test_an_open_file_brings_its_own_name() -> None:
+    file = io.BytesIO(b"user,item\n7,a\n")
+    file.name = "als.csv"
+    assert [run.name for run in read_recommendations(file)] == ["als"]
 
 
 def test_lists_in_a_catalogue_are_joined() -> None:

@@ -245,7 +245,9 @@ def _names(source: Source, name: str | None, kind: TableKind) -> tuple[str, str 
     """(name to show, name that a person gave); a file's own name loses its suffixes."""
     if isinstance(source, str | Path):
         return name or SUFFIX.sub("", Path(source).name) or "upload", name
-    file_name = name or str(getattr(source, "name", None) or kind)
+    # only a file has a name: on a data frame this would be its column called "name"
+    own = getattr(source, "name", None) if hasattr(source, "read") else None
+    file_name = name or str(own or kind)
     from_file = bool(SUFFIX.search(file_name))
     return SUFFIX.sub("", file_name) or file_name, None if from_file else name
 
