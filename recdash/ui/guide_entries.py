@@ -15,6 +15,12 @@ from recdash.ui.guide_text import READING, RULES, TABLES, Article
 from recdash.ui.words import metric_name
 
 
+SYMBOLS = (
+    "k: cutoff, from 1 to the depth. Per user: m relevant items, r_j the rank of the j-th hit, g its gain. "
+    "A score is the mean over the users who count."
+)
+
+
 @dataclass(frozen=True)
 class Chapter:
     title: str
@@ -27,7 +33,7 @@ def chapters(workspace: Workspace) -> dict[str, Chapter]:
     metrics = tuple(map(metric_article, workspace.guide()))
     presets = tuple(map(preset_article, workspace.presets()))
     return {
-        "metrics": Chapter("Metrics", "As implemented, at every cutoff k from 1 to the depth.", metrics),
+        "metrics": Chapter("Metrics", SYMBOLS, metrics),
         "presets": Chapter("Presets", "One word sets every parameter, the ties and who is counted.", presets),
         "rules": Chapter("Rules", "They often move scores more than the formula does.", RULES),
         "reading": Chapter("Reading the pages", "Intervals, shared ranks, offline against online.", READING),
@@ -36,13 +42,17 @@ def chapters(workspace: Workspace) -> dict[str, Chapter]:
 
 
 def metric_article(metric: MetricGuide) -> Article:
-    """Formula, parameters, range, unit, needs, source and worked example of one metric."""
-    facts = {
-        "Range": metric.range, "Unit": metric.unit, "Direction": metric.direction, "Needs": metric.needs,
-        "Source": metric.source, "Example": metric.example,
-    }  # fmt: skip
-    listed = "\n".join(f"- **{name}**: {value}" for name, value in facts.items() if value)
-    body = f"{metric.title}.\n\n$$\n{metric.formula}\n$$\n\n{_parameters(metric)}{listed}"
+    """Meaning, formula, range, parameters, worked example and source of one metric."""
+    facts = f"{metric.range} · {metric.unit} · {metric.direction} · needs {metric.needs}"
+    parts = [
+        f"{metric.title}.",
+        f"$$\n{metric.formula}\n$$",
+        facts,
+        _parameters(metric),
+        f"**Example.** {metric.example}",
+        f"**Source.** {metric.source}",
+    ]
+    body = "\n\n".join(part for part in parts if part)
     return Article(metric.name, f"{metric_name(metric.name)} · `{metric.name}`", body)
 
 
@@ -54,7 +64,7 @@ def _parameters(metric: MetricGuide) -> str:
         for value, meaning in choices.items()
     ]
     head = "| parameter | | meaning |\n|---|---|---|\n"
-    return head + "\n".join(rows) + "\n\n" if rows else ""
+    return head + "\n".join(rows) if rows else ""
 
 
 def preset_article(preset: PresetGuide) -> Article:

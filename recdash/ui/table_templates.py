@@ -24,6 +24,10 @@ class TableTemplate:
     columns: tuple[Column, ...]
     text: str
 
+    def meaning(self, role: str) -> str | None:
+        """What the column of this name holds."""
+        return next((column.meaning for column in self.columns if column.name == role), None)
+
     @property
     def file_name(self) -> str:
         return f"recdash-{self.kind}.csv"
@@ -111,10 +115,10 @@ AGGREGATES = TableTemplate(
     (
         Column("variant", True, "The arm."),
         Column("metric", True, "Name of the metric."),
-        Column("n", True, "Users in the arm."),
-        Column("mean", True, "Mean per user; or give successes and trials instead."),
-        Column("variance", True, "Variance over users; not needed with successes and trials."),
-        Column("successes", False, "For a rate: how many succeeded …"),
+        Column("n", False, "Users in the arm, with mean and variance …"),
+        Column("mean", False, "… the mean per user …"),
+        Column("variance", False, "… and the variance over users. Or instead of these three:"),
+        Column("successes", False, "for a rate, how many succeeded …"),
         Column("trials", False, "… out of how many."),
     ),
     templates()["aggregates"],

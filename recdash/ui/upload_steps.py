@@ -144,7 +144,7 @@ def _column_for(role: str, preview: Preview, guess: str, key: str) -> str:
     nothing = "choose a column" if required else "not used"
     choice: str | None = st.selectbox(
         f"{role} (required)" if required else role, options, index=options.index(guess), key=key, width=190,
-        format_func=lambda column: column or nothing,
+        format_func=lambda column: column or nothing, help=TEMPLATES[preview.kind].meaning(role),
     )  # fmt: skip
     return choice or NOT_USED
 

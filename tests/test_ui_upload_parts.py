@@ -1,0 +1,120 @@
+"""Names, parameters, templates and tables of runs: the parts of the data pages that need no page."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from recdash import ingest, online
+from recdash.domain import Run
+from recdash.errors import InputError
+from recdash.ui.guide_text import RULES
+from recdash.ui.run_table import in_words, ledger_names, ledger_row, parameter_names, parameter_row
+from recdash.ui.table_templates import TEMPLATES
+from recdash.ui.upload_desk import Desk, params_as_text, params_from, stem
+from recdash.ui.upload_steps import rows_as_html
+
+
+def run(name: str, **facts: object) -> Run:
+    return Run(name, "e", name, datetime(2026, 11, 1, tzinfo=UTC), 0, None, {}, **{"ledger": {}, **facts})
+
+
+@pytest.mark.parametrize(
+    ("file_name", "name"),
+    [
+        ("als.csv", "als"),
+        ("als.top20.jsonl.gz", "als.top20"),
+        ("EASE λ=250.parquet", "EASE λ=250"),
+        ("model.v3", "model.v3"),
+        (".csv", ".csv"),
+        ("<img src=x onerror=window.recdash_xss=1>.csv", "<img src=x onerror=window.recdash_xss=1>"),
+    ],
+)
+def test_a_candidate_is_called_as_its_file_without_known_endings(file_name: str, name: str) -> None:
+    assert stem(file_name) == name
+
+
+def test_parameters_are_read_line_by_line() -> None:
+    assert params_from("factors = 64\n\n loss=a=b \nempty =") == {"factors": "64", "loss": "a=b", "empty": ""}
+
+
+def test_parameters_survive_being_written_and_read() -> None:
+    params = {"factors": "64", "loss": "bpr"}
+    assert params_from(params_as_text(params)) == params
+
+
+def test_every_line_that_is_no_parameter_is_named() -> None:
+    with pytest.raises(InputError) as refused:
+        params_from("factors 64\nloss = bpr\n= 3")
+    assert [problem.place for problem in refused.value.problems] == [
+        "parameters, line 1",
+        "parameters, line 3",
+    ]
+
+
+def test_only_parameters_that_differ_remain() -> None:
+    runs = [
+        run("a", params={"factors": "64", "loss": "bpr"}),
+        run("b", params={"factors": "64", "seed": "1"}),
+    ]
+    assert parameter_names(runs, only_differences=False) == ["factors", "loss", "seed"]
+    assert parameter_names(runs, only_differences=True) == ["loss", "seed"]
+    assert parameter_row(runs[0], ["factors", "seed"]) == ["64", "–"]
+
+
+def test_a_count_that_was_not_made_is_a_dash_and_not_zero() -> None:
+    one = run("a", ledger={"counted": 6040, "tied_rows": None, "duplicates": 0})
+    names = ledger_names([one])
+    assert dict(zip(names, ledger_row(one, names), strict=True)) == {
+        "counted": "6,040", "duplicates": "0", "tied_rows": "–",
+    }  # fmt: skip
+
+
+def test_nested_provenance_reads_as_one_line() -> None:
+    assert in_words({"mapping": {"user_id": "uid"}, "k": [1, 2], "end": None}) == (
+        "mapping: user_id: uid · k: 1, 2 · end: –"
+    )
+
+
+def test_a_preview_is_read_once_per_file_and_mapping() -> None:
+    desk, reads = Desk(), []
+    for _ in range(3):
+        desk.remembered(("truth", "id", None), lambda: reads.append("read") or "preview")
+    assert reads == ["read"]
+    desk.next_turn()
+    assert desk.previews == {}
+
+
+def test_the_first_rows_show_markup_as_text() -> None:
+    table = rows_as_html(["<b>item"], {"item_id": "<b>item"}, [{"<b>item": "<img src=x onerror=alert(1)>"}])
+    assert "<img" not in table
+    assert "&lt;img src=x onerror=alert(1)&gt;" in table
+    assert "&lt;b&gt;item" in table
+
+
+@pytest.mark.parametrize("kind", [kind for kind in TEMPLATES if kind != "run"])
+def test_a_template_passes_the_checks_as_it_stands(kind: str) -> None:
+    template = TEMPLATES[kind]
+    upload = ingest.read_upload(kind, template.text.encode(), name=template.file_name)
+    assert upload.notices == ()
+    if kind in ("sessions", "aggregates"):
+        assert set(online.results(upload).variants) == {"control", "new"}
+
+
+def test_the_template_of_recommendations_passes_the_checks_as_it_stands() -> None:
+    template = TEMPLATES["run"]
+    (one,) = ingest.read_recommendations(template.text.encode(), name=template.file_name)
+    assert sum(batch.num_rows for batch in one.batches()) == 4
+
+
+@pytest.mark.parametrize("kind", list(TEMPLATES))
+def test_a_template_names_the_columns_that_the_checks_know(kind: str) -> None:
+    found = ingest.preview(kind, TEMPLATES[kind].text.encode(), name=TEMPLATES[kind].file_name)
+    told = {column.name: column.required for column in TEMPLATES[kind].columns if " " not in column.name}
+    assert told == {**dict.fromkeys(found.required, True), **dict.fromkeys(found.optional, False)}
+
+
+def test_search_wants_every_word() -> None:
+    titles = [article.title for article in RULES if article.mentions("TREC score")]
+    assert titles == ["Order of a list", "Ties"]
