@@ -14,7 +14,7 @@ if not tests:
     st.stop()
 
 title = st.container()
-test, online_metric = both_sides.choose(tests)
+test, online_metric = both_sides.choose(view, tests)
 found = both_sides.gather(view, test, online_metric)
 with title:
     widgets.title(both_sides.finding(found), both_sides.subtitle(view, test))
@@ -25,17 +25,25 @@ if found.rows.empty:
 colours = theme.palette()
 offline, online = st.columns([1.12, 1], gap="large")
 with offline:
-    widgets.section(*both_sides.offline_title(view, found))
-    widgets.chart(bars(found.rows, found.marks, colours, both_sides.OFFLINE), "bars-offline", both_sides.alt(found, "offline"))
+    widgets.section(*both_sides.offline_title(found))
+    widgets.chart(
+        bars(found.rows, found.marks, colours, both_sides.OFFLINE),
+        "bars-offline",
+        both_sides.alt(found, "offline"),
+    )
 with online:
     widgets.section(*both_sides.online_title(found))
-    widgets.chart(bars(found.rows, found.marks, colours, both_sides.ONLINE), "bars-online", both_sides.alt(found, "online"))
+    widgets.chart(
+        bars(found.rows, found.marks, colours, both_sides.ONLINE),
+        "bars-online",
+        both_sides.alt(found, "online"),
+    )
 st.html('<hr class="rd-rule">')
 
 scatter, reading = st.columns([1.9, 1], gap="large")
 with scatter:
-    widgets.section(*both_sides.scatter_title(view, found))
-    chart = quadrants(both_sides.in_percent(found), found.marks, colours, *both_sides.axis_titles(view, found))
+    widgets.section(*both_sides.scatter_title(found))
+    chart = quadrants(both_sides.in_percent(found), found.marks, colours, *both_sides.axis_titles(found))
     widgets.chart(chart, "quadrants", both_sides.alt(found, "quadrant"))
 with reading:
     both_sides.reading(found)

@@ -33,4 +33,4 @@ with plot:
         widgets.table_behind(summary.differences.drop(columns="run_id"), "paired-differences")
 with notes:
     widgets.section("Data and comparability")
-    st.html(overview.notes(view, summary))
+    st.html(overview.notes(view))

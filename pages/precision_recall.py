@@ -10,7 +10,9 @@ view = frame.show()
 title = st.container()
 left, right = st.columns([1.1, 2], gap="small")
 with left:
-    curve = widgets.choice("Curve", "curve", {"path": "Path over k", "points": "11-point interpolated"}, "path")
+    curve = widgets.choice(
+        "Curve", "curve", {"path": "Path over k", "points": "11-point interpolated"}, "path"
+    )
 with right:
     average = widgets.choice("Average", "avg", {"macro": "Macro", "micro": "Micro"}, "macro")
 

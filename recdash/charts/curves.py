@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from recdash.charts import numbers
 from recdash.charts.frames import (
+    CLEAR,
     LABEL_PITCH,
     LINE,
     RIBBON_ALPHA,
@@ -27,6 +28,7 @@ from recdash.charts.frames import (
     tick_labels,
 )
 from recdash.charts.marks import Mark, Marks, Palette
+from recdash.charts.rows import Row, by_run, last_of_run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +44,10 @@ class Frame:
     x: tuple[float, float]
     y: tuple[float, float]
     pixels: int
+
+    def across(self, x: float, width: int) -> float:
+        """Distance of ``x`` from the left edge in px, of a drawn area about ``width`` px wide."""
+        return (x - self.x[0]) / (self.x[1] - self.x[0]) * width
 
     def pixel(self, y: float) -> float:
         """Distance of ``y`` from the top edge in px."""
@@ -62,7 +68,9 @@ def metric_curve(
 
     ``ends`` maps a run to the last k it is drawn at (None: to the end). Ribbons are value ± 1.96 std_error.
     """
-    scaled = curves.assign(**{name: curves[name] * (100 if percent else 1) for name in ("value", "std_error")})
+    scaled = curves.assign(
+        **{name: curves[name] * (100 if percent else 1) for name in ("value", "std_error")}
+    )
     drawn = until_lists_end(scaled.sort_values("k"), ends)
     depth = int(curves["k"].max())
     room = (drawn["std_error"].fillna(0) * (Z_95 if ribbon else 0)).to_numpy()
@@ -71,9 +79,11 @@ def metric_curve(
     chart = figure(palette, HEIGHT, MARGIN)
     area = Frame((1 - depth * 0.01, depth), (low, high), HEIGHT - MARGIN[2] - MARGIN[3])
     chart.update_xaxes(axis(palette, *area.x, showgrid=False, **_k_ticks(depth)))
-    chart.update_yaxes(axis(palette, low, high, **tick_labels(numbers.ticks(low, high, 4)), ticklabelstandoff=6))
+    chart.update_yaxes(
+        axis(palette, low, high, **tick_labels(numbers.ticks(low, high, 4)), ticklabelstandoff=6)
+    )
     _mark_k(chart, palette, k)
-    ordered = sorted(drawn.groupby("run_id", sort=False), key=lambda pair: marks[pair[0]].role == "candidate")
+    ordered = sorted(by_run(drawn), key=lambda pair: marks[pair[0]].role == "candidate")
     decimals = numbers.places(drawn["value"])
     for run_id, rows in ordered:
         _draw_run(chart, rows, marks[run_id], palette, decimals, ribbon)
@@ -103,7 +113,9 @@ def _draw_run(
     if ribbon and look.role == "candidate":
         _draw_ribbon(chart, rows, look)
     values = [numbers.fixed(value, decimals) for value in rows["value"]]
-    hover = [f"{escape(look.name)}<br>k = {k:.0f}: {value}" for k, value in zip(rows["k"], values, strict=True)]
+    hover = [
+        f"{escape(look.name)}<br>k = {k:.0f}: {value}" for k, value in zip(rows["k"], values, strict=True)
+    ]
     chart.add_trace(
         go.Scatter(
             x=list(rows["k"]), y=list(rows["value"]), mode="lines", name=escape(look.name),
@@ -116,7 +128,7 @@ def _draw_run(
         chart.add_trace(
             go.Scatter(
                 x=list(few["k"]), y=list(few["value"]), mode="markers", hoverinfo="skip",
-                name=escape(look.name), marker=marker(look, palette, size=SMALL_MARKER),
+                name=escape(look.name), marker=marker(look, palette, size=SMALL_MARKER), cliponaxis=False,
             )
         )  # fmt: skip
 
@@ -132,8 +144,9 @@ def _draw_ribbon(chart: go.Figure, rows: pd.DataFrame, look: Mark) -> None:
     upper, lower = known["value"] + Z_95 * known["std_error"], known["value"] - Z_95 * known["std_error"]
     chart.add_trace(
         go.Scatter(
-            x=[*known["k"], *known["k"][::-1]], y=[*upper, *lower[::-1]], fill="toself", hoverinfo="skip",
-            fillcolor=rgba(look.colour, RIBBON_ALPHA), line={"width": 0}, mode="lines", name=escape(look.name),
+            x=[*known["k"], *known["k"][::-1]], y=[*upper, *lower[::-1]], fill="toself", mode="lines",
+            fillcolor=rgba(look.colour, RIBBON_ALPHA), line={"width": 0}, name=escape(look.name),
+            hoverinfo="skip",
         )
     )  # fmt: skip
 
@@ -143,7 +156,7 @@ def _label_ends(
     ends: Mapping[str, int | None],
 ) -> None:  # fmt: skip
     """Names in the right margin, pushed apart; lists that end early are labelled at their end."""
-    last = drawn.groupby("run_id", sort=False).tail(1).to_dict("records")
+    last = last_of_run(drawn)
     decimals = numbers.places(row["value"] for row in last)
     wanted = [area.pixel(row["value"]) for row in last]
     placed = spread(wanted, LABEL_PITCH, 6, area.pixels + 10)
@@ -159,11 +172,11 @@ def _label_ends(
 
 
 def _margin_label(
-    palette: Palette, text: str, row: dict[str, Any], shift: float, look: Mark, gap: float
+    palette: Palette, text: str, row: Row, shift: float, look: Mark, gap: float
 ) -> dict[str, Any]:
     """The label of a line that reaches the margin, or of one whose lists end ``gap`` before it."""
     if gap <= 0.02:
         return end_label(palette, text, (row["k"], row["value"]), (22, shift), look.colour)
     ending = muted(palette, f"lists end at {row['k']:.0f}")
     early = f"{short(look.name, 20)}:<br>{ending}"
-    return end_label(palette, early, (row["k"], row["value"]), (14, 34), look.colour) | {"bgcolor": "rgba(0,0,0,0)"}
+    return end_label(palette, early, (row["k"], row["value"]), (14, 34), look.colour) | {"bgcolor": CLEAR}

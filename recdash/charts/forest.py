@@ -21,8 +21,9 @@ from recdash.charts.frames import (
     tick_labels,
     zero_line,
 )
-from recdash.charts.marks import Marks, Palette
-from recdash.charts.numbers import is_number
+from recdash.charts.marks import Mark, Marks, Palette
+from recdash.charts.numbers import glyph, is_number
+from recdash.charts.rows import Row, records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,13 +46,6 @@ class Rows:
 BESIDE_TABLE = Rows(pitch=54, names=False, values=False, rules=True, left=16, right=16)
 
 
-def glyph(low: float, high: float) -> str:
-    """▲ above zero, ▼ below, = when the interval includes zero or is not known."""
-    if not (is_number(low) and is_number(high)):
-        return "="
-    return "▲" if low > 0 else "▼" if high < 0 else "="
-
-
 def forest(
     differences: pd.DataFrame, order: Sequence[str], marks: Marks, palette: Palette, rows: Rows = Rows()
 ) -> go.Figure:
@@ -59,19 +53,22 @@ def forest(
 
     A run without a difference keeps its row, empty: rows stay level with a table beside them.
     """
-    found = {row["run_id"]: row for row in differences.to_dict("records")}
+    found = {row["run_id"]: row for row in records(differences)}
     margin = (rows.left, rows.right, 0, AXIS_ROOM)
     chart = figure(palette, rows.pitch * len(order) + AXIS_ROOM, margin)
     bounds = [row[name] for row in found.values() for name in ("ci_low", "ci_high", "mean_diff")]
     low, high = span(bounds, zero=True)
     chart.update_xaxes(axis(palette, low, high, showgrid=not rows.rules, **_ticks(low, high)))
-    chart.update_yaxes(axis(palette, len(order) - 0.5, -0.5, showgrid=False, **_names(order, marks, palette, rows)))
+    chart.update_yaxes(
+        axis(palette, len(order) - 0.5, -0.5, showgrid=False, **_names(order, marks, palette, rows))
+    )
     _draw_rules(chart, order, marks, palette, rows)
     chart.add_trace(zero_line(palette, _zero_rows(order, marks, rows)))
     decimals = numbers.places(bounds)
     for place, run_id in enumerate(order):
         if run_id in found and is_number(found[run_id]["mean_diff"]):
-            _draw_row(chart, found[run_id], place, marks, palette, decimals, rows)
+            look, row = marks[run_id], found[run_id]
+            _draw_row(chart, row, place, look, palette, decimals=decimals, values=rows.values)
     return chart
 
 
@@ -93,9 +90,7 @@ def _zero_rows(order: Sequence[str], marks: Marks, rows: Rows) -> list[float]:
     return [0.5 if banded else -0.5, len(order) - 0.5]
 
 
-def _draw_rules(
-    chart: go.Figure, order: Sequence[str], marks: Marks, palette: Palette, rows: Rows
-) -> None:
+def _draw_rules(chart: go.Figure, order: Sequence[str], marks: Marks, palette: Palette, rows: Rows) -> None:
     if not rows.rules:
         return
     for place, run_id in enumerate(order):
@@ -107,10 +102,9 @@ def _draw_rules(
 
 
 def _draw_row(
-    chart: go.Figure, row: dict[str, Any], place: int, marks: Marks, palette: Palette, decimals: int,
-    rows: Rows,
-) -> None:  # fmt: skip
-    look, low, high = marks[row["run_id"]], row["ci_low"], row["ci_high"]
+    chart: go.Figure, row: Row, place: int, look: Mark, palette: Palette, *, decimals: int, values: bool
+) -> None:
+    low, high = row["ci_low"], row["ci_high"]
     chart.add_trace(
         go.Scatter(
             x=[low, high], y=[place, place], mode="lines", hoverinfo="skip", name=escape(look.name),
@@ -126,12 +120,20 @@ def _draw_row(
             marker=marker(look, palette, hollow=glyph(low, high) == "="),
         )
     )  # fmt: skip
-    if rows.values:
+    if values:
         text = f"{glyph(low, high)}  {difference}  {muted(palette, f'[{bounds}]')}"
         _right_text(chart, text, place)
 
 
 def _right_text(chart: go.Figure, text: str, place: int) -> None:
     chart.add_annotation(
-        x=1, xref="paper", xanchor="left", xshift=16, y=place, yref="y", text=text, showarrow=False, align="left"
+        x=1,
+        xref="paper",
+        xanchor="left",
+        xshift=16,
+        y=place,
+        yref="y",
+        text=text,
+        showarrow=False,
+        align="left",
     )

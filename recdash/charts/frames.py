@@ -14,8 +14,12 @@ from recdash.charts.marks import Mark, Palette
 FONT = '"Source Sans", "Source Sans Pro", sans-serif'
 LINE, INTERVAL, MARKER, SMALL_MARKER, RIBBON_ALPHA = 2.2, 3, 13, 7, 0.16
 LABEL_PITCH = 19
+LABEL_SHIFTS = (0, -19, 19, -38, 38, -57, 57, -76, 76)
 LONGEST_LABEL = 26
 CONFIG = {"displayModeBar": False, "staticPlot": False, "scrollZoom": False, "doubleClick": False}
+
+CLEAR = "rgba(0,0,0,0)"
+Box = tuple[float, float, float, float]
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 
@@ -155,6 +159,48 @@ def _inside(placed: list[float], order: Sequence[int], gap: float, low: float, h
         placed[index] = ceiling = min(placed[index], ceiling)
         ceiling -= gap
     return placed
+
+
+def place_labels(
+    points: Sequence[tuple[float, float]],
+    texts: Sequence[str],
+    obstacles: Sequence[tuple[float, float]],
+    height: float,
+) -> list[tuple[float, float]]:
+    """Offsets (px) of labels beside ``points`` (px from the top left), clear of each other and of curves.
+
+    Each label takes the cheapest of a few places right and left of its point: other labels cost most,
+    then the ``obstacles`` under it, then its distance.
+    """
+    taken: list[Box] = []
+    offsets = []
+    for (x, y), text in sorted(zip(points, texts, strict=True), key=lambda pair: -pair[0][0]):
+        width = 7.0 * len(text) + 6
+        options = [(side * 24.0, shift) for shift in LABEL_SHIFTS for side in (1, -1)]
+        boxes = [_box(x + across, y + down, width, across > 0) for across, down in options]
+        costs = [
+            _crowding(box, taken, obstacles, height) + abs(down) / 60 + (across < 0) * 0.3
+            for box, (across, down) in zip(boxes, options, strict=True)
+        ]
+        best = costs.index(min(costs))
+        taken.append(boxes[best])
+        offsets.append(((x, y), text, options[best]))
+    found = {(point, text): offset for point, text, offset in offsets}
+    return [found[point, text] for point, text in zip(points, texts, strict=True)]
+
+
+def _box(x: float, y: float, width: float, rightwards: bool) -> Box:
+    left = x if rightwards else x - width
+    return left, y - LABEL_PITCH / 2, left + width, y + LABEL_PITCH / 2
+
+
+def _crowding(
+    box: Box, taken: Sequence[Box], obstacles: Sequence[tuple[float, float]], height: float
+) -> float:
+    left, top, right, bottom = box
+    overlaps = sum(left < box[2] and box[0] < right and top < box[3] and box[1] < bottom for box in taken)
+    under = sum(left <= x <= right and top <= y <= bottom for x, y in obstacles)
+    return 1000.0 * overlaps + 1000.0 * (top < 0 or bottom > height or left < 0) + under
 
 
 def end_label(

@@ -104,9 +104,7 @@ def mark(run: Run, role: Role, palette: Palette) -> Mark:
     return Mark(run.id, run.name, colours[role], "circle" if role == "baseline" else shape(run.slot), role)
 
 
-def marks(
-    runs: Iterable[Run], baseline: str | None, candidates: Iterable[str], palette: Palette
-) -> Marks:
+def marks(runs: Iterable[Run], baseline: str | None, candidates: Iterable[str], palette: Palette) -> Marks:
     """Run id → mark, for all ``runs``; whoever is neither baseline nor candidate is context."""
     chosen = set(candidates)
 

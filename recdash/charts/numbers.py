@@ -14,6 +14,13 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and math.isfinite(value)
 
 
+def glyph(low: float, high: float) -> str:
+    """▲ above zero, ▼ below, = when the interval includes zero or is not known."""
+    if not (is_number(low) and is_number(high)):
+        return "="
+    return "▲" if low > 0 else "▼" if high < 0 else "="
+
+
 def places(values: Iterable[float | None]) -> int:
     """Decimals that give the largest of ``values`` three significant digits (0..6)."""
     sizes = [abs(float(value)) for value in values if value is not None and math.isfinite(value) and value]

@@ -4,36 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
 from recdash.charts import numbers
-from recdash.charts.forest import glyph
+from recdash.charts.curves import Frame
 from recdash.charts.frames import (
+    CLEAR,
     INTERVAL,
-    LABEL_PITCH,
     axis,
     end_label,
     escape,
     figure,
     marker,
     muted,
+    place_labels,
     rgba,
     short,
     span,
-    spread,
     tick_labels,
     zero_line,
 )
 from recdash.charts.marks import Mark, Marks, Palette
-from recdash.charts.numbers import is_number
+from recdash.charts.numbers import glyph, is_number
+from recdash.charts.rows import Row, records
 
 if TYPE_CHECKING:
     import pandas as pd
 
 PITCH, AXIS_ROOM = 58, 34
 SCATTER_HEIGHT, SCATTER_MARGIN = 420, (62, 16, 8, 52)
+USUAL_WIDTH = 620  # px of the drawn area in a window of 1440
 CORNERS = (
     ("lost offline, won online", 0.02, 0.98, "left", "top"),
     ("won both", 0.98, 0.98, "right", "top"),
@@ -55,7 +57,7 @@ class Side:
 
 def bars(frame: pd.DataFrame, marks: Marks, palette: Palette, side: Side) -> go.Figure:
     """Horizontal bars from zero with capped intervals, one row per row of ``frame``, top down."""
-    rows = frame.to_dict("records")
+    rows = records(frame)
     margin = (128 if side.names else 16, 122, 0, AXIS_ROOM)
     chart = figure(palette, PITCH * len(rows) + AXIS_ROOM, margin)
     bounds = [row[name] for row in rows for name in (side.low, side.value, side.high)]
@@ -68,25 +70,27 @@ def bars(frame: pd.DataFrame, marks: Marks, palette: Palette, side: Side) -> go.
     )  # fmt: skip
     decimals = numbers.places(bounds)
     for place, row in enumerate(rows):
-        _draw_bar(chart, row, place, marks[row["run_id"]], palette, side, decimals)
+        _draw_bar(chart, row, place, marks[row["run_id"]], palette, side=side, decimals=decimals)
     chart.add_trace(zero_line(palette, [-0.5, len(rows) - 0.5]))
     return chart
 
 
 def _draw_bar(
-    chart: go.Figure, row: dict[str, Any], place: int, look: Mark, palette: Palette, side: Side, decimals: int
+    chart: go.Figure, row: Row, place: int, look: Mark, palette: Palette, *, side: Side, decimals: int
 ) -> None:
     value, low, high = row[side.value], row[side.low], row[side.high]
     if not is_number(value):
-        return _side_text(chart, numbers.NONE, place)
+        _side_text(chart, numbers.NONE, place)
+        return
     sign = glyph(low, high)
     bounds = numbers.interval(low, high, decimals)
-    text = f"<b>{sign} {numbers.signed(value, decimals)}{side.unit}</b><br>{muted(palette, bounds)}"
+    amount = f"{numbers.signed(value, decimals)}{side.unit}"
+    text = f"<b>{sign} {amount}</b><br>{muted(palette, bounds)}"
     hollow = sign == "="
     chart.add_trace(
         go.Bar(
             x=[value], y=[place], orientation="h", width=0.52, name=escape(look.name), hoverinfo="text",
-            hovertext=f"{escape(look.name)}<br>{numbers.signed(value, decimals)}{side.unit}<br>95 % CI {bounds}",
+            hovertext=f"{escape(look.name)}<br>{amount}<br>95 % CI {bounds}",
             marker={
                 "color": palette.background if hollow else look.colour,
                 "line": {"color": look.colour, "width": 2 if hollow else 0},
@@ -94,7 +98,7 @@ def _draw_bar(
         )
     )  # fmt: skip
     _draw_capped(chart, (low, high), place, palette)
-    return _side_text(chart, text, place)
+    _side_text(chart, text, place)
 
 
 def _draw_capped(chart: go.Figure, bounds: tuple[float, float], place: int, palette: Palette) -> None:
@@ -119,9 +123,15 @@ def quadrants(frame: pd.DataFrame, marks: Marks, palette: Palette, x_title: str,
     ``frame``: run_id, offline_delta, offline_low, offline_high, online_lift, online_low, online_high, in
     the units of the axis titles.
     """
-    rows = [r for r in frame.to_dict("records") if is_number(r["offline_delta"]) and is_number(r["online_lift"])]
-    x = span([r[name] for r in rows for name in ("offline_low", "offline_high", "offline_delta")], zero=True, pad=0.18)
-    y = span([r[name] for r in rows for name in ("online_low", "online_high", "online_lift")], zero=True, pad=0.22)
+    rows = [r for r in records(frame) if is_number(r["offline_delta"]) and is_number(r["online_lift"])]
+    x = span(
+        [r[name] for r in rows for name in ("offline_low", "offline_high", "offline_delta")],
+        zero=True,
+        pad=0.18,
+    )
+    y = span(
+        [r[name] for r in rows for name in ("online_low", "online_high", "online_lift")], zero=True, pad=0.22
+    )
     chart = figure(palette, SCATTER_HEIGHT, SCATTER_MARGIN)
     title = {"standoff": 8, "font": {"size": 13, "color": palette.muted}}
     chart.update_xaxes(
@@ -137,7 +147,7 @@ def quadrants(frame: pd.DataFrame, marks: Marks, palette: Palette, x_title: str,
     chart.add_trace(zero_line(palette, (0, 0)).update(x=list(x)))
     for row in rows:
         _draw_cross(chart, row, marks[row["run_id"]], palette)
-    _name_crosses(chart, rows, marks, palette, y)
+    _name_crosses(chart, rows, marks, palette, x, y)
     return chart
 
 
@@ -156,7 +166,7 @@ def _shade_disagreement(
         )  # fmt: skip
 
 
-def _draw_cross(chart: go.Figure, row: dict[str, Any], look: Mark, palette: Palette) -> None:
+def _draw_cross(chart: go.Figure, row: Row, look: Mark, palette: Palette) -> None:
     x, y = row["offline_delta"], row["online_lift"]
     arms: Sequence[tuple[list[float], list[float]]] = (
         ([row["offline_low"], row["offline_high"]], [y, y]),
@@ -169,7 +179,10 @@ def _draw_cross(chart: go.Figure, row: dict[str, Any], look: Mark, palette: Pale
                 line={"color": look.colour, "width": INTERVAL - 0.6},
             )
         )  # fmt: skip
-    hollow = "=" in (glyph(row["offline_low"], row["offline_high"]), glyph(row["online_low"], row["online_high"]))
+    hollow = "=" in (
+        glyph(row["offline_low"], row["offline_high"]),
+        glyph(row["online_low"], row["online_high"]),
+    )
     chart.add_trace(
         go.Scatter(
             x=[x], y=[y], mode="markers", name=escape(look.name), hoverinfo="text",
@@ -180,21 +193,24 @@ def _draw_cross(chart: go.Figure, row: dict[str, Any], look: Mark, palette: Pale
 
 
 def _name_crosses(
-    chart: go.Figure, rows: Sequence[dict[str, Any]], marks: Marks, palette: Palette, y: tuple[float, float]
-) -> None:
-    """Names beside the marks, pushed apart, above the horizontal arm."""
+    chart: go.Figure, rows: Sequence[Row], marks: Marks, palette: Palette,
+    x: tuple[float, float], y: tuple[float, float],
+) -> None:  # fmt: skip
+    """Names beside the marks, clear of each other and of the crosses."""
     pixels = SCATTER_HEIGHT - SCATTER_MARGIN[2] - SCATTER_MARGIN[3]
-    here = [(y[1] - row["online_lift"]) / (y[1] - y[0]) * pixels for row in rows]
-    there = spread([pixel - 16 for pixel in here], LABEL_PITCH, 24, pixels - 24)
-    for row, start, end in zip(rows, here, there, strict=True):
-        look, at = marks[row["run_id"]], (row["offline_delta"], row["online_lift"])
-        offset = (-20.0 if _has_right_neighbour(row, rows) else 20.0, end - start)
-        label = end_label(palette, short(look.name, 22), at, offset, look.colour)
-        chart.add_annotation(label | {"bgcolor": "rgba(0,0,0,0)", "standoff": 8})
+    area = Frame(x, y, pixels)
 
+    def place(row: Row, across: str = "offline_delta", up: str = "online_lift") -> tuple[float, float]:
+        return area.across(row[across], USUAL_WIDTH), area.pixel(row[up])
 
-def _has_right_neighbour(row: dict[str, Any], rows: Sequence[dict[str, Any]]) -> bool:
-    """Does another mark stand close to the right, where the name would be?"""
-    places = [other["offline_delta"] for other in rows]
-    reach = 0.25 * (max(*places, 0) - min(*places, 0))
-    return any(0 < place - row["offline_delta"] < reach for place in places)
+    points = [place(row) for row in rows]
+    arms = [place(row, "offline_delta", end) for row in rows for end in ("online_low", "online_high")]
+    arms += [place(row, end) for row in rows for end in ("offline_low", "offline_high")]
+    texts = [short(marks[row["run_id"]].name, 22) for row in rows]
+    zero = [(area.across(0, USUAL_WIDTH), pixels * step / 40) for step in range(41)]
+    offsets = place_labels(points, texts, [*points, *arms, *zero], pixels)
+    for row, text, offset in zip(rows, texts, offsets, strict=True):
+        at, look = (row["offline_delta"], row["online_lift"]), marks[row["run_id"]]
+        down = offset[1] or -16.0
+        label = end_label(palette, text, at, (offset[0], down), look.colour)
+        chart.add_annotation(label | {"bgcolor": CLEAR, "standoff": 8})

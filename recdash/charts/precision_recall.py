@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
 from recdash.charts import numbers
 from recdash.charts.curves import Frame, until_lists_end
 from recdash.charts.frames import (
-    LABEL_PITCH,
+    CLEAR,
     LINE,
     MARKER,
     SMALL_MARKER,
@@ -19,17 +19,19 @@ from recdash.charts.frames import (
     escape,
     figure,
     marker,
+    place_labels,
     short,
     span,
-    spread,
     tick_labels,
 )
 from recdash.charts.marks import Mark, Marks, Palette
+from recdash.charts.rows import by_run, last_of_run, records
 
 if TYPE_CHECKING:
     import pandas as pd
 
 HEIGHT, MARGIN = 560, (62, 84, 12, 52)
+USUAL_WIDTH = 580  # px of the drawn area in a window of 1440
 MARKED_K = (1, 5, 20, 50)
 LEVELS = tuple(level / 10 for level in range(11))
 
@@ -54,7 +56,7 @@ def interpolated(paths: pd.DataFrame) -> pd.DataFrame:
 
     rows = [
         {"run_id": run_id, "recall": level, "precision": float(reached.max())}
-        for run_id, points in paths.groupby("run_id", sort=False)
+        for run_id, points in by_run(paths)
         for level in LEVELS
         if len(reached := points.loc[points["recall"] >= level - 1e-12, "precision"])
     ]
@@ -64,12 +66,15 @@ def interpolated(paths: pd.DataFrame) -> pd.DataFrame:
 def precision_recall(
     paths: pd.DataFrame, marks: Marks, palette: Palette, k: int, ends: Mapping[str, int | None]
 ) -> go.Figure:
-    """Figure of ``paths`` (run_id, k, precision, recall): small marks at k = 1, 5, 20, 50, a large one at ``k``."""
+    """Figure of ``paths`` (run_id, k, precision, recall, f1).
+
+    Small marks at k = 1, 5, 20, 50, a large one at ``k``; ``ends`` as in :func:`metric_curve`.
+    """
     drawn = until_lists_end(paths, ends)
     chart, area = _canvas(drawn, palette, "Recall@k", "Precision@k")
     for run_id, points in _context_first(drawn, marks):
         _draw_path(chart, points, marks[run_id], palette, k)
-    _name_cutoffs(chart, drawn, marks, palette, k)
+    _name_cutoffs(chart, drawn, palette, k)
     _label_ends(chart, drawn, marks, palette, area, ends)
     return chart
 
@@ -127,8 +132,7 @@ def _draw_equal_f1(chart: go.Figure, palette: Palette, right: float, top: float)
 
 
 def _context_first(points: pd.DataFrame, marks: Marks) -> list[tuple[str, pd.DataFrame]]:
-    groups = points.groupby("run_id", sort=False)
-    return sorted(groups, key=lambda pair: marks[pair[0]].role == "candidate")
+    return sorted(by_run(points), key=lambda pair: marks[pair[0]].role == "candidate")
 
 
 def _line(points: pd.DataFrame, look: Mark, hover: Sequence[str]) -> go.Scatter:
@@ -149,9 +153,9 @@ def _dots(points: pd.DataFrame, look: Mark, palette: Palette, size: float) -> go
 
 def _draw_path(chart: go.Figure, points: pd.DataFrame, look: Mark, palette: Palette, k: int) -> None:
     hover = [
-        f"{escape(look.name)}, k = {row.k:.0f}<br>precision {numbers.three(row.precision)}"
-        f"<br>recall {numbers.three(row.recall)}<br>F1 {numbers.three(row.f1)}"
-        for row in points.itertuples()
+        f"{escape(look.name)}, k = {row['k']:.0f}<br>precision {numbers.three(row['precision'])}"
+        f"<br>recall {numbers.three(row['recall'])}<br>F1 {numbers.three(row['f1'])}"
+        for row in records(points)
     ]
     chart.add_trace(_line(points, look, hover))
     small = points[points["k"].isin(MARKED_K) & (points["k"] != k)]
@@ -159,17 +163,18 @@ def _draw_path(chart: go.Figure, points: pd.DataFrame, look: Mark, palette: Pale
     chart.add_trace(_dots(points[points["k"] == k], look, palette, MARKER + 2))
 
 
-def _name_cutoffs(chart: go.Figure, drawn: pd.DataFrame, marks: Marks, palette: Palette, k: int) -> None:
+def _name_cutoffs(chart: go.Figure, drawn: pd.DataFrame, palette: Palette, k: int) -> None:
     """The k of each mark, written above the uppermost run that has it."""
     for cutoff in sorted({*MARKED_K, k}):
-        here = drawn[drawn["k"] == cutoff]
-        if here.empty:
+        here = records(drawn[drawn["k"] == cutoff])
+        if not here:
             continue
-        top = here.loc[here["precision"].idxmax()]
+        top = max(here, key=lambda row: float(row["precision"]))
         text, colour = (f"<b>{cutoff}</b>", palette.ink) if cutoff == k else (str(cutoff), palette.muted)
         chart.add_annotation(
             x=top["recall"], y=top["precision"], xshift=13, yshift=13, showarrow=False,
-            text=f"k = {text}" if cutoff == 1 else text, font={"size": 13 if cutoff == k else 12, "color": colour},
+            text=f"k = {text}" if cutoff == 1 else text,
+            font={"size": 13 if cutoff == k else 12, "color": colour},
         )  # fmt: skip
 
 
@@ -177,17 +182,22 @@ def _label_ends(
     chart: go.Figure, drawn: pd.DataFrame, marks: Marks, palette: Palette, area: Frame,
     ends: Mapping[str, int | None],
 ) -> None:  # fmt: skip
-    """Names right of the paths that go far; below and left of those that end early, where there is room."""
-    last: list[dict[str, Any]] = drawn.groupby("run_id", sort=False).tail(1).to_dict("records")
-    far = 0.7 * max(row["recall"] for row in last)
-    for group, across, down in (
-        ([row for row in last if row["recall"] >= far], 28.0, 0.0),
-        ([row for row in last if row["recall"] < far], -22.0, 34.0),
-    ):
-        wanted = [area.pixel(row["precision"]) for row in group]
-        placed = spread([pixel + down for pixel in wanted], LABEL_PITCH, 8, area.pixels - 8)
-        for row, here, there in zip(group, wanted, placed, strict=True):
-            look, end = marks[row["run_id"]], ends.get(row["run_id"])
-            text = short(look.name, 22) + (f", ends at {end}" if end is not None else "")
-            at, offset = (row["recall"], row["precision"]), (across, there - here)
-            chart.add_annotation(end_label(palette, text, at, offset, look.colour))
+    """Names at the ends of the paths, where they cover least."""
+    last = last_of_run(drawn)
+
+    def place(recall: float, precision: float) -> tuple[float, float]:
+        return area.across(recall, USUAL_WIDTH), area.pixel(precision)
+
+    ended = [ends.get(row["run_id"]) for row in last]
+    texts = [
+        short(marks[row["run_id"]].name, 22) + (f", ends at {end}" if end is not None else "")
+        for row, end in zip(last, ended, strict=True)
+    ]
+    points = [place(row["recall"], row["precision"]) for row in last]
+    curves = [place(r, p) for r, p in zip(drawn["recall"], drawn["precision"], strict=True)]
+    offsets = place_labels(points, texts, curves, area.pixels)
+    for row, text, offset in zip(last, texts, offsets, strict=True):
+        label = end_label(
+            palette, text, (row["recall"], row["precision"]), offset, marks[row["run_id"]].colour
+        )
+        chart.add_annotation(label | {"bgcolor": CLEAR})

@@ -35,7 +35,7 @@ class Board:
 
 
 def metrics_of_set(available: Sequence[str], primary: str, name: str) -> tuple[str, ...]:
-    """Primary first. Core: three more accuracy metrics; beyond: plain beyond-accuracy ones; all: everything."""
+    """Primary first. Core: three more accuracy metrics; beyond: beyond accuracy; all: everything."""
     others = [metric for metric in available if metric != primary]
     if name == "all":
         return (primary, *others)
@@ -141,7 +141,7 @@ def _difference(view: View, delta: Delta | None, run_id: str, decimals: int) -> 
     return [
         html("<b>{text}</b>", text=numbers.signed(delta.mean_diff, decimals)),
         html('<span class="rd-muted">{text}</span>', text=interval),
-        finding_cell(delta.metric, delta.ci_low, delta.ci_high, delta.sign),
+        finding_cell(delta.word, delta.sign),
     ]
 
 
@@ -152,7 +152,9 @@ def reasons(view: View, board: Board) -> list[str]:
         for run_id, reason in absent.items():
             if run_id in board.order:
                 lines.setdefault((metric, reason), []).append(view.name(run_id))
-    return [f"– {metric_name(metric)}, {', '.join(names)}: {reason}" for (metric, reason), names in lines.items()]
+    return [
+        f"– {metric_name(metric)}, {', '.join(names)}: {reason}" for (metric, reason), names in lines.items()
+    ]
 
 
 def export(view: View, board: Board) -> pd.DataFrame:
@@ -174,5 +176,3 @@ def export(view: View, board: Board) -> pd.DataFrame:
         count = board.n_users.get(run_id)
         records.append({"run": view.name(run_id), "role": role, **named, **paired, "n_users": count})
     return pd.DataFrame(records)
-
-

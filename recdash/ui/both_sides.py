@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from recdash.charts import numbers
-from recdash.charts.forest import glyph
 from recdash.charts.marks import Marks, marks
-from recdash.charts.numbers import is_number
+from recdash.charts.numbers import glyph, is_number
 from recdash.charts.online import Side
+from recdash.charts.rows import Row, records
 from recdash.domain import OnlineTest
 from recdash.ui import findings, frame, state, theme, widgets
 from recdash.ui.cards import finding_cell
 from recdash.ui.escaping import Html, html, join
 from recdash.ui.state import View
 from recdash.ui.widgets import Column, run_cell
+from recdash.ui.words import finding as finding_of
 from recdash.ui.words import listed, metric_at
 
 if TYPE_CHECKING:
@@ -25,13 +26,19 @@ if TYPE_CHECKING:
 
 OFFLINE = Side("offline_delta", "offline_low", "offline_high")
 ONLINE = Side("lift_percent", "lift_percent_low", "lift_percent_high", unit=" %", names=False)
-PERCENT = {"online_lift": "lift_percent", "online_low": "lift_percent_low", "online_high": "lift_percent_high"}
+PERCENT = {
+    "online_lift": "lift_percent",
+    "online_low": "lift_percent_low",
+    "online_high": "lift_percent_high",
+}
+CONTROL = "control"
+DISAGREE = ("won offline, lost online", "lost offline, won online")
 FEW = 4
 
 
 @dataclass(frozen=True)
 class BothSides:
-    """``rows``: one per variant that is linked to a run; ``results``: every metric and variant of the test."""
+    """``rows``: one per variant linked to a run; ``results``: every metric and variant of the test."""
 
     test: OnlineTest
     online_metric: str
@@ -67,19 +74,28 @@ def no_test() -> None:
 
 def no_link(found: BothSides) -> None:
     """The test's own results still show."""
-    st.info("No variant of this test is linked to a run. Link the variants on the Runs page to compare with offline scores.")
+    st.info("No variant of this test is linked to a run. Link the variants on the Runs page to compare.")
     results_table(found)
 
 
-def choose(tests: list[OnlineTest]) -> tuple[OnlineTest, str]:
-    """The test and its metric, both kept in the URL."""
+def choose(view: View, tests: list[OnlineTest]) -> tuple[OnlineTest, str]:
+    """The test and its metric, both kept in the URL. The page opens on one that disagrees, if any does."""
     left, right = st.columns([1, 2.4], gap="small")
     with left:
         test = _test(tests)
     titles = online_metrics(test.id)
     with right:
-        metric = widgets.choice("Online metric", "om", titles, next(iter(titles)))
+        metric = widgets.choice("Online metric", "om", titles, _telling(view, test, list(titles)))
     return test, metric
+
+
+def _telling(view: View, test: OnlineTest, metrics: list[str]) -> str:
+    """The first online metric by which a run won on one side and lost on the other; else the first."""
+    source = state.workspace()
+    for metric in metrics:
+        if source.offline_online(test.id, view.metric, view.k, metric)["quadrant"].isin(DISAGREE).any():
+            return metric
+    return metrics[0]
 
 
 def _test(tests: list[OnlineTest]) -> OnlineTest:
@@ -108,7 +124,7 @@ def gather(view: View, test: OnlineTest, online_metric: str) -> BothSides:
     results = source.online_results(test.id)
     rows = source.offline_online(test.id, view.metric, view.k, online_metric)
     known = {run.id: run for run in (*source.runs(view.experiment.id, archived=True), *view.runs)}
-    rows = rows[rows["run_id"].isin(list(known))]
+    rows = rows[rows["run_id"].isin(list(known)) & (rows["quadrant"] != CONTROL)]
     place = {run: at for at, run in enumerate(dict.fromkeys([*view.candidate_ids, *known]))}
     rows = rows.sort_values("run_id", key=lambda ids: ids.map(place), kind="stable", ignore_index=True)
     rows = rows.assign(**{new: 100 * rows[old].astype(float) for old, new in PERCENT.items()})
@@ -141,7 +157,7 @@ def in_percent(found: BothSides) -> pd.DataFrame:
     return found.rows.assign(**{old: found.rows[new] for old, new in PERCENT.items()})
 
 
-def offline_title(view: View, found: BothSides) -> tuple[str, str]:
+def offline_title(found: BothSides) -> tuple[str, str]:
     return f"Offline: {found.where}", f"Difference to {found.base}, 95 % CI, paired over users"
 
 
@@ -157,30 +173,31 @@ def _users(found: BothSides) -> str:
     return f"n = {numbers.count(low)} to {numbers.count(high)} per variant"
 
 
-def axis_titles(view: View, found: BothSides) -> tuple[str, str]:
+def axis_titles(found: BothSides) -> tuple[str, str]:
     return f"Offline: difference in {found.where} to {found.base}", f"Online: lift in {found.online_title}, %"
 
 
-def scatter_title(view: View, found: BothSides) -> tuple[str, str]:
+def scatter_title(found: BothSides) -> tuple[str, str]:
     """The runs that disagree, by name."""
-    odd = found.rows[found.rows["quadrant"].isin(["won offline, lost online", "lost offline, won online"])]
+    odd = found.rows[found.rows["quadrant"].isin(DISAGREE)]
     pairs = [f"{run} {quadrant}" for run, quadrant in zip(odd["run"], odd["quadrant"], strict=True)]
     heading = "; ".join(pairs[:2]) if pairs else "No settled disagreement"
-    return heading, "Offline difference against online lift. Crosses: 95 % intervals; a hollow mark is not settled on a side"
+    crosses = "Crosses: 95 % intervals; a hollow mark is not settled on a side"
+    return heading, f"Offline difference against online lift. {crosses}"
 
 
 def reading(found: BothSides) -> None:
     """How the sides agree, run by run."""
     widgets.section("Reading")
     sentences = join([html("<p>{text}</p>", text=text) for text in found.rows["sentence"]])
-    rows = [_reading_row(found, row) for row in found.rows.to_dict("records")]
+    rows = [_reading_row(found, row) for row in records(found.rows)]
     widgets.table([Column("Run"), Column("Off"), Column("On"), Column("Reading")], rows)
-    small = f"{len(found.rows)} candidates are few: agreement between so few points says little about the next one."
+    small = f"{len(found.rows)} points are few: their agreement says little about the next candidate."
     note = html("<p>{small}</p>", small=small) if len(found.rows) <= FEW else Html("")
     st.html(html('<div class="rd-note">{sentences}{note}</div>', sentences=sentences, note=note))
 
 
-def _reading_row(found: BothSides, row: dict[str, Any]) -> list[object]:
+def _reading_row(found: BothSides, row: Row) -> list[object]:
     sides = (glyph(row["offline_low"], row["offline_high"]), glyph(row["online_low"], row["online_high"]))
     tones = {"▲": "better", "▼": "worse", "=": "same"}
     signs = [html('<span class="rd-{tone}">{sign}</span>', tone=tones[sign], sign=sign) for sign in sides]
@@ -189,17 +206,20 @@ def _reading_row(found: BothSides, row: dict[str, Any]) -> list[object]:
 
 def results_table(found: BothSides) -> None:
     """Every metric and variant of the test: value, lift, interval, n."""
-    widgets.section("All online metrics of this test", f"Lift over the control, {found.test.control}; 95 % intervals")
+    widgets.section(
+        "All online metrics of this test", f"Lift over the control, {found.test.control}; 95 % intervals"
+    )
     columns = [
         Column("Metric"), Column("Variant"), Column("Run"), Column("Value", number=True), Column("Unit"),
-        Column("Lift", number=True), Column("95 % CI", number=True), Column("Finding"), Column("n", number=True),
+        Column("Lift", number=True), Column("95 % CI", number=True), Column("Finding"),
+        Column("n", number=True),
     ]  # fmt: skip
-    records = found.results.to_dict("records")
-    bands = [place for place, row in enumerate(records) if row["is_control"]]
-    widgets.table(columns, [_result_row(found, row) for row in records], bands=bands)
+    rows = records(found.results)
+    bands = [place for place, row in enumerate(rows) if row["is_control"]]
+    widgets.table(columns, [_result_row(found, row) for row in rows], bands=bands)
 
 
-def _result_row(found: BothSides, row: dict[str, Any]) -> list[object]:
+def _result_row(found: BothSides, row: Row) -> list[object]:
     look = found.marks.get(row["run_id"]) if isinstance(row["run_id"], str) else None
     low, high = _percent(row["lift_low"]), _percent(row["lift_high"])
     decimals = numbers.places([low, high])
@@ -214,13 +234,17 @@ def _result_row(found: BothSides, row: dict[str, Any]) -> list[object]:
     ]
 
 
-def _lift_cells(row: dict[str, Any], low: float, high: float, decimals: int) -> list[object]:
+def _lift_cells(row: Row, low: float, high: float, decimals: int) -> list[object]:
     if row["is_control"]:
         return [html('<span class="rd-muted">control</span>'), numbers.NONE, ""]
     lift = numbers.signed(_percent(row["lift"]), decimals)
     unit = " %" if lift != numbers.NONE else ""
     sign = glyph(low, high)
-    cell = finding_cell("online", low, high, sign) if is_number(low) else html('<span class="rd-muted">–</span>')
+    cell = (
+        finding_cell(finding_of(low, high), sign)
+        if is_number(low)
+        else html('<span class="rd-muted">–</span>')
+    )
     return [f"{lift}{unit}", numbers.interval(low, high, decimals), cell]
 
 
@@ -230,11 +254,15 @@ def _percent(fraction: float | None) -> float:
 
 def alt(found: BothSides, side: str) -> str:
     """Alternative text of one of the three charts."""
-    rows = found.rows.to_dict("records")
+    rows = records(found.rows)
     if side == "quadrant":
         return listed([f"{row['run']} {row['quadrant']}" for row in rows]) + "."
     value, unit = ("offline_delta", "") if side == "offline" else ("lift_percent", " %")
-    return f"{side.capitalize()}: " + listed([f"{row['run']} {numbers.three(row[value])}{unit}" for row in rows]) + "."
+    return (
+        f"{side.capitalize()}: "
+        + listed([f"{row['run']} {numbers.three(row[value])}{unit}" for row in rows])
+        + "."
+    )
 
 
 def tidy(found: BothSides) -> pd.DataFrame:

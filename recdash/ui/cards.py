@@ -9,13 +9,15 @@ from recdash.charts.marks import Mark
 from recdash.charts.numbers import is_number
 from recdash.ui.escaping import Html, html, join
 from recdash.ui.findings import Cell, Delta, Headline
-from recdash.ui.words import finding, is_percent, metric_at, tone
+from recdash.ui.words import is_percent, metric_at, tone
 
 
 def card(headline: Headline, best: Delta | None, base: str, cells: Sequence[Cell]) -> Html:
     """The headline with its sentences, the split of users beside it, and what would change it below."""
     sign = best.sign if best else "="
-    aside = html('<p class="rd-lead rd-muted">{text}</p>', text=headline.aside) if headline.aside else Html("")
+    aside = (
+        html('<p class="rd-lead rd-muted">{text}</p>', text=headline.aside) if headline.aside else Html("")
+    )
     text = html(
         '<div><div class="rd-badges"><span class="rd-badge rd-badge-{tone}">{sign} {word}</span></div>'
         '<h1>{title}</h1><p class="rd-lead">{sentence}</p>{aside}</div>',
@@ -23,13 +25,17 @@ def card(headline: Headline, best: Delta | None, base: str, cells: Sequence[Cell
         sentence=headline.sentence, aside=aside,
     )  # fmt: skip
     split = user_split(best, base) if best else Html("<div></div>")
-    return html('<div class="rd-card">{text}{split}</div>{cells}', text=text, split=split, cells=_cells(cells))
+    return html(
+        '<div class="rd-card">{text}{split}</div>{cells}', text=text, split=split, cells=_cells(cells)
+    )
 
 
 def _cells(cells: Sequence[Cell]) -> Html:
     if not cells:
         return Html("")
-    shown = [html("<div><b>{question}</b>{answer}</div>", question=c.question, answer=c.answer) for c in cells]
+    shown = [
+        html("<div><b>{question}</b>{answer}</div>", question=c.question, answer=c.answer) for c in cells
+    ]
     return html('<div class="rd-cells"><h3>What would change this</h3>{shown}</div>', shown=join(shown))
 
 
@@ -41,7 +47,10 @@ def user_split(delta: Delta, base: str) -> Html:
         ("same", "=", "no change for", delta.ties),
         ("worse", "▼", "worse for", delta.losses),
     )
-    bar = [html('<span style="flex:{n};background:var(--{tone})"></span>', n=n, tone=name) for name, _, _, n in parts]
+    bar = [
+        html('<span style="flex:{n};background:var(--{tone})"></span>', n=n, tone=name)
+        for name, _, _, n in parts
+    ]
     rows = [
         html('<li><span><span class="rd-{tone}">{sign}</span> {text}</span><b>{share}</b></li>',
              tone=name, sign=sign, text=text, share=numbers.fixed(100 * n / total, 0))
@@ -64,7 +73,9 @@ def strip_range(found: Sequence[Delta]) -> tuple[float, float]:
 def tiles(found: Sequence[Delta], mark: Mark, k: int) -> Html:
     """A tile per metric: value, difference and paired interval, and the interval on a shared strip."""
     scale = strip_range(found)
-    return html('<div class="rd-tiles">{tiles}</div>', tiles=join([_tile(delta, mark, k, scale) for delta in found]))
+    return html(
+        '<div class="rd-tiles">{tiles}</div>', tiles=join([_tile(delta, mark, k, scale) for delta in found])
+    )
 
 
 def _tile(delta: Delta, mark: Mark, k: int, scale: tuple[float, float]) -> Html:
@@ -73,7 +84,8 @@ def _tile(delta: Delta, mark: Mark, k: int, scale: tuple[float, float]) -> Html:
     relative = f" ({numbers.signed(change, numbers.places([change]))} %)" if is_number(change) else ""
     return html(
         '<div class="rd-tile"><h3>{metric}</h3><div class="rd-value">{value}</div>'
-        '<div><b class="rd-{tone}">{sign} {diff}</b>{relative} {word}</div><small>95 % CI {bounds}</small>{strip}</div>',
+        '<div><b class="rd-{tone}">{sign} {diff}</b>{relative} {word}</div>'
+        "<small>95 % CI {bounds}</small>{strip}</div>",
         metric=metric_at(delta.metric, k), value=value_text(delta.metric, delta.value), tone=tone(delta.word),
         sign=delta.sign, diff=numbers.signed(delta.mean_diff, decimals), relative=relative, word=delta.word,
         bounds=numbers.interval(delta.ci_low, delta.ci_high, decimals), strip=_strip(delta, mark, scale),
@@ -92,7 +104,8 @@ def _strip(delta: Delta, mark: Mark, scale: tuple[float, float]) -> Html:
     hollow = "rd-hollow" if delta.sign == "=" else ""
     return html(
         '<div class="rd-strip" style="--run:{colour}" aria-hidden="true"><span class="rd-track"></span>'
-        '<span class="rd-zero" style="left:{zero}"></span><span class="rd-ci" style="left:{low};width:{width}"></span>'
+        '<span class="rd-zero" style="left:{zero}"></span>'
+        '<span class="rd-ci" style="left:{low};width:{width}"></span>'
         '<span class="rd-dot {hollow}" style="left:{middle}"></span></div>',
         colour=mark.colour, zero=at(0), low=at(low), width=width, hollow=hollow,
         middle=at(delta.percent(delta.mean_diff)),
@@ -106,7 +119,6 @@ def value_text(metric: str, value: float, decimals: int | None = None) -> str:
     return f"{text} %" if is_percent(metric) and decimals is None and text != numbers.NONE else text
 
 
-def finding_cell(metric: str, low: float, high: float, sign: str) -> Html:
+def finding_cell(word: str, sign: str) -> Html:
     """▲ better, ▼ worse, = not settled."""
-    word = finding(metric, low, high)
     return html('<span class="rd-{tone}">{sign} {word}</span>', tone=tone(word), sign=sign, word=word)

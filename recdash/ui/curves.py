@@ -9,7 +9,7 @@ import streamlit as st
 
 from recdash.charts import numbers
 from recdash.charts.curves import metric_curve
-from recdash.ui import data, findings, theme, widgets
+from recdash.ui import data, theme, widgets
 from recdash.ui.escaping import html
 from recdash.ui.state import View
 from recdash.ui.words import has_k, is_percent, listed, metric_at, metric_name
@@ -65,7 +65,11 @@ def draw(view: View, curves: pd.DataFrame, metric: str, *, ribbon: bool) -> None
 def alt(view: View, rows: pd.DataFrame, metric: str) -> str:
     here = rows[rows["k"] == view.k].sort_values("value", ascending=False)
     parts = [f"{run} {numbers.three(value)}" for run, value in zip(here["run"], here["value"], strict=True)]
-    return f"{metric_name(metric)} against k. At k = {view.k}: {listed(parts)}." if parts else metric_name(metric)
+    return (
+        f"{metric_name(metric)} against k. At k = {view.k}: {listed(parts)}."
+        if parts
+        else metric_name(metric)
+    )
 
 
 def finding(view: View) -> str:
@@ -100,13 +104,12 @@ def _changes(first: dict[int, str]) -> list[tuple[int, str]]:
 def subtitle(view: View) -> str:
     rows = gather(view, (view.metric,))
     users = sorted({int(n) for n in rows["n_users"]})
-    count = " to ".join(numbers.count(n) for n in dict.fromkeys((users[0], users[-1]))) if users else numbers.NONE
-    base = view.name(view.shown[0].id)
+    count = " to ".join(numbers.count(n) for n in dict.fromkeys((*users[:1], *users[-1:]))) or numbers.NONE
     ended = [f"{view.name(run)} at {end}" for run, end in last_k(view).items() if end is not None]
     stops = f" Lists end: {listed(ended)}; the line stops there." if ended else ""
     return (
-        f"Mean over {count} users; ribbon: 95 % interval of each mean (differences are paired: see the Leaderboard). "
-        f"Dashed grey: {base}.{stops}"
+        f"Mean over {count} users; ribbon: 95 % interval of each mean (the Leaderboard shows paired "
+        f"differences). Dashed grey: {view.name(view.shown[0].id)}.{stops}"
     )
 
 
@@ -114,16 +117,22 @@ def tidy(curves: pd.DataFrame) -> pd.DataFrame:
     return curves[["run", "metric", "k", "value", "std_error", "n_users"]]
 
 
-def definition(average: str) -> list[str]:
-    """The definitions printed beside the precision–recall plot."""
-    if average == "micro":
-        return [
-            "Precision@k: hits of all users in the first k places, divided by k times the number of users.",
-            "Recall@k: hits of all users in the first k places, divided by all held-out relevant items.",
-            "Micro average: a user with many held-out items weighs more.",
-        ]
-    return [
-        "Precision@k: a user's hits in the first k places, divided by k. Places that a short list leaves empty are misses.",
-        "Recall@k: a user's hits in the first k places, divided by the user's held-out relevant items.",
-        "Macro average: the mean over users; users without a list count as 0, users without a relevant item do not count.",
-    ]
+MICRO = (
+    "Precision@k: hits of all users in the first k places, divided by k times the number of users.",
+    "Recall@k: hits of all users in the first k places, divided by all held-out relevant items.",
+    "Micro average: a user with many held-out items weighs more.",
+)
+MACRO = (
+    "Precision@k: a user's hits in the first k places, divided by k; places left empty are misses.",
+    "Recall@k: a user's hits in the first k places, divided by the user's held-out relevant items.",
+    "Macro average: the mean over users.",
+)
+POPULATION = {
+    "truth": "Every user with a relevant item counts; a user without a list counts as 0.",
+    "both": "Only users with a relevant item and a list count.",
+}
+
+
+def definition(average: str, users: str) -> list[str]:
+    """The definitions printed beside the precision–recall plot; ``users`` is the experiment's rule."""
+    return [*(MICRO if average == "micro" else MACRO), POPULATION[users]]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from recdash.errors import RecdashError
+from recdash.errors import InputError
+from recdash.ui.escaping import markdown
 from recdash.ui.state import View, workspace
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def differences(view: View, run_ids: tuple[str, ...], baseline: str, metric: str
         return pd.DataFrame(columns=list(NO_DIFFERENCES))
     try:
         found = _numbers("differences", (others, baseline, metric, k))
-    except RecdashError:
+    except InputError:
         return pd.DataFrame(columns=list(NO_DIFFERENCES))
     return _named(found, view)
 
@@ -61,4 +62,8 @@ def list_ends(run_ids: tuple[str, ...]) -> dict[str, int | None]:
 def progress(text: str) -> Callable[[float, str], None]:
     """A progress bar as the callback that slow service calls take."""
     bar = st.progress(0.0, text=text)
-    return lambda fraction, words: bar.progress(min(1.0, max(0.0, fraction)), text=words) and None
+
+    def show(fraction: float, words: str) -> None:
+        bar.progress(min(1.0, max(0.0, fraction)), text=markdown(words))
+
+    return show

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recdash.charts import numbers
-from recdash.charts.forest import glyph
-from recdash.charts.numbers import is_number
+from recdash.charts.numbers import glyph, is_number
+from recdash.charts.rows import records
 from recdash.ui.words import finding, listed, metric_at, metric_name, named_number
+from recdash.views import lower_is_better
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +39,7 @@ class Delta:
 
     @property
     def word(self) -> str:
-        return finding(self.metric, self.ci_low, self.ci_high)
+        return finding(self.ci_low, self.ci_high, lower_is_better=lower_is_better(self.metric))
 
     @property
     def sign(self) -> str:
@@ -69,18 +70,19 @@ class Cell:
 
 def values(scores: pd.DataFrame, metric: str) -> dict[str, float]:
     """Run id → value of ``metric``, in the order of the scoreboard (best first)."""
-    rows = scores[scores["metric"] == metric]
-    return {run: float(value) for run, value in zip(rows["run_id"], rows["value"], strict=True) if value == value}
+    rows = records(scores[scores["metric"] == metric])
+    return {row["run_id"]: float(row["value"]) for row in rows if is_number(row["value"])}
 
 
 def deltas(differences: pd.DataFrame, scores: pd.DataFrame, metric: str, baseline: str) -> list[Delta]:
     """The differences joined with their values, in the order of the scoreboard."""
     known = values(scores, metric)
-    rows: dict[str, dict[str, Any]] = {row["run_id"]: row for row in differences.to_dict("records")}
+    base_value = known.get(baseline, float("nan"))
+    rows = {row["run_id"]: row for row in records(differences) if is_number(row["mean_diff"])}
     return [
-        Delta(run_id, rows[run_id]["run"], metric, value, known.get(baseline, float("nan")), **_numbers(rows[run_id]))
+        Delta(run_id, rows[run_id]["run"], metric, value, base_value, **_numbers(rows[run_id]))
         for run_id, value in known.items()
-        if run_id in rows and is_number(rows[run_id]["mean_diff"])
+        if run_id in rows
     ]
 
 
@@ -99,7 +101,8 @@ def headline(
     where, base = metric_at(metric, k), names[baseline]
     if not found:
         first = names[order[0]] if order else base
-        return Headline("not settled", f"{first} is first on {where}", "There is no paired interval for this metric.")
+        nothing = "This metric has no value per user, so there is no paired interval."
+        return Headline("not settled", f"{first} is first on {where}", nothing)
     best = found[0]
     return Headline(best.word, _title(best, order, base, where), difference_sentence(best, base, where))
 
@@ -115,23 +118,26 @@ def _title(best: Delta, order: Sequence[str], base: str, where: str) -> str:
 
 
 def difference_sentence(delta: Delta, base: str, where: str) -> str:
-    """``nDCG@10 of ALS v3 is 14.9 % above Popular (difference +0.0278, 95 % CI …, paired over 6,040 users).``"""
+    """``nDCG@10 of ALS v3 is 14.9 % above Popular (difference …, 95 % CI …, paired over 6,040 users).``"""
     decimals = numbers.places([delta.mean_diff, delta.ci_low, delta.ci_high])
     change = delta.percent(delta.mean_diff)
     side = "above" if delta.mean_diff >= 0 else "below"
     amount = f"{numbers.three(abs(change))} % " if is_number(change) else ""
     bounds = numbers.interval(delta.ci_low, delta.ci_high, decimals)
     return (
-        f"{where} of {delta.name} is {amount}{side} {base} (difference {numbers.signed(delta.mean_diff, decimals)}, "
-        f"95 % CI {bounds}, paired over {numbers.count(delta.n_users)} users)."
+        f"{where} of {delta.name} is {amount}{side} {base} "
+        f"(difference {numbers.signed(delta.mean_diff, decimals)}, 95 % CI {bounds}, "
+        f"paired over {numbers.count(delta.n_users)} users)."
     )
 
 
 def not_separable(to_leader: pd.DataFrame, leader: str) -> str:
     """Which runs the leader cannot be told apart from: their paired interval to it includes zero."""
-    close = [row["run"] for row in to_leader.to_dict("records") if glyph(row["ci_low"], row["ci_high"]) == "="]
-    close = [name for name, low in zip(close, range(len(close)), strict=True) if low < 4]
-    return f"{leader} is not separable from {listed(close)}: the paired interval includes zero." if close else ""
+    close = [row["run"] for row in records(to_leader) if glyph(row["ci_low"], row["ci_high"]) == "="]
+    if not close:
+        return ""
+    others = listed(close) if len(close) < 4 else f"{len(close)} others"
+    return f"{leader} is not separable from {others}: the paired interval includes zero."
 
 
 def beats(found: Sequence[Delta], base: str) -> str:
@@ -159,7 +165,7 @@ def leader_by(other: str, metric: str, leader: str, present: str) -> Cell:
 
 def shared_first(order: Sequence[str], names: Mapping[str, str], to_leader: pd.DataFrame, where: str) -> str:
     """The leaderboard's H1: one first, or those not separable from the first."""
-    rows = to_leader.to_dict("records")
+    rows = records(to_leader)
     close = [row["run_id"] for row in rows if glyph(row["ci_low"], row["ci_high"]) == "="]
     tied = [names[run_id] for run_id in order if run_id == order[0] or run_id in close]
     if len(tied) == 1:

@@ -57,7 +57,7 @@ def _draw(experiments: list[Experiment], experiment: Experiment | None, view: Vi
             st.space("stretch")
             _link()
     if view:
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with st.container(horizontal=True, vertical_alignment="center", wrap=False):
             st.html(_chips(view))
             with st.popover("Change runs", width=124, key="frame-runs"):
                 _choose_runs(view)

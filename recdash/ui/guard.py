@@ -32,7 +32,9 @@ HOSTS_VARIABLE = "RECDASH_ALLOWED_HOSTS"
 
 def allowed_hosts() -> frozenset[str]:
     """Further host names this server answers to, comma separated in the environment; * for any."""
-    return frozenset(name.strip().lower() for name in os.environ.get(HOSTS_VARIABLE, "").split(",") if name.strip())
+    return frozenset(
+        name.strip().lower() for name in os.environ.get(HOSTS_VARIABLE, "").split(",") if name.strip()
+    )
 
 
 class Guard:

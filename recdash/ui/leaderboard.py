@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 def search() -> str:
     """The text to look for in names and tags, kept in the URL."""
     st.session_state["leaderboard-search"] = state.params().get("q", "")
-    found = st.text_input("Search runs and tags", key="leaderboard-search", placeholder="name or tag",
-                          on_change=lambda: state.choose(q=st.session_state["leaderboard-search"]))  # fmt: skip
+    found = st.text_input(
+        "Search runs and tags", key="leaderboard-search", placeholder="name or tag",
+        on_change=lambda: state.choose(q=st.session_state["leaderboard-search"]),
+    )  # fmt: skip
     if found or "q" in state.params():
         state.write("q", found)
     return found
@@ -75,12 +77,18 @@ def table(view: View, shown: Board) -> Html:
 
 
 def plot_head(view: View) -> Html:
-    return html('<div class="rd-board-head">Paired difference, {where}</div>', where=metric_at(view.metric, view.k))
+    return html(
+        '<div class="rd-board-head">Paired difference, {where}</div>', where=metric_at(view.metric, view.k)
+    )
 
 
 def footnote(view: View, shown: Board) -> Html:
     """How to read the marks, and why cells are empty."""
-    grey = " Grey marks: runs that are not among the chosen candidates." if len(view.runs) > len(view.shown) else ""
+    grey = (
+        " Grey marks: runs that are not among the chosen candidates."
+        if len(view.runs) > len(view.shown)
+        else ""
+    )
     lines = [
         "Equal values share a rank (=). Filled mark: the interval excludes zero. Hollow mark: it does not. "
         "Intervals are per run, not corrected for the number of runs." + grey,
@@ -96,4 +104,8 @@ def alt(view: View, shown: Board) -> str:
         for run_id, delta in shown.deltas.items()
         if run_id in shown.order
     ]
-    return f"Paired differences in {metric_at(view.metric, view.k)}: {listed(parts)}." if parts else "No differences."
+    return (
+        f"Paired differences in {metric_at(view.metric, view.k)}: {listed(parts)}."
+        if parts
+        else "No differences."
+    )

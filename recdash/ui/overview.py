@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from recdash.charts import numbers
-from recdash.errors import RecdashError
+from recdash.errors import Problem, RecdashError
 from recdash.ui import data, findings, frame
 from recdash.ui.escaping import Html, html
 from recdash.ui.findings import Cell, Delta, Headline
@@ -19,7 +19,7 @@ from recdash.ui.words import CORE, listed, metric_at, named_number
 if TYPE_CHECKING:
     import pandas as pd
 
-    from recdash.service import PopulationEffect
+    from recdash.views import PopulationEffect
 
 TILES = 4
 MOST_NOTES = 6
@@ -40,7 +40,6 @@ class Summary:
     forest_note: str
     strip_note: str
     alt: str
-    effect: PopulationEffect | None
 
 
 def one_run(view: View) -> None:
@@ -72,13 +71,18 @@ def summarise(view: View) -> Summary:
     where = metric_at(view.metric, view.k)
     users = numbers.count(best.n_users) if best else numbers.NONE
     return Summary(
-        headline=replace(headline, aside=_aside(view, order, effect)), best=best, base=base,
-        cells=tuple(_cells(view, order, effect)), deltas=found, tiles=_tiles(view, best, baseline),
-        differences=differences, forest_title=findings.beats(found, base) if found else f"{where} has no intervals",
-        forest_note=f"Paired difference in {where} to {base}, 95 % CI, n = {users}. Hollow: the interval includes zero",
-        strip_note=f"Difference to {base}; every strip is drawn in % of {base}'s value on one scale, the tick is zero",
-        alt=_alt(found, where, base), effect=effect,
-    )  # fmt: skip
+        headline=replace(headline, aside=_aside(view, order, effect)),
+        best=best,
+        base=base,
+        cells=tuple(_cells(view, order, effect)),
+        deltas=found,
+        tiles=_tiles(view, best, baseline),
+        differences=differences,
+        forest_title=findings.beats(found, base) if found else f"{where} has no intervals",
+        forest_note=f"Paired difference in {where} to {base}, 95 % CI, n = {users}. Hollow: it includes zero",
+        strip_note=f"Difference to {base}. Strips: one scale, in % of {base}'s value; the tick is zero",
+        alt=_alt(found, where, base),
+    )
 
 
 def in_numbers(summary: Summary) -> str:
@@ -110,7 +114,9 @@ def _cells(view: View, order: list[str], effect: PopulationEffect | None) -> lis
         return []
     present = view.name(order[0])
     first_at = {k: _first(view, view.metric, k) for k in USUAL_K if k <= view.depth and k != view.k}
-    cells = [findings.leaders_at({k: name for k, name in first_at.items() if name}, present)] if first_at else []
+    cells = (
+        [findings.leaders_at({k: name for k, name in first_at.items() if name}, present)] if first_at else []
+    )
     other = next((metric for metric in view.metrics if metric in CORE and metric != view.metric), None)
     if other:
         cells.append(findings.leader_by(other, view.metric, _first(view, other, view.k), present))
@@ -141,19 +147,27 @@ def _tiles(view: View, best: Delta | None, baseline: str) -> tuple[Delta, ...]:
 
 
 def _alt(found: tuple[Delta, ...], where: str, base: str) -> str:
-    parts = [f"{d.name} {numbers.signed(d.mean_diff, numbers.places([d.mean_diff]))} ({d.word})" for d in found]
+    parts = [
+        f"{d.name} {numbers.signed(d.mean_diff, numbers.places([d.mean_diff]))} ({d.word})" for d in found
+    ]
     return f"Paired difference in {where} to {base}: {listed(parts)}." if parts else where
 
 
-def notes(view: View, summary: Summary) -> Html:
+def together(notices: list[Problem]) -> list[Problem]:
+    """What is the same for several runs is said once, with all their places."""
+    places: dict[Problem, list[str]] = {}
+    for notice in notices:
+        places.setdefault(replace(notice, place=""), []).append(notice.place)
+    return [replace(notice, place=listed(list(dict.fromkeys(where)))) for notice, where in places.items()]
+
+
+def notes(view: View) -> Html:
     """Comparability warnings and data notices of the shown runs; a tick when there are none."""
     ids = set(view.shown_ids)
-    found = list(dict.fromkeys([
-        *workspace().comparability(list(view.shown_ids)),
-        *(notice for run in view.runs if run.id in ids for notice in run.notices),
-    ]))  # fmt: skip
+    of_runs = [notice for run in view.runs if run.id in ids for notice in run.notices]
+    found = [*workspace().comparability(list(view.shown_ids)), *together(of_runs)]
     many = named_number(len(view.shown)).lower()
     list_html = notices_html(found[:MOST_NOTES], nothing=f"Same truth and definitions for all {many} runs")
     more = len(found) - MOST_NOTES
-    rest = html('<p class="rd-muted">and {more} more, listed on the Runs page</p>', more=more) if more > 0 else ""
-    return html("{list_html}{rest}", list_html=list_html, rest=rest if rest else Html(""))
+    rest = html('<p class="rd-muted">and {more} more, listed on the Runs page</p>', more=more)
+    return html("{list_html}{rest}", list_html=list_html, rest=rest if more > 0 else "")

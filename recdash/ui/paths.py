@@ -8,6 +8,7 @@ import streamlit as st
 
 from recdash.charts import numbers
 from recdash.charts.precision_recall import eleven_points, path, precision_recall
+from recdash.charts.rows import records
 from recdash.ui import curves, data, theme, widgets
 from recdash.ui.escaping import html, join
 from recdash.ui.state import View
@@ -40,21 +41,23 @@ def finding(view: View, found: pd.DataFrame) -> str:
     here = found[found["k"] == view.k]
     if here.empty:
         return f"No precision and recall at k = {view.k}"
-    top = here[(here["precision"] >= here["precision"].max()) & (here["recall"] >= here["recall"].max())]
-    if len(top) == 1:
-        return f"{view.name(top['run_id'].iloc[0])} has the highest precision and recall at k = {view.k}"
-    precise = view.name(here.loc[here["precision"].idxmax(), "run_id"])
-    complete = view.name(here.loc[here["recall"].idxmax(), "run_id"])
-    if len(top) > 1:
-        return f"{listed([view.name(run) for run in top['run_id']])} have the same precision and recall at k = {view.k}"
-    return f"At k = {view.k} {precise} is the most precise, {complete} finds the most"
+    rows = records(here)
+    precision, recall = (max(float(row[name]) for row in rows) for name in ("precision", "recall"))
+    precise = [view.name(row["run_id"]) for row in rows if row["precision"] >= precision]
+    complete = [view.name(row["run_id"]) for row in rows if row["recall"] >= recall]
+    both = [name for name in precise if name in complete]
+    if both:
+        verb = "has" if len(both) == 1 else "have"
+        return f"{listed(both)} {verb} the highest precision and recall at k = {view.k}"
+    return f"At k = {view.k} {precise[0]} is the most precise, {complete[0]} finds the most"
 
 
 def subtitle(view: View, curve: str, average: str) -> str:
     averaged = "averaged over users" if average == "macro" else "pooled over all users"
+    depth = f"k = 1 to {view.depth}, {averaged}"
     if curve == "points":
-        return f"The best precision at each recall level or a higher one, from the path for k = 1 to {view.depth}, {averaged}."
-    return f"Each line is the path (recall@k, precision@k) for k = 1 to {view.depth}, {averaged}. Large mark: k = {view.k}."
+        return f"The best precision at each recall level or a higher one, from the path for {depth}."
+    return f"Each line is the path (recall@k, precision@k) for {depth}. Large mark: k = {view.k}."
 
 
 def draw(view: View, found: pd.DataFrame, curve: str) -> None:
@@ -67,28 +70,37 @@ def draw(view: View, found: pd.DataFrame, curve: str) -> None:
 
 
 def alt(view: View, found: pd.DataFrame) -> str:
-    here = found[found["k"] == view.k].itertuples()
-    parts = [f"{view.name(r.run_id)} P {numbers.three(r.precision)} R {numbers.three(r.recall)}" for r in here]
-    return f"Precision against recall. At k = {view.k}: {listed(parts)}." if parts else "Precision against recall."
+    here = records(found[found["k"] == view.k])
+    parts = [
+        f"{view.name(row['run_id'])} P {numbers.three(row['precision'])} R {numbers.three(row['recall'])}"
+        for row in here
+    ]
+    return (
+        f"Precision against recall. At k = {view.k}: {listed(parts)}."
+        if parts
+        else "Precision against recall."
+    )
 
 
 def table_at_k(view: View, found: pd.DataFrame) -> None:
     """Precision, recall and F1 of the averages at the frame's k, best F1 first."""
-    here = found[found["k"] == view.k].sort_values("f1", ascending=False)
-    places = [numbers.places(here[name]) for name in ("precision", "recall", "f1")]
+    here = records(found[found["k"] == view.k].sort_values("f1", ascending=False))
+    names = ("precision", "recall", "f1")
+    decimals = {name: numbers.places(row[name] for row in here) for name in names}
     rows = [
-        [run_cell(view.marks[r.run_id]), *(numbers.fixed(x, d) for x, d in zip((r.precision, r.recall, r.f1), places,
-                                                                           strict=True))]
-        for r in here.itertuples()
-    ]  # fmt: skip
+        [run_cell(view.marks[row["run_id"]]), *(numbers.fixed(row[name], decimals[name]) for name in names)]
+        for row in here
+    ]
     widgets.section(f"At k = {view.k}")
     widgets.table([Column("Run"), *(Column(name, number=True) for name in ("P", "R", "F1"))], rows)
 
 
 def print_definition(view: View, curve: str, average: str) -> None:
-    lines = list(curves.definition(average))
+    lines = curves.definition(average, view.experiment.settings.get("users", "truth"))
     if curve == "points":
-        lines.append("11-point: levels that a run's recall does not reach within its depth are left out, not set to 0.")
+        lines.append(
+            "11-point: levels that a run's recall does not reach within its depth are left out, not set to 0."
+        )
     lines.append("F1 and its lines use the averaged precision and recall.")
     ended = [f"{view.name(run)} at {end}" for run, end in curves.last_k(view).items() if end is not None]
     if ended and curve == "path":

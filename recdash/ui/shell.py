@@ -34,7 +34,9 @@ def _navigation() -> dict[str, list[st.Page]]:
     """Pages by section; their addresses are kept for links between pages."""
     sections = {
         section: [
-            st.Page(PAGES / f"{name}.py", title=title, url_path=name.replace("_", "-"), default=name == "overview")
+            st.Page(
+                PAGES / f"{name}.py", title=title, url_path=name.replace("_", "-"), default=name == "overview"
+            )
             for name, title in pages.items()
         ]
         for section, pages in SECTIONS.items()

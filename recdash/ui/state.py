@@ -14,7 +14,9 @@ import streamlit as st
 
 from recdash.charts.marks import Marks, marks
 from recdash.domain import Experiment, Run
+from recdash.ingest import Limits
 from recdash.service import Workspace
+from recdash.settings import settings
 from recdash.ui import theme
 from recdash.ui.words import ordered_metrics
 
@@ -27,8 +29,8 @@ SEPARATOR = "~"
 
 @st.cache_resource(show_spinner=False)
 def workspace() -> Workspace:
-    """The one workspace of this process."""
-    return Workspace.open()
+    """The one workspace of this process, with the upload limits of the settings."""
+    return Workspace.open(limits=Limits(**settings().limits()))
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,13 @@ class Column:
 
 def title(finding: str, subtitle: str = "") -> None:
     """The page's H1, stating the finding, and the line under it: what was measured, on whom, how."""
-    st.html(html('<div class="rd-title"><h1>{finding}</h1><p>{subtitle}</p></div>', finding=finding, subtitle=subtitle))
+    st.html(
+        html(
+            '<div class="rd-title"><h1>{finding}</h1><p>{subtitle}</p></div>',
+            finding=finding,
+            subtitle=subtitle,
+        )
+    )
 
 
 def section(heading: str, subtitle: str = "") -> None:
@@ -50,7 +56,11 @@ def table_html(
     """An HTML table; cells are escaped unless they are :class:`Html`. ``bands``: rows in panel colour."""
     head = join([_cell("th", column, column.title) for column in columns])
     body = [
-        html('<tr class="{band}">{cells}</tr>', band="rd-band" if place in bands else "", cells=_cells(columns, row))
+        html(
+            '<tr class="{band}">{cells}</tr>',
+            band="rd-band" if place in bands else "",
+            cells=_cells(columns, row),
+        )
         for place, row in enumerate(rows)
     ]
     return html('<div class="rd-scroll"><table class="rd-table {kind}"><thead><tr>{head}</tr></thead>'

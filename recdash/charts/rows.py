@@ -1,0 +1,25 @@
+"""Frames as plain rows, typed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Row = dict[str, Any]
+
+
+def records(frame: pd.DataFrame) -> list[Row]:
+    """One dict per row, column name → value."""
+    return cast("list[Row]", frame.to_dict("records"))
+
+
+def by_run(frame: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """(run_id, its rows), in the order in which runs first appear."""
+    return [(str(run_id), part) for run_id, part in frame.groupby("run_id", sort=False)]
+
+
+def last_of_run(frame: pd.DataFrame) -> list[Row]:
+    """The last row of each run."""
+    return records(frame.groupby("run_id", sort=False).tail(1))
