@@ -43,14 +43,12 @@ def _words(error: RecdashError) -> str:
     return str(error)
 
 
-class NamedFile(click.ParamType):
+class NamedFile(click.ParamType[tuple[str, Path]]):
     """NAME=FILE, or FILE alone (then the file's stem is the name)."""
 
     name = "NAME=FILE"
 
-    def convert(
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, Path]:
+    def convert(self, value: str, *_: object) -> tuple[str, Path]:
         name, equals, file = value.partition("=")
         if not equals or Path(value).exists():
             return Path(value).name.split(".")[0], Path(value)
@@ -70,7 +68,9 @@ def main() -> None:
 
 
 @main.command()
-@click.option("--truth", required=True, type=Path, help="Held-out rows: user, item, and a relevance or rating.")
+@click.option(
+    "--truth", required=True, type=Path, help="Held-out rows: user, item, and a relevance or rating."
+)
 @click.option("--run", "runs", multiple=True, type=NamedFile(), help="A candidate's lists; again for each.")
 @click.option("--predictions", multiple=True, type=NamedFile(), help="A candidate's predicted ratings.")
 @click.option("--train", type=Path, help="Training rows, for novelty and popularity.")
@@ -106,22 +106,23 @@ def evaluate(
 class _Hidden:
     """An import finder that hides pandas."""
 
-    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+    def find_spec(self, name: str, *_: object) -> None:
         if name == "pandas":
             raise ModuleNotFoundError(name)
 
 
 def _keep_pandas_out() -> None:
     """pyarrow loads pandas with the first array it makes, if it can: 0.35 s CPU that this command can do
-    without. Asked once while pandas is hidden, it does not ask again."""
+    without. Asked once while pandas is hidden, it does not ask again.
+    """
     import pyarrow as pa
 
     hidden = _Hidden()
-    sys.meta_path.insert(0, hidden)  # type: ignore[arg-type]
+    sys.meta_path.insert(0, hidden)
     try:
         pa.array([0])
     finally:
-        sys.meta_path.remove(hidden)  # type: ignore[arg-type]
+        sys.meta_path.remove(hidden)
 
 
 def _check_names(runs: Sequence[tuple[str, Path]]) -> None:
@@ -129,7 +130,9 @@ def _check_names(runs: Sequence[tuple[str, Path]]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(
-            Problem("name-twice", "--run", f"'{twice[0]}' names two candidates", "Give each its own NAME=FILE.")
+            Problem(
+                "name-twice", "--run", f"'{twice[0]}' names two candidates", "Give each its own NAME=FILE."
+            )
         )
 
 
@@ -262,9 +265,12 @@ def _run_named(by_name: Mapping[str, str], name: str) -> str:
     return by_name[name]
 
 
-def _add_online(space: Workspace, experiment: str, by_name: Mapping[str, str], more: Mapping[str, Any]) -> None:
+def _add_online(
+    space: Workspace, experiment: str, by_name: Mapping[str, str], more: Mapping[str, Any]
+) -> None:
     links = {
-        variant: _run_named(by_name, run) for variant, _, run in (link.partition("=") for link in more["links"])
+        variant: _run_named(by_name, run)
+        for variant, _, run in (link.partition("=") for link in more["links"])
     }
     for kind in ("sessions", "aggregates"):
         if more[kind] is not None:
@@ -338,12 +344,14 @@ def serve(host: str | None, port: int | None) -> None:
     app = Path(__file__).resolve().parent.parent / "app.py"
     if not app.is_file():
         raise InputError(
-            Problem("no-app", str(app), "no app.py there", "Run recdash serve from a checkout of the project.")
+            Problem(
+                "no-app", str(app), "no app.py there", "Run recdash serve from a checkout of the project."
+            )
         )
     where = ["--server.address", host or settings().host, "--server.port", str(port or settings().port)]
     command = [sys.executable, "-m", "streamlit", "run", str(app), *where]
     os.chdir(_folder_of_config(app))
-    os.execv(sys.executable, command)
+    os.execv(sys.executable, command)  # noqa: S606 - our own interpreter, no shell wanted
 
 
 def _folder_of_config(app: Path) -> Path:

@@ -12,17 +12,40 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recdash.domain import (
-    DEFAULT_DEPTH, Absent, Curve, Floats, Hits, Ledger, Order, Recommendations, Ties, Upload, Users,
+    DEFAULT_DEPTH,
+    Absent,
+    Curve,
+    Floats,
+    Hits,
+    Ledger,
+    Order,
+    Recommendations,
+    TableKind,
+    Ties,
+    Upload,
+    Users,
 )  # fmt: skip
 from recdash.engines import Reference, match, read_reference
 from recdash.errors import InputError, Problem
-from recdash.metrics import Definition, Material, Preset, Spec, define, parse, parse_list, preset, sample_of, score
+from recdash.metrics import (
+    Definition,
+    Material,
+    Spec,
+    define,
+    parse,
+    parse_list,
+    preset,
+    sample_of,
+    score,
+)
 from recdash.metrics.catalogue import NOVELTY_OF_SEEN, Shelf
 from recdash.metrics.ratings import Predictions
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+
+    from recdash.ingest import Limits
 
 RANKING_METRICS = (
     "precision", "recall", "f1", "hit_rate", "mrr", "map", "mar", "ndcg", "r_precision",
@@ -97,8 +120,10 @@ def evaluate(
     rated = dict(predictions or {})
     scored = []
     for name, source in runs.items():
-        for run in _read_runs(name, source):
-            scored.append(score_run(run, reference, asked, rules, rated.pop(run.name, None)))
+        scored += [
+            score_run(run, reference, asked, rules, rated.pop(run.name, None))
+            for run in _read_runs(name, source)
+        ]
     scored += [score_predictions(name, table, asked) for name, table in rated.items()]
     return Evaluation(tuple(asked), tuple(scored), reference.notices)
 
@@ -118,9 +143,7 @@ def read_question(
     _check_choice("users", users, ("truth", "both"))
     _check_choice("order", order, ("rank", "score"))
     _check_choice("ties", ties, ("file", "item_desc"))
-    rules = Rules(
-        _depth(specs, depth), users or habit.users, order or habit.order, ties or habit.ties
-    )
+    rules = Rules(_depth(specs, depth), users or habit.users, order or habit.order, ties or habit.ties)
     return asked, rules
 
 
@@ -147,26 +170,50 @@ def read_setup(
     threshold: float | None = None,
 ) -> Reference:
     """Read the tables that all runs share. Problems of all of them are raised together."""
+    return reference_of(
+        read_tables({"truth": truth, "train": train, "catalogue": catalogue}, relevance), threshold
+    )
+
+
+def read_tables(
+    sources: Mapping[TableKind, Any],
+    relevance: str | None = None,
+    mappings: Mapping[str, Mapping[str, str]] | None = None,
+    limits: Limits | None = None,
+) -> dict[TableKind, Upload]:
+    """Read the tables that are given (not None). Raises InputError with the problems of all of them."""
     from recdash import ingest
 
-    wanted = {"truth": truth, "train": train, "catalogue": catalogue}
-    read: dict[str, Upload] = {}
+    read: dict[TableKind, Upload] = {}
     problems: list[Problem] = []
-    for kind, source in wanted.items():
-        if source is None or isinstance(source, Upload):
-            read[kind] = source
-            continue
+    for kind, source in sources.items():
+        chosen = relevance if kind == "truth" else None
+        mapping = (mappings or {}).get(kind)
         try:
-            read[kind] = ingest.read_upload(kind, source, relevance=relevance if kind == "truth" else None)
+            if isinstance(source, Upload):
+                read[kind] = source
+            elif source is not None:
+                read[kind] = ingest.read_upload(
+                    kind, source, mapping=mapping, relevance=chosen, limits=limits
+                )
         except InputError as error:
-            problems += placed(error)
+            problems += [_in_table(problem, kind) for problem in placed(error)]
     if problems:
         raise InputError(problems)
+    return read
+
+
+def reference_of(tables: Mapping[TableKind, Upload], threshold: float | None) -> Reference:
+    """The tables on shared codes, with everything that was noticed in them."""
     reference = read_reference(
-        read["truth"], train=read.get("train"), catalogue=read.get("catalogue"), threshold=threshold
+        tables["truth"], train=tables.get("train"), catalogue=tables.get("catalogue"), threshold=threshold
     )
-    notices = [notice for upload in read.values() if upload for notice in upload.notices]
+    notices = [notice for upload in tables.values() for notice in upload.notices]
     return replace(reference, notices=(*notices, *reference.notices))
+
+
+def _in_table(problem: Problem, kind: str) -> Problem:
+    return problem if kind in problem.place else replace(problem, place=f"{kind} {problem.place}")
 
 
 def placed(error: InputError) -> list[Problem]:

@@ -72,7 +72,12 @@ def _family(metric: Metric) -> tuple[str, str, str, str]:
     if isinstance(metric, CatalogueMetric):
         needs = {"coverage": "a catalogue", "gini": "a catalogue", "personalization": "ranked lists"}
         unit = "share" if metric.unit == "0..1" else metric.unit
-        return "Beyond accuracy", needs.get(metric.name, "a train table"), unit, f"higher is {metric.higher_is}"
+        return (
+            "Beyond accuracy",
+            needs.get(metric.name, "a train table"),
+            unit,
+            f"higher is {metric.higher_is}",
+        )
     return "Ratings", "rating predictions", metric.unit, "lower is better"
 
 

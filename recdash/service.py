@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from recdash import evaluation, views
 from recdash.domain import Curve, Experiment, Hits, OnlineTest, Recommendations, Run, TableKind, Upload, Users
-from recdash.engines import Reference, hits_from_tables, hits_to_tables, read_reference
+from recdash.engines import Reference, hits_from_tables, hits_to_tables
 from recdash.errors import Forbidden, InputError, NameTaken, NotFound, Problem
 from recdash.guide import MetricGuide, PresetGuide, metric_guides, preset_guides
 from recdash.metrics import define, sample_of
@@ -108,8 +108,10 @@ class Workspace:
         return [metric for metric in usual if metric in stored] + sorted(stored.difference(usual))
 
     def curves(self, run_ids: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
-        """Tidy: run_id, run, metric, k, value, std_error, n_users. A definition that was not stored is
-        computed from the hits."""
+        """Tidy: run_id, run, metric, k, value, std_error, n_users.
+
+        A definition that was not stored is computed from the hits.
+        """
         return views.curve_frame(self._runs(run_ids), self._curves(run_ids, metrics))
 
     def scoreboard(
@@ -119,8 +121,11 @@ class Workspace:
         return views.score_rows(self._runs(run_ids), self._curves(run_ids, metrics), metrics, k)
 
     def differences(self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int) -> pd.DataFrame:
-        """Each run minus the baseline, paired over the users: run_id, run, mean_diff, ci_low, ci_high,
-        p, n_users, wins, ties, losses. Raises InputError for a metric without a value per user."""
+        """Each run minus the baseline, paired over the users.
+
+        Columns: run_id, run, mean_diff, ci_low, ci_high, p, n_users, wins, ties, losses. Raises InputError
+        for a metric without a value per user.
+        """
         import pandas as pd
 
         rows = [self._difference(run, baseline_id, metric, k) for run in self._runs(run_ids)]
@@ -208,12 +213,11 @@ class Workspace:
         Raises InputError with the problems of all tables, NameTaken for another set-up of that name.
         """
         self._may_write()
-        uploads = self._read_tables(
-            {"truth": truth, "train": train, "catalogue": catalogue}, relevance, mappings or {}
+        uploads = evaluation.read_tables(
+            {"truth": truth, "train": train, "catalogue": catalogue}, relevance, mappings, self.limits
         )
         _check_depth(depth)
-        reference = _reference_of(uploads, relevance_threshold)
-        notices = [*(notice for one in uploads.values() for notice in one.notices), *reference.notices]
+        reference = evaluation.reference_of(uploads, relevance_threshold)
         settings = {
             "depth": depth,
             "users": users,
@@ -221,52 +225,37 @@ class Workspace:
             "relevance_threshold": relevance_threshold,
             "truth_users": reference.truth.n_users,
             "graded": reference.truth.graded,
-            "notices": [_as_dict(notice) for notice in notices],
+            "notices": [_as_dict(notice) for notice in reference.notices],
         }
         artifacts = {kind: self.store.put(upload.table) for kind, upload in uploads.items()}
         return self._add_experiment(_clean_name(name), artifacts, settings, note, demo)
 
     def _add_experiment(
-        self, name: str, artifacts: Mapping[str, str], settings: dict[str, Any], note: str, demo: bool
+        self, name: str, artifacts: Mapping[TableKind, str], settings: dict[str, Any], note: str, demo: bool
     ) -> Experiment:
         known = self.store.experiment_named(name)
         if known is not None and known.settings == settings and _same_tables(known, artifacts):
             return known
         return self.store.add_experiment(
             Experiment(
-                self._new_id(), name, self._clock(), artifacts["truth"], artifacts.get("train"),
-                artifacts.get("catalogue"), settings, note=note, demo=demo,
-            )  # fmt: skip
+                self._new_id(),
+                name,
+                self._clock(),
+                artifacts["truth"],
+                artifacts.get("train"),
+                artifacts.get("catalogue"),
+                settings,
+                note=note,
+                demo=demo,
+            )
         )
-
-    def _read_tables(
-        self, sources: Mapping[TableKind, Any], relevance: str | None, mappings: Mapping[str, Mapping[str, str]]
-    ) -> dict[str, Upload]:
-        from recdash import ingest
-
-        read: dict[str, Upload] = {}
-        problems: list[Problem] = []
-        for kind, source in sources.items():
-            if source is None:
-                continue
-            if isinstance(source, Upload):
-                read[kind] = source
-                continue
-            try:
-                read[kind] = ingest.read_upload(
-                    kind, source, mapping=mappings.get(kind), limits=self.limits,
-                    relevance=relevance if kind == "truth" else None,
-                )  # fmt: skip
-            except InputError as error:
-                problems += [_in_table(problem, kind) for problem in evaluation.placed(error)]
-        if problems:
-            raise InputError(problems)
-        return read
 
     def same_truth(self, experiment_id: str) -> list[Experiment]:
         """Other experiments over the very same truth."""
         truth = self.experiment(experiment_id).truth
-        return [one for one in self.experiments(archived=True) if one.truth == truth and one.id != experiment_id]
+        return [
+            one for one in self.experiments(archived=True) if one.truth == truth and one.id != experiment_id
+        ]
 
     def rename_experiment(self, experiment_id: str, name: str) -> Experiment:
         return self._write().update_experiment(experiment_id, name=_clean_name(name))
@@ -341,7 +330,9 @@ class Workspace:
             return AddedRun(known, already_there=True)
         hits = scored.hits
         if hits is None or scored.ledger is None:
-            raise InputError(Problem("no-lists", f"run '{run.name}'", "it has no lists", "Upload ranked lists."))
+            raise InputError(
+                Problem("no-lists", f"run '{run.name}'", "it has no lists", "Upload ranked lists.")
+            )
         self._check_name_free(experiment_id, run.name)
         tables = {kind: self.store.put(table) for kind, table in hits_to_tables(hits).items()}
         if scored.predictions is not None:
@@ -439,8 +430,11 @@ class Workspace:
         self._write().delete_online_test(test_id)
 
     def online_results(self, test_id: str) -> pd.DataFrame:
-        """metric, title, unit, variant, run_id, is_control, n_users, value, ci_low, ci_high, lift,
-        lift_low, lift_high, p, note."""
+        """One row per metric and variant.
+
+        Columns: metric, title, unit, variant, run_id, is_control, n_users, value, ci_low, ci_high, lift,
+        lift_low, lift_high, p, note.
+        """
         import pandas as pd
 
         test = self.store.online_test(test_id)
@@ -547,7 +541,7 @@ class Workspace:
             for kind in kinds
             if (sha := stored[kind]) is not None
         }
-        return _reference_of(uploads, experiment.settings["relevance_threshold"])
+        return evaluation.reference_of(uploads, experiment.settings["relevance_threshold"])
 
     # ── rights ───────────────────────────────────────────────────────────────────────────────
 
@@ -560,12 +554,6 @@ class Workspace:
         return self.store
 
 
-def _reference_of(uploads: Mapping[str, Upload], threshold: float | None) -> Reference:
-    return read_reference(
-        uploads["truth"], train=uploads.get("train"), catalogue=uploads.get("catalogue"), threshold=threshold
-    )
-
-
 def _same_users(mine: tuple[Ints, Floats], theirs: tuple[Ints, Floats]) -> tuple[Floats, Floats]:
     """The values of two runs for the users that count in both, in the same order."""
     import numpy as np
@@ -576,7 +564,7 @@ def _same_users(mine: tuple[Ints, Floats], theirs: tuple[Ints, Floats]) -> tuple
     return mine[1][here], theirs[1][there]
 
 
-def _same_tables(known: Experiment, artifacts: Mapping[str, str]) -> bool:
+def _same_tables(known: Experiment, artifacts: Mapping[TableKind, str]) -> bool:
     return (known.truth, known.train, known.catalogue) == (
         artifacts["truth"], artifacts.get("train"), artifacts.get("catalogue"),
     )  # fmt: skip
@@ -598,11 +586,6 @@ def _check_typed(typed: str, name: str) -> None:
         raise InputError(
             Problem("name-not-typed", "name", f"'{typed}'", f"Type '{name}' exactly to delete it for good.")
         )
-
-
-def _in_table(problem: Problem, kind: str) -> Problem:
-    place = problem.place if kind in problem.place else f"{kind}, {problem.place}"
-    return Problem(problem.code, place, problem.found, problem.fix, problem.count)
 
 
 def _as_dict(problem: Problem) -> dict[str, Any]:

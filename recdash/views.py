@@ -132,7 +132,9 @@ def comparability(runs: Sequence[Run]) -> list[Problem]:
 def _lists_missing(runs: Sequence[Run]) -> Iterable[tuple[str, str, str]]:
     share = {run.name: _share_without_list(run) for run in runs if run.ledger.get("counted")}
     if share and max(share.values()) - min(share.values()) > 0.01:
-        worst = [f"{name} for {part:.0%}" for name, part in share.items() if part > min(share.values()) + 0.01]
+        worst = [
+            f"{name} for {part:.0%}" for name, part in share.items() if part > min(share.values()) + 0.01
+        ]
         told = ", ".join(worst[:4]) + (f" and {len(worst) - 4} more" if len(worst) > 4 else "")
         yield (
             "lists-missing",

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from recdash.domain import Floats, Ints, Order
+from recdash.domain import Floats, Ints
 from recdash.engines.ids import IdIndex
 
 _LISTS_PER_BLOCK = 10_000
@@ -81,11 +81,11 @@ class Block:
     def only_lists(self, keep: npt.NDArray[np.bool_]) -> Block:
         rows = np.repeat(keep, self.lengths)
         start = np.concatenate(([0], np.cumsum(self.lengths[keep])))
-        return self._take(rows, user=self.user[keep], start=start)
+        return self.take(rows, user=self.user[keep], start=start)
 
     def only_rows(self, keep: npt.NDArray[np.bool_]) -> Block:
         kept_before = np.concatenate(([0], np.cumsum(keep)))
-        return self._take(keep, user=self.user, start=kept_before[self.start])
+        return self.take(keep, user=self.user, start=kept_before[self.start])
 
     def cut(self, depth: int) -> Block:
         """Only the first ``depth`` rows of each list."""
@@ -95,9 +95,10 @@ class Block:
 
     def sorted_by(self, *keys: Any) -> Block:
         """Lists sorted by the last key first (as lexsort); equal rows keep the order of the file."""
-        return self._take(np.lexsort((*keys, self.owner)), user=self.user, start=self.start)
+        return self.take(np.lexsort((*keys, self.owner)), user=self.user, start=self.start)
 
-    def _take(self, rows: Any, user: Ints, start: Ints) -> Block:
+    def take(self, rows: Any, user: Ints, start: Ints) -> Block:
+        """The given rows, as the lists of ``user`` that begin at ``start``."""
         rank = None if self.rank is None else self.rank[rows]
         score = None if self.score is None else self.score[rows]
         return Block(user, start, self.item[rows], rank, score)
@@ -190,8 +191,7 @@ def _order_columns(batch: pa.RecordBatch) -> tuple[Ints | None, Floats | None]:
 def _lists(block: Block, begin: int, end: int) -> Block:
     first, last = block.start[begin], block.start[end]
     rows = slice(first, last)
-    taken = block._take(rows, block.user[begin:end], block.start[begin : end + 1] - first)
-    return taken
+    return block.take(rows, block.user[begin:end], block.start[begin : end + 1] - first)
 
 
 def _join(held: Block, block: Block, same_list: bool) -> Block:
@@ -205,14 +205,12 @@ def _join(held: Block, block: Block, same_list: bool) -> Block:
         user,
         start,
         np.concatenate((held.item, block.item)),
-        None if block.rank is None else np.concatenate((held.rank, block.rank)),
-        None if block.score is None else np.concatenate((held.score, block.score)),
+        _concatenate((held.rank, block.rank)),
+        _concatenate((held.score, block.score)),
     )
 
 
-def scattered_blocks(
-    batches: Iterator[pa.RecordBatch], users: IdIndex, items: IdIndex, order: Order
-) -> Iterator[Block]:
+def scattered_blocks(batches: Iterator[pa.RecordBatch], users: IdIndex, items: IdIndex) -> Iterator[Block]:
     """Blocks from rows in any order: all rows are held as codes and sorted once by user."""
     everyone = users.copy()
     parts = []
@@ -226,7 +224,7 @@ def scattered_blocks(
         lists = edges[begin : begin + _LISTS_PER_BLOCK + 1]
         rows = sequence[lists[0] : lists[-1]]
         block = Block(user[sequence[lists[:-1]]], lists - lists[0], item)
-        yield replace(block, rank=rank, score=score)._take(rows, block.user, block.start)
+        yield replace(block, rank=rank, score=score).take(rows, block.user, block.start)
 
 
 def _concatenate(parts: tuple[Any, ...]) -> Any:

@@ -73,9 +73,8 @@ class IdIndex:
 
     def copy(self) -> IdIndex:
         """An index that can grow on its own."""
-        twin = copy.copy(self)
-        twin._direct, twin._wide, twin._texts = self._direct.copy(), dict(self._wide), dict(self._texts)
-        twin._spelling, twin._numbers = dict(self._spelling), self._numbers[:]
+        twin = IdIndex()
+        vars(twin).update((name, copy.copy(value)) for name, value in vars(self).items())
         twin.spellings_met = {}
         return twin
 

@@ -7,14 +7,16 @@ the rows prove otherwise it starts again with what it has learned (:class:`_Repl
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+
 import numpy as np
 import numpy.typing as npt
 
-from recdash.domain import Floats, Hits, Ints, Ledger, Order, Recommendations, Ties
+from recdash.domain import Hits, Ints, Ledger, Order, Recommendations, Ties
 from recdash.engines.blocks import Block, grouped_blocks, scattered_blocks
 from recdash.engines.exposure import ExposureCount, NoveltyOfSeen
 from recdash.engines.ids import IdIndex
+from recdash.engines.notices import Seen, notices
 from recdash.engines.reference import Reference
 from recdash.errors import InputError, Problem
 from recdash.metrics.catalogue import NOVELTY_OF_SEEN
@@ -48,8 +50,9 @@ def match(
 ) -> tuple[Hits, list[Problem]]:
     """Read the run once and keep what the truth knows of it.
 
-    ``novelty_of_seen`` also takes the mean that novelty(unseen=drop) needs. Returns the hits and the notices about the lists (duplicates, ties, gaps in the ranks, unknown
-    users). Raises InputError when the run shares no user with the truth or lacks the column to order by.
+    ``novelty_of_seen`` also takes the mean that novelty(unseen=drop) needs. Returns the hits and the
+    notices about the lists (duplicates, ties, gaps in the ranks, unknown users). Raises InputError when
+    the run shares no user with the truth or lacks the column to order by.
     """
     plan = _first_plan(run, order, ties)
     while True:
@@ -84,23 +87,6 @@ def _no_order_column(run: Recommendations, order: str) -> Problem:
     )
 
 
-@dataclass
-class _Seen:
-    """What the pass has counted so far."""
-
-    rows: int = 0
-    unknown_users: int = 0
-    duplicates: int = 0
-    duplicate_users: int = 0
-    tied_rows: int = 0
-    tied_users: int = 0
-    gap_users: int = 0
-    equal_rank_users: int = 0
-    rank_conflict_users: int = 0
-    missing_scores: int = 0
-    hits: list[tuple[Ints, Ints, Ints]] = field(default_factory=list)
-
-
 class _Pass:
     def __init__(
         self,
@@ -113,7 +99,8 @@ class _Pass:
         self.run, self.truth, self.depth, self.plan = run, reference.truth, depth, plan
         self.users, self.items = reference.users, reference.items.copy()
         self.known_items = len(self.truth.items)
-        self.seen = _Seen()
+        self.seen = Seen()
+        self.found: list[tuple[Ints, Ints, Ints]] = []
         self.list_length = np.zeros(self.truth.n_users, dtype=np.int32)
         self.had_list = np.zeros(self.truth.n_users, dtype=bool)
         self.list_in_block = np.zeros(self.truth.n_users, dtype=np.int64)
@@ -139,13 +126,13 @@ class _Pass:
         hits = Hits(
             self.truth, self.depth, user, rank, row, self.list_length, exposure, ledger, self.plan.order
         )
-        return hits, self._notices()
+        return hits, notices(self.run, self.seen, self.plan.ties, self.items.spellings_met)
 
     def _blocks(self) -> Iterator[Block]:
         batches = self.run.batches(columns=self.plan.columns)
         if self.plan.grouped:
             return grouped_blocks(batches, self.users, self.items)
-        return scattered_blocks(batches, self.users, self.items, self.plan.order)
+        return scattered_blocks(batches, self.users, self.items)
 
     def _see(self, block: Block) -> None:
         self.seen.rows += len(block.item)
@@ -244,12 +231,12 @@ class _Pass:
         place = np.searchsorted(self.truth_keys, key)
         found = known & (self.truth_keys[np.minimum(place, len(self.truth_keys) - 1)] == key)
         rank = row[found] - block.start[owner[found]] + 1
-        self.seen.hits.append(
+        self.found.append(
             (block.user[owner[found]].astype(np.int32), rank.astype(np.int32), place[found].astype(np.int32))
         )
 
     def _joined_hits(self) -> tuple[Ints, Ints, Ints]:
-        user, rank, row = (np.concatenate(part) for part in zip(*self.seen.hits, strict=True))
+        user, rank, row = (np.concatenate(part) for part in zip(*self.found, strict=True))
         if (user[1:] < user[:-1]).any():
             order = np.argsort(user, kind="stable")
             user, rank, row = user[order], rank[order], row[order]
@@ -274,37 +261,6 @@ class _Pass:
             tied_users=self.seen.tied_users if scored else None,
             rows=self.seen.rows,
         )
-
-    def _notices(self) -> list[Problem]:
-        seen, place = self.seen, f"run '{self.run.name}'"
-        met = self.items.spellings_met
-        spelled = next(iter(met.items()), ("", ""))
-        told = [
-            (seen.unknown_users, "users-without-truth", "{n} user{s} not in the truth",
-             "Their lists are left out: nothing is known about what they wanted."),
-            (seen.duplicates, "duplicate-pairs",
-             f"{{n}} duplicate (user, item) rows in the lists of {seen.duplicate_users} users",
-             "The better rank counts, the later row is dropped and the gap closed."),
-            (seen.equal_rank_users, "duplicate-ranks", "{n} users have duplicate ranks",
-             "The higher score goes first, else the order of the file." if self.run.has_score
-             else "The order of the file decides between them."),
-            (seen.gap_users, "rank-gaps", "gaps in the ranks of {n} users",
-             "Ranks are counted anew 1, 2, 3 … in the order given."),
-            (seen.rank_conflict_users, "rank-conflict",
-             "the rank column contradicts the score for {n} users, score used",
-             "In a TREC run the score decides; choose order=rank to follow the rank column."),
-            (seen.tied_rows, "ties", f"{{n}} rows with ties in the score, in the lists of {seen.tied_users} users",
-             "Equal scores keep the order of the file; ties=item_desc breaks them as trec_eval does."
-             if self.plan.ties == "file" else "Equal scores go by item id, descending, as in trec_eval."),
-            (seen.missing_scores, "missing-scores", "{n} scores are missing (NaN)",
-             "Rows without a score go to the end of the list."),
-            (len(met), "mixed-id-forms",
-             f"mixed id forms in item_id: {{n}} ids such as '{spelled[0]}' are written '{spelled[1]}' elsewhere",
-             "They count as the same item; write ids in one form to be sure."),
-        ]  # fmt: skip
-        return [
-            Problem(code, place, found.format(n=count, s="" if count == 1 else "s"), fix, count) for count, code, found, fix in told if count
-        ]
 
 
 def _possible_hits(block: Block, start: Ints, truth_item: Ints) -> Ints:
@@ -338,7 +294,7 @@ def _text_order(item: Ints, items: IdIndex) -> Ints:
     return place[back]
 
 
-def _no_common_user(run: Recommendations, users: Sequence[str]) -> InputError | Problem:
+def _no_common_user(run: Recommendations, users: Sequence[str]) -> Problem:
     example = ", ".join(f"'{user}'" for user in users[:3])
     return Problem(
         "no-common-user",

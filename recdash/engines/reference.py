@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from recdash.domain import Floats, Ints, Truth, Upload
 from recdash.engines.ids import IdIndex
@@ -26,7 +27,7 @@ class Reference:
     catalogue: Ints | None = None
     train_users: Ints | None = None
     n_train_users: int = 0
-    warm: Ints | None = None
+    warm: npt.NDArray[np.bool_] | None = None
     notices: tuple[Problem, ...] = ()
 
 
@@ -54,7 +55,14 @@ def read_reference(
     seen_in_train = _read_train(train, known, users, items) if train else _NO_TRAIN
     notices += seen_in_train.notices
     return Reference(
-        known, users, items, in_catalogue, seen_in_train.users_per_item, seen_in_train.n_users, seen_in_train.warm, tuple(notices)
+        known,
+        users,
+        items,
+        in_catalogue,
+        seen_in_train.users_per_item,
+        seen_in_train.n_users,
+        seen_in_train.warm,
+        tuple(notices),
     )
 
 
@@ -62,7 +70,7 @@ def read_reference(
 class _Train:
     users_per_item: Ints | None = None
     n_users: int = 0
-    warm: Ints | None = None
+    warm: npt.NDArray[np.bool_] | None = None
     notices: tuple[Problem, ...] = ()
 
 

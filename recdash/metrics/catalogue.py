@@ -21,6 +21,9 @@ NOVELTY_OF_SEEN = "novelty(unseen=drop)"
 """The one metric here that needs the lists themselves: the pass over the upload must take its mean."""
 
 
+Mask = npt.NDArray[np.bool_]
+
+
 @dataclass(frozen=True)
 class Shelf:
     """A run's exposure next to what is known of the items; the input of every metric here.
@@ -31,8 +34,8 @@ class Shelf:
 
     exposure: Exposure
     depth: int
-    truth: npt.NDArray[np.bool_]
-    catalogue: npt.NDArray[np.bool_] | None = None
+    truth: Mask
+    catalogue: Mask | None = None
     train_users: Ints | None = None
     n_train_users: int = 0
 
@@ -54,16 +57,26 @@ class Shelf:
         first[shown.item[::-1]] = shown.rank[::-1]
         return first
 
-    def universe(self, of: str) -> npt.NDArray[np.bool_] | None:
+    def universe(self, of: str) -> Mask | None:
         """[N] the items that could have been shown."""
         if of == "train":
             return None if self.train_users is None else self.train_users > 0
         return self.catalogue if of == "catalogue" else self.truth
 
     @cached_property
+    def seen_by(self) -> Ints:
+        """[N] train users of each item; only asked where ``needs_train`` has passed."""
+        return np.zeros(self.n_items, dtype=np.int64) if self.train_users is None else self.train_users
+
+    @cached_property
     def surprise(self) -> Floats:
         """[N] −log2 of the share of train users who have the item; an unseen item counts as one user's."""
-        return -np.log2(np.maximum(self.train_users, 1) / self.n_train_users)
+        return -np.log2(np.maximum(self.seen_by, 1) / self.n_train_users)
+
+    def members(self, of: str) -> Mask:
+        """As ``universe``; only asked where ``needs_universe`` has passed."""
+        universe = self.universe(of)
+        return np.zeros(self.n_items, dtype=bool) if universe is None else universe
 
 
 def _by_rank(counts: RankCounts) -> Iterator[tuple[Ints, Ints]]:
@@ -75,13 +88,13 @@ def _by_rank(counts: RankCounts) -> Iterator[tuple[Ints, Ints]]:
 
 
 def coverage(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
-    universe = shelf.universe(parameters["of"])
+    universe = shelf.members(parameters["of"])
     first = np.bincount(shelf.first_shown()[universe], minlength=shelf.depth + 2)
     return first[1:-1].cumsum() / universe.sum()
 
 
 def gini(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
-    universe = shelf.universe(parameters["of"])
+    universe = shelf.members(parameters["of"])
     return np.array([gini_of(shown[universe]) for shown in shelf.counts()])
 
 
@@ -113,12 +126,12 @@ def novelty(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
         return shelf.exposure.list_means[NOVELTY_OF_SEEN]
     surprise = shelf.surprise
     if parameters["unseen"] == "zero":
-        surprise = np.where(shelf.train_users > 0, surprise, 0.0)
+        surprise = np.where(shelf.seen_by > 0, surprise, 0.0)
     return _mean_over_lists(shelf, surprise)
 
 
 def popularity(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
-    return _mean_over_lists(shelf, shelf.train_users.astype(np.float64))
+    return _mean_over_lists(shelf, shelf.seen_by.astype(np.float64))
 
 
 def _mean_over_lists(shelf: Shelf, worth: Floats) -> Floats:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -85,11 +85,12 @@ class Sentence:
         sums = credit_by_rank(sample, credit)
         squares = credit_by_rank(sample, so_far**2 - (so_far - credit) ** 2)
         k = np.arange(1, sample.depth + 1)[:, None]
-        return sums, squares, self.norm(k, kinds.m, kinds.length), kinds.size
+        norm = self.norm(k, kinds.m, kinds.length)
+        return sums, squares, np.broadcast_to(norm, sums.shape), kinds.size
 
     def values(self, sample: Sample, k: int) -> Floats:
         credit = np.where(sample.rank <= k, self.credit(sample), 0.0)
-        total = np.bincount(sample.user, weights=credit, minlength=sample.n_users)
+        total: Any = np.bincount(sample.user, weights=credit, minlength=sample.n_users)
         return share(total, self.norm(np.array(k), sample.n_relevant, sample.list_length))
 
 

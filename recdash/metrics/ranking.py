@@ -106,7 +106,7 @@ def relevant_squared(k: Ints, m: Ints, length: Ints) -> Floats:
 
 
 def relevant_up_to_k(k: Ints, m: Ints, length: Ints) -> Floats:
-    return np.minimum(m, k) + 0.0
+    return np.minimum(m, k).astype(np.float64)
 
 
 def relevant_up_to_list(k: Ints, m: Ints, length: Ints) -> Floats:
@@ -114,7 +114,7 @@ def relevant_up_to_list(k: Ints, m: Ints, length: Ints) -> Floats:
 
 
 def cutoff_plus_relevant(k: Ints, m: Ints, length: Ints) -> Floats:
-    return k + m + 0.0
+    return (k + m).astype(np.float64)
 
 
 def unity(k: Ints, m: Ints, length: Ints) -> Floats:
@@ -174,7 +174,7 @@ def build_ndcg(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
 
 
 def build_mar(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
-    forms = {
+    forms: dict[str, Formula] = {
         "ranks": MeanRecall(),
         "hits": Sentence(mean_recall_step, relevant),
         "relevant": Sentence(ordinal, relevant_squared),
@@ -255,7 +255,9 @@ RANKING: tuple[RankingMetric, ...] = (
         credit=one,
         norm=Choice("norm", {"relevant": relevant, "min": relevant_up_to_k}),
         parameters=(
-            Parameter("norm", {"relevant": "all m relevant items", "min": "min(m, k), so that 1 can be reached"}),
+            Parameter(
+                "norm", {"relevant": "all m relevant items", "min": "min(m, k), so that 1 can be reached"}
+            ),
             _AVERAGE,
         ),
         rises_with_k=True,
@@ -268,7 +270,11 @@ RANKING: tuple[RankingMetric, ...] = (
         MANNING,
         build=build_f1,
         parameters=(
-            Parameter("of", {"precision,recall": "the two metrics that are combined; any two may be named"}, free=True),
+            Parameter(
+                "of",
+                {"precision,recall": "the two metrics that are combined; any two may be named"},
+                free=True,
+            ),
             Parameter(
                 "average",
                 {"users": "per user, then the mean (0 where both are 0)", "means": "from the two means"},
@@ -357,9 +363,7 @@ RANKING: tuple[RankingMetric, ...] = (
         f"{JARVELIN}; exponential gain: Burges et al. 2005",
         build=build_ndcg,
         parameters=(
-            Parameter(
-                "gain", {"linear": "g", "exp": "2^g − 1", "binary": "1 for every relevant item"}
-            ),
+            Parameter("gain", {"linear": "g", "exp": "2^g − 1", "binary": "1 for every relevant item"}),
             Parameter(
                 "ideal",
                 {

@@ -30,8 +30,8 @@ def _mean_over_rows(rows: Predictions, loss: Floats) -> tuple[float, float]:
     """Mean loss per row and its standard error, users being independent and rows of a user not."""
     user = np.unique(rows.user, return_inverse=True)[1]
     a, b = np.bincount(user, weights=loss), np.bincount(user).astype(np.float64)
-    sums = (np.array(one) for one in (a.sum(), b.sum(), a @ a, a @ b, b @ b))
-    mean, error = ratio_of_sums(*sums, n=len(a))
+    total, rows_seen, aa, ab, bb = map(np.array, (a.sum(), b.sum(), a @ a, a @ b, b @ b))
+    mean, error = ratio_of_sums(total, rows_seen, aa, ab, bb, len(a))
     return float(mean), float(error)
 
 

@@ -15,7 +15,8 @@ from recdash.metrics.spec import Spec, parse, split
 
 Metric = RankingMetric | CatalogueMetric | RatingMetric
 
-METRICS: Mapping[str, Metric] = {metric.name: metric for metric in (*RANKING, *CATALOGUE, *RATINGS)}
+_ALL: tuple[Metric, ...] = (*RANKING, *CATALOGUE, *RATINGS)
+METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _ALL}
 """Every metric; add one in its family's table and it is here, on the pages and in the guide."""
 
 

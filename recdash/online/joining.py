@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -31,11 +32,12 @@ def join_offline(
     import pandas as pd
 
     value = dict(zip(scores["run_id"], scores["value"], strict=True))
-    delta = {} if differences is None else differences.set_index("run_id").to_dict("index")
-    rows = results[(results["metric"] == online_metric) & results["run_id"].isin(list(names))]
+    delta: dict[Any, Any] = {} if differences is None else differences.set_index("run_id").to_dict("index")
+    chosen = results[(results["metric"] == online_metric) & results["run_id"].isin(list(names))]
+    rows: list[dict[str, Any]] = chosen.to_dict("records")  # type: ignore[assignment]
     joined = [
         _row(row, names[row["run_id"]], value.get(row["run_id"]), delta.get(row["run_id"], {}), offline_title)
-        for row in rows.to_dict("records")
+        for row in rows
     ]
     return pd.DataFrame(joined, columns=list(COLUMNS))
 
@@ -61,7 +63,7 @@ def _row(
 
 
 def _number(value: Any) -> float | None:
-    return None if value is None or value != value else float(value)
+    return None if value is None or math.isnan(value) else float(value)
 
 
 def _sentence(
