@@ -1,0 +1,325 @@
+"""Worked values: one or two users whose lists can be checked by eye, through `recdash.evaluate`.
+
+In the lists a dot is an item that nobody wanted. Expected values are written as the arithmetic that a
+textbook would show.
+"""
+
+from __future__ import annotations
+
+from math import log2, sqrt
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import recdash
+
+EXACT = {"rel": 1e-14, "abs": 1e-15}
+
+Fixture = tuple[dict[str, Any], dict[str, Any], int]
+
+
+def of_one_user(truth: Any, shown: str, k: int) -> Fixture:
+    return {"u": truth}, {"u": items(shown)}, k
+
+
+def items(shown: str) -> list[str]:
+    """``"a.b"`` → a, an item that nobody wanted, b."""
+    return [f"miss{place}" if item == "." else item for place, item in enumerate(shown)]
+
+
+def score(spec: str, fixture: Fixture, **more: Any) -> float:
+    truth, lists, k = fixture
+    spec = spec if spec.startswith("r_precision") else f"{spec}@{k}"
+    (value,) = recdash.evaluate({"run": lists}, truth, metrics=[spec], **more).table()["value"]
+    return float(value)
+
+
+TEN = list("abcdefghij")
+F1 = of_one_user(TEN, "ab.c.", k=5)
+F2 = of_one_user(list("abcd"), "a.b", k=5)
+F3 = of_one_user(TEN, "abc", k=3)
+F4 = of_one_user({"a": 3, "b": 2, "c": 1}, "c.a", k=3)
+SECOND_OF_ONE = of_one_user(["a"], ".a", k=2)
+FIXTURES = {"F1": F1, "F2": F2, "F3": F3, "F4": F4, "second of one": SECOND_OF_ONE}
+
+
+def dcg(*gains: float) -> float:
+    """Gains by rank, from rank 1."""
+    return sum(gain / log2(rank + 1) for rank, gain in enumerate(gains, start=1))
+
+
+ONE_LIST = {
+    "precision": {"F1": 3 / 5, "F2": 2 / 5, "F3": 3 / 3},
+    "precision(over=list)": {"F1": 3 / 5, "F2": 2 / 3, "F3": 3 / 3},
+    "recall": {"F1": 3 / 10, "F2": 2 / 4, "F3": 3 / 10},
+    "recall(norm=min)": {"F1": 3 / 5, "F2": 2 / 4, "F3": 3 / 3},
+    "f1": {"F1": 2 * 3 / (5 + 10), "F2": 2 * 2 / (5 + 4), "F3": 2 * 3 / (3 + 10)},
+    "hit_rate": {"F1": 1, "F2": 1, "second of one": 1},
+    "mrr": {"F1": 1, "F2": 1, "second of one": 1 / 2},
+    "mrr(sum=all)": {"F1": 1 + 1 / 2 + 1 / 4, "F2": 1 + 1 / 3, "second of one": 1 / 2},
+    "map": {"F1": (1 / 1 + 2 / 2 + 3 / 4) / 10, "F2": (1 + 2 / 3) / 4, "F3": (1 + 1 + 1) / 10},
+    "map(norm=min)": {"F1": (1 + 1 + 3 / 4) / 5, "F2": (1 + 2 / 3) / 4, "F3": (1 + 1 + 1) / 3},
+    "map(norm=list)": {"F1": (1 + 1 + 3 / 4) / 5, "F2": (1 + 2 / 3) / 3, "F3": (1 + 1 + 1) / 3},
+    "map(norm=hits)": {"F1": (1 + 1 + 3 / 4) / 3, "F2": (1 + 2 / 3) / 2, "F3": (1 + 1 + 1) / 3},
+    "map(norm=k)": {"F1": (1 + 1 + 3 / 4) / 5, "F2": (1 + 2 / 3) / 5, "F3": (1 + 1 + 1) / 3},
+    "map(norm=none)": {"F1": 1 + 1 + 3 / 4, "F2": 1 + 2 / 3, "F3": 1 + 1 + 1},
+    "mar": {"F1": (0.1 + 0.2 + 0.2 + 0.3 + 0.3) / 5},
+    "mar(form=hits)": {"F1": (0.1 + 0.2 + 0.3) / 3},
+    "mar(form=relevant)": {"F1": (0.1 + 0.2 + 0.3) / 10},
+    "f1(of=map,mar)": {"F1": 2 * 0.275 * 0.22 / (0.275 + 0.22)},
+    "f1(of=map,mar(form=hits))": {"F1": 2 * 0.275 * 0.20 / (0.275 + 0.20)},
+    "f1(of=map,mar(form=relevant))": {"F1": 2 * 0.275 * 0.06 / (0.275 + 0.06)},
+    "f1(of=map(norm=min),recall)": {"F1": 2 * 0.55 * 0.3 / (0.55 + 0.3)},
+    "ndcg(gain=binary)": {
+        "F1": dcg(1, 1, 0, 1) / dcg(1, 1, 1, 1, 1),
+        "F2": dcg(1, 0, 1) / dcg(1, 1, 1, 1),
+        "F3": 1,
+        "F4": dcg(1, 0, 1) / dcg(1, 1, 1),
+    },
+    "ndcg": {
+        "F1": dcg(1, 1, 0, 1) / dcg(1, 1, 1, 1, 1),
+        "F2": dcg(1, 0, 1) / dcg(1, 1, 1, 1),
+        "F3": 1,
+        "F4": dcg(1, 0, 3) / dcg(3, 2, 1),
+        "second of one": dcg(0, 1) / dcg(1),
+    },
+    "ndcg(gain=exp)": {
+        "F1": dcg(1, 1, 0, 1) / dcg(1, 1, 1, 1, 1),
+        "F2": dcg(1, 0, 1) / dcg(1, 1, 1, 1),
+        "F3": 1,
+        "F4": dcg(2**1 - 1, 0, 2**3 - 1) / dcg(2**3 - 1, 2**2 - 1, 2**1 - 1),
+    },
+    "ndcg(gain=binary,ideal=full)": {
+        "F1": dcg(1, 1, 0, 1) / dcg(*[1] * 5),
+        "F2": dcg(1, 0, 1) / dcg(*[1] * 5),
+        "F3": 1,
+        "F4": dcg(1, 0, 1) / dcg(1, 1, 1),
+    },
+    "ndcg(gain=exp,ideal=all)": {
+        "F1": dcg(1, 1, 0, 1) / dcg(*[1] * 10),
+        "F2": dcg(1, 0, 1) / dcg(1, 1, 1, 1),
+        "F3": dcg(1, 1, 1) / dcg(*[1] * 10),
+        "F4": dcg(1, 0, 7) / dcg(7, 3, 1),
+    },
+    "ndcg(discount=lenskit)": {"second of one": 1, "F1": (1 + 1 + 1 / 2) / (1 + 1 + 1 / log2(3) + 1 / 2 + 1 / log2(5))},
+    "r_precision": {"F1": 3 / 10, "F2": 2 / 4, "F3": 3 / 10, "F4": 2 / 3, "second of one": 0},
+}
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "expected"),
+    [(spec, name, value) for spec, values in ONE_LIST.items() for name, value in values.items()],
+)
+def test_one_users_list_has_the_value_worked_out_by_hand(spec: str, name: str, expected: float) -> None:
+    assert score(spec, FIXTURES[name]) == pytest.approx(expected, **EXACT)
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("ndcg@1", 1 / 3),
+        ("ndcg@2", dcg(1, 0) / dcg(3, 2)),
+        ("ndcg(ideal=all)@1", 1 / dcg(3, 2, 1)),
+        ("ndcg(ideal=full)@4", dcg(1, 0, 3) / dcg(3, 2, 1, 1)),
+        ("ndcg(ideal=full,gain=exp)@5", dcg(1, 0, 7) / dcg(7, 3, 1, 1, 1)),
+        ("ndcg(discount=lenskit)@3", (1 + 3 / log2(3)) / (3 + 2 + 1 / log2(3))),
+    ],
+)
+def test_graded_ndcg_takes_the_ideal_that_was_asked_for(spec: str, expected: float) -> None:
+    truth, lists, _ = F4
+    (value,) = recdash.evaluate({"run": lists}, truth, metrics=[spec]).table()["value"]
+    assert value == pytest.approx(expected, **EXACT)
+
+
+# ── two users ────────────────────────────────────────────────────────────────────────────────
+
+ONE_OF_ONE_TWO_OF_FOUR: Fixture = (
+    {"u": ["a"], "v": list("abcd")},
+    {"u": items("a..."), "v": items("a.b.")},
+    4,
+)
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("f1", (2 * (1 / 4) * 1 / (1 / 4 + 1) + 2 * (2 / 4) * (2 / 4) / (2 / 4 + 2 / 4)) / 2),
+        ("f1(average=means)", 2 * 0.375 * 0.75 / (0.375 + 0.75)),
+        ("recall", (1 / 1 + 2 / 4) / 2),
+        ("recall(average=micro)", (1 + 2) / (1 + 4)),
+        ("precision", (1 / 4 + 2 / 4) / 2),
+        ("precision(average=micro)", (1 + 2) / (4 + 4)),
+    ],
+)
+def test_averages_over_two_users_differ_as_their_names_say(spec: str, expected: float) -> None:
+    assert score(spec, ONE_OF_ONE_TWO_OF_FOUR) == pytest.approx(expected, **EXACT)
+
+
+def test_the_standard_error_is_the_sample_deviation_over_root_n() -> None:
+    truth, lists, _ = ONE_OF_ONE_TWO_OF_FOUR
+    (row,) = recdash.evaluate({"run": lists}, truth, metrics="recall@4").rows()
+    sample_variance = ((1 - 0.75) ** 2 + (0.5 - 0.75) ** 2) / (2 - 1)
+    assert row["std_error"] == pytest.approx(sqrt(sample_variance / 2), **EXACT)
+
+
+def test_a_user_without_a_list_counts_as_zero_unless_both_are_asked_for() -> None:
+    truth, lists = {"u": ["a"], "v": ["b"]}, {"u": ["a"]}
+    assert score("recall", (truth, lists, 1)) == 1 / 2
+    assert score("recall", (truth, lists, 1), users="both") == 1.0
+
+
+def test_a_value_per_user_comes_with_its_id() -> None:
+    truth, lists, _ = ONE_OF_ONE_TWO_OF_FOUR
+    found = recdash.evaluate({"run": lists}, truth, metrics="recall@4").per_user("recall@4")
+    assert found.to_dict("records") == [
+        {"run": "run", "user_id": "u", "value": 1.0},
+        {"run": "run", "user_id": "v", "value": 0.5},
+    ]
+
+
+# ── duplicates and seeds' examples ───────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [("ndcg", dcg(1) / dcg(1, 1)), ("precision", 1 / 3), ("recall", 1 / 2), ("map", 1 / 2), ("mrr(sum=all)", 1)],
+)
+def test_an_item_shown_twice_counts_once(spec: str, expected: float) -> None:
+    assert score(spec, ({"u": ["a", "b"]}, {"u": ["a", "a", "x"]}, 3)) == pytest.approx(expected, **EXACT)
+
+
+def test_the_gap_that_a_dropped_duplicate_leaves_is_closed() -> None:
+    assert score("mrr", ({"u": ["b"]}, {"u": ["a", "a", "b"]}, 3)) == 1 / 2
+
+
+def test_the_discounted_gain_of_a_six_item_list_is_that_of_the_tutorial() -> None:
+    grades = dict(zip("abcdef", [3, 2, 3, 0, 1, 2], strict=True))
+    found = score("ndcg", ({"u": grades}, {"u": list("abcdef")}, 6))
+    tutorial = 3 / 1 + 2 / log2(3) + 3 / log2(4) + 0 / log2(5) + 1 / log2(6) + 2 / log2(7)
+    assert found == pytest.approx(tutorial / dcg(3, 3, 2, 2, 1), **EXACT)
+    assert round(tutorial, 3) == 6.861
+
+
+@pytest.mark.parametrize(
+    ("shown", "n_relevant", "expected"),
+    [
+        ("..a", 3, (1 / 3) / 3),
+        (".ab", 3, (1 / 2 + 2 / 3) / 3),
+        ("abc", 3, (1 / 1 + 2 / 2 + 3 / 3) / 3),
+        ("a..", 10, (1 / 1) / 10),
+        (".a.", 10, (1 / 2) / 10),
+        ("..a", 10, (1 / 3) / 10),
+    ],
+)
+def test_average_precision_of_three_places(shown: str, n_relevant: int, expected: float) -> None:
+    assert score("map", of_one_user(TEN[:n_relevant], shown, k=3)) == pytest.approx(expected, **EXACT)
+
+
+# ── beyond accuracy ──────────────────────────────────────────────────────────────────────────
+
+# Of four train users four have a, two b, one c; nobody has d.
+TRAIN = pd.DataFrame({"user_id": [*"pqrs", *"pq", "p"], "item_id": [*"aaaa", *"bb", "c"]})
+FOUR_LISTS = {"t": ["b", "d"], "u": ["a", "c"], "v": ["a", "b"], "w": ["a", "b"]}
+CATALOGUE = pd.DataFrame({"item_id": list("abcde")})
+BITS = {"a": -log2(4 / 4), "b": -log2(2 / 4), "c": -log2(1 / 4)}
+
+
+def beyond(spec: str, lists: dict[str, list[str]] = FOUR_LISTS) -> float:
+    truth = {user: ["a"] for user in lists}
+    found = recdash.evaluate({"run": lists}, truth, metrics=[spec], train=TRAIN, catalogue=CATALOGUE)
+    (value,) = found.table()["value"]
+    return float(value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("novelty(unseen=zero)@2", ((1 + 0) / 2 + (0 + 2) / 2 + (0 + 1) / 2 + (0 + 1) / 2) / 4),
+        ("novelty@2", ((1 + 2) / 2 + (0 + 2) / 2 + (0 + 1) / 2 + (0 + 1) / 2) / 4),
+        ("novelty(unseen=bound)@1", (1 + 0 + 0 + 0) / 4),
+        ("novelty(unseen=drop)@2", (1 / 1 + (0 + 2) / 2 + (0 + 1) / 2 + (0 + 1) / 2) / 4),
+        ("popularity@2", ((2 + 0) / 2 + (4 + 1) / 2 + (4 + 2) / 2 + (4 + 2) / 2) / 4),
+        ("popularity@1", (2 + 4 + 4 + 4) / 4),
+        ("coverage@2", 4 / 5),
+        ("coverage@1", 2 / 5),
+        ("coverage(of=train)@2", 3 / 3),
+        ("coverage(of=truth)@2", 1 / 1),
+        # b is in three lists of two, a in three, c and d in one: cosines tu 0, tv 1/2, tw 1/2, uv 1/2, uw 1/2, vw 1
+        ("personalization@2", 1 - (0 + 1 / 2 + 1 / 2 + 1 / 2 + 1 / 2 + 1) / 6),
+        ("personalization@1", 1 - (0 + 0 + 0 + 1 + 1 + 1) / 6),
+        # counts 0, 1, 1, 3, 3: Σ (2i − n − 1)·c = −4·0 − 2·1 + 0·1 + 2·3 + 4·3
+        ("gini@2", (-4 * 0 - 2 * 1 + 0 * 1 + 2 * 3 + 4 * 3) / (5 * 8)),
+        # of a, b, c only: counts 1, 3, 3
+        ("gini(of=train)@2", (-2 * 1 + 0 * 3 + 2 * 3) / (3 * 7)),
+        ("gini(of=truth)@2", 0.0),
+    ],
+)
+def test_what_four_lists_show_of_the_catalogue(spec: str, expected: float) -> None:
+    assert beyond(spec) == pytest.approx(expected, **EXACT)
+
+
+def test_novelty_is_measured_in_bits_of_the_share_of_train_users() -> None:
+    assert BITS == {"a": 0, "b": 1, "c": 2}
+    one_item = {"u": ["c"], "v": ["c"]}
+    assert beyond("novelty@1", one_item) == BITS["c"]
+
+
+def test_the_gini_of_three_three_one_one_none_is_two_fifths() -> None:
+    # a and b three times, c and d once, e never
+    lists = {"s": ["a", "b", "c"], "t": ["b", "a", "d"], "u": ["a", "b"]}
+    assert beyond("gini@3", lists) == pytest.approx(0.4, **EXACT)
+    assert beyond("coverage@3", lists) == 4 / 5
+
+
+def test_lists_that_differ_in_length_are_compared_by_their_own_lengths() -> None:
+    # a, b and a: cosine 1 / √(2·1)
+    assert beyond("personalization@3", {"u": ["a", "b"], "v": ["a"]}) == pytest.approx(1 - 1 / sqrt(2), **EXACT)
+
+
+def test_a_list_shorter_than_k_keeps_its_own_mean_popularity() -> None:
+    assert beyond("popularity@2", {"u": ["a"], "v": ["b", "c"]}) == (4 / 1 + (2 + 1) / 2) / 2
+
+
+# ── rating predictions ───────────────────────────────────────────────────────────────────────
+
+
+def test_rating_errors_of_two_rows() -> None:
+    rows = pd.DataFrame({"user_id": ["u", "v"], "item_id": ["a", "a"], "rating": [3, 2], "prediction": [4, 5]})
+    found = recdash.evaluate({}, {"u": ["a"]}, metrics="rmse,mae", predictions={"svd": rows}).table()
+    value = found.set_index("metric")["value"]
+    assert value["rmse"] == pytest.approx(sqrt((1**2 + 3**2) / 2), **EXACT)
+    assert value["mae"] == (1 + 3) / 2
+    # of the two users' absolute errors 1 and 3: deviation √2, over √2
+    assert found.set_index("metric")["std_error"]["mae"] == pytest.approx(1.0, **EXACT)
+
+
+# ── nothing undefined is 0 ───────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("spec", "missing"),
+    [
+        ("coverage", "catalogue"),
+        ("gini", "catalogue"),
+        ("coverage(of=train)", "train"),
+        ("novelty", "train"),
+        ("popularity", "train"),
+        ("rmse", "predictions"),
+        ("personalization", "two users"),
+    ],
+)
+def test_a_metric_without_its_input_is_absent_with_the_reason(spec: str, missing: str) -> None:
+    found = recdash.evaluate({"run": {"u": ["a"]}}, {"u": ["a"]}, metrics=[spec])
+    assert found.table().empty
+    (absent,) = found.as_dict()["absent"]
+    assert (absent["run"], absent["metric"]) == ("run", spec)
+    assert missing in absent["reason"]
+
+
+def test_every_metric_of_the_table_has_a_worked_value() -> None:
+    from recdash.metrics import METRICS, parse
+
+    worked = {parse(spec).name for spec in ONE_LIST}
+    worked |= {"novelty", "popularity", "coverage", "personalization", "gini", "rmse", "mae"}
+    assert worked == set(METRICS)
