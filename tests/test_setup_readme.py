@@ -55,6 +55,11 @@ def test_both_candidates_of_the_readme_have_the_recall_that_it_says(root: Path, 
     assert found == {"als": pytest.approx((1 / 2 + 1 + 0) / 3), "popular": pytest.approx((1 / 2 + 0 + 1) / 3)}
 
 
+def test_the_readme_shows_what_the_command_prints(root: Path, files: Path) -> None:
+    _, *arguments = block(root, "recdash evaluate").split()
+    assert run(root, files, "-m", "recdash", *arguments).stdout == block(root, "metric ")
+
+
 def test_leaving_out_the_user_without_a_list_puts_als_first(root: Path, files: Path) -> None:
     found = recalls(root, files, "--users", "both")
     assert found == {"als": pytest.approx((1 / 2 + 1) / 2), "popular": pytest.approx((1 / 2 + 0 + 1) / 3)}
