@@ -25,8 +25,6 @@ from recdash.ui.upload_steps import (
     template_button,
 )
 
-BINARY = "every row is relevant"
-
 
 @dataclass(frozen=True)
 class ExperimentForm:
@@ -122,16 +120,18 @@ def _experiment_form(desk: Desk, truth: CheckedFile) -> ExperimentForm:
 def _relevance(desk: Desk, truth: CheckedFile) -> tuple[str | None, float | None]:
     """How rows of the truth count: (None for the mapped column, or "none"; the least relevance)."""
     column = (truth.preview.mapping or {}).get("relevance")
-    choices = [f"as column '{column}' says", BINARY] if column else [BINARY]
-    chosen = st.selectbox(
-        "Relevance", choices, key=desk.key("relevance"),
-        help="From the column: its values are the gains of nDCG, and rows above 0 are relevant.",
+    titles = {"column": f"by {escaping.markdown(column)}"} if column else {}
+    titles |= {"none": "every row is relevant"}
+    chosen = st.segmented_control(
+        "Relevance", list(titles), format_func=titles.__getitem__, default=next(iter(titles)), required=True,
+        key=f"{desk.key('relevance')}_{column}",
+        help="By a column: its values are the gains of nDCG, and rows above 0 are relevant.",
     )  # fmt: skip
     threshold = st.number_input(
-        "Relevant from (optional)", value=None, key=desk.key("threshold"), disabled=chosen == BINARY,
+        "Relevant from (optional)", value=None, key=desk.key("threshold"), disabled=chosen == "none",
         placeholder="above 0", help="Rows with at least this relevance count as relevant.",
     )  # fmt: skip
-    return ("none", None) if chosen == BINARY else (None, threshold)
+    return ("none", None) if chosen == "none" else (None, threshold)
 
 
 def _create(
