@@ -58,7 +58,8 @@ def forest(
     chart = figure(palette, rows.pitch * len(order) + AXIS_ROOM, margin)
     bounds = [row[name] for row in found.values() for name in ("ci_low", "ci_high", "mean_diff")]
     low, high = span(bounds, zero=True)
-    chart.update_xaxes(axis(palette, low, high, showgrid=not rows.rules, **_ticks(low, high)))
+    marked = _ticks(low, high) if found else {"tickvals": []}
+    chart.update_xaxes(axis(palette, low, high, showgrid=not rows.rules, **marked))
     chart.update_yaxes(
         axis(palette, len(order) - 0.5, -0.5, showgrid=False, **_names(order, marks, palette, rows))
     )

@@ -124,14 +124,8 @@ def quadrants(frame: pd.DataFrame, marks: Marks, palette: Palette, x_title: str,
     the units of the axis titles.
     """
     rows = [r for r in records(frame) if is_number(r["offline_delta"]) and is_number(r["online_lift"])]
-    x = span(
-        [r[name] for r in rows for name in ("offline_low", "offline_high", "offline_delta")],
-        zero=True,
-        pad=0.18,
-    )
-    y = span(
-        [r[name] for r in rows for name in ("online_low", "online_high", "online_lift")], zero=True, pad=0.22
-    )
+    x = _around_zero([r[name] for r in rows for name in ("offline_low", "offline_high", "offline_delta")])
+    y = _around_zero([r[name] for r in rows for name in ("online_low", "online_high", "online_lift")])
     chart = figure(palette, SCATTER_HEIGHT, SCATTER_MARGIN)
     title = {"standoff": 8, "font": {"size": 13, "color": palette.muted}}
     chart.update_xaxes(
@@ -149,6 +143,12 @@ def quadrants(frame: pd.DataFrame, marks: Marks, palette: Palette, x_title: str,
         _draw_cross(chart, row, marks[row["run_id"]], palette)
     _name_crosses(chart, rows, marks, palette, x, y)
     return chart
+
+
+def _around_zero(values: Sequence[float]) -> tuple[float, float]:
+    """A range with room on both sides of zero for the quadrants' names."""
+    low, high = span(values, zero=True, pad=0.18)
+    return min(low, -0.35 * high), max(high, -0.35 * low)
 
 
 def _shade_disagreement(
@@ -208,6 +208,7 @@ def _name_crosses(
     arms += [place(row, end) for row in rows for end in ("offline_low", "offline_high")]
     texts = [short(marks[row["run_id"]].name, 22) for row in rows]
     zero = [(area.across(0, USUAL_WIDTH), pixels * step / 40) for step in range(41)]
+    zero += [(USUAL_WIDTH * step / 40, area.pixel(0)) for step in range(41)]
     offsets = place_labels(points, texts, [*points, *arms, *zero], pixels)
     for row, text, offset in zip(rows, texts, offsets, strict=True):
         at, look = (row["offline_delta"], row["online_lift"]), marks[row["run_id"]]

@@ -96,7 +96,8 @@ class Sentence:
 
 def share(part: Floats, whole: Floats) -> Floats:
     """part / whole, and 0 where the whole is 0 (an empty list has no places to fill)."""
-    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+    # bincount over no hits at all yields integers: the result is made float here
+    return np.divide(part, whole, out=np.zeros(np.shape(part)), where=whole > 0)
 
 
 @dataclass(frozen=True)
@@ -125,11 +126,11 @@ class Micro:
 
 def ratio_of_sums(a: Floats, b: Floats, aa: Floats, ab: Floats, bb: Floats, n: int) -> Moments:
     """Σa / Σb over n users and its standard error, from the sums a, b, a², ab, b²."""
-    ratio = a / b
+    ratio = share(a, b)
     if n < 2:
         return ratio, np.full_like(ratio, np.nan)
     spread = np.maximum(aa - 2 * ratio * ab + ratio**2 * bb, 0.0) / (n - 1)
-    return ratio, np.sqrt(spread / n) / (b / n)
+    return ratio, share(np.sqrt(spread / n), b / n)
 
 
 # ── walks ────────────────────────────────────────────────────────────────────────────────────
@@ -171,12 +172,12 @@ class GradedNdcg(Walk):
         ideal = self._ideal_steps(sample)
         for at_k, best in zip(hits_by_rank(sample), ideal, strict=True):
             found[sample.user[at_k]] += credit[at_k]
-            yield found / best
+            yield share(found, best)
 
     def values(self, sample: Sample, k: int) -> Floats:
         credit = np.where(sample.rank <= k, self.credit(sample), 0.0)
         found = np.bincount(sample.user, weights=credit, minlength=sample.n_users)
-        return found / self._ideal_at(sample, k)
+        return share(found, self._ideal_at(sample, k))
 
     def _ideal_steps(self, sample: Sample) -> Iterator[Floats]:
         if self.ideal == "all":

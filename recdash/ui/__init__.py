@@ -1,1 +1,1 @@
-"""The frame, the widgets and the words of the dashboard: the only room besides pages/ that knows Streamlit."""
+"""The frame, the widgets and the words of the dashboard; besides pages/, the only room with Streamlit."""

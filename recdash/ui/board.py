@@ -81,8 +81,8 @@ def columns(view: View, board: Board) -> list[Column]:
         Column(two_lines("Difference", f"to {_clipped(base_name)}"), number=True),
         Column(two_lines("95 % CI", "(paired)"), number=True),
         Column("Finding"),
-        *others,
         Column(two_lines("n", "users"), number=True),
+        *others,
     ]
 
 
@@ -119,8 +119,8 @@ def rows(view: View, board: Board) -> list[list[object]]:
             run_cell(view.marks[run_id]),
             html("<b>{value}</b>", value=cell(run_id, view.metric)),
             *_difference(view, board.deltas.get(run_id), run_id, spread),
-            *(cell(run_id, metric) for metric in board.metrics[1:]),
             numbers.count(board.n_users.get(run_id)),
+            *(cell(run_id, metric) for metric in board.metrics[1:]),
         ]
         for run_id in board.order
     ]

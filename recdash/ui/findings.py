@@ -168,6 +168,8 @@ def shared_first(order: Sequence[str], names: Mapping[str, str], to_leader: pd.D
     rows = records(to_leader)
     close = [row["run_id"] for row in rows if glyph(row["ci_low"], row["ci_high"]) == "="]
     tied = [names[run_id] for run_id in order if run_id == order[0] or run_id in close]
+    if len(order) == 1:
+        return f"{tied[0]} is the only run with {where}"
     if len(tied) == 1:
         return f"{tied[0]} is first on {where}"
     if len(tied) > 3:

@@ -144,6 +144,7 @@ def _change_baseline(view: View) -> None:
 
 def _write(view: View) -> None:
     """Write the view back to the URL; what a link named in vain stays in it, and stays warned about."""
+    state.choose(e=view.experiment.id)  # a newer experiment must not take this one's place
     asked = state.params()
     state.write("e", view.experiment.id)
     state.write("b", asked.get("b", view.baseline.id if view.baseline else ""))

@@ -47,9 +47,15 @@ def gather(view: View, wanted: str, chosen: str) -> Board:
     primary = scores[scores["metric"] == view.metric]
     return Board(
         order=order, metrics=metrics, scores=scores, deltas={delta.run_id: delta for delta in found},
-        absences={metric: data.absences(view.run_ids, metric) for metric in metrics},
+        absences={name: data.absences(view.run_ids, name) for name in _explained(view, metrics, chosen)},
         n_users=dict(zip(primary["run_id"], primary["n_users"], strict=True)),
     )  # fmt: skip
+
+
+def _explained(view: View, metrics: tuple[str, ...], chosen: str) -> list[str]:
+    """The columns, and beyond the core also what no run has: their absence has reasons."""
+    absent = {metric for run in view.runs for metric in run.absent} if chosen != "core" else set()
+    return [*metrics, *sorted(absent.difference(metrics))]
 
 
 def finding(view: View) -> str:

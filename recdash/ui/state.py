@@ -96,8 +96,7 @@ def show_experiment(experiment_id: str) -> None:
 
 
 def write(name: str, value: str) -> None:
-    """Write one parameter of the view back to the URL."""
-    choose(**{name: value})
+    """Write one parameter of the view back to the URL. What nobody chose stays a default."""
     if st.query_params.get(name) != value:
         st.query_params[name] = value
 

@@ -1,0 +1,278 @@
+"""Figures say what the frames say: traces, colours by slot, labels that do not collide, inert text."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recdash.charts import numbers
+from recdash.charts.curves import metric_curve
+from recdash.charts.forest import BESIDE_TABLE, forest
+from recdash.charts.frames import escape, place_labels, spread
+from recdash.charts.marks import CONTEXT_GREY, DARK, LIGHT, Marks, colour, marks, shape
+from recdash.charts.online import Side, bars, quadrants
+from recdash.charts.precision_recall import interpolated, path, precision_recall
+from recdash.domain import Run
+
+HOSTILE = '<a href="http://evil.example">x</a><b>%{x}</b>'
+
+
+def run(run_id: str, slot: int, name: str = "") -> Run:
+    return Run(run_id, "e", name or run_id, datetime(2026, 1, 1, tzinfo=UTC), slot, None, {}, {})
+
+
+def looks(*names: str) -> Marks:
+    """Baseline ``base`` and one candidate per name, in the slots 1, 2, …"""
+    runs = [run("base", 0), *(run(name, slot) for slot, name in enumerate(names, start=1))]
+    return marks(runs, "base", names, LIGHT)
+
+
+def difference(run_id: str, mean: float, low: float, high: float) -> dict[str, object]:
+    return {"run_id": run_id, "run": run_id, "mean_diff": mean, "ci_low": low, "ci_high": high}
+
+
+def marker_of(figure: go.Figure, name: str) -> go.scatter.Marker:
+    (found,) = [trace.marker for trace in figure.data if trace.name == name and trace.mode == "markers"]
+    return found
+
+
+# ── marks ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_run_keeps_its_colour_whoever_else_is_chosen() -> None:
+    runs = [run("a", 3), run("b", 0), run("c", 5)]
+    assert marks(runs, "b", ["a"], LIGHT)["a"].colour == marks(runs, "c", ["b", "a"], LIGHT)["a"].colour
+    assert marks(runs, "b", ["a"], LIGHT)["a"].colour == "#CC79A7"
+
+
+def test_past_six_slots_runs_are_grey_and_told_apart_by_shape() -> None:
+    assert {colour(slot) for slot in range(6, 10)} == {CONTEXT_GREY}
+    assert len({shape(slot) for slot in range(10)}) == 10
+    assert not any("triangle" in shape(slot) for slot in range(10))
+
+
+def test_the_baseline_is_grey_and_dashed_and_runs_left_aside_are_grey() -> None:
+    found = marks([run("a", 0), run("b", 1), run("c", 2)], "a", ["b"], DARK)
+    assert (found["a"].colour, found["a"].dash) == (DARK.baseline, "dash")
+    assert (found["b"].colour, found["b"].dash) == ("#D55E00", "solid")
+    assert found["c"].colour == CONTEXT_GREY
+
+
+# ── numbers ──────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.21449, "0.214"),
+        (0.00310, "0.00310"),
+        (23.449, "23.4"),
+        (6040, "6,040"),
+        (-0.5, "−0.500"),
+        (0, "0.000"),
+    ],
+)
+def test_a_number_has_three_significant_digits_and_a_true_minus(value: float, text: str) -> None:
+    assert numbers.three(value) == text
+
+
+def test_a_column_of_numbers_shares_its_decimals() -> None:
+    column = [0.0278, -0.0031, float("nan")]
+    decimals = numbers.places(column)
+    assert [numbers.signed(value, decimals) for value in column] == ["+0.0278", "−0.0031", "–"]
+
+
+def test_a_difference_that_rounds_to_zero_has_no_sign() -> None:
+    assert numbers.signed(-0.00001, 3) == "0.000"
+    assert numbers.signed(0.00001, 3) == "0.000"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "sign"), [(0.1, 0.2, "▲"), (-0.2, -0.1, "▼"), (-0.1, 0.1, "="), (0, 1, "=")]
+)
+def test_a_sign_is_given_only_when_the_interval_excludes_zero(low: float, high: float, sign: str) -> None:
+    assert numbers.glyph(low, high) == sign
+
+
+def test_ticks_are_round_and_inside_the_range() -> None:
+    assert numbers.ticks(-0.012, 0.033, 4) == [-0.01, 0, 0.01, 0.02, 0.03]
+
+
+# ── text ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_no_name_becomes_a_tag_a_link_or_a_template_in_any_figure() -> None:
+    seen = marks([run("base", 0), run("x", 1, HOSTILE)], "base", ["x"], LIGHT)
+    rows = pd.DataFrame([difference("x", 0.1, 0.05, 0.15)])
+    curve = pd.DataFrame({"run_id": "x", "k": [1.0, 2.0], "value": [0.1, 0.2], "std_error": 0.01})
+    paths = path(curve, curve)
+    sides = pd.DataFrame([SIDES | {"run_id": "x"}])
+    figures = [
+        forest(rows, ["x"], seen, LIGHT),
+        metric_curve(curve, seen, LIGHT, 1, {}),
+        precision_recall(paths, seen, LIGHT, 1, {}),
+        quadrants(sides, seen, LIGHT, HOSTILE, HOSTILE),
+        bars(sides, seen, LIGHT, Side("online_lift", "online_low", "online_high")),
+    ]
+    for figure in figures:
+        drawn = figure.to_json()
+        assert "evil" in drawn
+        assert "<a" not in drawn
+        assert "%{x}" not in drawn
+
+
+def test_line_breaks_and_direction_overrides_are_blanked() -> None:
+    assert escape("a\nb\u202ec") == "a b c"
+
+
+# ── labels ───────────────────────────────────────────────────────────────────────────────────
+
+
+@given(st.lists(st.floats(0, 200), min_size=1, max_size=9))
+def test_labels_keep_their_order_and_their_distance(wanted: list[float]) -> None:
+    placed = spread(wanted, 19, 0, 200)
+    ordered = [placed[index] for index in sorted(range(len(wanted)), key=lambda index: wanted[index])]
+    assert all(after - before >= 19 - 1e-6 for before, after in pairwise(ordered))
+    assert min(placed) >= -1e-6
+    assert max(placed) <= 200 + 1e-6
+
+
+def test_labels_with_room_stay_where_they_belong() -> None:
+    assert spread([10, 100, 50], 19, 0, 200) == [10, 100, 50]
+
+
+def test_two_points_at_one_place_get_different_label_places() -> None:
+    one, other = place_labels([(50, 50), (50, 51)], ["ALS", "EASE"], [], 100)
+    assert one != other
+
+
+# ── forest ───────────────────────────────────────────────────────────────────────────────────
+
+TWO = pd.DataFrame([difference("a", 0.02, 0.01, 0.03), difference("b", 0.001, -0.002, 0.004)])
+
+
+def test_a_mark_is_filled_when_the_interval_excludes_zero_and_hollow_when_not() -> None:
+    figure = forest(TWO, ["a", "b"], looks("a", "b"), LIGHT)
+    assert marker_of(figure, "a").color == "#D55E00"
+    assert marker_of(figure, "b").color == LIGHT.background
+    assert marker_of(figure, "b").line.color == "#009E73"
+
+
+def test_the_forest_draws_the_interval_of_the_difference() -> None:
+    figure = forest(TWO, ["a", "b"], looks("a", "b"), LIGHT)
+    lines = {trace.name: list(trace.x) for trace in figure.data if trace.mode == "lines"}
+    assert lines["a"] == [0.01, 0.03]
+    assert lines["zero"] == [0, 0]
+
+
+def test_rows_stay_level_with_the_table_when_one_has_no_difference() -> None:
+    figure = forest(TWO, ["base", "a", "gone", "b"], looks("a", "gone", "b"), LIGHT, BESIDE_TABLE)
+    heights = {trace.name: trace.y[0] for trace in figure.data if trace.mode == "markers"}
+    assert heights == {"a": 1, "b": 3}
+    assert figure.layout.height == 4 * 54 + 30
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK])
+def test_figures_set_their_own_background_in_both_themes(palette: object) -> None:
+    figure = forest(TWO, ["a", "b"], looks("a", "b"), palette)  # type: ignore[arg-type]
+    assert figure.layout.paper_bgcolor == palette.background  # type: ignore[attr-defined]
+    assert figure.layout.showlegend is False
+
+
+# ── curves ───────────────────────────────────────────────────────────────────────────────────
+
+
+def curve_of(run_id: str, depth: int) -> pd.DataFrame:
+    k = [float(cutoff) for cutoff in range(1, depth + 1)]
+    return pd.DataFrame(
+        {"run_id": run_id, "k": k, "value": [0.1 * cutoff for cutoff in k], "std_error": 0.01}
+    )
+
+
+def test_a_line_stops_where_the_lists_end_and_says_so() -> None:
+    both = pd.concat([curve_of("a", 20), curve_of("b", 20)])
+    figure = metric_curve(both, looks("a", "b"), LIGHT, 5, {"a": 8, "b": None})
+    drawn = {
+        trace.name: max(trace.x) for trace in figure.data if trace.mode == "lines" and trace.fill is None
+    }
+    assert drawn == {"a": 8, "b": 20}
+    assert any("lists end at 8" in label.text for label in figure.layout.annotations)
+
+
+def test_the_ribbon_is_196_standard_errors_wide() -> None:
+    figure = metric_curve(curve_of("a", 2), looks("a"), LIGHT, 1, {})
+    (ribbon,) = [trace for trace in figure.data if trace.fill == "toself"]
+    assert max(ribbon.y) == pytest.approx(0.2 + 1.96 * 0.01, abs=1e-6)
+    assert ribbon.fillcolor == "rgba(213,94,0,0.16)"
+
+
+def test_every_line_is_named_at_its_end() -> None:
+    both = pd.concat([curve_of("a", 5), curve_of("base", 5)])
+    figure = metric_curve(both, looks("a"), LIGHT, 1, {})
+    texts = " ".join(label.text for label in figure.layout.annotations)
+    assert "a  " in texts
+    assert "base  " in texts
+
+
+# ── precision–recall ─────────────────────────────────────────────────────────────────────────
+
+PRECISION = pd.DataFrame({"run_id": "a", "k": [1.0, 2.0, 4.0], "value": [1.0, 0.5, 0.5]})
+RECALL = pd.DataFrame({"run_id": "a", "k": [1.0, 2.0, 4.0], "value": [0.25, 0.25, 0.5]})
+
+
+def test_the_path_joins_precision_and_recall_by_k_with_their_f1() -> None:
+    found = path(PRECISION, RECALL)
+    assert list(found["k"]) == [1, 2, 4]
+    assert list(found["f1"]) == pytest.approx([2 * 1 * 0.25 / 1.25, 2 * 0.5 * 0.25 / 0.75, 0.5])
+
+
+def test_interpolation_takes_the_best_precision_at_this_recall_or_higher() -> None:
+    found = interpolated(path(PRECISION, RECALL))
+    assert list(found["recall"]) == pytest.approx([0, 0.1, 0.2, 0.3, 0.4, 0.5])  # 0.6 is not reached
+    assert list(found["precision"]) == [1, 1, 1, 0.5, 0.5, 0.5]
+
+
+def test_the_present_k_has_the_large_mark() -> None:
+    figure = precision_recall(path(PRECISION, RECALL), looks("a"), LIGHT, 2, {})
+    dots = [trace for trace in figure.data if trace.mode == "markers"]
+    assert {trace.marker.size: list(trace.x) for trace in dots} == {7: [0.25], 15: [0.25]}
+
+
+# ── online ───────────────────────────────────────────────────────────────────────────────────
+
+SIDES: dict[str, object] = {
+    "run_id": "a", "offline_delta": 0.02, "offline_low": 0.01, "offline_high": 0.03,
+    "online_lift": -2.0, "online_low": -3.0, "online_high": -1.0,
+}  # fmt: skip
+
+
+def test_both_sides_draw_the_same_runs_in_the_same_order_and_colours() -> None:
+    frame = pd.DataFrame([SIDES, SIDES | {"run_id": "b"}])
+    offline = bars(frame, looks("a", "b"), LIGHT, Side("offline_delta", "offline_low", "offline_high"))
+    online = bars(frame, looks("a", "b"), LIGHT, Side("online_lift", "online_low", "online_high"))
+    order = [
+        [(bar.name, bar.y[0], bar.marker.color) for bar in figure.data if bar.type == "bar"]
+        for figure in (offline, online)
+    ]
+    assert order[0] == order[1] == [("a", 0, "#D55E00"), ("b", 1, "#009E73")]
+
+
+def test_a_disagreement_stands_in_its_named_corner() -> None:
+    figure = quadrants(pd.DataFrame([SIDES]), looks("a"), LIGHT, "offline", "online")
+    mark = next(trace for trace in figure.data if trace.mode == "markers")
+    assert (mark.x[0] > 0, mark.y[0] > 0) == (True, False)
+    corner = next(label for label in figure.layout.annotations if label.text == "Won offline, lost online")
+    assert (corner.x > 0.5, corner.y > 0.5) == (True, False)
+
+
+def test_a_missing_side_is_a_dash_not_a_bar() -> None:
+    frame = pd.DataFrame([SIDES | {"online_lift": None, "online_low": None, "online_high": None}])
+    figure = bars(frame, looks("a"), LIGHT, Side("online_lift", "online_low", "online_high"))
+    assert [trace.type for trace in figure.data] == ["scatter"]
+    assert [label.text for label in figure.layout.annotations] == ["–"]

@@ -1,0 +1,297 @@
+"""The reading pages over a small store: the frame, the link, and what each page says."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from recdash.service import Workspace
+from recdash.settings import settings
+from recdash.ui import state
+
+USERS = [f"u{number}" for number in range(1, 21)]
+TRUTH = pd.DataFrame({"user_id": USERS, "item_id": [f"i{number}" for number in range(1, 21)]})
+Open = Callable[..., AppTest]
+
+
+def lists(hit_at: int, users: list[str] = USERS) -> pd.DataFrame:
+    """Lists of three: the user's own item at ``hit_at``, strangers elsewhere."""
+    rows = [
+        (user, f"i{user[1:]}" if rank == hit_at else f"x{rank}", rank) for user in users for rank in (1, 2, 3)
+    ]
+    return pd.DataFrame(rows, columns=["user_id", "item_id", "rank"])
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
+    """An empty store of its own, which the app opens too."""
+    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path / 'recdash.db'}")
+    monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "artifacts"))
+    forget()
+    yield state.workspace()
+    forget()
+
+
+def forget() -> None:
+    settings.cache_clear()
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def films(workspace: Workspace) -> dict[str, str]:
+    """Names → ids: the experiment, and the runs best (rank 1), good (rank 2), poor (no hit)."""
+    made = workspace.create_experiment("films", TRUTH, depth=5)
+    ids = {"films": made.id}
+    for name, hit_at in (("poor", 9), ("good", 2), ("best", 1)):
+        ids[name] = workspace.add_runs(made.id, lists(hit_at), name=name)[0].run.id
+    return ids
+
+
+@pytest.fixture
+def open_page(root: Path) -> Open:
+    """Open a page of the app by its file name, with a link's parameters."""
+
+    def show(page: str = "overview", **link: str) -> AppTest:
+        app = AppTest.from_file(str(root / "recdash/ui/shell.py"), default_timeout=60)
+        for name, value in link.items():
+            app.query_params[name] = value
+        passed(app.run())
+        if page != "overview":
+            app.switch_page(str(root / "pages" / f"{page}.py"))
+            passed(app.run())
+        return app
+
+    return show
+
+
+def passed(app: AppTest) -> AppTest:
+    assert not app.exception, app.exception
+    return app
+
+
+def said(app: AppTest) -> str:
+    bodies = [str(one.proto.body) for one in app.get("html") if "<style>" not in one.proto.body]
+    plain = [html.unescape(re.sub(r"<[^>]+>", " ", body)) for body in bodies]
+    return re.sub(r"\s+", " ", " ".join(plain))
+
+
+def warned(app: AppTest) -> str:
+    return " ".join(str(one.value).replace("\\", "") for one in app.warning)
+
+
+def link(app: AppTest) -> dict[str, str]:
+    return {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
+
+
+# ── empty ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("workspace")
+@pytest.mark.parametrize(
+    "page", ["overview", "leaderboard", "metric_vs_k", "precision_recall", "offline_online"]
+)
+def test_an_empty_store_says_what_to_do_next(open_page: Open, page: str) -> None:
+    app = open_page(page)
+    assert "Nothing to compare yet" in said(app)
+    assert [button.label for button in app.button] == ["Load the demo", "Upload"]
+    assert "recdash.evaluate" in app.code[0].value
+
+
+def test_an_experiment_without_runs_leads_to_the_upload(workspace: Workspace, open_page: Open) -> None:
+    workspace.create_experiment("films", TRUTH)
+    app = open_page()
+    assert "This experiment has no runs yet" in said(app)
+    assert [button.label for button in app.button] == ["Upload"]
+
+
+def test_one_run_asks_for_a_second(workspace: Workspace, open_page: Open) -> None:
+    made = workspace.create_experiment("films", TRUTH, depth=5)
+    workspace.add_runs(made.id, lists(1), name="only")
+    text = said(open_page())
+    assert "Add a second run to compare" in text
+    assert "only has nDCG@5 1.00 over 20 users" in text
+
+
+def test_a_run_added_later_joins_the_view_by_itself(workspace: Workspace, open_page: Open) -> None:
+    made = workspace.create_experiment("films", TRUTH, depth=5)
+    workspace.add_runs(made.id, lists(2), name="first")
+    app = open_page()
+    workspace.add_runs(made.id, lists(1), name="second")
+    assert "second leads on nDCG@5" in said(passed(app.run()))
+
+
+# ── the frame and its link ───────────────────────────────────────────────────────────────────
+
+
+def test_the_whole_view_is_in_the_link(films: dict[str, str], open_page: Open) -> None:
+    assert link(open_page()) == {
+        "e": films["films"], "b": films["poor"], "c": f"{films['good']}~{films['best']}", "m": "ndcg",
+        "k": "5",
+    }  # fmt: skip
+
+
+def test_a_link_shows_the_view_it_names(films: dict[str, str], open_page: Open) -> None:
+    app = open_page("leaderboard", e=films["films"], b=films["good"], c=films["best"], m="recall", k="1")
+    assert app.number_input(key="frame-any-k").value == 1
+    assert app.selectbox(key="frame-metric").value == "recall"
+    assert app.selectbox(key="frame-baseline").value == films["good"]
+    assert app.multiselect(key="frame-candidates").value == [films["best"]]
+    assert "best is first on Recall@1" in said(app)
+    assert not app.warning
+
+
+def test_changing_k_changes_numbers_and_link(films: dict[str, str], open_page: Open) -> None:
+    app = open_page()
+    assert "good" in said(app)
+    passed(app.number_input(key="frame-any-k").set_value(1).run())
+    assert link(app)["k"] == "1"
+    assert "best leads on nDCG@1" in said(app)
+    assert link(app)["e"] == films["films"]
+
+
+@pytest.mark.usefixtures("films")
+def test_the_old_baseline_takes_the_new_ones_place(films: dict[str, str], open_page: Open) -> None:
+    app = open_page()
+    passed(app.selectbox(key="frame-baseline").set_value(films["good"]).run())
+    assert (link(app)["b"], link(app)["c"]) == (films["good"], f"{films['poor']}~{films['best']}")
+
+
+def test_runs_named_in_vain_are_warned_of_and_stay_in_the_link(
+    films: dict[str, str], open_page: Open
+) -> None:
+    app = open_page(e=films["films"], b="vanished", c=f"{films['best']}~gone")
+    assert "vanished, no longer exists here; poor stands in" in warned(app)
+    assert "gone, no longer exists here" in warned(app)
+    assert link(app)["c"] == f"{films['best']}~gone"
+
+
+def test_an_archived_run_of_a_link_is_called_by_its_name(
+    workspace: Workspace, films: dict[str, str], open_page: Open
+) -> None:
+    workspace.archive_run(films["good"])
+    app = open_page(e=films["films"], c=f"{films['good']}~{films['best']}")
+    assert f"good ({films['good']}), is archived" in warned(app)
+
+
+def test_a_k_or_metric_that_cannot_be_shown_is_named(films: dict[str, str], open_page: Open) -> None:
+    app = open_page(e=films["films"], k="500", m="ndgc")
+    assert "The link's k, 500, is not between 1 and 5" in warned(app)
+    assert "The link's metric, ndgc, was not scored here; ndcg is shown" in warned(app)
+
+
+@pytest.mark.usefixtures("films")
+def test_an_unknown_experiment_is_not_replaced_by_another(open_page: Open) -> None:
+    app = open_page(e="elsewhere")
+    assert "elsewhere, is not here" in warned(app)
+    assert "leads" not in said(app)
+    assert app.selectbox(key="frame-experiment").value is None
+
+
+def test_a_newer_experiment_does_not_take_the_place_of_the_one_shown(
+    workspace: Workspace, films: dict[str, str], open_page: Open
+) -> None:
+    app = open_page()
+    workspace.create_experiment("newer", TRUTH, depth=3)
+    assert link(passed(app.run()))["e"] == films["films"]
+
+
+def test_at_most_eight_candidates_are_drawn_and_all_runs_listed(
+    workspace: Workspace, open_page: Open
+) -> None:
+    made = workspace.create_experiment("films", TRUTH, depth=5)
+    names = [f"run {number}" for number in range(11)]
+    for place, name in enumerate(names):
+        workspace.add_runs(made.id, lists(1 + place % 3, USERS[: 20 - place]), name=name)
+    app = open_page("leaderboard")
+    assert len(app.multiselect(key="frame-candidates").value) == 8
+    assert all(name in said(app) for name in names)
+
+
+# ── what the pages say ───────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("films")
+def test_the_overview_states_the_finding_with_its_interval(open_page: Open) -> None:
+    text = said(open_page())
+    assert "best leads on nDCG@5" in text
+    assert "paired over 20 users" in text
+    assert "Two of two candidates beat poor" in text
+    assert "better for 100" in text
+
+
+@pytest.mark.usefixtures("films")
+def test_the_leaderboard_ranks_under_the_baselines_band(open_page: Open) -> None:
+    text = said(open_page("leaderboard"))
+    rows = text[text.index("Finding") :]
+    assert rows.index("poor") < rows.index("best") < rows.index("good")
+    assert "2 good 0.63 +0.63" in rows  # nDCG of a single hit at rank 2: 1 / log2(3)
+
+
+@pytest.mark.usefixtures("films")
+def test_search_keeps_the_matching_runs(open_page: Open) -> None:
+    app = open_page("leaderboard", q="GOO")
+    rows = said(app)[said(app).index("Finding") :]
+    assert "good" in rows
+    assert "poor" not in rows
+    assert link(app)["q"] == "GOO"
+
+
+@pytest.mark.usefixtures("films")
+def test_a_metric_that_cannot_be_had_is_missing_with_its_reason(open_page: Open) -> None:
+    assert "– Coverage, poor, good, best: " in said(open_page("leaderboard", cols="beyond"))
+
+
+@pytest.mark.usefixtures("films")
+def test_lines_stop_where_lists_end(open_page: Open) -> None:
+    assert "Lists end: poor at 3, good at 3 and best at 3" in said(open_page("metric_vs_k"))
+
+
+@pytest.mark.usefixtures("films")
+def test_precision_and_recall_come_with_their_definition(open_page: Open) -> None:
+    macro = said(open_page("precision_recall", k="1"))
+    assert "best has the highest precision and recall at k = 1" in macro
+    assert "a user without a list counts as 0" in macro
+    assert "Micro average" in said(open_page("precision_recall", avg="micro", curve="points"))
+
+
+@pytest.mark.usefixtures("films")
+def test_without_an_online_test_the_page_leads_to_the_upload(open_page: Open) -> None:
+    app = open_page("offline_online")
+    assert "No online test yet" in said(app)
+    assert [button.label for button in app.button] == ["Upload an online test"]
+
+
+def test_counting_only_users_with_lists_may_change_who_is_first(
+    workspace: Workspace, open_page: Open
+) -> None:
+    made = workspace.create_experiment("films", TRUTH, depth=3)
+    workspace.add_runs(made.id, lists(2), name="everyone")
+    workspace.add_runs(made.id, lists(1, USERS[:5]), name="few users")
+    text = said(open_page())
+    assert "everyone leads" in text or "No candidate beats everyone" in text
+    assert "Counting only users with lists puts few users first" in text
+
+
+def test_the_demo_wins_offline_and_loses_online(workspace: Workspace, open_page: Open) -> None:
+    workspace.load_demo()
+    text = said(open_page("offline_online"))
+    assert "Two-tower 2026-10 won offline, lost online" in text
+    assert "Session watch time" in text
+
+
+def test_a_name_full_of_markup_is_shown_as_text(workspace: Workspace, open_page: Open) -> None:
+    made = workspace.create_experiment("<b>films</b>", TRUTH, depth=5)
+    workspace.add_runs(made.id, lists(1), name="<img src=x onerror=alert(1)>")
+    workspace.add_runs(made.id, lists(2), name="[x](http://evil.example)")
+    app = open_page("leaderboard")
+    raw = " ".join(str(one.proto.body) for one in app.get("html"))
+    assert "<img" not in raw
+    assert "&lt;img src=x" in raw
