@@ -143,6 +143,14 @@ def test_the_same_file_again_is_already_there(app: AppTest) -> None:
     assert list(stored_runs()) == ["perfect", "half", "poor"]
 
 
+def test_the_same_experiment_again_is_already_there(app: AppTest) -> None:
+    create_experiment(app)
+    passed(app.segmented_control(key="choice-add").set_value("experiment").run())
+    create_experiment(app)
+    assert "already there, as **films**" in text_of(app)
+    assert len(state.workspace().experiments(archived=True)) == 1
+
+
 def test_tags_notes_and_parameters_are_stored_with_the_run(app: AppTest) -> None:
     create_experiment(app)
     add_candidates(app, als__csv=as_csv(HALF))

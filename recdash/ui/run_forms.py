@@ -11,7 +11,7 @@ from recdash.domain import Experiment, OnlineTest, Run
 from recdash.errors import RecdashError
 from recdash.service import Workspace
 from recdash.ui import escaping, state, widgets
-from recdash.ui.run_table import provenance_rows
+from recdash.ui.run_table import experiment_rows, provenance_rows
 from recdash.ui.upload_desk import params_as_text, params_from
 from recdash.ui.upload_online import link_boxes
 from recdash.ui.widgets import Column
@@ -46,6 +46,7 @@ def attempt(action: Callable[[], object], done: str = "Saved.") -> None:
     except RecdashError as error:
         widgets.problems(error)
     else:
+        st.session_state.pop(UNDO, None)
         st.session_state["recdash.toast"] = done
         st.rerun()
 
@@ -130,7 +131,8 @@ def _delete(what: str, name: str, key: str, delete: Callable[[str], object]) -> 
 
 
 def experiment_panel(workspace: Workspace, experiment: Experiment) -> None:
-    with st.expander("This experiment: rename, archive, delete"):
+    with st.expander("This experiment: set-up, rename, archive, delete"):
+        widgets.table([Column("what"), Column("value")], experiment_rows(experiment))
         with st.form(f"rename-{experiment.id}", border=False):
             name = st.text_input("Name", experiment.name, key=f"experiment-name-{experiment.id}", width=420)
             if st.form_submit_button("Rename", key=f"experiment-rename-{experiment.id}"):
@@ -165,7 +167,7 @@ def online_panel(workspace: Workspace, experiment: Experiment, runs: Sequence[Ru
     if not tests:
         widgets.notices([], nothing="No online test yet. Add one under Upload.")
     for test in tests:
-        with st.expander(f"{escaping.markdown(test.name)} · control {escaping.markdown(test.control)}"):
+        with st.expander(f"{escaping.markdown(test.name)} · control: {escaping.markdown(test.control)}"):
             _online_test(workspace, test, runs)
 
 

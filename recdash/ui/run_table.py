@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from recdash.charts import numbers
-from recdash.domain import Run
+from recdash.domain import Experiment, Run
 
 LEDGER = {
     "truth_users": "users in the truth",
@@ -62,6 +62,21 @@ def provenance_rows(run: Run) -> list[tuple[str, str]]:
     """Where the numbers come from: content hash first, then what the scoring noted."""
     first = [("upload (sha256)", run.upload or numbers.NONE), ("run", run.id)]
     return first + [(name.replace("_", " "), in_words(value)) for name, value in run.provenance.items()]
+
+
+def experiment_rows(experiment: Experiment) -> list[tuple[str, str]]:
+    """The set-up that all its runs share; tables by their content hash."""
+    tables = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
+    first = [(f"{name} (sha256)", in_words(sha)) for name, sha in tables.items()]
+    settings = [(name, value) for name, value in experiment.settings.items() if name != "notices"]
+    return first + [(name.replace("_", " "), in_words(value)) for name, value in settings]
+
+
+def counting_rule(experiment: Experiment) -> str:
+    """Which users the scores of this experiment are the mean of."""
+    if experiment.settings.get("users") == "both":
+        return "Only users with a list and a relevant item count."
+    return "Every user with a relevant item counts; one without a list counts as 0."
 
 
 def in_words(value: Any) -> str:

@@ -12,6 +12,7 @@ from recdash.service import Workspace
 from recdash.ui import run_forms, state, theme, widgets
 from recdash.ui.escaping import Html, html, join
 from recdash.ui.run_table import (
+    counting_rule,
     ledger_names,
     ledger_row,
     ledger_title,
@@ -73,7 +74,7 @@ def _tags(run: Run) -> Html:
 
 
 def show_ledger(experiment: Experiment, runs: Sequence[Run]) -> None:
-    widgets.section("Ledger", "Who was counted, per run. Users without a list count as 0.")
+    widgets.section("Ledger", counting_rule(experiment))
     names = ledger_names(runs)
     columns = [Column("Run"), *(Column(ledger_title(name), number=True) for name in names)]
     rows = [[widgets.run_cell(_mark(experiment, run)), *ledger_row(run, names)] for run in runs]

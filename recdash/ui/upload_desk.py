@@ -24,6 +24,7 @@ class Outcome:
     problems: tuple[Problem, ...] = ()
     experiment: str | None = None
     runs: tuple[str, ...] = ()
+    is_archived: bool = False
 
 
 @dataclass

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from recdash.domain import DEFAULT_DEPTH, Experiment, TableKind
-from recdash.errors import RecdashError
+from recdash.errors import Problem, RecdashError
 from recdash.service import Workspace
 from recdash.ui import data, escaping, frame, state, widgets
 from recdash.ui.state import MOST_CANDIDATES
@@ -55,7 +55,8 @@ def _show(outcome: Outcome) -> None:
         lines = "\n".join(f"- {widgets.problem_text(problem)}" for problem in outcome.problems)
         st.error(f"The {outcome.what} **{name}** was refused. Nothing of it was stored.\n\n{lines}")
     elif outcome.state == "already":
-        st.info(f"This file is already there, as **{name}**. Nothing was stored twice.")
+        where = " It is archived; restore it under Runs." if outcome.is_archived else ""
+        st.info(f"This {outcome.what} is already there, as **{name}**. Nothing was stored twice.{where}")
     else:
         st.success(f"Stored the {outcome.what} **{name}**.")
         if outcome.problems:
@@ -138,6 +139,7 @@ def _create(
     desk: Desk, workspace: Workspace, checked: Mapping[TableKind, CheckedFile], fields: ExperimentForm
 ) -> None:
     data = {kind: file.data for kind, file in checked.items()}
+    known = {one.id for one in workspace.experiments(archived=True)}
     with st.status("Reading and storing the tables", expanded=True):
         try:
             made = workspace.create_experiment(
@@ -148,11 +150,20 @@ def _create(
         except RecdashError as error:
             desk.outcomes.append(refused("experiment", fields.name, error))
         else:
-            desk.outcomes.append(Outcome("stored", "experiment", made.name, experiment=made.id))
+            desk.outcomes.append(_created(made, known))
             desk.next_turn()
             state.show_experiment(made.id)
             state.choose(add="candidates")
     st.rerun()
+
+
+def _created(made: Experiment, known: Collection[str]) -> Outcome:
+    """An experiment is recognised by name and content; its notices speak of all its tables together."""
+    if made.id in known:
+        is_archived = made.archived is not None
+        return Outcome("already", "experiment", made.name, experiment=made.id, is_archived=is_archived)
+    notices = tuple(Problem(**notice) for notice in made.settings.get("notices", ()))
+    return Outcome("stored", "experiment", made.name, notices, made.id)
 
 
 def _mappings(checked: Mapping[TableKind, CheckedFile]) -> dict[str, Mapping[str, str]]:

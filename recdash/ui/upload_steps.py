@@ -290,7 +290,8 @@ def _store_candidate(
 def _added(added: AddedRun, experiment: str) -> Outcome:
     run = added.run
     if added.already_there:
-        return Outcome("already", "candidate", run.name, experiment=experiment, runs=(run.id,))
+        is_archived = run.archived is not None
+        return Outcome("already", "candidate", run.name, (), experiment, (run.id,), is_archived)
     return Outcome("stored", "candidate", run.name, run.notices, experiment, (run.id,))
 
 
