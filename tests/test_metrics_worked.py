@@ -102,7 +102,10 @@ ONE_LIST = {
         "F3": dcg(1, 1, 1) / dcg(*[1] * 10),
         "F4": dcg(1, 0, 7) / dcg(7, 3, 1),
     },
-    "ndcg(discount=lenskit)": {"second of one": 1, "F1": (1 + 1 + 1 / 2) / (1 + 1 + 1 / log2(3) + 1 / 2 + 1 / log2(5))},
+    "ndcg(discount=lenskit)": {
+        "second of one": 1,
+        "F1": (1 + 1 + 1 / 2) / (1 + 1 + 1 / log2(3) + 1 / 2 + 1 / log2(5)),
+    },
     "r_precision": {"F1": 3 / 10, "F2": 2 / 4, "F3": 3 / 10, "F4": 2 / 3, "second of one": 0},
 }
 
@@ -183,7 +186,13 @@ def test_a_value_per_user_comes_with_its_id() -> None:
 
 @pytest.mark.parametrize(
     ("spec", "expected"),
-    [("ndcg", dcg(1) / dcg(1, 1)), ("precision", 1 / 3), ("recall", 1 / 2), ("map", 1 / 2), ("mrr(sum=all)", 1)],
+    [
+        ("ndcg", dcg(1) / dcg(1, 1)),
+        ("precision", 1 / 3),
+        ("recall", 1 / 2),
+        ("map", 1 / 2),
+        ("mrr(sum=all)", 1),
+    ],
 )
 def test_an_item_shown_twice_counts_once(spec: str, expected: float) -> None:
     assert score(spec, ({"u": ["a", "b"]}, {"u": ["a", "a", "x"]}, 3)) == pytest.approx(expected, **EXACT)
@@ -245,7 +254,7 @@ def beyond(spec: str, lists: dict[str, list[str]] = FOUR_LISTS) -> float:
         ("coverage@1", 2 / 5),
         ("coverage(of=train)@2", 3 / 3),
         ("coverage(of=truth)@2", 1 / 1),
-        # b is in three lists of two, a in three, c and d in one: cosines tu 0, tv 1/2, tw 1/2, uv 1/2, uw 1/2, vw 1
+        # cosines of the pairs: tu 0, tv 1/2, tw 1/2, uv 1/2, uw 1/2, vw 1
         ("personalization@2", 1 - (0 + 1 / 2 + 1 / 2 + 1 / 2 + 1 / 2 + 1) / 6),
         ("personalization@1", 1 - (0 + 0 + 0 + 1 + 1 + 1) / 6),
         # counts 0, 1, 1, 3, 3: Σ (2i − n − 1)·c = −4·0 − 2·1 + 0·1 + 2·3 + 4·3
@@ -274,7 +283,9 @@ def test_the_gini_of_three_three_one_one_none_is_two_fifths() -> None:
 
 def test_lists_that_differ_in_length_are_compared_by_their_own_lengths() -> None:
     # a, b and a: cosine 1 / √(2·1)
-    assert beyond("personalization@3", {"u": ["a", "b"], "v": ["a"]}) == pytest.approx(1 - 1 / sqrt(2), **EXACT)
+    assert beyond("personalization@3", {"u": ["a", "b"], "v": ["a"]}) == pytest.approx(
+        1 - 1 / sqrt(2), **EXACT
+    )
 
 
 def test_a_list_shorter_than_k_keeps_its_own_mean_popularity() -> None:
@@ -285,7 +296,9 @@ def test_a_list_shorter_than_k_keeps_its_own_mean_popularity() -> None:
 
 
 def test_rating_errors_of_two_rows() -> None:
-    rows = pd.DataFrame({"user_id": ["u", "v"], "item_id": ["a", "a"], "rating": [3, 2], "prediction": [4, 5]})
+    rows = pd.DataFrame(
+        {"user_id": ["u", "v"], "item_id": ["a", "a"], "rating": [3, 2], "prediction": [4, 5]}
+    )
     found = recdash.evaluate({}, {"u": ["a"]}, metrics="rmse,mae", predictions={"svd": rows}).table()
     value = found.set_index("metric")["value"]
     assert value["rmse"] == pytest.approx(sqrt((1**2 + 3**2) / 2), **EXACT)

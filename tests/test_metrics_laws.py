@@ -1,0 +1,478 @@
+"""Laws that hold for every metric of the table, whatever the truth and the lists are."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_tables import run, upload
+
+from recdash.domain import Curve, Hits, Recommendations, Users
+from recdash.engines import Reference, hits_from_tables, hits_to_tables, match, read_reference
+from recdash.evaluation import score_hits
+from recdash.metrics import METRICS, Definition, define, parse, sample_of
+from recdash.metrics.catalogue import CATALOGUE
+from recdash.metrics.formulas import Micro
+from recdash.metrics.ranking import RANKING, RankingMetric
+from recdash.metrics.sample import Sample
+
+settings.register_profile("laws", max_examples=15, deadline=None)
+laws = settings.get_profile("laws")
+DEPTH = 6
+
+
+# ── the whole metric table ───────────────────────────────────────────────────────────────────
+
+
+def specs_of(metric: Any) -> list[str]:
+    """A metric under every combination of its parameters' values."""
+    choices = [[f"{knob.name}={value}" for value in knob.values] for knob in metric.parameters]
+    return [f"{metric.name}({','.join(chosen)})" for chosen in product(*choices)]
+
+
+PAIRS = (
+    "f1(of=map,mar)",
+    "f1(of=map,mar,average=means)",
+    "f1(of=ndcg(gain=exp),mrr(sum=all))",
+    "f1(of=f1,hit_rate)",
+)
+ACCURACY = [define(spec) for metric in RANKING for spec in specs_of(metric)] + [
+    define(spec) for spec in PAIRS
+]
+EXPOSURE = [define(spec) for metric in CATALOGUE for spec in specs_of(metric)]
+EVERYTHING = [*ACCURACY, *EXPOSURE]
+
+
+def unbounded(definition: Definition) -> bool:
+    return any(part in str(definition) for part in ("sum=all", "norm=none", "novelty", "popularity"))
+
+
+def looks_at_length(definition: Definition) -> bool:
+    """Divides by the places that the list fills, so that a miss at its end counts."""
+    return any(part in str(definition) for part in ("over=list", "norm=list"))
+
+
+# ── small worlds ─────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class World:
+    """Truth {user: {item: gain}}, lists {user: items, the best first}, train {user: items}; ids are numbers."""
+
+    truth: Mapping[int, Mapping[int, float]]
+    lists: Mapping[int, Sequence[int]]
+    train: Mapping[int, Sequence[int]]
+    threshold: float | None
+
+
+USERS, ITEMS = range(5), range(9)
+STRANGERS = range(5, 7)
+BINARY, GRADED = (0.0, 1.0), (-1.0, 0.0, 1.0, 2.0, 3.0)
+
+
+@st.composite
+def worlds(draw: Any) -> World:
+    """User 0 always has a relevant item and a list; everything else may be missing."""
+    gain = st.sampled_from(draw(st.sampled_from([BINARY, GRADED])))
+    threshold = draw(st.sampled_from([None, 1.0, 2.0]))
+    truth = draw(
+        st.dictionaries(st.sampled_from(USERS), st.dictionaries(st.sampled_from(ITEMS[:7]), gain, min_size=1))
+    )
+    some_items = st.lists(st.sampled_from(ITEMS), unique=True, min_size=1, max_size=9)
+    lists = draw(st.dictionaries(st.sampled_from([*USERS, *STRANGERS]), some_items))
+    of_user_0 = {0: {**truth.get(0, {}), draw(st.sampled_from(ITEMS[:7])): 3.0}}
+    list_of_user_0 = {0: draw(some_items)}
+    train = draw(st.dictionaries(st.sampled_from(USERS), some_items, min_size=1))
+    return World({**truth, **of_user_0}, {**list_of_user_0, **lists}, train, threshold)
+
+
+Names = Callable[[int], Any]
+
+
+def same_name(number: int) -> int:
+    return number
+
+
+def reference_of(
+    world: World, of_user: Names = same_name, of_item: Names = same_name, seed: int = 0
+) -> Reference:
+    rows = [
+        (of_user(user), of_item(item), gain)
+        for user, gains in world.truth.items()
+        for item, gain in gains.items()
+    ]
+    train = [(of_user(user), of_item(item)) for user, items in world.train.items() for item in items]
+    Random(seed).shuffle(rows)
+    return read_reference(
+        upload("truth", "user_id item_id relevance", rows),
+        train=upload("train", "user_id item_id", train),
+        catalogue=upload("catalogue", "item_id", [(of_item(item),) for item in ITEMS[:8]]),
+        threshold=world.threshold,
+    )
+
+
+Row = tuple[int, int, int]
+
+
+def ranked_rows(world: World) -> list[Row]:
+    return [
+        (user, item, rank) for user, items in world.lists.items() for rank, item in enumerate(items, start=1)
+    ]
+
+
+def by_rank(rows: Sequence[Row], **how: Any) -> Recommendations:
+    return run("user_id item_id rank", rows, **how)
+
+
+def hits_of(candidate: Recommendations, reference: Reference, depth: int = DEPTH, **how: Any) -> Hits:
+    return match(candidate, reference, depth=depth, novelty_of_seen=True, **how)[0]
+
+
+def curves_of(
+    candidate: Recommendations, reference: Reference, users: Users = "truth", **how: Any
+) -> dict[str, Curve]:
+    curves, _ = score_hits(hits_of(candidate, reference, **how), reference, EVERYTHING, users)
+    return curves
+
+
+def curves_in(world: World, users: Users = "truth", depth: int = DEPTH) -> dict[str, Curve]:
+    return curves_of(by_rank(ranked_rows(world)), reference_of(world), users, depth=depth)
+
+
+def assert_same(found: Mapping[str, Curve], expected: Mapping[str, Curve], at: slice = slice(None)) -> None:
+    """Equal up to the order in which floats were added; ``at`` narrows to some cutoffs."""
+    assert set(found) == set(expected)
+    for metric, curve in expected.items():
+        assert found[metric].n_users == curve.n_users
+        narrowed = at if len(curve.k) else slice(None)
+        value, error = found[metric].value[narrowed], found[metric].std_error[narrowed]
+        np.testing.assert_allclose(value, curve.value[narrowed], rtol=1e-12, atol=1e-13, err_msg=metric)
+        np.testing.assert_allclose(error, curve.std_error[narrowed], rtol=1e-9, atol=1e-9, err_msg=metric)
+
+
+# ── rows, names, scores ──────────────────────────────────────────────────────────────────────
+
+
+@laws
+@given(worlds(), st.integers(0, 100))
+def test_the_order_of_rows_says_nothing_where_ranks_do(world: World, seed: int) -> None:
+    rows = ranked_rows(world)
+    Random(seed).shuffle(rows)
+    shuffled = curves_of(by_rank(rows), reference_of(world, seed=seed))
+    assert_same(shuffled, curves_in(world))
+
+
+@laws
+@given(worlds(), st.integers(0, 100))
+def test_ties_broken_by_item_do_not_depend_on_the_order_of_rows(world: World, seed: int) -> None:
+    rows = [(user, item, float(rank // 3)) for user, item, rank in ranked_rows(world)]
+    shuffled = Random(seed).sample(rows, len(rows))
+    reference = reference_of(world)
+    first, second = (run("user_id item_id score", found) for found in (rows, shuffled))
+    assert_same(curves_of(second, reference, ties="item_desc"), curves_of(first, reference, ties="item_desc"))
+
+
+IDS: dict[str, tuple[Names, Names]] = {
+    "text": (lambda n: f"user {n}", lambda n: f"film/{n}"),
+    "leading zeros": (lambda n: f"{n:04}", lambda n: f"00{n}"),
+    "negative": (lambda n: -1 - n, lambda n: -100 - n),
+    "huge": (lambda n: 2**62 + n, lambda n: 10**15 + n),
+    "beyond 64 bits": (lambda n: str(2**64 + n), lambda n: str(10**30 + n)),
+}
+
+
+@pytest.mark.parametrize("form", IDS)
+@laws
+@given(world=worlds())
+def test_ids_are_only_names(form: str, world: World) -> None:
+    of_user, of_item = IDS[form]
+    rows = [(of_user(user), of_item(item), rank) for user, item, rank in ranked_rows(world)]
+    assert_same(curves_of(by_rank(rows), reference_of(world, of_user, of_item)), curves_in(world))
+
+
+@laws
+@given(worlds())
+def test_a_number_and_its_text_are_the_same_id(world: World) -> None:
+    rows = [(str(user), str(item), rank) for user, item, rank in ranked_rows(world)]
+    assert_same(curves_of(by_rank(rows), reference_of(world)), curves_in(world))
+
+
+@pytest.mark.parametrize("shift", [0.0, 7.0, -1000.0])
+@laws
+@given(world=worlds())
+def test_only_the_order_of_scores_matters(shift: float, world: World) -> None:
+    rows = [(user, item, shift - rank) for user, item, rank in ranked_rows(world)]
+    scored = run("user_id item_id score", rows)
+    assert_same(curves_of(scored, reference_of(world)), curves_in(world))
+
+
+@laws
+@given(worlds(), st.sampled_from([1, 2, 3, 5]))
+def test_batches_of_any_size_give_the_same(world: World, batch_rows: int) -> None:
+    rows = ranked_rows(world)
+    cut = curves_of(by_rank(rows, batch_rows=batch_rows), reference_of(world))
+    for metric, curve in curves_in(world).items():
+        np.testing.assert_array_equal(cut[metric].value, curve.value, err_msg=metric)
+        np.testing.assert_array_equal(cut[metric].std_error, curve.std_error, err_msg=metric)
+
+
+@laws
+@given(worlds(), st.sampled_from([1, 2, 4]))
+def test_users_seen_again_later_have_one_list(world: World, batch_rows: int) -> None:
+    rows = sorted(ranked_rows(world), key=lambda row: row[2])
+    scattered = curves_of(by_rank(rows, batch_rows=batch_rows), reference_of(world))
+    assert_same(scattered, curves_in(world))
+
+
+@laws
+@given(worlds(), st.integers(0, 8))
+def test_a_row_given_twice_changes_nothing(world: World, place: int) -> None:
+    rows = ranked_rows(world)
+    user, item, _ = rows[place % len(rows)]
+    twice = [*rows, (user, item, 99)]
+    assert_same(curves_of(by_rank(twice), reference_of(world)), curves_in(world))
+
+
+@laws
+@given(worlds(), st.integers(0, 8))
+def test_a_list_that_repeats_an_item_is_the_list_without_the_repeat(world: World, place: int) -> None:
+    repeating = {
+        user: [*items[: place + 1], items[0], *items[place + 1 :]] for user, items in world.lists.items()
+    }
+    assert_same(curves_in(replace(world, lists=repeating)), curves_in(world))
+
+
+# ── cutoffs ──────────────────────────────────────────────────────────────────────────────────
+
+
+@laws
+@given(worlds(), st.integers(1, DEPTH))
+def test_items_below_k_change_nothing_at_k(world: World, k: int) -> None:
+    cut = {user: items[:k] for user, items in world.lists.items()}
+    found, whole = curves_in(replace(world, lists=cut)), curves_in(world)
+    with_cutoff = {metric for metric, curve in whole.items() if len(curve.k)}
+    assert_same(
+        {metric: found[metric] for metric in with_cutoff},
+        {metric: whole[metric] for metric in with_cutoff},
+        at=slice(k),
+    )
+
+
+@laws
+@given(worlds(), st.integers(1, DEPTH))
+def test_one_call_for_all_cutoffs_equals_a_call_per_cutoff(world: World, k: int) -> None:
+    alone, whole = curves_in(world, depth=k), curves_in(world)
+    for metric, curve in whole.items():
+        if len(curve.k):
+            np.testing.assert_allclose(
+                alone[metric].value[-1], curve.value[k - 1], rtol=1e-12, err_msg=metric
+            )
+            np.testing.assert_allclose(
+                alone[metric].std_error[-1], curve.std_error[k - 1], rtol=1e-9, atol=1e-9, err_msg=metric
+            )
+
+
+@laws
+@given(worlds())
+def test_a_short_list_equals_itself_padded_with_misses(world: World) -> None:
+    misses = range(1_000, 1_000 + DEPTH)
+    padded = {user: [*items, *misses] for user, items in world.lists.items()}
+    found, short = curves_in(replace(world, lists=padded)), curves_in(world)
+    same = {str(definition) for definition in ACCURACY if not looks_at_length(definition)}
+    assert_same({metric: found[metric] for metric in same}, {metric: short[metric] for metric in same})
+
+
+@laws
+@given(worlds())
+def test_metrics_that_only_collect_never_fall_with_k(world: World) -> None:
+    curves = curves_in(world)
+    rising = [str(define(name)) for name, metric in METRICS.items() if metric.rises_with_k]
+    assert {"recall", "hit_rate", "mrr", "map", "coverage"} <= set(rising)
+    for metric in rising:
+        assert (np.diff(curves[metric].value) >= -1e-15).all(), metric
+
+
+# ── values ───────────────────────────────────────────────────────────────────────────────────
+
+
+@laws
+@given(worlds(), st.sampled_from(["truth", "both"]))
+def test_bounded_metrics_stay_between_0_and_1(world: World, users: Users) -> None:
+    curves = curves_in(world, users)
+    for definition in EVERYTHING:
+        curve = curves.get(str(definition))
+        if curve is None or unbounded(definition):
+            continue
+        known = curve.value[~np.isnan(curve.value)]
+        assert (known >= -1e-12).all(), definition
+        assert (known <= 1 + 1e-12).all(), definition
+
+
+@laws
+@given(worlds(), st.sampled_from(["truth", "both"]))
+def test_no_accuracy_metric_is_undefined(world: World, users: Users) -> None:
+    curves = curves_in(world, users)
+    assert {str(definition) for definition in ACCURACY} <= set(curves)
+    for definition in ACCURACY:
+        assert np.isfinite(curves[str(definition)].value).all(), definition
+
+
+LEAST: dict[str, World] = {
+    "no list holds a hit": World({0: {1: 1.0}, 1: {2: 2.0}}, {0: [3], 1: [4, 5]}, {0: [1]}, None),
+    "no user with a list wanted anything": World(
+        {0: {1: 0.0}, 1: {2: 1.0}, 2: {1: 1.0}}, {0: [1, 2]}, {0: [1]}, None
+    ),
+    "relevant items worth nothing": World(
+        {0: {1: 0.0}, 1: {2: 1.0, 3: 2.0}}, {0: [1], 1: [2]}, {0: [1]}, 0.0
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LEAST)
+def test_where_there_is_nothing_to_find_the_value_is_zero_and_not_a_hole(case: str) -> None:
+    curves = curves_in(LEAST[case])
+    sample = sample_of(hits_of(by_rank(ranked_rows(LEAST[case])), reference_of(LEAST[case])))
+    for definition in ACCURACY:
+        values = definition.formula().values(sample, DEPTH)
+        assert np.isfinite(curves[str(definition)].value).all(), definition
+        assert np.isfinite(curves[str(definition)].std_error).all(), definition
+        assert curves[str(definition)].value[-1] == pytest.approx(values.mean(), rel=1e-12, abs=1e-15)
+    if "worth" not in case:
+        assert curves["ndcg"].value.tolist() == [0.0] * DEPTH
+
+
+@laws
+@given(worlds(), st.sampled_from(["truth", "both"]))
+def test_the_curve_is_the_mean_of_the_users_values(world: World, users: Users) -> None:
+    sample = sample_of(hits_of(by_rank(ranked_rows(world)), reference_of(world)), users)
+    for definition in ACCURACY:
+        formula = definition.formula()
+        dense = np.array([formula.values(sample, k) for k in range(1, DEPTH + 1)])
+        mean, error = formula.curve(sample)
+        np.testing.assert_allclose(mean, dense.mean(axis=1), rtol=1e-12, atol=1e-14, err_msg=str(definition))
+        if not isinstance(formula, Micro):
+            assert_error(error, dense, str(definition))
+
+
+def assert_error(error: Any, dense: Any, metric: str) -> None:
+    n = dense.shape[1]
+    if n < 2:
+        assert np.isnan(error).all()
+        return
+    expected = np.std(dense, axis=1, ddof=1) / np.sqrt(n)
+    np.testing.assert_allclose(error, expected, rtol=1e-9, atol=1e-9, err_msg=metric)
+
+
+@laws
+@given(worlds())
+def test_pooled_shares_have_the_error_of_the_delta_method(world: World) -> None:
+    sample = sample_of(hits_of(by_rank(ranked_rows(world)), reference_of(world)))
+    found = np.array(
+        [np.bincount(sample.user, sample.rank <= k, sample.n_users) for k in range(1, DEPTH + 1)]
+    )
+    k = np.arange(1, DEPTH + 1)[:, None]
+    norms = {
+        "recall(average=micro)": sample.n_relevant,
+        "precision(average=micro)": k,
+        "recall(norm=min,average=micro)": np.minimum(k, sample.n_relevant),
+        "precision(over=list,average=micro)": np.minimum(k, sample.list_length),
+    }
+    for spec, norm in norms.items():
+        whole = np.broadcast_to(norm, found.shape)
+        ratio = found.sum(axis=1) / whole.sum(axis=1)
+        mean, error = define(spec).formula().curve(sample)
+        np.testing.assert_allclose(mean, ratio, rtol=1e-12, err_msg=spec)
+        assert_error(error, (found - ratio[:, None] * whole) / whole.mean(axis=1)[:, None], spec)
+
+
+# ── populations ──────────────────────────────────────────────────────────────────────────────
+
+
+def values_by_user(sample: Sample, definition: Definition, k: int) -> dict[int, float]:
+    values = definition.formula().values(sample, k).tolist()
+    return dict(zip(sample.truth_user.tolist(), values, strict=True))
+
+
+PER_USER = [one for one in ACCURACY if "average=m" not in str(one)]
+
+
+@laws
+@given(worlds(), st.sets(st.sampled_from(USERS)), st.integers(1, DEPTH))
+def test_users_scored_in_blocks_add_up_to_all_at_once(world: World, block: set[int], k: int) -> None:
+    hits = hits_of(by_rank(ranked_rows(world)), reference_of(world))
+    inside = np.array([int(user) in block for user in hits.truth.users])
+    parts = [sample_of(hits, only=mask) for mask in (inside, ~inside)]
+    for definition in PER_USER:
+        of_parts = [values_by_user(part, definition, k) for part in parts if part.n_users]
+        together = {user: value for part in of_parts for user, value in part.items()}
+        assert together == pytest.approx(values_by_user(sample_of(hits), definition, k), rel=1e-13, abs=1e-15)
+
+
+@laws
+@given(worlds(), st.sampled_from(USERS))
+def test_dropping_one_users_list_changes_only_that_user(world: World, dropped: int) -> None:
+    lists = {user: items for user, items in world.lists.items() if user != dropped}
+    if not lists.keys() & world.truth.keys():
+        return
+    reference = reference_of(world)
+    before, after = (
+        sample_of(hits_of(by_rank(ranked_rows(one)), reference))
+        for one in (world, replace(world, lists=lists))
+    )
+    names = list(reference.truth.users)
+    for definition in PER_USER:
+        old, new = (values_by_user(sample, definition, DEPTH) for sample in (before, after))
+        for user, value in new.items():
+            expected = 0.0 if names[user] == str(dropped) else old[user]
+            assert value == pytest.approx(expected, rel=1e-13, abs=1e-15), definition
+
+
+@laws
+@given(worlds())
+def test_users_without_a_list_are_zeros_of_the_truth_population(world: World) -> None:
+    hits = hits_of(by_rank(ranked_rows(world)), reference_of(world))
+    everyone, listed = sample_of(hits, "truth"), sample_of(hits, "both")
+    for definition in PER_USER:
+        total = sum(values_by_user(everyone, definition, DEPTH).values())
+        of_listed = sum(values_by_user(listed, definition, DEPTH).values()) if listed.n_users else 0.0
+        assert total == pytest.approx(of_listed, rel=1e-12, abs=1e-14), definition
+
+
+# ── evidence ─────────────────────────────────────────────────────────────────────────────────
+
+
+def through_parquet(table: pa.Table) -> pa.Table:
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer)
+    return pq.read_table(io.BytesIO(buffer.getvalue()))
+
+
+@laws
+@given(worlds(), st.sampled_from(["truth", "both"]))
+def test_hits_that_were_saved_score_bit_for_bit_as_before(world: World, users: Users) -> None:
+    reference = reference_of(world)
+    hits = hits_of(by_rank(ranked_rows(world)), reference)
+    saved = {name: through_parquet(table) for name, table in hits_to_tables(hits).items()}
+    again = hits_from_tables(saved, reference.truth)
+    assert (again.ledger, again.depth, again.order) == (hits.ledger, hits.depth, hits.order)
+    before, after = (score_hits(one, reference, EVERYTHING, users)[0] for one in (hits, again))
+    assert set(before) == set(after)
+    for metric, curve in before.items():
+        np.testing.assert_array_equal(after[metric].value, curve.value, err_msg=metric)
+        np.testing.assert_array_equal(after[metric].std_error, curve.std_error, err_msg=metric)
+
+
+def test_the_laws_look_at_every_metric_that_ranks() -> None:
+    names = {parse(str(definition)).name for definition in EVERYTHING}
+    assert names == {name for name, metric in METRICS.items() if metric in (*RANKING, *CATALOGUE)}
+    assert all(isinstance(definition.metric, RankingMetric) for definition in ACCURACY)
