@@ -67,7 +67,7 @@ def looks_at_length(definition: Definition) -> bool:
 
 @dataclass(frozen=True)
 class World:
-    """Truth {user: {item: gain}}, lists {user: items, the best first}, train {user: items}; ids are numbers."""
+    """Truth {user: {item: gain}}, lists {user: items, the best first}, train {user: items}; ids: numbers."""
 
     truth: Mapping[int, Mapping[int, float]]
     lists: Mapping[int, Sequence[int]]

@@ -43,10 +43,13 @@ def standard_error(total: Floats, squares: Floats, n: int) -> Floats:
     """Of a mean over n users, from the sum and the sum of squares; NaN below two users."""
     if n < 2:
         return np.full_like(total, np.nan)
-    spread = squares - total * total / n
-    # A constant value leaves only rounding behind; that is not a spread.
-    spread[spread < 1e-12 * np.maximum(squares, 1e-300)] = 0.0
+    spread = more_than_rounding(squares - total * total / n, squares)
     return np.sqrt(spread / (n - 1) / n)
+
+
+def more_than_rounding(spread: Floats, squares: Floats) -> Floats:
+    """A constant value leaves only rounding of its squares behind; that is not a spread."""
+    return np.where(spread < 1e-12 * np.maximum(squares, 1e-300), 0.0, spread)
 
 
 # ── credit and norm ──────────────────────────────────────────────────────────────────────────
@@ -129,8 +132,8 @@ def ratio_of_sums(a: Floats, b: Floats, aa: Floats, ab: Floats, bb: Floats, n: i
     ratio = share(a, b)
     if n < 2:
         return ratio, np.full_like(ratio, np.nan)
-    spread = np.maximum(aa - 2 * ratio * ab + ratio**2 * bb, 0.0) / (n - 1)
-    return ratio, share(np.sqrt(spread / n), b / n)
+    spread = more_than_rounding(aa - 2 * ratio * ab + ratio**2 * bb, aa)
+    return ratio, share(np.sqrt(spread / (n - 1) / n), b / n)
 
 
 # ── walks ────────────────────────────────────────────────────────────────────────────────────
@@ -176,7 +179,7 @@ class GradedNdcg(Walk):
 
     def values(self, sample: Sample, k: int) -> Floats:
         credit = np.where(sample.rank <= k, self.credit(sample), 0.0)
-        found = np.bincount(sample.user, weights=credit, minlength=sample.n_users)
+        found: Any = np.bincount(sample.user, weights=credit, minlength=sample.n_users)
         return share(found, self._ideal_at(sample, k))
 
     def _ideal_steps(self, sample: Sample) -> Iterator[Floats]:
