@@ -148,7 +148,7 @@ def test_labels_with_room_stay_where_they_belong() -> None:
 
 
 def test_two_points_at_one_place_get_different_label_places() -> None:
-    one, other = place_labels([(50, 50), (50, 51)], ["ALS", "EASE"], [], 100)
+    one, other = place_labels([(50, 50), (50, 51)], ["ALS", "EASE"], [], (200, 100))
     assert one != other
 
 

@@ -138,6 +138,14 @@ def test_the_whole_view_is_in_the_link(films: dict[str, str], open_page: Open) -
     }  # fmt: skip
 
 
+def test_copy_link_holds_the_view_and_the_pages_own_choices(films: dict[str, str], open_page: Open) -> None:
+    app = open_page("leaderboard", m="recall", cols="all")
+    (copied,) = [code.value for code in app.code]
+    assert f"e={films['films']}" in copied
+    assert "m=recall" in copied
+    assert "cols=all" in copied
+
+
 def test_a_link_shows_the_view_it_names(films: dict[str, str], open_page: Open) -> None:
     app = open_page("leaderboard", e=films["films"], b=films["good"], c=films["best"], m="recall", k="1")
     assert app.number_input(key="frame-any-k").value == 1
@@ -246,7 +254,9 @@ def test_search_keeps_the_matching_runs(open_page: Open) -> None:
 
 @pytest.mark.usefixtures("films")
 def test_a_metric_that_cannot_be_had_is_missing_with_its_reason(open_page: Open) -> None:
-    assert "– Coverage, poor, good, best: " in said(open_page("leaderboard", cols="beyond"))
+    assert "– Coverage, Gini (all runs): needs a catalogue table" in said(
+        open_page("leaderboard", cols="beyond")
+    )
 
 
 @pytest.mark.usefixtures("films")

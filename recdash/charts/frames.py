@@ -165,9 +165,10 @@ def place_labels(
     points: Sequence[tuple[float, float]],
     texts: Sequence[str],
     obstacles: Sequence[tuple[float, float]],
-    height: float,
+    size: tuple[float, float],
 ) -> list[tuple[float, float]]:
-    """Offsets (px) of labels beside ``points`` (px from the top left), clear of each other and of curves.
+    """Offsets (px) of labels beside ``points`` (px from the top left), clear of each other and of curves,
+    inside an area of ``size`` (width, height) px.
 
     Each label takes the cheapest of a few places right and left of its point: other labels cost most,
     then the ``obstacles`` under it, then its distance.
@@ -179,7 +180,7 @@ def place_labels(
         options = [(side * 24.0, shift) for shift in LABEL_SHIFTS for side in (1, -1)]
         boxes = [_box(x + across, y + down, width, across > 0) for across, down in options]
         costs = [
-            _crowding(box, taken, obstacles, height) + abs(down) / 60 + (across < 0) * 0.3
+            _crowding(box, taken, obstacles, size) + abs(down) / 60 + (across < 0) * 0.3
             for box, (across, down) in zip(boxes, options, strict=True)
         ]
         best = costs.index(min(costs))
@@ -195,12 +196,13 @@ def _box(x: float, y: float, width: float, rightwards: bool) -> Box:
 
 
 def _crowding(
-    box: Box, taken: Sequence[Box], obstacles: Sequence[tuple[float, float]], height: float
+    box: Box, taken: Sequence[Box], obstacles: Sequence[tuple[float, float]], size: tuple[float, float]
 ) -> float:
     left, top, right, bottom = box
     overlaps = sum(left < box[2] and box[0] < right and top < box[3] and box[1] < bottom for box in taken)
     under = sum(left <= x <= right and top <= y <= bottom for x, y in obstacles)
-    return 1000.0 * overlaps + 1000.0 * (top < 0 or bottom > height or left < 0) + under
+    outside = left < 0 or top < 0 or right > size[0] or bottom > size[1]
+    return 1000.0 * overlaps + 1000.0 * outside + under
 
 
 def end_label(

@@ -209,7 +209,7 @@ def _name_crosses(
     texts = [short(marks[row["run_id"]].name, 22) for row in rows]
     zero = [(area.across(0, USUAL_WIDTH), pixels * step / 40) for step in range(41)]
     zero += [(USUAL_WIDTH * step / 40, area.pixel(0)) for step in range(41)]
-    offsets = place_labels(points, texts, [*points, *arms, *zero], pixels)
+    offsets = place_labels(points, texts, [*points, *arms, *zero], (USUAL_WIDTH, pixels))
     for row, text, offset in zip(rows, texts, offsets, strict=True):
         at, look = (row["offline_delta"], row["online_lift"]), marks[row["run_id"]]
         down = offset[1] or -16.0

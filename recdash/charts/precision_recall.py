@@ -195,7 +195,7 @@ def _label_ends(
     ]
     points = [place(row["recall"], row["precision"]) for row in last]
     curves = [place(r, p) for r, p in zip(drawn["recall"], drawn["precision"], strict=True)]
-    offsets = place_labels(points, texts, curves, area.pixels)
+    offsets = place_labels(points, texts, curves, (USUAL_WIDTH, area.pixels))
     for row, text, offset in zip(last, texts, offsets, strict=True):
         label = end_label(
             palette, text, (row["recall"], row["precision"]), offset, marks[row["run_id"]].colour

@@ -146,15 +146,16 @@ def _difference(view: View, delta: Delta | None, run_id: str, decimals: int) -> 
 
 
 def reasons(view: View, board: Board) -> list[str]:
-    """Why cells are empty, one line per metric and reason."""
+    """Why cells are empty or columns missing: one line per reason and the runs that it concerns."""
     lines: dict[tuple[str, str], list[str]] = {}
     for metric, absent in board.absences.items():
-        for run_id, reason in absent.items():
-            if run_id in board.order:
-                lines.setdefault((metric, reason), []).append(view.name(run_id))
-    return [
-        f"– {metric_name(metric)}, {', '.join(names)}: {reason}" for (metric, reason), names in lines.items()
-    ]
+        for reason in dict.fromkeys(absent.values()):
+            concerned = [run for run in board.order if absent.get(run) == reason]
+            everyone = len(concerned) == len(board.order)
+            who = "all runs" if everyone else ", ".join(view.name(run) for run in concerned)
+            if concerned:
+                lines.setdefault((who, reason), []).append(metric_name(metric))
+    return [f"– {', '.join(metrics)} ({who}): {reason}" for (who, reason), metrics in lines.items()]
 
 
 def export(view: View, board: Board) -> pd.DataFrame:

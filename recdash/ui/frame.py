@@ -55,7 +55,7 @@ def _draw(experiments: list[Experiment], experiment: Experiment | None, view: Vi
             _choose_metric(view)
             _choose_k(view)
             st.space("stretch")
-            _link()
+            _link(view)
     if view:
         with st.container(horizontal=True, vertical_alignment="center", wrap=False):
             st.html(_chips(view))
@@ -97,16 +97,16 @@ def _choose_k(view: View) -> None:
     )  # fmt: skip
 
 
-def _link() -> None:
+def _link(view: View) -> None:
     with st.popover("Copy link", width=124, key="frame-link"):
         st.caption("This link shows the same view elsewhere.")
-        st.code(link(), language=None, wrap_lines=True)
+        st.code(link(view), language=None, wrap_lines=True)
 
 
-def link() -> str:
+def link(view: View) -> str:
     """The present page's address with the whole view (``st.context.url`` has no query string)."""
     address = (st.context.url or "").split("?")[0]
-    return f"{address}?{urlencode(dict(st.query_params.items()), safe=SEPARATOR)}"
+    return f"{address}?{urlencode(link_of(view) | state.params(), safe=SEPARATOR)}"
 
 
 def _chips(view: View) -> str:
@@ -142,15 +142,24 @@ def _change_baseline(view: View) -> None:
     state.choose(b=new, c=SEPARATOR.join(run_id for run_id in swapped if run_id))
 
 
-def _write(view: View) -> None:
-    """Write the view back to the URL; what a link named in vain stays in it, and stays warned about."""
-    state.choose(e=view.experiment.id)  # a newer experiment must not take this one's place
+def link_of(view: View) -> dict[str, str]:
+    """The frame's parameters. What a link named in vain stays in it, and stays warned about."""
     asked = state.params()
-    state.write("e", view.experiment.id)
-    state.write("b", asked.get("b", view.baseline.id if view.baseline else ""))
-    state.write("c", asked.get("c", SEPARATOR.join(view.candidate_ids)))
-    state.write("m", asked.get("m", view.metric))
-    state.write("k", asked.get("k", str(view.k)))
+    shown = {
+        "e": view.experiment.id,
+        "b": view.baseline.id if view.baseline else "",
+        "c": SEPARATOR.join(view.candidate_ids),
+        "m": view.metric,
+        "k": str(view.k),
+    }
+    return {name: asked.get(name, value) for name, value in shown.items()}
+
+
+def _write(view: View) -> None:
+    """Write the view back to the URL."""
+    state.choose(e=view.experiment.id)  # a newer experiment must not take this one's place
+    for name, value in link_of(view).items():
+        state.write(name, value)
 
 
 def _no_experiment() -> None:

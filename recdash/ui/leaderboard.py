@@ -12,7 +12,7 @@ from recdash.ui.board import Board, baseline_first, columns, matching, metrics_o
 from recdash.ui.escaping import Html, html, join
 from recdash.ui.state import View
 from recdash.ui.widgets import table_html
-from recdash.ui.words import listed, metric_at
+from recdash.ui.words import BEYOND, base, listed, metric_at
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,9 +53,10 @@ def gather(view: View, wanted: str, chosen: str) -> Board:
 
 
 def _explained(view: View, metrics: tuple[str, ...], chosen: str) -> list[str]:
-    """The columns, and beyond the core also what no run has: their absence has reasons."""
-    absent = {metric for run in view.runs for metric in run.absent} if chosen != "core" else set()
-    return [*metrics, *sorted(absent.difference(metrics))]
+    """The columns, and what the set would hold but no run has: its absence has reasons."""
+    absent = sorted({metric for run in view.runs for metric in run.absent}.difference(metrics))
+    wanted = {"core": (), "beyond": BEYOND}.get(chosen)
+    return [*metrics, *(metric for metric in absent if wanted is None or base(metric) in wanted)]
 
 
 def finding(view: View) -> str:
