@@ -14,7 +14,6 @@ from recdash.ui.escaping import markdown
 from recdash.ui.guide_text import READING, RULES, TABLES, Article
 from recdash.ui.words import metric_name
 
-
 SYMBOLS = (
     "k: cutoff, from 1 to the depth. Per user: m relevant items, r_j the rank of the j-th hit, g its gain. "
     "A score is the mean over the users who count."
