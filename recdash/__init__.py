@@ -1,8 +1,7 @@
 """recdash: choose between recommender systems with evidence.
 
-    import recdash
-    ev = recdash.evaluate({"als": als_frame, "ease": "ease.parquet"}, "truth.csv", metrics=["ndcg@10"])
-    ev.table()
+``recdash.evaluate({"als": frame, "ease": "ease.parquet"}, "truth.csv", metrics=["ndcg@10"]).table()``
+scores candidates; ``recdash.open()`` is what the dashboard shows.
 """
 
 from __future__ import annotations

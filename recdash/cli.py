@@ -252,6 +252,7 @@ def _experiment(space: Workspace, name: str, truth: Path | None, more: Mapping[s
         return space.experiment_named(name).id
     facts = ("train", "catalogue", "depth", "relevance", "relevance_threshold", "users")
     made = space.create_experiment(name, truth, **{fact: more[fact] for fact in facts})
+    _tell(Problem(**notice) for notice in made.settings["notices"])
     for twin in space.same_truth(made.id):
         click.echo(f"note: experiment '{twin.name}' has the same truth.", err=True)
     return made.id
@@ -296,7 +297,8 @@ def list_experiments(form: str) -> None:
         click.echo(f"{one['name']} ({one['truth_users']:,} users, depth {one['depth']})")
         for run in one["runs"]:
             mark = ", baseline" if run["baseline"] else ""
-            click.echo(f"  {run['name']} ({run['users_with_list']:,} users with a list{mark})")
+            missing = run["ledger"]["without_list"]
+            click.echo(f"  {run['name']} ({missing:,} users without a list{mark})")
 
 
 def _experiment_facts(space: Workspace, one: Any) -> dict[str, Any]:
@@ -313,7 +315,7 @@ def _experiment_facts(space: Workspace, one: Any) -> dict[str, Any]:
                 "created": run.created.isoformat(),
                 "tags": list(run.tags),
                 "baseline": run.id == one.baseline,
-                "users_with_list": (run.ledger["counted"] or 0) - (run.ledger["without_list"] or 0),
+                "ledger": dict(run.ledger),
             }
             for run in space.runs(one.id)
         ],

@@ -324,8 +324,9 @@ def ledger_of(hits: Hits, users: Users) -> Ledger:
 
 
 def short_list_notices(name: str, hits: Hits, asked: Sequence[Asked]) -> list[Problem]:
-    """Where short lists make misses: at the deepest cutoff asked for, and at 10."""
-    cutoffs = sorted({one.spec.k or hits.depth for one in asked if one.definition.metric.has_cutoff} | {10})
+    """Where short lists make misses: at the least and the deepest cutoff asked for (a curve: 10, depth)."""
+    with_cutoff = [one.spec.k for one in asked if one.definition.metric.has_cutoff]
+    cutoffs = sorted({k for asked_k in with_cutoff for k in ([asked_k] if asked_k else [10, hits.depth])})
     listed = hits.list_length[hits.list_length > 0]
     found = [(k, int((listed < k).sum())) for k in cutoffs if k <= hits.depth]
     return [

@@ -495,7 +495,12 @@ class Workspace:
     # ── from the store, kept for the next question ───────────────────────────────────────────
 
     def _runs(self, run_ids: Sequence[str]) -> list[Run]:
-        return [self.store.run(run_id) for run_id in run_ids]
+        """The runs in the order asked for; two queries, however many they are."""
+        if not run_ids:
+            return []
+        experiment = self.store.run(run_ids[0]).experiment
+        known = {run.id: run for run in self.store.runs(experiment, archived=True)}
+        return [known.get(run_id) or self.store.run(run_id) for run_id in run_ids]
 
     def _curves(self, run_ids: Sequence[str], metrics: Sequence[str]) -> dict[str, dict[str, Curve]]:
         stored = {run_id: dict(found) for run_id, found in self.store.curves(run_ids, metrics).items()}

@@ -124,7 +124,7 @@ class Micro:
     def values(self, sample: Sample, k: int) -> Floats:
         """[n] each user's share of the pooled value: their mean is the pooled value."""
         norm = self.sentence.norm(np.array(k), sample.n_relevant, sample.list_length)
-        return share(self.sentence.values(sample, k) * norm, norm.mean())
+        return share(self.sentence.values(sample, k) * norm, np.asarray(norm.mean()))
 
 
 def ratio_of_sums(a: Floats, b: Floats, aa: Floats, ab: Floats, bb: Floats, n: int) -> Moments:
