@@ -297,12 +297,14 @@ def score_predictions(name: str, source: Any, asked: Sequence[Asked]) -> Scored:
     return Scored(name, None, curves, absent, None, rated.notices if rated else ())
 
 
-def open_predictions(source: Any) -> Upload | None:
+def open_predictions(
+    source: Any, mapping: Mapping[str, str] | None = None, limits: Limits | None = None
+) -> Upload | None:
     from recdash import ingest
 
     if source is None or isinstance(source, Upload):
         return source
-    return ingest.read_upload("predictions", source)
+    return ingest.read_upload("predictions", source, mapping=mapping, limits=limits)
 
 
 def predictions_of(upload: Upload) -> Predictions:

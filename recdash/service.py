@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 
     from recdash.domain import Floats, Ints
     from recdash.ingest import Limits, Preview
+    from recdash.online import OnlineResults
 
 Role = Literal["viewer", "editor", "admin"]
+OnlineKind = Literal["sessions", "aggregates"]
 Progress = Callable[[float, str], None]
 
 
@@ -287,6 +289,7 @@ class Workspace:
         name: str | None = None,
         mapping: Mapping[str, str] | None = None,
         predictions: Any = None,
+        predictions_mapping: Mapping[str, str] | None = None,
         tags: Sequence[str] = (),
         note: str = "",
         params: Mapping[str, str] | None = None,
@@ -303,11 +306,12 @@ class Workspace:
         tell = progress or _quiet
         tell(0.0, "Reading the file")
         found = ingest.read_recommendations(source, name=name, mapping=mapping, limits=self.limits)
+        rated = evaluation.open_predictions(predictions, predictions_mapping, self.limits)
         facts = {"tags": tuple(tags), "note": note, "params": dict(params or {})}
         scored = []
         for place, run in enumerate(found):
             tell(place / len(found), f"Scoring {run.name}")
-            scored.append((run, self._score(experiment_id, run, predictions if len(found) == 1 else None)))
+            scored.append((run, self._score(experiment_id, run, rated if len(found) == 1 else None)))
         added = []
         for place, (run, score) in enumerate(scored, start=1):
             tell(place / len(scored), f"Storing {run.name}")
@@ -387,24 +391,46 @@ class Workspace:
         name: str,
         source: Any,
         *,
-        kind: Literal["sessions", "aggregates"] = "sessions",
+        kind: OnlineKind = "sessions",
         control: str | None = None,
         mapping: Mapping[str, str] | None = None,
         links: Mapping[str, str] | None = None,
     ) -> OnlineTest:
         """Read an A/B test's table, compute its results and store both. ``links`` are {variant: run id}."""
         self._may_write()
+        self._check_links(experiment_id, links or {})
+        upload, found = self._read_online(kind, source, mapping, control)
+        test = OnlineTest(
+            id=self._new_id(),
+            experiment=experiment_id,
+            name=_clean_name(name),
+            created=self._clock(),
+            kind=kind,
+            upload=self.store.put(upload.table),
+            control=found.control,
+            links=dict(links or {}),
+            results=[vars(row) for row in found.rows],
+            notices=(*upload.notices, *found.notices),
+        )
+        return self.store.add_online_test(test)
+
+    def try_online_test(
+        self,
+        kind: OnlineKind,
+        source: Any,
+        mapping: Mapping[str, str] | None = None,
+        control: str | None = None,
+    ) -> OnlineResults:
+        """The results as they would be; stores nothing."""
+        return self._read_online(kind, source, mapping, control)[1]
+
+    def _read_online(
+        self, kind: OnlineKind, source: Any, mapping: Mapping[str, str] | None, control: str | None
+    ) -> tuple[Upload, OnlineResults]:
         from recdash import ingest, online
 
-        self._check_links(experiment_id, links or {})
         upload = ingest.read_upload(kind, source, mapping=mapping, limits=self.limits)
-        found = online.results(upload, control)
-        test = OnlineTest(
-            self._new_id(), experiment_id, _clean_name(name), self._clock(), kind, self.store.put(upload.table),
-            found.control, dict(links or {}), [vars(row) for row in found.rows],
-            (*upload.notices, *found.notices),
-        )  # fmt: skip
-        return self.store.add_online_test(test)
+        return upload, online.results(upload, control)
 
     def link_variants(self, test_id: str, links: Mapping[str, str]) -> OnlineTest:
         """Say which run each variant served: {variant: run id}."""

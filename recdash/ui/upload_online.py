@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import streamlit as st
 
-from recdash import ingest, online
 from recdash.domain import Experiment, Run
 from recdash.errors import InputError, RecdashError
-from recdash.service import Workspace
+from recdash.online import OnlineResults
+from recdash.service import OnlineKind, Workspace
 from recdash.ui import escaping, widgets
 from recdash.ui.table_templates import TEMPLATES
 from recdash.ui.upload_desk import Desk, Outcome, stem
 from recdash.ui.upload_flows import choose_experiment
 from recdash.ui.upload_steps import CheckedFile, check_file, last_step, one_file, refused
 
-OnlineKind = Literal["sessions", "aggregates"]
 NOT_LINKED = ""
 
 
@@ -68,15 +66,11 @@ def _kind(desk: Desk) -> OnlineKind:
     return chosen
 
 
-def _trial(
-    desk: Desk, workspace: Workspace, kind: OnlineKind, checked: CheckedFile
-) -> online.OnlineResults | None:
+def _trial(desk: Desk, workspace: Workspace, kind: OnlineKind, checked: CheckedFile) -> OnlineResults | None:
     """The results as they would be, for the names of the variants; None after showing what is wrong."""
     mapping = tuple(sorted((checked.mapping or {}).items()))
     key = ("trial", kind, checked.file.file_id, mapping)
-    found: online.OnlineResults | InputError = desk.remembered(
-        key, lambda: _results(workspace, kind, checked)
-    )
+    found: OnlineResults | InputError = desk.remembered(key, lambda: _results(workspace, kind, checked))
     if isinstance(found, InputError):
         widgets.problems(found)
         return None
@@ -85,12 +79,9 @@ def _trial(
     return found
 
 
-def _results(
-    workspace: Workspace, kind: OnlineKind, checked: CheckedFile
-) -> online.OnlineResults | InputError:
+def _results(workspace: Workspace, kind: OnlineKind, checked: CheckedFile) -> OnlineResults | InputError:
     try:
-        upload = ingest.read_upload(kind, checked.data, mapping=checked.mapping, limits=workspace.limits)
-        return online.results(upload)
+        return workspace.try_online_test(kind, checked.data, checked.mapping)
     except InputError as error:
         return error
 
@@ -101,7 +92,7 @@ def _fields(
     experiment: Experiment,
     checked: CheckedFile,
     kind: OnlineKind,
-    trial: online.OnlineResults,
+    trial: OnlineResults,
 ) -> OnlineForm:
     name = st.text_input("Name of the test", stem(checked.name), key=desk.key("online_name"), width=420)
     control: str = st.selectbox(

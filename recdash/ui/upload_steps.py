@@ -276,6 +276,7 @@ def _store_candidate(
             name=candidate.name,
             mapping=candidate.checked.mapping,
             predictions=predictions.data if predictions else None,
+            predictions_mapping=predictions.mapping if predictions else None,
             tags=candidate.tags,
             note=candidate.note,
             params=candidate.params,
