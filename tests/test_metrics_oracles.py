@@ -1,0 +1,380 @@
+"""Other people's implementations agree, user by user and on average, on drawn and on real data.
+
+ranx runs as plain Python here: compiling it would take a minute, and the small data does not need it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import warnings
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from ir_measures import AP, RR, P, R, Rprec, Success, nDCG
+
+import recdash
+from recdash.metrics import METRICS, parse
+
+os.environ["NUMBA_DISABLE_JIT"] = "1"
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import ranx
+
+CLOSE = {"rtol": 1e-9, "atol": 1e-12}
+Qrels = Mapping[str, Mapping[str, int]]
+Lists = Mapping[str, Mapping[str, float]]
+
+ORACLES = {
+    "precision": "ir-measures, ranx, RecTools",
+    "recall": "ir-measures, ranx, RecTools",
+    "f1": "ranx, RecTools; other pairs and f1(average=means) by hand: no library names them",
+    "hit_rate": "ir-measures, ranx, RecTools",
+    "mrr": "ir-measures, ranx, RecTools",
+    "map": "ir-measures, ranx, RecTools, RecBole",
+    "ndcg": "ir-measures, ranx, RecTools",
+    "r_precision": "ir-measures, ranx",
+    "mar": "none: the formula is lost, so that its three readings are worked out by hand",
+    "coverage": "RecTools",
+    "novelty": "RecTools; unseen=zero and unseen=drop by hand",
+    "popularity": "RecTools",
+    "personalization": "the dense cosine matrix of numpy",
+    "gini": "the mean absolute difference of all pairs, in numpy",
+    "rmse": "scikit-learn",
+    "mae": "scikit-learn",
+}
+
+
+def test_every_metric_names_its_oracle_or_the_reason_why_it_has_none() -> None:
+    assert set(ORACLES) == set(METRICS)
+    assert all(ORACLES.values())
+
+
+# ── drawn data ───────────────────────────────────────────────────────────────────────────────
+
+
+def drawn(seed: int, grades: int) -> tuple[Qrels, Lists]:
+    """30 users with 1–12 relevant items of 40, graded 1..grades; lists of 1–25, for most of them."""
+    rng = np.random.default_rng(seed)
+    items = [f"i{number}" for number in range(40)]
+    truth, lists = {}, {}
+    for user in (f"u{number}" for number in range(30)):
+        wanted = rng.choice(items, rng.integers(1, 13), replace=False)
+        truth[user] = {str(item): int(rng.integers(1, grades + 1)) for item in wanted}
+        shown = rng.choice(items, rng.integers(1, 26), replace=False)
+        lists[user] = {str(item): float(len(items) - rank) for rank, item in enumerate(shown)}
+    return truth, {user: shown for user, shown in lists.items() if user not in {"u3", "u17"}}
+
+
+BY_IR_MEASURES = {
+    "precision": lambda k: P @ k,
+    "recall": lambda k: R @ k,
+    "hit_rate": lambda k: Success @ k,
+    "map": lambda k: AP @ k,
+    "ndcg": lambda k: nDCG @ k,
+    "r_precision": lambda _: Rprec,
+    "ndcg(gain=exp)": lambda k: nDCG(gains={grade: 2**grade - 1 for grade in range(1, 5)}) @ k,
+}
+BY_RANX = {
+    "precision": "precision@{k}",
+    "recall": "recall@{k}",
+    "f1": "f1@{k}",
+    "hit_rate": "hit_rate@{k}",
+    "mrr": "mrr@{k}",
+    "map": "map@{k}",
+    "ndcg": "ndcg@{k}",
+    "ndcg(gain=exp)": "ndcg_burges@{k}",
+    "r_precision": "r-precision",
+}
+
+
+def spec_at(metric: str, k: int) -> str:
+    return f"{metric}@{k}" if METRICS[parse(metric).name].has_cutoff else metric
+
+
+def ours(truth: Qrels, lists: Lists, spec: str, **more: Any) -> tuple[float, dict[str, float]]:
+    """Mean and value per user."""
+    found = recdash.evaluate({"run": lists}, truth, metrics=[spec], **more)
+    (mean,) = found.table()["value"]
+    return float(mean), found.per_user(spec).set_index("user_id")["value"].to_dict()
+
+
+def by_ir_measures(truth: Qrels, lists: Lists, measure: Any) -> dict[str, float]:
+    return {found.query_id: found.value for found in ir_measures.iter_calc([measure], truth, lists)}
+
+
+def by_ranx(truth: Qrels, lists: Lists, measure: str) -> dict[str, float]:
+    run = ranx.Run({user: dict(shown) for user, shown in lists.items()})
+    qrels = ranx.Qrels({user: dict(wanted) for user, wanted in truth.items()})
+    ranx.evaluate(qrels, run, [measure], make_comparable=True)
+    return {user: float(value) for user, value in run.scores[measure].items()}
+
+
+def assert_users_agree(found: Mapping[str, float], expected: Mapping[str, float]) -> None:
+    assert set(found) == set(expected)
+    users = sorted(expected)
+    np.testing.assert_allclose([found[user] for user in users], [expected[user] for user in users], **CLOSE)
+
+
+@pytest.mark.parametrize("grades", [1, 4])
+@pytest.mark.parametrize("k", [1, 5, 20])
+@pytest.mark.parametrize("metric", BY_IR_MEASURES)
+def test_trec_eval_gives_each_user_the_same_value(metric: str, k: int, grades: int) -> None:
+    truth, lists = drawn(seed=k, grades=grades)
+    mean, values = ours(truth, lists, spec_at(metric, k))
+    expected = by_ir_measures(truth, lists, BY_IR_MEASURES[metric](k))
+    assert_users_agree(values, expected)
+    assert mean == pytest.approx(sum(expected.values()) / len(truth), rel=1e-12)
+
+
+def test_trec_eval_gives_each_user_the_same_reciprocal_rank() -> None:
+    truth, lists = drawn(seed=1, grades=1)
+    _, values = ours(truth, lists, "mrr@40")
+    assert_users_agree(values, by_ir_measures(truth, lists, RR))
+
+
+@pytest.mark.parametrize("grades", [1, 4])
+@pytest.mark.parametrize("k", [1, 5, 20])
+@pytest.mark.parametrize("metric", BY_RANX)
+def test_ranx_gives_each_user_the_same_value(metric: str, k: int, grades: int) -> None:
+    truth, lists = drawn(seed=10 + k, grades=grades)
+    mean, values = ours(truth, lists, spec_at(metric, k))
+    expected = by_ranx(truth, lists, BY_RANX[metric].format(k=k))
+    assert_users_agree(values, expected)
+    assert mean == pytest.approx(sum(expected.values()) / len(truth), rel=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["precision", "map", "ndcg"])
+def test_the_trec_eval_preset_breaks_ties_and_counts_users_as_trec_eval_does(metric: str) -> None:
+    truth, lists = drawn(seed=2, grades=3)
+    coarse = {user: {item: score // 4 for item, score in shown.items()} for user, shown in lists.items()}
+    mean, values = ours(truth, coarse, f"{metric}@10", preset="trec_eval")
+    of_listed = {user: wanted for user, wanted in truth.items() if user in lists}
+    expected = by_ir_measures(of_listed, coarse, BY_IR_MEASURES[metric](10))
+    assert_users_agree(values, expected)
+    assert mean == pytest.approx(sum(expected.values()) / len(lists), rel=1e-12)
+
+
+def test_ties_do_matter_in_that_data() -> None:
+    truth, lists = drawn(seed=2, grades=3)
+    coarse = {user: {item: score // 4 for item, score in shown.items()} for user, shown in lists.items()}
+    as_given, _ = ours(truth, coarse, "ndcg@10", users="both")
+    by_item, _ = ours(truth, coarse, "ndcg@10", preset="trec_eval")
+    assert as_given != pytest.approx(by_item, rel=1e-6)
+
+
+# ── what is shown, done densely ──────────────────────────────────────────────────────────────
+
+
+@cache
+def dense(seed: int) -> tuple[Qrels, Lists, Any]:
+    """And [users, items] 1 where the item is in the user's first ten."""
+    truth, lists = drawn(seed, grades=1)
+    items = [f"i{number}" for number in range(40)]
+    first_ten = {
+        user: sorted(shown, key=shown.__getitem__, reverse=True)[:10] for user, shown in lists.items()
+    }
+    shown = np.array([[float(item in first_ten[user]) for item in items] for user in lists])
+    return truth, lists, shown
+
+
+def only_value(truth: Qrels, lists: Lists, spec: str) -> float:
+    catalogue = pd.DataFrame({"item_id": [f"i{number}" for number in range(40)]})
+    (value,) = recdash.evaluate({"run": lists}, truth, metrics=[spec], catalogue=catalogue).table()["value"]
+    return float(value)
+
+
+def test_personalization_is_one_minus_the_mean_of_the_cosine_matrix() -> None:
+    truth, lists, shown = dense(5)
+    unit = shown / np.linalg.norm(shown, axis=1, keepdims=True)
+    cosine = (unit @ unit.T)[np.triu_indices(len(shown), k=1)]
+    assert only_value(truth, lists, "personalization@10") == pytest.approx(1 - cosine.mean(), rel=1e-12)
+
+
+def test_gini_is_half_the_relative_mean_absolute_difference() -> None:
+    truth, lists, shown = dense(6)
+    counts = shown.sum(axis=0)
+    difference = np.abs(counts[:, None] - counts[None, :]).mean()
+    assert only_value(truth, lists, "gini@10") == pytest.approx(difference / (2 * counts.mean()), rel=1e-12)
+
+
+# ── real data ────────────────────────────────────────────────────────────────────────────────
+
+CANDIDATES = ("als", "bpr", "ease", "itemknn", "lightfm", "popular", "random", "surprise_svd", "tfidf")
+CUTOFFS = (1, 5, 10, 20, 50, 100)
+ACCURACY = {
+    "precision": {"ranx": "precision@{k}", "rectools": "Precision(k={k})", "recbole": "precision@{k}"},
+    "recall": {"ranx": "recall@{k}", "rectools": "Recall(k={k})"},
+    "f1": {"ranx": "f1@{k}", "rectools": "F1Beta(k={k})"},
+    "hit_rate": {"ranx": "hit_rate@{k}", "rectools": "HitRate(k={k})"},
+    "mrr": {"ranx": "mrr@{k}", "rectools": "MRR(k={k})"},
+    "map": {"ranx": "map@{k}", "rectools": "MAP(k={k})"},
+    "map(norm=k)": {"rectools": "MAP(k={k},divide_by_k=True)"},
+    "map(norm=min)": {"recbole": "map@{k}"},
+    "ndcg": {"ranx": "ndcg@{k}", "rectools": "NDCG(k={k},divide_by_achievable=True)", "recbole": "ndcg@{k}"},
+    "ndcg(ideal=full)": {"rectools": "NDCG(k={k})"},
+}
+BEYOND = {
+    "coverage": "CatalogCoverage(k={k},normalize=True)",
+    "novelty": "MeanInvUserFreq(k={k})",
+    "popularity": "AvgRecPopularity(k={k})",
+}
+
+
+@pytest.fixture(scope="module")
+def films(shared_data: Path) -> Path:
+    return shared_data / "movietweetings"
+
+
+def peer(films: Path, name: str) -> dict[str, Any]:
+    return json.loads((films / "reference" / f"{name}.json").read_text())["values"]
+
+
+def peer_means(found: dict[str, Any]) -> dict[str, float]:
+    """ranx' file tells two populations apart; the others count every truth user."""
+    return found.get("mean_over_truth_users", found)
+
+
+def curves_of(found: recdash.Evaluation) -> dict[tuple[str, str, int], float]:
+    return {(row["run"], row["metric"], row["k"]): row["value"] for row in found.rows()}
+
+
+@pytest.fixture(scope="module")
+def scored(films: Path) -> dict[tuple[str, str, int], float]:
+    """All nine runs with every truth row relevant, at every k."""
+    runs = {name: films / "runs" / f"{name}.parquet" for name in CANDIDATES}
+    return curves_of(
+        recdash.evaluate(
+            runs,
+            films / "truth.csv",
+            relevance="none",
+            metrics=[*ACCURACY, *BEYOND],
+            train=films / "train.csv.gz",
+            catalogue=films / "catalogue.csv",
+        )
+    )
+
+
+@pytest.mark.parametrize("metric", ACCURACY)
+def test_nine_real_runs_score_as_in_other_libraries(
+    films: Path, scored: dict[tuple[str, str, int], float], metric: str
+) -> None:
+    for library, name in ACCURACY[metric].items():
+        values = peer(films, library)
+        for run in CANDIDATES:
+            expected = peer_means(values[run]["all"])
+            for k in CUTOFFS:
+                found = scored[run, metric, k]
+                assert found == pytest.approx(expected[name.format(k=k)], abs=1e-9), (library, run, k)
+
+
+@pytest.mark.parametrize("metric", BEYOND)
+def test_nine_real_runs_show_the_catalogue_as_rectools_sees_it(
+    films: Path, scored: dict[tuple[str, str, int], float], metric: str
+) -> None:
+    values = peer(films, "rectools")
+    for run in CANDIDATES:
+        for k in CUTOFFS[1:]:
+            expected = values[run]["beyond"][BEYOND[metric].format(k=k)]
+            assert scored[run, metric, k] == pytest.approx(expected, rel=1e-9), (run, k)
+
+
+@pytest.mark.parametrize("run", ["als", "popular"])
+def test_graded_gains_and_thresholds_score_as_in_ranx(films: Path, run: str) -> None:
+    source, truth, values = (
+        {run: films / "runs" / f"{run}.parquet"},
+        films / "truth.csv",
+        peer(films, "ranx")[run],
+    )
+    graded = curves_of(recdash.evaluate(source, truth, metrics="ndcg,ndcg(gain=exp)"))
+    liked = curves_of(
+        recdash.evaluate(source, truth, metrics="map,recall,ndcg(gain=binary)", relevance_threshold=8)
+    )
+    for k in CUTOFFS:
+        for metric, name in {"ndcg": f"ndcg@{k}", "ndcg(gain=exp)": f"ndcg_burges@{k}"}.items():
+            assert graded[run, metric, k] == pytest.approx(peer_means(values["graded"])[name], abs=1e-9), (
+                metric,
+                k,
+            )
+        for metric, name in {
+            "map": f"map@{k}",
+            "recall": f"recall@{k}",
+            "ndcg(gain=binary)": f"ndcg@{k}",
+        }.items():
+            assert liked[run, metric, k] == pytest.approx(peer_means(values["ge8"])[name], abs=1e-9), (
+                metric,
+                k,
+            )
+
+
+def test_only_users_with_lists_count_where_both_are_asked_for(films: Path) -> None:
+    runs = {name: films / "runs" / f"{name}.parquet" for name in ("als", "ease")}
+    specs = "ndcg@10,map@10,recall@10"
+    found = recdash.evaluate(runs, films / "truth.csv", relevance="none", metrics=specs, users="both")
+    for row in found.rows():
+        of_run = peer(films, "ranx")[row["run"]]["all"]
+        assert row["n_users"] == of_run["n_users_in_run_and_truth"]
+        expected = of_run["mean_over_users_in_run@10"][f"{row['metric']}@10"]
+        assert row["value"] == pytest.approx(expected, abs=1e-9)
+
+
+NATIVE = {
+    "als": "als.top20.jsonl.gz",
+    "bpr": "bpr.top20.nested_lists.parquet",
+    "itemknn": "itemknn.top20.trec.run.gz",
+    "tfidf": "tfidf.top20.csv.gz",
+}
+
+
+@pytest.mark.parametrize("truth", ["truth.csv", "native/truth.trec.qrels.gz"])
+def test_files_as_libraries_write_them_score_as_their_parquet(films: Path, truth: str) -> None:
+    metrics = ["precision", "recall", "map", "mrr", "hit_rate", "ndcg"]
+    runs = {run: films / "native" / file for run, file in NATIVE.items()}
+    found = curves_of(recdash.evaluate(runs, films / truth, relevance="none", metrics=metrics))
+    for run in NATIVE:
+        expected = peer_means(peer(films, "ranx")[run]["all"])
+        for metric in metrics:
+            for k in (1, 5, 10, 20):
+                assert found[run, metric, k] == pytest.approx(expected[f"{metric}@{k}"], abs=1e-9), (
+                    run,
+                    metric,
+                    k,
+                )
+
+
+def test_each_of_some_thousand_real_users_has_the_value_of_trec_eval(films: Path) -> None:
+    truth = pd.read_csv(films / "truth.csv", dtype=str).astype({"rating": int})
+    run = pq.read_table(films / "runs" / "als.parquet", filters=[("rank", "<=", 10)]).to_pandas()
+    known = sorted(truth.user_id.unique())[:2_000]
+    truth, run = truth[truth.user_id.isin(known)], run[run.user_id.astype(str).isin(known)]
+    qrels = {
+        user: dict(zip(rows.item_id, rows.rating, strict=True)) for user, rows in truth.groupby("user_id")
+    }
+    lists = {
+        str(user): dict(zip(rows.item_id, 101.0 - rows["rank"], strict=True))
+        for user, rows in run.groupby("user_id")
+    }
+    found = recdash.evaluate({"als": run}, truth, metrics="ndcg@10,map@10")
+    for spec, measure in {"ndcg@10": nDCG @ 10, "map@10": AP @ 10}.items():
+        values = found.per_user(spec).set_index("user_id")["value"].to_dict()
+        expected = by_ir_measures(qrels, lists, measure)
+        wanted = {user for user, grades in qrels.items() if max(grades.values()) > 0}
+        assert_users_agree(values, {user: value for user, value in expected.items() if user in wanted})
+
+
+def test_predicted_ratings_score_as_in_scikit_learn(films: Path) -> None:
+    expected = peer(films, "ratings")["surprise_svd"]["sklearn"]
+    for file in ("surprise_svd.csv.gz", "surprise_svd.native.csv.gz"):
+        table = films / "predictions" / file
+        found = recdash.evaluate({}, films / "truth.csv", metrics="rmse,mae", predictions={"svd": table})
+        for row in found.rows():
+            assert row["value"] == pytest.approx(expected[row["metric"]], rel=1e-12)
+            assert math.isfinite(row["std_error"])
