@@ -51,8 +51,9 @@ class UnknownName(InputError):
 
     def __init__(self, kind: str, name: str, known: Sequence[str]) -> None:
         self.name, self.known = name, tuple(known)
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-        hint = f"Did you mean '{near[0]}'? " if near else ""
+        lowered = {one.lower(): one for one in known}
+        near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
+        hint = f"Did you mean '{lowered[near[0]]}'? " if near else ""
         super().__init__(
             Problem(
                 code=f"unknown-{kind.replace(' ', '-')}",

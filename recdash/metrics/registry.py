@@ -88,7 +88,21 @@ def _checked_pair(metric: Metric, knob: Parameter, value: str) -> str:
                 f"Name two, for example {metric.name}({knob.name}=map,mar).",
             )
         )
-    definitions = [define(part) for part in parts]
+    definitions = [define(_without_cutoff(part, metric)) for part in parts]
     for definition in definitions:
         definition.formula()
     return ",".join(str(definition) for definition in definitions)
+
+
+def _without_cutoff(part: str, metric: Metric) -> Spec:
+    spec = parse(part)
+    if spec.k is not None:
+        raise InputError(
+            Problem(
+                "cutoff-inside",
+                f"{metric.name}(…{part}…)",
+                "a cutoff inside the brackets",
+                f"Both metrics share the cutoff after the brackets: write {spec.label} there.",
+            )
+        )
+    return spec

@@ -81,6 +81,10 @@ def _parameters(inside: str, whole: str) -> list[tuple[str, str]]:
             pairs[-1] = (pairs[-1][0], f"{pairs[-1][1]},{part}")
         else:
             raise _unreadable(whole, f"'{part}' where parameter=value belongs")
+    names = [name for name, _ in pairs]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise _unreadable(whole, f"'{twice[0]}' given twice")
     return pairs
 
 

@@ -1,0 +1,220 @@
+"""How metrics are asked for: one grammar, canonical names, presets, and errors that name the way out."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import log2
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import recdash
+from recdash.errors import InputError, UnknownName
+from recdash.metrics import METRICS, PRESETS, Spec, define, parse, parse_list, preset
+
+SPELLED_OUT = [
+    (f"{name}({','.join(chosen)})" if chosen else name)
+    for name, metric in METRICS.items()
+    for chosen in product(*([f"{knob.name}={v}" for v in knob.values] for knob in metric.parameters))
+]
+
+
+# ── reading ──────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ("ndcg", Spec("ndcg")),
+        ("ndcg@10", Spec("ndcg", (), 10)),
+        ("ndcg()@10", Spec("ndcg", (), 10)),
+        ("map(norm=min)", Spec("map", (("norm", "min"),))),
+        ("ndcg(gain=exp,ideal=all)@5", Spec("ndcg", (("gain", "exp"), ("ideal", "all")), 5)),
+        ("  ndcg( gain = exp , ideal=all )@5 ", Spec("ndcg", (("gain", "exp"), ("ideal", "all")), 5)),
+        ("f1(of=map,mar)@3", Spec("f1", (("of", "map,mar"),), 3)),
+        (
+            "f1(of=map(norm=min),mar(form=hits),average=means)@3",
+            Spec("f1", (("of", "map(norm=min),mar(form=hits)"), ("average", "means")), 3),
+        ),
+    ],
+)
+def test_a_spec_is_read_as_name_parameters_and_cutoff(text: str, spec: Spec) -> None:
+    assert parse(text) == spec
+
+
+@settings(deadline=None)
+@given(st.sampled_from(SPELLED_OUT), st.none() | st.integers(1, 999_999_999))
+def test_what_is_written_is_read_back(label: str, k: int | None) -> None:
+    spec = parse(label if k is None else f"{label}@{k}")
+    assert (spec.label, spec.k) == (label, k)
+    assert parse(str(spec)) == spec
+
+
+def test_a_list_is_cut_only_at_the_commas_between_metrics() -> None:
+    text = "ndcg@10, f1(of=map,mar(form=hits))@5,precision(over=list,average=micro)"
+    assert [str(spec) for spec in parse_list(text)] == [
+        "ndcg@10",
+        "f1(of=map,mar(form=hits))@5",
+        "precision(over=list,average=micro)",
+    ]
+    assert parse_list(["ndcg,map@1", "recall"]) == [Spec("ndcg"), Spec("map", (), 1), Spec("recall")]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", "'' where a metric's name belongs"),
+        ("@5", "'' where a metric's name belongs"),
+        ("ndcg@0", "'0' where a cutoff belongs"),
+        ("ndcg@-1", "'-1' where a cutoff belongs"),
+        ("ndcg@ten", "'ten' where a cutoff belongs"),
+        ("ndcg@", "'' where a cutoff belongs"),
+        ("ndcg@5@6", "'ndcg@5' where a metric's name belongs"),
+        ("ndcg(gain=exp", "a bracket that does not close"),
+        ("ndcg(gain=exp))", "exp)"),
+        ("ndcg gain", "'ndcg gain' where a metric's name belongs"),
+        ("ndcg(exp)", "'exp' where parameter=value belongs"),
+        ("ndcg(gain=exp,gain=linear)", "'gain' given twice"),
+    ],
+)
+def test_a_spec_that_cannot_be_read_says_what_stands_there(text: str, found: str) -> None:
+    with pytest.raises(InputError, match=r"metric|value") as caught:
+        define(text)
+    assert found in str(caught.value)
+
+
+# ── meaning ──────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("ndcg(gain=linear,ideal=cut,discount=log2)@10", "ndcg"),
+        ("ndcg(ideal=all,gain=exp)", "ndcg(gain=exp,ideal=all)"),
+        ("f1(of=precision,recall)", "f1"),
+        ("f1(of=precision, recall(norm=relevant))", "f1"),
+        ("f1(average=means,of=map,mar(form=ranks))", "f1(of=map,mar,average=means)"),
+        ("f1(of=f1(of=map,mar),ndcg(gain=exp))", "f1(of=f1(of=map,mar),ndcg(gain=exp))"),
+    ],
+)
+def test_one_definition_has_one_canonical_name(text: str, canonical: str) -> None:
+    assert str(define(text)) == canonical
+
+
+@pytest.mark.parametrize("text", SPELLED_OUT)
+def test_the_canonical_name_means_the_same(text: str) -> None:
+    definition = define(text)
+    again = define(str(definition))
+    assert str(again) == str(definition)
+    assert again.parameters == definition.parameters
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ndgc", "No metric is called 'ndgc'. Did you mean 'ndcg'? Known: coverage, f1, gini,"),
+        ("NDCG@10", "No metric is called 'NDCG'. Did you mean 'ndcg'?"),
+        (
+            "ndcg(gian=exp)",
+            "No parameter of ndcg is called 'gian'. Did you mean 'gain'? Known: discount, gain, ideal.",
+        ),
+        (
+            "ndcg(gain=expo)",
+            "No value of ndcg(gain=…) is called 'expo'. Did you mean 'exp'? Known: linear, exp, binary.",
+        ),
+        ("hit_rate(over=k)", "No parameter of hit_rate is called 'over'. Known: none."),
+        ("f1(of=map,recal)", "No metric is called 'recal'. Did you mean 'recall'?"),
+        ("zzz", "No metric is called 'zzz'. Known: coverage,"),
+    ],
+)
+def test_an_unknown_name_is_answered_with_the_known_ones_and_the_nearest(text: str, said: str) -> None:
+    with pytest.raises(UnknownName) as caught:
+        define(text)
+    assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("rmse@10", "rmse has no cutoff"),
+        ("r_precision@10", "r_precision has no cutoff"),
+        ("f1(of=map)", "Name two, for example f1(of=map,mar)."),
+        ("f1(of=map,mar,recall)", "Name two, for example f1(of=map,mar)."),
+        ("f1(of=map,gini)", "no value per user"),
+        ("f1(of=map@5,mar)@10", "a cutoff inside the brackets"),
+    ],
+)
+def test_a_spec_that_means_nothing_is_refused_with_the_reason(text: str, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        define(text)
+    assert said in str(caught.value)
+
+
+def test_names_in_the_tables_are_the_fields_own_and_unlike_each_other() -> None:
+    assert all(parse(name).label == name for name in METRICS)
+    for metric in METRICS.values():
+        assert len({knob.name for knob in metric.parameters}) == len(metric.parameters)
+
+
+# ── presets ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_preset_names_existing_parameters_and_values() -> None:
+    assert set(PRESETS) == {
+        "default", "trec_eval", "rectools", "recommenders", "ranx",
+        "recbole", "lenskit", "capri", "seed000", "seed002",
+    }  # fmt: skip
+    for habit in PRESETS.values():
+        for metric, knobs in habit.parameters.items():
+            assert dict(define(habit.apply(Spec(metric))).parameters).items() >= knobs.items()
+
+
+def test_a_preset_that_does_not_exist_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(UnknownName, match=r"No preset is called 'rectool'\. Did you mean 'rectools'\?"):
+        preset("rectool")
+
+
+def test_what_is_written_in_a_spec_wins_over_the_preset() -> None:
+    rectools = preset("rectools")
+    assert str(define(rectools.apply(parse("ndcg@10")))) == "ndcg(gain=binary,ideal=full)"
+    assert str(define(rectools.apply(parse("ndcg(ideal=cut)@10")))) == "ndcg(gain=binary)"
+    assert str(define(rectools.apply(parse("recall@10")))) == "recall"
+
+
+DCG_3 = 1 + 1 / log2(3) + 1 / 2
+HIT_AT_2 = 1 / log2(3)
+
+
+@pytest.mark.parametrize(
+    ("name", "ndcg", "average_precision", "precision"),
+    [
+        # two relevant items, one of them second in a list of two; another user has no list; k = 3
+        ("default", HIT_AT_2 / (1 + HIT_AT_2) / 2, (1 / 2) / 2 / 2, (1 / 3) / 2),
+        ("ranx", HIT_AT_2 / (1 + HIT_AT_2) / 2, (1 / 2) / 2 / 2, (1 / 3) / 2),
+        ("trec_eval", HIT_AT_2 / (1 + HIT_AT_2), (1 / 2) / 2, 1 / 3),
+        ("rectools", HIT_AT_2 / DCG_3 / 2, (1 / 2) / 2 / 2, (1 / 3) / 2),
+        ("recommenders", HIT_AT_2 / (1 + HIT_AT_2), (1 / 2) / 2, 1 / 3),
+        ("recbole", HIT_AT_2 / (1 + HIT_AT_2) / 2, (1 / 2) / 2 / 2, (1 / 3) / 2),
+        ("lenskit", 1 / (1 + 1), (1 / 2) / 2, 1 / 2),
+        ("capri", HIT_AT_2 / (1 + HIT_AT_2), (1 / 2) / 2, 1 / 2),
+        ("seed000", HIT_AT_2 / (1 + HIT_AT_2) / 2, (1 / 2) / 1 / 2, (1 / 3) / 2),
+        ("seed002", HIT_AT_2 / (1 + HIT_AT_2) / 2, (1 / 2) / 1 / 2, 1 / (3 + 3)),
+    ],
+)
+def test_one_list_scores_differently_under_the_habits_of_others(
+    name: str, ndcg: float, average_precision: float, precision: float
+) -> None:
+    truth, lists = {"u": ["a", "b"], "v": ["a"]}, {"u": {"x": 2.0, "a": 1.0}}
+    ranked = {"user_id": ["u", "u"], "item_id": ["x", "a"], "score": [2.0, 1.0], "rank": [1, 2]}
+    source = lists if name != "rectools" else _table(ranked)
+    found = recdash.evaluate({"run": source}, truth, metrics="ndcg@3,map@3,precision@3", preset=name)
+    values = [row["value"] for row in found.rows()]
+    assert values == pytest.approx([ndcg, average_precision, precision], rel=1e-14)
+    assert [row["metric"] for row in found.rows()] == ["ndcg", "map", "precision"]
+
+
+def _table(columns: dict[str, list[object]]) -> object:
+    import pyarrow as pa
+
+    return pa.table(columns)
