@@ -160,7 +160,7 @@ class Hits:
 
     ``user`` [H] ascending, ``rank`` [H] 1..depth ascending within a user, ``row`` [H] the truth
     row that was hit (relevant or not: thresholds are applied later); ``list_length`` [U] items
-    kept per truth user (0 = no list), at most ``depth``.
+    kept per truth user (0 = no list), at most ``depth``. ``exposure`` is None where it was not asked for.
     """
 
     truth: Truth
@@ -169,7 +169,7 @@ class Hits:
     rank: Ints
     row: Ints
     list_length: Ints
-    exposure: Exposure
+    exposure: Exposure | None
     ledger: Ledger
     order: Order
 

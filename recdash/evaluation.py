@@ -38,7 +38,7 @@ from recdash.metrics import (
     sample_of,
     score,
 )
-from recdash.metrics.catalogue import NOVELTY_OF_SEEN, Shelf
+from recdash.metrics.catalogue import CATALOGUE, NOVELTY_OF_SEEN, Shelf
 from recdash.metrics.ratings import Predictions
 
 if TYPE_CHECKING:
@@ -244,13 +244,19 @@ def score_run(
     predictions: Any = None,
 ) -> Scored:
     """One pass over the run, then every metric asked for. Raises InputError for a run that is no use."""
-    needs_lists = any(str(one.definition) == NOVELTY_OF_SEEN for one in asked)
+    wanted = [one.definition for one in asked]
     hits, told = match(
-        run, reference, depth=rules.depth, order=rules.order, ties=rules.ties, novelty_of_seen=needs_lists
+        run,
+        reference,
+        depth=rules.depth,
+        order=rules.order,
+        ties=rules.ties,
+        exposure=reference.catalogue is not None or any(one.metric in CATALOGUE for one in wanted),
+        novelty_of_seen=any(str(one) == NOVELTY_OF_SEEN for one in wanted),
     )
     rated = open_predictions(predictions)
     rows = None if rated is None else predictions_of(rated)
-    curves, absent = score_hits(hits, reference, [one.definition for one in asked], rules.users, rows)
+    curves, absent = score_hits(hits, reference, wanted, rules.users, rows)
     ledger = ledger_of(hits, rules.users)
     short = short_list_notices(run.name, hits, asked)
     unknown = unknown_item_notices(run.name, hits, reference)
@@ -272,8 +278,10 @@ def score_hits(
     return curves, {one.metric: one.reason for one in results if isinstance(one, Absent)}
 
 
-def shelf_of(hits: Hits, reference: Reference) -> Shelf:
-    """The run's exposure with what the reference knows of its items."""
+def shelf_of(hits: Hits, reference: Reference) -> Shelf | None:
+    """The run's exposure, if it was counted, with what the reference knows of its items."""
+    if hits.exposure is None:
+        return None
     n = len(hits.exposure.items)
     train = None
     if reference.train_users is not None:
@@ -345,7 +353,7 @@ def short_list_notices(name: str, hits: Hits, asked: Sequence[Asked]) -> list[Pr
 
 
 def unknown_item_notices(name: str, hits: Hits, reference: Reference) -> list[Problem]:
-    if reference.catalogue is None:
+    if reference.catalogue is None or hits.exposure is None:
         return []
     shown = np.unique(hits.exposure.shown.item)
     unknown = shown[~np.isin(shown, reference.catalogue)]

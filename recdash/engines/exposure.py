@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -20,7 +20,6 @@ class ExposureCount:
         self.depth, self.n_lists = depth, 0
         self.shown = _Cells(depth)
         self.ended = _Cells(depth)
-        self.list_means: dict[str, Floats] = {}
 
     def see(self, block: Block, n_items: int) -> None:
         lengths = block.lengths
@@ -30,8 +29,8 @@ class ExposureCount:
         if short.any():
             self.ended.add(np.repeat(lengths - 1, lengths)[short], block.item[short], n_items)
 
-    def finish(self, items: Sequence[str]) -> Exposure:
-        return Exposure(items, self.shown.counts(), self.ended.counts(), self.n_lists, self.list_means)
+    def finish(self, items: Sequence[str], list_means: Mapping[str, Floats]) -> Exposure:
+        return Exposure(items, self.shown.counts(), self.ended.counts(), self.n_lists, list_means)
 
 
 class _Cells:

@@ -14,7 +14,12 @@ from recdash.domain import Exposure, Hits, Ints, Ledger, RankCounts, Truth
 
 
 def hits_to_tables(hits: Hits) -> dict[str, pa.Table]:
-    """Tables ``hits`` (user, rank, row), ``lists`` (length per truth user), ``exposure``, ``items``."""
+    """Tables ``hits`` (user, rank, row), ``lists`` (length per truth user), ``exposure``, ``items``.
+
+    Raises ValueError for hits without exposure, which would be half a run.
+    """
+    if hits.exposure is None:
+        raise ValueError("hits are kept only with their exposure")
     facts = {"depth": hits.depth, "order": hits.order, "ledger": hits.ledger.as_dict()}
     return {
         "hits": pa.table(

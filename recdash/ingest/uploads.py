@@ -400,7 +400,9 @@ def _keep_short(array: pa.Array, limits: Limits) -> None:
 
 def _together(batches: Sequence[pa.RecordBatch]) -> pa.Table:
     try:
-        return pa.Table.from_batches(batches).unify_dictionaries().combine_chunks()
+        table = pa.Table.from_batches(batches)
+        coded = any(pa.types.is_dictionary(field.type) for field in table.schema)
+        return table.unify_dictionaries().combine_chunks() if coded else table
     except pa.ArrowInvalid as error:
         found = "a column that changes its type halfway"
         raise UploadError(Problem("mixed-types", "file", found, "Write each column in one form.")) from error
