@@ -21,7 +21,7 @@ _LISTS_PER_BLOCK = 10_000
 class Block:
     """Whole lists, one after the other: list b owns the rows ``start[b]:start[b+1]``.
 
-    ``user`` [B] codes (−1 unknown), ``item`` [n] codes, ``rank`` and ``score`` [n] where they were read.
+    ``user`` [B] codes, ``item`` [n] codes, ``rank`` and ``score`` [n] where they were read.
     """
 
     user: Ints
@@ -166,7 +166,7 @@ def _block_of(batch: pa.RecordBatch, users: IdIndex, items: IdIndex) -> tuple[Bl
     column = batch.column("user_id")
     raw = _raw(column)
     begins = np.concatenate(([0], np.flatnonzero(raw[1:] != raw[:-1]) + 1))
-    user = users.codes(column.take(pa.array(begins)), grow=False)
+    user = users.codes(column.take(pa.array(begins)))
     start = np.append(begins, batch.num_rows)
     block = Block(user, start, items.codes(batch.column("item_id")), *_order_columns(batch))
     return block, column[0].as_py(), column[-1].as_py()
@@ -212,10 +212,9 @@ def _join(held: Block, block: Block, same_list: bool) -> Block:
 
 def scattered_blocks(batches: Iterator[pa.RecordBatch], users: IdIndex, items: IdIndex) -> Iterator[Block]:
     """Blocks from rows in any order: all rows are held as codes and sorted once by user."""
-    everyone = users.copy()
     parts = []
     for batch in batches:
-        user = everyone.codes(batch.column("user_id"))
+        user = users.codes(batch.column("user_id"))
         parts.append((user, items.codes(batch.column("item_id")), *_order_columns(batch)))
     user, item, rank, score = (_concatenate(part) for part in zip(*parts, strict=True))
     sequence = np.argsort(user, kind="stable")

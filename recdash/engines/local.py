@@ -100,7 +100,8 @@ class _Pass:
         novelty_of_seen: bool,
     ) -> None:
         self.run, self.truth, self.depth, self.plan = run, reference.truth, depth, plan
-        self.users, self.items = reference.users, reference.items.copy()
+        self.users, self.items = reference.users.copy(), reference.items.copy()
+        self.strangers: set[int] = set()
         self.known_items = len(self.truth.items)
         self.seen = Seen()
         self.found: list[tuple[Ints, Ints, Ints]] = []
@@ -155,10 +156,11 @@ class _Pass:
             self.novelty.see(block)
 
     def _of_truth_users(self, block: Block) -> Block:
-        known = (block.user >= 0) & (block.user < self.truth.n_users)
+        known = block.user < self.truth.n_users
         if known.all():
             return block
-        self.seen.unknown_users += int((~known).sum())
+        self.strangers.update(block.user[~known].tolist())
+        self.seen.unknown_users = len(self.strangers)
         return block.only_lists(known)
 
     def _check_grouped(self, block: Block) -> None:
