@@ -14,6 +14,7 @@ import click
 
 from recdash import __version__
 from recdash.errors import InputError, Problem, RecdashError
+from recdash.spreadsheet import safe_cell
 
 if TYPE_CHECKING:
     from recdash.errors import Problem
@@ -147,14 +148,9 @@ def _print_scores(found: Evaluation, form: str) -> None:
     elif form == "csv":
         writer = csv.DictWriter(sys.stdout, ["run", "metric", "k", "value", "std_error", "n_users"])
         writer.writeheader()
-        writer.writerows({**row, "run": _plain_cell(row["run"])} for row in found.rows())
+        writer.writerows({**row, "run": safe_cell(row["run"])} for row in found.rows())
     else:
         click.echo(_score_table(found))
-
-
-def _plain_cell(text: str) -> str:
-    """A name that a spreadsheet would take for a formula gets an apostrophe in front."""
-    return f"'{text}" if text.lstrip("\ufeff \t\r\n")[:1] in tuple("=+-@＝＋－＠") else text
 
 
 def _score_table(found: Evaluation) -> str:

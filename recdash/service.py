@@ -103,7 +103,7 @@ class Workspace:
     def depth(self, experiment_id: str) -> int:
         return int(self.experiment(experiment_id).settings["depth"])
 
-    def metrics_of(self, experiment_id: str, run_ids: Sequence[str]) -> list[str]:
+    def metrics_of(self, run_ids: Sequence[str]) -> list[str]:
         """Canonical specs that at least one of the runs has, in the order of the guide."""
         stored = {metric for metrics in self.store.metrics(run_ids).values() for metric in metrics}
         usual = [str(define(metric)) for metric in evaluation.DEFAULT_METRICS]
@@ -116,9 +116,7 @@ class Workspace:
         """
         return views.curve_frame(self._runs(run_ids), self._curves(run_ids, metrics))
 
-    def scoreboard(
-        self, experiment_id: str, run_ids: Sequence[str], metrics: Sequence[str], k: int
-    ) -> pd.DataFrame:
+    def scoreboard(self, run_ids: Sequence[str], metrics: Sequence[str], k: int) -> pd.DataFrame:
         """run_id, run, metric, value, std_error, n_users at k; best first by the first metric."""
         return views.score_rows(self._runs(run_ids), self._curves(run_ids, metrics), metrics, k)
 
@@ -156,9 +154,7 @@ class Workspace:
         """The k from which more than half of a run's lists have ended; None = never within depth."""
         return {run.id: run.provenance.get("list_end") for run in self._runs(run_ids)}
 
-    def population_effect(
-        self, experiment_id: str, run_ids: Sequence[str], metric: str, k: int
-    ) -> views.PopulationEffect | None:
+    def population_effect(self, run_ids: Sequence[str], metric: str, k: int) -> views.PopulationEffect | None:
         """Does the winner depend on whether users without a list count? None below two runs with lists."""
         names = {run.id: run.name for run in self._runs(run_ids) if run.hits}
         if len(names) < 2:
@@ -481,7 +477,7 @@ class Workspace:
         reference = test.links.get(test.control) or self.experiment(test.experiment).baseline
         others = [run_id for run_id in names if run_id != reference]
         delta = self.differences(others, reference, metric, k) if reference else None
-        scores = self.scoreboard(test.experiment, list(names), [metric], k)
+        scores = self.scoreboard(list(names), [metric], k)
         return join_offline(
             self.online_results(test_id), online_metric, names, scores, delta, views.metric_title(metric, k)
         )

@@ -13,6 +13,7 @@ from recdash.charts.numbers import glyph, is_number
 from recdash.charts.online import Side
 from recdash.charts.rows import Row, records
 from recdash.domain import OnlineTest
+from recdash.errors import Problem
 from recdash.ui import findings, frame, state, theme, widgets
 from recdash.ui.cards import finding_cell
 from recdash.ui.escaping import Html, html, join
@@ -96,6 +97,20 @@ def _telling(view: View, test: OnlineTest, metrics: list[str]) -> str:
         if source.offline_online(test.id, view.metric, view.k, metric)["quadrant"].isin(DISAGREE).any():
             return metric
     return metrics[0]
+
+
+def disagreements(view: View) -> list[Problem]:
+    """Runs in view that won on one side and lost on the other, by the metrics of any online test."""
+    source, found = state.workspace(), []
+    for test in tests(view):
+        for metric in online_metrics(test.id):
+            rows = records(source.offline_online(test.id, view.metric, view.k, metric))
+            found += [
+                Problem("sides-disagree", test.name, row["sentence"], "See Offline vs online.")
+                for row in rows
+                if row["quadrant"] in DISAGREE and row["run_id"] in view.shown_ids
+            ]
+    return found
 
 
 def _test(tests: list[OnlineTest]) -> OnlineTest:
@@ -207,7 +222,7 @@ def _reading_row(found: BothSides, row: Row) -> list[object]:
 def results_table(found: BothSides) -> None:
     """Every metric and variant of the test: value, lift, interval, n."""
     widgets.section(
-        "All online metrics of this test", f"Lift over the control, {found.test.control}; 95 % intervals"
+        "All online metrics of this test", f"Lift over the control ({found.test.control}), 95 % intervals"
     )
     columns = [
         Column("Metric"), Column("Variant"), Column("Run"), Column("Value", number=True), Column("Unit"),

@@ -14,6 +14,8 @@ from recdash.ui.state import View, workspace
 if TYPE_CHECKING:
     import pandas as pd
 
+    from recdash.views import PopulationEffect
+
 NO_DIFFERENCES = ("run_id", "run", "mean_diff", "ci_low", "ci_high", "p", "n_users", "wins", "ties", "losses")
 
 
@@ -32,7 +34,7 @@ def curves(view: View, run_ids: tuple[str, ...], metrics: tuple[str, ...]) -> pd
 
 
 def scoreboard(view: View, run_ids: tuple[str, ...], metrics: tuple[str, ...], k: int) -> pd.DataFrame:
-    return _named(_numbers("scoreboard", (view.experiment.id, run_ids, metrics, k)), view)
+    return _named(_numbers("scoreboard", (run_ids, metrics, k)), view)
 
 
 def differences(view: View, run_ids: tuple[str, ...], baseline: str, metric: str, k: int) -> pd.DataFrame:
@@ -47,6 +49,14 @@ def differences(view: View, run_ids: tuple[str, ...], baseline: str, metric: str
     except InputError:
         return pd.DataFrame(columns=list(NO_DIFFERENCES))
     return _named(found, view)
+
+
+def population_effect(view: View, run_ids: tuple[str, ...]) -> PopulationEffect | None:
+    """Would counting only users with lists change who is first? None where that has no meaning."""
+    try:
+        return workspace().population_effect(run_ids, view.metric, view.k)
+    except InputError:
+        return None
 
 
 def absences(run_ids: tuple[str, ...], metric: str) -> dict[str, str]:

@@ -147,6 +147,8 @@ def beats(found: Sequence[Delta], base: str) -> str:
         words = {"better": "beats", "worse": "is worse than", "not settled": "is not settled against"}
         return f"{found[0].name} {words.get(found[0].word, 'differs from')} {base}"
     many = named_number(len(found)).lower()
+    if better == 0:
+        return f"None of {many} candidates beats {base}"
     return f"{named_number(better)} of {many} candidates {'beats' if better == 1 else 'beat'} {base}"
 
 

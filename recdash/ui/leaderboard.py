@@ -72,10 +72,12 @@ def finding(view: View) -> str:
 
 def subtitle(view: View) -> str:
     base = view.name(view.shown[0].id)
+    effect = data.population_effect(view, view.run_ids)
     return (
         f"{metric_at(view.metric, view.k)}; differences to {base} are paired over users. "
-        "Not separable: the paired 95 % interval of the difference includes zero."
-    )
+        "Not separable: the paired 95 % interval of the difference includes zero. "
+        f"{effect.sentence if effect and effect.changes else ''}"
+    ).rstrip()
 
 
 def table(view: View, shown: Board) -> Html:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from recdash.charts import numbers
-from recdash.errors import Problem, RecdashError
-from recdash.ui import data, findings, frame
+from recdash.errors import Problem
+from recdash.ui import both_sides, data, findings, frame
 from recdash.ui.escaping import Html, html
 from recdash.ui.findings import Cell, Delta, Headline
 from recdash.ui.state import USUAL_K, View, workspace
@@ -66,7 +66,7 @@ def summarise(view: View) -> Summary:
     order = list(findings.values(scores, view.metric))
     names = {run.id: run.name for run in view.shown}
     headline = findings.headline(order, names, baseline, found, view.metric, view.k)
-    effect = population_effect(view)
+    effect = data.population_effect(view, view.shown_ids)
     best = found[0] if found else None
     where = metric_at(view.metric, view.k)
     users = numbers.count(best.n_users) if best else numbers.NONE
@@ -91,14 +91,6 @@ def in_numbers(summary: Summary) -> str:
     return f"in {named_number(count).lower()} {'number' if count == 1 else 'numbers'}"
 
 
-def population_effect(view: View) -> PopulationEffect | None:
-    """Would counting only users with lists change who is first? None where that has no meaning."""
-    try:
-        return workspace().population_effect(view.experiment.id, list(view.shown_ids), view.metric, view.k)
-    except RecdashError:
-        return None
-
-
 def _aside(view: View, order: list[str], effect: PopulationEffect | None) -> str:
     if not order:
         return ""
@@ -121,7 +113,8 @@ def _cells(view: View, order: list[str], effect: PopulationEffect | None) -> lis
     if other:
         cells.append(findings.leader_by(other, view.metric, _first(view, other, view.k), present))
     if effect:
-        answer = effect.sentence if effect.changes else f"Nothing: {present} first too"
+        leader = view.name(effect.leader_both)
+        answer = f"{leader} first" if effect.changes else f"Nothing: {present} first too"
         cells.append(Cell("Only users with lists", answer))
     return cells
 
@@ -165,7 +158,11 @@ def notes(view: View) -> Html:
     """Comparability warnings and data notices of the shown runs; a tick when there are none."""
     ids = set(view.shown_ids)
     of_runs = [notice for run in view.runs if run.id in ids for notice in run.notices]
-    found = [*workspace().comparability(list(view.shown_ids)), *together(of_runs)]
+    found = [
+        *both_sides.disagreements(view),
+        *workspace().comparability(list(view.shown_ids)),
+        *together(of_runs),
+    ]
     many = named_number(len(view.shown)).lower()
     list_html = notices_html(found[:MOST_NOTES], nothing=f"Same truth and definitions for all {many} runs")
     more = len(found) - MOST_NOTES

@@ -109,7 +109,7 @@ def view_of(experiment: Experiment) -> View | None:
         return None
     baseline, baseline_missing = _baseline(experiment, runs)
     candidates, candidates_missing = _candidates(runs, baseline)
-    metrics = tuple(ordered_metrics(source.metrics_of(experiment.id, [run.id for run in runs])))
+    metrics = tuple(ordered_metrics(source.metrics_of([run.id for run in runs])))
     metric, metric_missing = _metric(metrics)
     depth = source.depth(experiment.id)
     k, k_missing = _k(depth)

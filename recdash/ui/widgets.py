@@ -10,14 +10,13 @@ import streamlit as st
 
 from recdash.charts.marks import Mark
 from recdash.errors import InputError, Problem, RecdashError
+from recdash.spreadsheet import safe_cell
 from recdash.ui import state, theme
 from recdash.ui.escaping import Html, html, join, markdown
 
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 
 
 @dataclass(frozen=True)
@@ -163,15 +162,7 @@ def csv_button(frame: pd.DataFrame, name: str) -> None:
 
 def csv_text(frame: pd.DataFrame) -> str:
     """CSV in which no text can start a formula in a spreadsheet."""
-    return str(frame.rename(columns=csv_cell).map(csv_cell).to_csv(index=False))
-
-
-def csv_cell(value: object) -> object:
-    """Text that a spreadsheet would take for a formula gets a leading apostrophe."""
-    if not isinstance(value, str):
-        return value
-    bare = value.lstrip("\ufeff \u00a0\u200b")
-    return f"'{value}" if bare.startswith(FORMULA) else value
+    return str(frame.rename(columns=safe_cell).map(safe_cell).to_csv(index=False))
 
 
 def empty(heading: str, text: str) -> None:
