@@ -45,7 +45,6 @@ PRESETS: Mapping[str, Preset] = {
             "rectools",
             "RecTools",
             {"ndcg": {"gain": "binary", "ideal": "full"}},
-            order="rank",
             why="nDCG's ideal fills all k places, however few relevant items the user has.",
         ),
         Preset(
