@@ -308,10 +308,14 @@ class Workspace:
         for place, run in enumerate(found):
             tell(place / len(found), f"Scoring {run.name}")
             scored.append((run, self._score(experiment_id, run, rated if len(found) == 1 else None)))
+        uploads = [self.store.put(run.batches()) for run in found]
+        self._check_names_free(
+            experiment_id, {run.name: upload for run, upload in zip(found, uploads, strict=True)}
+        )
         added = []
-        for place, (run, score) in enumerate(scored, start=1):
+        for place, ((run, score), upload) in enumerate(zip(scored, uploads, strict=True), start=1):
             tell(place / len(scored), f"Storing {run.name}")
-            added.append(self._add_run(experiment_id, run, score, facts))
+            added.append(self._add_run(experiment_id, run, upload, score, facts))
         return added
 
     def _score(self, experiment_id: str, run: Recommendations, predictions: Any) -> evaluation.Scored:
@@ -320,11 +324,15 @@ class Workspace:
         return evaluation.score_run(run, self._reference(experiment_id), asked, rules, predictions)
 
     def _add_run(
-        self, experiment_id: str, run: Recommendations, scored: evaluation.Scored, facts: Mapping[str, Any]
+        self,
+        experiment_id: str,
+        run: Recommendations,
+        upload: str,
+        scored: evaluation.Scored,
+        facts: Mapping[str, Any],
     ) -> AddedRun:
         from recdash import __version__
 
-        upload = self.store.put(run.batches())
         known = self.store.find_run(experiment_id, upload)
         if known is not None:
             return AddedRun(known, already_there=True)
@@ -333,7 +341,6 @@ class Workspace:
             raise InputError(
                 Problem("no-lists", f"run '{run.name}'", "it has no lists", "Upload ranked lists.")
             )
-        self._check_name_free(experiment_id, run.name)
         tables = {kind: self.store.put(table) for kind, table in hits_to_tables(hits).items()}
         if scored.predictions is not None:
             tables["predictions"] = self.store.put(scored.predictions)
@@ -348,9 +355,12 @@ class Workspace:
         )  # fmt: skip
         return AddedRun(self.store.add_run(new, list(scored.curves.values())), already_there=False)
 
-    def _check_name_free(self, experiment_id: str, name: str) -> None:
-        if any(run.name == name for run in self.runs(experiment_id, archived=True)):
-            raise NameTaken(f"Another run of this experiment is called '{name}'. Choose another name.")
+    def _check_names_free(self, experiment_id: str, uploads: Mapping[str, str]) -> None:
+        """Before any of the uploads, by name, is stored. The very same upload may come again."""
+        taken = {run.name for run in self.runs(experiment_id, archived=True)} & uploads.keys()
+        for name in sorted(taken):
+            if self.store.find_run(experiment_id, uploads[name]) is None:
+                raise NameTaken(f"Another run of this experiment is called '{name}'. Choose another name.")
 
     def rename_run(self, run_id: str, name: str) -> Run:
         return self._write().update_run(run_id, name=_clean_name(name))
