@@ -1,0 +1,536 @@
+"""What a person can do with a workspace, over a real SQLite store in a folder of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import recdash
+from recdash.domain import Experiment
+from recdash.errors import Forbidden, InputError, NameTaken, NotFound, UploadError
+from recdash.service import Workspace
+from recdash.store import open_store
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+TRUTH = {"u": ["a", "b"], "v": ["a"], "w": ["c"]}
+ALS = {"u": ["a", "x", "b"], "v": ["x", "a"]}
+EASE = {"u": ["b", "a"], "v": ["a"], "w": ["x", "c"]}
+
+
+def open_at(folder: Path, role: Any = "editor") -> Workspace:
+    times = (NOON + timedelta(seconds=second) for second in range(10_000))
+    store = open_store(f"sqlite:///{folder}/recdash.db", folder / "artifacts", read_only=role == "viewer")
+    return Workspace(store, role=role, clock=lambda: next(times))
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Workspace:
+    return open_at(tmp_path)
+
+
+@pytest.fixture
+def films(space: Workspace) -> Experiment:
+    return space.create_experiment("Films", TRUTH, depth=5)
+
+
+def add(space: Workspace, films: Experiment, name: str, lists: Any, **more: Any) -> str:
+    (added,) = space.add_runs(films.id, lists, name=name, **more)
+    return added.run.id
+
+
+def stored_files(folder: Path) -> list[Path]:
+    return sorted(path for path in (folder / "artifacts").rglob("*") if path.is_file())
+
+
+# ── experiments ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_experiment_is_kept_with_its_set_up(space: Workspace, tmp_path: Path) -> None:
+    made = space.create_experiment("  Films ", {"u": {"a": 3, "b": 1}}, depth=7, users="both", note="first")
+    (found,) = open_at(tmp_path).experiments()
+    assert found == made
+    assert (found.name, found.note, found.created, found.demo) == ("Films", "first", NOON, False)
+    facts = ("depth", "users", "truth_users", "graded", "relevance", "relevance_threshold")
+    assert [found.settings[fact] for fact in facts] == [7, "both", 1, True, None, None]
+
+
+def test_the_same_set_up_under_the_same_name_is_recognised(space: Workspace, films: Experiment) -> None:
+    assert space.create_experiment("Films", TRUTH, depth=5).id == films.id
+    assert len(space.experiments()) == 1
+
+
+@pytest.mark.parametrize("other", [{"truth": {"u": ["z"]}}, {"depth": 6}, {"users": "both"}])
+def test_another_set_up_cannot_take_the_name(space: Workspace, films: Experiment, other: Any) -> None:
+    with pytest.raises(NameTaken):
+        space.create_experiment("Films", **{"truth": TRUTH, "depth": 5, **other})
+    assert [one.id for one in space.experiments()] == [films.id]
+
+
+@pytest.mark.usefixtures("films")
+def test_experiments_over_the_same_truth_know_each_other(space: Workspace) -> None:
+    twin = space.create_experiment("Films again", TRUTH, depth=9)
+    space.create_experiment("Books", {"u": ["z"]})
+    assert [one.name for one in space.same_truth(twin.id)] == ["Films"]
+
+
+@pytest.mark.parametrize("name", ["", "   "])
+def test_an_experiment_needs_a_name(space: Workspace, name: str) -> None:
+    with pytest.raises(InputError, match="Give it a name"):
+        space.create_experiment(name, TRUTH)
+    assert space.experiments() == []
+
+
+def test_problems_of_all_tables_are_said_at_once_and_nothing_is_stored(
+    space: Workspace, tmp_path: Path
+) -> None:
+    no_item = pd.DataFrame({"user_id": ["u"], "when": ["today"]})
+    empty = tmp_path / "train.csv"
+    empty.write_text("")
+    with pytest.raises(InputError) as caught:
+        space.create_experiment("Films", no_item, train=empty, catalogue=pd.DataFrame({"title": ["A"]}))
+    places = " ".join(problem.place for problem in caught.value.problems)
+    assert all(kind in places for kind in ("truth", "train", "catalogue"))
+    assert all(problem.found and problem.fix for problem in caught.value.problems)
+    assert space.experiments() == []
+    assert stored_files(tmp_path) == []
+
+
+def test_an_unknown_experiment_is_answered_with_those_there_are(space: Workspace, films: Experiment) -> None:
+    assert space.experiment_named("Films") == films
+    with pytest.raises(NotFound, match=r"No experiment is called 'Filns'\. There are: 'Films'\."):
+        space.experiment_named("Filns")
+
+
+def test_an_archived_experiment_is_out_of_sight_and_comes_back(space: Workspace, films: Experiment) -> None:
+    space.archive_experiment(films.id)
+    assert space.experiments() == []
+    assert [one.id for one in space.experiments(archived=True)] == [films.id]
+    space.restore_experiment(films.id)
+    assert [one.id for one in space.experiments()] == [films.id]
+
+
+# ── runs ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_run_is_scored_and_kept_for_the_next_process(
+    space: Workspace, films: Experiment, tmp_path: Path
+) -> None:
+    run_id = add(space, films, "als", ALS, tags=("matrix",), note="v3", params={"factors": "64"})
+    later = open_at(tmp_path)
+    (run,) = later.runs(films.id)
+    assert (run.id, run.name, run.tags, run.note, run.params) == (
+        run_id,
+        "als",
+        ("matrix",),
+        "v3",
+        {"factors": "64"},
+    )
+    assert (run.ledger["counted"], run.ledger["without_list"], run.slot) == (3, 1, 0)
+    board = later.scoreboard([run_id], ["recall"], 2)
+    assert board["value"].tolist() == [pytest.approx((1 / 2 + 1 + 0) / 3)]
+
+
+def test_stored_scores_are_those_of_evaluate(space: Workspace, films: Experiment) -> None:
+    run_id = add(space, films, "als", ALS)
+    metrics = space.metrics_of([run_id])
+    assert {"ndcg", "recall", "precision(average=micro)", "r_precision", "personalization"} <= set(metrics)
+    stored = space.curves([run_id], metrics)
+    fresh = recdash.evaluate({"als": ALS}, TRUTH, metrics=metrics, depth=5).table()
+    assert len(stored) == len(fresh)
+    for metric in metrics:
+        of_store, of_evaluate = (frame[frame["metric"] == metric] for frame in (stored, fresh))
+        for column in ("value", "std_error"):
+            expected = of_evaluate[column].to_numpy()
+            assert of_store[column].to_numpy() == pytest.approx(expected, nan_ok=True), metric
+
+
+def test_the_same_upload_is_recognised_and_not_doubled(space: Workspace, films: Experiment) -> None:
+    first = add(space, films, "als", ALS)
+    (again,) = space.add_runs(films.id, ALS, name="als")
+    assert (again.run.id, again.already_there) == (first, True)
+    assert len(space.runs(films.id)) == 1
+
+
+def test_another_upload_cannot_take_the_name(space: Workspace, films: Experiment) -> None:
+    add(space, films, "als", ALS)
+    with pytest.raises(NameTaken, match="called 'als'"):
+        space.add_runs(films.id, EASE, name="als")
+    assert len(space.runs(films.id)) == 1
+
+
+SEVERAL = pd.DataFrame(
+    {
+        "model": ["als", "als", "ease"],
+        "user_id": ["u", "v", "u"],
+        "item_id": ["a", "a", "b"],
+        "rank": [1, 1, 1],
+    }
+)
+
+
+def test_one_file_may_bring_several_candidates(space: Workspace, films: Experiment) -> None:
+    added = space.add_runs(films.id, SEVERAL)
+    assert [one.run.name for one in added] == ["als", "ease"]
+    assert [one.run.slot for one in added] == [0, 1]
+
+
+def test_of_several_candidates_none_is_stored_if_one_cannot_be(space: Workspace, films: Experiment) -> None:
+    add(space, films, "ease", EASE)
+    with pytest.raises(NameTaken):
+        space.add_runs(films.id, SEVERAL)
+    assert [run.name for run in space.runs(films.id)] == ["ease"]
+
+
+@pytest.mark.parametrize(
+    ("content", "place", "found"),
+    [
+        ("item_id,rank\na,1\n", "user", "column"),
+        ("", "file", "empty"),
+        (
+            "user_id,item_id,rank\nstranger,a,1\n",
+            "run 'als', column 'user_id'",
+            "no user of this run is in the truth",
+        ),
+        ("user_id,item_id,rank\nu,a,first\n", "column 'rank', line 2", "'first' is not a rank"),
+    ],
+)
+def test_a_run_that_cannot_be_used_says_why_and_stores_nothing(
+    space: Workspace, films: Experiment, tmp_path: Path, content: str, place: str, found: str
+) -> None:
+    before = stored_files(tmp_path)
+    file = tmp_path / "als.csv"
+    file.write_text(content)
+    with pytest.raises(InputError) as caught:
+        space.add_runs(films.id, file)
+    (problem,) = caught.value.problems
+    assert place in problem.place + problem.found
+    assert found in str(problem)
+    assert problem.fix
+    assert space.runs(films.id) == []
+    assert stored_files(tmp_path) == before
+
+
+def test_rating_predictions_are_scored_beside_the_lists(space: Workspace, films: Experiment) -> None:
+    predictions = pd.DataFrame(
+        {"user_id": ["u", "v"], "item_id": ["a", "a"], "rating": [3, 2], "prediction": [4, 5]}
+    )
+    run_id = add(space, films, "als", ALS, predictions=predictions)
+    assert space.scoreboard([run_id], ["mae"], 1)["value"].tolist() == [(1 + 3) / 2]
+    other = add(space, films, "ease", EASE)
+    assert "rating predictions" in space.absences([run_id, other], "mae")[other]
+    assert set(space.absences([run_id, other], "mae")) == {other}
+
+
+def test_progress_is_told_from_nothing_to_all(space: Workspace, films: Experiment) -> None:
+    told: list[tuple[float, str]] = []
+    space.add_runs(films.id, SEVERAL, progress=lambda part, text: told.append((part, text)))
+    assert told[0] == (0.0, "Reading the file")
+    assert told[-1] == (1.0, "Storing ease")
+    assert {text for _, text in told} >= {"Scoring als", "Scoring ease", "Storing als"}
+
+
+def test_what_is_said_of_a_run_can_be_changed(space: Workspace, films: Experiment) -> None:
+    run_id = add(space, films, "als", ALS)
+    space.rename_run(run_id, " ALS v3 ")
+    space.tag_run(run_id, ["new", " new ", "", "matrix"])
+    space.note_run(run_id, "64 factors")
+    space.set_params(run_id, {"factors": "64"})
+    (run,) = space.runs(films.id)
+    assert (run.name, run.tags, run.note, run.params) == (
+        "ALS v3",
+        ("new", "matrix"),
+        "64 factors",
+        {"factors": "64"},
+    )
+
+
+def test_an_archived_run_is_out_of_sight_and_comes_back(space: Workspace, films: Experiment) -> None:
+    run_id = add(space, films, "als", ALS)
+    space.archive_run(run_id)
+    assert space.runs(films.id) == []
+    space.restore_run(run_id)
+    assert [run.id for run in space.runs(films.id)] == [run_id]
+
+
+def test_deleting_for_good_wants_the_name_typed(space: Workspace, films: Experiment) -> None:
+    run_id = add(space, films, "als", ALS)
+    with pytest.raises(InputError, match="Type 'als' exactly"):
+        space.delete_run(run_id, "Als")
+    space.delete_run(run_id, "als")
+    assert space.runs(films.id, archived=True) == []
+    with pytest.raises(InputError, match="Type 'Films' exactly"):
+        space.delete_experiment(films.id, "")
+    space.delete_experiment(films.id, "Films")
+    assert space.experiments(archived=True) == []
+
+
+# ── comparing ────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def two(space: Workspace, films: Experiment) -> tuple[str, str]:
+    return add(space, films, "als", ALS), add(space, films, "ease", EASE)
+
+
+def test_the_best_run_by_the_first_metric_comes_first(space: Workspace, two: tuple[str, str]) -> None:
+    board = space.scoreboard(list(two), ["recall", "precision"], 2)
+    assert board["run"].tolist() == ["ease", "ease", "als", "als"]
+    assert board["metric"].tolist() == ["recall", "precision"] * 2
+    recall = board[board["metric"] == "recall"]["value"]
+    assert recall.tolist() == pytest.approx([(1 + 1 + 1) / 3, (1 / 2 + 1 + 0) / 3])
+
+
+def test_where_lower_is_better_the_lowest_comes_first(space: Workspace, films: Experiment) -> None:
+    def rated(guess: float) -> pd.DataFrame:
+        return pd.DataFrame({"user_id": ["u"], "item_id": ["a"], "rating": [3.0], "prediction": [guess]})
+
+    ids = [
+        add(space, films, "als", ALS, predictions=rated(1.0)),
+        add(space, films, "ease", EASE, predictions=rated(2.5)),
+    ]
+    assert space.scoreboard(ids, ["rmse"], 1)["run"].tolist() == ["ease", "als"]
+
+
+def test_a_definition_that_was_not_stored_is_computed_from_the_hits(
+    space: Workspace, two: tuple[str, str]
+) -> None:
+    als, _ = two
+    curve = space.curves([als], ["ndcg(discount=lenskit)"])
+    # of u, v, w: a first of a, b; a second; nothing
+    of_u_v_w = [(1 + 0) / (1 + 1), 1 / 1, 0]
+    assert curve.loc[curve["k"] == 2, "value"].tolist() == [pytest.approx(sum(of_u_v_w) / 3)]
+
+
+def test_a_metric_without_cutoff_has_a_row_without_k(space: Workspace, two: tuple[str, str]) -> None:
+    curve = space.curves([two[0]], ["r_precision"])
+    assert curve["k"].isna().tolist() == [True]
+    assert curve["value"].tolist() == [pytest.approx((1 / 2 + 0 + 0) / 3)]
+
+
+def test_differences_are_paired_over_the_users(space: Workspace, two: tuple[str, str]) -> None:
+    als, ease = two
+    (row,) = space.differences([ease], als, "recall", 2).to_dict("records")
+    # recall@2 of ease and als: u 1 and 1/2, v 1 and 1, w 1 and 0
+    assert row["mean_diff"] == pytest.approx((1 / 2 + 0 + 1) / 3)
+    assert (row["n_users"], row["wins"], row["ties"], row["losses"]) == (3, 2, 1, 0)
+    assert row["ci_low"] < row["mean_diff"] < row["ci_high"]
+    assert 0 < row["p"] < 1
+
+
+def test_a_run_differs_from_itself_by_nothing(space: Workspace, two: tuple[str, str]) -> None:
+    (row,) = space.differences([two[0]], two[0], "ndcg", 3).to_dict("records")
+    assert (row["mean_diff"], row["ties"], row["p"]) == (0, 3, 1)
+
+
+def test_runs_with_other_users_are_paired_over_those_in_both(space: Workspace) -> None:
+    both = space.create_experiment("Both", TRUTH, depth=5, users="both")
+    als, ease = add(space, both, "als", ALS), add(space, both, "ease", EASE)
+    (row,) = space.differences([ease], als, "recall", 2).to_dict("records")
+    assert (row["n_users"], row["mean_diff"]) == (2, pytest.approx((1 / 2 + 0) / 2))
+    assert space.scoreboard([als, ease], ["recall"], 2)["n_users"].tolist() == [3, 2]
+
+
+def test_a_metric_without_a_value_per_user_has_no_differences(space: Workspace, two: tuple[str, str]) -> None:
+    with pytest.raises(InputError, match="no value per user"):
+        space.differences([two[1]], two[0], "personalization", 2)
+
+
+def test_lists_that_have_ended_are_said_by_k(space: Workspace, two: tuple[str, str]) -> None:
+    # lists of 3 and 2 items; lists of 2, 1 and 2 items
+    ends = space.list_ends(list(two))
+    assert ends == {two[0]: 4, two[1]: 3}
+
+
+def test_missing_lists_are_a_warning_above_a_comparison(space: Workspace, two: tuple[str, str]) -> None:
+    (warning,) = space.comparability(list(two))
+    assert "some runs have no list for users that others serve: als for 33% of the users" in str(warning)
+    assert space.comparability([two[1]]) == []
+
+
+def test_the_population_decides_who_leads(space: Workspace, films: Experiment) -> None:
+    # als is right for the one user it serves; ease serves all and is right for two of three
+    ids = [
+        add(space, films, "als", {"u": ["a", "b"]}),
+        add(space, films, "ease", {"u": ["x"], "v": ["a"], "w": ["c"]}),
+    ]
+    effect = space.population_effect(ids, "recall", 2)
+    assert effect is not None
+    assert (effect.leader_truth, effect.leader_both, effect.changes) == (ids[1], ids[0], True)
+    assert effect.values["truth"] == {ids[0]: pytest.approx(1 / 3), ids[1]: pytest.approx(2 / 3)}
+    assert effect.n_users["both"] == {ids[0]: 1, ids[1]: 3}
+    assert effect.sentence.startswith(
+        "Counting only users with lists puts als first by Recall@2 (1 over 1 users)"
+    )
+
+
+def test_a_leader_under_both_populations_is_said_to_lead_in_any_case(
+    space: Workspace, two: tuple[str, str]
+) -> None:
+    effect = space.population_effect(list(two), "recall", 2)
+    assert effect is not None
+    assert not effect.changes
+    assert effect.sentence == "ease leads by Recall@2 whether or not users without a list count."
+    assert space.population_effect([two[0]], "recall", 2) is None
+
+
+# ── rights ───────────────────────────────────────────────────────────────────────────────────
+
+WRITES: dict[str, Callable[[Workspace, str, str], object]] = {
+    "create_experiment": lambda space, _e, _r: space.create_experiment("Mine", TRUTH),
+    "rename_experiment": lambda space, e, _r: space.rename_experiment(e, "Mine"),
+    "note_experiment": lambda space, e, _r: space.note_experiment(e, "x"),
+    "set_baseline": lambda space, e, r: space.set_baseline(e, r),
+    "archive_experiment": lambda space, e, _r: space.archive_experiment(e),
+    "restore_experiment": lambda space, e, _r: space.restore_experiment(e),
+    "delete_experiment": lambda space, e, _r: space.delete_experiment(e, "Films"),
+    "add_runs": lambda space, e, _r: space.add_runs(e, EASE, name="ease"),
+    "rename_run": lambda space, _e, r: space.rename_run(r, "mine"),
+    "tag_run": lambda space, _e, r: space.tag_run(r, ["x"]),
+    "note_run": lambda space, _e, r: space.note_run(r, "x"),
+    "set_params": lambda space, _e, r: space.set_params(r, {}),
+    "archive_run": lambda space, _e, r: space.archive_run(r),
+    "restore_run": lambda space, _e, r: space.restore_run(r),
+    "delete_run": lambda space, _e, r: space.delete_run(r, "als"),
+    "add_online_test": lambda space, e, _r: space.add_online_test(e, "AB", SESSIONS),
+    "load_demo": lambda space, _e, _r: space.load_demo(),
+}
+
+
+@pytest.mark.parametrize("action", WRITES)
+def test_a_viewer_reads_and_changes_nothing(
+    space: Workspace, films: Experiment, tmp_path: Path, action: str
+) -> None:
+    run_id = add(space, films, "als", ALS)
+    viewer = open_at(tmp_path, role="viewer")
+    assert viewer.scoreboard([run_id], ["recall"], 2)["run"].tolist() == ["als"]
+    before = (space.experiments(archived=True), space.runs(films.id, archived=True))
+    with pytest.raises(Forbidden, match="ask an editor"):
+        WRITES[action](viewer, films.id, run_id)
+    assert (space.experiments(archived=True), space.runs(films.id, archived=True)) == before
+
+
+# ── online tests ─────────────────────────────────────────────────────────────────────────────
+
+WATCHED = [60.0 + place % 5 for place in range(20)] + [90.0 + place % 5 for place in range(20)]
+SESSIONS = pd.DataFrame(
+    {
+        "unit_id": [f"p{place}" for place in range(40)],
+        "session_id": [f"s{place}" for place in range(40)],
+        "start_ts": ["2026-03-01T10:00:00Z"] * 40,
+        "variant": ["control"] * 20 + ["new"] * 20,
+        "clicks": [place % 2 for place in range(40)],
+        "watch_s": WATCHED,
+    }
+)
+
+
+def test_an_online_test_is_kept_with_its_results_and_links(
+    space: Workspace, films: Experiment, two: tuple[str, str]
+) -> None:
+    als, ease = two
+    links = {"control": als, "new": ease}
+    test = space.add_online_test(films.id, "Spring", SESSIONS, control="control", links=links)
+    assert [one.id for one in space.online_tests(films.id)] == [test.id]
+    frame = space.online_results(test.id)
+    watch = frame[frame["metric"] == "session_watch_time"].set_index("variant")
+    assert watch["run_id"].to_dict() == links
+    assert watch["is_control"].to_dict() == {"control": True, "new": False}
+    assert watch["value"].to_dict() == {
+        "control": pytest.approx(62 / 60),
+        "new": pytest.approx(92 / 60),
+    }
+
+
+def test_a_variant_is_compared_with_what_control_served_on_both_sides(
+    space: Workspace, films: Experiment, two: tuple[str, str]
+) -> None:
+    als, ease = two
+    test = space.add_online_test(
+        films.id, "Spring", SESSIONS, control="control", links={"control": als, "new": ease}
+    )
+    frame = space.offline_online(test.id, "recall", 2, "session_watch_time").set_index("variant")
+    assert frame.loc["new", "run"] == "ease"
+    assert frame.loc["new", "offline_delta"] == pytest.approx((1 / 2 + 0 + 1) / 3)
+    assert frame.loc["new", "online_lift"] == pytest.approx(92 / 62 - 1)
+    assert frame.loc["new", "offline_value"] == pytest.approx(1.0)
+
+
+def test_a_variant_cannot_serve_a_run_of_another_experiment(space: Workspace, films: Experiment) -> None:
+    other = space.create_experiment("Books", TRUTH, depth=5)
+    elsewhere = add(space, other, "als", ALS)
+    with pytest.raises(NotFound, match="not in this experiment"):
+        space.add_online_test(films.id, "Spring", SESSIONS, links={"new": elsewhere})
+    assert space.online_tests(films.id) == []
+
+
+def test_an_online_table_that_cannot_be_used_stores_nothing(space: Workspace, films: Experiment) -> None:
+    with pytest.raises(UploadError):
+        space.add_online_test(films.id, "Spring", pd.DataFrame({"unit_id": ["p"], "watch_s": [1.0]}))
+    assert space.online_tests(films.id) == []
+
+
+# ── the demo ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Experiment]:
+    space = open_at(tmp_path_factory.mktemp("demo"))
+    return space, space.load_demo()
+
+
+def test_the_demos_season_candidate_won_offline_and_lost_online(demo: tuple[Workspace, Experiment]) -> None:
+    space, made = demo
+    (test,) = space.online_tests(made.id)
+    frame = space.offline_online(test.id, "ndcg", 10, "session_watch_time").set_index("variant")
+    assert frame.loc["two-tower", "quadrant"] == "won offline, lost online"
+    assert frame.loc["two-tower", "offline_low"] > 0 > frame.loc["two-tower", "online_high"]
+    assert [run.name for run in space.runs(made.id) if run.id == made.baseline] == ["Popular"]
+
+
+def test_loading_the_demo_again_changes_nothing(demo: tuple[Workspace, Experiment]) -> None:
+    space, made = demo
+    ids = [run.id for run in space.runs(made.id)]
+    assert space.load_demo().id == made.id
+    assert [run.id for run in space.runs(made.id)] == ids
+    assert len(ids) == 5
+    assert len(space.online_tests(made.id)) == 1
+
+
+def test_the_demo_goes_without_what_people_added(tmp_path: Path) -> None:
+    space = open_at(tmp_path)
+    mine = space.create_experiment("Films", TRUTH, depth=5)
+    space.load_demo()
+    assert space.has_demo()
+    space.remove_demo()
+    assert not space.has_demo()
+    assert [one.id for one in space.experiments(archived=True)] == [mine.id]
+
+
+# ── real data ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_popular_leads_until_only_users_with_lists_count(space: Workspace, shared_data: Path) -> None:
+    films = shared_data / "movietweetings"
+    made = space.create_experiment("MovieTweetings", films / "truth.csv", relevance="none")
+    names = ("ease", "popular", "als")
+    ids = {name: add(space, made, name, films / "runs" / f"{name}.parquet") for name in names}
+    board = space.scoreboard(list(ids.values()), ["ndcg"], 10)
+    assert board["run"].tolist() == ["popular", "ease", "als"]
+    effect = space.population_effect(list(ids.values()), "ndcg", 10)
+    assert effect is not None
+    assert (effect.leader_truth, effect.leader_both) == (ids["popular"], ids["ease"])
+    assert effect.sentence.startswith("Counting only users with lists puts ease first by nDCG@10")
+    assert "puts popular first" in effect.sentence
+
+
+def test_the_guide_explains_every_metric_and_preset(space: Workspace) -> None:
+    from recdash.metrics import METRICS, PRESETS
+
+    assert [entry.name for entry in space.guide()] == list(METRICS)
+    assert [entry.name for entry in space.presets()] == list(PRESETS)
+    assert all(entry.title and entry.formula and entry.source and entry.example for entry in space.guide())
