@@ -1,0 +1,336 @@
+"""Scoring without storing: questions, sources, populations, notices, and errors with all their problems."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import recdash
+from recdash.errors import InputError, UnknownName
+from recdash.evaluation import DEFAULT_METRICS
+from recdash.metrics import METRICS, parse
+
+TRUTH = {"u": ["a", "b"], "v": ["a"], "w": ["c"]}
+ALS = {"u": ["a", "x", "b"], "v": ["x", "a"]}
+EASE = {"u": ["b", "a"], "v": ["a"], "w": ["x", "c"]}
+
+RUN_COLUMNS = {"user_id": [1, 1, 2], "item_id": ["a", "x", "a"], "rank": [1, 2, 1]}
+TRUTH_COLUMNS = {"user_id": [1, 1, 2], "item_id": ["a", "b", "c"], "rating": [5.0, 3.0, 1.0]}
+
+
+def values(found: recdash.Evaluation) -> list[float]:
+    return [row["value"] for row in found.rows()]
+
+
+# ── sources ──────────────────────────────────────────────────────────────────────────────────
+
+
+def as_file(columns: dict[str, list[Any]], path: Path) -> Path:
+    table = pa.table(columns)
+    if path.suffix == ".parquet":
+        pq.write_table(table, path)
+    else:
+        table.to_pandas().to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("form", ["pandas", "polars", "arrow", "csv", "parquet", "path as text"])
+def test_tables_of_any_kind_give_the_same_scores(form: str, tmp_path: Path) -> None:
+    def source(columns: dict[str, list[Any]], name: str) -> Any:
+        makers: dict[str, Any] = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.table}
+        if form in makers:
+            return makers[form](columns)
+        file = as_file(columns, tmp_path / f"{name}.{'parquet' if form == 'parquet' else 'csv'}")
+        return str(file) if form == "path as text" else file
+
+    found = recdash.evaluate(
+        {"als": source(RUN_COLUMNS, "run")}, source(TRUTH_COLUMNS, "truth"), metrics="recall@2,ndcg@1"
+    )
+    assert values(found) == pytest.approx([(1 / 2 + 0) / 2, (5 / 5 + 0) / 2])
+
+
+def test_one_file_with_several_candidates_is_several_runs() -> None:
+    several = pd.DataFrame(
+        {"model": ["x", "y"], "user_id": ["u", "u"], "item_id": ["a", "z"], "rank": [1, 1]}
+    )
+    found = recdash.evaluate({"night": several}, TRUTH, metrics="precision@1")
+    assert [(row["run"], row["value"]) for row in found.rows()] == [("night: x", 1 / 3), ("night: y", 0.0)]
+
+
+def test_candidates_are_named_as_asked_whatever_their_files_are_called(tmp_path: Path) -> None:
+    file = as_file(RUN_COLUMNS, tmp_path / "final_v2.csv")
+    found = recdash.evaluate({"als": file}, pd.DataFrame(TRUTH_COLUMNS), metrics="recall@1")
+    assert [run.name for run in found.runs] == ["als"]
+
+
+# ── the question ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_without_a_question_all_metrics_are_answered_or_absent_with_a_reason() -> None:
+    found = recdash.evaluate({"als": ALS}, TRUTH)
+    answered = {row["metric"] for row in found.rows()}
+    absent = {row["metric"] for row in found.as_dict()["absent"]}
+    assert answered | absent == set(DEFAULT_METRICS)
+    assert answered & absent == set()
+    assert {parse(spec).name for spec in DEFAULT_METRICS} == set(METRICS)
+
+
+def test_a_metric_without_k_is_the_curve_to_the_depth() -> None:
+    found = recdash.evaluate({"als": ALS}, TRUTH, metrics="recall", depth=3)
+    assert [(row["metric"], row["k"]) for row in found.rows()] == [
+        ("recall", 1),
+        ("recall", 2),
+        ("recall", 3),
+    ]
+
+
+def test_the_depth_is_a_hundred_or_what_was_asked_for() -> None:
+    def deepest(**question: Any) -> int:
+        return int(recdash.evaluate({"als": ALS}, TRUTH, **question).table()["k"].max())
+
+    assert deepest(metrics="recall") == 100
+    assert deepest(metrics="recall,precision@150") == 150
+    assert deepest(metrics="recall", depth=20) == 20
+
+
+@pytest.mark.parametrize(
+    ("depth", "said"),
+    [(0, "Use a depth from 1"), (-3, "Use a depth from 1"), (5, "Use a depth of at least 10")],
+)
+def test_a_depth_that_cannot_answer_is_refused(depth: int, said: str) -> None:
+    metrics = "recall@10" if depth > 0 else "recall"
+    with pytest.raises(InputError, match=said):
+        recdash.evaluate({"als": ALS}, TRUTH, metrics=metrics, depth=depth)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ({"users": "all"}, "users: 'all'. Choose truth or both."),
+        ({"order": "file"}, "order: 'file'. Choose rank or score."),
+        ({"ties": "random"}, "ties: 'random'. Choose file or item_desc."),
+    ],
+)
+def test_a_choice_that_is_none_is_answered_with_the_choices(question: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        recdash.evaluate({"als": ALS}, TRUTH, **question)
+    assert said in str(caught.value)
+
+
+def test_unknown_metrics_and_presets_are_refused_before_any_file_is_read() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'ndcg'"):
+        recdash.evaluate({"als": "no such file"}, "no such truth", metrics="ndgc@10")
+    with pytest.raises(UnknownName, match="Did you mean 'rectools'"):
+        recdash.evaluate({"als": "no such file"}, "no such truth", preset="rectool")
+
+
+def test_the_metric_is_named_as_it_was_asked_for() -> None:
+    found = recdash.evaluate({"als": ALS}, TRUTH, metrics=["ndcg(gain=linear)@2", "f1( of=map,mar )@2"])
+    assert [row["metric"] for row in found.rows()] == ["ndcg(gain=linear)", "f1(of=map,mar)"]
+
+
+def test_what_is_given_beside_a_preset_wins() -> None:
+    of_preset = recdash.evaluate({"als": ALS}, TRUTH, metrics="recall@3", preset="recommenders")
+    beside = recdash.evaluate({"als": ALS}, TRUTH, metrics="recall@3", preset="recommenders", users="truth")
+    assert (values(of_preset), values(beside)) == ([1.0], [pytest.approx(2 / 3)])
+
+
+# ── relevance ────────────────────────────────────────────────────────────────────────────────
+
+RATED = pd.DataFrame(
+    {"user_id": ["u", "u", "v"], "item_id": ["a", "b", "a"], "rating": [5, 2, 0], "liked": [0, 1, 1]}
+)
+ONE_EACH = {"u": ["b"], "v": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("how", "recall", "n_users"),
+    [
+        ({}, (1 / 2) / 1, 1),  # v's only rating is 0
+        ({"relevance": "none"}, (1 / 2 + 1) / 2, 2),
+        ({"relevance": "liked"}, (1 + 1) / 2, 2),
+        ({"relevance_threshold": 4}, 0.0, 1),
+        ({"relevance_threshold": 2}, 1 / 2, 1),
+        ({"relevance": "liked", "relevance_threshold": 1}, 1.0, 2),
+    ],
+)
+def test_what_counts_as_relevant_is_chosen(how: dict[str, Any], recall: float, n_users: int) -> None:
+    (row,) = recdash.evaluate({"als": ONE_EACH}, RATED, metrics="recall@1", **how).rows()
+    assert (row["value"], row["n_users"]) == (pytest.approx(recall), n_users)
+
+
+# ── the answer ───────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_table_has_one_row_per_run_metric_and_k() -> None:
+    found = recdash.evaluate(
+        {"als": ALS, "ease": EASE}, TRUTH, metrics="recall@1,recall@2,r_precision"
+    ).table()
+    assert found.columns.tolist() == ["run", "metric", "k", "value", "std_error", "n_users"]
+    assert found["run"].tolist() == ["als"] * 3 + ["ease"] * 3
+    assert found["k"].tolist() == [1, 2, pd.NA] * 2
+    assert found["k"].dtype == "Int64"
+    assert found["n_users"].tolist() == [3] * 6
+
+
+def test_the_dict_can_be_written_as_json_and_holds_scores_ledger_and_warnings() -> None:
+    found = recdash.evaluate({"als": ALS}, TRUTH, metrics="recall@2,coverage@1,personalization@1").as_dict()
+    again = json.loads(json.dumps(found, allow_nan=False))
+    assert again == found
+    assert set(found) == {"scores", "ledger", "absent", "warnings"}
+    recall, personalization = found["scores"]
+    assert set(recall) == {"run", "metric", "k", "value", "std_error", "n_users"}
+    assert (personalization["value"], personalization["std_error"]) == (1.0, None)
+    assert found["ledger"]["als"]["without_list"] == 1
+    assert found["absent"] == [
+        {"run": "als", "metric": "coverage", "reason": "needs a catalogue table, and none was given"}
+    ]
+    assert any("file order" in warning for warning in found["warnings"])
+
+
+def test_values_per_user_are_in_the_order_of_the_truth_and_average_to_the_score() -> None:
+    found = recdash.evaluate({"als": ALS, "ease": EASE}, TRUTH, metrics="ndcg@2")
+    per_user = found.per_user("ndcg@2")
+    assert per_user["user_id"].tolist() == ["u", "v", "w"] * 2
+    assert per_user.groupby("run")["value"].mean().tolist() == pytest.approx(values(found))
+
+
+def test_values_per_user_follow_the_population_and_the_preset() -> None:
+    found = recdash.evaluate({"als": ALS}, TRUTH, metrics="ndcg@2", preset="lenskit")
+    assert found.per_user("ndcg@2")["user_id"].tolist() == ["u", "v"]
+    assert found.per_user("ndcg@2")["value"].tolist() == [1 / (1 + 1), 1 / 1]
+
+
+def test_values_per_user_beyond_the_depth_or_without_a_user_are_refused() -> None:
+    found = recdash.evaluate({"als": ALS}, TRUTH, metrics="ndcg", depth=5)
+    with pytest.raises(InputError, match="read to depth 5"):
+        found.per_user("ndcg@6")
+    with pytest.raises(InputError, match="no value per user"):
+        found.per_user("coverage@5")
+
+
+def test_the_ledger_follows_the_population() -> None:
+    both = recdash.evaluate({"als": ALS}, TRUTH, metrics="recall@1", users="both").as_dict()["ledger"]["als"]
+    truth = recdash.evaluate({"als": ALS}, TRUTH, metrics="recall@1").as_dict()["ledger"]["als"]
+    assert (truth["counted"], both["counted"]) == (3, 2)
+    assert (truth["without_list"], both["without_list"]) == (1, 1)
+
+
+def test_without_anybody_who_counts_the_metric_is_absent() -> None:
+    rated = pd.DataFrame({"user_id": ["u", "v"], "item_id": ["a", "a"], "rating": [0, 5]})
+    found = recdash.evaluate({"als": {"u": ["a"]}}, rated, metrics="recall@1", users="both").as_dict()
+    assert found["scores"] == []
+    assert "no user counts" in found["absent"][0]["reason"]
+
+
+# ── predictions ──────────────────────────────────────────────────────────────────────────────
+
+
+def predicted(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["user_id", "item_id", "rating", "prediction"])
+
+
+def test_predictions_belong_to_the_candidate_of_their_name() -> None:
+    rows = predicted([("u", "a", 3.0, 4.0), ("u", "b", 5.0, 2.0)])
+    found = recdash.evaluate(
+        {"als": ALS, "ease": EASE}, TRUTH, metrics="recall@3,mae", predictions={"als": rows, "svd": rows}
+    )
+    assert [(row["run"], row["metric"], row["n_users"]) for row in found.rows()] == [
+        ("als", "recall", 3), ("als", "mae", 1), ("ease", "recall", 3), ("svd", "mae", 1),
+    ]  # fmt: skip
+    assert {(row["run"], row["metric"]) for row in found.as_dict()["absent"]} == {
+        ("ease", "mae"),
+        ("svd", "recall"),
+    }
+
+
+def test_a_row_without_a_prediction_is_refused_with_its_place() -> None:
+    rows = predicted([("u", "a", 3.0, 4.0), ("v", "a", 3.0, math.nan)])
+    with pytest.raises(InputError, match=r"column 'prediction', row 2: '' is not a number"):
+        recdash.evaluate({}, TRUTH, metrics="rmse", predictions={"svd": rows})
+
+
+def test_the_error_of_rmse_counts_users_and_not_rows() -> None:
+    one = [("u", "a", 1.0, 2.0), ("v", "a", 1.0, 4.0)]
+    twice = one + [(user, "b", rating, guess) for user, _, rating, guess in one]
+    single, doubled = (
+        next(recdash.evaluate({}, TRUTH, metrics="rmse", predictions={"svd": predicted(rows)}).rows())
+        for rows in (one, twice)
+    )
+    # squares 1 and 9 of two users: mean 5, deviation √32, error of the mean √(32/2) = 4; over 2·√5
+    assert single["std_error"] == pytest.approx(4 / (2 * math.sqrt(5)))
+    assert (doubled["value"], doubled["std_error"]) == pytest.approx((single["value"], single["std_error"]))
+
+
+# ── notices and errors ───────────────────────────────────────────────────────────────────────
+
+
+def codes(found: recdash.Evaluation) -> list[str]:
+    return [notice.code for notice in found.notices()]
+
+
+def test_short_lists_are_said_at_the_cutoff_that_was_asked_for() -> None:
+    ranked = pd.DataFrame({"user_id": ["u", "u", "v"], "item_id": ["a", "b", "a"], "rank": [1, 2, 1]})
+    assert codes(recdash.evaluate({"als": ranked}, TRUTH, metrics="recall@1")) == []
+    found = recdash.evaluate({"als": ranked}, TRUTH, metrics="recall@2")
+    assert [str(notice) for notice in found.notices()] == [
+        "run 'als': lists shorter than k = 2: 1 of 2 users. The missing places count as misses."
+    ]
+
+
+def test_items_that_the_catalogue_does_not_know_are_said() -> None:
+    catalogue = pd.DataFrame({"item_id": ["a", "b", "c"]})
+    found = recdash.evaluate({"als": ALS}, TRUTH, metrics="recall@1", catalogue=catalogue)
+    (notice,) = [notice for notice in found.notices() if notice.code == "unknown-items"]
+    assert (notice.count, notice.found) == (1, "1 item ids are not in the catalogue ('x')")
+
+
+def test_what_is_noticed_of_the_truth_is_said_once_and_not_per_run() -> None:
+    truth = pd.DataFrame({"user_id": ["u", "u"], "item_id": ["a", "a"]})
+    found = recdash.evaluate({"als": {"u": ["a"]}, "ease": {"u": ["a"]}}, truth, metrics="recall@1")
+    assert codes(found).count("duplicate-truth") == 1
+
+
+def test_problems_of_all_shared_tables_are_raised_together(tmp_path: Path) -> None:
+    empty = tmp_path / "catalogue.csv"
+    empty.write_text("")
+    with pytest.raises(InputError) as caught:
+        recdash.evaluate({"als": ALS}, pd.DataFrame({"user_id": ["u"]}), catalogue=empty)
+    assert len(caught.value.problems) == 2
+    assert "catalogue" in str(caught.value)
+    assert "no item column" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        ("user_id,item_id,rank\nu,a,first\nv,b,x\n", ["rank", "line 2", "'first' is not a rank"]),
+        (
+            "user_id,item_id,rank\nstranger,a,1\n",
+            ["run 'als'", "no user of this run is in the truth", "'u', 'v', 'w'"],
+        ),
+        ("rank,score\n1,2\n", ["user", "item"]),
+    ],
+)
+def test_a_candidate_that_cannot_be_used_names_place_found_and_fix(
+    tmp_path: Path, run: str, said: list[str]
+) -> None:
+    file = tmp_path / "als.csv"
+    file.write_text(run)
+    with pytest.raises(InputError) as caught:
+        recdash.evaluate({"als": file}, TRUTH)
+    assert [word for word in said if word not in str(caught.value)] == []
+    assert all(problem.fix for problem in caught.value.problems)
+
+
+def test_a_file_that_is_not_there_is_named() -> None:
+    with pytest.raises(InputError, match=r"nowhere\.csv: cannot be opened"):
+        recdash.evaluate({"als": ALS}, "nowhere.csv")
