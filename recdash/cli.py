@@ -211,7 +211,13 @@ def _workspace() -> Workspace:
 @click.option("--depth", type=int, default=100, show_default=True, help="Deepest cutoff.")
 @click.option("--relevance", help="Column of the truth, or 'none': every row is relevant.")
 @click.option("--relevance-threshold", type=float, help="Least relevance that counts.")
-@click.option("--users", type=click.Choice(["truth", "both"]), default="truth", show_default=True)
+@click.option(
+    "--users",
+    type=click.Choice(["truth", "both"]),
+    default="truth",
+    show_default=True,
+    help="truth: a missing list is 0; both: only users with a list.",
+)
 @click.option("--tag", "tags", multiple=True, help="A tag for the runs; again for each.")
 @click.option("--baseline", help="Name of the run that the others are compared with.")
 @click.option("--sessions", type=NamedFile(), help="An A/B test's sessions, as NAME=FILE.")
@@ -229,13 +235,18 @@ def add(
 ) -> None:
     """Score candidates and store them, for the dashboard to show."""
     _check_names(runs)
+    for name, _ in predictions:
+        _run_named(dict.fromkeys((run for run, _ in runs), ""), name)
     space = _workspace()
+    before = {one.id for one in space.experiments(archived=True)}
     chosen = _experiment(space, experiment, truth, more)
-    rated = dict(predictions)
-    for name, file in runs:
-        for added in space.add_runs(chosen, file, name=name, predictions=rated.get(name), tags=tags):
-            _tell(added.run.notices)
-            click.echo(f"{added.run.name}: {'already there' if added.already_there else 'added'}")
+    try:
+        _add_runs(space, chosen, runs, dict(predictions), tags)
+    except RecdashError:
+        # A file that cannot be used stores nothing: not even the experiment that was made for it.
+        if chosen not in before and not space.runs(chosen):
+            space.delete_experiment(chosen, space.experiment(chosen).name)
+        raise
     by_name = {run.name: run.id for run in space.runs(chosen)}
     if baseline is not None:
         space.set_baseline(chosen, _run_named(by_name, baseline))
@@ -252,6 +263,19 @@ def _experiment(space: Workspace, name: str, truth: Path | None, more: Mapping[s
     for twin in space.same_truth(made.id):
         click.echo(f"note: experiment '{twin.name}' has the same truth.", err=True)
     return made.id
+
+
+def _add_runs(
+    space: Workspace,
+    experiment: str,
+    runs: Sequence[tuple[str, Path]],
+    rated: Mapping[str, Path],
+    tags: Sequence[str],
+) -> None:
+    for name, file in runs:
+        for added in space.add_runs(experiment, file, name=name, predictions=rated.get(name), tags=tags):
+            _tell(added.run.notices)
+            click.echo(f"{added.run.name}: {'already there' if added.already_there else 'added'}")
 
 
 def _run_named(by_name: Mapping[str, str], name: str) -> str:
