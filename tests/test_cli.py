@@ -1,0 +1,405 @@
+"""The same use cases from a terminal: results on standard output, messages on standard error, 0 or 2."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+import recdash
+from recdash.cli import main
+from recdash.settings import settings
+
+Recdash = Callable[..., Result]
+
+FILES = {
+    "truth.csv": "user_id,item_id,rating\nu,a,5\nu,b,3\nv,a,4\nw,c,2\n",
+    "als.csv": "user_id,item_id,score\nu,a,0.9\nu,x,0.8\nu,b,0.7\nv,x,0.9\nv,a,0.1\n",
+    "ease.csv": "user_id,item_id,rank\nu,b,1\nu,a,2\nv,a,1\nw,x,1\nw,c,2\n",
+    "train.csv": "user_id,item_id\np,a\nq,a\np,x\n",
+    "catalogue.csv": "item_id,title\na,A\nb,B\nc,C\nx,X\n",
+    "ratings.csv": "user_id,item_id,rating,prediction\nu,a,3,4\nv,a,2,5\n",
+    "strangers.csv": "user_id,item_id,rank\nnobody,a,1\n",
+    "no_item.csv": "user_id,when\nu,today\n",
+    "empty.csv": "",
+    "sessions.csv": "unit_id,session_id,start_ts,variant,clicks,watch_s\n"
+    + "".join(
+        f"p{n},s{n},2026-03-01T10:00:00Z,{'old' if n % 2 else 'new'},{n % 3},{60 + n}\n" for n in range(40)
+    ),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A working folder with small files, and a store of its own."""
+    for name, content in FILES.items():
+        (tmp_path / name).write_text(content)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path}/store/recdash.db")
+    monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "store" / "artifacts"))
+    settings.cache_clear()
+    yield tmp_path
+    settings.cache_clear()
+
+
+@pytest.fixture
+def run(folder: Path) -> Recdash:
+    assert folder.is_dir()
+
+    def call(*arguments: str) -> Result:
+        return CliRunner().invoke(main, arguments, catch_exceptions=False)
+
+    return call
+
+
+EVALUATE = ("evaluate", "--truth", "truth.csv", "--run", "als=als.csv")
+
+
+def as_json(run: Recdash, *arguments: str) -> dict[str, Any]:
+    result = run(*arguments, "--format", "json")
+    assert result.exit_code == 0, result.stderr
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+# ── evaluate ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_scores_come_as_json_of_the_promised_shape(run: Recdash) -> None:
+    found = as_json(run, *EVALUATE, "--metrics", "ndcg(gain=binary)@2,recall@2,r_precision")
+    assert set(found) >= {"scores", "ledger", "warnings"}
+    ndcg, recall, r_precision = found["scores"]
+    assert set(ndcg) == {"run", "metric", "k", "value", "std_error", "n_users"}
+    assert (ndcg["run"], ndcg["metric"], ndcg["k"]) == ("als", "ndcg(gain=binary)", 2)
+    assert (recall["value"], recall["n_users"]) == (pytest.approx((1 / 2 + 1 + 0) / 3), 3)
+    assert (r_precision["metric"], r_precision["k"]) == ("r_precision", None)
+    assert found["ledger"]["als"]["without_list"] == 1
+
+
+def test_the_terminal_and_python_say_the_same(run: Recdash, folder: Path) -> None:
+    found = as_json(
+        run, *EVALUATE, "--run", "ease=ease.csv", "--train", "train.csv", "--catalogue", "catalogue.csv",
+        "--predictions", "als=ratings.csv", "--depth", "3",
+    )  # fmt: skip
+    same = recdash.evaluate(
+        {"als": folder / "als.csv", "ease": folder / "ease.csv"},
+        folder / "truth.csv",
+        train=folder / "train.csv",
+        catalogue=folder / "catalogue.csv",
+        predictions={"als": folder / "ratings.csv"},
+        depth=3,
+    )
+    assert found == same.as_dict()
+    assert {row["metric"] for row in found["scores"]} >= {"novelty", "coverage", "rmse"}
+
+
+def recall_at_2(run: Recdash, *options: str) -> float:
+    (row,) = as_json(run, *EVALUATE, "--metrics", "recall@2", *options)["scores"]
+    return float(row["value"])
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ((), (1 / 2 + 1 + 0) / 3),
+        (("--users", "both"), (1 / 2 + 1) / 2),
+        (("--preset", "recommenders"), (1 / 2 + 1) / 2),
+        (("--preset", "recommenders", "--users", "truth"), (1 / 2 + 1 + 0) / 3),
+        (("--relevance-threshold", "4"), (1 + 1) / 2),
+        (("--relevance", "none"), (1 / 2 + 1 + 0) / 3),
+        (("--order", "score", "--ties", "item_desc"), (1 / 2 + 1 + 0) / 3),
+    ],
+)
+def test_options_change_how_is_counted(run: Recdash, options: tuple[str, ...], expected: float) -> None:
+    assert recall_at_2(run, *options) == pytest.approx(expected)
+
+
+def test_the_table_has_a_line_per_metric_and_a_column_per_candidate(run: Recdash) -> None:
+    result = run(*EVALUATE, "--run", "ease=ease.csv", "--metrics", "recall@2,coverage")
+    assert [line.split() for line in result.stdout.splitlines()] == [
+        ["metric", "als", "ease"],
+        ["recall@2", "0.500", "1.00"],
+        [],
+        ["als:", "3", "users", "counted,", "1", "without", "a", "list"],
+        ["ease:", "3", "users", "counted,", "0", "without", "a", "list"],
+        *[
+            f"{name}: no coverage: needs a catalogue table, and none was given".split()
+            for name in ("als", "ease")
+        ],
+    ]
+
+
+def test_csv_can_be_read_back_and_opened_in_a_spreadsheet_without_danger(run: Recdash) -> None:
+    result = run(
+        "evaluate",
+        "--truth",
+        "truth.csv",
+        "--run",
+        "=1+1=als.csv",
+        "--run",
+        "als.csv",
+        "--metrics",
+        "recall@2",
+    )
+    assert result.exit_code == 2  # "=1+1=als.csv": the name before the first '=' is empty
+    named = run(
+        "evaluate",
+        "--truth",
+        "truth.csv",
+        "--run",
+        "@sum=als.csv",
+        "--metrics",
+        "recall@2",
+        "--format",
+        "csv",
+    )
+    (row,) = csv.DictReader(io.StringIO(named.stdout))
+    assert (row["run"], row["metric"], row["k"], float(row["value"])) == ("'@sum", "recall", "2", 0.5)
+
+
+def test_a_file_without_a_name_is_called_by_its_stem(run: Recdash) -> None:
+    found = as_json(run, "evaluate", "--truth", "truth.csv", "--run", "als.csv", "--metrics", "recall@1")
+    assert [row["run"] for row in found["scores"]] == ["als"]
+
+
+def test_notices_go_to_standard_error_and_into_the_json(run: Recdash) -> None:
+    result = run(*EVALUATE, "--metrics", "recall@3", "--format", "json")
+    (short,) = [line for line in result.stderr.splitlines() if "lists shorter than k = 3" in line]
+    assert (
+        short
+        == "note: run 'als': lists shorter than k = 3: 1 of 2 users. The missing places count as misses."
+    )
+    assert short.removeprefix("note: ") in json.loads(result.stdout)["warnings"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--truth", "truth.csv"), "no candidate. Add --run NAME=FILE."),
+        (("--truth", "nowhere.csv", "--run", "als.csv"), "nowhere.csv: cannot be opened"),
+        (("--truth", "no_item.csv", "--run", "als.csv"), "no item column"),
+        (("--truth", "truth.csv", "--run", "empty.csv"), "empty"),
+        (("--truth", "truth.csv", "--run", "strangers.csv"), "no user of this run is in the truth"),
+        (("--truth", "truth.csv", "--run", "als.csv", "--metrics", "ndgc@10"), "Did you mean 'ndcg'?"),
+        (("--truth", "truth.csv", "--run", "als.csv", "--preset", "treceval"), "Did you mean 'trec_eval'?"),
+        (("--truth", "truth.csv", "--run", "als.csv", "--users", "all"), "Choose truth or both."),
+        (
+            ("--truth", "truth.csv", "--run", "als.csv", "--order", "rank"),
+            "no rank column to order the lists by",
+        ),
+        (("--truth", "truth.csv", "--run", "als.csv", "--depth", "0"), "Use a depth from 1."),
+        (("--truth", "truth.csv", "--run", "a=als.csv", "--run", "a=ease.csv"), "'a' names two candidates"),
+        (
+            ("--truth", "truth.csv", "--run", "als.csv", "--relevance-threshold", "9"),
+            "Lower the relevance threshold",
+        ),
+    ],
+)
+def test_bad_input_exits_with_2_and_says_what_to_do(
+    run: Recdash, arguments: tuple[str, ...], said: str
+) -> None:
+    result = run("evaluate", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("recdash: ")
+    assert said in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_several_problems_come_as_a_list(run: Recdash) -> None:
+    result = run("evaluate", "--truth", "no_item.csv", "--run", "als.csv", "--catalogue", "empty.csv")
+    assert result.exit_code == 2
+    head, *problems = result.stderr.splitlines()
+    assert head == "recdash: 2 problems:"
+    assert all(line.startswith("  - ") for line in problems)
+    assert len(problems) == 2
+
+
+def test_evaluate_stores_nothing(run: Recdash, folder: Path) -> None:
+    run(*EVALUATE)
+    assert not (folder / "store").exists()
+
+
+# ── the store ────────────────────────────────────────────────────────────────────────────────
+
+ADD = ("add", "--experiment", "Films", "--truth", "truth.csv", "--depth", "5")
+
+
+def listed(run: Recdash) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = as_json(run, "list")["experiments"]
+    return found
+
+
+def test_what_was_added_is_listed(run: Recdash) -> None:
+    result = run(
+        *ADD, "--run", "als=als.csv", "--run", "ease=ease.csv", "--tag", "autumn", "--baseline", "als"
+    )
+    assert (result.exit_code, result.stdout.split("\n")[:2]) == (0, ["als: added", "ease: added"])
+    (films,) = listed(run)
+    assert (films["name"], films["depth"]) == ("Films", 5)
+    assert [(one["name"], one["tags"], one["baseline"]) for one in films["runs"]] == [
+        ("als", ["autumn"], True),
+        ("ease", ["autumn"], False),
+    ]
+    assert "Films (3 users, depth 5)" in run("list").stdout
+
+
+def test_adding_again_changes_nothing_and_says_so(run: Recdash) -> None:
+    run(*ADD, "--run", "als=als.csv")
+    result = run(*ADD, "--run", "als=als.csv")
+    assert (result.exit_code, result.stdout) == (0, "als: already there\n")
+    (films,) = listed(run)
+    assert len(films["runs"]) == 1
+
+
+def test_a_run_can_be_added_to_an_experiment_that_is_there(run: Recdash) -> None:
+    run(*ADD)
+    result = run("add", "--experiment", "Films", "--run", "ease.csv")
+    assert (result.exit_code, result.stdout) == (0, "ease: added\n")
+
+
+def test_an_experiment_without_a_truth_must_be_there(run: Recdash) -> None:
+    result = run("add", "--experiment", "Films", "--run", "als.csv")
+    assert result.exit_code == 2
+    assert "No experiment is called 'Films'. There are: none." in result.stderr
+    assert listed(run) == []
+
+
+def test_another_truth_cannot_take_the_name_of_an_experiment(run: Recdash) -> None:
+    run(*ADD)
+    result = run("add", "--experiment", "Films", "--truth", "ease.csv")
+    assert result.exit_code == 2
+    assert "'Films'" in result.stderr
+    assert len(listed(run)) == 1
+
+
+@pytest.mark.parametrize("file", ["no_item.csv", "empty.csv", "strangers.csv"])
+def test_with_a_bad_candidate_nothing_is_stored(run: Recdash, file: str) -> None:
+    result = run(*ADD, "--run", f"als={file}")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert listed(run) == []
+
+
+def test_a_bad_candidate_takes_nothing_away(run: Recdash) -> None:
+    run(*ADD)
+    assert run("add", "--experiment", "Films", "--run", "als=strangers.csv").exit_code == 2
+    assert [one["name"] for one in listed(run)] == ["Films"]
+    run(*ADD, "--run", "als.csv", "--run", "bad=strangers.csv")
+    assert [one["name"] for one in listed(run)[0]["runs"]] == ["als"]
+
+
+def test_predictions_must_name_a_candidate(run: Recdash) -> None:
+    result = run(*ADD, "--run", "als.csv", "--predictions", "alz=ratings.csv")
+    assert result.exit_code == 2
+    assert "No run is called 'alz'. Did you mean 'als'?" in result.stderr
+    assert listed(run) == []
+    assert run(*ADD, "--run", "als.csv", "--predictions", "als=ratings.csv").exit_code == 0
+
+
+def test_an_online_test_is_added_with_its_links(run: Recdash) -> None:
+    online = (
+        "--sessions",
+        "spring=sessions.csv",
+        "--control",
+        "old",
+        "--link",
+        "old=als",
+        "--link",
+        "new=ease",
+    )
+    result = run(*ADD, "--run", "als.csv", "--run", "ease.csv", *online)
+    assert result.exit_code == 0, result.stderr
+    assert "spring: added, control 'old'" in result.stdout
+    (films,) = listed(run)
+    assert films["online_tests"] == ["spring"]
+
+
+def test_a_link_to_an_unknown_run_is_answered_with_the_nearest(run: Recdash) -> None:
+    result = run(*ADD, "--run", "als.csv", "--sessions", "spring=sessions.csv", "--link", "new=alz")
+    assert result.exit_code == 2
+    assert "No run is called 'alz'. Did you mean 'als'?" in result.stderr
+
+
+def test_an_empty_store_points_to_the_demo(run: Recdash) -> None:
+    assert run("list").stdout == "No experiment yet. Try: recdash demo\n"
+    assert listed(run) == []
+
+
+def test_the_demo_comes_and_goes(run: Recdash) -> None:
+    loaded = run("demo")
+    assert loaded.exit_code == 0
+    assert loaded.stdout.startswith("Loaded '")
+    assert "100% Done" in loaded.stderr
+    (demo,) = listed(run)
+    assert len(demo["runs"]) == 5
+    assert run("demo", "--remove").stdout == "The demo is removed.\n"
+    assert listed(run) == []
+
+
+# ── the program ──────────────────────────────────────────────────────────────────────────────
+
+
+ROOT = Path(recdash.__file__).resolve().parents[1]
+
+
+def command(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    path = {**os.environ, "PYTHONPATH": str(ROOT)}
+    start = [sys.executable, "-m", "recdash"]
+    return subprocess.run(
+        [*start, *arguments], cwd=folder, env=path, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_module_is_the_command(folder: Path) -> None:
+    found = command(*EVALUATE, "--metrics", "recall@2", "--format", "json", folder=folder)
+    assert (found.returncode, found.stderr.count("Traceback")) == (0, 0)
+    assert json.loads(found.stdout)["scores"][0]["value"] == pytest.approx(0.5)
+    refused = command("evaluate", "--truth", "empty.csv", "--run", "als.csv", folder=folder)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("recdash: ")
+
+
+def test_evaluate_starts_without_the_heavy_rooms(folder: Path) -> None:
+    script = (
+        "import sys; from recdash.cli import main; main(sys.argv[1:], standalone_mode=False); "
+        "heavy = {'pandas', 'scipy', 'streamlit', 'plotly', 'sqlalchemy', 'pydantic', 'polars'}; "
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    path = {**os.environ, "PYTHONPATH": str(ROOT)}
+    start = [sys.executable, "-c", script]
+    found = subprocess.run(
+        [*start, *EVALUATE], cwd=folder, env=path, capture_output=True, text=True, check=True
+    )
+    assert found.stderr.splitlines()[-1] == "[]"
+
+
+def test_the_version_is_the_packages(run: Recdash) -> None:
+    assert run("--version").stdout == f"recdash, version {recdash.__version__}\n"
+
+
+def test_every_command_and_option_explains_itself(run: Recdash) -> None:
+    context = click.Context(main)
+    for name in main.list_commands(context):
+        found = main.get_command(context, name)
+        assert found is not None
+        assert found.help, name
+        unexplained = [
+            one.name
+            for one in found.params
+            if isinstance(one, click.Option) and not one.help and one.name != "form"
+        ]
+        assert unexplained == [], name
+        assert run(name, "--help").exit_code == 0
+
+
+def test_an_unknown_command_exits_with_2(run: Recdash) -> None:
+    assert run("evalaute").exit_code == 2
