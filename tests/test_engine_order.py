@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from small_tables import run, upload
 
@@ -244,3 +246,17 @@ def test_repeats_across_a_border_are_found(batch_rows: int) -> None:
 
 def test_scattered_rows_without_order_columns_keep_the_order_of_the_file() -> None:
     assert order(run("user_id item_id", rows("u c, v a, u a, v b"), batch_rows=1)) == {"u": "ca", "v": "ab"}
+
+
+@pytest.mark.parametrize(("table", "passes"), [("u a 1, u b 2, u c 3, v a 1", 1), (INTERLEAVED, 2)])
+def test_only_users_who_come_back_make_it_read_the_file_again(table: str, passes: int) -> None:
+    candidate = ranked(table, batch_rows=2)
+    started = []
+
+    def batches(**how: Any) -> Iterator[pa.RecordBatch]:
+        started.append(how)
+        return candidate.batches(**how)
+
+    match(replace(candidate, batches=batches), EVERYTHING_WANTED)
+    assert len(started) == passes
+    assert all(set(how["columns"]) == {"user_id", "item_id", "rank"} for how in started)
