@@ -124,7 +124,7 @@ def test_the_canonical_name_means_the_same(text: str) -> None:
             "No value of ndcg(gain=…) is called 'expo'. Did you mean 'exp'? Known: linear, exp, binary.",
         ),
         ("hit_rate(over=k)", "No parameter of hit_rate is called 'over'. Known: none."),
-        ("f1(of=map,recal)", "No metric is called 'recal'. Did you mean 'recall'?"),
+        ("f1(of=map,recalls)", "No metric is called 'recalls'. Did you mean 'recall'?"),
         ("zzz", "No metric is called 'zzz'. Known: coverage,"),
     ],
 )
