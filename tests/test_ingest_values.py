@@ -278,6 +278,34 @@ def test_a_bad_session_row_names_every_column() -> None:
     assert "column 'clicks', line 2: 'x' is not a number" in message
 
 
+def test_a_row_without_a_session_is_a_user_who_was_exposed_and_needs_no_clicks() -> None:
+    upload = read_upload("sessions", f"{SESSIONS}u,s,A,5,3,50\nv,,B,5,,\nw,NaN,B,5,,\n".encode())
+    assert upload.table["unit_id"].to_pylist() == ["u", "v", "w"]
+    assert upload.table["session_id"].to_pylist() == ["s", None, None]
+    assert upload.table["clicks"].to_pylist() == [3.0, None, None]
+    assert "no session in 2 rows" in str(upload.notices[-1])
+
+
+def test_exposed_users_of_a_parquet_file_may_have_nan_clicks() -> None:
+    names = ("unit_id", "session_id", "variant", "start_ts", "clicks", "watch_s")
+    nothing = float("nan")
+    cells = ([1, 2], ["s", None], ["A", "B"], [5, None], [3.0, nothing], [50.0, nothing])
+    table = pa.table(dict(zip(names, cells, strict=True)))
+    assert read_upload("sessions", table).table["unit_id"].to_pylist() == [1, 2]
+
+
+@pytest.mark.parametrize("clicks", ["", "nan", "inf"])
+def test_a_session_needs_its_clicks(clicks: str) -> None:
+    data = f"{SESSIONS}v,,B,5,,\nu,s,A,5,{clicks},1\n".encode()
+    assert f"column 'clicks', line 3: '{clicks}' is not a number" in refused("sessions", data)
+
+
+@pytest.mark.parametrize("clicks", ["x", "inf"])
+def test_what_is_written_beside_no_session_must_still_be_a_number(clicks: str) -> None:
+    data = f"{SESSIONS}v,,B,5,{clicks},\n".encode()
+    assert f"column 'clicks', line 2: '{clicks}' is not a number" in refused("sessions", data)
+
+
 def test_clicks_are_never_negative() -> None:
     assert "column 'clicks': negative in 1 row" in refused("sessions", f"{SESSIONS}u,s,A,5,-1,1\n".encode())
 

@@ -17,6 +17,7 @@ from scipy import stats
 
 from recdash.domain import Upload
 from recdash.errors import InputError, UnknownName
+from recdash.ingest import read_upload
 from recdash.online import METRICS, OnlineResults, OnlineRow, results, templates
 
 
@@ -94,6 +95,15 @@ def test_a_user_without_a_session_counts_per_user() -> None:
     assert row(found, "videos_per_user", "A").value == 4 / 2
     assert row(found, "engagement_rate", "A").value == 1 / 1
     assert row(found, "engagement_rate", "A").n_users == 2
+
+
+def test_an_uploaded_user_without_a_session_counts_per_user() -> None:
+    header = "unit_id,session_id,variant,start_ts,clicks,watch_s\n"
+    rows = "u1,a,control,5,1,60\nu2,,control,5,,\nu3,b,new,5,1,60\nu4,,new,,,\nu5,,new,,,\n"
+    found = results(read_upload("sessions", (header + rows).encode()))
+    assert row(found, "sessions_per_user", "control").value == 1 / 2
+    assert row(found, "sessions_per_user", "new").value == pytest.approx(1 / 3)
+    assert row(found, "sessions_per_user", "new").n_users == 3
 
 
 def test_a_session_counts_once_per_user() -> None:

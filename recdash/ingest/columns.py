@@ -10,7 +10,7 @@ import difflib
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from recdash.domain import TableKind
@@ -18,18 +18,25 @@ from recdash.errors import Problem
 
 Reading = Literal["id", "rank", "score", "number", "relevance", "time", "text", "run", "extra"]
 
+ALWAYS, NEVER = "always", "never"
+
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A column's meaning: how its values are read, and the names that are taken for it, likeliest first."""
+    """A column's meaning: how its values are read, and the names that are taken for it, likeliest first.
+
+    ``required`` says whether the table needs the column, ``filled`` whether each row of it needs a
+    value: ``ALWAYS``, ``NEVER``, or only where the role called so has one.
+    """
 
     name: str
     reading: Reading
     names: str
     required: bool = True
+    filled: str = ALWAYS
 
     def optional(self) -> Role:
-        return Role(self.name, self.reading, self.names, required=False)
+        return replace(self, required=False)
 
 
 USER = Role(
@@ -83,14 +90,23 @@ PREDICTION = Role(
 TITLE = Role("title", "text", "title name item_name movie_title item_title label", required=False)
 
 UNIT = Role("unit_id", "id", "unit_id user_id user uid visitor_id customer_id client_id member_id account_id")
-SESSION = Role("session_id", "id", "session_id session sid session_key visit_id visit")
+# without a value: a user who was exposed and had no session, so that nothing was clicked or watched
+SESSION = Role("session_id", "id", "session_id session sid session_key visit_id visit", filled=NEVER)
 VARIANT = Role(
     "variant", "text", "variant group arm bucket variation test_group treatment cell experiment_group"
 )
 START = Role("start_ts", "time", "start_ts session_start start start_time started_at timestamp ts time date")
-CLICKS = Role("clicks", "number", "clicks n_clicks click_count rec_clicks recommendation_clicks click")
+CLICKS = Role(
+    "clicks",
+    "number",
+    "clicks n_clicks click_count rec_clicks recommendation_clicks click",
+    filled=SESSION.name,
+)
 WATCH = Role(
-    "watch_s", "number", "watch_s watch_seconds watch_time watch_time_s seconds_watched duration_s watch"
+    "watch_s",
+    "number",
+    "watch_s watch_seconds watch_time watch_time_s seconds_watched duration_s watch",
+    filled=SESSION.name,
 )
 VIDEOS = Role("videos", "number", "videos n_videos videos_watched video_count watched_videos", required=False)
 METRIC = Role("metric", "text", "metric metric_name measure kpi name")

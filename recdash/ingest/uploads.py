@@ -14,11 +14,19 @@ import pyarrow.compute as pc
 from recdash.domain import Recommendations, TableKind, Upload
 from recdash.errors import Problem, UploadError
 from recdash.ingest import content as contents
-from recdash.ingest.columns import ROLES, Columns, Role, assign, by_position, role_named, wide_label
+from recdash.ingest.columns import NEVER, ROLES, Columns, Role, assign, by_position, role_named, wide_label
 from recdash.ingest.formats import RawTable, read_arrow, read_document, read_raw
 from recdash.ingest.layouts import Block, Layout, blocks_of, layout_of, notices_of
 from recdash.ingest.limits import UNLIMITED, Limits, keep_within
-from recdash.ingest.validate import READERS, Findings, Seen, in_rows, is_text, note_missing
+from recdash.ingest.validate import (
+    READERS,
+    Findings,
+    Seen,
+    in_rows,
+    is_text,
+    note_missing,
+    note_without_session,
+)
 
 Source = Any  # str | Path | bytes | file object | dict | a table that offers an Arrow stream
 Mapped = Mapping[str, str] | None
@@ -360,7 +368,8 @@ def _checked_block(
         array = block.columns[role.name]
         _keep_short(array, opened.limits)
         column = opened.mapping.get(role.name, role.name)
-        seen = Seen(role, column, findings, block.where, opened.raw.decimal)
+        needed = checked[role.filled].is_valid() if role.filled in checked else None
+        seen = Seen(role, column, findings, block.where, opened.raw.decimal, needed)
         checked[role.name] = _read(array, seen)
         keep = _kept(checked[role.name], seen, keep)
     if run is not None:
@@ -381,7 +390,11 @@ def _read(array: pa.Array, seen: Seen) -> pa.Array:
 
 def _kept(array: pa.Array, seen: Seen, keep: pa.Array | None) -> pa.Array | None:
     """Rows without a required id, variant or metric are left out."""
-    if not array.null_count or not seen.role.required or seen.role.reading not in ("id", "text"):
+    role = seen.role
+    if not array.null_count or not role.required or role.reading not in ("id", "text"):
+        return keep
+    if role.filled == NEVER:
+        note_without_session(array, seen)
         return keep
     note_missing(array, seen)
     return array.is_valid() if keep is None else pc.and_(keep, array.is_valid())

@@ -70,6 +70,7 @@ class Seen:
     findings: Findings
     where: Callable[[int], str]  # index within the block → place in the file
     decimal: str = "."
+    needed: pa.Array | None = None  # [rows] where a value must be; None for everywhere
 
     @property
     def place(self) -> str:
@@ -201,6 +202,12 @@ def note_missing(array: pa.Array, seen: Seen) -> None:
     seen.note(code, f"no {word} in {{rows}}", "These rows are left out.", array.null_count)
 
 
+def note_without_session(array: pa.Array, seen: Seen) -> None:
+    """Count the rows of users who were exposed and had no session."""
+    fix = "Their users were exposed and count with no session, unless other rows have one."
+    seen.note("without-session", "no session in {rows}", fix, array.null_count)
+
+
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────
 
 
@@ -294,7 +301,7 @@ NUMBERS = "Write a number there, or remove the row."
 
 
 def read_numbers(array: pa.Array, seen: Seen) -> pa.Array:
-    """float64; a required number is finite in every row."""
+    """float64; a required number is finite in every row that needs one."""
     values = read_floats(array, seen, "a number", NUMBERS)
     if seen.role.required:
         _refuse_gaps(values, array, seen, "a number")
@@ -302,12 +309,13 @@ def read_numbers(array: pa.Array, seen: Seen) -> pa.Array:
 
 
 def _refuse_gaps(values: pa.Array, written: pa.Array, seen: Seen, what: str) -> None:
-    """Refuse rows that hold nothing, NaN or inf, unless they were refused as no number already."""
+    """Refuse rows that hold inf, or nothing where a value is needed, unless already refused as no number."""
     text = plain(written)
     text = pc.utf8_trim_whitespace(text) if is_text(text.type) else None
     empty = pc.is_null(values) if text is None else pc.or_kleene(pc.is_null(text), is_missing(text))
-    endless = pc.fill_null(pc.invert(pc.is_finite(values)), False)
-    bad = pc.or_(pc.fill_null(empty, True), endless)
+    endless = pc.fill_null(pc.is_inf(values), False)
+    nothing = pc.or_(pc.fill_null(empty, True), pc.fill_null(pc.is_nan(values), False))
+    bad = pc.or_(nothing if seen.needed is None else pc.and_(nothing, seen.needed), endless)
     seen.refuse(bad, plain(written), "missing-number", f"'{{value}}' is not {what}", NUMBERS)
 
 
