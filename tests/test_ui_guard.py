@@ -51,7 +51,9 @@ def test_this_machine_is_let_in(host: str) -> None:
     assert status(host) == 200
 
 
-@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "10.0.0.1:8501", ""])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "localhost.evil.example", "10.0.0.1:8501", "", "[::1", "[x]", "::1]"]
+)
 def test_an_unknown_host_is_refused(host: str) -> None:
     assert status(host) == 403
 
@@ -63,6 +65,11 @@ def test_a_listed_host_is_let_in() -> None:
 def test_another_sites_script_is_refused() -> None:
     assert status("localhost:8501", origin="http://localhost:8501") == 200
     assert status("localhost:8501", origin="http://evil.example") == 403
+
+
+@pytest.mark.parametrize("origin", ["http://[::1", "http://[x]", "null"])
+def test_an_origin_that_is_no_address_is_refused(origin: str) -> None:
+    assert status("localhost:8501", origin=origin) == 403
 
 
 def test_a_foreign_websocket_is_closed_before_it_opens() -> None:

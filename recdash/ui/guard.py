@@ -6,7 +6,7 @@ import os
 from collections.abc import Awaitable, Callable, MutableMapping
 from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -61,11 +61,19 @@ class Guard:
         if not self.knows(host):
             return False
         origin = headers.get(b"origin", b"").decode("latin-1").lower()
-        return not origin or urlsplit(origin).netloc == host
+        return not origin or parts_of(origin).netloc == host
 
     def knows(self, host: str) -> bool:
-        name = urlsplit(f"//{host}").hostname or ""
+        name = parts_of(f"//{host}").hostname or ""
         return is_loopback(name) or name in self.hosts or "*" in self.hosts
+
+
+def parts_of(address: str) -> SplitResult:
+    """All parts are empty, and so known to nobody, for what is no address, such as ``//[::1``."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return urlsplit("")
 
 
 def is_loopback(name: str) -> bool:
