@@ -13,6 +13,7 @@ from scipy import stats
 
 from recdash.domain import Upload
 from recdash.errors import InputError
+from recdash.ingest import read_upload
 from recdash.online import OnlineResults, OnlineRow, results, templates
 
 COLUMNS = ("variant", "metric", "n", "mean", "variance", "successes", "trials")
@@ -41,6 +42,18 @@ def test_values_and_lifts_of_means_are_those_of_welch() -> None:
     welch = stats.ttest_ind_from_stats(11, 5, 120, 10, 4, 100, equal_var=False)
     assert (row(found, "B").lift, row(found, "B").p) == pytest.approx((0.10, welch.pvalue))
     assert row(found, "B").title == "spend"
+
+
+def test_an_empty_cell_may_be_nan_instead_of_null() -> None:
+    nothing = float("nan")
+    rows = (
+        ("A", "ctr", nothing, nothing, nothing, 30, 100), ("B", "ctr", nothing, nothing, nothing, 45, 100),
+        ("A", "spend", 100, 10.0, 16.0, nothing, nothing), ("B", "spend", 120, 11.0, 25.0, nothing, nothing),
+    )  # fmt: skip
+    cells = dict(zip(COLUMNS, zip(*rows, strict=True), strict=True))
+    table = pa.table({name: list(values) for name, values in cells.items()})
+    found = results(read_upload("aggregates", table))
+    assert [row.value for row in found.rows] == [0.3, 0.45, 10.0, 11.0]
 
 
 def test_a_known_metric_bears_its_title_but_no_unit_of_ours() -> None:

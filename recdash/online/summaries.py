@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,11 +44,16 @@ def summaries(table: pa.Table) -> list[Summary]:
 def _summary(row: Mapping[str, Any]) -> Summary:
     """A mean over users where there is one, since trials are only taken for independent."""
     name = (str(row["variant"]), str(row["metric"]))
-    if all(row.get(column) is not None for column in ("n", "mean", "variance")):
+    if all(_is_known(row.get(column)) for column in ("n", "mean", "variance")):
         return Summary(*name, int(row["n"]), float(row["mean"]), float(row["variance"]))
     n, successes = int(row["trials"]), float(row["successes"])
     share = successes / max(n, 1)
     return Summary(*name, n, share, share * (1 - share) * n / max(n - 1, 1), of_trials=True)
+
+
+def _is_known(number: float | None) -> bool:
+    """A table from memory or Parquet may hold NaN where a CSV has an empty cell."""
+    return number is not None and math.isfinite(number)
 
 
 def _wrong(row: Summary, line: int) -> Iterator[Problem]:
