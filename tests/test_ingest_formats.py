@@ -16,7 +16,7 @@ import pytest
 
 from recdash.domain import Recommendations
 from recdash.errors import UploadError
-from recdash.ingest import Limits, read_recommendations, read_upload
+from recdash.ingest import Limits, preview, read_recommendations, read_upload
 
 # user 7 is recommended 012, then 34; user 8 is recommended 34
 USERS, ITEMS = ["7", "7", "8"], ["012", "34", "34"]
@@ -171,6 +171,15 @@ def test_a_column_that_names_recommenders_gives_one_run_each() -> None:
     }
 
 
+@pytest.mark.parametrize("models", [[1.0, 2.0, 1.0], [True, False, True], [1, 2, 1], [" a", "b", "a "]])
+def test_recommenders_are_told_apart_whatever_names_them_and_each_row_is_of_one(models: list[object]) -> None:
+    runs = read_recommendations(
+        pa.table({"model": models, "user": [7, 8, 8], "item": [12, 34, 12]}), name="May"
+    )
+    assert len({run.name for run in runs}) == 2
+    assert [lists_of(run) for run in runs] == [[("7", "12"), ("8", "12")], [("8", "34")]]
+
+
 def test_a_column_with_one_recommender_is_an_ordinary_column() -> None:
     assert only(b"model,user,item\nals,7,012\n", name="mine").name == "mine"
 
@@ -237,6 +246,18 @@ def test_what_cannot_be_read_is_refused_in_words(case: str) -> None:
     with pytest.raises(UploadError) as refusal:
         read_all(data)
     assert words in str(refusal.value)
+
+
+MAP = pa.array([[(12, 0.9)], [(34, 0.8)]], pa.map_(pa.int64(), pa.float64()))
+
+
+@pytest.mark.parametrize("column", ["user", "item", "items", "score", "rank", "model"])
+def test_a_column_of_maps_is_refused_and_a_preview_says_so_too(column: str) -> None:
+    cells = {"user": [7, 8], "items" if column == "items" else "item": [12, 34]}
+    data = parquet(pa.table({**cells, column: MAP}))
+    with pytest.raises(UploadError, match=f"column '{column}': map<int64, double"):
+        read_all(data)
+    assert f"column '{column}': map<int64, double" in str(preview("run", data).problems[0])
 
 
 def test_a_file_that_is_not_there_is_refused_by_its_path() -> None:

@@ -138,6 +138,7 @@ def _lists(
         for role, array in arrays.items()
     }
     items = listed["item_id"]
+    _refuse_other(items, columns.mapping["item_id"])
     _refuse_uneven(items, listed, where, columns, findings)
     row = pc.list_parent_indices(items)
     spread = {
@@ -176,6 +177,14 @@ def list_in(value: str) -> list[str]:
         return [a or b or c for a, b, c in QUOTED.findall(inner)]
     separator = next((s for s in ",|;" if s in inner), None)
     return [part.strip() for part in inner.split(separator) if part.strip()]
+
+
+def _refuse_other(items: pa.Array, column: str) -> None:
+    """Maps look like lists when they are shown as text, but hold pairs without an order."""
+    if not is_list(items.type):
+        found = f"{items.type} values, where a list of items is expected"
+        fix = "Write a list of items, best first, with a list of scores beside it."
+        raise UploadError(Problem("bad-type", f"column '{column}'", found, fix))
 
 
 def _refuse_uneven(

@@ -177,8 +177,11 @@ def _sample(raw: RawTable, rows: int) -> tuple[Mapping[str, str], ...]:
 
 
 def _first_block_problems(opened: Opened, findings: Findings) -> tuple[Problem, ...]:
+    roles = _roles(opened)
+    if "run" in opened.columns.mapping:
+        roles.append(role_named("run", "run"))
     try:
-        next(_checked(opened, _roles(opened), findings), None)
+        next(_checked(opened, roles, findings), None)
     except UploadError as error:
         return error.problems
     return tuple(findings.problems)
@@ -276,12 +279,16 @@ def _runs_in(opened: Opened, mapping: Mapping[str, str]) -> tuple[Opened, list[s
 
 
 def _distinct(raw: RawTable, column: str) -> list[str]:
-    """The names in a column, in order of first appearance."""
+    """The names in a column, in order of first appearance, read as the rows will be.
+
+    Raises ``UploadError`` for a type that holds no names.
+    """
     names: dict[str, None] = {}
     for batch in raw.blocks([column], {column}):
+        seen = Seen(role_named("run", "run"), column, Findings(), raw.where, raw.decimal)
         values = batch.column(0)
-        known = values.dictionary if pa.types.is_dictionary(values.type) else values.unique()
-        names.update(dict.fromkeys(str(value).strip() for value in known.to_pylist() if value is not None))
+        values = values.unique() if pa.types.is_dictionary(values.type) else values
+        names.update(dict.fromkeys(_read(values, seen).unique().to_pylist()))
     return [name for name in names if name]
 
 
