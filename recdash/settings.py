@@ -1,7 +1,8 @@
 """Settings from the environment: every name starts with ``RECDASH_``.
 
 ``RECDASH_DATABASE_URL`` and ``RECDASH_ARTIFACTS`` say where things are kept, ``RECDASH_HOST`` and
-``RECDASH_PORT`` where the dashboard listens, ``RECDASH_MAX_*`` what an upload in the browser may be.
+``RECDASH_PORT`` where the dashboard listens, ``RECDASH_ALLOWED_HOSTS`` under which further names, and
+``RECDASH_MAX_*`` what an upload in the browser may be.
 """
 
 from __future__ import annotations
@@ -33,12 +34,19 @@ class Settings(BaseSettings):
     )
     host: str = Field(default="127.0.0.1", description="Address the dashboard listens on.")
     port: int = Field(default=8501, ge=1, le=65535, description="Port the dashboard listens on.")
+    allowed_hosts: str = Field(
+        default="", description="Further host names the dashboard answers to, comma separated; * for any."
+    )
     max_upload_bytes: int = Field(default=GIB, ge=1, description="Bytes of one uploaded file.")
     max_inflated_bytes: int = Field(default=4 * GIB, ge=1, description="Bytes of a file once unpacked.")
     max_compression_ratio: int = Field(default=200, ge=1, description="Unpacked ÷ packed bytes.")
     max_rows: int = Field(default=50_000_000, ge=1, description="Rows of one table.")
     max_columns: int = Field(default=200, ge=1, description="Columns of one table.")
     max_value_chars: int = Field(default=10_000, ge=1, description="Characters of one value.")
+
+    def hosts(self) -> frozenset[str]:
+        """The names in ``allowed_hosts``, in lower case."""
+        return frozenset(name.strip().lower() for name in self.allowed_hosts.split(",") if name.strip())
 
     def limits(self) -> dict[str, int]:
         """The upload limits by their name without ``max_``, as keywords of ``ingest.Limits``."""

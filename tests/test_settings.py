@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,6 +43,13 @@ def test_a_setting_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -
 def test_an_empty_variable_means_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECDASH_PORT", "")
     assert settings().port == 8501
+
+
+def test_further_hosts_are_separated_by_commas(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert settings().hosts() == frozenset()
+    settings.cache_clear()
+    monkeypatch.setenv("RECDASH_ALLOWED_HOSTS", "Team.example, films.example,")
+    assert settings().hosts() == {"team.example", "films.example"}
 
 
 def test_settings_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,3 +110,10 @@ def folder_of_a_table(database_url: str | None = None) -> Path:
         return store.path(store.put(pa.table({"a": [1]}))).parents[1]
     finally:
         store.close()
+
+
+def test_the_readme_says_that_the_browser_sends_no_more_than_its_own_limit(root: Path) -> None:
+    config = tomllib.loads((root / ".streamlit/config.toml").read_text(encoding="utf-8"))
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    (row,) = [line for line in readme.splitlines() if "`RECDASH_MAX_UPLOAD_BYTES`" in line]
+    assert f"a browser sends at most {config['server']['maxUploadSize'] / 1024:g} GiB" in row

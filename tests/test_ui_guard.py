@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
 
+from recdash.settings import settings
 from recdash.ui.guard import Guard, TellAddress
 
 PAGE = b'<html><head><script type="module" src="x"></script></head></html>'
@@ -60,6 +61,28 @@ def test_an_unknown_host_is_refused(host: str) -> None:
 
 def test_a_listed_host_is_let_in() -> None:
     assert status("team.example:8501", frozenset({"team.example"})) == 200
+
+
+@pytest.fixture
+def fresh_settings() -> Iterator[None]:
+    settings.cache_clear()
+    yield
+    settings.cache_clear()
+
+
+@pytest.mark.usefixtures("fresh_settings")
+def test_hosts_are_listed_in_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECDASH_ALLOWED_HOSTS", "Team.example")
+    assert Guard(application).hosts == {"team.example"}
+
+
+@pytest.mark.usefixtures("fresh_settings")
+def test_a_setting_that_cannot_be_used_keeps_the_door_closed_but_the_server_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RECDASH_ALLOWED_HOSTS", "team.example")
+    monkeypatch.setenv("RECDASH_MAX_ROWS", "many")
+    assert Guard(application).hosts == frozenset()
 
 
 def test_another_sites_script_is_refused() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable, MutableMapping
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
+
+from recdash.errors import InputError
+from recdash.settings import PREFIX, settings
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -27,14 +29,18 @@ HEADERS = (
     (b"x-frame-options", b"SAMEORIGIN"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 )
-HOSTS_VARIABLE = "RECDASH_ALLOWED_HOSTS"
+HOSTS_VARIABLE = f"{PREFIX}ALLOWED_HOSTS"
 
 
 def allowed_hosts() -> frozenset[str]:
-    """Further host names this server answers to, comma separated in the environment; * for any."""
-    return frozenset(
-        name.strip().lower() for name in os.environ.get(HOSTS_VARIABLE, "").split(",") if name.strip()
-    )
+    """Further host names this server answers to, from the settings; * for any.
+
+    None while a setting cannot be used: the server still answers at home, where the page says which.
+    """
+    try:
+        return settings().hosts()
+    except InputError:
+        return frozenset()
 
 
 class Guard:
