@@ -35,7 +35,7 @@ HOSTS_VARIABLE = f"{PREFIX}ALLOWED_HOSTS"
 def allowed_hosts() -> frozenset[str]:
     """Further host names this server answers to, from the settings; * for any.
 
-    None while a setting cannot be used: the server still answers at home, where the page says which.
+    Empty while a setting cannot be used: the server still answers at home, where the page says which.
     """
     try:
         return settings().hosts()
