@@ -7,6 +7,7 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -196,8 +197,22 @@ def test_a_given_name_goes_before_the_names_in_the_file() -> None:
     ("file_name", "name"),
     [("als.csv", "als"), ("als.top20.jsonl.gz", "als.top20"), ("v1.2", "v1.2"), ("<b>.csv", "<b>")],
 )
-def test_a_run_is_called_like_its_file_without_the_suffix(file_name: str, name: str) -> None:
-    assert only(CSV, name=file_name).name == name
+def test_a_run_is_called_like_its_file_without_the_suffix(tmp_path: Path, file_name: str, name: str) -> None:
+    (tmp_path / file_name).write_bytes(CSV)
+    assert only(tmp_path / file_name).name == name
+    with (tmp_path / file_name).open("rb") as file:
+        assert only(file).name == name
+
+
+@pytest.mark.parametrize("source", [CSV, FLAT, io.BytesIO(CSV), {"7": ["012"]}], ids=type)
+def test_a_given_name_keeps_its_ending(source: Any) -> None:
+    assert only(source, name="bm25.run").name == "bm25.run"
+    assert preview("run", source, name="bm25.run").name == "bm25.run"
+
+
+def test_a_given_name_with_an_ending_goes_before_the_names_in_the_file() -> None:
+    runs = read_recommendations(MODELS, name="bm25.run")
+    assert [run.name for run in runs] == ["bm25.run: als", "bm25.run: bpr"]
 
 
 def test_the_tag_of_a_trec_run_is_its_name() -> None:

@@ -337,7 +337,7 @@ def test_a_table_whose_rows_all_lack_an_id_is_refused() -> None:
 
 def test_a_preview_shows_roles_rows_and_choices() -> None:
     shown = preview("run", b"userId,items\n7,[1 2]\n", name="als.csv")
-    assert (shown.name, shown.format, shown.columns) == ("als", "CSV", ("userId", "items"))
+    assert (shown.name, shown.format, shown.columns) == ("als.csv", "CSV", ("userId", "items"))
     assert shown.mapping == {"user_id": "userId", "item_id": "items"}
     assert shown.required == ("user_id", "item_id")
     assert shown.optional == ("rank", "score", "run")

@@ -253,14 +253,14 @@ def _content(source: Source, name: str | None) -> contents.Content:
 
 
 def _names(source: Source, name: str | None, kind: TableKind) -> tuple[str, str | None]:
-    """(name to show, name that a person gave); a file's own name loses its suffixes."""
-    if isinstance(source, str | Path):
-        return name or SUFFIX.sub("", Path(source).name) or "upload", name
+    """(name to show, name that a person gave); only a file's own name loses its suffixes."""
+    if name:
+        return name, name
     # only a file has a name: on a data frame this would be its column called "name"
-    own = getattr(source, "name", None) if hasattr(source, "read") else None
-    file_name = name or str(own or kind)
-    from_file = bool(SUFFIX.search(file_name))
-    return SUFFIX.sub("", file_name) or file_name, None if from_file else name
+    own = source if isinstance(source, str | Path) else getattr(source, "name", None)
+    is_file = isinstance(source, str | Path) or (hasattr(source, "read") and own)
+    file_name = Path(str(own)).name if is_file else kind
+    return SUFFIX.sub("", file_name) or file_name or "upload", None
 
 
 def _runs_in(opened: Opened, mapping: Mapping[str, str]) -> tuple[Opened, list[str]]:
