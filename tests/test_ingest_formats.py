@@ -238,6 +238,13 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "the file is empty"),
     "blank": (b" \r\n\n", "the file is empty"),
     "only a header": (b"user,item\n", "a header (user, item) and no rows"),
+    "long value": (
+        b"user,item,note\n7,1," + b"x" * 70_000 + b"\n8,2,y\n",
+        "column 'note', line 2: a value of over 63 KiB that begins with 'xxx",
+    ),
+    "long list": (b'user,items\n7,"' + b"12 " * 30_000 + b'"\n', "column 'items', line 2: a value of over"),
+    "long name": (b"user,item," + b"x" * 70_000 + b"\n7,1,y\n", "line 1: a value of over 63 KiB"),
+    "long line": (b"user,item\n" + b"7," * 40_000 + b"\n", "line 2: a line of over 64 KiB"),
     "unclosed quote": (b'user,item\n7,a\n7,"b\n8,c\n', "line 3: a quote is opened"),
     "JSON cut off": (b'{"7": {"012": 0.9', "broken JSON at position"),
     "JSON line cut off": (b'{"user": 7, "item": 1}\n{"user": 7, "it\n', "line 2: broken JSON at position 13"),

@@ -13,7 +13,7 @@ from recdash.domain import TableKind
 from recdash.errors import Problem, UploadError
 from recdash.ingest import text
 from recdash.ingest.columns import is_known
-from recdash.ingest.content import Content, whole
+from recdash.ingest.content import HEAD, Content, whole
 from recdash.ingest.limits import Limits, keep_within
 from recdash.ingest.validate import is_text
 
@@ -276,6 +276,8 @@ def _of_text(content: Content, dialect: text.Dialect, name: str, **extra: Any) -
         raise UploadError(unclosed)
     lines = text.sample_lines(content)
     if len(lines) <= dialect.header:
+        if content.size > HEAD:
+            raise UploadError(text.long_start(content, dialect, delimiter))
         found = f"a header ({', '.join(dialect.names)}) and no rows"
         raise UploadError(Problem("no-rows", "file", found, "Upload a table with rows."))
     return RawTable(

@@ -28,6 +28,7 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+|\d+,\d+)([eE][+-]?\d+)?")
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 CONTROL = bytes(set(range(32)) - {9, 10, 12, 13, 0x1B, 0})
 SAMPLE_LINES = 60
+LONGEST_SHOWN = 40
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,22 @@ def sample_lines(content: Content) -> list[str]:
     if content.size > HEAD and len(lines) > 1:
         lines = lines[:-1]
     return [line for line in lines if line.strip()][:SAMPLE_LINES]
+
+
+def long_start(content: Content, dialect: Dialect, delimiter: str) -> Problem:
+    """The problem of a header and first row that do not fit into the sample, which tells how to read them.
+
+    The fault is mostly one value, which is named: a text without its closing quote, a whole file in a cell.
+    """
+    lines = content.head.decode("utf-8-sig", errors="ignore").splitlines()
+    cells = lines[-1].split(delimiter)
+    place, value = max(enumerate(cells), key=lambda cell: len(cell[1]))
+    fix = "Shorten it, or check the delimiter and the quotes; a long list goes one item per row."
+    if len(value) < len(lines[-1]) / 2:
+        return Problem("long-line", f"line {len(lines)}", f"a line of over {HEAD // 1024} KiB", fix)
+    column = f"column '{dialect.names[place]}', " if len(lines) > 1 and place < len(dialect.names) else ""
+    found = f"a value of over {len(value.encode()) // 1024} KiB that begins with '{value[:LONGEST_SHOWN]}…'"
+    return Problem("long-value", f"{column}line {len(lines)}", found, fix)
 
 
 def fields_of(lines: Sequence[str], delimiter: str, quoted: bool = True) -> list[list[str]]:
