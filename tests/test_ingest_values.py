@@ -124,6 +124,68 @@ def test_unusable_scores_go_last_and_are_counted() -> None:
     assert "inf or -inf as score in 1 row" in notices
 
 
+NO_SCORES: dict[str, Any] = {
+    "CSV": b"user,item,score\n7,a,0.5\n7,b,NaN\n7,c,\n",
+    "TREC": b"7 Q0 a 1 0.5 als\n7 Q0 b 2 nan als\n7 Q0 c 3 NaN als\n",
+    "JSON lines": b'{"user":7,"item":"a","score":0.5}\n{"user":7,"item":"b","score":NaN}\n'
+    b'{"user":7,"item":"c"}\n',
+    "JSON by user": {"7": {"a": 0.5, "b": None, "c": float("nan")}},
+    "table": pa.table({"user": [7] * 3, "item": ["a", "b", "c"], "score": [0.5, float("nan"), None]}),
+    "lists": pa.table({"user": [7], "items": [["a", "b", "c"]], "scores": [[0.5, float("nan"), None]]}),
+}
+
+
+@pytest.mark.parametrize("form", NO_SCORES)
+def test_every_item_without_a_score_is_counted_once_whatever_the_form_and_the_passes(form: str) -> None:
+    (run,) = read_recommendations(NO_SCORES[form])
+    for _ in range(2):
+        tables = pa.Table.from_batches(list(run.batches(columns=("user_id", "item_id", "score"))))
+    assert tables["score"].to_pylist() == [0.5, float("-inf"), float("-inf")]
+    assert [notice.count for notice in run.notices if notice.code == "score-nan"] == [2]
+
+
+THOUSANDS = {
+    "a larger number without": ["1,200", "900"],
+    "two separators": ["1,200", "1,200,300"],
+    "a point for decimals": ["1,200", "0.5"],
+    "both": ["1,200", "2,300.50"],
+    "empty cells between": ["", "1,200", "NaN", "900"],
+}
+
+
+@pytest.mark.parametrize("case", THOUSANDS)
+def test_a_comma_for_thousands_is_refused_rather_than_read_as_decimal(case: str) -> None:
+    lines = "".join(f"7\t{item}\t{score}\n" for item, score in enumerate(THOUSANDS[case]))
+    line = 2 + THOUSANDS[case].index("1,200")
+    with pytest.raises(UploadError, match=f"column 'score', line {line}: '1,200' has a comma for thousands"):
+        run_of(f"user\titem\tscore\n{lines}".encode())
+
+
+def test_a_comma_for_thousands_is_found_out_by_a_value_far_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recdash.ingest.formats.BLOCK_BYTES", 1000)
+    lines = "".join(f"7\t{item}\t1,200\n" for item in range(1000))
+    with pytest.raises(UploadError) as refusal:
+        run_of(f"user\titem\tscore\n{lines}7\tx\t900\n".encode())
+    assert "column 'score', line 2: '1,200' has a comma for thousands" in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("scores", "read"),
+    [
+        (["0,5", "900"], [0.5, 900.0]),
+        (["1,200", "0,9"], [1.2, 0.9]),
+        (["0,125", "100"], [0.125, 100.0]),
+        (["1,234", "12"], [1.234, 12.0]),
+        (["1,200", "900", "12,5"], [1.2, 900.0, 12.5]),
+    ],
+)
+def test_a_comma_is_decimal_where_nothing_speaks_against_it(scores: list[str], read: list[float]) -> None:
+    lines = "".join(f"7;{item};{score}\n" for item, score in enumerate(scores))
+    columns, notices = run_of(f"user;item;score\n{lines}".encode())
+    assert columns["score"] == read
+    assert "decimal comma detected" in notices
+
+
 def test_without_rank_and_score_the_file_order_is_said_to_count() -> None:
     assert "file order" in run_of(b"uid,sid\n7,a\n")[1]
 

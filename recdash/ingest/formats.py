@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -339,12 +340,13 @@ def _text_blocks(
 # ── TREC ─────────────────────────────────────────────────────────────────────────────────────
 
 ITERATIONS = {"q0", "0"}
+A_SCORE = re.compile(rf"{text.NUMBER.pattern}|[+-]?(nan|inf|infinity)", re.IGNORECASE)
 
 
 def is_trec_run(content: Content) -> bool:
     """Six blank-separated fields: query, Q0, document, rank, score, tag."""
     rows = [line.split() for line in text.sample_lines(content)]
-    return all(len(r) == 6 and r[1].lower() in ITERATIONS and text.NUMBER.fullmatch(r[4]) for r in rows)
+    return all(len(r) == 6 and r[1].lower() in ITERATIONS and A_SCORE.fullmatch(r[4]) for r in rows)
 
 
 def is_qrels(content: Content) -> bool:

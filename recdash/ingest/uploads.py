@@ -370,7 +370,8 @@ def _blocks(opened: Opened, roles: Sequence[Role], findings: Findings) -> Iterat
 def _checked_block(
     block: Block, roles: Sequence[Role], opened: Opened, findings: Findings, run: str | None
 ) -> pa.RecordBatch:
-    checked, keep = {}, None
+    checked: dict[str, pa.Array] = {}
+    keep = None
     for role in roles:
         array = block.columns[role.name]
         _keep_short(array, opened.limits)

@@ -18,10 +18,29 @@ from recdash.ingest.columns import WORDS, Reading, Role
 
 MISSING = ("", "nan", "NaN", "NAN", "null", "NULL", "None", "<NA>", "NaT")
 YES_NO = {"yes": 1.0, "y": 1.0, "true": 1.0, "t": 1.0, "no": 0.0, "n": 0.0, "false": 0.0, "f": 0.0}
+# in a column with commas: 1,200 may be thousands; 900, 0.5 and 1,200,300 beside it say that it is
+MAYBE_THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$"
+SURELY_THOUSANDS = r"^[+-]?\d{3,}$|^[+-]?\d*\.\d|,.*[,.]"
 A_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity|nan)$"
 WHOLE_DECIMAL = r"^[+-]?\d+\.0+$"
 EXACT_FLOAT = 2**53
 CODES = pa.dictionary(pa.int32(), pa.string())
+
+
+@dataclass(frozen=True)
+class Commas:
+    """What the commas of one column have shown so far: the first that may be a thousands separator (its
+    value and place), whether another value says that it is one, and whether one says that it is not.
+    """
+
+    value: str = ""
+    where: Callable[[], str] = str
+    thousands: bool = False
+    decimal: bool = False
+
+    @property
+    def misleading(self) -> bool:
+        return bool(self.value) and self.thousands and not self.decimal
 
 
 class Findings:
@@ -30,6 +49,7 @@ class Findings:
     def __init__(self) -> None:
         self._problems: dict[tuple[str, str], Problem] = {}
         self._notices: dict[tuple[str, str], Problem] = {}
+        self.commas: dict[str, Commas] = {}
 
     def problem(
         self, code: str, column: str, where: Callable[[], str], found: str, fix: str, count: int
@@ -232,7 +252,7 @@ def read_floats(array: pa.Array, seen: Seen, what: str, fix: str) -> pa.Array:
 def _parsed(array: pa.Array, seen: Seen, what: str, fix: str) -> pa.Array:
     text = pc.utf8_trim_whitespace(array)
     if seen.decimal == ",":
-        text = pc.replace_substring(text, ",", ".")
+        text = _with_points(text, seen)
     text = pc.if_else(is_missing(text), None, text)
     try:
         return text.cast(pa.float64())
@@ -240,6 +260,35 @@ def _parsed(array: pa.Array, seen: Seen, what: str, fix: str) -> pa.Array:
         good = pc.match_substring_regex(text, A_NUMBER)
     seen.refuse(pc.fill_null(pc.invert(good), False), array, "bad-number", f"'{{value}}' is not {what}", fix)
     return pc.if_else(good, text, None).cast(pa.float64())
+
+
+def _with_points(text: pa.Array, seen: Seen) -> pa.Array:
+    """Points for decimal commas; commas that separate thousands are refused, and null then."""
+    maybe = pc.match_substring_regex(text, MAYBE_THOUSANDS)
+    known = seen.findings.commas.get(seen.column, Commas())
+    commas = _learnt(known, text, maybe, seen)
+    seen.findings.commas[seen.column] = commas
+    if not commas.misleading:
+        return pc.replace_substring(text, ",", ".")
+    fix = "Write numbers without a separator of thousands: 1200 or 1200.5."
+    found = f"'{_shown(commas.value)}' has a comma for thousands, as other values of the column show"
+    count = _count(maybe) + (not known.misleading and known.value != "")
+    seen.findings.problem("thousands", seen.column, commas.where, found, fix, count)
+    return pc.if_else(maybe, None, pc.replace_substring(text, ",", "."))
+
+
+def _learnt(known: Commas, text: pa.Array, maybe: pa.Array, seen: Seen) -> Commas:
+    """What is known after a further block."""
+    row = pc.index(maybe, True).as_py()
+    if row >= 0 and not known.value:
+        known = replace(known, value=text[row].as_py(), where=lambda: seen.where(row))
+    sure = pc.match_substring_regex(text, SURELY_THOUSANDS)
+    other = pc.and_not(pc.match_substring(text, ","), maybe)
+    return replace(
+        known,
+        thousands=known.thousands or pc.any(sure).as_py() is True,
+        decimal=known.decimal or pc.any(other).as_py() is True,
+    )
 
 
 RANKS = "Ranks are whole numbers from 1, the best item first."
