@@ -98,7 +98,8 @@ def evaluate(
 
     if not runs and not predictions:
         raise InputError(Problem("no-run", "recdash evaluate", "no candidate", "Add --run NAME=FILE."))
-    _check_names(runs)
+    _check_names("--run", runs)
+    _check_names("--predictions", predictions)
     found = score(dict(runs), truth, predictions=dict(predictions), **question)
     _tell(found.notices())
     _print_scores(found, form)
@@ -126,13 +127,13 @@ def _keep_pandas_out() -> None:
         sys.meta_path.remove(hidden)
 
 
-def _check_names(runs: Sequence[tuple[str, Path]]) -> None:
-    names = [name for name, _ in runs]
+def _check_names(option: str, named: Sequence[tuple[str, Path]]) -> None:
+    names = [name for name, _ in named]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(
             Problem(
-                "name-twice", "--run", f"'{twice[0]}' names two candidates", "Give each its own NAME=FILE."
+                "name-twice", option, f"'{twice[0]}' names two candidates", "Give each its own NAME=FILE."
             )
         )
 
@@ -234,7 +235,8 @@ def add(
     **more: Any,
 ) -> None:
     """Score candidates and store them, for the dashboard to show."""
-    _check_names(runs)
+    _check_names("--run", runs)
+    _check_names("--predictions", predictions)
     for name, _ in predictions:
         _run_named(dict.fromkeys((run for run, _ in runs), ""), name)
     space = _workspace()
@@ -377,8 +379,11 @@ def serve(host: str | None, port: int | None) -> None:
 
 
 def _folder_of_config(app: Path) -> Path:
-    """Streamlit reads .streamlit/config.toml from here; data paths are made absolute before."""
+    """Streamlit reads .streamlit/config.toml from here; where the data lies is made absolute before."""
     from recdash.settings import settings
+    from recdash.store import absolute_url
 
-    os.environ.setdefault("RECDASH_DATABASE_URL", settings().database_url)
+    os.environ["RECDASH_DATABASE_URL"] = absolute_url(settings().database_url)
+    if settings().artifacts is not None:
+        os.environ["RECDASH_ARTIFACTS"] = str(Path(settings().artifacts or "").resolve())
     return app.parent

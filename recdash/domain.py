@@ -111,6 +111,7 @@ class Ledger:
     without_relevant: int
     without_truth: int
     short_lists: int
+    cut_lists: int
     duplicates: int
     duplicate_users: int
     tied_rows: int | None

@@ -53,6 +53,8 @@ RANKING_METRICS = (
 )  # fmt: skip
 CATALOGUE_METRICS = ("coverage", "novelty", "personalization", "gini", "popularity")
 RATING_METRICS = ("rmse", "mae")
+DEEPEST = 10_000
+"""The largest depth: all counts are kept by rank."""
 DEFAULT_METRICS = (*RANKING_METRICS, *CATALOGUE_METRICS, *RATING_METRICS)
 
 
@@ -64,6 +66,7 @@ class Rules:
     users: Users = "truth"
     order: Order | None = None
     ties: Ties = "file"
+    preset: str = "default"
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ def evaluate(
             for run in _read_runs(name, source)
         ]
     scored += [score_predictions(name, table, asked) for name, table in rated.items()]
-    return Evaluation(tuple(asked), tuple(scored), reference.notices)
+    return Evaluation(tuple(asked), tuple(scored), rules, reference.notices)
 
 
 def read_question(
@@ -143,7 +146,9 @@ def read_question(
     _check_choice("users", users, ("truth", "both"))
     _check_choice("order", order, ("rank", "score"))
     _check_choice("ties", ties, ("file", "item_desc"))
-    rules = Rules(_depth(specs, depth), users or habit.users, order or habit.order, ties or habit.ties)
+    rules = Rules(
+        _depth(specs, depth), users or habit.users, order or habit.order, ties or habit.ties, habit.name
+    )
     return asked, rules
 
 
@@ -155,11 +160,16 @@ def _check_choice(name: str, value: str | None, known: Sequence[str]) -> None:
 def _depth(specs: Sequence[Spec], depth: int | None) -> int:
     deepest = max((spec.k or 1 for spec in specs), default=1)
     if depth is None:
-        return max(DEFAULT_DEPTH, deepest)
-    if depth < 1 or depth < deepest:
-        fix = f"Use a depth of at least {deepest}." if deepest > 1 else "Use a depth from 1."
-        raise InputError(Problem("bad-depth", "depth", f"{depth}", fix))
+        depth = max(DEFAULT_DEPTH, deepest)
+    check_depth(depth, deepest)
     return depth
+
+
+def check_depth(depth: int, deepest: int = 1) -> None:
+    """Raises InputError for a depth that is less than the deepest cutoff, or larger than any list shown."""
+    if not deepest <= depth <= DEEPEST:
+        fix = f"Use a whole number from {deepest} to {DEEPEST:,}."
+        raise InputError(Problem("bad-depth", "depth", f"{depth}", fix))
 
 
 def read_setup(
@@ -316,13 +326,11 @@ def open_predictions(
 
 
 def predictions_of(upload: Upload) -> Predictions:
-    """The rows that have both a rating and a prediction."""
+    """The rows with their users on codes."""
     from recdash.engines.ids import IdIndex
 
-    user = IdIndex().codes(upload.table["user_id"])
     rating, guess = (upload.table[name].to_numpy().astype(np.float64) for name in ("rating", "prediction"))
-    known = ~np.isnan(rating) & ~np.isnan(guess)
-    return Predictions(user[known], rating[known], guess[known], missing=int((~known).sum()))
+    return Predictions(IdIndex().codes(upload.table["user_id"]), rating, guess)
 
 
 def ledger_of(hits: Hits, users: Users) -> Ledger:
@@ -380,6 +388,7 @@ class Evaluation:
 
     asked: tuple[Asked, ...]
     runs: tuple[Scored, ...]
+    rules: Rules = field(default_factory=Rules)
     setup_notices: tuple[Problem, ...] = field(default=())
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -407,22 +416,22 @@ class Evaluation:
             pd.DataFrame({"run": run.name, "user_id": users, "value": values})
             for run, users, values in self._values(one)
         ]
-        return pd.concat(frames, ignore_index=True)
+        columns = ["run", "user_id", "value"]
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
     def _asked_as(self, spec: str) -> Asked:
         parsed = parse(spec)
         for one in self.asked:
             if one.spec.label == parsed.label:
                 return Asked(parsed, one.definition)
-        return Asked(parsed, define(parsed))
+        return Asked(parsed, define(preset(self.rules.preset).apply(parsed)))
 
     def _values(self, one: Asked) -> Iterator[tuple[Scored, list[str], Floats]]:
         formula = one.definition.formula()
         for run in self.runs:
             if run.hits is None:
                 continue
-            users: Users = "both" if run.ledger != run.hits.ledger else "truth"
-            sample = sample_of(run.hits, users)
+            sample = sample_of(run.hits, self.rules.users)
             names = list(run.hits.truth.users)
             k = one.spec.k or run.hits.depth
             if k > run.hits.depth:

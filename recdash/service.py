@@ -12,10 +12,12 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from recdash import evaluation, views
 from recdash.domain import Curve, Experiment, Hits, OnlineTest, Recommendations, Run, TableKind, Upload, Users
 from recdash.engines import Reference, hits_from_tables, hits_to_tables
-from recdash.errors import Forbidden, InputError, NameTaken, NotFound, Problem
+from recdash.errors import Forbidden, InputError, NameTaken, NotFound, Problem, UnknownName
 from recdash.guide import MetricGuide, PresetGuide, metric_guides, preset_guides
 from recdash.metrics import define, sample_of
 from recdash.stats import paired_difference
@@ -43,6 +45,15 @@ class AddedRun:
     already_there: bool
 
 
+@dataclass(frozen=True)
+class UserValues:
+    """``users`` [n] places in the truth of those who count; their ``values``; what each got (``own``)."""
+
+    users: Ints
+    values: Floats
+    own: Floats
+
+
 def _now() -> datetime:
     return datetime.now(UTC)
 
@@ -66,8 +77,9 @@ class Workspace:
         self.store, self.role, self.limits, self._clock, self._new_id = store, role, limits, clock, make_id
         # Per workspace, keyed by ids of things that never change once stored.
         self._reference = lru_cache(maxsize=4)(self._read_reference)
-        self._hits = lru_cache(maxsize=256)(self._read_hits)
-        self._values = lru_cache(maxsize=512)(self._compute_values)
+        self._hits = lru_cache(maxsize=64)(self._read_hits)
+        self._values = lru_cache(maxsize=64)(self._compute_values)
+        self._means = lru_cache(maxsize=4096)(self._compute_mean)
         self._computed = lru_cache(maxsize=1024)(self._compute_curve)
 
     @classmethod
@@ -135,11 +147,14 @@ class Workspace:
         return pd.DataFrame([row for row in rows if row], columns=columns)
 
     def _difference(self, run: Run, baseline_id: str, metric: str, k: int) -> dict[str, Any] | None:
-        mine, theirs = self._values(run.id, metric, k, None), self._values(baseline_id, metric, k, None)
+        mine, theirs = self._values(run.id, metric, k), self._values(baseline_id, metric, k)
         if mine is None or theirs is None:
             return None
-        candidate, baseline = _same_users(mine, theirs)
-        paired = paired_difference(candidate, baseline)
+        _, here, there = np.intersect1d(mine.users, theirs.users, assume_unique=True, return_indices=True)
+        if not len(here):
+            return None
+        own = (mine.own[here], theirs.own[there])
+        paired = paired_difference(mine.values[here], theirs.values[there], own=own)
         return {
             "run_id": run.id, "run": run.name, "mean_diff": paired.mean, "ci_low": paired.low,
             "ci_high": paired.high, "p": paired.p, "n_users": paired.n, "wins": paired.wins,
@@ -164,10 +179,9 @@ class Workspace:
         rules: tuple[Users, Users] = ("truth", "both")
         for rule in rules:
             for run_id in names:
-                found = self._values(run_id, metric, k, rule)
-                if found is not None and len(found[1]):
-                    values[rule][run_id] = float(found[1].mean())
-                    n_users[rule][run_id] = len(found[1])
+                mean, n = self._means(run_id, metric, k, rule)
+                if n:
+                    values[rule][run_id], n_users[rule][run_id] = mean, n
         if not values["truth"] or not values["both"]:
             return None
         return views.population_effect(names, values, n_users, views.metric_title(metric, k))
@@ -214,7 +228,7 @@ class Workspace:
         uploads = evaluation.read_tables(
             {"truth": truth, "train": train, "catalogue": catalogue}, relevance, mappings, self.limits
         )
-        _check_depth(depth)
+        evaluation.check_depth(depth)
         reference = evaluation.reference_of(uploads, relevance_threshold)
         settings = {
             "depth": depth,
@@ -232,7 +246,7 @@ class Workspace:
         self, name: str, artifacts: Mapping[TableKind, str], settings: dict[str, Any], note: str, demo: bool
     ) -> Experiment:
         known = self.store.experiment_named(name)
-        if known is not None and known.settings == settings and _same_tables(known, artifacts):
+        if known is not None and _same_setup(known, settings, artifacts):
             return known
         return self.store.add_experiment(
             Experiment(
@@ -304,10 +318,12 @@ class Workspace:
         found = ingest.read_recommendations(source, name=name, mapping=mapping, limits=self.limits)
         rated = evaluation.open_predictions(predictions, predictions_mapping, self.limits)
         facts = {"tags": tuple(tags), "note": note, "params": dict(params or {})}
+        if rated is not None and len(found) > 1:
+            raise InputError(_predictions_of_several(len(found)))
         scored = []
         for place, run in enumerate(found):
             tell(place / len(found), f"Scoring {run.name}")
-            scored.append((run, self._score(experiment_id, run, rated if len(found) == 1 else None)))
+            scored.append((run, self._score(experiment_id, run, rated)))
         uploads = [self.store.put(run.batches()) for run in found]
         self._check_names_free(
             experiment_id, {run.name: upload for run, upload in zip(found, uploads, strict=True)}
@@ -335,6 +351,7 @@ class Workspace:
 
         known = self.store.find_run(experiment_id, upload)
         if known is not None:
+            _check_nothing_new(known, scored)
             return AddedRun(known, already_there=True)
         hits = scored.hits
         if hits is None or scored.ledger is None:
@@ -353,7 +370,14 @@ class Workspace:
             self._new_id(), experiment_id, run.name, self._clock(), -1, upload, tables,
             scored.ledger.as_dict(), scored.notices, absent=scored.absent, provenance=provenance, **facts,
         )  # fmt: skip
-        return AddedRun(self.store.add_run(new, list(scored.curves.values())), already_there=False)
+        try:
+            return AddedRun(self.store.add_run(new, list(scored.curves.values())), already_there=False)
+        except NameTaken:
+            # Another tab may have stored the same upload since we looked.
+            known = self.store.find_run(experiment_id, upload)
+            if known is None:
+                raise
+            return AddedRun(known, already_there=True)
 
     def _check_names_free(self, experiment_id: str, uploads: Mapping[str, str]) -> None:
         """Before any of the uploads, by name, is stored. The very same upload may come again."""
@@ -404,8 +428,8 @@ class Workspace:
     ) -> OnlineTest:
         """Read an A/B test's table, compute its results and store both. ``links`` are {variant: run id}."""
         self._may_write()
-        self._check_links(experiment_id, links or {})
         upload, found = self._read_online(kind, source, mapping, control)
+        self._check_links(experiment_id, links or {}, found.variants)
         test = OnlineTest(
             id=self._new_id(),
             experiment=experiment_id,
@@ -418,7 +442,16 @@ class Workspace:
             results=[vars(row) for row in found.rows],
             notices=(*upload.notices, *found.notices),
         )
-        return self.store.add_online_test(test)
+        return self._same_test(test) or self.store.add_online_test(test)
+
+    def _same_test(self, test: OnlineTest) -> OnlineTest | None:
+        """The test that a second click would double: same name, table and control."""
+        same = [
+            one
+            for one in self.online_tests(test.experiment, archived=True)
+            if (one.name, one.upload, one.control) == (test.name, test.upload, test.control)
+        ]
+        return same[0] if same else None
 
     def try_online_test(
         self,
@@ -442,12 +475,14 @@ class Workspace:
         """Say which run each variant served: {variant: run id}."""
         self._may_write()
         test = self.store.online_test(test_id)
-        self._check_links(test.experiment, links)
+        self._check_links(test.experiment, links, [str(row["variant"]) for row in test.results])
         return self.store.update_online_test(test_id, links=dict(links))
 
-    def _check_links(self, experiment_id: str, links: Mapping[str, str]) -> None:
+    def _check_links(self, experiment_id: str, links: Mapping[str, str], variants: Sequence[str]) -> None:
         known = {run.id for run in self.runs(experiment_id, archived=True)}
         for variant, run_id in links.items():
+            if variant not in variants:
+                raise UnknownName("variant", variant, sorted(set(variants)))
             if run_id not in known:
                 raise NotFound(f"Variant '{variant}' is linked to a run that is not in this experiment.")
 
@@ -475,21 +510,26 @@ class Workspace:
         return frame
 
     def offline_online(self, test_id: str, metric: str, k: int, online_metric: str) -> pd.DataFrame:
-        """Per linked variant: variant, run_id, run, offline_value, offline_delta, offline_low,
-        offline_high, online_value, online_lift, online_low, online_high, quadrant, sentence.
+        """One row per linked variant; columns as in ``recdash.online.joining``.
 
         The offline difference is paired against the run that the control served (else the baseline).
         """
-        from recdash.online.joining import join_offline
+        from recdash.online.joining import SPLIT_BROKEN, join_offline
 
         test = self.store.online_test(test_id)
         names = {run.id: run.name for run in self._runs(list(test.links.values()))}
         reference = test.links.get(test.control) or self.experiment(test.experiment).baseline
         others = [run_id for run_id in names if run_id != reference]
-        delta = self.differences(others, reference, metric, k) if reference else None
-        scores = self.scoreboard(list(names), [metric], k)
+        paired = reference is not None and define(metric).has_user_values
+        delta = self.differences(others, reference, metric, k) if paired and reference else None
         return join_offline(
-            self.online_results(test_id), online_metric, names, scores, delta, views.metric_title(metric, k)
+            self.online_results(test_id),
+            online_metric,
+            names,
+            scores=self.scoreboard(list(names), [metric], k),
+            differences=delta,
+            offline_title=views.metric_title(metric, k),
+            broken_split=any(notice.code == SPLIT_BROKEN for notice in test.notices),
         )
 
     # ── demo ─────────────────────────────────────────────────────────────────────────────────
@@ -506,9 +546,13 @@ class Workspace:
         tell(0.0, "Inventing a film service")
         made = demo.make()
         known = [one for one in self.experiments(archived=True) if one.demo]
-        experiment = known[0] if known else self.create_experiment(
-            made.experiment, made.truth, train=made.train, catalogue=made.catalogue, demo=True
-        )  # fmt: skip
+        experiment = (
+            self.restore_experiment(known[0].id)
+            if known
+            else self.create_experiment(
+                made.experiment, made.truth, train=made.train, catalogue=made.catalogue, demo=True
+            )
+        )
         ids = {}
         for place, (name, table) in enumerate(made.runs.items(), start=1):
             ids[name] = self.add_runs(experiment.id, table, name=name)[0].run.id
@@ -554,15 +598,25 @@ class Workspace:
         return next(iter(curves.values()), None)
 
     def _compute_values(
-        self, run_id: str, metric: str, k: int, users: Users | None
-    ) -> tuple[Ints, Floats] | None:
-        """The users who count (places in the truth) and their values at k; None without lists."""
+        self, run_id: str, metric: str, k: int, users: Users | None = None
+    ) -> UserValues | None:
+        """None without lists, and for a metric that the run lacks."""
         run = self.store.run(run_id)
-        if not run.hits:
+        if not run.hits or metric in run.absent:
             return None
         rule = users or self.experiment(run.experiment).settings["users"]
         sample = sample_of(self._hits(run_id), rule)
-        return sample.truth_user, define(metric).formula().values(sample, k)
+        if k > sample.depth:
+            raise views.beyond_depth(k, sample.depth)
+        formula = define(metric).formula()
+        return UserValues(sample.truth_user, formula.values(sample, k), formula.own(sample, k))
+
+    def _compute_mean(self, run_id: str, metric: str, k: int, users: Users) -> tuple[float, int]:
+        """Mean and number of users; (0, 0) where nobody counts."""
+        found = self._compute_values(run_id, metric, k, users)
+        if found is None or not len(found.users):
+            return 0.0, 0
+        return float(found.values.mean()), len(found.users)
 
     def _read_hits(self, run_id: str) -> Hits:
         run = self.store.run(run_id)
@@ -591,25 +645,32 @@ class Workspace:
         return self.store
 
 
-def _same_users(mine: tuple[Ints, Floats], theirs: tuple[Ints, Floats]) -> tuple[Floats, Floats]:
-    """The values of two runs for the users that count in both, in the same order."""
-    import numpy as np
-
-    if np.array_equal(mine[0], theirs[0]):
-        return mine[1], theirs[1]
-    _, here, there = np.intersect1d(mine[0], theirs[0], assume_unique=True, return_indices=True)
-    return mine[1][here], theirs[1][there]
-
-
-def _same_tables(known: Experiment, artifacts: Mapping[TableKind, str]) -> bool:
-    return (known.truth, known.train, known.catalogue) == (
-        artifacts["truth"], artifacts.get("train"), artifacts.get("catalogue"),
-    )  # fmt: skip
+def _same_setup(known: Experiment, settings: Mapping[str, Any], artifacts: Mapping[TableKind, str]) -> bool:
+    """The same tables under the same rules; notices may have been worded otherwise."""
+    tables = (artifacts["truth"], artifacts.get("train"), artifacts.get("catalogue"))
+    rules = ("depth", "users", "relevance_threshold")
+    return (known.truth, known.train, known.catalogue) == tables and all(
+        known.settings.get(rule) == settings[rule] for rule in rules
+    )
 
 
-def _check_depth(depth: int) -> None:
-    if depth < 1:
-        raise InputError(Problem("bad-depth", "depth", f"{depth}", "Use a whole number from 1."))
+def _check_nothing_new(known: Run, scored: evaluation.Scored) -> None:
+    if scored.predictions is not None and "predictions" not in known.hits:
+        raise InputError(
+            Problem(
+                "predictions-too-late",
+                f"run '{known.name}'",
+                "it is already there, without rating predictions",
+                "Delete it, then add it again together with its predictions.",
+            )
+        )
+
+
+def _predictions_of_several(count: int) -> Problem:
+    found = f"the file of lists holds {count} candidates"
+    return Problem(
+        "whose-predictions", "rating predictions", found, "Upload each candidate in a file of its own."
+    )
 
 
 def _clean_name(name: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from recdash.domain import Curve, Hits, Run
-from recdash.errors import Problem
+from recdash.errors import InputError, Problem
 from recdash.metrics import METRICS, define, parse
 
 TITLES = {
@@ -73,8 +73,15 @@ def score_rows(
 
 
 def _at(curve: Curve, k: int) -> dict[str, Any]:
-    place = 0 if not len(curve.k) else min(k, len(curve.k)) - 1
+    if len(curve.k) and k > len(curve.k):
+        raise beyond_depth(k, len(curve.k))
+    place = k - 1 if len(curve.k) else 0
     return {"value": curve.value[place], "std_error": curve.std_error[place], "n_users": curve.n_users}
+
+
+def beyond_depth(k: int, depth: int) -> InputError:
+    """The lists say nothing about a k deeper than they were read."""
+    return InputError(Problem("beyond-depth", f"k = {k}", f"the depth is {depth}", "Choose a smaller k."))
 
 
 def list_end(hits: Hits) -> int | None:
@@ -87,19 +94,30 @@ def list_end(hits: Hits) -> int | None:
 # ── the population decides ───────────────────────────────────────────────────────────────────
 
 
+_EQUAL = 1e-12
+"""Values closer than this are equal: only rounding separates them."""
+
+
 @dataclass(frozen=True)
 class PopulationEffect:
     """Who leads when every truth user counts, and when only users with a list do.
 
-    ``values`` and ``n_users`` are {"truth" | "both": {run id: number}}.
+    Leaders are run ids; several where values are equal. ``values`` and ``n_users`` are
+    {"truth" | "both": {run id: number}}.
     """
 
-    leader_truth: str
-    leader_both: str
+    leaders_truth: tuple[str, ...]
+    leaders_both: tuple[str, ...]
     values: Mapping[str, Mapping[str, float]]
     n_users: Mapping[str, Mapping[str, int]]
     changes: bool
     sentence: str
+
+
+def leaders(values: Mapping[str, float]) -> tuple[str, ...]:
+    """The keys of the highest value, and of all that equal it."""
+    best = max(values.values())
+    return tuple(key for key, value in values.items() if best - value <= _EQUAL)
 
 
 def population_effect(
@@ -109,18 +127,23 @@ def population_effect(
     title: str,
 ) -> PopulationEffect:
     """Compare the two rules; ``names`` are {run id: name}."""
-    leader = {rule: max(found, key=found.__getitem__) for rule, found in values.items()}
-    truth, both = leader["truth"], leader["both"]
-    if truth == both:
-        sentence = f"{names[truth]} leads by {title} whether or not users without a list count."
+    truth, both = leaders(values["truth"]), leaders(values["both"])
+    if set(truth) == set(both):
+        verb = "leads" if len(truth) == 1 else "lead"
+        sentence = f"{_named(truth, names)} {verb} by {title} whether or not users without a list count."
     else:
         sentence = (
-            f"Counting only users with lists puts {names[both]} first by {title} "
-            f"({values['both'][both]:.3g} over {n_users['both'][both]:,} users); counting every user with a "
-            f"relevant item puts {names[truth]} first ({values['truth'][truth]:.3g} over "
-            f"{n_users['truth'][truth]:,})."
+            f"Counting only users with lists puts {_named(both, names)} first by {title} "
+            f"({values['both'][both[0]]:.3g} over {n_users['both'][both[0]]:,} users); counting every user "
+            f"with a relevant item puts {_named(truth, names)} first ({values['truth'][truth[0]]:.3g} over "
+            f"{n_users['truth'][truth[0]]:,})."
         )
-    return PopulationEffect(truth, both, values, n_users, truth != both, sentence)
+    return PopulationEffect(truth, both, values, n_users, set(truth) != set(both), sentence)
+
+
+def _named(ids: Sequence[str], names: Mapping[str, str]) -> str:
+    *most, last = [names[one] for one in ids]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def comparability(runs: Sequence[Run]) -> list[Problem]:
@@ -136,16 +159,19 @@ def _lists_missing(runs: Sequence[Run]) -> Iterable[tuple[str, str, str]]:
             f"{name} for {part:.0%}" for name, part in share.items() if part > min(share.values()) + 0.01
         ]
         told = ", ".join(worst[:4]) + (f" and {len(worst) - 4} more" if len(worst) > 4 else "")
+        both = all(run.provenance.get("users") == "both" for run in runs)
+        effect = "are left out, for each run others" if both else "count as 0"
         yield (
             "lists-missing",
             f"some runs have no list for users that others serve: {told} of the users",
-            "Those users count as 0; compare both population rules before you decide.",
+            f"Those users {effect}; compare both population rules before you decide.",
         )
 
 
 def _share_without_list(run: Run) -> float:
-    counted = run.ledger.get("counted") or 1
-    return (run.ledger.get("without_list") or 0) / counted
+    """Of the users with a relevant item; with users=both only those with a list are ``counted``."""
+    counted, missing = run.ledger.get("counted") or 0, run.ledger.get("without_list") or 0
+    return missing / (counted + missing if run.provenance.get("users") == "both" else counted)
 
 
 def _different_rules(runs: Sequence[Run]) -> Iterable[tuple[str, str, str]]:

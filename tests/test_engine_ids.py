@@ -63,7 +63,7 @@ def test_spellings_that_met_are_said_with_an_example() -> None:
     _, told = match(run("user_id item_id rank", [("u", "12", 1), ("u", "3", 2)]), reference("0012"))
     (notice,) = told
     assert notice.code == "mixed-id-forms"
-    assert "mixed id forms in item_id: 1 ids such as '12' are written '0012' elsewhere" in str(notice)
+    assert "mixed id forms in item_id: 1 such as '12', written '0012' elsewhere" in str(notice)
 
 
 @pytest.mark.parametrize(

@@ -88,15 +88,10 @@ def test_the_rank_comes_before_the_score_unless_the_score_is_asked_for() -> None
     assert order(candidate, order="score") == {"u": "ba"}
 
 
-def test_in_a_trec_run_the_score_decides_and_the_contradiction_is_said() -> None:
-    found, hits, told = matched(run("user_id item_id rank score", BOTH, is_trec=True))
-    assert (found, hits.order) == ({"u": "ba"}, "score")
-    assert "the rank column contradicts the score for 1 users, score used" in told["rank-conflict"]
-
-
-def test_a_trec_run_whose_rank_agrees_is_not_remarked_upon() -> None:
-    candidate = run("user_id item_id rank score", [("u", "b", 2, 0.1), ("u", "a", 1, 0.9)], is_trec=True)
-    assert matched(candidate)[2] == {}
+def test_breaking_ties_by_item_without_ordering_by_score_is_said_to_do_nothing() -> None:
+    _, hits, told = matched(ranked("u a 1, u b 2"), ties="item_desc")
+    assert hits.order == "rank"
+    assert "ties=item_desc has no effect: the lists are ordered by rank" in told["ties-without-score"]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +122,7 @@ def test_of_equal_ranks_the_higher_score_goes_first() -> None:
     )
     found, _, told = matched(candidate)
     assert found == {"u": "acb"}
-    assert "1 users have duplicate ranks" in told["duplicate-ranks"]
+    assert "duplicate ranks in the lists of 1 user" in told["duplicate-ranks"]
 
 
 def test_of_equal_ranks_without_scores_the_earlier_row_goes_first() -> None:
@@ -148,7 +143,7 @@ def test_equal_scores_keep_the_order_of_the_file() -> None:
     found, hits, told = matched(scored(TIED))
     assert found == {"u": "cbda", "v": "ab"}
     assert (hits.ledger.tied_rows, hits.ledger.tied_users) == (3, 1)
-    assert "3 rows with ties in the score, in the lists of 1 users" in told["ties"]
+    assert "3 rows with ties in the score, in the lists of 1 user" in told["ties"]
 
 
 def test_equal_scores_go_by_item_id_descending_where_that_was_asked_for() -> None:
@@ -169,12 +164,6 @@ def test_a_rank_has_no_ties_to_break() -> None:
     assert (found, hits.ledger.tied_rows) == ({"u": "ab"}, None)
 
 
-def test_rows_without_a_score_go_to_the_end() -> None:
-    found, _, told = matched(scored("u a nan, u b 0.1, u c -5.0"))
-    assert found == {"u": "bca"}
-    assert "1 scores are missing (NaN)" in told["missing-scores"]
-
-
 # ── repeats and depth ────────────────────────────────────────────────────────────────────────
 
 
@@ -182,7 +171,7 @@ def test_of_a_repeated_item_the_better_rank_counts_and_the_gap_is_closed() -> No
     found, hits, told = matched(ranked("u a 1, u b 2, u a 3, u c 4, v a 1"))
     assert found == {"u": "abc", "v": "a"}
     assert (hits.ledger.duplicates, hits.ledger.duplicate_users) == (1, 1)
-    assert "1 duplicate (user, item) rows in the lists of 1 users" in told["duplicate-pairs"]
+    assert "1 duplicate (user, item) rows in the lists of 1 user" in told["duplicate-pairs"]
 
 
 def test_a_repeat_is_dropped_before_the_list_is_cut() -> None:

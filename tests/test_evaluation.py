@@ -103,7 +103,11 @@ def test_the_depth_is_a_hundred_or_what_was_asked_for() -> None:
 
 @pytest.mark.parametrize(
     ("depth", "said"),
-    [(0, "Use a depth from 1"), (-3, "Use a depth from 1"), (5, "Use a depth of at least 10")],
+    [
+        (0, "Use a whole number from 1 to 10,000"),
+        (-3, "Use a whole number from 1 to 10,000"),
+        (5, "Use a whole number from 10 to 10,000"),
+    ],
 )
 def test_a_depth_that_cannot_answer_is_refused(depth: int, said: str) -> None:
     metrics = "recall@10" if depth > 0 else "recall"
@@ -334,3 +338,71 @@ def test_a_candidate_that_cannot_be_used_names_place_found_and_fix(
 def test_a_file_that_is_not_there_is_named() -> None:
     with pytest.raises(InputError, match=r"nowhere\.csv: cannot be opened"):
         recdash.evaluate({"als": ALS}, "nowhere.csv")
+
+
+# ── definitions hold or are absent ───────────────────────────────────────────────────────────
+
+
+def test_r_precision_is_absent_where_places_up_to_m_were_not_read() -> None:
+    wanted = {"u": [f"i{n}" for n in range(10)]}
+    late = {"u": [f"x{n}" for n in range(5)] + [f"i{n}" for n in range(5)]}
+    (shallow,) = recdash.evaluate({"als": late}, wanted, metrics="r_precision", depth=5).runs
+    assert "use a depth of 10" in shallow.absent["r_precision"]
+    deep = recdash.evaluate({"als": late}, wanted, metrics="r_precision", depth=10).table()
+    assert deep["value"].tolist() == [pytest.approx(5 / 10)]
+
+
+def test_r_precision_of_lists_that_end_before_the_depth_needs_no_more() -> None:
+    wanted = {"u": [f"i{n}" for n in range(10)]}
+    table = recdash.evaluate({"als": {"u": ["i1", "x"]}}, wanted, metrics="r_precision", depth=5).table()
+    assert table["value"].tolist() == [pytest.approx(1 / 10)]
+
+
+def test_exponential_gain_of_counts_is_absent_with_the_reason() -> None:
+    (run,) = recdash.evaluate(
+        {"als": {"u": ["a"]}}, {"u": {"a": 2000, "b": 1}}, metrics="ndcg(gain=exp)"
+    ).runs
+    assert "gain=exp needs gains up to 1000" in run.absent["ndcg(gain=exp)"]
+
+
+def test_a_preset_reaches_metrics_inside_others_and_those_asked_later() -> None:
+    wanted, lists = {"u": [f"i{n}" for n in range(9)]}, {"u": ["i0", "x", "i1"]}
+    found = recdash.evaluate({"als": lists}, wanted, metrics=["f1(of=map,mar)@3"], preset="recbole")
+    ap = (1 / 1 + 2 / 3) / 3  # over min(m, k), as RecBole does
+    ar = (1 / 9 + 1 / 9 + 2 / 9) / 3
+    assert found.table()["value"].tolist() == [pytest.approx(2 * ap * ar / (ap + ar))]
+    assert found.per_user("map@3")["value"].tolist() == [pytest.approx(ap)]
+
+
+@pytest.mark.parametrize("threshold", [0.0, -1.0])
+def test_a_relevance_threshold_is_above_zero(threshold: float) -> None:
+    with pytest.raises(InputError, match="Use a number above 0"):
+        recdash.evaluate({"als": {"u": ["a"]}}, {"u": {"a": 2}}, relevance_threshold=threshold)
+
+
+def test_a_depth_that_no_memory_holds_is_refused() -> None:
+    with pytest.raises(InputError, match="to 10,000"):
+        recdash.evaluate({"als": {"u": ["a"]}}, {"u": ["a"]}, metrics="ndcg@100000000")
+
+
+def test_users_that_meet_in_spite_of_spelling_are_said() -> None:
+    candidate = pd.DataFrame({"user_id": ["12", "12"], "item_id": ["b", "a"]})
+    found = recdash.evaluate({"als": candidate}, {"0012": ["a"]}, metrics="mrr@2")
+    assert found.table()["value"].tolist() == [0.5]
+    assert any("column 'user_id'" in str(notice) and "'0012'" in str(notice) for notice in found.notices())
+
+
+def test_integer_ids_that_meet_padded_text_are_said() -> None:
+    wanted = pd.DataFrame({"user_id": ["u"], "item_id": ["0110912"]})
+    candidate = pd.DataFrame({"user_id": ["u"], "item_id": [110912]})
+    found = recdash.evaluate({"als": candidate}, wanted, metrics="mrr@2")
+    assert found.table()["value"].tolist() == [1.0]
+    assert any("'110912', written '0110912' elsewhere" in str(notice) for notice in found.notices())
+
+
+def test_what_is_shown_to_users_who_do_not_count_is_not_shown() -> None:
+    wanted = {"u": {"a": 1}, "v": {"a": 0}}
+    items = pd.DataFrame({"item_id": ["a", "b"]})
+    lists = {"u": ["a"], "v": ["b"]}
+    found = recdash.evaluate({"als": lists}, wanted, catalogue=items, metrics="coverage@1").table()
+    assert (found["value"].item(), found["n_users"].item()) == (1 / 2, 1)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -360,7 +361,7 @@ def test_the_population_decides_who_leads(space: Workspace, films: Experiment) -
     ]
     effect = space.population_effect(ids, "recall", 2)
     assert effect is not None
-    assert (effect.leader_truth, effect.leader_both, effect.changes) == (ids[1], ids[0], True)
+    assert (effect.leaders_truth, effect.leaders_both, effect.changes) == ((ids[1],), (ids[0],), True)
     assert effect.values["truth"] == {ids[0]: pytest.approx(1 / 3), ids[1]: pytest.approx(2 / 3)}
     assert effect.n_users["both"] == {ids[0]: 1, ids[1]: 3}
     assert effect.sentence.startswith(
@@ -523,7 +524,7 @@ def test_popular_leads_until_only_users_with_lists_count(space: Workspace, share
     assert board["run"].tolist() == ["popular", "ease", "als"]
     effect = space.population_effect(list(ids.values()), "ndcg", 10)
     assert effect is not None
-    assert (effect.leader_truth, effect.leader_both) == (ids["popular"], ids["ease"])
+    assert (effect.leaders_truth, effect.leaders_both) == ((ids["popular"],), (ids["ease"],))
     assert effect.sentence.startswith("Counting only users with lists puts ease first by nDCG@10")
     assert "puts popular first" in effect.sentence
 
@@ -534,3 +535,117 @@ def test_the_guide_explains_every_metric_and_preset(space: Workspace) -> None:
     assert [entry.name for entry in space.guide()] == list(METRICS)
     assert [entry.name for entry in space.presets()] == list(PRESETS)
     assert all(entry.title and entry.formula and entry.source and entry.example for entry in space.guide())
+
+
+# ── what must not mislead ────────────────────────────────────────────────────────────────────
+
+
+def test_paired_intervals_of_a_pooled_ratio_follow_its_delta_method(space: Workspace) -> None:
+    # very unequal numbers of relevant items: the spread of the denominators matters
+    rng = np.random.default_rng(4)
+    wanted = {f"u{n}": [f"i{n}_{j}" for j in range(int(rng.choice([1, 2, 30])))] for n in range(300)}
+    lists = {
+        name: {u: [i for i in items if rng.random() < chance] or ["x"] for u, items in wanted.items()}
+        for name, chance in (("A", 0.5), ("B", 0.4))
+    }
+    made = space.create_experiment("Pooled", wanted, depth=40)
+    a, b = (add(space, made, name, table) for name, table in lists.items())
+    row = space.differences([a], b, "recall(average=micro)", 40).iloc[0]
+    m = np.array([len(items) for items in wanted.values()])
+    hits = {
+        name: np.array([len(set(table[u]) & set(wanted[u])) for u in wanted]) for name, table in lists.items()
+    }
+    pull = {name: (c - c.sum() / m.sum() * m) / m.mean() for name, c in hits.items()}
+    error = np.std(pull["A"] - pull["B"], ddof=1) / np.sqrt(len(m))
+    assert row["mean_diff"] == pytest.approx((hits["A"].sum() - hits["B"].sum()) / m.sum())
+    assert (row["ci_high"] - row["ci_low"]) / 2 == pytest.approx(1.968 * error, rel=1e-3)
+    assert row["wins"] == ((hits["A"] - hits["B"]) > 0).sum()
+    assert row["losses"] == ((hits["A"] - hits["B"]) < 0).sum()
+
+
+def test_equal_leaders_lead_together(space: Workspace, films: Experiment) -> None:
+    first = add(space, films, "first", {"u": ["a"], "v": ["a"]})
+    twin = add(space, films, "twin", {"v": ["a"], "u": ["b"]})
+    effect = space.population_effect([first, twin], "recall", 1)
+    assert effect is not None
+    assert set(effect.leaders_truth) == set(effect.leaders_both) == {first, twin}
+    assert "first and twin lead" in effect.sentence
+
+
+def test_a_cutoff_beyond_the_depth_is_refused(space: Workspace, films: Experiment) -> None:
+    ids = [add(space, films, "als", ALS), add(space, films, "ease", EASE)]
+    for ask in (
+        lambda: space.scoreboard(ids, ["recall"], 6),
+        lambda: space.differences(ids[:1], ids[1], "recall", 6),
+    ):
+        with pytest.raises(InputError, match="the depth is 5"):
+            ask()
+
+
+def test_predictions_for_a_run_that_is_there_are_not_lost_in_silence(
+    space: Workspace, films: Experiment
+) -> None:
+    add(space, films, "als", ALS)
+    rated = pd.DataFrame({"user_id": ["u"], "item_id": ["a"], "rating": [4.0], "prediction": [3.0]})
+    with pytest.raises(InputError, match="Delete it, then add it again together with its predictions"):
+        add(space, films, "als", ALS, predictions=rated)
+
+
+def sessions(control: int, new: int) -> pd.DataFrame:
+    rows = [("control", f"c{n}", n % 3 == 0) for n in range(control)] + [
+        ("new", f"n{n}", n % 2 == 0) for n in range(new)
+    ]
+    return pd.DataFrame(
+        [(unit, f"s-{unit}", variant, 1.0 * clicked, 60.0 + 9 * clicked) for variant, unit, clicked in rows],
+        columns=["unit_id", "session_id", "variant", "clicks", "watch_s"],
+    ).assign(start_ts="2026-01-01T00:00:00Z")
+
+
+def linked(space: Workspace, films: Experiment, table: pd.DataFrame) -> str:
+    links = {"control": add(space, films, "als", ALS), "new": add(space, films, "ease", EASE)}
+    return space.add_online_test(films.id, "Row", table, control="control", links=links).id
+
+
+def test_a_broken_split_judges_nobody(space: Workspace, films: Experiment) -> None:
+    (row,) = (
+        row
+        for row in space.offline_online(
+            linked(space, films, sessions(900, 500)), "recall", 2, "engagement_rate"
+        ).to_dict("records")
+        if row["variant"] == "new"
+    )
+    assert row["quadrant"] == "blocked"
+    assert row["sentence"] == "ease is not judged: the split of users between the variants is broken."
+
+
+def test_a_metric_without_user_values_stands_beside_the_online_result_undecided(
+    space: Workspace, films: Experiment
+) -> None:
+    frame = space.offline_online(
+        linked(space, films, sessions(400, 400)), "personalization", 2, "engagement_rate"
+    )
+    row = frame.set_index("variant").loc["new"]
+    assert (row["quadrant"], row["offline_delta"]) == ("undecided", None)
+    assert row["offline_value"] == pytest.approx(1.0 - (2 / 6) * (1 / 2**0.5))
+
+
+def test_the_same_online_test_twice_is_one(space: Workspace, films: Experiment) -> None:
+    first = linked(space, films, sessions(40, 40))
+    runs = {run.name: run.id for run in space.runs(films.id)}
+    links = {"control": runs["als"], "new": runs["ease"]}
+    again = space.add_online_test(films.id, "Row", sessions(40, 40), control="control", links=links)
+    assert again.id == first
+
+
+def test_a_link_of_an_unknown_variant_names_the_known_ones(space: Workspace, films: Experiment) -> None:
+    run = add(space, films, "als", ALS)
+    with pytest.raises(InputError, match="Did you mean 'control'"):
+        space.add_online_test(films.id, "Row", sessions(40, 40), links={"contrl": run})
+    assert space.online_tests(films.id) == []
+
+
+def test_an_archived_demo_comes_back_when_it_is_loaded(demo: tuple[Workspace, Experiment]) -> None:
+    space, made = demo
+    space.archive_experiment(made.id)
+    assert space.load_demo().id == made.id
+    assert made.id in [one.id for one in space.experiments()]

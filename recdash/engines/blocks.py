@@ -70,11 +70,8 @@ class Block:
         equal[self.start] = False
         return equal[:-1] | equal[1:]
 
-    def lists_with(self, marked: npt.NDArray[np.bool_], after_first: bool = False) -> int:
-        """How many lists have a marked row (not looking at their first row if so asked)."""
-        if after_first:
-            marked = marked.copy()
-            marked[self.start[:-1]] = False
+    def lists_with(self, marked: npt.NDArray[np.bool_]) -> int:
+        """How many lists have a marked row."""
         rows = np.flatnonzero(marked)
         return len(np.unique(self.list_of(rows))) if len(rows) else 0
 

@@ -53,7 +53,7 @@ class IdList(Sequence[str]):
 
 
 class IdIndex:
-    """A growing id → code map; codes count up in order of first sight.
+    """A growing id → code map; codes count up as ids are met.
 
     ``spellings_met`` holds (as written here, as known) for ids that met in spite of other spelling.
     """
@@ -102,6 +102,18 @@ class IdIndex:
     def _codes_of_numbers(self, values: Ints, grow: bool) -> Ints:
         if len(values) == 0:
             return np.zeros(0, dtype=np.int32)
+        codes = self._look_up_numbers(values, grow)
+        if self._spelling:
+            self._note_plain(codes)
+        return codes
+
+    def _note_plain(self, codes: Ints) -> None:
+        """Plain numbers that met an id written otherwise (``110912`` in a column of integers)."""
+        for code in np.unique(codes[codes != UNKNOWN]).tolist():
+            if code in self._spelling and self._spelling[code] != str(self._numbers[code]):
+                self.spellings_met[str(self._numbers[code])] = self._spelling[code]
+
+    def _look_up_numbers(self, values: Ints, grow: bool) -> Ints:
         if values.min() < 0 or values.max() >= _DIRECT:
             entries = pa.array(values, pa.int64()).dictionary_encode()
             numbers = entries.dictionary.to_pylist()

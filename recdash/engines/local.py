@@ -66,16 +66,11 @@ def match(
 
 def _first_plan(run: Recommendations, order: Order | None, ties: Ties) -> _Plan:
     if order is None:
-        order = "rank" if run.has_rank and not (run.is_trec and run.has_score) else "score"
-        if order == "score" and not run.has_score:
-            order = "file"
+        order = "rank" if run.has_rank else "score" if run.has_score else "file"
     has = {"rank": run.has_rank, "score": run.has_score, "file": True}
     if not has[order]:
         raise InputError(_no_order_column(run, order))
-    if ties == "item_desc" and order != "score":
-        ties = "file"
-    trec_rank = ("rank",) if run.is_trec and run.has_rank else ()
-    by = {"rank": ("rank",), "score": ("score", *trec_rank), "file": ()}[order]
+    by = () if order == "file" else (order,)
     return _Plan(order, ties, ("user_id", "item_id", *by))
 
 
@@ -107,6 +102,7 @@ class _Pass:
         self.found: list[tuple[Ints, Ints, Ints]] = []
         self.list_length = np.zeros(self.truth.n_users, dtype=np.int32)
         self.had_list = np.zeros(self.truth.n_users, dtype=bool)
+        self.counts = np.add.reduceat(self.truth.relevant(), self.truth.start[:-1]) > 0
         self.list_in_block = np.zeros(self.truth.n_users, dtype=np.int64)
         self.exposure = ExposureCount(depth) if exposure else None
         self.novelty: NoveltyOfSeen | None = None
@@ -126,7 +122,8 @@ class _Pass:
         ledger = self._ledger()
         shown = self._shown()
         hits = Hits(self.truth, self.depth, user, rank, row, self.list_length, shown, ledger, self.plan.order)
-        return hits, notices(self.run, self.seen, self.plan.ties, self.items.spellings_met)
+        met = {"user_id": self.users.spellings_met, "item_id": self.items.spellings_met}
+        return hits, notices(self.run, self.seen, self.plan.order, self.plan.ties, met)
 
     def _shown(self) -> Exposure | None:
         if self.exposure is None:
@@ -147,11 +144,20 @@ class _Pass:
             return
         self._check_grouped(block)
         block = self._in_order(block)
-        block = self._without_duplicates(block).cut(self.depth)
+        block = self._without_duplicates(block)
+        self.seen.cut_lists += int((block.lengths > self.depth)[self.counts[block.user]].sum())
+        block = block.cut(self.depth)
         self.list_length[block.user] = block.lengths
         self._find_hits(block)
-        if self.exposure is not None:
-            self.exposure.see(block, len(self.items))
+        self._show(block)
+
+    def _show(self, block: Block) -> None:
+        """What was shown to the users who count."""
+        if self.exposure is None:
+            return
+        counts = self.counts[block.user]
+        block = block if counts.all() else block.only_lists(counts)
+        self.exposure.see(block, len(self.items))
         if self.novelty is not None:
             self.novelty.see(block)
 
@@ -200,7 +206,6 @@ class _Pass:
         return block.sorted_by(rank) if block.score is None else block.sorted_by(-block.score, rank)
 
     def _by_score(self, block: Block) -> Block:
-        block = self._with_low_for_missing(block)
         if self.plan.ties == "item_desc":
             block = block.sorted_by(-_text_order(block.item, self.items), -block.column("score"))
         elif (block.steps(block.column("score")) > 0).any():
@@ -208,17 +213,7 @@ class _Pass:
         tied = block.ties(block.column("score"))
         self.seen.tied_rows += int(tied.sum())
         self.seen.tied_users += block.lists_with(tied)
-        if block.rank is not None:
-            self.seen.rank_conflict_users += block.lists_with(block.steps(block.rank) <= 0, after_first=True)
         return block
-
-    def _with_low_for_missing(self, block: Block) -> Block:
-        score = block.column("score")
-        missing = np.isnan(score)
-        if not missing.any():
-            return block
-        self.seen.missing_scores += int(missing.sum())
-        return replace(block, score=np.where(missing, -np.inf, score))
 
     # ── duplicates and hits ──────────────────────────────────────────────────────────────────
 
@@ -253,8 +248,7 @@ class _Pass:
     # ── what a person is told ────────────────────────────────────────────────────────────────
 
     def _ledger(self) -> Ledger:
-        relevant = np.add.reduceat(self.truth.relevant(), self.truth.start[:-1]) > 0
-        with_list = self.list_length > 0
+        relevant, with_list = self.counts, self.list_length > 0
         scored = self.plan.order == "score"
         return Ledger(
             truth_users=self.truth.n_users,
@@ -263,6 +257,7 @@ class _Pass:
             without_relevant=int((~relevant).sum()),
             without_truth=self.seen.unknown_users,
             short_lists=int((relevant & with_list & (self.list_length < self.depth)).sum()),
+            cut_lists=self.seen.cut_lists,
             duplicates=self.seen.duplicates,
             duplicate_users=self.seen.duplicate_users,
             tied_rows=self.seen.tied_rows if scored else None,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from recdash.domain import Floats, Ints, Truth, Upload
 from recdash.engines.ids import IdIndex
+from recdash.engines.notices import mixed_spellings
 from recdash.errors import InputError, Problem
 
 
@@ -18,7 +18,7 @@ class Reference:
 
     ``users`` knows the truth's users, ``items`` the items of truth, catalogue and train. ``catalogue``
     [c] item codes or None; ``train_users`` [N] how many train users have each item, or None, with
-    ``n_train_users``; ``warm`` [U] True for truth users with a train row, or None.
+    ``n_train_users``;
     """
 
     truth: Truth
@@ -27,7 +27,6 @@ class Reference:
     catalogue: Ints | None = None
     train_users: Ints | None = None
     n_train_users: int = 0
-    warm: npt.NDArray[np.bool_] | None = None
     notices: tuple[Problem, ...] = ()
 
 
@@ -42,6 +41,7 @@ def read_reference(
 
     Raises InputError when no row of the truth is relevant.
     """
+    _check_threshold(threshold)
     users, items, notices = IdIndex(), IdIndex(), []
     user = users.add(truth.table["user_id"])
     item = items.add(truth.table["item_id"])
@@ -54,6 +54,8 @@ def read_reference(
     in_catalogue = np.unique(items.add(catalogue.table["item_id"])) if catalogue else None
     seen_in_train = _read_train(train, known, users, items) if train else _NO_TRAIN
     notices += seen_in_train.notices
+    met = {"user_id": users.spellings_met, "item_id": items.spellings_met}
+    notices += mixed_spellings("truth, train and catalogue", met)
     return Reference(
         known,
         users,
@@ -61,7 +63,6 @@ def read_reference(
         in_catalogue,
         seen_in_train.users_per_item,
         seen_in_train.n_users,
-        seen_in_train.warm,
         tuple(notices),
     )
 
@@ -70,11 +71,16 @@ def read_reference(
 class _Train:
     users_per_item: Ints | None = None
     n_users: int = 0
-    warm: npt.NDArray[np.bool_] | None = None
     notices: tuple[Problem, ...] = ()
 
 
 _NO_TRAIN = _Train()
+
+
+def _check_threshold(threshold: float | None) -> None:
+    if threshold is not None and not threshold > 0:
+        fix = "Use a number above 0; rows with relevance 0 or less are never relevant."
+        raise InputError(Problem("bad-threshold", "relevance threshold", f"{threshold:g}", fix))
 
 
 def _gains(truth: Upload) -> Floats:
@@ -137,14 +143,14 @@ def _repeated_pairs(name: str, count: int) -> Problem:
 
 def _read_train(train: Upload, truth: Truth, users: IdIndex, items: IdIndex) -> _Train:
     everyone = users.copy()
+    everyone.spellings_met = users.spellings_met
     user, item = everyone.codes(train.table["user_id"]), items.add(train.table["item_id"])
     pairs = np.unique(user.astype(np.int64) * len(items) + item)
     user, item = pairs // len(items), pairs % len(items)
-    warm = np.bincount(user, minlength=len(everyone))[: truth.n_users] > 0
     owner = np.repeat(np.arange(truth.n_users, dtype=np.int64), np.diff(truth.start))
     leaks = int(np.isin(owner * len(items) + truth.item, pairs).sum())
     notices = (_leaks(train.name, leaks),) if leaks else ()
-    return _Train(np.bincount(item, minlength=len(items)), len(np.unique(user)), warm, notices)
+    return _Train(np.bincount(item, minlength=len(items)), len(np.unique(user)), notices)
 
 
 def _leaks(name: str, count: int) -> Problem:

@@ -188,6 +188,9 @@ class CatalogueMetric:
     example: str = ""
 
 
+TABLES = ("catalogue", "train", "truth")
+"""What ``of`` may name for the metrics here."""
+
 _OF = Parameter(
     "of",
     {

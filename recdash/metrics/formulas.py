@@ -28,7 +28,10 @@ class Formula(Protocol):
         """Mean [depth] and standard error [depth] at k = 1..depth."""
 
     def values(self, sample: Sample, k: int) -> Floats:
-        """[n] the value of each user at k."""
+        """[n] the value of each user at k; their mean and spread are the metric's."""
+
+    def own(self, sample: Sample, k: int) -> Floats:
+        """[n] what each user got, for counting who is better off; ``values`` unless users are pooled."""
 
 
 def running_sum(credit: Floats, sample: Sample) -> Floats:
@@ -96,8 +99,10 @@ class Sentence:
         total: Any = np.bincount(sample.user, weights=credit, minlength=sample.n_users)
         return share(total, self.norm(np.array(k), sample.n_relevant, sample.list_length))
 
+    own = values
 
-def share(part: Floats, whole: Floats) -> Floats:
+
+def share(part: Any, whole: Any) -> Floats:
     """part / whole, and 0 where the whole is 0 (an empty list has no places to fill)."""
     # bincount over no hits at all yields integers: the result is made float here
     return np.divide(part, whole, out=np.zeros(np.shape(part)), where=whole > 0)
@@ -122,9 +127,14 @@ class Micro:
         )
 
     def values(self, sample: Sample, k: int) -> Floats:
-        """[n] each user's share of the pooled value: their mean is the pooled value."""
+        """[n] the ratio R, moved by the user's pull on it, (a − R·b) / mean b: the delta method."""
         norm = self.sentence.norm(np.array(k), sample.n_relevant, sample.list_length)
-        return share(self.sentence.values(sample, k) * norm, np.asarray(norm.mean()))
+        a = self.sentence.values(sample, k) * norm
+        ratio = share(a.mean(), norm.mean())
+        return ratio + share(a - ratio * norm, np.full_like(a, norm.mean()))
+
+    def own(self, sample: Sample, k: int) -> Floats:
+        return self.sentence.values(sample, k)
 
 
 def ratio_of_sums(a: Floats, b: Floats, aa: Floats, ab: Floats, bb: Floats, n: int) -> Moments:
@@ -141,6 +151,13 @@ def ratio_of_sums(a: Floats, b: Floats, aa: Floats, ab: Floats, bb: Floats, n: i
 
 class Walk:
     """A formula that goes through k = 1..depth with one value per user in hand."""
+
+    def values(self, sample: Sample, k: int) -> Floats:
+        """[n] the value of each user at k."""
+        raise NotImplementedError
+
+    def own(self, sample: Sample, k: int) -> Floats:
+        return self.values(sample, k)
 
     def steps(self, sample: Sample) -> Iterator[Floats]:
         """Yield [n] values at k = 1, 2 … depth; the array may be reused between steps."""
@@ -253,6 +270,9 @@ class HarmonicMean(Walk):
             return harmonic(a, b)
         slope_a, slope_b = harmonic_slopes(a.mean(), b.mean())
         return slope_a * a + slope_b * b
+
+    def own(self, sample: Sample, k: int) -> Floats:
+        return harmonic(self.a.own(sample, k), self.b.own(sample, k))
 
 
 def harmonic(a: Floats, b: Floats) -> Floats:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from recdash.domain import Order, Ties, Users
 from recdash.errors import UnknownName
-from recdash.metrics.spec import Spec
+from recdash.metrics.catalogue import TABLES
+from recdash.metrics.spec import Spec, parse, split
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,14 @@ class Preset:
     def apply(self, spec: Spec) -> Spec:
         """The spec with the preset's parameters; those written in the spec win."""
         given = dict(spec.parameters)
+        if "of" in given:
+            given["of"] = ",".join(self._nested(part) for part in split(given["of"]))
         preset = self.parameters.get(spec.name, {})
         return replace(spec, parameters=tuple({**preset, **given}.items()))
+
+    def _nested(self, text: str) -> str:
+        """A part of ``of``: another metric under the preset, or a plain word such as a table's name."""
+        return text if text in TABLES else str(self.apply(parse(text)))
 
 
 PRESETS: Mapping[str, Preset] = {

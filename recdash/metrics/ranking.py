@@ -36,6 +36,7 @@ Resolve = Callable[[str], Formula]
 
 MANNING = "Manning, Raghavan & Schütze 2008, ch. 8"
 JARVELIN = "Järvelin & Kekäläinen 2002"
+LARGEST_EXPONENT = 1000
 
 
 # ── what a hit is worth ──────────────────────────────────────────────────────────────────────
@@ -168,6 +169,8 @@ class Ndcg:
     def values(self, sample: Sample, k: int) -> Floats:
         return self.formula(sample).values(sample, k)
 
+    own = values
+
 
 def build_ndcg(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
     return Ndcg(parameters["gain"], parameters["ideal"], parameters["discount"])
@@ -200,6 +203,28 @@ class Choice:
     of: Mapping[str, Credit | Norm]
 
 
+def lacks_nothing(sample: Sample, parameters: Mapping[str, str]) -> str:
+    return ""
+
+
+def lacks_depth(sample: Sample, parameters: Mapping[str, str]) -> str:
+    """Places up to m must have been read, unless the lists end before."""
+    beyond = int((sample.n_relevant > sample.depth).sum())
+    if not beyond or not sample.cut_lists:
+        return ""
+    return (
+        f"{beyond} users have more relevant items than the depth of {sample.depth}, where lists were cut; "
+        f"use a depth of {int(sample.n_relevant.max())}"
+    )
+
+
+def lacks_small_gains(sample: Sample, parameters: Mapping[str, str]) -> str:
+    """2^g must stay a number."""
+    if parameters["gain"] == "exp" and sample.relevant_gain.max(initial=0.0) > LARGEST_EXPONENT:
+        return f"gain=exp needs gains up to {LARGEST_EXPONENT}; are these counts? Use gain=linear"
+    return ""
+
+
 @dataclass(frozen=True)
 class RankingMetric:
     """One accuracy metric: credit and norm, or ``build`` where two sentences do not suffice."""
@@ -215,6 +240,7 @@ class RankingMetric:
     has_cutoff: bool = True
     rises_with_k: bool = False
     example: str = ""
+    lacks: Callable[[Sample, Mapping[str, str]], str] = lacks_nothing
 
     def formula(self, parameters: Mapping[str, str], resolve: Resolve) -> Formula:
         """The metric with every parameter filled in."""
@@ -362,6 +388,7 @@ RANKING: tuple[RankingMetric, ...] = (
         r"\frac{\sum_{r_j \le k} g_j / \log_2(r_j + 1)}{\sum_{i=1}^{\min(m,k)} g^*_i / \log_2(i + 1)}",
         f"{JARVELIN}; exponential gain: Burges et al. 2005",
         build=build_ndcg,
+        lacks=lacks_small_gains,
         parameters=(
             Parameter("gain", {"linear": "g", "exp": "2^g − 1", "binary": "1 for every relevant item"}),
             Parameter(
@@ -384,6 +411,7 @@ RANKING: tuple[RankingMetric, ...] = (
         credit=within_m,
         norm=relevant,
         has_cutoff=False,
+        lacks=lacks_depth,
         example="m = 4, list a, x, b: 2 hits in the first 4 places, 2/4 = 0.5.",
     ),
 )

@@ -14,12 +14,11 @@ from recdash.metrics.parameters import Parameter
 
 @dataclass(frozen=True)
 class Predictions:
-    """``user`` [n] codes, ``rating`` and ``prediction`` [n]; rows without a prediction are left out."""
+    """``user`` [n] codes, ``rating`` and ``prediction`` [n]."""
 
     user: Ints
     rating: Floats
     prediction: Floats
-    missing: int = 0
 
     @property
     def n_users(self) -> int:

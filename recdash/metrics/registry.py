@@ -35,6 +35,11 @@ class Definition:
         ]
         return f"{self.metric.name}({','.join(changed)})" if changed else self.metric.name
 
+    @property
+    def has_user_values(self) -> bool:
+        """True for accuracy metrics: they are means over users."""
+        return isinstance(self.metric, RankingMetric)
+
     def formula(self) -> Formula:
         """Of a ranking metric. Raises InputError for the others, which have no value per user."""
         if not isinstance(self.metric, RankingMetric):

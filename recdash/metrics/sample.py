@@ -43,6 +43,8 @@ class Sample:
     truth_user: Ints
     relevant_gain: Floats
     """[Σm] gains of the relevant truth rows, user after user."""
+    cut_lists: int = 0
+    """How many lists of the run were longer than the depth."""
 
     @property
     def n_users(self) -> int:
@@ -129,4 +131,5 @@ def sample_of(hits: Hits, users: Users = "truth", only: npt.NDArray[np.bool_] | 
         list_length=hits.list_length[counted],
         truth_user=np.flatnonzero(counted),
         relevant_gain=truth.gain[relevant & row_owner_counts],
+        cut_lists=hits.ledger.cut_lists,
     )

@@ -43,6 +43,9 @@ def _ranking(definition: Definition, sample: Sample | None) -> Curve | Absent:
         return Absent(str(definition), "needs ranked lists, and only rating predictions were given")
     if sample.n_users == 0:
         return Absent(str(definition), "no user counts: none of them has both a list and a relevant item")
+    lacks = definition.metric.lacks(sample, definition.parameters)  # type: ignore[arg-type]
+    if lacks:
+        return Absent(str(definition), lacks)
     value, error = definition.formula().curve(sample)
     if not definition.metric.has_cutoff:
         return Curve(str(definition), np.zeros(0, dtype=np.int64), value[-1:], error[-1:], sample.n_users)
@@ -53,6 +56,8 @@ def _catalogue(definition: Definition, metric: CatalogueMetric, shelf: Shelf | N
     lacks = "needs ranked lists" if shelf is None else metric.lacks(shelf, definition.parameters)
     if lacks or shelf is None:
         return Absent(str(definition), lacks)
+    if not shelf.exposure.n_lists:
+        return Absent(str(definition), "no user who counts has a list")
     value = metric.curve(shelf, definition.parameters)
     return _curve(definition, value, np.full_like(value, np.nan), shelf.exposure.n_lists)
 

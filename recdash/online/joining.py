@@ -11,6 +11,8 @@ from recdash.online.agreement import UNDECIDED, quadrant
 if TYPE_CHECKING:
     import pandas as pd
 
+SPLIT_BROKEN = "sample-ratio-mismatch"
+BLOCKED = "blocked"
 COLUMNS = (
     "variant", "run_id", "run", "offline_value", "offline_delta", "offline_low", "offline_high",
     "online_value", "online_lift", "online_low", "online_high", "quadrant", "sentence",
@@ -21,13 +23,16 @@ def join_offline(
     results: pd.DataFrame,
     online_metric: str,
     names: Mapping[str, str],
+    *,
     scores: pd.DataFrame,
     differences: pd.DataFrame | None,
     offline_title: str,
+    broken_split: bool = False,
 ) -> pd.DataFrame:
     """Join by run: ``results`` of the online test, ``scores`` and paired ``differences`` offline.
 
-    ``names`` are {run id: name}. Columns: COLUMNS; a missing number is None.
+    ``names`` are {run id: name}. Columns: COLUMNS; a missing number is None. With ``broken_split`` no
+    outcome is told: the quadrant of every variant is BLOCKED.
     """
     import pandas as pd
 
@@ -39,7 +44,16 @@ def join_offline(
         _row(row, names[row["run_id"]], value.get(row["run_id"]), delta.get(row["run_id"], {}), offline_title)
         for row in rows
     ]
-    return pd.DataFrame(joined, columns=list(COLUMNS))
+    frame = pd.DataFrame(joined, columns=list(COLUMNS))
+    return _blocked(frame) if broken_split else frame
+
+
+def _blocked(frame: pd.DataFrame) -> pd.DataFrame:
+    judged = frame["quadrant"] != "control"
+    told = frame["run"] + " is not judged: the split of users between the variants is broken."
+    return frame.assign(
+        quadrant=frame["quadrant"].mask(judged, BLOCKED), sentence=frame["sentence"].mask(judged, told)
+    )
 
 
 def _row(

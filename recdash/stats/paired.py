@@ -34,14 +34,26 @@ class Paired:
         return self.low > 0 or self.high < 0
 
 
-def paired_difference(candidate: Floats, baseline: Floats, level: float = 0.95) -> Paired:
-    """Compare the values [n] of two runs for the same n users, in the same order."""
-    difference = candidate - baseline
-    difference[np.abs(difference) < _TIE] = 0.0
-    wins, losses = int((difference > 0).sum()), int((difference < 0).sum())
+def paired_difference(
+    candidate: Floats, baseline: Floats, level: float = 0.95, own: tuple[Floats, Floats] | None = None
+) -> Paired:
+    """Compare the values [n] of two runs for the same n users, in the same order.
+
+    ``own`` are what the users got from candidate and baseline, for counting who is better off, where that
+    is not ``values`` (a pooled ratio). Raises ValueError for no users.
+    """
+    if len(candidate) == 0:
+        raise ValueError("there is no user to compare over")
+    difference = _without_rounding(candidate - baseline)
+    gained = difference if own is None else _without_rounding(own[0] - own[1])
+    wins, losses = int((gained > 0).sum()), int((gained < 0).sum())
     n, mean = len(difference), float(difference.mean())
     low, high, p = _student(mean, difference, level)
     return Paired(n, mean, low, high, p, wins, n - wins - losses, losses)
+
+
+def _without_rounding(difference: Floats) -> Floats:
+    return np.where(np.abs(difference) < _TIE, 0.0, difference)
 
 
 def _student(mean: float, difference: Floats, level: float) -> tuple[float, float, float]:

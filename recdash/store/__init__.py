@@ -12,12 +12,20 @@ from recdash.store.protocol import Store
 if TYPE_CHECKING:
     import os
 
-__all__ = ["Store", "new_id", "open_store"]
+__all__ = ["Store", "absolute_url", "new_id", "open_store"]
 
 
 def new_id() -> str:
     """A fresh id: ten lower-case base32 characters (50 random bits)."""
     return base64.b32encode(secrets.token_bytes(7)).decode("ascii")[:10].lower()
+
+
+def absolute_url(database_url: str) -> str:
+    """The same database, named so that every working folder finds it."""
+    from recdash.store.connections import parse_url
+
+    file = parse_url(database_url).file
+    return database_url if file is None else f"sqlite:///{file}"
 
 
 def open_store(
