@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from datetime import UTC, datetime
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from recdash import ingest, online
 from recdash.domain import Run
 from recdash.errors import InputError
-from recdash.ui.guide_text import RULES
+from recdash.ui.guide_text import FORMATS, READING, RULES
 from recdash.ui.run_table import in_words, ledger_names, ledger_row, parameter_names, parameter_row
 from recdash.ui.table_templates import TEMPLATES
 from recdash.ui.upload_desk import Desk, params_as_text, params_from, stem
@@ -113,6 +115,21 @@ def test_a_template_names_the_columns_that_the_checks_know(kind: str) -> None:
     found = ingest.preview(kind, TEMPLATES[kind].text.encode(), name=TEMPLATES[kind].file_name)
     told = {column.name: column.required for column in TEMPLATES[kind].columns if " " not in column.name}
     assert told == {**dict.fromkeys(found.required, True), **dict.fromkeys(found.optional, False)}
+
+
+def test_the_guide_offers_no_format_that_is_refused() -> None:
+    workbook = io.BytesIO()
+    with zipfile.ZipFile(workbook, "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    with pytest.raises(InputError, match="Excel"):
+        ingest.read_upload("truth", workbook.getvalue(), name="truth.xlsx")
+    assert "Excel" not in FORMATS.body
+
+
+def test_the_guide_explains_the_equals_sign_as_equal_values() -> None:
+    shared = next(article for article in READING if article.slug == "rank-shared")
+    assert "equal values" in shared.body
+    assert not any(article.mentions("margin") for article in READING)
 
 
 def test_search_wants_every_word() -> None:

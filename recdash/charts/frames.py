@@ -21,7 +21,7 @@ CONFIG = {"displayModeBar": False, "staticPlot": False, "scrollZoom": False, "do
 CLEAR = "rgba(0,0,0,0)"
 Box = tuple[float, float, float, float]
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
+CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 
 
 def escape(text: str) -> str:
@@ -29,7 +29,7 @@ def escape(text: str) -> str:
 
     Plotly reads ``<b>``, ``<a href>`` and entities in every string; ``%{`` is read in templates.
     """
-    clean = _CONTROL.sub(" ", text)
+    clean = CONTROL.sub(" ", text)
     clean = clean.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return clean.replace("%{", "%\u2060{")
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from html import escape as _escape
 
+from recdash.charts.frames import CONTROL
 from recdash.charts.frames import escape as plotly
 
 __all__ = ["Html", "html", "join", "markdown", "plotly"]
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 _AUTOLINK = re.compile(r"(?i)(https?|ftp|mailto|xmpp|www)(?=[:.])")
 WORD_JOINER = "\u2060"
@@ -21,7 +21,7 @@ WORD_JOINER = "\u2060"
 
 def markdown(text: object) -> str:
     """Text for any Markdown sink. Backslashes leave autolinks alive; a word joiner stops those."""
-    clean = _CONTROL.sub(" ", str(text)).replace("@", f"{WORD_JOINER}@")
+    clean = CONTROL.sub(" ", str(text)).replace("@", f"{WORD_JOINER}@")
     clean = _AUTOLINK.sub(rf"\1{WORD_JOINER}", clean)
     return _PUNCTUATION.sub(r"\\\1", clean)
 
@@ -42,4 +42,4 @@ def join(parts: list[Html], separator: str = "") -> Html:
 
 
 def _safe(value: object) -> str:
-    return value if isinstance(value, Html) else _escape(_CONTROL.sub(" ", str(value)), quote=True)
+    return value if isinstance(value, Html) else _escape(CONTROL.sub(" ", str(value)), quote=True)

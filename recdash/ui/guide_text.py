@@ -113,15 +113,16 @@ other users of the same kind, 95 of 100 such intervals would hold the true value
 - The interval excludes zero (filled mark): *better* or *worse*.
 - The interval includes zero (hollow mark): *not settled*. That is no proof of equality; it may only
   be too few users.
-- The whole interval lies inside the margin of what matters: *tie*.
 """,
     ),
     Article(
         "rank-shared",
         "Shared ranks",
         """
-“=1” means that the paired differences do not separate these runs. Which of them stands above the
-other in the table is then chance, and another sample of users may well turn it round.
+“=1” means that these runs have equal values: they share the rank. Different ranks do not mean a
+settled difference. Runs whose paired interval to the first includes zero are *not separable* from it:
+which of them stands above the other is then chance, and another sample of users may well turn it
+round. The title of the Leaderboard names them.
 """,
     ),
     Article(
@@ -156,9 +157,10 @@ FORMATS = Article(
     "File formats",
     """
 CSV, TSV and other delimiters, also gzipped · Parquet · JSON lines · JSON `{user: {item: score}}` or
-`{user: [items]}` · TREC run and qrels · Excel. One row per item, one row per user with a list, or
-one column per place all work. Column names of common libraries are recognised (`userId`, `movieId`,
-`qid`, `docno`, `prediction`, `est` …); what was guessed is shown and can be changed before anything
+`{user: [items]}` · TREC run and qrels. Save a spreadsheet as CSV
+first. One row per item, one row per user with a list, or one column per place all work. Column
+names of common libraries are recognised (`userId`, `movieId`, `qid`, `docno`, `prediction`, `est`
+…); what was guessed is shown and can be changed before anything
 is stored.
 
 Ids are text-safe: `0110912` keeps its zero in what you see, and `12`, `12.0` and `012` are reported

@@ -21,9 +21,9 @@ SECTIONS = {
 
 def main() -> None:
     """Everything a person sees; runs on each interaction."""
-    st.set_page_config("recdash", "📊", layout="wide", initial_sidebar_state=224)
-    st.html(theme.style_sheet(theme.palette()))
     page = st.navigation(_navigation(), expanded=True)
+    st.set_page_config(f"{page.title} · recdash", "📊", layout="wide", initial_sidebar_state=224)
+    st.html(theme.style_sheet(theme.palette()))
     try:
         page.run()
     except RecdashError as error:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from recdash.errors import InputError, Problem
-
-ENDING = re.compile(
-    r"\.(csv|tsv|txt|dat|json|jsonl|ndjson|parquet|pq|run|trec|qrels|xlsx|gz|zip)$", re.IGNORECASE
-)
+from recdash.ingest.uploads import SUFFIX
 
 
 @dataclass(frozen=True)
@@ -57,9 +53,7 @@ class Desk:
 def stem(file_name: str) -> str:
     """``als.top20.jsonl.gz`` → ``als.top20``: the name without its endings of known formats."""
     name = file_name.replace("\\", "/").rsplit("/", 1)[-1]
-    while ENDING.search(name) and ENDING.sub("", name):
-        name = ENDING.sub("", name)
-    return name
+    return SUFFIX.sub("", name) or name
 
 
 def params_from(text: str) -> dict[str, str]:

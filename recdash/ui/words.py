@@ -11,7 +11,7 @@ from recdash.views import metric_title
 
 PERCENT = frozenset({"coverage"})
 CORE = ("ndcg", "recall", "precision", "hit_rate", "map", "mrr", "rmse", "mae")
-BEYOND = ("coverage", "novelty", "personalization", "diversity", "serendipity", "gini", "popularity")
+BEYOND = ("coverage", "novelty", "personalization", "gini", "popularity")
 
 _NUMBER_WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 
