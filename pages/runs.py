@@ -21,4 +21,4 @@ if runs:
     runs_view.work_on_one(workspace, experiment, runs)
 else:
     widgets.empty("This experiment has no runs", "Add candidates under Upload, or show the archived ones.")
-run_forms.online_panel(workspace, experiment, runs)
+run_forms.online_panel(workspace, experiment)

@@ -161,9 +161,9 @@ def _gone(workspace: Workspace, experiment: Experiment, typed: str) -> None:
 # ── online tests ─────────────────────────────────────────────────────────────────────────────
 
 
-def online_panel(workspace: Workspace, experiment: Experiment, runs: Sequence[Run]) -> None:
+def online_panel(workspace: Workspace, experiment: Experiment) -> None:
     widgets.section("Online tests", "Each variant is linked to the run that it served.")
-    tests = workspace.online_tests(experiment.id)
+    tests, runs = workspace.online_tests(experiment.id), workspace.runs(experiment.id, archived=True)
     if not tests:
         widgets.notices([], nothing="No online test yet. Add one under Upload.")
     for test in tests:

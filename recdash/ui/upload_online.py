@@ -106,14 +106,23 @@ def _fields(
 def link_boxes(
     key: str, runs: Sequence[Run], variants: Sequence[str], links: Mapping[str, str] | None
 ) -> dict[str, str]:
-    """One box per variant: the run that it served. Without ``links`` yet, runs of the same name."""
-    names = {NOT_LINKED: "not linked", **{run.id: run.name for run in runs}}
-    by_name = {run.name.casefold(): run.id for run in runs}
+    """One box per variant: the run that it served. Without ``links`` yet, runs of the same name.
+
+    An archived run is offered only where it is linked already, so that saving keeps the link.
+    """
+    linked = set((links or {}).values())
+    offered = {run.id: _called(run) for run in runs if run.archived is None or run.id in linked}
+    names = {NOT_LINKED: "not linked", **offered}
+    by_name = {run.name.casefold(): run.id for run in runs if run.archived is None}
     guess = {variant: by_name.get(variant.casefold(), NOT_LINKED) for variant in variants}
     shown = guess if links is None else links
     with st.container(horizontal=True):
         chosen = {one: _link_box(f"{key}_{one}", one, names, shown.get(one, NOT_LINKED)) for one in variants}
     return {variant: run for variant, run in chosen.items() if run != NOT_LINKED}
+
+
+def _called(run: Run) -> str:
+    return run.name if run.archived is None else f"{run.name} (archived)"
 
 
 def _link_box(key: str, variant: str, names: Mapping[str, str], shown: str) -> str:
