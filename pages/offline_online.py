@@ -17,7 +17,9 @@ title = st.container()
 test, online_metric = both_sides.choose(view, tests)
 found = both_sides.gather(view, test, online_metric)
 with title:
+    both_sides.show_broken_split(test)
     widgets.title(both_sides.finding(found), both_sides.subtitle(view, test))
+    both_sides.show_notices(test)
 if found.rows.empty:
     both_sides.no_link(found)
     st.stop()
@@ -26,11 +28,14 @@ colours = theme.palette()
 offline, online = st.columns([1.12, 1], gap="large")
 with offline:
     widgets.section(*both_sides.offline_title(found))
-    widgets.chart(
-        bars(found.rows, found.marks, colours, both_sides.OFFLINE),
-        "bars-offline",
-        both_sides.alt(found, "offline"),
-    )
+    if found.has_differences:
+        widgets.chart(
+            bars(found.rows, found.marks, colours, both_sides.OFFLINE),
+            "bars-offline",
+            both_sides.alt(found, "offline"),
+        )
+    else:
+        both_sides.offline_values(found)
 with online:
     widgets.section(*both_sides.online_title(found))
     widgets.chart(
@@ -43,8 +48,11 @@ st.html('<hr class="rd-rule">')
 scatter, reading = st.columns([1.9, 1], gap="large")
 with scatter:
     widgets.section(*both_sides.scatter_title(found))
-    chart = quadrants(both_sides.in_percent(found), found.marks, colours, *both_sides.axis_titles(found))
-    widgets.chart(chart, "quadrants", both_sides.alt(found, "quadrant"))
+    if found.has_differences:
+        chart = quadrants(both_sides.in_percent(found), found.marks, colours, *both_sides.axis_titles(found))
+        widgets.chart(chart, "quadrants", both_sides.alt(found, "quadrant"))
+    else:
+        st.caption("There is no offline difference to set against the lift.")
 with reading:
     both_sides.reading(found)
 both_sides.results_table(found)

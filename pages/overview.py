@@ -31,6 +31,8 @@ with plot:
         chart = forest(summary.differences, order, view.marks, theme.palette())
         widgets.chart(chart, "overview-forest", summary.alt)
         widgets.table_behind(summary.differences.drop(columns="run_id"), "paired-differences")
+    else:
+        st.html(summary.values)
 with notes:
     widgets.section("Data and comparability")
     st.html(overview.notes(view))

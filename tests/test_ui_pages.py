@@ -305,3 +305,129 @@ def test_a_name_full_of_markup_is_shown_as_text(workspace: Workspace, open_page:
     raw = " ".join(str(one.proto.body) for one in app.get("html"))
     assert "<img" not in raw
     assert "&lt;img src=x" in raw
+
+
+# ── equal values, other users, no intervals ──────────────────────────────────────────────────
+
+
+def test_runs_that_are_equal_share_first_on_every_page(workspace: Workspace, open_page: Open) -> None:
+    made = workspace.create_experiment("films", TRUTH, depth=3)
+    other_strangers = lists(1).replace({"x2": "y2", "x3": "y3"})
+    for name, table in (("poor", lists(9)), ("one", lists(1)), ("two", other_strangers)):
+        workspace.add_runs(made.id, table, name=name)
+    assert "one and two share first on nDCG@3" in said(open_page())
+    assert "one and two share the highest nDCG at every k from 1 to 3" in said(open_page("metric_vs_k"))
+    board = said(open_page("leaderboard"))
+    assert "one and two share first on nDCG@3" in board
+    assert "=1 one" in board
+    assert "=1 two" in board
+
+
+def served(workspace: Workspace, **runs: pd.DataFrame) -> None:
+    """An experiment that counts only users with lists."""
+    made = workspace.create_experiment("served", TRUTH, depth=3, users="both")
+    for name, table in runs.items():
+        workspace.add_runs(made.id, table, name=name)
+
+
+def test_a_mean_over_easy_users_does_not_lead_over_the_users_shared(
+    workspace: Workspace, open_page: Open
+) -> None:
+    """The baseline hits at rank 1 for u1, u2 and misses the rest; "few" serves u1, u2 only, at rank 2."""
+    base = pd.concat([lists(1, USERS[:2]), lists(9, USERS[2:])])
+    served(workspace, base=base, few=lists(2, USERS[:2]))
+    text = said(open_page())
+    assert "Over the users they share, few is below base on nDCG@3" in text
+    assert "few leads" not in text
+    assert "% below" not in text
+
+
+@pytest.mark.parametrize("page", ["overview", "leaderboard"])
+def test_runs_that_share_no_user_are_not_compared(workspace: Workspace, open_page: Open, page: str) -> None:
+    served(workspace, base=lists(2, USERS[:10]), other=lists(1, USERS[10:]))
+    assert "other shares no user with base: there is nothing to pair" in said(open_page(page))
+
+
+def test_a_metric_without_intervals_shows_its_values_and_says_so(
+    workspace: Workspace, open_page: Open
+) -> None:
+    made = workspace.load_demo()
+    text = said(open_page(e=made.id, m="coverage"))
+    assert "This metric has no value per user" in text
+    assert re.search(r"Run Coverage@10 .* \d+(\.\d+)? %", text)
+    beside = open_page("offline_online", e=made.id, m="coverage")
+    assert not beside.error
+    assert re.search(r"Run Coverage@10 .* 0\.\d+", said(beside))
+    assert any("has no paired difference" in one.value for one in beside.caption)
+
+
+# ── online tests ─────────────────────────────────────────────────────────────────────────────
+
+
+def sessions(users: dict[str, int], crossed: int = 0) -> pd.DataFrame:
+    """One session per user: {variant: users}, clicked by every second one; ``crossed`` saw both variants."""
+    seen = [(f"{variant}{number}", variant) for variant, count in users.items() for number in range(count)]
+    seen += [(f"c{number}", variant) for number in range(crossed) for variant in users]
+    rows = [
+        (user, variant, f"{user}-{variant}", "2026-11-01T10:00:00", place % 2, 180)
+        for place, (user, variant) in enumerate(seen)
+    ]
+    columns = ["user_id", "variant", "session_id", "start_ts", "clicks", "watch_s"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def test_a_broken_split_stands_above_everything_and_nothing_is_judged(
+    workspace: Workspace, films: dict[str, str], open_page: Open
+) -> None:
+    links = {"control": films["poor"], "new": films["best"]}
+    table = sessions({"control": 600, "new": 200}, crossed=3)
+    workspace.add_online_test(films["films"], "autumn", table, links=links)
+    app = open_page("offline_online")
+    assert "an even split gives this" in app.error[0].value.replace("\\", "")
+    text = said(app)
+    assert "Offline and online: not judged, the split of users is broken" in text
+    assert "3 of 803 users were seen in more than one variant" in text
+    assert "best ▲ = not judged: the split of users is broken" in text
+    notes = said(open_page())
+    notes = notes[notes.index("Data and comparability") :]
+    assert notes.index("an even split gives this") < notes.index("seen in more than one variant")
+
+
+@pytest.mark.usefixtures("films")
+def test_an_engagement_rate_is_read_in_percent(
+    workspace: Workspace, films: dict[str, str], open_page: Open
+) -> None:
+    workspace.add_online_test(films["films"], "autumn", sessions({"control": 40, "new": 40}))
+    text = said(open_page("offline_online"))
+    assert "Engagement rate control – 50.0 %" in text
+    assert "0..1" not in text
+
+
+def test_saving_links_keeps_those_to_archived_runs(
+    workspace: Workspace, films: dict[str, str], open_page: Open
+) -> None:
+    links = {"control": films["poor"], "new": films["best"]}
+    test = workspace.add_online_test(
+        films["films"], "autumn", sessions({"control": 40, "new": 40}), links=links
+    )
+    workspace.archive_run(films["best"])
+    app = open_page("runs")
+    box = app.selectbox(key=f"relink-{test.id}_new")
+    assert box.value == films["best"]
+    assert "best (archived)" in box.options
+    passed(app.selectbox(key=f"relink-{test.id}_control").set_value(films["good"]).run())
+    passed(app.button(key=f"online-links-{test.id}").click().run())
+    assert dict(workspace.online_tests(films["films"])[0].links) == {
+        "control": films["good"], "new": films["best"],
+    }  # fmt: skip
+
+
+@pytest.mark.usefixtures("workspace")
+@pytest.mark.parametrize(("page", "tab"), [("overview", "Overview"), ("metric_vs_k", "Metric vs k")])
+def test_the_browser_tab_says_which_page_it_shows(
+    monkeypatch: pytest.MonkeyPatch, open_page: Open, page: str, tab: str
+) -> None:
+    titles: list[str] = []
+    monkeypatch.setattr(st, "set_page_config", lambda title, *_, **__: titles.append(title))
+    open_page(page)
+    assert titles[-1] == f"{tab} · recdash"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from recdash.charts import numbers
 from recdash.ui.cards import finding_cell, value_text
 from recdash.ui.escaping import Html, html
-from recdash.ui.findings import Delta, values
+from recdash.ui.findings import EQUAL, Delta, values
 from recdash.ui.widgets import Column, run_cell
 from recdash.ui.words import BEYOND, CORE, base, has_k, is_percent, metric_at, metric_name
 
@@ -24,7 +24,10 @@ FEW = 3
 
 @dataclass(frozen=True)
 class Board:
-    """What the leaderboard shows: run ids in order, the metrics of its columns, and their numbers."""
+    """What the leaderboard shows: run ids in order, the metrics of its columns, and their numbers.
+
+    ``apart``: runs that share no user with the baseline.
+    """
 
     order: tuple[str, ...]
     metrics: tuple[str, ...]
@@ -32,6 +35,7 @@ class Board:
     deltas: Mapping[str, Delta]
     absences: Mapping[str, Mapping[str, str]]
     n_users: Mapping[str, int]
+    apart: frozenset[str] = frozenset()
 
 
 def metrics_of_set(available: Sequence[str], primary: str, name: str) -> tuple[str, ...]:
@@ -46,17 +50,18 @@ def metrics_of_set(available: Sequence[str], primary: str, name: str) -> tuple[s
 
 def ranks(ordered: Sequence[str], scores: Mapping[str, float]) -> dict[str, str]:
     """Run id → rank in words: equal values share it ("=1"); a run without a value has none ("–")."""
-    places: dict[float, list[int]] = {}
-    for place, run_id in enumerate(run for run in ordered if run in scores):
-        places.setdefault(scores[run_id], []).append(place + 1)
-
-    def rank(run_id: str) -> str:
-        if run_id not in scores:
-            return numbers.NONE
-        shared = places[scores[run_id]]
-        return f"={shared[0]}" if len(shared) > 1 else str(shared[0])
-
-    return {run_id: rank(run_id) for run_id in ordered}
+    best_first = [run_id for run_id in ordered if run_id in scores]
+    groups: list[list[str]] = []
+    for run_id in best_first:
+        if groups and abs(scores[groups[-1][0]] - scores[run_id]) <= EQUAL:
+            groups[-1].append(run_id)
+        else:
+            groups.append([run_id])
+    found = dict.fromkeys(ordered, numbers.NONE)
+    for group in groups:
+        place = best_first.index(group[0]) + 1
+        found |= dict.fromkeys(group, f"={place}" if len(group) > 1 else str(place))
+    return found
 
 
 def matching(view: View, wanted: str) -> tuple[str, ...]:
@@ -118,7 +123,7 @@ def rows(view: View, board: Board) -> list[list[object]]:
             html("<b>{rank}</b>", rank=rank[run_id]),
             run_cell(view.marks[run_id]),
             html("<b>{value}</b>", value=cell(run_id, view.metric)),
-            *_difference(view, board.deltas.get(run_id), run_id, spread),
+            *_difference(view, board, run_id, spread),
             numbers.count(board.n_users.get(run_id)),
             *(cell(run_id, metric) for metric in board.metrics[1:]),
         ]
@@ -131,10 +136,13 @@ def _decimals(metric: str, found: Mapping[str, float]) -> int:
     return numbers.places(value * scale for value in found.values())
 
 
-def _difference(view: View, delta: Delta | None, run_id: str, decimals: int) -> list[object]:
+def _difference(view: View, board: Board, run_id: str, decimals: int) -> list[object]:
+    delta = board.deltas.get(run_id)
     if view.baseline and run_id == view.baseline.id:
         return [html('<span class="rd-muted">baseline</span>'), numbers.NONE, ""]
     if delta is None:
+        if run_id in board.apart:
+            return [html('<span class="rd-muted">no shared user</span>'), numbers.NONE, ""]
         reason = html('<span title="No mean over users, so no paired interval">–</span>')
         return [reason, numbers.NONE, ""]
     interval = numbers.interval(delta.ci_low, delta.ci_high, decimals)

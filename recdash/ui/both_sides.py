@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -14,7 +14,8 @@ from recdash.charts.online import Side
 from recdash.charts.rows import Row, records
 from recdash.domain import OnlineTest
 from recdash.errors import Problem
-from recdash.ui import findings, frame, state, theme, widgets
+from recdash.online.joining import SPLIT_BROKEN
+from recdash.ui import escaping, findings, frame, state, theme, widgets
 from recdash.ui.cards import finding_cell
 from recdash.ui.escaping import Html, html, join
 from recdash.ui.state import View
@@ -34,6 +35,8 @@ PERCENT = {
 }
 CONTROL = "control"
 DISAGREE = ("won offline, lost online", "lost offline, won online")
+WORDS = {"blocked": "not judged: the split of users is broken"}
+SHARE = "0..1"
 FEW = 4
 
 
@@ -48,6 +51,15 @@ class BothSides:
     marks: Marks
     base: str
     where: str
+
+    @property
+    def broken_split(self) -> bool:
+        return any(notice.code == SPLIT_BROKEN for notice in self.test.notices)
+
+    @property
+    def has_differences(self) -> bool:
+        """False for an offline metric without a value per user, and where no run shares a user."""
+        return any(is_number(row["offline_delta"]) for row in records(self.rows))
 
     @property
     def online_title(self) -> str:
@@ -113,6 +125,31 @@ def disagreements(view: View) -> list[Problem]:
     return found
 
 
+def notices_of_tests(view: View) -> tuple[list[Problem], list[Problem]]:
+    """What was noticed in the online tests, named by test: broken splits, then everything else."""
+    found = [
+        replace(notice, place=f"{test.name}, {notice.place}")
+        for test in tests(view)
+        for notice in test.notices
+    ]
+    broken = [notice for notice in found if notice.code == SPLIT_BROKEN]
+    return broken, [notice for notice in found if notice.code != SPLIT_BROKEN]
+
+
+def show_broken_split(test: OnlineTest) -> None:
+    """The one notice that stands above everything: nothing else on the page can be believed."""
+    for notice in test.notices:
+        if notice.code == SPLIT_BROKEN:
+            st.error(f"**The split of users is broken: nothing is judged.** {widgets.problem_text(notice)}")
+
+
+def show_notices(test: OnlineTest) -> None:
+    """What else was noticed when the test was read."""
+    others = [notice for notice in test.notices if notice.code != SPLIT_BROKEN]
+    if others:
+        widgets.notices(others)
+
+
 def _test(tests: list[OnlineTest]) -> OnlineTest:
     by_id = {test.id: test for test in tests}
     newest = max(tests, key=lambda test: test.created).id
@@ -173,6 +210,8 @@ def in_percent(found: BothSides) -> pd.DataFrame:
 
 
 def offline_title(found: BothSides) -> tuple[str, str]:
+    if not found.has_differences:
+        return f"Offline: {found.where}", "Values"
     return f"Offline: {found.where}", f"Difference to {found.base}, 95 % CI, paired over users"
 
 
@@ -186,6 +225,18 @@ def _users(found: BothSides) -> str:
     if low == high:
         return f"n = {numbers.count(low)} per variant"
     return f"n = {numbers.count(low)} to {numbers.count(high)} per variant"
+
+
+def offline_values(found: BothSides) -> None:
+    """In place of bars: the runs' offline values, where there are no paired differences."""
+    shown = numbers.places(row["offline_value"] for row in records(found.rows))
+    rows = [
+        [run_cell(found.marks[row["run_id"]]), numbers.fixed(row["offline_value"], shown)]
+        for row in records(found.rows)
+    ]
+    widgets.table([Column("Run"), Column(found.where, number=True)], rows)
+    st.caption(f"{escaping.markdown(found.where)} has no paired difference to "
+               f"{escaping.markdown(found.base)}, so nothing is settled offline.")  # fmt: skip
 
 
 def axis_titles(found: BothSides) -> tuple[str, str]:
@@ -216,7 +267,11 @@ def _reading_row(found: BothSides, row: Row) -> list[object]:
     sides = (glyph(row["offline_low"], row["offline_high"]), glyph(row["online_low"], row["online_high"]))
     tones = {"▲": "better", "▼": "worse", "=": "same"}
     signs = [html('<span class="rd-{tone}">{sign}</span>', tone=tones[sign], sign=sign) for sign in sides]
-    return [run_cell(found.marks[row["run_id"]]), *signs, row["quadrant"]]
+    return [run_cell(found.marks[row["run_id"]]), *signs, in_words(row["quadrant"])]
+
+
+def in_words(quadrant: str) -> str:
+    return WORDS.get(quadrant, quadrant)
 
 
 def results_table(found: BothSides) -> None:
@@ -242,14 +297,18 @@ def _result_row(found: BothSides, row: Row) -> list[object]:
         row["title"],
         row["variant"],
         run_cell(look) if look else html('<span class="rd-muted" title="not linked to a run">–</span>'),
-        numbers.three(row["value"]),
-        row["unit"],
-        *_lift_cells(row, low, high, decimals),
+        *value_and_unit(row["value"], row["unit"]),
+        *_lift_cells(row, low, high, decimals, judged=not found.broken_split),
         numbers.count(row["n_users"]),
     ]
 
 
-def _lift_cells(row: Row, low: float, high: float, decimals: int) -> list[object]:
+def value_and_unit(value: float, unit: str) -> tuple[str, str]:
+    """A share is read in %."""
+    return (numbers.three(100 * value), "%") if unit == SHARE else (numbers.three(value), unit)
+
+
+def _lift_cells(row: Row, low: float, high: float, decimals: int, *, judged: bool) -> list[object]:
     if row["is_control"]:
         return [html('<span class="rd-muted">control</span>'), numbers.NONE, ""]
     lift = numbers.signed(_percent(row["lift"]), decimals)
@@ -257,7 +316,9 @@ def _lift_cells(row: Row, low: float, high: float, decimals: int) -> list[object
     sign = glyph(low, high)
     cell = (
         finding_cell(finding_of(low, high), sign)
-        if is_number(low)
+        if is_number(low) and judged
+        else html('<span class="rd-muted">not judged</span>')
+        if not judged
         else html('<span class="rd-muted">–</span>')
     )
     return [f"{lift}{unit}", numbers.interval(low, high, decimals), cell]
@@ -271,7 +332,7 @@ def alt(found: BothSides, side: str) -> str:
     """Alternative text of one of the three charts."""
     rows = records(found.rows)
     if side == "quadrant":
-        return listed([f"{row['run']} {row['quadrant']}" for row in rows]) + "."
+        return listed([f"{row['run']} {in_words(row['quadrant'])}" for row in rows]) + "."
     value, unit = ("offline_delta", "") if side == "offline" else ("lift_percent", " %")
     return (
         f"{side.capitalize()}: "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -11,6 +11,7 @@ from recdash.charts import numbers
 from recdash.charts.curves import metric_curve
 from recdash.ui import data, theme, widgets
 from recdash.ui.escaping import html
+from recdash.ui.findings import EQUAL
 from recdash.ui.state import View
 from recdash.ui.words import has_k, is_percent, listed, metric_at, metric_name
 
@@ -78,26 +79,31 @@ def finding(view: View) -> str:
         return f"{metric_name(view.metric)} does not depend on k"
     first = leaders(view)
     name = metric_name(view.metric)
-    if len(set(first.values())) == 1:
-        return f"{next(iter(first.values()))} has the highest {name} at every k from 1 to {view.depth}"
-    changes = [f"{run} from k = {k}" for k, run in _changes(first)]
+    if not first:
+        return f"No run has {name}"
+    changes = [f"{listed(runs)} from k = {k}" for k, runs in _changes(first)]
+    if len(changes) == 1:
+        runs = next(iter(first.values()))
+        share = "has" if len(runs) == 1 else "share"
+        return f"{listed(runs)} {share} the highest {name} at every k from 1 to {view.depth}"
     if len(changes) > 3:
         return f"Who is first on {name} changes {len(changes) - 1} times between k = 1 and {view.depth}"
     return f"First on {name}: {', '.join(changes)}"
 
 
-def leaders(view: View) -> dict[int, str]:
-    """k → name of the run with the highest value of the primary metric."""
+def leaders(view: View) -> dict[int, tuple[str, ...]]:
+    """k → names of the runs with the highest value of the primary metric, several where values are equal."""
     rows = gather(view, (view.metric,)).dropna(subset=["k", "value"])
-    best = rows.loc[rows.groupby("k")["value"].idxmax()]
-    return {int(k): run for k, run in zip(best["k"], best["run"], strict=True)}
+    first = rows[rows["value"] >= rows.groupby("k")["value"].transform("max") - EQUAL]
+    return {k: tuple(first.loc[first["k"] == k, "run"]) for k in sorted(set(first["k"].astype(int)))}
 
 
-def _changes(first: dict[int, str]) -> list[tuple[int, str]]:
-    found: list[tuple[int, str]] = []
-    for k, run in sorted(first.items()):
-        if not found or found[-1][1] != run:
-            found.append((k, run))
+def _changes(first: Mapping[int, tuple[str, ...]]) -> list[tuple[int, tuple[str, ...]]]:
+    """The ks from which others are first; the order within a tie changes nothing."""
+    found: list[tuple[int, tuple[str, ...]]] = []
+    for k, runs in sorted(first.items()):
+        if not found or set(found[-1][1]) != set(runs):
+            found.append((k, runs))
     return found
 
 

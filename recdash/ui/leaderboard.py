@@ -39,16 +39,19 @@ def gather(view: View, wanted: str, chosen: str) -> Board:
     """Rows that match the search, best first under the baseline's band."""
     metrics = metrics_of_set(view.metrics, view.metric, chosen)
     scores = data.scoreboard(view, view.run_ids, metrics, view.k)
-    ranked = list(findings.values(scores, view.metric))
+    known = findings.values(scores, view.metric)
+    ranked = list(known)
     everyone = [*ranked, *(run for run in view.run_ids if run not in ranked)]
     kept = set(matching(view, wanted))
     order = baseline_first([run for run in everyone if run in kept], view.shown[0].id)
-    found = findings.deltas(differences(view), scores, view.metric, view.shown[0].id)
+    paired, baseline = differences(view), view.shown[0].id
+    found = findings.deltas(paired, scores, view.metric, baseline)
     primary = scores[scores["metric"] == view.metric]
     return Board(
         order=order, metrics=metrics, scores=scores, deltas={delta.run_id: delta for delta in found},
         absences={name: data.absences(view.run_ids, name) for name in _explained(view, metrics, chosen)},
         n_users=dict(zip(primary["run_id"], primary["n_users"], strict=True)),
+        apart=frozenset(findings.apart(known, paired, view.metric, baseline)),
     )  # fmt: skip
 
 
@@ -62,12 +65,12 @@ def _explained(view: View, metrics: tuple[str, ...], chosen: str) -> list[str]:
 def finding(view: View) -> str:
     """The H1: who is first among all runs, and who cannot be told apart from it."""
     where = metric_at(view.metric, view.k)
-    order = list(findings.values(data.scoreboard(view, view.run_ids, (view.metric,), view.k), view.metric))
-    if not order:
+    known = findings.values(data.scoreboard(view, view.run_ids, (view.metric,), view.k), view.metric)
+    if not known:
         return f"No run has {where}"
-    to_leader = data.differences(view, view.run_ids, order[0], view.metric, view.k)
+    to_leader = data.differences(view, view.run_ids, next(iter(known)), view.metric, view.k)
     names = {run.id: run.name for run in view.runs}
-    return findings.shared_first(order, names, to_leader, where)
+    return findings.shared_first(known, names, to_leader, where)
 
 
 def subtitle(view: View) -> str:
@@ -101,10 +104,16 @@ def footnote(view: View, shown: Board) -> Html:
     lines = [
         "Equal values share a rank (=). Filled mark: the interval excludes zero. Hollow mark: it does not. "
         "Intervals are per run, not corrected for the number of runs." + grey,
+        *_alone(view, shown),
         *reasons(view, shown),
     ]
     paragraphs = [html("<p>{line}</p>", line=line) for line in lines]
     return html('<div class="rd-note">{lines}</div>', lines=join(paragraphs))
+
+
+def _alone(view: View, shown: Board) -> list[str]:
+    alone = [view.name(run_id) for run_id in shown.order if run_id in shown.apart]
+    return [findings.no_shared_user(alone, view.name(view.shown[0].id))] if alone else []
 
 
 def alt(view: View, shown: Board) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,11 @@ import streamlit as st
 from recdash.charts import numbers
 from recdash.errors import Problem
 from recdash.ui import both_sides, data, findings, frame
+from recdash.ui.cards import value_text
 from recdash.ui.escaping import Html, html
 from recdash.ui.findings import Cell, Delta, Headline
 from recdash.ui.state import USUAL_K, View, workspace
-from recdash.ui.widgets import empty, notices_html
+from recdash.ui.widgets import Column, empty, notices_html, run_cell, table_html
 from recdash.ui.words import CORE, listed, metric_at, named_number
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ class Summary:
     forest_note: str
     strip_note: str
     alt: str
+    values: Html
 
 
 def one_run(view: View) -> None:
@@ -63,26 +66,53 @@ def summarise(view: View) -> Summary:
     scores = data.scoreboard(view, view.shown_ids, (view.metric,), view.k)
     differences = data.differences(view, view.candidate_ids, baseline, view.metric, view.k)
     found = tuple(findings.deltas(differences, scores, view.metric, baseline))
-    order = list(findings.values(scores, view.metric))
+    known = findings.values(scores, view.metric)
     names = {run.id: run.name for run in view.shown}
-    headline = findings.headline(order, names, baseline, found, view.metric, view.k)
+    headline = findings.headline(known, names, baseline, found, view.metric, view.k)
     effect = data.population_effect(view, view.shown_ids)
-    best = found[0] if found else None
+    best = headline.about
     where = metric_at(view.metric, view.k)
-    users = numbers.count(best.n_users) if best else numbers.NONE
+    alone = [names[run_id] for run_id in findings.apart(known, differences, view.metric, baseline)]
     return Summary(
-        headline=replace(headline, aside=_aside(view, order, effect)),
+        headline=replace(headline, aside=_aside(view, known, effect, findings.no_shared_user(alone, base))),
         best=best,
         base=base,
-        cells=tuple(_cells(view, order, effect)),
+        cells=tuple(_cells(view, known, effect)),
         deltas=found,
         tiles=_tiles(view, best, baseline),
         differences=differences,
         forest_title=findings.beats(found, base) if found else f"{where} has no intervals",
-        forest_note=f"Paired difference in {where} to {base}, 95 % CI, n = {users}. Hollow: it includes zero",
-        strip_note=f"Difference to {base}. Strips: one scale, in % of {base}'s value; the tick is zero",
+        forest_note=_forest_note(found, scores, where, base),
+        strip_note=_strip_note(found, base),
         alt=_alt(found, where, base),
+        values=_values(view, known),
     )
+
+
+def _forest_note(found: tuple[Delta, ...], scores: pd.DataFrame, where: str, base: str) -> str:
+    if not found:
+        return f"Values over each run's own users, n = {_range(int(n) for n in scores['n_users'])}"
+    users = _range(delta.n_users for delta in found)
+    return f"Paired difference in {where} to {base}, 95 % CI, n = {users}. Hollow: it includes zero"
+
+
+def _range(counts: Iterable[int]) -> str:
+    """``6,040``; ``5,100 to 6,040`` where the candidates share different users with the baseline."""
+    known = sorted(set(counts))
+    return " to ".join(dict.fromkeys(map(numbers.count, (*known[:1], *known[-1:])))) or numbers.NONE
+
+
+def _strip_note(found: tuple[Delta, ...], base: str) -> str:
+    """The strips are left out where values and differences are means over different users."""
+    drawn = any(numbers.is_number(delta.percent(delta.mean_diff)) for delta in found)
+    strips = f" Strips: one scale, in % of {base}'s value; the tick is zero" if drawn else ""
+    return f"Difference to {base}, over the users of both.{strips}"
+
+
+def _values(view: View, known: Mapping[str, float]) -> Html:
+    """The plain values, for a metric that has no differences to draw."""
+    rows = [[run_cell(view.marks[run_id]), value_text(view.metric, value)] for run_id, value in known.items()]
+    return table_html([Column("Run"), Column(metric_at(view.metric, view.k), number=True)], rows)
 
 
 def in_numbers(summary: Summary) -> str:
@@ -91,37 +121,40 @@ def in_numbers(summary: Summary) -> str:
     return f"in {named_number(count).lower()} {'number' if count == 1 else 'numbers'}"
 
 
-def _aside(view: View, order: list[str], effect: PopulationEffect | None) -> str:
-    if not order:
+def _aside(view: View, known: Mapping[str, float], effect: PopulationEffect | None, alone: str) -> str:
+    if not known:
         return ""
-    to_leader = data.differences(view, view.shown_ids, order[0], view.metric, view.k)
-    close = findings.not_separable(to_leader, view.name(order[0]))
+    leader = next(iter(known))
+    to_leader = data.differences(view, view.shown_ids, leader, view.metric, view.k)
+    close = findings.not_separable(to_leader, view.name(leader))
     changed = effect.sentence if effect and effect.changes else ""
-    return " ".join(part for part in (close, changed) if part)
+    return " ".join(part for part in (close, alone, changed) if part)
 
 
-def _cells(view: View, order: list[str], effect: PopulationEffect | None) -> list[Cell]:
+def _cells(view: View, known: Mapping[str, float], effect: PopulationEffect | None) -> list[Cell]:
     """Other cutoffs, another metric, the other population."""
-    if not order:
+    if not known:
         return []
-    present = view.name(order[0])
+    present = [view.name(run_id) for run_id in findings.leaders(known)]
     first_at = {k: _first(view, view.metric, k) for k in USUAL_K if k <= view.depth and k != view.k}
     cells = (
-        [findings.leaders_at({k: name for k, name in first_at.items() if name}, present)] if first_at else []
+        [findings.leaders_at({k: names for k, names in first_at.items() if names}, present)]
+        if first_at
+        else []
     )
     other = next((metric for metric in view.metrics if metric in CORE and metric != view.metric), None)
     if other:
         cells.append(findings.leader_by(other, view.metric, _first(view, other, view.k), present))
     if effect:
-        leader = view.name(effect.leader_both)
-        answer = f"{leader} first" if effect.changes else f"Nothing: {present} first too"
-        cells.append(Cell("Only users with lists", answer))
+        both = [view.name(run_id) for run_id in effect.leaders_both]
+        cells.append(Cell("Only users with lists", findings.still_first(both, present)))
     return cells
 
 
-def _first(view: View, metric: str, k: int) -> str:
-    order = list(findings.values(data.scoreboard(view, view.shown_ids, (metric,), k), metric))
-    return view.name(order[0]) if order else ""
+def _first(view: View, metric: str, k: int) -> list[str]:
+    """The names of the run that is first, and of all that equal it."""
+    known = findings.values(data.scoreboard(view, view.shown_ids, (metric,), k), metric)
+    return [view.name(run_id) for run_id in findings.leaders(known)]
 
 
 def _tiles(view: View, best: Delta | None, baseline: str) -> tuple[Delta, ...]:
@@ -158,9 +191,12 @@ def notes(view: View) -> Html:
     """Comparability warnings and data notices of the shown runs; a tick when there are none."""
     ids = set(view.shown_ids)
     of_runs = [notice for run in view.runs if run.id in ids for notice in run.notices]
+    broken, others = both_sides.notices_of_tests(view)
     found = [
+        *broken,
         *both_sides.disagreements(view),
         *workspace().comparability(list(view.shown_ids)),
+        *others,
         *together(of_runs),
     ]
     many = named_number(len(view.shown)).lower()

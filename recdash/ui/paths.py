@@ -11,6 +11,7 @@ from recdash.charts.precision_recall import eleven_points, path, precision_recal
 from recdash.charts.rows import records
 from recdash.ui import curves, data, theme, widgets
 from recdash.ui.escaping import html, join
+from recdash.ui.findings import EQUAL
 from recdash.ui.state import View
 from recdash.ui.widgets import Column, run_cell
 from recdash.ui.words import listed
@@ -43,13 +44,17 @@ def finding(view: View, found: pd.DataFrame) -> str:
         return f"No precision and recall at k = {view.k}"
     rows = records(here)
     precision, recall = (max(float(row[name]) for row in rows) for name in ("precision", "recall"))
-    precise = [view.name(row["run_id"]) for row in rows if row["precision"] >= precision]
-    complete = [view.name(row["run_id"]) for row in rows if row["recall"] >= recall]
+    precise = [view.name(row["run_id"]) for row in rows if row["precision"] >= precision - EQUAL]
+    complete = [view.name(row["run_id"]) for row in rows if row["recall"] >= recall - EQUAL]
     both = [name for name in precise if name in complete]
     if both:
         verb = "has" if len(both) == 1 else "have"
         return f"{listed(both)} {verb} the highest precision and recall at k = {view.k}"
-    return f"At k = {view.k} {precise[0]} is the most precise, {complete[0]} finds the most"
+    precise_are, complete_find = ("is" if len(precise) == 1 else "are"), ("s" if len(complete) == 1 else "")
+    return (
+        f"At k = {view.k} {listed(precise)} {precise_are} the most precise, "
+        f"{listed(complete)} find{complete_find} the most"
+    )
 
 
 def subtitle(view: View, curve: str, average: str) -> str:
