@@ -70,11 +70,9 @@ def _family(metric: Metric) -> tuple[str, str, str, str]:
     if isinstance(metric, RankingMetric):
         return "Accuracy", "ranked lists and a truth", "share", "higher is better"
     if isinstance(metric, CatalogueMetric):
-        needs = {"coverage": "a catalogue", "gini": "a catalogue", "personalization": "ranked lists"}
         unit = "share" if metric.unit == "0..1" else metric.unit
         return (
-            "Beyond accuracy",
-            needs.get(metric.name, "a train table"),
+            "Beyond accuracy", metric.needs,
             unit,
             f"higher is {metric.higher_is}",
         )

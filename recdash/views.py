@@ -13,18 +13,11 @@ from recdash.domain import Curve, Hits, Run
 from recdash.errors import InputError, Problem
 from recdash.metrics import METRICS, define, parse
 
-TITLES = {
-    "precision": "Precision", "recall": "Recall", "f1": "F1", "hit_rate": "Hit rate", "mrr": "MRR",
-    "map": "MAP", "mar": "MAR", "ndcg": "nDCG", "r_precision": "R-precision", "coverage": "Coverage",
-    "novelty": "Novelty", "personalization": "Personalization", "gini": "Gini", "popularity": "Popularity",
-    "rmse": "RMSE", "mae": "MAE",
-}  # fmt: skip
-
 
 def metric_title(metric: str, k: int | None = None) -> str:
     """``ndcg(gain=exp)`` at 10 → ``nDCG(gain=exp)@10``, as a person reads it."""
     spec = parse(metric)
-    name = TITLES.get(spec.name, spec.name) + spec.label[len(spec.name) :]
+    name = METRICS[spec.name].label + spec.label[len(spec.name) :]
     return f"{name}@{k}" if k and METRICS[spec.name].has_cutoff else name
 
 

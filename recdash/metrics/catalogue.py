@@ -175,12 +175,14 @@ class CatalogueMetric:
     """A metric of what was shown: its curve, and why it may be absent."""
 
     name: str
+    label: str
     title: str
     latex: str
     source: str
     curve: Callable[[Shelf, Mapping[str, str]], Floats]
     lacks: Callable[[Shelf, Mapping[str, str]], str]
     parameters: tuple[Parameter, ...] = ()
+    needs: str = "ranked lists"
     unit: str = "0..1"
     higher_is: str = "broader"
     rises_with_k: bool = False
@@ -203,22 +205,26 @@ _OF = Parameter(
 CATALOGUE: tuple[CatalogueMetric, ...] = (
     CatalogueMetric(
         "coverage",
+        "Coverage",
         "Share of the catalogue that is shown to at least one user in the first k places",
         r"\frac{|\bigcup_u L_u@k|}{|I|}",
         "Ge, Delgado-Battenfeld & Jannach 2010",
         coverage,
         needs_universe,
+        needs="a catalogue",
         parameters=(_OF,),
         rises_with_k=True,
         example="4 distinct items shown of 5: 4/5 = 0.8.",
     ),
     CatalogueMetric(
         "novelty",
+        "Novelty",
         "How rare the shown items are: mean −log2 of the share of train users who have them, in bits",
         r"\frac{1}{U}\sum_u \frac{1}{|L_u@k|}\sum_{i \in L_u@k} -\log_2 \frac{n_i}{n}",
         "Zhou et al. 2010",
         novelty,
         needs_train,
+        needs="a train table",
         parameters=(
             Parameter(
                 "unseen",
@@ -235,6 +241,7 @@ CATALOGUE: tuple[CatalogueMetric, ...] = (
     ),
     CatalogueMetric(
         "personalization",
+        "Personalization",
         "How different the lists of two users are: 1 − their mean cosine",
         r"1 - \frac{2}{U(U-1)}\sum_{u<v}\frac{|L_u \cap L_v|}{\sqrt{|L_u||L_v|}}",
         "Mean pairwise cosine of the lists",
@@ -245,22 +252,26 @@ CATALOGUE: tuple[CatalogueMetric, ...] = (
     ),
     CatalogueMetric(
         "gini",
+        "Gini",
         "How unevenly the places go to the items: 0 all alike, near 1 a few items get them all",
         r"\frac{\sum_{i=1}^{n} (2i - n - 1)\,c_i}{n \sum_i c_i}",
         "Gini 1912; counts ascending, items never shown included",
         gini,
         needs_universe,
+        needs="a catalogue",
         parameters=(_OF,),
         higher_is="more concentrated",
         example="Counts 0, 1, 1, 3, 3: (−4·0 − 2·1 + 0·1 + 2·3 + 4·3)/(5·8) = 0.4.",
     ),
     CatalogueMetric(
         "popularity",
+        "Popularity",
         "Mean number of train users who have the shown item (average recommendation popularity)",
         r"\frac{1}{U}\sum_u \frac{1}{|L_u@k|}\sum_{i \in L_u@k} n_i",
         "Yin et al. 2012",
         popularity,
         needs_train,
+        needs="a train table",
         unit="train users",
         higher_is="more popular",
         example="Shown items that 4 and 2 train users have: (4 + 2)/2 = 3.",

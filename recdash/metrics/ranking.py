@@ -230,6 +230,7 @@ class RankingMetric:
     """One accuracy metric: credit and norm, or ``build`` where two sentences do not suffice."""
 
     name: str
+    label: str
     title: str
     latex: str
     source: str
@@ -262,6 +263,7 @@ _AVERAGE = Parameter(
 RANKING: tuple[RankingMetric, ...] = (
     RankingMetric(
         "precision",
+        "Precision",
         "Share of the first k places that hold a relevant item",
         r"\frac{1}{k}\sum_{r_j \le k} 1",
         MANNING,
@@ -275,6 +277,7 @@ RANKING: tuple[RankingMetric, ...] = (
     ),
     RankingMetric(
         "recall",
+        "Recall",
         "Share of the user's relevant items found in the first k places",
         r"\frac{1}{m}\sum_{r_j \le k} 1",
         MANNING,
@@ -291,6 +294,7 @@ RANKING: tuple[RankingMetric, ...] = (
     ),
     RankingMetric(
         "f1",
+        "F1",
         "Harmonic mean of precision and recall, per user",
         r"\frac{2}{k + m}\sum_{r_j \le k} 1",
         MANNING,
@@ -310,6 +314,7 @@ RANKING: tuple[RankingMetric, ...] = (
     ),
     RankingMetric(
         "hit_rate",
+        "Hit rate",
         "Share of users with at least one relevant item in the first k places",
         r"[\,r_1 \le k\,]",
         "Deshpande & Karypis 2004",
@@ -320,6 +325,7 @@ RANKING: tuple[RankingMetric, ...] = (
     ),
     RankingMetric(
         "mrr",
+        "MRR",
         "One over the rank of the first relevant item, 0 if there is none in the first k places",
         r"\frac{[\,r_1 \le k\,]}{r_1}",
         "Voorhees 1999",
@@ -333,6 +339,7 @@ RANKING: tuple[RankingMetric, ...] = (
     ),
     RankingMetric(
         "map",
+        "MAP",
         "Precision at each hit, summed, over the number of relevant items",
         r"\frac{1}{m}\sum_{r_j \le k} \frac{j}{r_j}",
         MANNING,
@@ -366,6 +373,7 @@ RANKING: tuple[RankingMetric, ...] = (
     ),
     RankingMetric(
         "mar",
+        "MAR",
         "Mean of recall@1 … recall@k",
         r"\frac{1}{k}\sum_{i=1}^{k} \mathrm{recall@}i",
         "Three readings of one lost formula, all named",
@@ -384,6 +392,7 @@ RANKING: tuple[RankingMetric, ...] = (
     ),
     RankingMetric(
         "ndcg",
+        "nDCG",
         "Discounted gain of the hits over that of the best possible list",
         r"\frac{\sum_{r_j \le k} g_j / \log_2(r_j + 1)}{\sum_{i=1}^{\min(m,k)} g^*_i / \log_2(i + 1)}",
         f"{JARVELIN}; exponential gain: Burges et al. 2005",
@@ -405,6 +414,7 @@ RANKING: tuple[RankingMetric, ...] = (
     ),
     RankingMetric(
         "r_precision",
+        "R-precision",
         "Share of the first m places that hold a relevant item, m being the user's number of them",
         r"\frac{1}{m}\sum_{r_j \le m} 1",
         MANNING,

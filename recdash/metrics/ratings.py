@@ -49,6 +49,7 @@ class RatingMetric:
     """A metric of predicted ratings: value and standard error in one number each."""
 
     name: str
+    label: str
     title: str
     latex: str
     source: str
@@ -67,6 +68,7 @@ class RatingMetric:
 RATINGS: tuple[RatingMetric, ...] = (
     RatingMetric(
         "rmse",
+        "RMSE",
         "Root of the mean squared difference between predicted and given rating",
         r"\sqrt{\frac{1}{N}\sum_{i=1}^{N} (\hat y_i - y_i)^2}",
         "Herlocker et al. 2004",
@@ -75,6 +77,7 @@ RATINGS: tuple[RatingMetric, ...] = (
     ),
     RatingMetric(
         "mae",
+        "MAE",
         "Mean absolute difference between predicted and given rating",
         r"\frac{1}{N}\sum_{i=1}^{N} |\hat y_i - y_i|",
         "Herlocker et al. 2004",
