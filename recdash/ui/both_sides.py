@@ -313,15 +313,13 @@ def _lift_cells(row: Row, low: float, high: float, decimals: int, *, judged: boo
         return [html('<span class="rd-muted">control</span>'), numbers.NONE, ""]
     lift = numbers.signed(_percent(row["lift"]), decimals)
     unit = " %" if lift != numbers.NONE else ""
-    sign = glyph(low, high)
-    cell = (
-        finding_cell(finding_of(low, high), sign)
-        if is_number(low) and judged
-        else html('<span class="rd-muted">not judged</span>')
-        if not judged
-        else html('<span class="rd-muted">–</span>')
-    )
-    return [f"{lift}{unit}", numbers.interval(low, high, decimals), cell]
+    return [f"{lift}{unit}", numbers.interval(low, high, decimals), _verdict(low, high, judged=judged)]
+
+
+def _verdict(low: float, high: float, *, judged: bool) -> Html:
+    if judged and is_number(low):
+        return finding_cell(finding_of(low, high), glyph(low, high))
+    return html('<span class="rd-muted">{text}</span>', text=numbers.NONE if judged else "not judged")
 
 
 def _percent(fraction: float | None) -> float:
