@@ -19,7 +19,7 @@ from recdash.spreadsheet import safe_cell
 if TYPE_CHECKING:
     from recdash.errors import Problem
     from recdash.evaluation import Evaluation
-    from recdash.service import Workspace
+    from recdash.service import PreparedRun, Workspace
 
 BAD_INPUT = 2
 SHOWN_CUTOFFS = (1, 5, 10, 20, 50, 100)
@@ -53,7 +53,11 @@ class NamedFile(click.ParamType[tuple[str, Path]]):
         name, equals, file = value.partition("=")
         if not equals or Path(value).exists():
             return Path(value).name.split(".")[0], Path(value)
-        return name, Path(file)
+        if not name.strip() or not file:
+            raise InputError(
+                Problem("bad-name", f"'{value}'", "a name or a file is missing", "Write NAME=FILE.")
+            )
+        return name.strip(), Path(file)
 
 
 FORMATS = click.Choice(["table", "json", "csv"])
@@ -209,15 +213,13 @@ def _workspace() -> Workspace:
 @click.option("--predictions", multiple=True, type=NamedFile(), help="Predicted ratings of a candidate.")
 @click.option("--train", type=Path, help="Training rows.")
 @click.option("--catalogue", type=Path, help="All items.")
-@click.option("--depth", type=int, default=100, show_default=True, help="Deepest cutoff.")
+@click.option("--depth", type=int, help="Deepest cutoff (default: 100).")
 @click.option("--relevance", help="Column of the truth, or 'none': every row is relevant.")
 @click.option("--relevance-threshold", type=float, help="Least relevance that counts.")
 @click.option(
     "--users",
     type=click.Choice(["truth", "both"]),
-    default="truth",
-    show_default=True,
-    help="truth: a missing list is 0; both: only users with a list.",
+    help="truth: a missing list is 0 (default); both: only users with a list.",
 )
 @click.option("--tag", "tags", multiple=True, help="A tag for the runs; again for each.")
 @click.option("--baseline", help="Name of the run that the others are compared with.")
@@ -234,7 +236,10 @@ def add(
     baseline: str | None,
     **more: Any,
 ) -> None:
-    """Score candidates and store them, for the dashboard to show."""
+    """Score candidates and store them, for the dashboard to show.
+
+    All files are read and scored before anything of a candidate is stored.
+    """
     _check_names("--run", runs)
     _check_names("--predictions", predictions)
     for name, _ in predictions:
@@ -243,41 +248,67 @@ def add(
     before = {one.id for one in space.experiments(archived=True)}
     chosen = _experiment(space, experiment, truth, more)
     try:
-        _add_runs(space, chosen, runs, dict(predictions), tags)
+        prepared = _prepared(space, chosen, runs, dict(predictions))
+        _check_names_known(space, chosen, prepared, baseline, more["links"])
+        added = space.store_runs(chosen, prepared, {"tags": tuple(tags)})
     except RecdashError:
         # A file that cannot be used stores nothing: not even the experiment that was made for it.
-        if chosen not in before and not space.runs(chosen):
+        if chosen not in before:
             space.delete_experiment(chosen, space.experiment(chosen).name)
         raise
+    for one in added:
+        _tell(one.run.notices)
+        click.echo(f"{one.run.name}: {'already there' if one.already_there else 'added'}")
     by_name = {run.name: run.id for run in space.runs(chosen)}
     if baseline is not None:
-        space.set_baseline(chosen, _run_named(by_name, baseline))
+        space.set_baseline(chosen, by_name[baseline])
     _add_online(space, chosen, by_name, more)
+
+
+SETUP = ("train", "catalogue", "depth", "relevance", "relevance_threshold", "users")
 
 
 def _experiment(space: Workspace, name: str, truth: Path | None, more: Mapping[str, Any]) -> str:
     """The id of the experiment; with a truth it is made, or recognised if it is the same."""
+    facts = {fact: more[fact] for fact in SETUP if more[fact] is not None}
     if truth is None:
+        if facts:
+            option = f"--{next(iter(facts)).replace('_', '-')}"
+            found, fix = (
+                "given without --truth",
+                "The set-up of an experiment is fixed; give --truth for a new one.",
+            )
+            raise InputError(Problem("set-up-without-truth", option, found, fix))
         return space.experiment_named(name).id
-    facts = ("train", "catalogue", "depth", "relevance", "relevance_threshold", "users")
-    made = space.create_experiment(name, truth, **{fact: more[fact] for fact in facts})
+    made = space.create_experiment(name, truth, **facts)
     _tell(Problem(**notice) for notice in made.settings["notices"])
     for twin in space.same_truth(made.id):
         click.echo(f"note: experiment '{twin.name}' has the same truth.", err=True)
     return made.id
 
 
-def _add_runs(
+def _prepared(
+    space: Workspace, experiment: str, runs: Sequence[tuple[str, Path]], rated: Mapping[str, Path]
+) -> list[PreparedRun]:
+    found = [
+        one
+        for name, file in runs
+        for one in space.prepare_runs(experiment, file, name=name, predictions=rated.get(name))
+    ]
+    _check_names("--run", [(one.run.name, Path()) for one in found])
+    return found
+
+
+def _check_names_known(
     space: Workspace,
     experiment: str,
-    runs: Sequence[tuple[str, Path]],
-    rated: Mapping[str, Path],
-    tags: Sequence[str],
+    prepared: Sequence[PreparedRun],
+    baseline: str | None,
+    links: Sequence[str],
 ) -> None:
-    for name, file in runs:
-        for added in space.add_runs(experiment, file, name=name, predictions=rated.get(name), tags=tags):
-            _tell(added.run.notices)
-            click.echo(f"{added.run.name}: {'already there' if added.already_there else 'added'}")
+    names = [*(run.name for run in space.runs(experiment)), *(one.run.name for one in prepared)]
+    for name in [*([baseline] if baseline is not None else []), *(link.partition("=")[2] for link in links)]:
+        _run_named(dict.fromkeys(names, ""), name)
 
 
 def _run_named(by_name: Mapping[str, str], name: str) -> str:
@@ -360,7 +391,9 @@ def demo(remove: bool) -> None:
 
 @main.command()
 @click.option("--host", help="Address to listen on (default: RECDASH_HOST, else 127.0.0.1).")
-@click.option("--port", type=int, help="Port to listen on (default: RECDASH_PORT, else 8501).")
+@click.option(
+    "--port", type=click.IntRange(1, 65535), help="Port to listen on (default: RECDASH_PORT, else 8501)."
+)
 def serve(host: str | None, port: int | None) -> None:
     """Open the dashboard in a browser at the address shown."""
     from recdash.settings import settings

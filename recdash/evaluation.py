@@ -121,14 +121,19 @@ def evaluate(
     asked, rules = read_question(metrics, preset, depth, users, order, ties)
     reference = read_setup(truth, train, catalogue, relevance, relevance_threshold)
     rated = dict(predictions or {})
-    scored = []
-    for name, source in runs.items():
-        scored += [
-            score_run(run, reference, asked, rules, rated.pop(run.name, None))
-            for run in _read_runs(name, source)
-        ]
+    read = [run for name, source in runs.items() for run in _read_runs(name, source)]
+    _check_told_apart(read)
+    scored = [score_run(run, reference, asked, rules, rated.pop(run.name, None)) for run in read]
     scored += [score_predictions(name, table, asked) for name, table in rated.items()]
     return Evaluation(tuple(asked), tuple(scored), rules, reference.notices)
+
+
+def _check_told_apart(runs: Sequence[Recommendations]) -> None:
+    names = [run.name for run in runs]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        fix = "Give each candidate a name of its own."
+        raise InputError(Problem("name-twice", "candidates", f"two are called '{twice[0]}'", fix))
 
 
 def read_question(
@@ -142,6 +147,8 @@ def read_question(
     """Specs and rules under a preset; what is given beside the preset wins."""
     habit = preset(preset_name)
     specs = parse_list(DEFAULT_METRICS if metrics is None else metrics)
+    if not specs:
+        raise InputError(Problem("no-metric", "metrics", "no metric named", "Name one, such as ndcg@10."))
     asked = [Asked(spec, define(habit.apply(spec))) for spec in specs]
     _check_choice("users", users, ("truth", "both"))
     _check_choice("order", order, ("rank", "score"))
@@ -218,7 +225,11 @@ def reference_of(tables: Mapping[TableKind, Upload], threshold: float | None) ->
     reference = read_reference(
         tables["truth"], train=tables.get("train"), catalogue=tables.get("catalogue"), threshold=threshold
     )
-    notices = [notice for upload in tables.values() for notice in upload.notices]
+    notices = [
+        replace(notice, place=f"{kind} '{upload.name}', {notice.place}")
+        for kind, upload in tables.items()
+        for notice in upload.notices
+    ]
     return replace(reference, notices=(*notices, *reference.notices))
 
 
@@ -261,7 +272,9 @@ def score_run(
         depth=rules.depth,
         order=rules.order,
         ties=rules.ties,
-        exposure=reference.catalogue is not None or any(one.metric in CATALOGUE for one in wanted),
+        exposure=reference.catalogue is not None
+        or reference.train_users is not None
+        or any(one.metric in CATALOGUE for one in wanted),
         novelty_of_seen=any(str(one) == NOVELTY_OF_SEEN for one in wanted),
     )
     rated = open_predictions(predictions)
@@ -270,7 +283,8 @@ def score_run(
     ledger = ledger_of(hits, rules.users)
     short = short_list_notices(run.name, hits, asked)
     unknown = unknown_item_notices(run.name, hits, reference)
-    notices = (*run.notices, *told, *unknown, *short, *(rated.notices if rated else ()))
+    of_file = [replace(notice, place=f"run '{run.name}', {notice.place}") for notice in run.notices]
+    notices = (*of_file, *told, *unknown, *short, *(rated.notices if rated else ()))
     return Scored(run.name, hits, curves, absent, ledger, notices, rated.table if rated else None)
 
 
@@ -360,10 +374,23 @@ def short_list_notices(name: str, hits: Hits, asked: Sequence[Asked]) -> list[Pr
     ]
 
 
+def _all_new(name: str) -> Problem:
+    found = "no item of these lists is in the train table"
+    fix = "Novelty and popularity say nothing here; check that both files write ids alike."
+    return Problem("nothing-in-train", f"run '{name}', column 'item_id'", found, fix)
+
+
 def unknown_item_notices(name: str, hits: Hits, reference: Reference) -> list[Problem]:
-    if reference.catalogue is None or hits.exposure is None:
+    if hits.exposure is None:
         return []
     shown = np.unique(hits.exposure.shown.item)
+    if (
+        reference.train_users is not None
+        and not reference.train_users[shown[shown < len(reference.train_users)]].any()
+    ):
+        return [_all_new(name)]
+    if reference.catalogue is None:
+        return []
     unknown = shown[~np.isin(shown, reference.catalogue)]
     if not len(unknown):
         return []
@@ -428,6 +455,9 @@ class Evaluation:
 
     def _values(self, one: Asked) -> Iterator[tuple[Scored, list[str], Floats]]:
         formula = one.definition.formula()
+        if formula.pooled:
+            fix = "Leave average=… out for the users' own values."
+            raise InputError(Problem("no-user-value", f"metric '{one.spec}'", "it pools all users", fix))
         for run in self.runs:
             if run.hits is None:
                 continue

@@ -46,6 +46,14 @@ class AddedRun:
 
 
 @dataclass(frozen=True)
+class PreparedRun:
+    """A run that was read and scored, and is not stored yet."""
+
+    run: Recommendations
+    scored: evaluation.Scored
+
+
+@dataclass(frozen=True)
 class UserValues:
     """``users`` [n] places in the truth of those who count; their ``values``; what each got (``own``)."""
 
@@ -310,6 +318,30 @@ class Workspace:
         Raises InputError for a file that cannot be used, NameTaken when another upload has the name;
         then nothing of it is stored.
         """
+        prepared = self.prepare_runs(
+            experiment_id,
+            source,
+            name=name,
+            mapping=mapping,
+            predictions=predictions,
+            predictions_mapping=predictions_mapping,
+            progress=progress,
+        )
+        facts = {"tags": tuple(tags), "note": note, "params": dict(params or {})}
+        return self.store_runs(experiment_id, prepared, facts, progress)
+
+    def prepare_runs(
+        self,
+        experiment_id: str,
+        source: Any,
+        *,
+        name: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+        predictions: Any = None,
+        predictions_mapping: Mapping[str, str] | None = None,
+        progress: Progress | None = None,
+    ) -> list[PreparedRun]:
+        """Read and score an upload; stores nothing. Raises InputError for a file that cannot be used."""
         self._may_write()
         from recdash import ingest
 
@@ -317,21 +349,30 @@ class Workspace:
         tell(0.0, "Reading the file")
         found = ingest.read_recommendations(source, name=name, mapping=mapping, limits=self.limits)
         rated = evaluation.open_predictions(predictions, predictions_mapping, self.limits)
-        facts = {"tags": tuple(tags), "note": note, "params": dict(params or {})}
         if rated is not None and len(found) > 1:
             raise InputError(_predictions_of_several(len(found)))
-        scored = []
+        prepared = []
         for place, run in enumerate(found):
             tell(place / len(found), f"Scoring {run.name}")
-            scored.append((run, self._score(experiment_id, run, rated)))
-        uploads = [self.store.put(run.batches()) for run in found]
-        self._check_names_free(
-            experiment_id, {run.name: upload for run, upload in zip(found, uploads, strict=True)}
-        )
+            prepared.append(PreparedRun(run, self._score(experiment_id, run, rated)))
+        return prepared
+
+    def store_runs(
+        self,
+        experiment_id: str,
+        prepared: Sequence[PreparedRun],
+        facts: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+    ) -> list[AddedRun]:
+        """Store scored runs, all or, when a name is taken, none. ``facts``: tags, note, params of each."""
+        self._may_write()
+        tell = progress or _quiet
+        uploads = {one.run.name: self.store.put(one.run.batches()) for one in prepared}
+        self._check_names_free(experiment_id, uploads)
         added = []
-        for place, ((run, score), upload) in enumerate(zip(scored, uploads, strict=True), start=1):
-            tell(place / len(scored), f"Storing {run.name}")
-            added.append(self._add_run(experiment_id, run, upload, score, facts))
+        for place, one in enumerate(prepared, start=1):
+            tell(place / len(prepared), f"Storing {one.run.name}")
+            added.append(self._add_run(experiment_id, one, uploads[one.run.name], facts or {}))
         return added
 
     def _score(self, experiment_id: str, run: Recommendations, predictions: Any) -> evaluation.Scored:
@@ -340,36 +381,36 @@ class Workspace:
         return evaluation.score_run(run, self._reference(experiment_id), asked, rules, predictions)
 
     def _add_run(
-        self,
-        experiment_id: str,
-        run: Recommendations,
-        upload: str,
-        scored: evaluation.Scored,
-        facts: Mapping[str, Any],
+        self, experiment_id: str, prepared: PreparedRun, upload: str, facts: Mapping[str, Any]
     ) -> AddedRun:
-        from recdash import __version__
-
+        run, scored = prepared.run, prepared.scored
+        hits, ledger = scored.hits, scored.ledger
+        if hits is None or ledger is None:
+            raise InputError(
+                Problem("no-lists", f"run '{run.name}'", "it has no lists", "Upload ranked lists.")
+            )
+        # Put again even if the run is there: that mends files that were lost or damaged.
+        tables = {kind: self.store.put(table) for kind, table in hits_to_tables(hits).items()}
         known = self.store.find_run(experiment_id, upload)
         if known is not None:
             _check_nothing_new(known, scored)
             return AddedRun(known, already_there=True)
-        hits = scored.hits
-        if hits is None or scored.ledger is None:
-            raise InputError(
-                Problem("no-lists", f"run '{run.name}'", "it has no lists", "Upload ranked lists.")
-            )
-        tables = {kind: self.store.put(table) for kind, table in hits_to_tables(hits).items()}
         if scored.predictions is not None:
             tables["predictions"] = self.store.put(scored.predictions)
-        settings = self.experiment(experiment_id).settings
-        provenance = {
-            "version": __version__, "order": hits.order, "depth": hits.depth, "users": settings["users"],
-            "mapping": dict(run.mapping), "list_end": views.list_end(hits), "rows": hits.ledger.rows,
-        }  # fmt: skip
         new = Run(
-            self._new_id(), experiment_id, run.name, self._clock(), -1, upload, tables,
-            scored.ledger.as_dict(), scored.notices, absent=scored.absent, provenance=provenance, **facts,
-        )  # fmt: skip
+            id=self._new_id(),
+            experiment=experiment_id,
+            name=run.name,
+            created=self._clock(),
+            slot=-1,
+            upload=upload,
+            hits=tables,
+            ledger=ledger.as_dict(),
+            notices=scored.notices,
+            absent=scored.absent,
+            provenance=self._provenance(experiment_id, run, hits),
+            **facts,
+        )
         try:
             return AddedRun(self.store.add_run(new, list(scored.curves.values())), already_there=False)
         except NameTaken:
@@ -378,6 +419,19 @@ class Workspace:
             if known is None:
                 raise
             return AddedRun(known, already_there=True)
+
+    def _provenance(self, experiment_id: str, run: Recommendations, hits: Hits) -> dict[str, Any]:
+        from recdash import __version__
+
+        return {
+            "version": __version__,
+            "order": hits.order,
+            "depth": hits.depth,
+            "users": self.experiment(experiment_id).settings["users"],
+            "mapping": dict(run.mapping),
+            "list_end": views.list_end(hits),
+            "rows": hits.ledger.rows,
+        }
 
     def _check_names_free(self, experiment_id: str, uploads: Mapping[str, str]) -> None:
         """Before any of the uploads, by name, is stored. The very same upload may come again."""

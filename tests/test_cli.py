@@ -197,7 +197,10 @@ def test_notices_go_to_standard_error_and_into_the_json(run: Recdash) -> None:
             ("--truth", "truth.csv", "--run", "als.csv", "--order", "rank"),
             "no rank column to order the lists by",
         ),
-        (("--truth", "truth.csv", "--run", "als.csv", "--depth", "0"), "Use a whole number from 1 to 10,000."),
+        (
+            ("--truth", "truth.csv", "--run", "als.csv", "--depth", "0"),
+            "Use a whole number from 1 to 10,000.",
+        ),
         (("--truth", "truth.csv", "--run", "a=als.csv", "--run", "a=ease.csv"), "'a' names two candidates"),
         (
             ("--truth", "truth.csv", "--run", "als.csv", "--relevance-threshold", "9"),
@@ -293,7 +296,27 @@ def test_a_bad_candidate_takes_nothing_away(run: Recdash) -> None:
     run(*ADD)
     assert run("add", "--experiment", "Films", "--run", "als=strangers.csv").exit_code == 2
     assert [one["name"] for one in listed(run)] == ["Films"]
-    run(*ADD, "--run", "als.csv", "--run", "bad=strangers.csv")
+    assert run(*ADD, "--run", "als.csv", "--run", "bad=strangers.csv").exit_code == 2
+    assert listed(run)[0]["runs"] == []
+    run(*ADD, "--run", "als.csv")
+    assert [one["name"] for one in listed(run)[0]["runs"]] == ["als"]
+
+
+@pytest.mark.parametrize("typo", [("--baseline", "alz"), ("--link", "new=alz")])
+def test_a_name_that_is_nobodys_is_found_before_anything_is_stored(
+    run: Recdash, typo: tuple[str, str]
+) -> None:
+    result = run(*ADD, "--run", "als.csv", *typo)
+    assert result.exit_code == 2
+    assert "No run is called 'alz'. Did you mean 'als'?" in result.stderr
+    assert listed(run) == []
+
+
+def test_the_set_up_of_an_experiment_cannot_be_changed_in_passing(run: Recdash) -> None:
+    run(*ADD, "--run", "als.csv")
+    result = run("add", "--experiment", "Films", "--run", "ease.csv", "--depth", "7")
+    assert result.exit_code == 2
+    assert "--depth: given without --truth" in result.stderr
     assert [one["name"] for one in listed(run)[0]["runs"]] == ["als"]
 
 

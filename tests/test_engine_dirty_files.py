@@ -70,7 +70,7 @@ def test_of_the_clean_tables_only_the_guessed_column_is_remarked_upon(dirty: Pat
         catalogue=good / "catalogue.csv",
         depth=20,
     )
-    assert said(found) == "columns: read as relevance = 'rating'. Change it if wrong."
+    assert said(found) == "truth 'truth', columns: read as relevance = 'rating'. Change it if wrong."
 
 
 def test_every_run_that_equals_the_clean_one_scores_as_ranx_scores_that(dirty: Path) -> None:

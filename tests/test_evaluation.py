@@ -406,3 +406,28 @@ def test_what_is_shown_to_users_who_do_not_count_is_not_shown() -> None:
     lists = {"u": ["a"], "v": ["b"]}
     found = recdash.evaluate({"als": lists}, wanted, catalogue=items, metrics="coverage@1").table()
     assert (found["value"].item(), found["n_users"].item()) == (1 / 2, 1)
+
+
+@pytest.mark.parametrize("metric", ["recall(average=micro)@2", "f1(average=means)@2"])
+def test_a_pooled_metric_has_no_value_of_a_user(metric: str) -> None:
+    found = recdash.evaluate({"als": {"u": ["a"]}}, {"u": ["a"], "v": ["b"]}, metrics="recall@2")
+    with pytest.raises(InputError, match="it pools all users"):
+        found.per_user(metric)
+
+
+def test_lists_of_items_that_train_never_saw_are_said() -> None:
+    found = recdash.evaluate(
+        {"als": {"u": ["a"]}}, {"u": ["a"]}, train={"q": ["z"]}, metrics="novelty@1", depth=1
+    )
+    assert any("no item of these lists is in the train table" in str(notice) for notice in found.notices())
+
+
+def test_two_candidates_of_one_name_are_refused() -> None:
+    both = pd.DataFrame({"model": ["x", "y"], "user_id": ["u", "u"], "item_id": ["a", "b"]})
+    with pytest.raises(InputError, match="two are called 'm: x'"):
+        recdash.evaluate({"m": both, "m: x": {"u": ["a"]}}, {"u": ["a"]}, metrics="recall@1")
+
+
+def test_no_metric_at_all_is_refused() -> None:
+    with pytest.raises(InputError, match="Name one, such as ndcg@10"):
+        recdash.evaluate({"als": {"u": ["a"]}}, {"u": ["a"]}, metrics=" , ")

@@ -13,7 +13,7 @@ import pytest
 
 import recdash
 from recdash.domain import Experiment
-from recdash.errors import Forbidden, InputError, NameTaken, NotFound, UploadError
+from recdash.errors import Forbidden, InputError, NameTaken, NotFound, StoreError, UploadError
 from recdash.service import Workspace
 from recdash.store import open_store
 
@@ -649,3 +649,18 @@ def test_an_archived_demo_comes_back_when_it_is_loaded(demo: tuple[Workspace, Ex
     space.archive_experiment(made.id)
     assert space.load_demo().id == made.id
     assert made.id in [one.id for one in space.experiments()]
+
+
+def test_uploading_again_mends_what_was_damaged(space: Workspace, films: Experiment, tmp_path: Path) -> None:
+    ids = [add(space, films, "als", ALS), add(space, films, "ease", EASE)]
+    before = space.differences(ids[:1], ids[1], "recall", 2)
+    for path in (tmp_path / "artifacts").rglob("*.parquet"):
+        path.chmod(0o644)
+        path.write_bytes(b"damaged")
+    fresh = open_at(tmp_path)
+    with pytest.raises(StoreError):
+        fresh.differences(ids[:1], ids[1], "recall", 2)
+    fresh.create_experiment("Films", TRUTH, depth=5)
+    for name, lists in (("als", ALS), ("ease", EASE)):
+        assert fresh.add_runs(films.id, lists, name=name)[0].already_there
+    pd.testing.assert_frame_equal(fresh.differences(ids[:1], ids[1], "recall", 2), before)

@@ -22,7 +22,13 @@ Moments = tuple[Floats, Floats]
 
 
 class Formula(Protocol):
-    """A metric with its parameters filled in."""
+    """A metric with its parameters filled in.
+
+    ``pooled``: it is a ratio over all users, so that ``values`` are shares of it and no user's own.
+    """
+
+    @property
+    def pooled(self) -> bool: ...
 
     def curve(self, sample: Sample) -> Moments:
         """Mean [depth] and standard error [depth] at k = 1..depth."""
@@ -76,6 +82,7 @@ class Sentence:
 
     credit: Credit
     norm: Norm
+    pooled: bool = False
 
     def curve(self, sample: Sample) -> Moments:
         sums, squares, norm, _ = self.tables(sample)
@@ -113,6 +120,7 @@ class Micro:
     """Σ over all users of the credits ÷ Σ over all users of the norms; error by the delta method."""
 
     sentence: Sentence
+    pooled: bool = True
 
     def curve(self, sample: Sample) -> Moments:
         sums, squares, norm, size = self.sentence.tables(sample)
@@ -151,6 +159,10 @@ def ratio_of_sums(a: Floats, b: Floats, aa: Floats, ab: Floats, bb: Floats, n: i
 
 class Walk:
     """A formula that goes through k = 1..depth with one value per user in hand."""
+
+    @property
+    def pooled(self) -> bool:
+        return False
 
     def values(self, sample: Sample, k: int) -> Floats:
         """[n] the value of each user at k."""
@@ -256,6 +268,10 @@ class HarmonicMean(Walk):
     a: Formula
     b: Formula
     of_means: bool = False
+
+    @property
+    def pooled(self) -> bool:
+        return self.of_means
 
     def steps(self, sample: Sample) -> Iterator[Floats]:
         for k in range(1, sample.depth + 1):

@@ -155,6 +155,7 @@ class Ndcg:
     gain: str
     ideal: str
     discount: str
+    pooled: bool = False
 
     def formula(self, sample: Sample) -> Formula:
         discount = DISCOUNTS[self.discount]

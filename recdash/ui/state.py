@@ -160,7 +160,7 @@ def _metric(metrics: Sequence[str]) -> tuple[str, list[str]]:
 def _k(depth: int) -> tuple[int, list[str]]:
     default = min(DEFAULT_K, depth)
     wanted = params().get("k", str(default))
-    if wanted.isdecimal() and 1 <= int(wanted[:9]) <= depth:
+    if wanted.isdecimal() and len(wanted) < 9 and 1 <= int(wanted) <= depth:
         return int(wanted), []
     return default, [f"The link's k, {wanted}, is not between 1 and {depth}; k = {default} is shown"]
 
