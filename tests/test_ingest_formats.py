@@ -100,6 +100,7 @@ FORMS: dict[str, Any] = {
     "lists without brackets": b"user,items\n7,012 34\n8,34\n",
     "wide": b"user,rec_1,rec_2\n7,012,34\n8,34,\n",
     "wide with numbers from 0": b"user,0,1\n7,012,34\n8,34,\n",
+    "wide beside its scores": b"user,score_1,score_2,rec_1,rec_2\n7,0.9,0.8,012,34\n8,0.7,,34,\n",
     "Arrow": FLAT,
     "Arrow with categories": FLAT.set_column(1, "item_id", FLAT["item_id"].dictionary_encode()),
     "polars": pl.from_arrow(FLAT),
@@ -253,8 +254,19 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "JSON without rows": (b"[]", "without rows"),
     "shortened list": (b"user,items\n7,[1 2 ... 9]\n", "line 2: a list shortened with '...'"),
     "uneven lists": (b"user\titems\tscores\n7\t[1, 2]\t[0.5]\n", "line 2: 1 in this list, but 2 items"),
+    "two numbered families": (b"user,a_1,a_2,b_1,b_2\n7,x,y,1,2\n", "'a_1 … a_2', 'b_1 … b_2'"),
+    "many columns": (
+        ("user," + ",".join(f"c{i}x" for i in range(99)) + "\n" + "1," * 99 + "1\n").encode(),
+        "found: user, c0x, c1x, c2x, c3x, c4x, c5x, c6x, c7x, c8x and 90 more.",
+    ),
     "a field too few": (b"user,item,score\n7,1,0.5\n7,2\n", "line 3: 2 fields where there are 3 columns"),
 }
+
+
+def test_one_of_several_numbered_families_can_be_named_as_the_items() -> None:
+    data = b"user,a_1,a_2,b_1,b_2\n7,x,y,012,34\n"
+    assert {"a_1 … a_2", "b_1 … b_2"} < set(preview("run", data).columns)
+    assert lists_of(only(data, mapping={"item_id": "b_1 … b_2"})) == [("7", "012"), ("7", "34")]
 
 
 def read_all(data: bytes, limits: Limits | None = None) -> None:

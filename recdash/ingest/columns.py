@@ -137,6 +137,7 @@ POSITIONS: Mapping[TableKind, tuple[str, ...]] = {
     "aggregates": (),
 }
 
+SHOWN = 10
 WORDS = {"user_id": "user", "item_id": "item", "unit_id": "unit", "session_id": "session"}
 
 
@@ -146,6 +147,7 @@ class Columns:
 
     mapping: Mapping[str, str]
     wide: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()  # what to map item_id to where columns are numbered, see wide_label
     notices: tuple[Problem, ...] = ()
     problems: tuple[Problem, ...] = field(default=())
 
@@ -186,23 +188,28 @@ def assign(
     format prescribes, ``positions`` what a table without a header suggests; ``without`` are roles
     to leave unassigned. Never raises: what is wrong is in ``problems``.
     """
-    wide = wide_columns(columns) if kind == "run" else ()
+    families = {wide_label(family): family for family in wide_families(columns)} if kind == "run" else {}
     without = [*without, *(role for role, column in (explicit or {}).items() if not column)]
     said = {role: column for role, column in (explicit or {}).items() if column}
-    explicit = {r: c for r, c in said.items() if not (r == "item_id" and c == wide_label(wide))}
+    chosen = families.get(said.get("item_id", ""))
+    explicit = {r: c for r, c in said.items() if not (r == "item_id" and chosen)}
     problems = [*_unknown_roles(kind, [*explicit, *without]), *_unknown_columns(columns, explicit)]
     known = {role: column for role, column in explicit.items() if column in columns}
     told = fixed if fixed is not None else positions or {}
     given = {**{role: column for role, column in told.items() if column not in known.values()}, **known}
     guessed = {} if fixed is not None or positions is not None else _guess(kind, columns, given)
     mapping = {role: c for role, c in {**guessed, **given}.items() if role not in without}
-    wide = () if "item_id" in mapping else wide
+    families = {} if "item_id" in mapping and not chosen else families
+    likely = [chosen] if chosen else _of_items(families)
+    wide = likely[0] if len(likely) == 1 else ()
     if wide:  # a score or rank has no place beside a whole list
         mapping = {role: mapping[role] for role in ("user_id", "run") if role in mapping}
     if not problems:
-        problems += _twice(kind, columns, mapping) or _missing(kind, columns, mapping, bool(wide))
+        problems += _twice(kind, columns, mapping) or _missing(kind, columns, mapping, bool(families))
+        problems += _which_family(likely)
     ordered = {role.name: mapping[role.name] for role in ROLES[kind] if role.name in mapping}
-    return Columns(ordered, wide, _notices(ordered, wide, positions is not None, fixed), tuple(problems))
+    notices = _notices(ordered, wide, positions is not None, fixed)
+    return Columns(ordered, wide, tuple(families), notices, tuple(problems))
 
 
 def _guess(kind: TableKind, columns: Sequence[str], taken: Mapping[str, str]) -> dict[str, str]:
@@ -234,31 +241,56 @@ def _counts_up(values: Sequence[str]) -> bool:
     return len(whole) == len(values) > 0 and whole[0] == 1 and all(follows)
 
 
-def wide_columns(columns: Sequence[str]) -> tuple[str, ...]:
-    """``rec_1 … rec_n`` (or ``1 … n``, from 0 or 1 without a gap) in order of their numbers, else ()."""
+def wide_families(columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """Each ``rec_1 … rec_n`` (or ``1 … n``, from 0 or 1 without a gap) in order of its numbers."""
     stems: dict[str, dict[int, str]] = {}
     for column in columns:
-        if match := re.fullmatch(r"(.*?)[ _.\-]?(\d{1,4})", column):
+        if match := re.fullmatch(r"(.*?)[ _.\-]?(\d{1,9})", column):
             stems.setdefault(match[1].lower(), {})[int(match[2])] = column
-    numbered = max(stems.values(), key=len, default={})
-    first = min(numbered, default=0)
-    complete = sorted(numbered) == list(range(first, first + len(numbered)))
-    return (
-        tuple(numbered[i] for i in sorted(numbered)) if len(numbered) > 1 and first <= 1 and complete else ()
-    )
+    return [
+        tuple(numbered[i] for i in sorted(numbered))
+        for numbered in stems.values()
+        if len(numbered) > 1 and sorted(numbered) in (_count(0, numbered), _count(1, numbered))
+    ]
 
 
-def wide_label(wide: Sequence[str]) -> str | None:
-    """How the columns of a wide list are shown as one."""
-    return f"{wide[0]} … {wide[-1]}" if wide else None
+def _count(first: int, numbered: Mapping[int, str]) -> list[int]:
+    return list(range(first, first + len(numbered)))
+
+
+def _of_items(families: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The only family, or among several those called like items; all when none is."""
+    named = [family for family in families.values() if _is_item_word(family[0])]
+    return named or list(families.values())
+
+
+def _is_item_word(column: str) -> bool:
+    stem = plain(column).rstrip("0123456789")
+    return bool({stem, f"{stem}s"} & set(names_of(ITEM)))
+
+
+def _which_family(likely: Sequence[tuple[str, ...]]) -> list[Problem]:
+    """The problem of several numbered families that may all be the list of items."""
+    if len(likely) < 2:
+        return []
+    labels = [f"'{wide_label(family)}'" for family in likely]
+    found = f"{len(labels)} families of numbered columns may be the items: {listed(labels)}"
+    fix = f"Map item_id to one of them, such as {labels[0]}, or rename its columns rec_1, rec_2 …"
+    return [Problem("ambiguous-wide", "columns", found, fix)]
+
+
+def wide_label(wide: Sequence[str]) -> str:
+    """How the columns of a wide list are shown as one; empty for none."""
+    return f"{wide[0]} … {wide[-1]}" if wide else ""
 
 
 # ── what is wrong, what is worth saying ──────────────────────────────────────────────────────
 
 
 def listed(columns: Sequence[str]) -> str:
-    shown = ", ".join(columns[:30])
-    return f"{shown} and {len(columns) - 30} more" if len(columns) > 30 else shown or "none"
+    """The first ten, shortened, and how many more there are."""
+    shown = ", ".join(name if len(name) <= 40 else name[:39] + "…" for name in columns[:SHOWN])
+    return f"{shown} and {len(columns) - SHOWN:,} more" if len(columns) > SHOWN else shown or "none"
 
 
 def _near(name: str, known: Sequence[str]) -> str:

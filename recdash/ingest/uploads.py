@@ -155,12 +155,11 @@ def preview(
     findings, problems = Findings(), opened.columns.problems
     if not problems:
         problems = _first_block_problems(opened, findings)
-    label = wide_label(opened.columns.wide)
     return replace(
         shown,
         name=opened.name,
         format=opened.raw.format,
-        columns=opened.raw.columns + ((label,) if label else ()),
+        columns=opened.raw.columns + opened.columns.families,
         mapping=opened.mapping,
         rows=_sample(opened.raw, rows),
         notices=(*opened.notices, *findings.notices),
