@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import shutil
+import stat
 import tempfile
 import threading
 import zipfile
@@ -40,15 +41,46 @@ def of_bytes(data: bytes, name: str) -> Content:
 
 
 def of_path(path: Path) -> Content:
-    """Raises ``UploadError`` when there is no readable file at ``path``."""
+    """Raises ``UploadError`` when there is no readable file at ``path``.
+
+    A pipe gives its bytes only once, so that they are kept.
+    """
     try:
+        kind = path.stat().st_mode
+        if stat.S_ISFIFO(kind):
+            return of_bytes(path.read_bytes(), path.name)
+        if not stat.S_ISREG(kind):
+            raise _no_file(path, "is a folder" if stat.S_ISDIR(kind) else "is a device, not a file")
         with path.open("rb") as file:
             head = file.read(HEAD)
-        size = path.stat().st_size
+            size = file.seek(0, io.SEEK_END)
     except OSError as error:
-        found = f"cannot be opened ({error.strerror or error})"
-        raise UploadError(Problem("no-file", str(path), found, "Name one readable file.")) from error
+        raise _no_file(path, f"cannot be opened ({error.strerror or error})") from error
+    except ValueError as error:  # a name that no file can have
+        raise _no_file(path, f"cannot be opened ({error})") from error
     return Content(path.name, size, head, lambda: path.open("rb"))
+
+
+def _no_file(path: Path, found: str) -> UploadError:
+    return UploadError(Problem("no-file", str(path), found, "Name one readable file."))
+
+
+def of_stream(stream: Any, name: str) -> Content:
+    """Raises ``UploadError`` when ``stream`` gives no bytes."""
+    try:
+        data = stream.read()
+    except (OSError, ValueError, TypeError) as error:  # closed, opened to write, a class …
+        raise _unreadable(f"{type(stream).__name__} cannot be read ({error})") from error
+    if isinstance(data, str):
+        raise _unreadable(f"{type(stream).__name__} gives text, not bytes")
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise _unreadable(f"{type(stream).__name__} gives {type(data).__name__}, not bytes")
+    return of_bytes(bytes(data), name)
+
+
+def _unreadable(found: str) -> UploadError:
+    fix = "Open the file with mode 'rb', encode the text (io.BytesIO), or give a path."
+    return UploadError(Problem("bad-source", "source", found, fix))
 
 
 def of_copy(copy: BinaryIO, like: Content, *notices: Problem) -> Content:

@@ -232,23 +232,24 @@ def _columns(kind: TableKind, raw: RawTable, mapping: Mapped, without: Sequence[
 def _raw(kind: TableKind, source: Source, name: str | None, limits: Limits) -> RawTable:
     if isinstance(source, Mapping):
         return read_document(dict(source), kind)
-    if hasattr(source, "__arrow_c_stream__"):
+    if hasattr(source, "__arrow_c_stream__") and not isinstance(source, type):
         return read_arrow(source)
     content = contents.unpacked(_content(source, name), limits)
     return read_raw(content, kind, limits)
 
 
 def _content(source: Source, name: str | None) -> contents.Content:
+    if isinstance(source, str) and not source:
+        raise UploadError(Problem("no-file", "source", "the path is empty", "Name one readable file."))
     if isinstance(source, str | Path):
         return contents.of_path(Path(source))
     if hasattr(source, "read"):
-        return contents.of_bytes(source.read(), name or str(getattr(source, "name", "upload")))
+        return contents.of_stream(source, name or str(getattr(source, "name", "upload")))
     if isinstance(source, bytes | bytearray | memoryview):
         return contents.of_bytes(bytes(source), name or "upload")
-    found = f"{type(source).__name__} is neither a path, bytes, a table nor a dict"
-    raise UploadError(
-        Problem("bad-source", "source", found, "Give a path or a pandas, polars or Arrow table.")
-    )
+    found = f"{type(source).__name__} is neither a path, bytes, a binary file, a table nor a dict"
+    fix = "Give a path, bytes, a file opened with 'rb', a pandas, polars or Arrow table, or a dict by user."
+    raise UploadError(Problem("bad-source", "source", found, fix))
 
 
 def _names(source: Source, name: str | None, kind: TableKind) -> tuple[str, str | None]:
