@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
+import threading
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -259,6 +261,38 @@ REFUSED: dict[str, tuple[bytes, str]] = {
         ("user," + ",".join(f"c{i}x" for i in range(99)) + "\n" + "1," * 99 + "1\n").encode(),
         "found: user, c0x, c1x, c2x, c3x, c4x, c5x, c6x, c7x, c8x and 90 more.",
     ),
+    "many columns without a header": (
+        b"1," * 40_000 + b"1\n",
+        "line 1: a line of over 64 KiB, with over 32,",
+    ),
+    "a wide header and first row": (
+        ("user," + ",".join(f"c{i}" for i in range(9000)) + "\n" + "1234," * 9000 + "1\n").encode(),
+        "line 2: a header and first row of over 64 KiB",
+    ),
+    "a user twice": (b'{"ann": {"x": 1}, "ann": {"y": 2}}', "user 'ann': there twice in one {…}"),
+    "an item twice": (b'{"ann": {"x": 1, "x": 2}}', "key 'x': there twice"),
+    "a key twice in a line": (
+        b'{"user": 1, "item": 2}\n{"user": 1, "item": 3, "item": 4}',
+        "line 2, key 'item'",
+    ),
+    "half a character": (
+        b'{"user": 7, "item": "a"}\n\n{"user": 7, "item": "\\ud800"}',
+        "'item', line 3: '\\ud8",
+    ),
+    "half a character by user": (
+        b'{"ann": ["x", "\\ud800"]}',
+        "user 'ann': '\\ud800' holds half a character",
+    ),
+    "half a character in a user": (b'{"\\ud800": ["x"]}', "user '\\ud800': '\\ud800' holds half a character"),
+    "half a character in a name": (b'[{"user": 1, "\\udc00": 2}]', "column '\\udc00': half a character"),
+    "a list, then a value": (
+        b'{"user": 7, "items": ["x"]}\n\n{"user": 8, "items": "y"}\n',
+        "column 'items', line 3: a value beside lists",
+    ),
+    "a value, then a list": (
+        b'[{"user": 7, "items": "x"}, {"user": 8, "items": ["y"]}]',
+        "column 'items', row 2: a list where other rows hold a single value",
+    ),
     "a field too few": (b"user,item,score\n7,1,0.5\n7,2\n", "line 3: 2 fields where there are 3 columns"),
 }
 
@@ -297,6 +331,53 @@ def test_a_column_of_maps_is_refused_and_a_preview_says_so_too(column: str) -> N
 def test_a_file_that_is_not_there_is_refused_by_its_path() -> None:
     with pytest.raises(UploadError, match=r"nowhere\.csv: cannot be opened"):
         read_recommendations("nowhere.csv")
+
+
+@pytest.mark.parametrize(("path", "words"), [("", "is empty"), (".", "is a folder"), ("\0", "null byte")])
+def test_a_path_without_a_file_is_refused_by_what_it_is(path: str, words: str) -> None:
+    with pytest.raises(UploadError, match=words):
+        read_recommendations(path)
+
+
+def test_a_device_is_refused_before_it_is_read() -> None:
+    with pytest.raises(UploadError, match="/dev/zero: is a device"):
+        read_recommendations("/dev/zero")
+
+
+def test_a_pipe_is_read_once_and_its_rows_as_often_as_asked(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(CSV,))
+    writer.start()
+    run = only(tmp_path / "pipe")
+    writer.join()
+    assert lists_of(run) == lists_of(run) == list(zip(USERS, ITEMS, strict=True))
+
+
+def closed() -> io.BytesIO:
+    stream = io.BytesIO(CSV)
+    stream.close()
+    return stream
+
+
+SOURCES: dict[str, tuple[Any, str]] = {
+    "text in memory": (
+        io.StringIO(CSV.decode()),
+        "StringIO gives text, not bytes. Open the file with mode 'rb'",
+    ),
+    "closed": (closed(), "BytesIO cannot be read"),
+    "a class": (pa.Table, "neither a path, bytes, a binary file"),
+    "a list": ([("7", "012")], "Give a path, bytes, a file opened with 'rb'"),
+    "nothing": (None, "NoneType is neither"),
+    "a list beside a number": ({7: {"012": [1]}, 8: {"012": 1}}, "user '8': a value beside lists"),
+}
+
+
+@pytest.mark.parametrize("case", SOURCES)
+def test_what_python_gives_and_nobody_can_read_is_refused_in_words(case: str) -> None:
+    source, words = SOURCES[case]
+    with pytest.raises(UploadError) as refusal:
+        read_recommendations(source)
+    assert words in str(refusal.value)
 
 
 LIMITS: dict[str, tuple[bytes, Limits, str]] = {

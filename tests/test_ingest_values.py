@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -420,3 +421,23 @@ def test_the_mapping_of_a_preview_can_be_given_back() -> None:
     shown = preview("run", data)
     assert shown.mapping == {"user_id": "user", "item_id": "rec_1 … rec_2"}
     assert run_of(data, mapping=shown.mapping)[0]["item_id"] == ["a", "b"]
+
+
+# ── decimals ─────────────────────────────────────────────────────────────────────────────────
+
+DECIMALS: dict[str, Any] = {
+    "128 bits": pa.array([Decimal("1.50"), Decimal("2.25")], pa.decimal128(10, 2)),
+    "256 bits": pa.array([Decimal("1.50"), Decimal("2.25")], pa.decimal256(50, 3)),
+}
+
+
+@pytest.mark.parametrize("width", DECIMALS)
+@pytest.mark.parametrize(("kind", "column"), [("run", "score"), ("truth", "relevance"), ("train", "rating")])
+def test_exact_decimals_are_read_as_floats(kind: TableKind, column: str, width: str) -> None:
+    table = pa.table({"user": ["7", "8"], "item": ["x", "y"], column: DECIMALS[width]})
+    assert read_upload(kind, table).table[column].to_pylist() == [1.5, 2.25]
+
+
+def test_exact_decimals_beside_floats_are_scores() -> None:
+    columns, _ = run_of({"7": {"x": Decimal("0.5"), "y": 0.25}})
+    assert columns["score"] == [0.5, 0.25]

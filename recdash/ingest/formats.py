@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +16,7 @@ import pyarrow as pa
 from recdash.domain import TableKind
 from recdash.errors import Problem, UploadError
 from recdash.ingest import text
-from recdash.ingest.columns import is_known
+from recdash.ingest.columns import is_known, listed
 from recdash.ingest.content import HEAD, Content, whole
 from recdash.ingest.limits import Limits, keep_within
 from recdash.ingest.validate import is_text
@@ -21,6 +24,7 @@ from recdash.ingest.validate import is_text
 BLOCK_BYTES = 1 << 23
 BLOCK_ROWS = 1 << 20
 SAMPLE_ROWS = 50
+BLANK = b" \t\r\n\f\v\xef\xbb\xbf"
 TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -178,7 +182,7 @@ def read_arrow(source: Any) -> RawTable:
             source if isinstance(source, pa.Table) else pa.RecordBatchReader.from_stream(source).read_all()
         )
     except (pa.ArrowException, TypeError, ValueError) as error:
-        found = f"the table cannot be read as Arrow ({'; '.join(map(str, error.args))})"
+        found = f"the table cannot be read as Arrow ({'; '.join(map(_escaped, error.args))})"
         raise UploadError(
             Problem("bad-table", "table", found, "Give each column one type; ids that mix forms as text.")
         ) from error
@@ -276,10 +280,10 @@ def _of_text(content: Content, dialect: text.Dialect, name: str, **extra: Any) -
     if dialect.quoted and (unclosed := text.unclosed_quote(content, delimiter)):
         raise UploadError(unclosed)
     lines = text.sample_lines(content)
-    if len(lines) <= dialect.header:
+    if len(lines) <= dialect.header or text.is_cut(content):
         if content.size > HEAD:
             raise UploadError(text.long_start(content, dialect, delimiter))
-        found = f"a header ({', '.join(dialect.names)}) and no rows"
+        found = f"a header ({listed(dialect.names)}) and no rows"
         raise UploadError(Problem("no-rows", "file", found, "Upload a table with rows."))
     return RawTable(
         name,
@@ -393,17 +397,42 @@ def is_json_lines(content: Content) -> bool:
 def read_json_lines(content: Content, _kind: TableKind) -> RawTable:
     first = next(_json_rows(content))
     names = tuple(dict.fromkeys(name for row in first for name in row))
-    paths = _paths(_columns_of(first, names).schema)
+    where = lambda row: f"line {_filled_line(content, row)}"  # noqa: E731
+    paths = _paths(_columns_of(first, names, where).schema)
 
     def blocks(columns: Sequence[str], ids: Collection[str]) -> Iterator[pa.RecordBatch]:
-        wanted = list(dict.fromkeys(paths[c][0] for c in columns))
+        wanted, before = list(dict.fromkeys(paths[c][0] for c in columns)), 0
         for rows in _json_rows(content):
-            yield _as_text(_projected(_columns_of(rows, wanted), columns, paths), ids)
+            placed = partial(_placed, where, before)
+            yield _as_text(_of_block(_columns_of(rows, wanted, placed), columns, paths, placed), ids)
+            before += len(rows)
 
-    sample = _columns_of(first[:SAMPLE_ROWS], names)
+    sample = _columns_of(first[:SAMPLE_ROWS], names, where)
     lists = _list_columns(sample.schema, paths)
     rows = lambda: _first_rows(iter([_projected(sample, tuple(paths), paths)]))  # noqa: E731
-    return RawTable("JSON lines", tuple(paths), blocks, lambda row: f"line {row + 1}", rows, lists=lists)
+    return RawTable("JSON lines", tuple(paths), blocks, where, rows, lists=lists)
+
+
+def _placed(where: Callable[[int], str], before: int, row: int) -> str:
+    return where(before + row)
+
+
+def _filled_line(content: Content, row: int) -> int:
+    """The line of the row with this index; blank lines hold none."""
+    with content.open() as reader:
+        filled = (number for number, line in enumerate(reader, 1) if line.strip(BLANK))
+        return next(itertools.islice(filled, row, None), row + 1)
+
+
+def _of_block(
+    batch: pa.RecordBatch, columns: Sequence[str], paths: Mapping[str, Path], where: Callable[[int], str]
+) -> pa.RecordBatch:
+    """A later block may write structs where the first had none, or the other way round."""
+    try:
+        return _projected(batch, columns, paths)
+    except (pa.ArrowException, TypeError) as error:
+        found = "lists of another form than those before"
+        raise UploadError(Problem("mixed-types", f"from {where(0)} on", found, ONE_FORM)) from error
 
 
 def _json_rows(content: Content) -> Iterator[list[dict[str, Any]]]:
@@ -413,9 +442,9 @@ def _json_rows(content: Content) -> Iterator[list[dict[str, Any]]]:
         while lines := reader.readlines(BLOCK_BYTES):
             if number == 1:
                 lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
-            filled = [line for line in lines if line.strip()]
+            filled = [line for line in lines if line.strip(BLANK)]
             try:
-                rows = json.loads(b"[" + b",".join(filled) + b"]")
+                rows = _parsed(b"[" + b",".join(filled) + b"]")
             except (ValueError, RecursionError):
                 raise UploadError(_broken_line(lines, number)) from None
             if not all(isinstance(row, dict) for row in rows):
@@ -427,7 +456,7 @@ def _json_rows(content: Content) -> Iterator[list[dict[str, Any]]]:
 def _broken_line(lines: Sequence[bytes], first: int) -> Problem:
     for number, line in enumerate(lines, first):
         try:
-            if line.strip() and not isinstance(json.loads(line.rstrip()), dict):
+            if line.strip() and not isinstance(_parsed(line.rstrip()), dict):
                 return Problem(
                     "bad-json", f"line {number}", "JSON, but not an object", "Write one {…} per line."
                 )
@@ -438,7 +467,34 @@ def _broken_line(lines: Sequence[bytes], first: int) -> Problem:
     return Problem("bad-json", "file", "JSON that is nested too deeply", "Write one flat {…} per line.")
 
 
+class RepeatedKey(ValueError):
+    """A key that an object holds twice: JSON readers would silently keep the last of the two."""
+
+    def __init__(self, key: str, is_user: bool) -> None:
+        self.key, self.is_user = _printable(key), is_user
+        super().__init__(self.key)
+
+
+def _parsed(data: bytes | str) -> Any:
+    """A JSON value; raises ``ValueError`` for what is none, or for a key that is there twice."""
+    return json.loads(data, object_pairs_hook=_once)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    held = dict(pairs)
+    if len(held) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        key = next(key for key, count in counts.items() if count > 1)
+        raise RepeatedKey(key, isinstance(held[key], (list, dict)) and not is_known(key))
+    return held
+
+
 def _bad_json(error: ValueError, place: str) -> Problem:
+    if isinstance(error, RepeatedKey):
+        where = f"{'user' if error.is_user else 'key'} '{error.key}'"
+        where = where if place == "file" else f"{place}, {where}"
+        found = "there twice in one {…}, where only one of the two would count"
+        return Problem("repeated-key", where, found, "Merge the two, or remove one.")
     if isinstance(error, json.JSONDecodeError):
         found = f"broken JSON at position {error.pos + 1}: {error.msg}"
     else:
@@ -446,22 +502,81 @@ def _bad_json(error: ValueError, place: str) -> Problem:
     return Problem("bad-json", place, found, "The file may be cut off; write it again.")
 
 
-def _columns_of(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([_array([row.get(n) for row in rows]) for n in names], list(names))
+def _columns_of(
+    rows: Sequence[Mapping[str, Any]], names: Sequence[str], where: Callable[[int], str]
+) -> pa.RecordBatch:
+    _refuse_halves(names)
+    arrays = [_array([row.get(n) for row in rows], n, where) for n in names]
+    return pa.RecordBatch.from_arrays(arrays, list(names))
 
 
-def _array(values: list[Any]) -> pa.Array:
-    """An Arrow column of one type; values of several types become text."""
+def _array(values: list[Any], column: str, where: Callable[[int], str]) -> pa.Array:
+    """An Arrow column of one type; values of several types become text.
+
+    Raises ``UploadError`` for what cannot stand in one column; ``where(row)`` gives its place.
+    """
     try:
-        return pa.array(values)
-    except (pa.ArrowException, OverflowError):
-        return pa.array([_worded(value) for value in values])
+        try:
+            return pa.array(values)
+        except (pa.ArrowException, OverflowError, TypeError):
+            return pa.array([_worded(value) for value in values])
+    except (pa.ArrowException, OverflowError, TypeError, UnicodeError) as error:
+        row, found, fix = _first_odd(values)
+        place = f"column '{column}', {where(row)}"
+        raise UploadError(Problem("mixed-types", place, found, fix)) from error
+
+
+ONE_FORM = "Write each column in one form: a list in each row, or a single value in each."
+
+
+def _first_odd(values: Sequence[Any]) -> tuple[int, str, str]:
+    """(row, what was found, what to do) of the first value that keeps a column from having one type."""
+    for row, value in enumerate(values):
+        if _has_half(value):
+            return row, f"'{_printable(value)}' holds half a character (a lone surrogate)", WHOLE_TEXT
+    lists = [isinstance(value, (list, tuple)) for value in values]
+    filled = [row for row, value in enumerate(values) if value is not None]
+    row = next((row for row in filled if lists[row] != lists[filled[0]]), filled[0])
+    found = "a list where other rows hold a single value" if lists[row] else "a value beside lists"
+    if lists[row] == lists[filled[0]]:
+        found = f"a value that no column can hold ({type(values[row]).__name__})"
+    return row, found, ONE_FORM
+
+
+WHOLE_TEXT = "Write the text again as UTF-8; it was cut in the middle of a character."
+
+
+def _has_half(value: Any) -> bool:
+    """Whether a text, or one somewhere inside, holds a lone surrogate, which no text file can hold."""
+    if isinstance(value, Mapping):
+        return any(map(_has_half, value)) or any(map(_has_half, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_half, value))
+    return isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value)
+
+
+def _refuse_halves(names: Sequence[str]) -> None:
+    if half := next((name for name in names if _has_half(name)), None):
+        found = "half a character (a lone surrogate) in the name"
+        raise UploadError(Problem("bad-text", f"column '{_printable(half)}'", found, WHOLE_TEXT))
+
+
+def _printable(value: Any) -> str:
+    """As text that can be shown: lone surrogates escaped, at most 40 characters."""
+    text = _escaped(value)
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+def _escaped(value: Any) -> str:
+    return str(value).encode(errors="backslashreplace").decode()
 
 
 def _worded(value: Any) -> Any:
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [_worded(inner) for inner in value]
-    return value if value is None or isinstance(value, str) else json.dumps(value)
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, default=str) if isinstance(value, (bool, int, float, dict)) else str(value)
 
 
 def _as_text(batch: pa.RecordBatch, ids: Collection[str]) -> pa.RecordBatch:
@@ -485,7 +600,7 @@ def is_json(content: Content) -> bool:
 def read_json(content: Content, kind: TableKind) -> RawTable:
     """{user: {item: score}}, {user: [items]}, a list of rows, or {column: values}."""
     try:
-        document = json.loads(whole(content).decode("utf-8-sig"))
+        document = _parsed(whole(content).decode("utf-8-sig"))
     except ValueError as error:
         raise UploadError(_bad_json(error, "file")) from error
     except RecursionError:
@@ -522,7 +637,8 @@ def _is_by_column(document: Mapping[Any, Any]) -> bool:
 
 
 def _of_json(columns: Mapping[str, list[Any]], name: str) -> RawTable:
-    arrays = [_array(values) for values in columns.values()]
+    _refuse_halves(list(columns))
+    arrays = [_array(values, column, _row) for column, values in columns.items()]
     raw = _of_table(pa.Table.from_arrays(arrays, list(columns)), name)
 
     def blocks(names: Sequence[str], ids: Collection[str]) -> Iterator[pa.RecordBatch]:
@@ -547,9 +663,10 @@ def _of_users(document: Mapping[Any, Any], value: str) -> RawTable:
     roles = {"user_id": "user", "item_id": "item"}
     if any(score is not None for score in scores):
         columns[value], roles[value] = scores, value
-    arrays = [_array(values) for values in columns.values()]
+    where = lambda row: f"user '{_printable(users[row])}'"  # noqa: E731
+    arrays = [_array(values, column, where) for column, values in columns.items()]
     table = pa.Table.from_arrays(arrays, list(columns))
-    return _of_table(table, "JSON by user", roles=roles, where=lambda row: f"user '{users[row]}'")
+    return _of_table(table, "JSON by user", roles=roles, where=where)
 
 
 def _id(item: Any) -> str | None:
@@ -566,9 +683,8 @@ def _pairs(user: Any, held: Any) -> list[tuple[Any, Any]]:
     if isinstance(held, (list, tuple)) and not any(isinstance(p, (list, tuple, Mapping)) for p in held):
         return [(item, None) for item in held]
     found = f"neither a list of items nor {{item: score}}, but {type(held).__name__}"
-    raise UploadError(
-        Problem("bad-json", f"user '{user}'", found, "Write {user: {item: score}} or {user: [items]}.")
-    )
+    fix = "Write {user: {item: score}} or {user: [items]}."
+    raise UploadError(Problem("bad-json", f"user '{_printable(user)}'", found, fix))
 
 
 # ── the tables: first match wins ─────────────────────────────────────────────────────────────

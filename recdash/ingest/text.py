@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -136,6 +137,11 @@ def sample_lines(content: Content) -> list[str]:
     return [line for line in lines if line.strip()][:SAMPLE_LINES]
 
 
+def is_cut(content: Content) -> bool:
+    """Whether even the first line does not fit into the sample."""
+    return content.size > HEAD and len(content.head.decode("utf-8-sig", errors="ignore").splitlines()) < 2
+
+
 def long_start(content: Content, dialect: Dialect, delimiter: str) -> Problem:
     """The problem of a header and first row that do not fit into the sample, which tells how to read them.
 
@@ -146,7 +152,9 @@ def long_start(content: Content, dialect: Dialect, delimiter: str) -> Problem:
     place, value = max(enumerate(cells), key=lambda cell: len(cell[1]))
     fix = "Shorten it, or check the delimiter and the quotes; a long list goes one item per row."
     if len(value) < len(lines[-1]) / 2:
-        return Problem("long-line", f"line {len(lines)}", f"a line of over {HEAD // 1024} KiB", fix)
+        what = "a line" if len(lines[-1]) > HEAD // 2 else "a header and first row"
+        found = f"{what} of over {HEAD // 1024} KiB, with over {len(cells):,} fields"
+        return Problem("long-line", f"line {len(lines)}", found, fix)
     column = f"column '{dialect.names[place]}', " if len(lines) > 1 and place < len(dialect.names) else ""
     found = f"a value of over {len(value.encode()) // 1024} KiB that begins with '{value[:LONGEST_SHOWN]}…'"
     return Problem("long-value", f"{column}line {len(lines)}", found, fix)
@@ -200,10 +208,10 @@ def unique(names: Sequence[str]) -> tuple[str, ...]:
     """Trimmed names; one that occurs twice becomes ``name (1)``, ``name (2)`` …, so that none is hidden."""
     trimmed = [name.strip() or f"column {i}" for i, name in enumerate(names, 1)]
     seen: dict[str, int] = {}
-    named = []
+    named, counts = [], Counter(trimmed)
     for name in trimmed:
         seen[name] = seen.get(name, 0) + 1
-        named.append(f"{name} ({seen[name]})" if trimmed.count(name) > 1 else name)
+        named.append(f"{name} ({seen[name]})" if counts[name] > 1 else name)
     return tuple(named)
 
 
