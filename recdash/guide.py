@@ -72,7 +72,8 @@ def _family(metric: Metric) -> tuple[str, str, str, str]:
     if isinstance(metric, CatalogueMetric):
         unit = "share" if metric.unit == "0..1" else metric.unit
         return (
-            "Beyond accuracy", metric.needs,
+            "Beyond accuracy",
+            metric.needs,
             unit,
             f"higher is {metric.higher_is}",
         )

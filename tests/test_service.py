@@ -640,7 +640,7 @@ def test_the_same_online_test_twice_is_one(space: Workspace, films: Experiment) 
 def test_a_link_of_an_unknown_variant_names_the_known_ones(space: Workspace, films: Experiment) -> None:
     run = add(space, films, "als", ALS)
     with pytest.raises(InputError, match="Did you mean 'control'"):
-        space.add_online_test(films.id, "Row", sessions(40, 40), links={"contrl": run})
+        space.add_online_test(films.id, "Row", sessions(40, 40), links={"kontrol": run})
     assert space.online_tests(films.id) == []
 
 
