@@ -19,7 +19,7 @@ from recdash.spreadsheet import safe_cell
 if TYPE_CHECKING:
     from recdash.errors import Problem
     from recdash.evaluation import Evaluation
-    from recdash.service import PreparedRun, Workspace
+    from recdash.service import OnlineKind, PreparedRun, Setup, Workspace
 
 BAD_INPUT = 2
 SHOWN_CUTOFFS = (1, 5, 10, 20, 50, 100)
@@ -245,18 +245,14 @@ def add(
     for name, _ in predictions:
         _run_named(dict.fromkeys((run for run, _ in runs), ""), name)
     space = _workspace()
-    before = {one.id for one in space.experiments(archived=True)}
-    chosen = _experiment(space, experiment, truth, more)
-    try:
-        prepared = _prepared(space, chosen, runs, dict(predictions))
-        _check_names_known(space, chosen, prepared, baseline, more["links"])
-        added = space.store_runs(chosen, prepared, {"tags": tuple(tags)})
-    except RecdashError:
-        # A file that cannot be used stores nothing: not even the experiment that was made for it.
-        if chosen not in before:
-            space.delete_experiment(chosen, space.experiment(chosen).name)
-        raise
-    for one in added:
+    where = _where(space, experiment, truth, more)
+    prepared = _prepared(space, where, runs, dict(predictions))
+    _check_names_known(space, where, prepared, baseline, more["links"])
+    for kind in ONLINE:
+        if more[kind] is not None:
+            space.try_online_test(kind, more[kind][1], control=more["control"])
+    chosen = where if isinstance(where, str) else _stored(space, where)
+    for one in space.store_runs(chosen, prepared, {"tags": tuple(tags)}):
         _tell(one.run.notices)
         click.echo(f"{one.run.name}: {'already there' if one.already_there else 'added'}")
     by_name = {run.name: run.id for run in space.runs(chosen)}
@@ -265,22 +261,25 @@ def add(
     _add_online(space, chosen, by_name, more)
 
 
+ONLINE: tuple[OnlineKind, ...] = ("sessions", "aggregates")
 SETUP = ("train", "catalogue", "depth", "relevance", "relevance_threshold", "users")
 
 
-def _experiment(space: Workspace, name: str, truth: Path | None, more: Mapping[str, Any]) -> str:
-    """The id of the experiment; with a truth it is made, or recognised if it is the same."""
+def _where(space: Workspace, name: str, truth: Path | None, more: Mapping[str, Any]) -> str | Setup:
+    """The id of the experiment; with a truth the set-up as read, not stored yet."""
     facts = {fact: more[fact] for fact in SETUP if more[fact] is not None}
-    if truth is None:
-        if facts:
-            option = f"--{next(iter(facts)).replace('_', '-')}"
-            found, fix = (
-                "given without --truth",
-                "The set-up of an experiment is fixed; give --truth for a new one.",
-            )
-            raise InputError(Problem("set-up-without-truth", option, found, fix))
-        return space.experiment_named(name).id
-    made = space.create_experiment(name, truth, **facts)
+    if truth is not None:
+        return space.read_setup(name, truth, **facts)
+    if facts:
+        option = f"--{next(iter(facts)).replace('_', '-')}"
+        fix = "The set-up of an experiment is fixed; give --truth for a new one."
+        raise InputError(Problem("set-up-without-truth", option, "given without --truth", fix))
+    return space.experiment_named(name).id
+
+
+def _stored(space: Workspace, setup: Setup) -> str:
+    """The id of the experiment made from the set-up, or of the one that is the same."""
+    made = space.store_setup(setup)
     _tell(Problem(**notice) for notice in made.settings["notices"])
     for twin in space.same_truth(made.id):
         click.echo(f"note: experiment '{twin.name}' has the same truth.", err=True)
@@ -288,12 +287,12 @@ def _experiment(space: Workspace, name: str, truth: Path | None, more: Mapping[s
 
 
 def _prepared(
-    space: Workspace, experiment: str, runs: Sequence[tuple[str, Path]], rated: Mapping[str, Path]
+    space: Workspace, where: str | Setup, runs: Sequence[tuple[str, Path]], rated: Mapping[str, Path]
 ) -> list[PreparedRun]:
     found = [
         one
         for name, file in runs
-        for one in space.prepare_runs(experiment, file, name=name, predictions=rated.get(name))
+        for one in space.prepare_runs(where, file, name=name, predictions=rated.get(name))
     ]
     _check_names("--run", [(one.run.name, Path()) for one in found])
     return found
@@ -301,12 +300,16 @@ def _prepared(
 
 def _check_names_known(
     space: Workspace,
-    experiment: str,
+    where: str | Setup,
     prepared: Sequence[PreparedRun],
     baseline: str | None,
     links: Sequence[str],
 ) -> None:
-    names = [*(run.name for run in space.runs(experiment)), *(one.run.name for one in prepared)]
+    known = next(
+        (one.id for one in space.experiments() if where == one.id or getattr(where, "name", "") == one.name),
+        None,
+    )
+    names = [*(run.name for run in (space.runs(known) if known else [])), *(one.run.name for one in prepared)]
     for name in [*([baseline] if baseline is not None else []), *(link.partition("=")[2] for link in links)]:
         _run_named(dict.fromkeys(names, ""), name)
 
@@ -326,7 +329,7 @@ def _add_online(
         variant: _run_named(by_name, run)
         for variant, _, run in (link.partition("=") for link in more["links"])
     }
-    for kind in ("sessions", "aggregates"):
+    for kind in ONLINE:
         if more[kind] is not None:
             name, file = more[kind]
             test = space.add_online_test(

@@ -46,6 +46,18 @@ class AddedRun:
 
 
 @dataclass(frozen=True)
+class Setup:
+    """An evaluation set-up that was read and checked, and is not stored yet."""
+
+    name: str
+    tables: Mapping[TableKind, Upload]
+    reference: Reference
+    settings: Mapping[str, Any]
+    note: str = ""
+    demo: bool = False
+
+
+@dataclass(frozen=True)
 class PreparedRun:
     """A run that was read and scored, and is not stored yet."""
 
@@ -213,7 +225,15 @@ class Workspace:
 
         return ingest.preview(kind, source, name=name, mapping=mapping, limits=self.limits)
 
-    def create_experiment(
+    def create_experiment(self, name: str, truth: Any, **how: Any) -> Experiment:
+        """Store an evaluation set-up; arguments as for ``read_setup``.
+
+        The same set-up under the same name is recognised, not doubled. Raises InputError with the problems
+        of all tables, NameTaken for another set-up of that name.
+        """
+        return self.store_setup(self.read_setup(name, truth, **how))
+
+    def read_setup(
         self,
         name: str,
         truth: Any,
@@ -227,17 +247,14 @@ class Workspace:
         note: str = "",
         mappings: Mapping[str, Mapping[str, str]] | None = None,
         demo: bool = False,
-    ) -> Experiment:
-        """Store an evaluation set-up. The same set-up under the same name is recognised, not doubled.
-
-        Raises InputError with the problems of all tables, NameTaken for another set-up of that name.
-        """
+    ) -> Setup:
+        """Read and check an evaluation set-up; stores nothing."""
         self._may_write()
-        uploads = evaluation.read_tables(
+        tables = evaluation.read_tables(
             {"truth": truth, "train": train, "catalogue": catalogue}, relevance, mappings, self.limits
         )
         evaluation.check_depth(depth)
-        reference = evaluation.reference_of(uploads, relevance_threshold)
+        reference = evaluation.reference_of(tables, relevance_threshold)
         settings = {
             "depth": depth,
             "users": users,
@@ -247,26 +264,26 @@ class Workspace:
             "graded": reference.truth.graded,
             "notices": [_as_dict(notice) for notice in reference.notices],
         }
-        artifacts = {kind: self.store.put(upload.table) for kind, upload in uploads.items()}
-        return self._add_experiment(_clean_name(name), artifacts, settings, note, demo)
+        return Setup(_clean_name(name), tables, reference, settings, note, demo)
 
-    def _add_experiment(
-        self, name: str, artifacts: Mapping[TableKind, str], settings: dict[str, Any], note: str, demo: bool
-    ) -> Experiment:
-        known = self.store.experiment_named(name)
-        if known is not None and _same_setup(known, settings, artifacts):
+    def store_setup(self, setup: Setup) -> Experiment:
+        """Store what ``read_setup`` read."""
+        self._may_write()
+        artifacts = {kind: self.store.put(upload.table) for kind, upload in setup.tables.items()}
+        known = self.store.experiment_named(setup.name)
+        if known is not None and _same_setup(known, setup.settings, artifacts):
             return known
         return self.store.add_experiment(
             Experiment(
-                self._new_id(),
-                name,
-                self._clock(),
-                artifacts["truth"],
-                artifacts.get("train"),
-                artifacts.get("catalogue"),
-                settings,
-                note=note,
-                demo=demo,
+                id=self._new_id(),
+                name=setup.name,
+                created=self._clock(),
+                truth=artifacts["truth"],
+                train=artifacts.get("train"),
+                catalogue=artifacts.get("catalogue"),
+                settings=setup.settings,
+                note=setup.note,
+                demo=setup.demo,
             )
         )
 
@@ -332,7 +349,7 @@ class Workspace:
 
     def prepare_runs(
         self,
-        experiment_id: str,
+        where: str | Setup,
         source: Any,
         *,
         name: str | None = None,
@@ -341,7 +358,10 @@ class Workspace:
         predictions_mapping: Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> list[PreparedRun]:
-        """Read and score an upload; stores nothing. Raises InputError for a file that cannot be used."""
+        """Read and score an upload for an experiment (its id) or a set-up not stored yet; stores nothing.
+
+        Raises InputError for a file that cannot be used.
+        """
         self._may_write()
         from recdash import ingest
 
@@ -354,7 +374,7 @@ class Workspace:
         prepared = []
         for place, run in enumerate(found):
             tell(place / len(found), f"Scoring {run.name}")
-            prepared.append(PreparedRun(run, self._score(experiment_id, run, rated)))
+            prepared.append(PreparedRun(run, self._score(where, run, rated)))
         return prepared
 
     def store_runs(
@@ -375,10 +395,13 @@ class Workspace:
             added.append(self._add_run(experiment_id, one, uploads[one.run.name], facts or {}))
         return added
 
-    def _score(self, experiment_id: str, run: Recommendations, predictions: Any) -> evaluation.Scored:
-        settings = self.experiment(experiment_id).settings
+    def _score(self, where: str | Setup, run: Recommendations, predictions: Any) -> evaluation.Scored:
+        if isinstance(where, Setup):
+            settings, reference = where.settings, where.reference
+        else:
+            settings, reference = self.experiment(where).settings, self._reference(where)
         asked, rules = evaluation.read_question(None, depth=settings["depth"], users=settings["users"])
-        return evaluation.score_run(run, self._reference(experiment_id), asked, rules, predictions)
+        return evaluation.score_run(run, reference, asked, rules, predictions)
 
     def _add_run(
         self, experiment_id: str, prepared: PreparedRun, upload: str, facts: Mapping[str, Any]

@@ -310,6 +310,13 @@ def test_a_name_that_is_nobodys_is_found_before_anything_is_stored(
     assert result.exit_code == 2
     assert "No run is called 'alz'. Did you mean 'als'?" in result.stderr
     assert listed(run) == []
+    assert list(Path.cwd().rglob("*.parquet")) == []
+
+
+def test_a_bad_online_table_is_found_before_anything_is_stored(run: Recdash) -> None:
+    result = run(*ADD, "--run", "als.csv", "--sessions", "spring=als.csv")
+    assert result.exit_code == 2
+    assert listed(run) == []
 
 
 def test_the_set_up_of_an_experiment_cannot_be_changed_in_passing(run: Recdash) -> None:
