@@ -313,6 +313,7 @@ class Workspace:
         """Raises InputError unless the name was typed exactly."""
         _check_typed(typed_name, self.experiment(experiment_id).name)
         self._write().delete_experiment(experiment_id)
+        self.store.collect()
 
     # ── writing: runs ────────────────────────────────────────────────────────────────────────
 
@@ -486,6 +487,7 @@ class Workspace:
         """Raises InputError unless the name was typed exactly."""
         _check_typed(typed_name, self.store.run(run_id).name)
         self._write().delete_run(run_id)
+        self.store.collect()
 
     # ── online tests ─────────────────────────────────────────────────────────────────────────
 

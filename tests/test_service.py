@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -664,3 +665,16 @@ def test_uploading_again_mends_what_was_damaged(space: Workspace, films: Experim
     for name, lists in (("als", ALS), ("ease", EASE)):
         assert fresh.add_runs(films.id, lists, name=name)[0].already_there
     pd.testing.assert_frame_equal(fresh.differences(ids[:1], ids[1], "recall", 2), before)
+
+
+def test_old_files_that_nothing_refers_to_go_with_the_next_deletion(
+    space: Workspace, films: Experiment, tmp_path: Path
+) -> None:
+    ids = {name: add(space, films, name, lists) for name, lists in (("als", ALS), ("ease", EASE))}
+    before = stored_files(tmp_path)
+    for path in before:
+        os.utime(path, (0, 0))
+    space.delete_run(ids["als"], "als")
+    left = stored_files(tmp_path)
+    assert set(left) < set(before)
+    assert not space.differences([ids["ease"]], ids["ease"], "recall", 2).empty
