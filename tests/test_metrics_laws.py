@@ -290,6 +290,7 @@ def test_a_short_list_equals_itself_padded_with_misses(world: World) -> None:
     padded = {user: [*items, *misses] for user, items in world.lists.items()}
     found, short = curves_in(replace(world, lists=padded)), curves_in(world)
     same = {str(definition) for definition in ACCURACY if not looks_at_length(definition)}
+    same -= {"r_precision"} - set(found)  # absent with a reason where the padding is cut below m
     assert_same({metric: found[metric] for metric in same}, {metric: short[metric] for metric in same})
 
 
