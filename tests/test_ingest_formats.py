@@ -333,7 +333,9 @@ def test_a_file_that_is_not_there_is_refused_by_its_path() -> None:
         read_recommendations("nowhere.csv")
 
 
-@pytest.mark.parametrize(("path", "words"), [("", "is empty"), (".", "is a folder"), ("\0", "null (byte|character)")])
+@pytest.mark.parametrize(
+    ("path", "words"), [("", "is empty"), (".", "is a folder"), ("\0", "null (byte|character)")]
+)
 def test_a_path_without_a_file_is_refused_by_what_it_is(path: str, words: str) -> None:
     with pytest.raises(UploadError, match=words):
         read_recommendations(path)
