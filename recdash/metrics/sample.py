@@ -98,9 +98,10 @@ def sort_within(values: Floats, owner: Ints) -> Floats:
     whole = values.astype(np.int64)
     if len(values) and top < 1 << 20 and values.min() >= 0 and (whole == values).all():
         span = int(top) + 1
-        packed = owner * span + (span - 1 - whole)
+        base = owner * span + (span - 1)
+        packed = base - whole
         packed.sort()
-        return (span - 1 - packed % span).astype(np.float64)
+        return (base - packed).astype(np.float64)
     return values[np.lexsort((-values, owner))]
 
 
