@@ -200,31 +200,32 @@ class GradedNdcg(Walk):
         return self.gain(sample.gain) / self.discount(sample.rank)
 
     def steps(self, sample: Sample) -> Iterator[Floats]:
-        credit, found = self.credit(sample), np.zeros(sample.n_users)
-        ideal = self._ideal_steps(sample)
-        for at_k, best in zip(hits_by_rank(sample), ideal, strict=True):
-            found[sample.user[at_k]] += credit[at_k]
-            yield share(found, best)
+        """Users stand in order of falling m: those whose ideal still moves at k are in front, one slice."""
+        order = np.argsort(-sample.n_relevant, kind="stable")
+        place = np.empty(sample.n_users, dtype=np.int64)
+        place[order] = np.arange(sample.n_users)
+        user, credit = place[sample.user], self.credit(sample)
+        found, value = np.zeros(sample.n_users), np.empty(sample.n_users)
+        for at_k, best in zip(hits_by_rank(sample), self._ideal_steps(sample, order), strict=True):
+            found[user[at_k]] += credit[at_k]
+            yield np.divide(found, best, out=value)
 
     def values(self, sample: Sample, k: int) -> Floats:
         credit = np.where(sample.rank <= k, self.credit(sample), 0.0)
         found: Any = np.bincount(sample.user, weights=credit, minlength=sample.n_users)
         return share(found, self._ideal_at(sample, k))
 
-    def _ideal_steps(self, sample: Sample) -> Iterator[Floats]:
+    def _ideal_steps(self, sample: Sample, order: Ints) -> Iterator[Floats]:
         if self.ideal == "all":
-            fixed = self._ideal_at(sample, sample.depth)
+            fixed = self._ideal_at(sample, sample.depth)[order]
             yield from (fixed for _ in range(sample.depth))
             return
         best, gains = np.zeros(sample.n_users), self.gain(sample.ideal_gain)
-        by_m = np.argsort(-sample.n_relevant, kind="stable")
-        fewer = np.searchsorted(-sample.n_relevant[by_m], -np.arange(1, sample.depth + 1), side="right")
+        start, m = sample.ideal_start[:-1][order], sample.n_relevant[order]
+        fewer = np.searchsorted(-m, -np.arange(1, sample.depth + 1), side="right")
         for k in range(1, sample.depth + 1):
-            moving = by_m[: fewer[k - 1]]
-            place = sample.ideal_start[moving] + k - 1
-            if self.ideal == "full":
-                moving = np.arange(sample.n_users)
-                place = sample.ideal_start[:-1] + np.minimum(k, sample.n_relevant) - 1
+            moving = slice(None) if self.ideal == "full" else slice(int(fewer[k - 1]))
+            place = start[moving] + np.minimum(k, m[moving]) - 1
             best[moving] += gains[place] / self.discount(np.array(k))
             yield best
 
