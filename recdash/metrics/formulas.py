@@ -7,6 +7,7 @@ k = 1 to depth holding one value per user.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -157,16 +158,16 @@ def ratio_of_sums(a: Floats, b: Floats, aa: Floats, ab: Floats, bb: Floats, n: i
 # ── walks ────────────────────────────────────────────────────────────────────────────────────
 
 
-class Walk:
+class Walk(ABC):
     """A formula that goes through k = 1..depth with one value per user in hand."""
 
     @property
     def pooled(self) -> bool:
         return False
 
+    @abstractmethod
     def values(self, sample: Sample, k: int) -> Floats:
         """[n] the value of each user at k."""
-        raise NotImplementedError
 
     def own(self, sample: Sample, k: int) -> Floats:
         return self.values(sample, k)
