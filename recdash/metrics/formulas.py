@@ -172,9 +172,9 @@ class Walk(ABC):
     def own(self, sample: Sample, k: int) -> Floats:
         return self.values(sample, k)
 
+    @abstractmethod
     def steps(self, sample: Sample) -> Iterator[Floats]:
         """Yield [n] values at k = 1, 2 … depth; the array may be reused between steps."""
-        raise NotImplementedError
 
     def curve(self, sample: Sample) -> Moments:
         moments = np.array([(v.sum(), (v * v).sum()) for v in self.steps(sample)])
