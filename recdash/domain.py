@@ -24,7 +24,10 @@ Floats = npt.NDArray[np.float64]
 Order = Literal["rank", "score", "file"]
 Ties = Literal["file", "item_desc"]
 Users = Literal["truth", "both"]
-TableKind = Literal["run", "truth", "train", "catalogue", "predictions", "sessions", "aggregates"]
+TableKind = Literal[
+    "run", "truth", "train", "catalogue", "users", "vectors", "similarity", "predictions", "sessions",
+    "aggregates",
+]  # fmt: skip
 
 DEFAULT_DEPTH = 100
 
@@ -55,12 +58,15 @@ class Recommendations:
 
 @dataclass(frozen=True)
 class Upload:
-    """A checked small table (truth, train, catalogue, predictions, sessions, aggregates).
+    """A checked small table (truth, train, catalogue, users, predictions, sessions …).
 
     Columns by kind (ids as in :class:`Recommendations`, bold ones always there):
     truth **user_id**, **item_id**, relevance (float64), timestamp ·
     train **user_id**, **item_id**, rating, timestamp ·
     catalogue **item_id**, title, and every other column as text or number ·
+    users **user_id**, and every other column as text or number ·
+    vectors **item_id**, **vector** (list of float64, all of one length) ·
+    similarity **item_a**, **item_b**, **similarity** (float64; a pair stands once, either way round) ·
     predictions **user_id**, **item_id**, **rating**, **prediction** ·
     sessions and aggregates as in the guide's table templates.
     """
@@ -140,19 +146,45 @@ class RankCounts:
 
 
 @dataclass(frozen=True)
+class ListMean:
+    """Of a value that each list has: mean [depth], its standard error [depth] and lists [depth] at every k.
+
+    NaN where no list has the value at that k.
+    """
+
+    mean: Floats
+    std_error: Floats
+    n_lists: Ints
+
+
+@dataclass(frozen=True)
 class Exposure:
     """What was shown, and to how many.
 
     ``shown``: in how many lists an item stands at a rank. ``ended``: of the lists that stop before
     ``depth``, how many of length L hold the item (rank standing for L). ``items`` [N] ids as text.
-    ``list_means`` [depth] are means over lists that the counts cannot give, by metric.
+    ``list_means`` are those metrics that the counts cannot give, by canonical spec.
     """
 
     items: Sequence[str]
     shown: RankCounts
     ended: RankCounts
     n_lists: int
-    list_means: Mapping[str, Floats] = field(default_factory=dict)
+    list_means: Mapping[str, ListMean] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TiedHits:
+    """Truth rows that stand in a tie: among equal scores of one list their order is an accident.
+
+    ``user`` [J] ascending, ``row`` [J] the truth row, ``first`` and ``last`` [J] the ranks (from 1) at which
+    the tie begins and ends. Ties that begin beyond the depth are not kept; ``last`` may lie beyond it.
+    """
+
+    user: Ints
+    row: Ints
+    first: Ints
+    last: Ints
 
 
 @dataclass(frozen=True)
@@ -161,7 +193,8 @@ class Hits:
 
     ``user`` [H] ascending, ``rank`` [H] 1..depth ascending within a user, ``row`` [H] the truth
     row that was hit (relevant or not: thresholds are applied later); ``list_length`` [U] items
-    kept per truth user (0 = no list), at most ``depth``. ``exposure`` is None where it was not asked for.
+    kept per truth user (0 = no list), at most ``depth``. ``exposure`` is None where it was not asked for,
+    ``ties`` where the lists were not ordered by a score.
     """
 
     truth: Truth
@@ -173,6 +206,7 @@ class Hits:
     exposure: Exposure | None
     ledger: Ledger
     order: Order
+    ties: TiedHits | None = None
 
 
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────

@@ -25,7 +25,7 @@ from recdash.domain import (
     Upload,
     Users,
 )  # fmt: skip
-from recdash.engines import Reference, match, read_reference
+from recdash.engines import Reference, list_metrics, match, read_reference
 from recdash.errors import InputError, Problem
 from recdash.metrics import (
     Definition,
@@ -38,7 +38,7 @@ from recdash.metrics import (
     sample_of,
     score,
 )
-from recdash.metrics.catalogue import CATALOGUE, NOVELTY_OF_SEEN, Shelf
+from recdash.metrics.catalogue import CATALOGUE, Shelf
 from recdash.metrics.ratings import Predictions
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ def score_run(
         exposure=reference.catalogue is not None
         or reference.train_users is not None
         or any(one.metric in CATALOGUE for one in wanted),
-        novelty_of_seen=any(str(one) == NOVELTY_OF_SEEN for one in wanted),
+        list_metrics=list_metrics(wanted, reference, rules.depth),
     )
     rated = open_predictions(predictions)
     rows = None if rated is None else predictions_of(rated)

@@ -18,7 +18,14 @@ from hypothesis import strategies as st
 from small_tables import run, upload
 
 from recdash.domain import Curve, Hits, Recommendations, Users
-from recdash.engines import Reference, hits_from_tables, hits_to_tables, match, read_reference
+from recdash.engines import (
+    Reference,
+    hits_from_tables,
+    hits_to_tables,
+    list_metrics,
+    match,
+    read_reference,
+)
 from recdash.evaluation import score_hits
 from recdash.metrics import METRICS, Definition, define, parse, sample_of
 from recdash.metrics.catalogue import CATALOGUE
@@ -135,7 +142,8 @@ def by_rank(rows: Sequence[Row], **how: Any) -> Recommendations:
 
 
 def hits_of(candidate: Recommendations, reference: Reference, depth: int = DEPTH, **how: Any) -> Hits:
-    return match(candidate, reference, depth=depth, novelty_of_seen=True, **how)[0]
+    lists = list_metrics(EXPOSURE, reference, depth)
+    return match(candidate, reference, depth=depth, list_metrics=lists, **how)[0]
 
 
 def curves_of(

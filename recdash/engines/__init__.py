@@ -1,7 +1,8 @@
 """Engines: recommendations meet the truth once; what is left is Hits."""
 
+from recdash.engines.lists import list_metrics
 from recdash.engines.local import match
 from recdash.engines.reference import Reference, read_reference
 from recdash.engines.saved import hits_from_tables, hits_to_tables
 
-__all__ = ["Reference", "hits_from_tables", "hits_to_tables", "match", "read_reference"]
+__all__ = ["Reference", "hits_from_tables", "hits_to_tables", "list_metrics", "match", "read_reference"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from recdash.domain import Exposure, Floats, Ints, RankCounts
+from recdash.domain import Exposure, Ints, ListMean, RankCounts
 from recdash.engines.blocks import Block
 
 _DENSE_CELLS = 1 << 26
@@ -29,7 +29,7 @@ class ExposureCount:
         if short.any():
             self.ended.add(np.repeat(lengths - 1, lengths)[short], block.item[short], n_items)
 
-    def finish(self, items: Sequence[str], list_means: Mapping[str, Floats]) -> Exposure:
+    def finish(self, items: Sequence[str], list_means: Mapping[str, ListMean]) -> Exposure:
         return Exposure(items, self.shown.counts(), self.ended.counts(), self.n_lists, list_means)
 
 
@@ -73,30 +73,3 @@ class _Cells:
         key, back = np.unique(keys, return_inverse=True)
         start = np.searchsorted(key >> 32, np.arange(self.depth + 1))
         return RankCounts(start, key & 0xFFFFFFFF, np.bincount(back, weights=counts).astype(np.int64))
-
-
-class NoveltyOfSeen:
-    """Mean over lists of the mean −log2 popularity of the items that train knows, at every k.
-
-    Lists without such an item within k are left out of the mean at k.
-    """
-
-    def __init__(self, train_users: Ints, n_train_users: int, depth: int) -> None:
-        self.train_users, self.n_train_users, self.depth = train_users, n_train_users, depth
-        self.total, self.lists = np.zeros(depth), np.zeros(depth)
-
-    def see(self, block: Block) -> None:
-        known = np.zeros(len(block.item), dtype=np.int64)
-        inside = block.item < len(self.train_users)
-        known[inside] = self.train_users[block.item[inside]]
-        place = block.owner, block.positions
-        seen, bits = np.zeros((2, block.n_lists, self.depth))
-        seen[place] = known > 0
-        bits[place] = np.where(known > 0, -np.log2(np.maximum(known, 1) / self.n_train_users), 0.0)
-        seen, bits = seen.cumsum(axis=1), bits.cumsum(axis=1)
-        self.total += np.divide(bits, seen, out=np.zeros_like(bits), where=seen > 0).sum(axis=0)
-        self.lists += (seen > 0).sum(axis=0)
-
-    def mean(self) -> Floats:
-        """[depth]; NaN where no list holds an item that train knows."""
-        return np.divide(self.total, self.lists, out=np.full(self.depth, np.nan), where=self.lists > 0)

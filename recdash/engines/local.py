@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from recdash.domain import Exposure, Hits, Ints, Ledger, Order, Recommendations, Ties
 from recdash.engines.blocks import Block, grouped_blocks, scattered_blocks
-from recdash.engines.exposure import ExposureCount, NoveltyOfSeen
+from recdash.engines.exposure import ExposureCount
 from recdash.engines.ids import IdIndex
+from recdash.engines.lists import ListMetrics
 from recdash.engines.notices import Seen, notices
 from recdash.engines.reference import Reference
 from recdash.errors import InputError, Problem
-from recdash.metrics.catalogue import NOVELTY_OF_SEEN
 
 Mask = npt.NDArray[np.bool_]
 
@@ -30,6 +30,15 @@ class _Plan:
     ties: Ties
     columns: tuple[str, ...]
     grouped: bool = True
+
+
+@dataclass(frozen=True)
+class _Watch:
+    """What to note of the lists beside the hits."""
+
+    exposure: bool
+    list_metrics: ListMetrics
+    shown_to: Mask | None
 
 
 class _Replan(Exception):
@@ -47,19 +56,20 @@ def match(
     order: Order | None = None,
     ties: Ties = "file",
     exposure: bool = True,
-    novelty_of_seen: bool = False,
+    list_metrics: ListMetrics | None = None,
+    shown_to: Mask | None = None,
 ) -> tuple[Hits, list[Problem]]:
     """Read the run once and keep what the truth knows of it.
 
-    ``exposure=False`` saves counting what was shown, a sixth of the time; ``novelty_of_seen`` also takes
-    the mean that novelty(unseen=drop) needs. Returns the hits and the notices about the lists
-    (duplicates, ties, gaps in the ranks, unknown users). Raises InputError when the run shares no user
-    with the truth or lacks the column to order by.
+    ``exposure=False`` saves counting what was shown, a sixth of the time; ``list_metrics`` look at the lists
+    as they pass; ``shown_to`` [U] narrows both to some users of the truth. Returns the hits and the notices
+    about the lists (duplicates, ties, gaps in the ranks, unknown users). Raises InputError when the run
+    shares no user with the truth or lacks the column to order by.
     """
-    plan = _first_plan(run, order, ties)
+    plan, watch = _first_plan(run, order, ties), _Watch(exposure, list_metrics or {}, shown_to)
     while True:
         try:
-            return _Pass(run, reference, depth, plan, exposure, novelty_of_seen).hits()
+            return _Pass(run, reference, depth, plan, watch).hits()
         except _Replan as other:
             plan = other.plan
 
@@ -86,13 +96,7 @@ def _no_order_column(run: Recommendations, order: str) -> Problem:
 
 class _Pass:
     def __init__(
-        self,
-        run: Recommendations,
-        reference: Reference,
-        depth: int,
-        plan: _Plan,
-        exposure: bool,
-        novelty_of_seen: bool,
+        self, run: Recommendations, reference: Reference, depth: int, plan: _Plan, watch: _Watch
     ) -> None:
         self.run, self.truth, self.depth, self.plan = run, reference.truth, depth, plan
         self.users, self.items = reference.users.copy(), reference.items.copy()
@@ -104,10 +108,9 @@ class _Pass:
         self.had_list = np.zeros(self.truth.n_users, dtype=bool)
         self.counts = np.add.reduceat(self.truth.relevant(), self.truth.start[:-1]) > 0
         self.list_in_block = np.zeros(self.truth.n_users, dtype=np.int64)
-        self.exposure = ExposureCount(depth) if exposure else None
-        self.novelty: NoveltyOfSeen | None = None
-        if novelty_of_seen and reference.train_users is not None:
-            self.novelty = NoveltyOfSeen(reference.train_users, reference.n_train_users, depth)
+        self.exposure = ExposureCount(depth) if watch.exposure else None
+        self.list_metrics = {spec: begin() for spec, begin in watch.list_metrics.items()}
+        self.shown_to = self.counts if watch.shown_to is None else self.counts & watch.shown_to
         owner = np.repeat(np.arange(self.truth.n_users, dtype=np.int64), np.diff(self.truth.start))
         self.truth_keys = owner * self.known_items + self.truth.item
 
@@ -128,7 +131,7 @@ class _Pass:
     def _shown(self) -> Exposure | None:
         if self.exposure is None:
             return None
-        means = {} if self.novelty is None else {NOVELTY_OF_SEEN: self.novelty.mean()}
+        means = {spec: metric.mean() for spec, metric in self.list_metrics.items()}
         return self.exposure.finish(self.items.ids(), means)
 
     def _blocks(self) -> Iterator[Block]:
@@ -155,11 +158,11 @@ class _Pass:
         """What was shown to the users who count."""
         if self.exposure is None:
             return
-        counts = self.counts[block.user]
+        counts = self.shown_to[block.user]
         block = block if counts.all() else block.only_lists(counts)
         self.exposure.see(block, len(self.items))
-        if self.novelty is not None:
-            self.novelty.see(block)
+        for metric in self.list_metrics.values():
+            metric.see(block)
 
     def _of_truth_users(self, block: Block) -> Block:
         known = block.user < self.truth.n_users

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from recdash.domain import Floats, Ints, Truth, Upload
+from recdash.domain import Floats, Ints, TableKind, Truth, Upload
 from recdash.engines.ids import IdIndex
 from recdash.engines.notices import mixed_spellings
 from recdash.errors import InputError, Problem
@@ -18,7 +19,8 @@ class Reference:
 
     ``users`` knows the truth's users, ``items`` the items of truth, catalogue and train. ``catalogue``
     [c] item codes or None; ``train_users`` [N] how many train users have each item, or None, with
-    ``n_train_users``;
+    ``n_train_users``; ``history`` [U] how many train items each truth user has, or None. ``tables`` are the
+    other uploads as they were read, for what is asked of them later (attributes, vectors, similarities).
     """
 
     truth: Truth
@@ -27,6 +29,8 @@ class Reference:
     catalogue: Ints | None = None
     train_users: Ints | None = None
     n_train_users: int = 0
+    history: Ints | None = None
+    tables: Mapping[TableKind, Upload] = field(default_factory=dict)
     notices: tuple[Problem, ...] = ()
 
 
@@ -35,6 +39,7 @@ def read_reference(
     *,
     catalogue: Upload | None = None,
     train: Upload | None = None,
+    others: Mapping[TableKind, Upload] | None = None,
     threshold: float | None = None,
 ) -> Reference:
     """Put the tables of an evaluation on shared codes.
@@ -63,6 +68,8 @@ def read_reference(
         in_catalogue,
         seen_in_train.users_per_item,
         seen_in_train.n_users,
+        seen_in_train.history,
+        {**({"catalogue": catalogue} if catalogue else {}), **(others or {})},
         tuple(notices),
     )
 
@@ -71,6 +78,7 @@ def read_reference(
 class _Train:
     users_per_item: Ints | None = None
     n_users: int = 0
+    history: Ints | None = None
     notices: tuple[Problem, ...] = ()
 
 
@@ -150,7 +158,13 @@ def _read_train(train: Upload, truth: Truth, users: IdIndex, items: IdIndex) -> 
     owner = np.repeat(np.arange(truth.n_users, dtype=np.int64), np.diff(truth.start))
     leaks = int(np.isin(owner * len(items) + truth.item, pairs).sum())
     notices = (_leaks(train.name, leaks),) if leaks else ()
-    return _Train(np.bincount(item, minlength=len(items)), len(np.unique(user)), notices)
+    rows_of = np.bincount(user, minlength=truth.n_users)
+    return _Train(
+        np.bincount(item, minlength=len(items)),
+        int((rows_of > 0).sum()),
+        rows_of[: truth.n_users],
+        notices,
+    )
 
 
 def _leaks(name: str, count: int) -> Problem:

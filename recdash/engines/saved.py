@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from recdash.domain import Exposure, Hits, Ints, Ledger, RankCounts, Truth
+from recdash.domain import Exposure, Hits, Ints, Ledger, ListMean, RankCounts, Truth
 
 
 def hits_to_tables(hits: Hits) -> dict[str, pa.Table]:
@@ -44,7 +44,10 @@ def _exposure_table(exposure: Exposure) -> pa.Table:
 
 
 def _exposure_facts(exposure: Exposure) -> dict[str, Any]:
-    means = {name: mean.tolist() for name, mean in exposure.list_means.items()}
+    means = {
+        spec: [one.mean.tolist(), one.std_error.tolist(), one.n_lists.tolist()]
+        for spec, one in exposure.list_means.items()
+    }
     return {"n_lists": exposure.n_lists, "list_means": means}
 
 
@@ -68,7 +71,7 @@ def hits_from_tables(tables: Mapping[str, pa.Table], truth: Truth) -> Hits:
 def _exposure(table: pa.Table, items: pa.Table, depth: int) -> Exposure:
     ended = table["ended"].to_numpy()
     facts = json.loads(table.schema.metadata[b"recdash"])
-    means = {name: np.array(mean) for name, mean in facts["list_means"].items()}
+    means = {spec: ListMean(*map(np.array, parts)) for spec, parts in facts["list_means"].items()}
     shown, short = (_rank_counts(table, mask, depth) for mask in (~ended, ended))
     return Exposure(items["item_id"].to_pylist(), shown, short, facts["n_lists"], means)
 

@@ -17,10 +17,6 @@ import numpy.typing as npt
 from recdash.domain import Exposure, Floats, Ints, RankCounts
 from recdash.metrics.parameters import Parameter
 
-NOVELTY_OF_SEEN = "novelty(unseen=drop)"
-"""The one metric here that needs the lists themselves: the pass over the upload must take its mean."""
-
-
 Mask = npt.NDArray[np.bool_]
 
 
@@ -122,8 +118,6 @@ def personalization(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
 
 
 def novelty(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
-    if parameters["unseen"] == "drop":
-        return shelf.exposure.list_means[NOVELTY_OF_SEEN]
     surprise = shelf.surprise
     if parameters["unseen"] == "zero":
         surprise = np.where(shelf.seen_by > 0, surprise, 0.0)
@@ -159,20 +153,24 @@ def needs_universe(shelf: Shelf, parameters: Mapping[str, str]) -> str:
 
 
 def needs_train(shelf: Shelf, parameters: Mapping[str, str]) -> str:
-    if shelf.train_users is None:
-        return "needs a train table, and none was given"
-    if parameters.get("unseen") == "drop" and NOVELTY_OF_SEEN not in shelf.exposure.list_means:
-        return "unseen=drop needs the lists themselves; score the upload again with this metric"
-    return ""
+    return "needs a train table, and none was given" if shelf.train_users is None else ""
 
 
 def needs_two_lists(shelf: Shelf, parameters: Mapping[str, str]) -> str:
     return "" if shelf.exposure.n_lists > 1 else "needs the lists of at least two users"
 
 
+def never(parameters: Mapping[str, str]) -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class CatalogueMetric:
-    """A metric of what was shown: its curve, and why it may be absent."""
+    """A metric of what was shown: its curve, and why it may be absent.
+
+    ``from_lists`` says for which parameters the counts do not suffice: then the pass over the upload takes
+    the mean over the lists (``Exposure.list_means``).
+    """
 
     name: str
     label: str
@@ -181,6 +179,7 @@ class CatalogueMetric:
     source: str
     curve: Callable[[Shelf, Mapping[str, str]], Floats]
     lacks: Callable[[Shelf, Mapping[str, str]], str]
+    from_lists: Callable[[Mapping[str, str]], bool] = never
     parameters: tuple[Parameter, ...] = ()
     needs: str = "ranked lists"
     unit: str = "0..1"
@@ -224,6 +223,7 @@ CATALOGUE: tuple[CatalogueMetric, ...] = (
         "Zhou et al. 2010",
         novelty,
         needs_train,
+        from_lists=lambda parameters: parameters["unseen"] == "drop",
         needs="a train table",
         parameters=(
             Parameter(

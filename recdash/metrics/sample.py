@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from recdash.domain import Floats, Hits, Ints, Users
 
+Mask = npt.NDArray[np.bool_]
+
 
 @dataclass(frozen=True)
 class Kinds:
@@ -22,6 +24,28 @@ class Kinds:
     m: Ints
     length: Ints
     size: Ints
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Hits on everything that was judged, relevant or not, of the users who count.
+
+    ``user`` [J] 0..n-1 ascending, ``rank`` [J] ascending within a user, ``relevant`` [J];
+    ``n_not_relevant`` [n] rows of the truth that were judged and found not relevant.
+    """
+
+    user: Ints
+    rank: Ints
+    relevant: Mask
+    n_not_relevant: Ints
+
+
+@dataclass(frozen=True)
+class Familiar:
+    """How expected the truth's items are: (n + 1 − place among the n items by popularity) / n, [items]."""
+
+    expected: Floats
+    n_items: int
 
 
 @dataclass(frozen=True)
@@ -43,8 +67,14 @@ class Sample:
     truth_user: Ints
     relevant_gain: Floats
     """[Σm] gains of the relevant truth rows, user after user."""
+    item: Ints
+    """[H] which item of the truth was hit."""
     cut_lists: int = 0
     """How many lists of the run were longer than the depth."""
+    judged: Judged | None = None
+    """None where nothing was judged and found not relevant."""
+    familiar: Familiar | None = None
+    """None without a train table."""
 
     @property
     def n_users(self) -> int:
@@ -105,14 +135,20 @@ def sort_within(values: Floats, owner: Ints) -> Floats:
     return values[np.lexsort((-values, owner))]
 
 
-def sample_of(hits: Hits, users: Users = "truth", only: npt.NDArray[np.bool_] | None = None) -> Sample:
+def sample_of(
+    hits: Hits,
+    users: Users = "truth",
+    only: Mask | None = None,
+    rows: Mask | None = None,
+    familiar: Familiar | None = None,
+) -> Sample:
     """The users of ``hits`` who count and their relevant hits.
 
     ``users="truth"``: every user with a relevant item; ``"both"``: only those who also have a list.
-    ``only`` [U] narrows to a slice of the truth's users.
+    ``only`` [U] narrows to a slice of the truth's users, ``rows`` [T] to a slice of its rows.
     """
     truth = hits.truth
-    relevant = truth.relevant()
+    relevant = truth.relevant() if rows is None else truth.relevant() & rows
     before = np.concatenate(([0], np.cumsum(relevant)))
     n_relevant = np.diff(before[truth.start])
     counted = n_relevant > 0
@@ -123,14 +159,36 @@ def sample_of(hits: Hits, users: Users = "truth", only: npt.NDArray[np.bool_] | 
     place = np.cumsum(counted) - 1
     kept = relevant[hits.row] & counted[hits.user]
     row_owner_counts = np.repeat(counted, np.diff(truth.start))
+    row = hits.row[kept]
     return Sample(
         depth=hits.depth,
         user=place[hits.user[kept]],
         rank=hits.rank[kept],
-        gain=truth.gain[hits.row[kept]],
+        gain=truth.gain[row],
         n_relevant=n_relevant[counted],
         list_length=hits.list_length[counted],
         truth_user=np.flatnonzero(counted),
         relevant_gain=truth.gain[relevant & row_owner_counts],
+        item=truth.item[row],
         cut_lists=hits.ledger.cut_lists,
+        judged=_judged(hits, relevant, rows, counted, place),
+        familiar=familiar,
+    )
+
+
+def _judged(hits: Hits, relevant: Mask, rows: Mask | None, counted: Mask, place: Ints) -> Judged | None:
+    """A row with a relevance of 0 or more was judged; a negative one says that nobody looked."""
+    judged = relevant | (hits.truth.gain >= 0)
+    if rows is not None:
+        judged &= rows
+    negative = judged & ~relevant
+    if not negative.any():
+        return None
+    before = np.concatenate(([0], np.cumsum(negative)))
+    kept = judged[hits.row] & counted[hits.user]
+    return Judged(
+        place[hits.user[kept]],
+        hits.rank[kept],
+        relevant[hits.row[kept]],
+        np.diff(before[hits.truth.start])[counted],
     )
