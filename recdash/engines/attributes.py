@@ -1,0 +1,68 @@
+"""Attributes of items and users: which values each of them has, from a column of an uploaded table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from recdash.domain import Ints, Upload
+
+SEPARATORS = r"[|;]"
+"""Between several values in one cell: ``Adventure|Action``."""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """Pairs (row of the table, value): row ``row[p]`` has the value ``values[value[p]]``.
+
+    A row with several values has several pairs, an empty cell none.
+    """
+
+    name: str
+    values: Sequence[str]
+    row: Ints
+    value: Ints
+
+
+def attribute_names(upload: Upload) -> list[str]:
+    """The columns that can be asked for: all but the ids."""
+    return [name for name in upload.table.column_names if name not in {"item_id", "user_id"}]
+
+
+def attribute_of(upload: Upload, column: str) -> Attribute:
+    """The values of a column, sorted; numbers as text, cells with ``|`` or ``;`` as several values."""
+    cells = upload.table[column].combine_chunks()
+    row = np.arange(len(cells))
+    if pa.types.is_list(cells.type) or pa.types.is_large_list(cells.type):
+        row, cells = pc.list_parent_indices(cells).to_numpy(), pc.list_flatten(cells)
+    texts = pc.cast(_plain(cells), pa.string())
+    parts = pc.split_pattern_regex(texts, SEPARATORS)
+    row = row[pc.list_parent_indices(parts).to_numpy()]
+    found = pc.utf8_trim_whitespace(pc.list_flatten(parts))
+    filled = pc.fill_null(pc.not_equal(found, ""), False).to_numpy(zero_copy_only=False)
+    row, coded = row[filled], pc.dictionary_encode(found.filter(pa.array(filled)))
+    values = coded.dictionary.to_pylist()
+    order = sorted(range(len(values)), key=values.__getitem__)
+    place = np.empty(len(values), dtype=np.int64)
+    place[order] = np.arange(len(values))
+    value = place[coded.indices.to_numpy()]
+    return Attribute(column, [values[at] for at in order], *_once(row, value, len(values)))
+
+
+def _plain(cells: pa.Array) -> pa.Array:
+    """Whole numbers in a float column, as a gap in the column makes them, are written without ``.0``."""
+    if pa.types.is_floating(cells.type):
+        whole = pc.drop_null(cells)
+        if pc.all(pc.equal(whole, pc.floor(whole))).as_py():
+            return pc.cast(cells, pa.int64(), safe=False)
+    return pc.cast(cells, pa.string()) if pa.types.is_dictionary(cells.type) else cells
+
+
+def _once(row: Ints, value: Ints, n_values: int) -> tuple[Ints, Ints]:
+    """A value that a cell names twice counts once."""
+    key = np.unique(row.astype(np.int64) * max(n_values, 1) + value)
+    return key // max(n_values, 1), key % max(n_values, 1)
