@@ -1,0 +1,336 @@
+"""Slices: the same metrics for some of the users, or for some of the items.
+
+=================  =========  ==================================================================
+by                 needs      what it tells apart
+=================  =========  ==================================================================
+``user_warmth``    train      users with train rows (weak generalisation) and without (strong)
+``item_warmth``    train      items with train rows (weak generalisation) and without (strong)
+``history``        train      users by how many items they have in train: 0, 1–4, 5–19, 20–99 …
+``popularity``     train      ``head``: the fifth of the train items that most train users have, with
+                              everything tied with the last of them; ``tail``: all other items
+``user:COLUMN``    users      users by a column of the user attributes
+``item:COLUMN``    catalogue  items by a column of the catalogue
+=================  =========  ==================================================================
+
+A slice of users narrows who counts. A slice of items narrows what counts: only relevant rows of these
+items, and only users who have one. To add a slice, add a row to ``SLICE_RULES``.
+
+A column of text makes a slice of each value; a cell such as ``Crime|Drama`` counts in both. Numbers make
+a slice each, or with more than twelve of them five bands that hold about as many users (of items:
+relevant rows) each. No column makes more than twelve slices: the rarest values are pooled as ``other``;
+``(none)`` has no value, or no row in the table. A slice in which nobody counts is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from recdash.domain import Floats, Ints, TableKind, Truth
+from recdash.engines import Reference
+from recdash.errors import InputError, Problem, UnknownName
+
+Mask = npt.NDArray[np.bool_]
+Side = Literal["users", "items"]
+
+HISTORY_FROM = (0, 1, 5, 20, 100, 500)
+"""Where each band of history lengths begins."""
+HEAD_SHARE = 0.2
+BANDS = 5
+MOST_SLICES = 12
+SEPARATOR = "|"
+NONE, OTHER = "(none)", "other"
+TABLE_WORDS = {
+    "train": "a train table",
+    "users": "a table of user attributes",
+    "catalogue": "a catalogue",
+}
+
+
+@dataclass(frozen=True)
+class Slice:
+    """One slice: ``users`` [U] of the truth or ``rows`` [T] of the truth, the other being None."""
+
+    by: str
+    value: str
+    title: str
+    users: Mask | None = None
+    rows: Mask | None = None
+
+
+@dataclass(frozen=True)
+class Group:
+    """Some users, or some items, of the truth: ``members`` [U] or [N]."""
+
+    value: str
+    title: str
+    members: Mask
+
+
+@dataclass(frozen=True)
+class SliceRule:
+    """How to tell users or items apart: its name, the table it needs, and the groups it makes."""
+
+    by: str
+    title: str
+    of: Side
+    needs: TableKind
+    groups: Callable[[Reference], list[Group]]
+
+
+def slices_of(reference: Reference, by: str) -> list[Slice]:
+    """The slices in which somebody counts.
+
+    Raises UnknownName for a ``by`` that does not exist, InputError for one whose table is missing.
+    """
+    rule = _rule(reference, by)
+    counts = _weights(reference.truth)[rule.of] > 0
+    groups = [(group, group.members & counts) for group in rule.groups(reference)]
+    groups = [(group, members) for group, members in groups if members.any()]
+    if rule.of == "users":
+        return [Slice(by, one.value, one.title, users=members) for one, members in groups]
+    return [Slice(by, one.value, one.title, rows=members[reference.truth.item]) for one, members in groups]
+
+
+def known_slices(reference: Reference) -> list[str]:
+    """What ``slices_of`` takes here: all whose table is there."""
+    return [rule.by for rule in rules_of(reference)]
+
+
+def rules_of(reference: Reference) -> list[SliceRule]:
+    """The rules whose table is there, each column of the attribute tables having one of its own."""
+    there = [rule for rule in SLICE_RULES if _has(reference, rule.needs)]
+    return there + [rule for family in FAMILIES for rule in _rules_of_columns(reference, family)]
+
+
+def _rule(reference: Reference, by: str) -> SliceRule:
+    there = rules_of(reference)
+    found = next((rule for rule in there if rule.by == by), None)
+    if found is None:
+        table = _table_of(by)
+        if table is not None and not _has(reference, table):
+            raise InputError(_lacks(by, table))
+        raise UnknownName("slice", by, [rule.by for rule in there])
+    return found
+
+
+def _table_of(by: str) -> TableKind | None:
+    """The table that a slice of this name is made from."""
+    derived = {rule.by: rule.needs for rule in SLICE_RULES}
+    return derived.get(by) or next((one.table for one in FAMILIES if by.startswith(one.prefix)), None)
+
+
+def _has(reference: Reference, kind: TableKind) -> bool:
+    return reference.history is not None if kind == "train" else kind in reference.tables
+
+
+def _lacks(by: str, kind: TableKind) -> Problem:
+    found = f"needs {TABLE_WORDS[kind]}, and none was given"
+    return Problem("slice-lacks-table", f"slice '{by}'", found, "Add that table, or ask for another slice.")
+
+
+def _weights(truth: Truth) -> dict[Side, Ints]:
+    """Relevant rows of each user [U] and of each item [N]."""
+    relevant = truth.relevant()
+    before = np.concatenate(([0], np.cumsum(relevant)))
+    return {
+        "users": np.diff(before[truth.start]),
+        "items": np.bincount(truth.item[relevant], minlength=len(truth.items)),
+    }
+
+
+# ── from train ───────────────────────────────────────────────────────────────────────────────
+
+
+def _user_warmth(reference: Reference) -> list[Group]:
+    warm = _history(reference) > 0
+    return [
+        Group("warm", "Known users (with train rows)", warm),
+        Group("cold", "Users new to the service (no train rows)", ~warm),
+    ]
+
+
+def _item_warmth(reference: Reference) -> list[Group]:
+    warm = _popularity(reference) > 0
+    return [
+        Group("warm", "Known items (with train rows)", warm),
+        Group("cold", "Items new to the service (no train rows)", ~warm),
+    ]
+
+
+def _history_bands(reference: Reference) -> list[Group]:
+    history = _history(reference)
+    bands = [*pairwise(HISTORY_FROM), (HISTORY_FROM[-1], None)]
+    return [
+        Group(label, f"Users with {label} train items", (history >= low) & (history < (high or np.inf)))
+        for low, high in bands
+        for label in [_band_label(low, high)]
+    ]
+
+
+def _band_label(low: int, high: int | None) -> str:
+    if high is None:
+        return f"{low}+"
+    return f"{low}" if high == low + 1 else f"{low}–{high - 1}"
+
+
+def _head_and_tail(reference: Reference) -> list[Group]:
+    train_users = _train_users(reference)
+    seen = np.sort(train_users[train_users > 0])[::-1]
+    least = seen[int(np.ceil(HEAD_SHARE * len(seen))) - 1]
+    head = _popularity(reference) >= least
+    return [
+        Group("head", f"Most popular items ({least} or more train users)", head),
+        Group("tail", f"All other items (fewer than {least} train users)", ~head),
+    ]
+
+
+def _history(reference: Reference) -> Ints:
+    """[U] how many train items each user has."""
+    return np.zeros(reference.truth.n_users, np.int64) if reference.history is None else reference.history
+
+
+def _train_users(reference: Reference) -> Ints:
+    return np.zeros(0, np.int64) if reference.train_users is None else reference.train_users
+
+
+def _popularity(reference: Reference) -> Ints:
+    """[N] how many train users have each item of the truth, whose codes come first."""
+    return _train_users(reference)[: len(reference.truth.items)]
+
+
+SLICE_RULES: tuple[SliceRule, ...] = (
+    SliceRule("user_warmth", "Known and new users", "users", "train", _user_warmth),
+    SliceRule("item_warmth", "Known and new items", "items", "train", _item_warmth),
+    SliceRule("history", "Length of the user's history", "users", "train", _history_bands),
+    SliceRule("popularity", "Popularity of the item", "items", "train", _head_and_tail),
+)
+
+
+# ── from attributes ──────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Family:
+    """The slices by the columns of one table; ``but`` names the columns that are no attributes."""
+
+    prefix: str
+    table: TableKind
+    of: Side
+    id: str
+    but: tuple[str, ...]
+
+
+FAMILIES = (
+    Family("user:", "users", "users", "user_id", ("user_id",)),
+    Family("item:", "catalogue", "items", "item_id", ("item_id", "title")),
+)
+
+
+def _rules_of_columns(reference: Reference, family: Family) -> Iterator[SliceRule]:
+    if family.table not in reference.tables:
+        return
+    for column in reference.tables[family.table].table.column_names:
+        if column not in family.but:
+            title = f"{family.of.capitalize()} by {column}"
+            cut = partial(_groups_of_column, family=family, column=column)
+            yield SliceRule(family.prefix + column, title, family.of, family.table, cut)
+
+
+def _groups_of_column(reference: Reference, family: Family, column: str) -> list[Group]:
+    table = reference.tables[family.table].table
+    index = reference.users if family.of == "users" else reference.items
+    weight = _weights(reference.truth)[family.of]
+    row = _row_of(index.copy().codes(table[family.id], grow=False), len(weight))
+    values = table[column].combine_chunks().take(pa.array(row, mask=row < 0))
+    numeric = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
+    if family.of == "users":
+        weight = np.minimum(weight, 1)
+    labelled = _of_numbers(values, weight) if numeric else _of_texts(values, weight)
+    return [Group(label, f"{column}: {label}", members) for label, members in labelled]
+
+
+def _row_of(codes: Ints, n: int) -> Ints:
+    """[n] the first row of the table that has each code, −1 where none has."""
+    row = np.full(n, -1, dtype=np.int64)
+    known = np.flatnonzero((codes >= 0) & (codes < n))[::-1]
+    row[codes[known]] = known
+    return row
+
+
+Labelled = list[tuple[str, Mask]]
+
+
+def _of_texts(values: pa.Array, weight: Ints) -> Labelled:
+    """One group per value, the heaviest first; cells may hold several values."""
+    entry, cells = _entries(values)
+    members_of: dict[str, list[int]] = {}
+    for place, cell in enumerate(cells):
+        for value in _values_in(cell):
+            members_of.setdefault(value, []).append(place)
+    heft = np.bincount(entry[entry >= 0], weight[entry >= 0], minlength=len(cells))
+    counted = {value: heft[places].sum() for value, places in members_of.items()}
+    order = {value: (value == OTHER, -heft, value) for value, heft in counted.items() if heft}
+    ranked = sorted(order, key=order.__getitem__)
+    none = ~np.isin(entry, list({place for value in ranked for place in members_of[value]}))
+    room = MOST_SLICES - bool(weight[none].any())
+    own, rest = (ranked, []) if len(ranked) <= room else (ranked[: room - 1], ranked[room - 1 :])
+    labelled = [(value, np.isin(entry, members_of[value])) for value in own]
+    pooled = np.isin(entry, [place for value in rest for place in members_of[value]])
+    return [*labelled, *([(OTHER, pooled)] if rest else []), (NONE, none)]
+
+
+def _values_in(cell: str) -> list[str]:
+    parts = map(str.strip, cell.split(SEPARATOR))
+    return list(dict.fromkeys(part for part in parts if part and part != NONE))
+
+
+def _entries(values: pa.Array) -> tuple[Ints, list[str]]:
+    """Each value as a place among the distinct cells, −1 where it is null."""
+    coded = values.cast(pa.string()).dictionary_encode()
+    return pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False), coded.dictionary.to_pylist()
+
+
+def _of_numbers(values: pa.Array, weight: Ints) -> Labelled:
+    """One group per number, or bands of about equal weight; ascending."""
+    numbers = pc.fill_null(values.cast(pa.float64(), safe=False), np.nan).to_numpy(zero_copy_only=False)
+    known = np.isfinite(numbers) & (weight > 0)
+    distinct = np.unique(numbers[known])
+    room = MOST_SLICES - bool(weight[~known].any())
+    tops = distinct if len(distinct) <= room else _tops(numbers[known], weight[known])
+    bands = [known & (np.searchsorted(tops, numbers) == place) for place in range(len(tops))]
+    labels = _range_labels([(numbers[band].min(), numbers[band].max()) for band in bands])
+    return [*zip(labels, bands, strict=True), (NONE, ~known)]
+
+
+def _tops(numbers: Floats, weight: Ints) -> Floats:
+    """The largest number of each band."""
+    order = np.argsort(numbers)
+    at = np.searchsorted(np.cumsum(weight[order]) * BANDS, np.arange(1, BANDS + 1) * weight.sum())
+    return np.unique(numbers[order][at])
+
+
+def _range_labels(ranges: Sequence[tuple[float, float]]) -> list[str]:
+    """``1913–1985``; as many digits as tell the bands apart."""
+    for digits in (4, 17):
+        labels = [_range_label(low, high, digits) for low, high in ranges]
+        if len(set(labels)) == len(labels):
+            break
+    return labels
+
+
+def _range_label(low: float, high: float, digits: int) -> str:
+    first, last = (f"{one:.0f}" if _plain_whole(one) else f"{one:.{digits}g}" for one in (low, high))
+    return first if low == high else f"{first}–{last}"
+
+
+def _plain_whole(number: float) -> bool:
+    return number.is_integer() and abs(number) < 1e15
