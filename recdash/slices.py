@@ -15,10 +15,10 @@ by                 needs      what it tells apart
 A slice of users narrows who counts. A slice of items narrows what counts: only relevant rows of these
 items, and only users who have one. To add a slice, add a row to ``SLICE_RULES``.
 
-A column of text makes a slice of each value; a cell such as ``Crime|Drama`` counts in both. Numbers make
-a slice each, or with more than twelve of them five bands that hold about as many users (of items:
-relevant rows) each. No column makes more than twelve slices: the rarest values are pooled as ``other``;
-``(none)`` has no value, or no row in the table. A slice in which nobody counts is left out.
+A column of text makes a slice of each value; a cell with several (``Crime|Drama``) counts in each.
+Numbers make a slice each, or, where there are more than twelve of them, five bands that hold about as many
+users (of items: relevant rows) each. No column makes more than twelve slices: the rarest values are pooled
+as ``other``; ``(none)`` has no value, or no row in the table. A slice in which nobody counts is left out.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ import pyarrow.compute as pc
 
 from recdash.domain import Floats, Ints, TableKind, Truth
 from recdash.engines import Reference
+from recdash.engines.attributes import Attribute, attribute_of
 from recdash.errors import InputError, Problem, UnknownName
 
 Mask = npt.NDArray[np.bool_]
@@ -43,10 +44,10 @@ Side = Literal["users", "items"]
 
 HISTORY_FROM = (0, 1, 5, 20, 100, 500)
 """Where each band of history lengths begins."""
-HEAD_SHARE = 0.2
+HEAD_ONE_IN = 5
+"""The head is one in five train items."""
 BANDS = 5
 MOST_SLICES = 12
-SEPARATOR = "|"
 NONE, OTHER = "(none)", "other"
 TABLE_WORDS = {
     "train": "a train table",
@@ -185,7 +186,7 @@ def _band_label(low: int, high: int | None) -> str:
 def _head_and_tail(reference: Reference) -> list[Group]:
     train_users = _train_users(reference)
     seen = np.sort(train_users[train_users > 0])[::-1]
-    least = seen[int(np.ceil(HEAD_SHARE * len(seen))) - 1]
+    least = seen[(len(seen) - 1) // HEAD_ONE_IN]
     head = _popularity(reference) >= least
     return [
         Group("head", f"Most popular items ({least} or more train users)", head),
@@ -246,62 +247,60 @@ def _rules_of_columns(reference: Reference, family: Family) -> Iterator[SliceRul
 
 
 def _groups_of_column(reference: Reference, family: Family, column: str) -> list[Group]:
-    table = reference.tables[family.table].table
+    upload = reference.tables[family.table]
     index = reference.users if family.of == "users" else reference.items
     weight = _weights(reference.truth)[family.of]
-    row = _row_of(index.copy().codes(table[family.id], grow=False), len(weight))
-    values = table[column].combine_chunks().take(pa.array(row, mask=row < 0))
-    numeric = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
     if family.of == "users":
         weight = np.minimum(weight, 1)
-    labelled = _of_numbers(values, weight) if numeric else _of_texts(values, weight)
+    owner = _owners(index.copy().codes(upload.table[family.id], grow=False), len(weight))
+    cells = upload.table[column]
+    if pa.types.is_integer(cells.type) or pa.types.is_floating(cells.type):
+        labelled = _of_numbers(cells, owner, weight)
+    else:
+        labelled = _of_values(attribute_of(upload, column), owner, weight)
     return [Group(label, f"{column}: {label}", members) for label, members in labelled]
 
 
-def _row_of(codes: Ints, n: int) -> Ints:
-    """[n] the first row of the table that has each code, −1 where none has."""
-    row = np.full(n, -1, dtype=np.int64)
-    known = np.flatnonzero((codes >= 0) & (codes < n))[::-1]
-    row[codes[known]] = known
-    return row
+def _owners(codes: Ints, n: int) -> Ints:
+    """Which of the n users or items each row describes; −1 for others, and for a second row of one id."""
+    owner = np.full(len(codes), -1, dtype=np.int64)
+    known, first = np.unique(codes, return_index=True)
+    inside = (known >= 0) & (known < n)
+    owner[first[inside]] = known[inside]
+    return owner
 
 
 Labelled = list[tuple[str, Mask]]
 
 
-def _of_texts(values: pa.Array, weight: Ints) -> Labelled:
-    """One group per value, the heaviest first; cells may hold several values."""
-    entry, cells = _entries(values)
-    members_of: dict[str, list[int]] = {}
-    for place, cell in enumerate(cells):
-        for value in _values_in(cell):
-            members_of.setdefault(value, []).append(place)
-    heft = np.bincount(entry[entry >= 0], weight[entry >= 0], minlength=len(cells))
-    counted = {value: heft[places].sum() for value, places in members_of.items()}
-    order = {value: (value == OTHER, -heft, value) for value, heft in counted.items() if heft}
-    ranked = sorted(order, key=order.__getitem__)
-    none = ~np.isin(entry, list({place for value in ranked for place in members_of[value]}))
+def _of_values(attribute: Attribute, owner: Ints, weight: Ints) -> Labelled:
+    """One group per value, the heaviest first; rare ones as one group at the end."""
+    who, value = owner[attribute.row], attribute.value
+    who, value = who[who >= 0], value[who >= 0]
+    ranked = _ranked(attribute.values, np.bincount(value, weight[who], minlength=len(attribute.values)))
+
+    def members(of: Sequence[int]) -> Mask:
+        inside = np.zeros(len(weight), dtype=bool)
+        inside[who[np.isin(value, of)]] = True
+        return inside
+
+    none = ~members(ranked)
     room = MOST_SLICES - bool(weight[none].any())
     own, rest = (ranked, []) if len(ranked) <= room else (ranked[: room - 1], ranked[room - 1 :])
-    labelled = [(value, np.isin(entry, members_of[value])) for value in own]
-    pooled = np.isin(entry, [place for value in rest for place in members_of[value]])
-    return [*labelled, *([(OTHER, pooled)] if rest else []), (NONE, none)]
+    pooled = [(OTHER, members(rest))] if rest else []
+    return [*((attribute.values[one], members([one])) for one in own), *pooled, (NONE, none)]
 
 
-def _values_in(cell: str) -> list[str]:
-    parts = map(str.strip, cell.split(SEPARATOR))
-    return list(dict.fromkeys(part for part in parts if part and part != NONE))
+def _ranked(values: Sequence[str], heft: Floats | Ints) -> list[int]:
+    """Places of the values that somebody has, the heaviest first, one that is called ``other`` last."""
+    there = [at for at in np.flatnonzero(heft).tolist() if values[at] != NONE]
+    return sorted(there, key=lambda at: (values[at] == OTHER, -heft[at], values[at]))
 
 
-def _entries(values: pa.Array) -> tuple[Ints, list[str]]:
-    """Each value as a place among the distinct cells, −1 where it is null."""
-    coded = values.cast(pa.string()).dictionary_encode()
-    return pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False), coded.dictionary.to_pylist()
-
-
-def _of_numbers(values: pa.Array, weight: Ints) -> Labelled:
+def _of_numbers(cells: pa.ChunkedArray, owner: Ints, weight: Ints) -> Labelled:
     """One group per number, or bands of about equal weight; ascending."""
-    numbers = pc.fill_null(values.cast(pa.float64(), safe=False), np.nan).to_numpy(zero_copy_only=False)
+    numbers = np.full(len(weight), np.nan)
+    numbers[owner[owner >= 0]] = _floats(cells)[owner >= 0]
     known = np.isfinite(numbers) & (weight > 0)
     distinct = np.unique(numbers[known])
     room = MOST_SLICES - bool(weight[~known].any())
@@ -309,6 +308,11 @@ def _of_numbers(values: pa.Array, weight: Ints) -> Labelled:
     bands = [known & (np.searchsorted(tops, numbers) == place) for place in range(len(tops))]
     labels = _range_labels([(numbers[band].min(), numbers[band].max()) for band in bands])
     return [*zip(labels, bands, strict=True), (NONE, ~known)]
+
+
+def _floats(cells: pa.ChunkedArray) -> Floats:
+    """NaN where nothing is written."""
+    return np.asarray(pc.fill_null(cells.cast(pa.float64(), safe=False), np.nan))
 
 
 def _tops(numbers: Floats, weight: Ints) -> Floats:

@@ -66,7 +66,7 @@ def test_history_bands_count_train_items() -> None:
 
 
 def test_the_head_is_a_fifth_of_the_train_items_and_what_ties_with_its_last() -> None:
-    """Eight train items: x has three users, a and c have one as five others; ⌈8 / 5⌉ = 2, and the second has one."""
+    """Eight train items, so that two are the head; the second has one user, as all the others."""
     assert items_in("popularity", reference()) == {"head": {"a", "c"}, "tail": {"b", "d"}}
 
 
