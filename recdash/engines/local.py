@@ -19,6 +19,7 @@ from recdash.engines.ids import IdIndex
 from recdash.engines.lists import ListMetrics
 from recdash.engines.notices import Seen, notices
 from recdash.engines.reference import Reference
+from recdash.engines.ties import TieWatch
 from recdash.errors import InputError, Problem
 
 Mask = npt.NDArray[np.bool_]
@@ -110,6 +111,7 @@ class _Pass:
         self.list_in_block = np.zeros(self.truth.n_users, dtype=np.int64)
         self.exposure = ExposureCount(depth) if watch.exposure else None
         self.list_metrics = {spec: begin() for spec, begin in watch.list_metrics.items()}
+        self.ties = TieWatch(depth) if plan.order == "score" else None
         self.shown_to = self.counts if watch.shown_to is None else self.counts & watch.shown_to
         owner = np.repeat(np.arange(self.truth.n_users, dtype=np.int64), np.diff(self.truth.start))
         self.truth_keys = owner * self.known_items + self.truth.item
@@ -123,8 +125,9 @@ class _Pass:
             raise InputError(_no_common_user(self.run, self.truth.users))
         user, rank, row = self._joined_hits()
         ledger = self._ledger()
-        shown = self._shown()
-        hits = Hits(self.truth, self.depth, user, rank, row, self.list_length, shown, ledger, self.plan.order)
+        order, shown = self.plan.order, self._shown()
+        ties = None if self.ties is None else self.ties.ties()
+        hits = Hits(self.truth, self.depth, user, rank, row, self.list_length, shown, ledger, order, ties)
         met = {"user_id": self.users.spellings_met, "item_id": self.items.spellings_met}
         return hits, notices(self.run, self.seen, self.plan.order, self.plan.ties, met)
 
@@ -148,6 +151,8 @@ class _Pass:
         self._check_grouped(block)
         block = self._in_order(block)
         block = self._without_duplicates(block)
+        if self.ties is not None:
+            self.ties.see(block, self._truth_rows)
         self.seen.cut_lists += int((block.lengths > self.depth)[self.counts[block.user]].sum())
         block = block.cut(self.depth)
         self.list_length[block.user] = block.lengths
@@ -229,17 +234,24 @@ class _Pass:
         return block.only_rows(~repeated)
 
     def _find_hits(self, block: Block) -> None:
-        """A small table of one-bit slots turns most rows away in one look; the rest are verified."""
-        row = _possible_hits(block, self.truth.start, self.truth.item)
+        row, truth_row = self._truth_rows(block)
         owner = block.list_of(row)
-        key = block.user[owner].astype(np.int64) * self.known_items + block.item[row]
+        rank = row - block.start[owner] + 1
+        self.found.append(
+            (block.user[owner].astype(np.int32), rank.astype(np.int32), truth_row.astype(np.int32))
+        )
+
+    def _truth_rows(self, block: Block) -> tuple[Ints, Ints]:
+        """The rows of the block that the truth knows, and which of its rows they are.
+
+        A small table of one-bit slots turns most rows away in one look; the rest are verified.
+        """
+        row = _possible_hits(block, self.truth.start, self.truth.item)
+        key = block.user[block.list_of(row)].astype(np.int64) * self.known_items + block.item[row]
         known = block.item[row] < self.known_items
         place = np.searchsorted(self.truth_keys, key)
         found = known & (self.truth_keys[np.minimum(place, len(self.truth_keys) - 1)] == key)
-        rank = row[found] - block.start[owner[found]] + 1
-        self.found.append(
-            (block.user[owner[found]].astype(np.int32), rank.astype(np.int32), place[found].astype(np.int32))
-        )
+        return row[found], place[found]
 
     def _joined_hits(self) -> tuple[Ints, Ints, Ints]:
         user, rank, row = (np.concatenate(part) for part in zip(*self.found, strict=True))

@@ -10,18 +10,21 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from recdash.domain import Exposure, Hits, Ints, Ledger, ListMean, RankCounts, Truth
+from recdash.domain import Exposure, Hits, Ints, Ledger, ListMean, RankCounts, TiedHits, Truth
+
+_TIE_COLUMNS = ("user", "row", "first", "last")
 
 
 def hits_to_tables(hits: Hits) -> dict[str, pa.Table]:
-    """Tables ``hits`` (user, rank, row), ``lists`` (length per truth user), ``exposure``, ``items``.
+    """Tables ``hits`` (user, rank, row), ``lists`` (length per truth user), ``exposure``, ``items``, and
+    ``ties`` where the lists were ordered by score.
 
     Raises ValueError for hits without exposure, which would be half a run.
     """
     if hits.exposure is None:
         raise ValueError("hits are kept only with their exposure")
     facts = {"depth": hits.depth, "order": hits.order, "ledger": hits.ledger.as_dict()}
-    return {
+    tables = {
         "hits": pa.table(
             {"user": _small(hits.user), "rank": _small(hits.rank), "row": _small(hits.row)}
         ).replace_schema_metadata({"recdash": json.dumps(facts)}),
@@ -29,6 +32,9 @@ def hits_to_tables(hits: Hits) -> dict[str, pa.Table]:
         "exposure": _exposure_table(hits.exposure),
         "items": pa.table({"item_id": pa.array(hits.exposure.items, pa.string())}),
     }
+    if hits.ties is not None:
+        tables["ties"] = pa.table({name: _small(getattr(hits.ties, name)) for name in _TIE_COLUMNS})
+    return tables
 
 
 def _exposure_table(exposure: Exposure) -> pa.Table:
@@ -65,7 +71,13 @@ def hits_from_tables(tables: Mapping[str, pa.Table], truth: Truth) -> Hits:
         exposure=_exposure(tables["exposure"], tables["items"], facts["depth"]),
         ledger=Ledger(**facts["ledger"]),
         order=facts["order"],
+        ties=_ties(tables.get("ties")),
     )
+
+
+def _ties(table: pa.Table | None) -> TiedHits | None:
+    """None as well for what was kept before ties were."""
+    return None if table is None else TiedHits(*(table[name].to_numpy() for name in _TIE_COLUMNS))
 
 
 def _exposure(table: pa.Table, items: pa.Table, depth: int) -> Exposure:
