@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from recdash import evaluation, views
+from recdash.comparability import basis_of, problems, served
 from recdash.domain import Curve, Experiment, Hits, OnlineTest, Recommendations, Run, TableKind, Upload, Users
 from recdash.engines import Reference, hits_from_tables, hits_to_tables
 from recdash.errors import Forbidden, InputError, NameTaken, NotFound, Problem, UnknownName
@@ -207,7 +208,10 @@ class Workspace:
         return views.population_effect(names, values, n_users, views.metric_title(metric, k))
 
     def comparability(self, run_ids: Sequence[str]) -> list[Problem]:
-        return views.comparability(self._runs(run_ids))
+        """Why the numbers of these runs may not stand side by side as they are; empty where they may."""
+        runs = self._runs(run_ids)
+        experiments = {id_: self.experiment(id_) for id_ in {run.experiment for run in runs}}
+        return problems([basis_of(run, experiments[run.experiment]) for run in runs])
 
     def guide(self) -> list[MetricGuide]:
         return metric_guides()
@@ -450,10 +454,12 @@ class Workspace:
         return {
             "version": __version__,
             "order": hits.order,
+            "ties": "file",
             "depth": hits.depth,
             "users": self.experiment(experiment_id).settings["users"],
             "mapping": dict(run.mapping),
             "list_end": views.list_end(hits),
+            "served": served(hits),
             "rows": hits.ledger.rows,
         }
 

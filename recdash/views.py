@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -137,42 +137,3 @@ def population_effect(
 def _named(ids: Sequence[str], names: Mapping[str, str]) -> str:
     *most, last = [names[one] for one in ids]
     return f"{', '.join(most)} and {last}" if most else last
-
-
-def comparability(runs: Sequence[Run]) -> list[Problem]:
-    """What makes the runs' numbers less than fully comparable."""
-    found = [*_lists_missing(runs), *_different_rules(runs)]
-    return [Problem(code, "comparison", what, fix) for code, what, fix in found]
-
-
-def _lists_missing(runs: Sequence[Run]) -> Iterable[tuple[str, str, str]]:
-    share = {run.name: _share_without_list(run) for run in runs if run.ledger.get("counted")}
-    if share and max(share.values()) - min(share.values()) > 0.01:
-        worst = [
-            f"{name} for {part:.0%}" for name, part in share.items() if part > min(share.values()) + 0.01
-        ]
-        told = ", ".join(worst[:4]) + (f" and {len(worst) - 4} more" if len(worst) > 4 else "")
-        both = all(run.provenance.get("users") == "both" for run in runs)
-        effect = "are left out, for each run others" if both else "count as 0"
-        yield (
-            "lists-missing",
-            f"some runs have no list for users that others serve: {told} of the users",
-            f"Those users {effect}; compare both population rules before you decide.",
-        )
-
-
-def _share_without_list(run: Run) -> float:
-    """Of the users with a relevant item; with users=both only those with a list are ``counted``."""
-    counted, missing = run.ledger.get("counted") or 0, run.ledger.get("without_list") or 0
-    return missing / (counted + missing if run.provenance.get("users") == "both" else counted)
-
-
-def _different_rules(runs: Sequence[Run]) -> Iterable[tuple[str, str, str]]:
-    rules = {name: {str(run.provenance.get(name)) for run in runs} for name in ("depth", "users")}
-    for name, values in rules.items():
-        if len(values) > 1:
-            yield (
-                f"different-{name}",
-                f"the runs were scored with different {name}: {', '.join(sorted(values))}",
-                "Upload them again under one rule.",
-            )

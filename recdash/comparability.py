@@ -1,0 +1,216 @@
+"""May the numbers of several runs stand side by side? If not quite, why, in words for a person.
+
+Nothing here reads a table: what a run rests on was noted when it was scored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from recdash.domain import Experiment, Hits, Run
+from recdash.errors import Problem
+
+NOTICEABLE = 0.01
+"""Where a missing list counts as 0, shares of users without one may differ by this much unmentioned."""
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What the numbers of one run rest on.
+
+    ``tables`` are {kind: content hash}, missing or None where there is none; ``served`` marks *which* users
+    with a relevant item have a list (None where that was not noted). ``version`` scored the run.
+    """
+
+    run: str
+    users: str
+    depth: int
+    order: str
+    ties: str
+    version: str
+    counted: int
+    without_list: int
+    tied_rows: int = 0
+    threshold: float | None = None
+    served: str | None = None
+    tables: Mapping[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Change:
+    """From ``version`` on a metric's stored numbers mean something else than before."""
+
+    version: str
+    metric: str
+    what: str
+
+
+CHANGES: tuple[Change, ...] = ()
+"""Every release that changes what a number means adds a line; so far none did."""
+
+
+def basis_of(run: Run, experiment: Experiment) -> Basis:
+    """Of a stored run."""
+    made, ledger = run.provenance, run.ledger
+    tables = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
+    return Basis(
+        run.name,
+        users=str(made.get("users")),
+        depth=int(made.get("depth") or 0),
+        order=str(made.get("order")),
+        ties=str(made.get("ties", "file")),
+        version=str(made.get("version", "0")),
+        counted=ledger.get("counted") or 0,
+        without_list=ledger.get("without_list") or 0,
+        tied_rows=ledger.get("tied_rows") or 0,
+        threshold=experiment.settings.get("relevance_threshold"),
+        served=made.get("served"),
+        tables=tables,
+    )
+
+
+def served(hits: Hits) -> str:
+    """Which users with a relevant item have a list, as a short hash."""
+    relevant = np.add.reduceat(hits.truth.relevant(), hits.truth.start[:-1]) > 0
+    return hashlib.sha256(np.packbits(relevant & (hits.list_length > 0)).tobytes()).hexdigest()[:16]
+
+
+def problems(bases: Sequence[Basis], changes: Sequence[Change] = CHANGES) -> list[Problem]:
+    """What stands between the runs' numbers; empty where they are comparable."""
+    told = [
+        *_different_tables(bases),
+        *_different_rules(bases),
+        *_different_order(bases),
+        *_different_versions(bases, changes),
+        *_different_users(bases),
+    ]
+    return [Problem(code, "comparison", found, fix) for code, found, fix in told]
+
+
+Told = Iterator[tuple[str, str, str]]
+
+_TABLES = {
+    "truth": ("truths", "They answer different questions; score them in one experiment."),
+    "train": ("train tables", "Novelty, popularity and what else rests on train cannot be compared."),
+    "catalogue": ("catalogues", "Coverage, Gini and what else rests on the catalogue cannot be compared."),
+}
+_OTHER = "What rests on them cannot be compared."
+
+
+def _different_tables(bases: Sequence[Basis]) -> Told:
+    for kind in dict.fromkeys(kind for basis in bases for kind in basis.tables):
+        groups = _groups(bases, lambda basis, kind=kind: basis.tables.get(kind))  # type: ignore[misc]
+        if len(groups) > 1:
+            plural, fix = _TABLES.get(kind, (f"{kind} tables", _OTHER))
+            sides = " against ".join(
+                _listed(names) + ("" if sha else " (none)") for sha, names in groups.items()
+            )
+            yield f"different-{kind}", f"the runs were scored with different {plural}: {sides}", fix
+
+
+def _different_rules(bases: Sequence[Basis]) -> Told:
+    rules: tuple[tuple[str, Callable[[Basis], Any], str], ...] = (
+        ("users", lambda basis: basis.users, "Their means are over different users; count both one way."),
+        ("depth", lambda basis: basis.depth, "Upload them again under one rule."),
+        ("threshold", _relevance, "Other items count as relevant; score them under one threshold."),
+    )
+    for name, of, fix in rules:
+        groups = _groups(bases, of)
+        if len(groups) > 1:
+            sides = "; ".join(f"{value} for {_listed(names)}" for value, names in groups.items())
+            yield f"different-{name}", f"the runs were scored with different {name}: {sides}", fix
+
+
+def _relevance(basis: Basis) -> str:
+    return "relevance above 0" if basis.threshold is None else f"relevance from {basis.threshold:g}"
+
+
+_ORDERS = {
+    "rank": "by rank",
+    "file": "with equal scores in the order of the file",
+    "item_desc": "with equal scores by item id, descending",
+}
+
+
+def _different_order(bases: Sequence[Basis]) -> Told:
+    """Rank and score order the same lists alike until scores are tied; then it depends on the rule."""
+    tied = [basis for basis in bases if basis.order == "score" and basis.tied_rows]
+    if not tied:
+        return
+    rules = _groups(bases, lambda basis: basis.ties if basis.order == "score" else basis.order)
+    if len(rules) > 1:
+        rows = _listed([f"{basis.tied_rows:,} rows of {basis.run}" for basis in tied])
+        sides = "; ".join(f"{_listed(names)} {_ORDERS[rule]}" for rule, names in rules.items())
+        fix = "Where equal scores stand is chance; see how far it moves the value on Definitions."
+        yield "different-order", f"the lists are ordered by different rules: {sides}; {rows} are tied", fix
+
+
+def _different_versions(bases: Sequence[Basis], changes: Sequence[Change]) -> Told:
+    for change in changes:
+        groups = _groups(bases, lambda basis, at=change.version: _release(basis.version) >= _release(at))  # type: ignore[misc]
+        if len(groups) > 1:
+            older = _listed(groups[False])
+            found = f"{change.metric} means something else since version {change.version}: {change.what}"
+            yield (
+                "different-version",
+                f"{found}; {older} was scored before",
+                f"Upload {older} again to score it anew.",
+            )
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """``0.10.0`` → (0, 10, 0); what is no number counts as 0."""
+    return tuple(int(part) if part.isdecimal() else 0 for part in version.split("."))
+
+
+def _different_users(bases: Sequence[Basis]) -> Told:
+    counted = [basis for basis in bases if basis.counted + basis.without_list]
+    if counted and all(basis.users == "both" for basis in counted):
+        yield from _other_users_counted(counted)
+    else:
+        yield from _lists_missing(counted)
+
+
+def _other_users_counted(bases: Sequence[Basis]) -> Told:
+    if len(_groups(bases, lambda basis: (basis.counted, basis.served))) > 1:
+        counts = ", ".join(f"{basis.run} {basis.counted:,}" for basis in bases[:4])
+        more = f" and {len(bases) - 4} more" if len(bases) > 4 else ""
+        found = f"only users with a list count, and those are not the same users for all runs: {counts}{more}"
+        yield "different-users-counted", found, "Compare the paired differences, which use the shared users."
+
+
+def _lists_missing(bases: Sequence[Basis]) -> Told:
+    share = {basis.run: _share_without_list(basis) for basis in bases}
+    if share and max(share.values()) - min(share.values()) > NOTICEABLE:
+        least = min(share.values())
+        worst = [f"{name} for {part:.0%}" for name, part in share.items() if part > least + NOTICEABLE]
+        told = ", ".join(worst[:4]) + (f" and {len(worst) - 4} more" if len(worst) > 4 else "")
+        yield (
+            "lists-missing",
+            f"some runs have no list for users that others serve: {told} of the users",
+            "Those users count as 0; compare both population rules before you decide.",
+        )
+
+
+def _share_without_list(basis: Basis) -> float:
+    """Of the users with a relevant item; with users=both only those with a list are ``counted``."""
+    everyone = basis.counted + basis.without_list if basis.users == "both" else basis.counted
+    return basis.without_list / everyone if everyone else 0.0
+
+
+def _groups(bases: Sequence[Basis], of: Callable[[Basis], Any]) -> dict[Any, list[str]]:
+    """Names of the runs by what they share."""
+    groups: dict[Any, list[str]] = {}
+    for basis in bases:
+        groups.setdefault(of(basis), []).append(basis.run)
+    return groups
+
+
+def _listed(names: Sequence[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last

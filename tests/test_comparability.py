@@ -1,0 +1,182 @@
+"""A banner stands above numbers that do not belong side by side, and above no others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from small_tables import run, upload
+
+from recdash.comparability import Basis, Change, problems
+from recdash.domain import Recommendations
+from recdash.evaluation import evaluate
+from recdash.service import Workspace
+
+TABLES = {"truth": "t1", "train": "r1", "catalogue": "c1"}
+ALS = Basis("als", "truth", 100, "rank", "file", "0.1.0", 100, 0, served="all", tables=TABLES)
+EASE = replace(ALS, run="ease")
+
+
+def codes(*bases: Basis) -> list[str]:
+    return [problem.code for problem in problems(bases)]
+
+
+def told(*bases: Basis) -> str:
+    (problem,) = problems(bases)
+    return str(problem)
+
+
+def test_runs_scored_alike_raise_nothing() -> None:
+    assert codes(ALS, EASE, replace(ALS, run="bpr")) == []
+    assert codes(ALS) == []
+    assert codes() == []
+
+
+@pytest.mark.parametrize(
+    ("other", "code"),
+    [
+        (replace(EASE, tables={**TABLES, "truth": "t2"}), "different-truth"),
+        (replace(EASE, tables={**TABLES, "train": None}), "different-train"),
+        (replace(EASE, tables={**TABLES, "catalogue": "c2"}), "different-catalogue"),
+        (replace(EASE, tables={**TABLES, "vectors": "v1"}), "different-vectors"),
+        (replace(EASE, users="both"), "different-users"),
+        (replace(EASE, depth=50), "different-depth"),
+        (replace(EASE, threshold=4.0), "different-threshold"),
+        (replace(EASE, order="score", tied_rows=7), "different-order"),
+        (replace(EASE, counted=98, without_list=3), "lists-missing"),
+    ],
+)
+def test_each_difference_is_told(other: Basis, code: str) -> None:
+    assert codes(ALS, other) == [code]
+    assert codes(other, ALS) == [code]
+
+
+def test_the_words_name_the_sides() -> None:
+    other = replace(EASE, users="both", depth=50)
+    assert [problem.found for problem in problems([ALS, other, replace(ALS, run="bpr")])] == [
+        "the runs were scored with different users: truth for als and bpr; both for ease",
+        "the runs were scored with different depth: 100 for als and bpr; 50 for ease",
+    ]
+    without_train = replace(EASE, tables={**TABLES, "train": None})
+    assert "different train tables: als against ease (none)" in told(ALS, without_train)
+    assert "relevance above 0 for als; relevance from 4 for ease" in told(ALS, replace(EASE, threshold=4.0))
+
+
+def test_an_order_by_score_is_as_good_as_one_by_rank_until_scores_are_tied() -> None:
+    scored = replace(EASE, order="score")
+    assert codes(ALS, scored) == []
+    assert told(ALS, replace(scored, tied_rows=1200)) == (
+        "comparison: the lists are ordered by different rules: als by rank; ease with equal scores in the "
+        "order of the file; 1,200 rows of ease are tied. Where equal scores stand is chance; see how far it "
+        "moves the value on Definitions."
+    )
+
+
+def test_ties_broken_alike_raise_nothing() -> None:
+    tied = replace(ALS, order="score", tied_rows=5)
+    assert codes(tied, replace(tied, run="ease")) == []
+    assert codes(tied, replace(tied, run="ease", ties="item_desc")) == ["different-order"]
+
+
+def test_missing_lists_below_one_percent_are_not_worth_a_banner() -> None:
+    assert codes(ALS, replace(EASE, without_list=1)) == []
+    assert "ease for 2% of the users" in told(ALS, replace(EASE, without_list=2))
+
+
+def test_where_only_users_with_lists_count_any_other_user_is_told() -> None:
+    als, ease = replace(ALS, users="both"), replace(EASE, users="both")
+    assert codes(als, ease) == []
+    assert "not the same users for all runs: als 100, ease 99" in told(
+        als, replace(ease, counted=99, without_list=1)
+    )
+    as_many_but_others = replace(ease, served="others")
+    assert codes(als, as_many_but_others) == ["different-users-counted"]
+
+
+def test_a_run_of_before_a_definition_changed_is_told_and_others_are_not() -> None:
+    changes = [Change("0.2.0", "novelty", "items that nobody has in train count as one user's")]
+    old, new = ALS, replace(EASE, version="0.10.0")
+    (problem,) = problems([old, new], changes)
+    assert problem.code == "different-version"
+    assert "novelty means something else since version 0.2.0" in problem.found
+    assert "als was scored before" in problem.found
+    assert problems([old, replace(EASE, version="0.1.9")], changes) == []
+    assert problems([replace(old, version="0.2.0"), new], changes) == []
+
+
+# ── where the numbers come from ──────────────────────────────────────────────────────────────
+
+TRUTH = upload("truth", "user_id item_id", [("u", "a"), ("v", "b"), ("w", "c")])
+FULL = [("u", "a", 2.0), ("v", "x", 1.0), ("w", "c", 1.0)]
+
+
+def scored(rows: list[tuple[str, str, float]], name: str) -> Recommendations:
+    return run("user_id item_id score", rows, name=name)
+
+
+def test_an_evaluation_warns_of_lists_that_others_serve() -> None:
+    found = evaluate({"full": scored(FULL, "full"), "half": scored(FULL[:1], "half")}, TRUTH)
+    assert found.as_dict()["warnings"][0] == (
+        "comparison: some runs have no list for users that others serve: half for 67% of the users. Those "
+        "users count as 0; compare both population rules before you decide."
+    )
+    assert evaluate({"a": scored(FULL, "a"), "b": scored(FULL, "b")}, TRUTH).comparability() == []
+
+
+def test_an_evaluation_of_users_with_lists_warns_of_other_users() -> None:
+    runs = {"first": scored(FULL[:2], "first"), "last": scored(FULL[1:], "last")}
+    (problem,) = evaluate(runs, TRUTH, users="both").comparability()
+    assert problem.code == "different-users-counted"
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Workspace:
+    return Workspace.open(f"sqlite:///{tmp_path / 'recdash.db'}", tmp_path / "artifacts")
+
+
+LISTS = pd.DataFrame(FULL, columns=["user_id", "item_id", "score"])
+
+
+@pytest.fixture
+def stored(space: Workspace) -> Callable[..., str]:
+    def store(experiment: str, name: str, **setup: Any) -> str:
+        made = space.create_experiment(experiment, TRUTH, **{"depth": 5, **setup})
+        return space.add_runs(made.id, LISTS, name=name)[0].run.id
+
+    return store
+
+
+def test_stored_runs_of_one_experiment_are_comparable(space: Workspace, stored: Callable[..., str]) -> None:
+    als = stored("films", "als")
+    (ease,) = space.add_runs(space.experiments()[0].id, LISTS.assign(score=[2, 1, 3]), name="ease")
+    assert space.comparability([als, ease.run.id]) == []
+
+
+@pytest.mark.parametrize(
+    ("setup", "code"),
+    [
+        ({"depth": 3}, "different-depth"),
+        ({"users": "both"}, "different-users"),
+        ({"relevance_threshold": 1.0}, "different-threshold"),
+        ({"train": upload("train", "user_id item_id", [("z", "a")])}, "different-train"),
+        ({"catalogue": upload("catalogue", "item_id", [("a",)])}, "different-catalogue"),
+    ],
+)
+def test_runs_of_two_experiments_say_what_sets_them_apart(
+    space: Workspace, stored: Callable[..., str], setup: dict[str, Any], code: str
+) -> None:
+    ids = [stored("films", "als"), stored("others", "ease", **setup)]
+    assert [problem.code for problem in space.comparability(ids)] == [code]
+
+
+def test_runs_against_two_truths_are_never_comparable(space: Workspace, stored: Callable[..., str]) -> None:
+    other = upload("truth", "user_id item_id", [("u", "x"), ("v", "b"), ("w", "c")])
+    made = space.create_experiment("others", other, depth=5)
+    added = space.add_runs(made.id, LISTS, name="ease")[0].run.id
+    assert [problem.code for problem in space.comparability([stored("films", "als"), added])] == [
+        "different-truth"
+    ]
