@@ -97,7 +97,7 @@ def evaluate(
     **question: Any,
 ) -> None:
     """Score candidates against a truth; nothing is stored."""
-    _keep_pandas_out()
+    _start_light()
     from recdash.evaluation import evaluate as score
 
     if not runs and not predictions:
@@ -117,10 +117,13 @@ class _Hidden:
             raise ModuleNotFoundError(name)
 
 
-def _keep_pandas_out() -> None:
-    """pyarrow loads pandas with the first array it makes, if it can: 0.35 s CPU that this command can do
-    without. Asked once while pandas is hidden, it does not ask again.
+def _start_light() -> None:
+    """Keep numpy and pyarrow from starting what this command does not use.
+
+    numpy's linear algebra starts a thread per core, which waits busily: 0.1 s CPU. pyarrow loads pandas with
+    the first array it makes, if it can: 0.35 s CPU; asked once while pandas is hidden, it does not ask again.
     """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     import pyarrow as pa
 
     hidden = _Hidden()

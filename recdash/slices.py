@@ -32,8 +32,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from recdash import compute as pc
 from recdash.domain import Floats, Ints, TableKind, Truth
 from recdash.engines import Reference
 from recdash.engines.attributes import Attribute, attribute_of

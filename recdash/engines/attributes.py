@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from recdash import compute as pc
 from recdash.domain import Ints, Upload
 
 SEPARATORS = r"[|;]"

@@ -13,7 +13,6 @@ from typing import overload
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from recdash.domain import Ints
 
@@ -95,7 +94,7 @@ class IdIndex:
         if pa.types.is_integer(column.type):
             return self._codes_of_numbers(column.to_numpy(zero_copy_only=False), grow)
         if not pa.types.is_dictionary(column.type):
-            column = pc.dictionary_encode(column)
+            column = column.dictionary_encode()
         by_entry = self._codes_of_texts(column.dictionary.to_pylist(), grow)
         return by_entry[column.indices.to_numpy(zero_copy_only=False)]
 
@@ -195,7 +194,7 @@ class IdIndex:
         """Numbers spelled in two ways within one reference column are different ids from now on."""
         spelled: dict[int, str] = {}
         for chunk in chunks:
-            for text in pc.unique(chunk).to_pylist():
+            for text in chunk.unique().to_pylist():
                 number = number_of(text)
                 if number is not None and spelled.setdefault(number, text) != text:
                     self._told_apart.add(number)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from recdash import compute as pc
 from recdash.domain import TableKind
 from recdash.errors import Problem, UploadError
 from recdash.ingest import text
@@ -133,7 +134,9 @@ def read_parquet(content: Content, _kind: TableKind) -> RawTable:
         raise UploadError(_damaged_parquet(error)) from error
     paths = _paths(schema)
 
-    def blocks(columns: Sequence[str], ids: Collection[str]) -> Iterator[pa.RecordBatch]:
+    def blocks(
+        columns: Sequence[str], ids: Collection[str], rows: int = BLOCK_ROWS
+    ) -> Iterator[pa.RecordBatch]:
         # codes for text ids; one thread, since whoever reads us already works beside us
         coded = [paths[c][0] for c in ids if c in paths and is_text(schema.field(paths[c][0]).type)]
         wanted = list(dict.fromkeys(paths[c][0] for c in columns))
@@ -141,7 +144,7 @@ def read_parquet(content: Content, _kind: TableKind) -> RawTable:
             with content.open() as source:
                 file = pq.ParquetFile(source, memory_map=False, read_dictionary=coded)
                 for group in range(file.num_row_groups):
-                    for batch in file.iter_batches(BLOCK_ROWS, [group], wanted, use_threads=False):
+                    for batch in file.iter_batches(rows, [group], wanted, use_threads=False):
                         yield _projected(batch, columns, paths)
         except (pa.ArrowException, OSError) as error:
             raise UploadError(_damaged_parquet(error)) from error
@@ -151,7 +154,7 @@ def read_parquet(content: Content, _kind: TableKind) -> RawTable:
         tuple(paths),
         blocks,
         _row,
-        lambda: _first_rows(blocks(tuple(paths), ())),
+        lambda: _first_rows(blocks(tuple(paths), (), SAMPLE_ROWS)),
         lists=_list_columns(schema, paths),
         n_rows=metadata.num_rows,
         unpacked_bytes=sum(metadata.row_group(g).total_byte_size for g in range(metadata.num_row_groups)),
@@ -238,8 +241,6 @@ def _projected(batch: pa.RecordBatch, columns: Sequence[str], paths: Mapping[str
 
 
 def _at(batch: pa.RecordBatch, column: str, inner: str | None) -> pa.Array:
-    import pyarrow.compute as pc
-
     array = batch.column(column)
     if inner is None:
         return array

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from recdash import compute as pc
 from recdash.errors import Problem, UploadError
 from recdash.ingest.columns import Columns, plain
 from recdash.ingest.formats import RawTable, is_list

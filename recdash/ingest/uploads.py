@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from recdash import compute as pc
 from recdash.domain import Recommendations, TableKind, Upload
 from recdash.errors import Problem, UploadError
 from recdash.ingest import content as contents
@@ -437,11 +438,12 @@ def _finish_catalogue(table: pa.Table, findings: Findings) -> pa.Table:
     """One row per item, the first; text columns that hold only numbers become numbers."""
     ids = table["item_id"].combine_chunks()
     ids = ids.dictionary_decode() if pa.types.is_dictionary(ids.type) else ids
-    rows = pa.table({"id": ids, "row": range(len(ids))}).group_by("id").aggregate([("row", "min")])["row_min"]
+    ids = ids if pa.types.is_integer(ids.type) else ids.dictionary_encode().indices
+    rows = np.unique(ids.to_numpy(), return_index=True)[1]
     if twice := len(ids) - len(rows):
         found = f"{twice} duplicate item_id"
         findings.notice("duplicate-items", "column 'item_id'", found, "The first row of each counts.", twice)
-        table = table.take(rows.combine_chunks().sort())
+        table = table.take(pa.array(np.sort(rows)))
     names = [name for name in table.column_names if name not in ("item_id", "title")]
     for name in names:
         table = table.set_column(table.column_names.index(name), name, _numbers_if_all(table[name]))

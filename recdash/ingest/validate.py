@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from recdash import compute as pc
 from recdash.errors import Problem
 from recdash.ingest.columns import WORDS, Reading, Role
 
@@ -192,8 +193,6 @@ def _text_ids(array: pa.DictionaryArray, seen: Seen) -> pa.DictionaryArray:
 
 
 def _rows_per_value(array: pa.DictionaryArray) -> pa.Array:
-    import numpy as np
-
     used = array.indices.drop_null().to_numpy(zero_copy_only=False)
     return pa.array(np.bincount(used, minlength=len(array.dictionary)))
 
@@ -239,14 +238,22 @@ def read_floats(array: pa.Array, seen: Seen, what: str, fix: str) -> pa.Array:
         return array
     if pa.types.is_boolean(kind):
         return array.cast(pa.int8()).cast(pa.float64())
-    if pa.types.is_integer(kind):
-        return pc.cast(array, pa.float64(), safe=False)
+    if pa.types.is_integer(kind) or pa.types.is_float32(kind):
+        return _wider(array)
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return array.cast(pa.float64())
     if is_text(kind):
         return _parsed(array, seen, what, fix)
     seen.refuse(pc.is_valid(array), array.cast(pa.string()), "bad-number", f"'{{value}}' is not {what}", fix)
     return pa.nulls(len(array), pa.float64())
+
+
+def _wider(array: pa.Array) -> pa.Array:
+    """Numbers as float64, missing ones stay missing."""
+    if array.null_count:
+        return pc.cast(array, pa.float64(), safe=False)
+    values = array.to_numpy().astype(np.float64)
+    return pa.Array.from_buffers(pa.float64(), len(values), [None, pa.py_buffer(values)])
 
 
 def _parsed(array: pa.Array, seen: Seen, what: str, fix: str) -> pa.Array:
@@ -295,14 +302,15 @@ RANKS = "Ranks are whole numbers from 1, the best item first."
 
 
 def read_ranks(array: pa.Array, seen: Seen) -> pa.Array:
-    """int64, at least 1, none missing."""
+    """Whole numbers of any width with a sign, at least 1, none missing."""
     if not pa.types.is_integer(array.type):
         array = _whole_ranks(array, seen)
-    ranks = array if pa.types.is_int64(array.type) else array.cast(pa.int64(), safe=False)
+    ranks = array if pa.types.is_signed_integer(array.type) else array.cast(pa.int64(), safe=False)
     if ranks.null_count:
         seen.refuse(pc.is_null(ranks), ranks, "bad-rank", "'{value}' is not a rank", RANKS)
-    least = pc.min(ranks).as_py()
-    if least is not None and least < 1:
+    known = ranks.drop_null() if ranks.null_count else ranks
+    least = known.to_numpy().min(initial=1)
+    if least < 1:
         low = pc.fill_null(pc.less(ranks, 1), False)
         fix = RANKS + (" If yours count from 0, add 1 to each." if least == 0 else "")
         seen.refuse(low, ranks, "rank-below-one", "'{value}' is not a rank", fix)
@@ -327,13 +335,17 @@ def _rank_floats(values: pa.Array, seen: Seen) -> pa.Array:
     return pc.if_else(good, text, None).cast(pa.float64())
 
 
+def _all_finite(values: pa.Array) -> bool:
+    return values.null_count == 0 and bool(np.isfinite(values.to_numpy()).all())
+
+
 SCORES = "Scores are numbers, the higher the better."
 
 
 def read_scores(array: pa.Array, seen: Seen) -> pa.Array:
     """float64, never NaN: an item without a usable score goes behind all others."""
     scores = read_floats(array, seen, "a score", SCORES)
-    if scores.null_count == 0 and pc.all(pc.is_finite(scores)).as_py() is not False:
+    if _all_finite(scores):
         return scores
     missing = pc.is_nan(pc.fill_null(scores, float("nan")))
     seen.note(
@@ -376,7 +388,7 @@ def read_relevance(array: pa.Array, seen: Seen) -> pa.Array:
     fix = "Relevance is a number; more than 0 is relevant. Or leave the column out."
     values = read_floats(array, seen, "a relevance", fix)
     _refuse_gaps(values, array, seen, "a relevance")
-    negative = _count(pc.less(values, 0))
+    negative = int((values.to_numpy(zero_copy_only=False) < 0).sum())
     seen.note("negative-relevance", "negative relevance in {rows}", "They count as not relevant.", negative)
     return values
 
