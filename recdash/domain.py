@@ -240,7 +240,10 @@ class Absent:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One evaluation set-up; artifacts are named by their sha256."""
+    """One evaluation set-up; artifacts are named by their sha256.
+
+    ``tables`` holds the tables beyond truth, train and catalogue (users, vectors, similarity), by kind.
+    """
 
     id: str
     name: str
@@ -248,6 +251,7 @@ class Experiment:
     truth: str
     train: str | None = None
     catalogue: str | None = None
+    tables: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     baseline: str | None = None
     note: str = ""

@@ -102,9 +102,9 @@ class StoreContract:
     # what comes out is what went in ────────────────────────────────────────────────────────────
 
     def test_an_experiment_comes_back_as_it_was_after_reopening(self, store: Store, open_again: Open) -> None:
-        truth, train, catalogue = (put_table(store, number) for number in (1, 2, 3))
+        truth, train, catalogue, users = (put_table(store, number) for number in (1, 2, 3, 4))
         experiment = Experiment(
-            new_id(), "Films", NOON, truth, train, catalogue,
+            new_id(), "Films", NOON, truth, train, catalogue, tables={"users": users},
             settings={"depth": 100, "threshold": 3.5, "users": ["truth"]}, note="n", archived=NOON, demo=True,
         )  # fmt: skip
         assert store.add_experiment(experiment) == experiment
@@ -359,6 +359,25 @@ class StoreContract:
         test = store.add_online_test(a_test(store, experiment))
         store.delete_online_test(test.id)
         assert store.online_tests(experiment.id, archived=True) == []
+
+    def test_files_of_all_tables_of_an_experiment_are_kept_when_others_are_collected(
+        self, store: Store
+    ) -> None:
+        truth, users, vectors = (put_table(store, number) for number in (1, 2, 3))
+        store.add_experiment(
+            Experiment(new_id(), "Films", NOON, truth, tables={"users": users, "vectors": vectors})
+        )
+        unused = put_table(store, 4)
+        assert store.collect(older_than=timedelta(seconds=-60)) == 1
+        assert [store.table(sha256).num_rows for sha256 in (truth, users, vectors)] == [1, 1, 1]
+        with pytest.raises(NotFound):
+            store.table(unused)
+
+    def test_an_experiment_needs_the_files_of_all_its_tables(self, store: Store) -> None:
+        experiment = Experiment(new_id(), "Films", NOON, put_table(store, 1), tables={"users": "0" * 64})
+        with pytest.raises(NotFound):
+            store.add_experiment(experiment)
+        assert store.experiments() == []
 
     def test_files_of_a_deleted_run_stay_until_collected(self, store: Store) -> None:
         experiment = add_experiment(store)

@@ -99,10 +99,23 @@ def test_a_database_with_other_tables_of_our_names_is_refused(database: Path) ->
         open_and_close(database)
 
 
-SECOND = """
+def test_a_database_of_the_first_schema_is_upgraded_and_keeps_its_experiments(
+    filled: Path, engine: Engine
+) -> None:
+    with engine.begin() as connection:
+        command.downgrade(alembic_config(connection), "0001")
+    assert "tables" not in [column for _, column, *_ in execute(filled, "PRAGMA table_info(experiment)")]
+    store = open_store(f"sqlite:///{filled}")
+    (experiment,) = store.experiments()
+    assert (experiment.name, experiment.tables) == ("Films", {})
+    assert [run.name for run in store.runs(experiment.id)] == ["als", "ease"]
+    store.close()
+
+
+NEXT = """
 import sqlalchemy as sa
 from alembic import op
-revision = "0002"
+revision = "9998"
 down_revision = "{head}"
 
 def upgrade():
@@ -124,19 +137,19 @@ def filled(database: Path) -> Path:
 
 
 def add_migration(folder: Path, monkeypatch: pytest.MonkeyPatch, more: str = "") -> None:
-    """Pretend that a release has a second migration, which recreates the table of experiments."""
+    """Pretend that a release has a further migration, which recreates the table of experiments."""
     versions = folder / "versions"
     versions.mkdir()
-    (versions / "0002_colour.py").write_text(SECOND.format(head=HEAD, more=more))
+    (versions / "9998_colour.py").write_text(NEXT.format(head=HEAD, more=more))
     real = schema.alembic_config
 
-    def with_second(*args: object) -> object:
+    def with_next(*args: object) -> object:
         config = real(*args)
         config.set_main_option("version_locations", f"{MIGRATIONS / 'versions'}:{versions}")
         return config
 
-    monkeypatch.setattr(schema, "alembic_config", with_second)
-    monkeypatch.setattr(schema, "HEAD", "0002")
+    monkeypatch.setattr(schema, "alembic_config", with_next)
+    monkeypatch.setattr(schema, "HEAD", "9998")
 
 
 def test_an_upgrade_that_recreates_a_parent_table_keeps_its_children(
@@ -144,7 +157,7 @@ def test_an_upgrade_that_recreates_a_parent_table_keeps_its_children(
 ) -> None:
     add_migration(tmp_path, monkeypatch)
     open_and_close(filled)
-    assert execute(filled, "SELECT version_num FROM alembic_version") == [("0002",)]
+    assert execute(filled, "SELECT version_num FROM alembic_version") == [("9998",)]
     tables = ("SELECT id FROM experiment", "SELECT id FROM run", "SELECT metric FROM curve")
     assert [len(execute(filled, rows)) for rows in tables] == [1, 2, 4]
 

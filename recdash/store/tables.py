@@ -134,6 +134,8 @@ class ExperimentRow(Base):
     truth: Mapped[str] = mapped_column(ForeignKey("artifact.sha256"))
     train: Mapped[str | None] = mapped_column(ForeignKey("artifact.sha256"))
     catalogue: Mapped[str | None] = mapped_column(ForeignKey("artifact.sha256"))
+    # Kind → sha256. No foreign keys: what an experiment needs is read from its value (see ``Kind.needs``).
+    tables: Mapped[Any] = mapped_column(Json, server_default="{}")
     settings: Mapped[Any] = mapped_column(Json)
     # No foreign key: experiment and run would refer to each other; ``delete_run`` clears it.
     baseline: Mapped[str | None] = mapped_column(Text)
@@ -227,7 +229,9 @@ class Kind:
         return self.row(**{name: getattr(value, name) for name in self.names})
 
 
-EXPERIMENT = Kind("experiment", Experiment, ExperimentRow, lambda e: (e.truth, e.train, e.catalogue))
+EXPERIMENT = Kind(
+    "experiment", Experiment, ExperimentRow, lambda e: (e.truth, e.train, e.catalogue, *e.tables.values())
+)
 RUN = Kind("run", Run, RunRow, lambda run: (run.upload, *run.hits.values()))
 ONLINE_TEST = Kind("online test", OnlineTest, OnlineTestRow, lambda test: (test.upload,))
 KINDS = (EXPERIMENT, RUN, ONLINE_TEST)
