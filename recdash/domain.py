@@ -41,9 +41,10 @@ class Recommendations:
 
     ``batches()`` yields Arrow record batches with the columns ``user_id`` and ``item_id``
     (each int64, or dictionary-encoded text, trimmed and never null) and, where the upload has
-    them, ``rank`` (int64) and ``score`` (float64); ``batches(columns=("user_id", "item_id"))``
-    yields only those. ``notices`` grows while a stream is read and
-    is complete when it ends; a problem found on the way raises ``UploadError``.
+    them, ``rank`` (signed whole numbers of any width) and ``score`` (float64);
+    ``batches(columns=("user_id", "item_id"))`` yields only those. ``notices`` grows while a stream is read
+    and is complete when it ends; a problem found on the way raises ``UploadError``. ``reference`` names the
+    reference candidate (popular, oracle …) that was computed here; None for an upload.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Recommendations:
     mapping: Mapping[str, str] = field(default_factory=dict)
     notices: list[Problem] = field(default_factory=list)
     n_rows: int | None = None
+    reference: str | None = None
 
 
 @dataclass(frozen=True)
@@ -278,6 +280,12 @@ class Run:
     absent: Mapping[str, str] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
     archived: datetime | None = None
+
+    @property
+    def reference(self) -> str | None:
+        """Which reference candidate (popular, oracle …) this run is; None for an upload."""
+        name: str | None = self.provenance.get("reference")
+        return name
 
 
 @dataclass(frozen=True)

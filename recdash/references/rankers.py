@@ -1,0 +1,196 @@
+"""How each reference candidate ranks: from the tables to (user, items best first), one user at a time.
+
+Except for the oracle, nobody is shown what they have in train already. Between equals the id, as text,
+decides, so that the same tables always give the same lists.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from recdash.domain import Floats, Ints
+from recdash.errors import InputError, Problem
+from recdash.references.material import Material
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+Lists = Iterator[tuple[int, Ints]]
+
+SEED = 0
+VOTES_QUANTILE = 0.9
+"""Of the items' numbers of ratings: an item with that many keeps half of its own mean rating."""
+_USERS_PER_PRODUCT = 256
+
+
+# ── one order for everybody ──────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Order:
+    """Items in one order, of which each user skips some. ``place`` [N]: where an item stands, or −1."""
+
+    items: Ints
+    place: Ints
+
+    @classmethod
+    def of(cls, items: Ints, n_items: int) -> Order:
+        place = np.full(n_items, -1, dtype=np.int64)
+        place[items] = np.arange(len(items))
+        return cls(items, place)
+
+    def without(self, seen: Ints) -> Remaining:
+        gone = np.sort(self.place[seen])
+        return Remaining(self, gone[gone >= 0])
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """An order without the items at some places (``gone``, ascending)."""
+
+    order: Order
+    gone: Ints
+
+    def __len__(self) -> int:
+        return len(self.order.items) - len(self.gone)
+
+    def at(self, places: Ints) -> Ints:
+        """The items at these places, counted from 0 without those that are gone."""
+        left_before = self.gone - np.arange(len(self.gone))
+        return self.order.items[places + np.searchsorted(left_before, places, side="right")]
+
+
+def _first(material: Material, items: Ints) -> Lists:
+    """Everybody gets the first of the ``items`` that they do not have yet."""
+    order = Order.of(items, material.n_items)
+    for user in range(material.truth.n_users):
+        left = order.without(material.seen(user))
+        yield user, left.at(np.arange(min(material.depth, len(left))))
+
+
+def popular(material: Material) -> Lists:
+    users = _train_users(material)
+    best_first = np.lexsort((material.id_order, -users))
+    return _first(material, best_first[: np.count_nonzero(users)])
+
+
+def weighted_rating(material: Material) -> Lists:
+    votes, mean = _ratings(material)
+    rated = np.flatnonzero(votes)
+    overall = float((votes * mean).sum() / votes.sum())
+    value = shrunk(mean[rated], votes[rated], float(np.quantile(votes[rated], VOTES_QUANTILE)), overall)
+    return _first(material, rated[np.lexsort((material.id_order[rated], -value))])
+
+
+def shrunk(mean: Floats, votes: Floats, m: float, overall: float) -> Floats:
+    """(v / (v + m)) R + (m / (v + m)) C: few votes leave an item near the overall mean."""
+    return (votes * mean + m * overall) / (votes + m)
+
+
+def random(material: Material) -> Lists:
+    order = Order.of(_pool(material), material.n_items)
+    chance = np.random.default_rng(SEED)
+    for user in range(material.truth.n_users):
+        left = order.without(material.seen(user))
+        yield user, left.at(chance.choice(len(left), min(material.depth, len(left)), replace=False))
+
+
+def _pool(material: Material) -> Ints:
+    """The catalogue, or without one the items of train, by id: the order of the file must not matter."""
+    catalogue = material.reference.catalogue
+    items = np.flatnonzero(_train_users(material)) if catalogue is None else catalogue
+    return items[np.argsort(material.id_order[items])]
+
+
+def _train_users(material: Material) -> Ints:
+    """[N] how many users of train have each item."""
+    known = material.reference.train_users
+    return np.zeros(material.n_items, dtype=np.int64) if known is None else known
+
+
+def _ratings(material: Material) -> tuple[Floats, Floats]:
+    """[N] how many ratings each item has in train, and their mean (0 without any)."""
+    rating = material.tables["train"].table["rating"].to_numpy().astype(np.float64)
+    given = ~np.isnan(rating)
+    item = material.item_codes("train")[given]
+    votes = np.bincount(item, minlength=material.n_items).astype(np.float64)
+    total = np.bincount(item, rating[given], minlength=material.n_items)
+    return votes, np.divide(total, votes, out=np.zeros_like(total), where=votes > 0)
+
+
+# ── one order for each ───────────────────────────────────────────────────────────────────────
+
+
+def oracle(material: Material) -> Lists:
+    truth = material.truth
+    rows = np.flatnonzero(truth.relevant())
+    owner = np.repeat(np.arange(truth.n_users), np.diff(truth.start))[rows]
+    item = truth.item[rows]
+    best_first = np.lexsort((material.id_order[item], -truth.gain[rows], owner))
+    start = np.searchsorted(owner, np.arange(truth.n_users + 1))
+    for user in range(truth.n_users):
+        yield user, item[best_first[start[user] : start[user + 1]][: material.depth]]
+
+
+def content(material: Material) -> Lists:
+    from scipy.sparse import csr_matrix
+
+    vectors = _vectors(material)
+    by_term = vectors.T.tocsr()
+    start, item = material.history
+    has = csr_matrix((np.ones(len(item)), item, start), shape=(material.truth.n_users, material.n_items))
+    for begin in range(0, material.truth.n_users, _USERS_PER_PRODUCT):
+        likeness = (has[begin : begin + _USERS_PER_PRODUCT] @ vectors @ by_term).tocsr()
+        for row in range(likeness.shape[0]):
+            own = slice(likeness.indptr[row], likeness.indptr[row + 1])
+            yield begin + row, _most_alike(material, begin + row, likeness.indices[own], likeness.data[own])
+
+
+def _most_alike(material: Material, user: int, items: Ints, likeness: Floats) -> Ints:
+    new = ~np.isin(items, material.seen(user)) & (likeness > 0)
+    items, likeness = items[new], likeness[new]
+    if len(items) > material.depth:  # sorting only what can be among the first saves most of the time
+        enough = likeness >= np.partition(likeness, -material.depth)[-material.depth]
+        items, likeness = items[enough], likeness[enough]
+    return items[np.lexsort((material.id_order[items], -likeness))[: material.depth]]
+
+
+def _vectors(material: Material) -> csr_matrix:
+    """[N, terms] the TF-IDF vector of each item, of length 1; of length 0 for items without a description."""
+    from scipy.sparse import csr_matrix
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    texts = descriptions(material.tables["catalogue"].table)
+    code, first = np.unique(material.item_codes("catalogue"), return_index=True)
+    try:
+        described = TfidfVectorizer().fit_transform([texts[row] for row in first])
+    except ValueError as no_word:
+        raise InputError(
+            Problem(
+                "nothing-described",
+                "catalogue",
+                "no word in any column but the id",
+                "Add titles or attributes, or leave the content-based reference out.",
+            )
+        ) from no_word
+    rows = (np.ones(len(code)), (code, np.arange(len(code))))
+    return csr_matrix(rows, shape=(material.n_items, len(code))) @ described
+
+
+def descriptions(catalogue: pa.Table) -> list[str]:
+    """One text per row: the words of its text columns, and one word for each number (``year_1994``)."""
+    columns = [_words(name, catalogue[name]) for name in catalogue.column_names if name != "item_id"]
+    return [" ".join(words) for words in zip(*columns, strict=True)]
+
+
+def _words(name: str, column: pa.ChunkedArray) -> list[str]:
+    values: list[Any] = column.to_pylist()
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return ["" if value is None else re.sub(r"\W", "_", f"{name}_{value:g}") for value in values]
+    return ["" if value is None else str(value) for value in values]
