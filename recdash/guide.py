@@ -12,7 +12,10 @@ from recdash.metrics.registry import Metric
 
 @dataclass(frozen=True)
 class MetricGuide:
-    """One metric as the guide shows it; ``parameters`` are (name, default, {value: meaning})."""
+    """One metric as the guide shows it; ``parameters`` are (name, default, {value: meaning}).
+
+    The default is empty for a parameter that must be given.
+    """
 
     name: str
     title: str
@@ -49,13 +52,14 @@ def preset_guides() -> list[PresetGuide]:
 
 def _metric_guide(metric: Metric) -> MetricGuide:
     family, needs, unit, direction = _family(metric)
+    usual = "0 to 1" if unit == "share" else "0 or more"
     return MetricGuide(
         metric.name,
         metric.title,
         metric.latex,
         family,
-        tuple((knob.name, knob.default, dict(knob.values)) for knob in metric.parameters),
-        "0 to 1" if unit == "share" else "0 or more",
+        tuple((knob.name, knob.default or "", dict(knob.values)) for knob in metric.parameters),
+        getattr(metric, "range", usual),
         unit,
         direction,
         metric.source,
@@ -77,7 +81,8 @@ def _family(metric: Metric) -> tuple[str, str, str, str]:
             unit,
             f"higher is {metric.higher_is}",
         )
-    return "Ratings", "rating predictions", metric.unit, "lower is better"
+    better = "lower" if metric.lower_is_better else "higher"
+    return "Ratings", "rating predictions", metric.unit, f"{better} is better"
 
 
 def _preset_guide(preset: Preset) -> PresetGuide:

@@ -6,6 +6,7 @@ import io
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -317,9 +318,15 @@ def test_predictions_on_another_scale_are_noticed() -> None:
     assert "outside the rating scale 1 to 5 in 1 row" in str(upload.notices[-1])
 
 
-def test_a_prediction_is_needed_in_every_row() -> None:
-    data = b"user,item,rating,prediction\n7,a,1,\n7,b,2,2\n"
-    assert "column 'prediction', line 2: '' is not a number" in refused("predictions", data)
+def test_missing_predictions_are_kept_and_counted() -> None:
+    upload = read_upload("predictions", b"user,item,rating,prediction\n7,a,1,\n7,b,2,nan\n7,c,2,2\n")
+    assert np.isnan(upload.table["prediction"].to_numpy()).tolist() == [True, True, False]
+    assert "no prediction in 2 rows" in str(upload.notices[-1])
+
+
+def test_predictions_must_be_finite_and_not_all_missing() -> None:
+    assert "'inf'" in refused("predictions", b"user,item,rating,prediction\n7,a,1,inf\n7,b,2,2\n")
+    assert "no prediction in any row" in refused("predictions", b"user,item,rating,prediction\n7,a,1,\n")
 
 
 SESSIONS = "unit_id,session_id,variant,start_ts,clicks,watch_s\n"

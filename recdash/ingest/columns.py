@@ -16,7 +16,7 @@ from typing import Literal
 from recdash.domain import TableKind
 from recdash.errors import Problem
 
-Reading = Literal["id", "rank", "score", "number", "relevance", "time", "text", "run", "extra"]
+Reading = Literal["id", "rank", "score", "number", "prediction", "relevance", "time", "text", "run", "extra"]
 
 ALWAYS, NEVER = "always", "never"
 
@@ -85,7 +85,7 @@ RATING = Role(
     "rating", "number", "rating r_ui true_rating actual y_true relevance label stars truth true score"
 )
 PREDICTION = Role(
-    "prediction", "number", "prediction est pred predicted predicted_rating y_pred estimate score preds"
+    "prediction", "prediction", "prediction est pred predicted predicted_rating y_pred estimate score preds"
 )
 TITLE = Role("title", "text", "title name item_name movie_title item_title label", required=False)
 

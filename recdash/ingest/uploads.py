@@ -464,7 +464,13 @@ def _numbers_if_all(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _finish_predictions(table: pa.Table, findings: Findings) -> pa.Table:
-    """Say so when predictions lie outside the scale that the ratings show (by a tenth of its width)."""
+    """Say so when predictions lie outside the scale that the ratings show (by a tenth of its width).
+
+    Raises UploadError where no row has a prediction.
+    """
+    if pc.all(pc.is_nan(table["prediction"])).as_py():
+        fix = "Choose the column with the predicted ratings."
+        raise UploadError(Problem("no-prediction", "column 'prediction'", "no prediction in any row", fix))
     low, high = pc.min_max(table["rating"]).as_py().values()
     slack = (high - low) / 10
     outside = pc.or_(pc.less(table["prediction"], low - slack), pc.greater(table["prediction"], high + slack))

@@ -369,8 +369,20 @@ def read_numbers(array: pa.Array, seen: Seen) -> pa.Array:
     return values
 
 
+def read_predictions(array: pa.Array, seen: Seen) -> pa.Array:
+    """float64, NaN where a library had no prediction; the notice counts them."""
+    values = read_floats(array, seen, "a number", NUMBERS)
+    seen.refuse(pc.fill_null(pc.is_inf(values), False), plain(array), "bad-number", "'{value}'", NUMBERS)
+    values = pc.fill_null(values, float("nan"))
+    fix = "They are left out of the errors and counted: a model that predicts little may look good."
+    seen.note("no-prediction", "no prediction in {rows}", fix, _count(pc.is_nan(values)))
+    return values
+
+
 def _refuse_gaps(values: pa.Array, written: pa.Array, seen: Seen, what: str) -> None:
     """Refuse rows that hold inf, or nothing where a value is needed, unless already refused as no number."""
+    if _all_finite(values):
+        return
     text = plain(written)
     text = pc.utf8_trim_whitespace(text) if is_text(text.type) else None
     empty = pc.is_null(values) if text is None else pc.or_kleene(pc.is_null(text), is_missing(text))
@@ -470,6 +482,7 @@ READERS: Mapping[Reading, Callable[[pa.Array, Seen], pa.Array]] = {
     "rank": read_ranks,
     "score": read_scores,
     "number": read_numbers,
+    "prediction": read_predictions,
     "relevance": read_relevance,
     "time": read_times,
     "text": read_text,

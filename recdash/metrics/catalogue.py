@@ -6,7 +6,7 @@ places says everything, so the cost does not grow with the users.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -21,11 +21,25 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
+class Labels:
+    """Values of one attribute: item ``item[p]`` has the value ``values[value[p]]``, perhaps beside others."""
+
+    values: Sequence[str]
+    item: Ints
+    value: Ints
+
+
+def no_labels(attribute: str) -> Labels:
+    return Labels((), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
+
+@dataclass(frozen=True)
 class Shelf:
     """A run's exposure next to what is known of the items; the input of every metric here.
 
     ``catalogue``, ``truth`` [N] mark the items of those tables, ``train_users`` [N] says how many train
     users have each item, N being all items of the exposure. None where the table is missing.
+    ``attributes`` are the names of the catalogue's, ``labels`` reads one of them.
     """
 
     exposure: Exposure
@@ -34,6 +48,8 @@ class Shelf:
     catalogue: Mask | None = None
     train_users: Ints | None = None
     n_train_users: int = 0
+    attributes: Sequence[str] = ()
+    labels: Callable[[str], Labels] = no_labels
 
     @property
     def n_items(self) -> int:
@@ -69,6 +85,12 @@ class Shelf:
         """[N] −log2 of the share of train users who have the item; an unseen item counts as one user's."""
         return -np.log2(np.maximum(self.seen_by, 1) / self.n_train_users)
 
+    def tail(self, head: float) -> Mask:
+        """[N] all but the ``head``, the share of train's items with the most users and what ties with it."""
+        seen = np.sort(self.seen_by[self.seen_by > 0])[::-1]
+        least = seen[int(np.ceil(head * len(seen))) - 1]
+        return self.seen_by < least
+
     def members(self, of: str) -> Mask:
         """As ``universe``; only asked where ``needs_universe`` has passed."""
         universe = self.universe(of)
@@ -87,6 +109,42 @@ def coverage(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
     universe = shelf.members(parameters["of"])
     first = np.bincount(shelf.first_shown()[universe], minlength=shelf.depth + 2)
     return first[1:-1].cumsum() / universe.sum()
+
+
+def coverage_by(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
+    labels = shelf.labels(parameters["attribute"])
+    first = np.full(len(labels.values), shelf.depth + 1)
+    np.minimum.at(first, labels.value, shelf.first_shown()[labels.item])
+    return np.bincount(first, minlength=shelf.depth + 2)[1:-1].cumsum() / len(labels.values)
+
+
+def shown_by(shelf: Shelf, attribute: str, k: int) -> tuple[Sequence[str], Ints, Ints]:
+    """The values of an attribute; the places within k that hold each [V]; the catalogue's items of each [V].
+
+    An item with several values counts in each of them.
+    """
+    labels, shown = shelf.labels(attribute), shelf.exposure.shown
+    end = shown.start[k]
+    held: Ints = np.bincount(shown.item[:end], weights=shown.count[:end], minlength=shelf.n_items)
+    n_values = len(labels.values)
+    places: Ints = np.bincount(labels.value, weights=held[labels.item], minlength=n_values)
+    return labels.values, places.astype(np.int64), np.bincount(labels.value, minlength=n_values)
+
+
+def entropy(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
+    universe = shelf.members(parameters["of"])
+    bits = np.array([entropy_of(shown[universe]) for shown in shelf.counts()])
+    return bits / np.log2(universe.sum()) if parameters["norm"] == "max" else bits
+
+
+def entropy_of(counts: Ints) -> float:
+    """−Σ p·log2 p in bits, p = c / Σc; NaN where nothing was shown."""
+    share_of = counts[counts > 0] / max(counts.sum(), 1)
+    return float(-(share_of * np.log2(share_of)).sum()) if len(share_of) else float("nan")
+
+
+def tail_share(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
+    return _mean_over_lists(shelf, shelf.tail(float(parameters["head"])).astype(np.float64))
 
 
 def gini(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
@@ -153,7 +211,25 @@ def needs_universe(shelf: Shelf, parameters: Mapping[str, str]) -> str:
 
 
 def needs_train(shelf: Shelf, parameters: Mapping[str, str]) -> str:
-    return "needs a train table, and none was given" if shelf.train_users is None else ""
+    if shelf.train_users is None:
+        return "needs a train table, and none was given"
+    return "" if shelf.n_train_users else "the train table is empty"
+
+
+def needs_several_items(shelf: Shelf, parameters: Mapping[str, str]) -> str:
+    lacks = needs_universe(shelf, parameters)
+    if not lacks and parameters["norm"] == "max" and shelf.members(parameters["of"]).sum() < 2:
+        return "norm=max needs at least two items"
+    return lacks
+
+
+def needs_attribute(shelf: Shelf, parameters: Mapping[str, str]) -> str:
+    name = parameters["attribute"]
+    if shelf.catalogue is None:
+        return "needs a catalogue table, and none was given"
+    if name not in shelf.attributes:
+        return f"the catalogue has no column '{name}'; it has {', '.join(shelf.attributes) or 'only ids'}"
+    return "" if shelf.labels(name).values else f"column '{name}' of the catalogue is empty"
 
 
 def needs_two_lists(shelf: Shelf, parameters: Mapping[str, str]) -> str:
@@ -275,5 +351,52 @@ CATALOGUE: tuple[CatalogueMetric, ...] = (
         unit="train users",
         higher_is="more popular",
         example="Shown items that 4 and 2 train users have: (4 + 2)/2 = 3.",
+    ),
+    CatalogueMetric(
+        "coverage_by",
+        "Coverage by attribute",
+        "Share of an attribute's values (years, genres, authors …) that appear in the first k places",
+        r"\frac{|\{v : \text{an item with } v \text{ is shown}\}|}{|V|}",
+        "Coverage of Ge et al. 2010, over values instead of items",
+        coverage_by,
+        needs_attribute,
+        needs="a catalogue with that column",
+        parameters=(Parameter("attribute", {}, "name"),),
+        rises_with_k=True,
+        example="The catalogue has films of 5 years, the lists show films of 2 of them: 2/5 = 0.4.",
+    ),
+    CatalogueMetric(
+        "entropy",
+        "Entropy",
+        "How evenly the places go to the items, in bits: log2 n if n items share them, 0 if one has all",
+        r"-\sum_{i=1}^{n} \frac{c_i}{\sum c}\log_2 \frac{c_i}{\sum c}",
+        "Shannon 1948; items never shown add 0",
+        entropy,
+        needs_several_items,
+        needs="a catalogue",
+        parameters=(
+            _OF,
+            Parameter("norm", {"none": "in bits", "max": "over log2 of all items, so that 1 is the most"}),
+        ),
+        unit="bits",
+        higher_is="more even",
+        example="Counts 2, 1, 1: 1/2·1 + 1/4·2 + 1/4·2 = 1.5 bits.",
+    ),
+    CatalogueMetric(
+        "tail_share",
+        "Tail share",
+        "Share of the shown places that go to the long tail: all but train's most popular items",
+        r"\frac{1}{U}\sum_u \frac{|L_u@k \cap \mathrm{tail}|}{|L_u@k|}",
+        "Long tail: Anderson 2006; head by items as in Abdollahpouri et al. 2019",
+        tail_share,
+        needs_train,
+        needs="a train table",
+        parameters=(
+            Parameter(
+                "head", {"0.2": "the share of train's items that are the head"}, "number", above=0, below=1
+            ),
+        ),
+        higher_is="more of the tail",
+        example="Of 5 train items the head is 1; a list shows it and another item: 1/2 = 0.5.",
     ),
 )

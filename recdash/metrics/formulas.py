@@ -155,6 +155,40 @@ def ratio_of_sums(a: Floats, b: Floats, aa: Floats, ab: Floats, bb: Floats, n: i
     return ratio, share(np.sqrt(spread / (n - 1) / n), b / n)
 
 
+@dataclass(frozen=True)
+class OfUser:
+    """A value that each user has, whatever k."""
+
+    value: Callable[[Sample], Floats]
+    pooled: bool = False
+
+    def curve(self, sample: Sample) -> Moments:
+        value = self.value(sample)
+        total, squares = np.full(sample.depth, value.sum()), np.full(sample.depth, value @ value)
+        return total / sample.n_users, standard_error(total, squares, sample.n_users)
+
+    def values(self, sample: Sample, k: int) -> Floats:
+        return self.value(sample)
+
+    own = values
+
+
+@dataclass(frozen=True)
+class OverJudged:
+    """A sentence about everything that was judged instead of the hits alone."""
+
+    sentence: Sentence
+    pooled: bool = False
+
+    def curve(self, sample: Sample) -> Moments:
+        return self.sentence.curve(sample.of_judged())
+
+    def values(self, sample: Sample, k: int) -> Floats:
+        return self.sentence.values(sample.of_judged(), k)
+
+    own = values
+
+
 # ── walks ────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -214,11 +248,11 @@ class GradedNdcg(Walk):
     def values(self, sample: Sample, k: int) -> Floats:
         credit = np.where(sample.rank <= k, self.credit(sample), 0.0)
         found: Any = np.bincount(sample.user, weights=credit, minlength=sample.n_users)
-        return share(found, self._ideal_at(sample, k))
+        return share(found, self.ideal_at(sample, k))
 
     def _ideal_steps(self, sample: Sample, order: Ints) -> Iterator[Floats]:
         if self.ideal == "all":
-            fixed = self._ideal_at(sample, sample.depth)[order]
+            fixed = self.ideal_at(sample, sample.depth)[order]
             yield from (fixed for _ in range(sample.depth))
             return
         best, gains = np.zeros(sample.n_users), self.gain(sample.ideal_gain)
@@ -230,7 +264,8 @@ class GradedNdcg(Walk):
             best[moving] += gains[place] / self.discount(np.array(k))
             yield best
 
-    def _ideal_at(self, sample: Sample, k: int) -> Floats:
+    def ideal_at(self, sample: Sample, k: int) -> Floats:
+        """[n] the gain of the best possible list at k, by which the found gain is divided."""
         place = np.arange(len(sample.ideal_gain)) - np.repeat(sample.ideal_start[:-1], sample.n_relevant)
         worth = self.gain(sample.ideal_gain) / self.discount(place + 1)
         if self.ideal != "all":

@@ -2,21 +2,64 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
+
+from recdash.errors import InputError, Problem, UnknownName
+
+Kind = Literal["choice", "number", "name", "metrics"]
 
 
 @dataclass(frozen=True)
 class Parameter:
     """A knob of a metric: its values, the first being the default, and what they mean.
 
-    ``free`` values are not limited to those listed (a list of other specs).
+    ``kind`` says what else may be given: nothing (choice), a number above ``above`` and below ``below``, the
+    name of something uploaded, or a list of other metrics. A knob without values has no default: it must be
+    given.
     """
 
     name: str
     values: Mapping[str, str]
-    free: bool = False
+    kind: Kind = "choice"
+    above: float = -math.inf
+    below: float = math.inf
 
     @property
-    def default(self) -> str:
-        return next(iter(self.values))
+    def default(self) -> str | None:
+        return next(iter(self.values), None)
+
+    def checked(self, value: str, metric: str) -> str:
+        """The value in its canonical spelling. Raises InputError, naming what is known."""
+        if value in self.values or self.kind == "metrics":
+            return value
+        if self.kind == "choice":
+            raise UnknownName(f"value of {metric}({self.name}=…)", value, list(self.values))
+        return self._number(value, metric) if self.kind == "number" else self._name(value, metric)
+
+    def _number(self, value: str, metric: str) -> str:
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not self.above < number < self.below:
+            known = f" or {', '.join(word for word in self.values if not _is_number(word))}"
+            fix = f"Give a number {self._range()}{known if known != ' or ' else ''}."
+            raise InputError(Problem("bad-number", f"{metric}({self.name}=…)", f"'{value}'", fix))
+        return f"{number:.15g}"
+
+    def _range(self) -> str:
+        if math.isinf(self.below):
+            return f"above {self.above:g}"
+        return f"between {self.above:g} and {self.below:g}"
+
+    def _name(self, value: str, metric: str) -> str:
+        if not value:
+            raise InputError(Problem("no-name", f"{metric}({self.name}=…)", "nothing", "Give a name."))
+        return value
+
+
+def _is_number(word: str) -> bool:
+    return word.replace(".", "", 1).isdigit()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from recdash.domain import Order, Ties, Users
 from recdash.errors import UnknownName
 from recdash.metrics.catalogue import TABLES
+from recdash.metrics.registry import named
 from recdash.metrics.spec import Spec, parse, split
 
 
@@ -21,10 +22,14 @@ class Preset:
     users: Users = "truth"
     order: Order | None = None
     ties: Ties = "file"
+    relevance: str | None = None
+    """Which column of the truth says what is relevant; "none" where every row is."""
+    threshold: float | None = None
     why: str = ""
 
     def apply(self, spec: Spec) -> Spec:
         """The spec with the preset's parameters; those written in the spec win."""
+        spec = named(spec)
         given = dict(spec.parameters)
         if "of" in given:
             given["of"] = ",".join(self._nested(part) for part in split(given["of"]))
@@ -36,6 +41,9 @@ class Preset:
         return text if text in TABLES else str(self.apply(parse(text)))
 
 
+EVERY_ROW = "none"
+"""No column says what is relevant: every row of the truth is."""
+
 PRESETS: Mapping[str, Preset] = {
     preset.name: preset
     for preset in (
@@ -46,34 +54,57 @@ PRESETS: Mapping[str, Preset] = {
             users="both",
             order="score",
             ties="item_desc",
-            why="Averages over users that have a list; the score decides, ties go by id, descending.",
+            threshold=1.0,
+            why="Averages over users that have a list; the score decides, ties go by id, descending. "
+            "A grade below 1 is not relevant.",
         ),
         Preset(
             "rectools",
             "RecTools",
-            {"ndcg": {"gain": "binary", "ideal": "full"}},
-            why="nDCG's ideal fills all k places, however few relevant items the user has.",
+            {
+                "ndcg": {"gain": "binary", "ideal": "full"},
+                "serendipity": {"over": "list"},
+                "coverage": {"of": "catalogue"},
+            },
+            relevance=EVERY_ROW,
+            why="nDCG's ideal fills all k places, however few relevant items the user has. Grades are not "
+            "looked at: every held-out row is relevant.",
         ),
         Preset(
             "recommenders",
             "Microsoft Recommenders",
-            {"ndcg": {"gain": "binary"}, "map": {"norm": "min"}},
+            {"ndcg": {"gain": "binary"}, "map": {"norm": "min"}, "coverage": {"of": "train"}},
             users="both",
-            why="Only users in both tables count; MAP@k divides by min(m, k).",
+            relevance=EVERY_ROW,
+            why="Only users in both tables count; MAP@k divides by min(m, k). Grades are not looked at.",
         ),
-        Preset("ranx", "ranx", why="The default definitions, users without a list counting 0."),
+        Preset(
+            "ranx",
+            "ranx",
+            threshold=1.0,
+            why="The default definitions, users without a list counting 0; a grade below 1 is not relevant.",
+        ),
         Preset(
             "recbole",
             "RecBole",
-            {"ndcg": {"gain": "binary"}, "map": {"norm": "min"}},
-            why="Binary relevance; MAP@k divides by min(m, k).",
+            {"ndcg": {"gain": "binary"}, "map": {"norm": "min"}, "tail_share": {"head": "0.9"}},
+            relevance=EVERY_ROW,
+            why="Binary relevance; MAP@k divides by min(m, k). The tail is the least popular tenth of items.",
         ),
         Preset(
             "lenskit",
             "LensKit",
-            {"ndcg": {"gain": "binary", "discount": "lenskit"}, "precision": {"over": "list"}},
+            {
+                "ndcg": {"gain": "binary", "discount": "lenskit"},
+                "precision": {"over": "list"},
+                "recall": {"norm": "min"},
+                "map": {"norm": "list"},
+                "rbp": {"p": "0.85"},
+            },
             users="both",
-            why="Ranks 1 and 2 weigh the same in nDCG; precision is over the list returned.",
+            relevance=EVERY_ROW,
+            why="Ranks 1 and 2 weigh the same in nDCG; precision and average precision are over the list "
+            "returned, recall over min(m, k).",
         ),
         Preset(
             "capri",
@@ -83,9 +114,13 @@ PRESETS: Mapping[str, Preset] = {
                 "map": {"norm": "min"},
                 "ndcg": {"gain": "exp", "ideal": "all"},
                 "novelty": {"unseen": "zero"},
+                "coverage": {"of": "train"},
+                "diversity": {"by": "similarity"},
             },
             users="both",
-            why="nDCG's ideal takes all m items, whatever k; unseen items add no novelty.",
+            relevance=EVERY_ROW,
+            why="nDCG's ideal takes all m items, whatever k; unseen items add no novelty; coverage is of the "
+            "items in train. CAPRI rounds each user's nDCG to four digits, recdash does not.",
         ),
         Preset(
             "seed000",

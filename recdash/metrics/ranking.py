@@ -2,8 +2,8 @@
 
 Value of a user at k = Σ credit(hit) over the hits with rank ≤ k ÷ norm(k, m, length), where r is the
 hit's rank, j its ordinal among the user's hits, g its gain, m the user's number of relevant items and
-``length`` the number of items in the user's list. The three that do not fit (graded nDCG,
-mar(form=ranks), f1 of two other metrics) say so with ``build`` and walk over k instead.
+``length`` the number of items in the user's list. Those that do not fit (graded nDCG, mar(form=ranks), f1
+of two other metrics, judged, user_coverage) say so with ``build``.
 """
 
 from __future__ import annotations
@@ -24,8 +24,11 @@ from recdash.metrics.formulas import (
     MeanRecall,
     Micro,
     Norm,
+    OfUser,
+    OverJudged,
     Sentence,
     running_sum,
+    share,
 )
 from recdash.metrics.parameters import Parameter
 from recdash.metrics.sample import Sample
@@ -85,6 +88,40 @@ def ordinal(hits: Sample) -> Floats:
 
 def within_m(hits: Sample) -> Floats:
     return (hits.rank <= hits.m).astype(np.float64)
+
+
+def not_stopped_before(stops: Floats, hits: Sample) -> Floats:
+    """[H] the chance that none of the user's earlier hits was the one to stop at."""
+    goes_on = np.ones(len(stops))
+    for at_j in by_ordinal(hits)[1:]:
+        goes_on[at_j] = goes_on[at_j - 1] * (1.0 - stops[at_j - 1])
+    return goes_on
+
+
+def by_ordinal(hits: Sample) -> list[Ints]:
+    """The users' first hits, their second hits, and so on."""
+    order = np.argsort(hits.ordinal, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(hits.ordinal)[1:-1])) if len(order) else []
+
+
+def preferred_to_negatives(hits: Sample) -> Floats:
+    """1 − the share of the m first judged negatives that stand above the hit."""
+    if hits.judged is None:
+        return np.ones(len(hits.rank))
+    judged = hits.judged
+    negatives = np.concatenate(([0], np.cumsum(~judged.relevant)))
+    of_earlier_users = negatives[np.searchsorted(judged.user, hits.user)]
+    above = negatives[:-1][judged.relevant] - of_earlier_users
+    fewest = np.minimum(hits.m, judged.n_not_relevant[hits.user])
+    return 1.0 - share(np.minimum(above, hits.m), fewest)
+
+
+def unexpected(hits: Sample) -> Floats:
+    """How much likelier this list shows the hit than a list of the most popular items would."""
+    if hits.familiar is None:
+        return np.zeros(len(hits.rank))
+    n = hits.familiar.n_items
+    return np.maximum((n + 1.0 - hits.rank) / n - hits.familiar.expected[hits.item], 0.0)
 
 
 # ── what the sum is divided by (k [K, 1], m [C], length [C]) ─────────────────────────────────
@@ -186,6 +223,34 @@ def build_mar(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
     return forms[parameters["form"]]
 
 
+def build_rbp(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+    goes_on = float(parameters["p"])
+    return Sentence(lambda hits: np.power(goes_on, hits.rank - 1.0) * (1.0 - goes_on), unity)
+
+
+def build_err(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+    """A hit of gain g satisfies with the chance (2^g − 1) / 2^top; written so that no power is large."""
+
+    def credit(hits: Sample) -> Floats:
+        top = top_grade(hits, parameters)
+        stops = np.exp2(hits.gain - top) - np.exp2(-top)
+        return not_stopped_before(stops, hits) * stops / hits.rank
+
+    return Sentence(credit, unity)
+
+
+def top_grade(hits: Sample, parameters: Mapping[str, str]) -> float:
+    return hits.top_gain if parameters["max_grade"] == "truth" else float(parameters["max_grade"])
+
+
+def build_judged(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+    return OverJudged(Sentence(one, {"k": cutoff, "list": cut_list}[parameters["over"]]))
+
+
+def build_user_coverage(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+    return OfUser(lambda sample: (sample.list_length > 0).astype(np.float64))
+
+
 def build_f1(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
     if parameters["of"] == "precision,recall" and parameters["average"] == "users":
         return Sentence(two, cutoff_plus_relevant)
@@ -226,6 +291,25 @@ def lacks_small_gains(sample: Sample, parameters: Mapping[str, str]) -> str:
     return ""
 
 
+def lacks_negatives(sample: Sample, parameters: Mapping[str, str]) -> str:
+    if sample.judged is None:
+        return (
+            "needs rows of the truth that were judged and are not relevant (relevance 0), and there are none"
+        )
+    return ""
+
+
+def lacks_train(sample: Sample, parameters: Mapping[str, str]) -> str:
+    return "needs a train table, and none was given" if sample.familiar is None else ""
+
+
+def lacks_higher_grade(sample: Sample, parameters: Mapping[str, str]) -> str:
+    top = top_grade(sample, parameters)
+    if sample.top_gain > top:
+        return f"the truth has grades up to {sample.top_gain:g}, above max_grade={top:g}"
+    return ""
+
+
 @dataclass(frozen=True)
 class RankingMetric:
     """One accuracy metric: credit and norm, or ``build`` where two sentences do not suffice."""
@@ -256,6 +340,7 @@ def _chosen(part: Any, parameters: Mapping[str, str]) -> Any:
     return part.of[parameters[part.parameter]] if isinstance(part, Choice) else part
 
 
+_OVER = Parameter("over", {"k": "k places, a short list counts as misses", "list": "the places filled"})
 _AVERAGE = Parameter(
     "average",
     {"users": "the mean of the users' values", "micro": "all users' hits over all users' places"},
@@ -271,7 +356,7 @@ RANKING: tuple[RankingMetric, ...] = (
         credit=one,
         norm=Choice("over", {"k": cutoff, "list": cut_list}),
         parameters=(
-            Parameter("over", {"k": "k places, a short list counts as misses", "list": "the places filled"}),
+            _OVER,
             _AVERAGE,
         ),
         example="Truth a, b, c, d; list a, x, b; k = 5: 2 hits in 5 places, 2/5 = 0.4.",
@@ -304,7 +389,7 @@ RANKING: tuple[RankingMetric, ...] = (
             Parameter(
                 "of",
                 {"precision,recall": "the two metrics that are combined; any two may be named"},
-                free=True,
+                kind="metrics",
             ),
             Parameter(
                 "average",
@@ -424,5 +509,75 @@ RANKING: tuple[RankingMetric, ...] = (
         has_cutoff=False,
         lacks=lacks_depth,
         example="m = 4, list a, x, b: 2 hits in the first 4 places, 2/4 = 0.5.",
+    ),
+    RankingMetric(
+        "rbp",
+        "RBP",
+        "Rank-biased precision: what a reader finds who goes on from each place to the next with chance p",
+        r"(1 - p)\sum_{r_j \le k} p^{\,r_j - 1}",
+        "Moffat & Zobel 2008",
+        build=build_rbp,
+        parameters=(
+            Parameter("p", {"0.8": "the chance to go on to the next place"}, "number", above=0, below=1),
+        ),
+        rises_with_k=True,
+        example="Hits at ranks 1 and 3, p = 0.8: 0.2·(1 + 0.64) = 0.328.",
+    ),
+    RankingMetric(
+        "err",
+        "ERR",
+        "Expected reciprocal rank of the place at which the user, satisfied, stops looking",
+        r"\sum_{r_j \le k} \frac{R_j}{r_j} \prod_{i < j} (1 - R_i), \quad R = \frac{2^{g} - 1}{2^{g_{\max}}}",
+        "Chapelle, Metzler, Zhang & Grinspan 2009",
+        build=build_err,
+        lacks=lacks_higher_grade,
+        parameters=(Parameter("max_grade", {"truth": "the largest grade of the truth"}, "number", above=0),),
+        rises_with_k=True,
+        example="One grade only, so R = 1/2; hits at ranks 1 and 3: 1/2·1 + 1/2·1/2·1/3 = 0.5833.",
+    ),
+    RankingMetric(
+        "bpref",
+        "bpref",
+        "How seldom judged negatives stand above the relevant items; what nobody judged is passed over",
+        r"\frac{1}{m}\sum_{r_j \le k} 1 - \frac{\min(n_j, m)}{\min(n, m)}",
+        "Buckley & Voorhees 2004",
+        credit=preferred_to_negatives,
+        norm=relevant,
+        lacks=lacks_negatives,
+        rises_with_k=True,
+        example="m = 2, n = 3 negatives; list relevant, negative, relevant: (1 + (1 − 1/2))/2 = 0.75.",
+    ),
+    RankingMetric(
+        "judged",
+        "Judged",
+        "Share of the first k places whose item was judged for this user, relevant or not",
+        r"\frac{1}{k}\,|\{i \le k : i \text{ judged}\}|",
+        "Buckley & Voorhees 2004, on incomplete judgments",
+        build=build_judged,
+        lacks=lacks_negatives,
+        parameters=(_OVER,),
+        example="4 places hold a relevant item, a judged negative and two that nobody judged: 2/4 = 0.5.",
+    ),
+    RankingMetric(
+        "serendipity",
+        "Serendipity",
+        "Relevant items counted by how much better they are placed than among the most popular items",
+        r"\frac{1}{k}\sum_{r_j \le k} \max(p_u(j) - p(j), 0), \quad p_u = \frac{n + 1 - r_j}{n}",
+        "The form of RecTools; p(j) from the rank of the item's popularity in train, 0 if unseen",
+        credit=unexpected,
+        norm=Choice("over", {"k": cutoff, "list": cut_list}),
+        lacks=lacks_train,
+        parameters=(_OVER,),
+        example="n = 4; a hit at rank 1 on the second most popular item: 4/4 − 3/4 = 0.25, over k = 1.",
+    ),
+    RankingMetric(
+        "user_coverage",
+        "User coverage",
+        "Share of the users who count that have a list",
+        r"[\,|L_u| > 0\,]",
+        "Ge, Delgado-Battenfeld & Jannach 2010 (prediction coverage, for users)",
+        build=build_user_coverage,
+        has_cutoff=False,
+        example="3 of 4 users who count have a list: 3/4 = 0.75.",
     ),
 )

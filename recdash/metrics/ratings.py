@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +14,12 @@ from recdash.metrics.parameters import Parameter
 
 @dataclass(frozen=True)
 class Predictions:
-    """``user`` [n] codes, ``rating`` and ``prediction`` [n]."""
+    """``user`` [n] codes, ``rating`` and ``prediction`` [n]; ``n_missing`` more rows had no prediction."""
 
     user: Ints
     rating: Floats
     prediction: Floats
+    n_missing: int = 0
 
     @property
     def n_users(self) -> int:
@@ -44,6 +45,30 @@ def mae(rows: Predictions) -> tuple[float, float]:
     return _mean_over_rows(rows, np.abs(rows.prediction - rows.rating))
 
 
+def r2(rows: Predictions) -> tuple[float, float]:
+    """1 − squared error over squared spread, each summed; the mean of the ratings is taken as known."""
+    user = np.unique(rows.user, return_inverse=True)[1]
+    spread = (rows.rating - rows.rating.mean()) ** 2
+    a = np.bincount(user, weights=(rows.prediction - rows.rating) ** 2)
+    b = np.bincount(user, weights=spread)
+    total, whole, aa, ab, bb = map(np.array, (a.sum(), b.sum(), a @ a, a @ b, b @ b))
+    unexplained, error = ratio_of_sums(total, whole, aa, ab, bb, len(a))
+    return 1.0 - float(unexplained), float(error)
+
+
+def lacks_predictions(rows: Predictions | None) -> str:
+    if rows is None or not len(rows.rating):
+        return "needs a table of rating predictions"
+    return ""
+
+
+def lacks_spread(rows: Predictions | None) -> str:
+    lacks = lacks_predictions(rows)
+    if not lacks and rows is not None and (rows.rating == rows.rating[0]).all():
+        return "all ratings are equal: there is no spread to explain"
+    return lacks
+
+
 @dataclass(frozen=True)
 class RatingMetric:
     """A metric of predicted ratings: value and standard error in one number each."""
@@ -56,13 +81,12 @@ class RatingMetric:
     value: Callable[[Predictions], tuple[float, float]]
     parameters: tuple[Parameter, ...] = ()
     unit: str = "rating points"
+    range: str = "0 or more"
     has_cutoff: bool = False
     rises_with_k: bool = False
     lower_is_better: bool = True
     example: str = ""
-
-    def lacks(self, rows: Predictions | None, parameters: Mapping[str, str]) -> str:
-        return "" if rows is not None and len(rows.rating) else "needs a table of rating predictions"
+    lacks: Callable[[Predictions | None], str] = lacks_predictions
 
 
 RATINGS: tuple[RatingMetric, ...] = (
@@ -83,5 +107,18 @@ RATINGS: tuple[RatingMetric, ...] = (
         "Herlocker et al. 2004",
         mae,
         example="Off by 1 and by 3: (1 + 3)/2 = 2.",
+    ),
+    RatingMetric(
+        "r2",
+        "R²",
+        "Share of the ratings' spread that the predictions explain; below 0 where their mean would do better",
+        r"1 - \frac{\sum_i (\hat y_i - y_i)^2}{\sum_i (y_i - \bar y)^2}",
+        "Draper & Smith 1998",
+        r2,
+        unit="share",
+        range="at most 1",
+        lower_is_better=False,
+        lacks=lacks_spread,
+        example="Ratings 1, 2, 3 predicted 1, 2, 2: 1 − 1/2 = 0.5.",
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.metrics.catalogue import CATALOGUE, CatalogueMetric
@@ -56,30 +56,47 @@ class Definition:
 
 def define(spec: Spec | str) -> Definition:
     """Look a spec up. Raises UnknownName for an unknown metric, parameter or value."""
-    spec = parse(spec) if isinstance(spec, str) else spec
-    if spec.name not in METRICS:
-        raise UnknownName("metric", spec.name, sorted(METRICS))
+    spec = named(parse(spec) if isinstance(spec, str) else spec)
     metric = METRICS[spec.name]
     if spec.k is not None and not metric.has_cutoff:
         raise InputError(
             Problem("no-cutoff", f"metric '{spec}'", f"{spec.name} has no cutoff", f"Write {spec.label}.")
         )
-    parameters = {knob.name: knob.default for knob in metric.parameters}
-    for name, value in spec.parameters:
-        parameters[name] = _checked(metric, name, value)
-    return Definition(metric, parameters)
+    given = {name: _checked(metric, name, value) for name, value in spec.parameters}
+    return Definition(
+        metric, {knob.name: _given_or_default(metric, knob, given) for knob in metric.parameters}
+    )
+
+
+def named(spec: Spec) -> Spec:
+    """The spec with a name for every value: a bare one belongs to the metric's first parameter."""
+    if spec.name not in METRICS:
+        raise UnknownName("metric", spec.name, sorted(METRICS))
+    first = next((knob.name for knob in METRICS[spec.name].parameters), "")
+    pairs = tuple((name or first, value) for name, value in spec.parameters)
+    if len(dict(pairs)) < len(pairs):
+        found = f"'{first}' given twice"
+        raise InputError(Problem("given-twice", f"metric '{spec}'", found, "Name each parameter once."))
+    return replace(spec, parameters=pairs)
+
+
+def _given_or_default(metric: Metric, knob: Parameter, given: Mapping[str, str]) -> str:
+    value = given.get(knob.name, knob.default)
+    if value is None:
+        fix = f"Write {metric.name}({knob.name}=…)."
+        raise InputError(Problem("parameter-missing", f"metric '{metric.name}'", f"no {knob.name}", fix))
+    return value
 
 
 def _checked(metric: Metric, name: str, value: str) -> str:
+    """The value in canonical spelling."""
     knobs = {knob.name: knob for knob in metric.parameters}
     if name not in knobs:
-        raise UnknownName(f"parameter of {metric.name}", name, sorted(knobs))
+        raise UnknownName(f"parameter of {metric.name}", name or value, sorted(knobs))
     knob = knobs[name]
-    if knob.free and value not in knob.values:
+    if knob.kind == "metrics" and value not in knob.values:
         return _checked_pair(metric, knob, value)
-    if value not in knob.values:
-        raise UnknownName(f"value of {metric.name}({name}=…)", value, list(knob.values))
-    return value
+    return knob.checked(value, metric.name)
 
 
 def _checked_pair(metric: Metric, knob: Parameter, value: str) -> str:

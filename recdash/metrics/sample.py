@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -48,6 +48,17 @@ class Familiar:
     n_items: int
 
 
+def familiar(users_with: Ints, n_items: int, n_truth_items: int) -> Familiar:
+    """From how many train users have each item [N], those of the truth being the first.
+
+    Equally popular items share a place; an item that nobody has is not expected at all.
+    """
+    levels = np.unique(users_with[users_with > 0])
+    here = users_with[:n_truth_items]
+    place = len(levels) - np.searchsorted(levels, here)
+    return Familiar(np.where(here > 0, (n_items + 1.0 - place) / n_items, 0.0), n_items)
+
+
 @dataclass(frozen=True)
 class Sample:
     """Relevant hits of the users who count (n of them, in truth order).
@@ -69,6 +80,8 @@ class Sample:
     """[Σm] gains of the relevant truth rows, user after user."""
     item: Ints
     """[H] which item of the truth was hit."""
+    top_gain: float = 1.0
+    """The largest gain in the truth, whoever counts."""
     cut_lists: int = 0
     """How many lists of the run were longer than the depth."""
     judged: Judged | None = None
@@ -109,6 +122,14 @@ class Sample:
     @cached_property
     def ideal_gain(self) -> Floats:
         return sort_within(self.relevant_gain, np.repeat(np.arange(self.n_users), self.n_relevant))
+
+    def of_judged(self) -> Sample:
+        """The same users, with a hit wherever something was judged."""
+        if self.judged is None:
+            return self
+        user, rank = self.judged.user, self.judged.rank
+        none = np.zeros(len(user))
+        return replace(self, user=user, rank=rank, gain=none, item=none.astype(np.int32))
 
 
 def positions(group: Ints) -> Ints:
@@ -170,6 +191,7 @@ def sample_of(
         truth_user=np.flatnonzero(counted),
         relevant_gain=truth.gain[relevant & row_owner_counts],
         item=truth.item[row],
+        top_gain=float(truth.gain.max(initial=0.0)),
         cut_lists=hits.ledger.cut_lists,
         judged=_judged(hits, relevant, rows, counted, place),
         familiar=familiar,

@@ -32,22 +32,22 @@ def score(definitions: Iterable[Definition], material: Material) -> list[Curve |
 def _score_one(definition: Definition, material: Material) -> Curve | Absent:
     metric = definition.metric
     if isinstance(metric, RankingMetric):
-        return _ranking(definition, material.sample)
+        return _ranking(definition, metric, material.sample)
     if isinstance(metric, RatingMetric):
         return _rating(definition, metric, material.predictions)
     return _catalogue(definition, metric, material.shelf)
 
 
-def _ranking(definition: Definition, sample: Sample | None) -> Curve | Absent:
+def _ranking(definition: Definition, metric: RankingMetric, sample: Sample | None) -> Curve | Absent:
     if sample is None:
         return Absent(str(definition), "needs ranked lists, and only rating predictions were given")
     if sample.n_users == 0:
         return Absent(str(definition), "no user counts: none of them has both a list and a relevant item")
-    lacks = definition.metric.lacks(sample, definition.parameters)  # type: ignore[arg-type]
+    lacks = metric.lacks(sample, definition.parameters)
     if lacks:
         return Absent(str(definition), lacks)
     value, error = definition.formula().curve(sample)
-    if not definition.metric.has_cutoff:
+    if not metric.has_cutoff:
         return Curve(str(definition), np.zeros(0, dtype=np.int64), value[-1:], error[-1:], sample.n_users)
     return _curve(definition, value, error, sample.n_users)
 
@@ -73,7 +73,7 @@ def _over_lists(definition: Definition, shelf: Shelf) -> Curve | Absent:
 
 
 def _rating(definition: Definition, metric: RatingMetric, rows: Predictions | None) -> Curve | Absent:
-    lacks = metric.lacks(rows, definition.parameters)
+    lacks = metric.lacks(rows)
     if lacks or rows is None:
         return Absent(str(definition), lacks)
     value, error = metric.value(rows)

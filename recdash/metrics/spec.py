@@ -1,6 +1,7 @@
 """The grammar of metric specs: ``name(parameter=value, …)@k``, the same in CLI, Python, URL and page.
 
-A value may itself be a list of specs: ``f1(of=map,mar(form=hits))``.
+A value may itself be a list of specs: ``f1(of=map,mar(form=hits))``. A bare value goes to the metric's first
+parameter: ``coverage_by(genre)``.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Spec:
     @property
     def label(self) -> str:
         """The spec without its cutoff: ``ndcg(gain=exp)``."""
-        inside = ",".join(f"{name}={value}" for name, value in self.parameters)
+        inside = ",".join(f"{name}={value}" if name else value for name, value in self.parameters)
         return f"{self.name}({inside})" if inside else self.name
 
     def __str__(self) -> str:
@@ -71,7 +72,10 @@ def _cutoff(text: str, whole: str) -> tuple[str, int | None]:
 
 
 def _parameters(inside: str, whole: str) -> list[tuple[str, str]]:
-    """``of=map,mar(form=hits), average=means`` → pairs; a part without '=' continues a list value."""
+    """``of=map,mar(form=hits), average=means`` → pairs; a part without '=' continues a list value.
+
+    Where it is the first, it is a value without a name.
+    """
     pairs: list[tuple[str, str]] = []
     for part in split(inside):
         name, equals, value = part.partition("=")
@@ -80,7 +84,7 @@ def _parameters(inside: str, whole: str) -> list[tuple[str, str]]:
         elif pairs:
             pairs[-1] = (pairs[-1][0], f"{pairs[-1][1]},{part}")
         else:
-            raise _unreadable(whole, f"'{part}' where parameter=value belongs")
+            pairs.append(("", part))
     names = [name for name, _ in pairs]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
