@@ -7,7 +7,7 @@ click or a stopped page leaves either nothing or the whole.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,6 +21,7 @@ from recdash.engines import Reference, hits_from_tables, hits_to_tables
 from recdash.errors import Forbidden, InputError, NameTaken, NotFound, Problem, UnknownName
 from recdash.guide import MetricGuide, PresetGuide, metric_guides, preset_guides
 from recdash.metrics import define, sample_of
+from recdash.references import REFERENCES, make_references
 from recdash.stats import paired_difference
 from recdash.store import Store, new_id, open_store
 
@@ -31,8 +32,11 @@ if TYPE_CHECKING:
 
     from recdash.domain import Floats, Ints
     from recdash.ingest import Limits, Preview
+    from recdash.metrics.ratings import Predictions
     from recdash.online import OnlineResults
+    from recdash.worked import Worked
 
+REFERENCE_TAG = "reference"
 Role = Literal["viewer", "editor", "admin"]
 OnlineKind = Literal["sessions", "aggregates"]
 Progress = Callable[[float, str], None]
@@ -64,6 +68,17 @@ class PreparedRun:
 
     run: Recommendations
     scored: evaluation.Scored
+
+
+@dataclass(frozen=True)
+class ReferenceChoice:
+    """A reference candidate for one experiment: what it lacks ("" = nothing), and whether it is there."""
+
+    name: str
+    title: str
+    meaning: str
+    lacks: str
+    is_there: bool
 
 
 @dataclass(frozen=True)
@@ -102,6 +117,8 @@ class Workspace:
         self._values = lru_cache(maxsize=64)(self._compute_values)
         self._means = lru_cache(maxsize=4096)(self._compute_mean)
         self._computed = lru_cache(maxsize=1024)(self._compute_curve)
+        self._counted = lru_cache(maxsize=1024)(self._count)
+        self._hits_again = lru_cache(maxsize=8)(self._read_hits_again)
 
     @classmethod
     def open(
@@ -206,6 +223,19 @@ class Workspace:
         if not values["truth"] or not values["both"]:
             return None
         return views.population_effect(names, values, n_users, views.metric_title(metric, k))
+
+    def standing(self, run_ids: Sequence[str], metric: str, k: int) -> views.Standing | None:
+        """Where runs stand between the experiment's reference candidates; None where that means nothing."""
+        references = [
+            run.id
+            for experiment in {run.experiment for run in self._runs(run_ids)}
+            for run in self.runs(experiment)
+            if run.reference
+        ]
+        everyone = list(dict.fromkeys((*run_ids, *references)))
+        if not references or not define(metric).has_user_values:
+            return None
+        return views.standing(self._runs(everyone), self.scoreboard(everyone, [metric], k), metric, k)
 
     def comparability(self, run_ids: Sequence[str]) -> list[Problem]:
         """Why the numbers of these runs may not stand side by side as they are; empty where they may."""
@@ -376,11 +406,7 @@ class Workspace:
         rated = evaluation.open_predictions(predictions, predictions_mapping, self.limits)
         if rated is not None and len(found) > 1:
             raise InputError(_predictions_of_several(len(found)))
-        prepared = []
-        for place, run in enumerate(found):
-            tell(place / len(found), f"Scoring {run.name}")
-            prepared.append(PreparedRun(run, self._score(where, run, rated)))
-        return prepared
+        return self._scored(where, found, rated, tell)
 
     def store_runs(
         self,
@@ -399,6 +425,48 @@ class Workspace:
             tell(place / len(prepared), f"Storing {one.run.name}")
             added.append(self._add_run(experiment_id, one, uploads[one.run.name], facts or {}))
         return added
+
+    def add_references(
+        self, experiment_id: str, names: str | Sequence[str], progress: Progress | None = None
+    ) -> list[AddedRun]:
+        """Compute reference candidates (``"popular,oracle"``) from the set-up's tables, score and store them.
+
+        Computed again, they are recognised. Raises UnknownName, and InputError when a table that one needs is
+        missing; then nothing is stored.
+        """
+        prepared = self.prepare_references(experiment_id, names, progress)
+        return self.store_runs(experiment_id, prepared, progress=progress)
+
+    def prepare_references(
+        self, where: str | Setup, names: str | Sequence[str], progress: Progress | None = None
+    ) -> list[PreparedRun]:
+        """Compute and score reference candidates for an experiment (its id) or a set-up; stores nothing."""
+        self._may_write()
+        if isinstance(where, Setup):
+            tables, reference, settings = where.tables, where.reference, where.settings
+        else:
+            tables, reference = self._tables(where), self._reference(where)
+            settings = self.experiment(where).settings
+        found = make_references(names, reference, tables, settings["depth"])
+        return self._scored(where, found, None, progress or _quiet)
+
+    def reference_choices(self, experiment_id: str) -> list[ReferenceChoice]:
+        """The reference candidates that this experiment may have, has, or lacks a table for."""
+        tables = self._tables(experiment_id)
+        there = {run.reference for run in self.runs(experiment_id, archived=True)}
+        return [
+            ReferenceChoice(one.name, one.title, one.meaning, one.lacks(tables), one.name in there)
+            for one in REFERENCES.values()
+        ]
+
+    def _scored(
+        self, where: str | Setup, runs: Sequence[Recommendations], predictions: Any, tell: Progress
+    ) -> list[PreparedRun]:
+        prepared = []
+        for place, run in enumerate(runs):
+            tell(place / len(runs), f"Scoring {run.name}")
+            prepared.append(PreparedRun(run, self._score(where, run, predictions)))
+        return prepared
 
     def _score(self, where: str | Setup, run: Recommendations, predictions: Any) -> evaluation.Scored:
         if isinstance(where, Setup):
@@ -437,7 +505,7 @@ class Workspace:
             notices=scored.notices,
             absent=scored.absent,
             provenance=self._provenance(experiment_id, run, hits),
-            **facts,
+            **_tagged(facts, run),
         )
         try:
             return AddedRun(self.store.add_run(new, list(scored.curves.values())), already_there=False)
@@ -461,6 +529,7 @@ class Workspace:
             "list_end": views.list_end(hits),
             "served": served(hits),
             "rows": hits.ledger.rows,
+            **({"reference": run.reference} if run.reference else {}),
         }
 
     def _check_names_free(self, experiment_id: str, uploads: Mapping[str, str]) -> None:
@@ -709,15 +778,19 @@ class Workspace:
         return hits_from_tables(tables, self._reference(run.experiment).truth)
 
     def _read_reference(self, experiment_id: str) -> Reference:
+        threshold = self.experiment(experiment_id).settings["relevance_threshold"]
+        return evaluation.reference_of(self._tables(experiment_id), threshold)
+
+    def _tables(self, experiment_id: str) -> dict[TableKind, Upload]:
+        """The tables of the experiment's set-up, as they were stored."""
         experiment = self.experiment(experiment_id)
         stored = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
         kinds: tuple[TableKind, ...] = ("truth", "train", "catalogue")
-        uploads = {
+        return {
             kind: Upload(kind, experiment.name, self.store.table(sha), {})
             for kind in kinds
             if (sha := stored[kind]) is not None
         }
-        return evaluation.reference_of(uploads, experiment.settings["relevance_threshold"])
 
     # ── rights ───────────────────────────────────────────────────────────────────────────────
 
@@ -737,6 +810,13 @@ def _same_setup(known: Experiment, settings: Mapping[str, Any], artifacts: Mappi
     return (known.truth, known.train, known.catalogue) == tables and all(
         known.settings.get(rule) == settings[rule] for rule in rules
     )
+
+
+def _tagged(facts: Mapping[str, Any], run: Recommendations) -> Mapping[str, Any]:
+    """A reference candidate carries its tag beside those that were asked for."""
+    if not run.reference:
+        return facts
+    return {**facts, "tags": tuple(dict.fromkeys((*facts.get("tags", ()), REFERENCE_TAG)))}
 
 
 def _check_nothing_new(known: Run, scored: evaluation.Scored) -> None:

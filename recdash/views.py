@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,10 @@ import pandas as pd
 from recdash.domain import Curve, Hits, Run
 from recdash.errors import InputError, Problem
 from recdash.metrics import METRICS, define, parse
+from recdash.references import REFERENCES
+
+_Row = Mapping[Hashable, Any]
+_Rows = Mapping[str, _Row]
 
 
 def metric_title(metric: str, k: int | None = None) -> str:
@@ -52,7 +56,7 @@ def score_rows(
 ) -> pd.DataFrame:
     """run_id, run, metric, value, std_error, n_users at k; the best run by the first metric first."""
     rows = [
-        {"run_id": run.id, "run": run.name, "metric": metric, **_at(curves[run.id][metric], k)}
+        {"run_id": run.id, "run": run.name, "metric": metric, **at(curves[run.id][metric], k)}
         for run in runs
         for metric in metrics
         if metric in curves.get(run.id, {})
@@ -137,3 +141,96 @@ def population_effect(
 def _named(ids: Sequence[str], names: Mapping[str, str]) -> str:
     *most, last = [names[one] for one in ids]
     return f"{', '.join(most)} and {last}" if most else last
+
+
+# ── between floor and ceiling ────────────────────────────────────────────────────────────────
+
+FLOOR, CEILING, USUAL = "random", "oracle", "popular"
+"""The reference candidates that a run's value is seen against."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """What a reference candidate reaches."""
+
+    label: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where runs stand between the reference candidates, by the metric called ``title``.
+
+    ``share`` {run id: of the way from floor to ceiling, 0..1; below 0 under the floor} where both are there;
+    ``times`` {run id: multiple of the usual, Most popular}. Runs whose mean is over other users than the
+    reference's are left out.
+    """
+
+    title: str
+    names: Mapping[str, str]
+    floor: Level | None
+    ceiling: Level | None
+    usual: Level | None
+    share: Mapping[str, float]
+    times: Mapping[str, float]
+
+    def sentence(self, run_id: str) -> str:
+        """``EASE reaches 3.47 % of the way from Random (0.000350) to Oracle (1.00) and …``; may be empty."""
+        parts = [part for part in (self._way(run_id), self._multiple(run_id)) if part]
+        return f"{self.names[run_id]} {' and '.join(parts)}." if parts else ""
+
+    def _way(self, run_id: str) -> str:
+        if run_id not in self.share or not self.floor or not self.ceiling:
+            return ""
+        floor, ceiling = (f"{one.label} ({_three(one.value)})" for one in (self.floor, self.ceiling))
+        share = self.share[run_id]
+        if share < 0:
+            return f"is below {floor} on {self.title}"
+        return f"reaches {_three(100 * share)} % of the way from {floor} to {ceiling} on {self.title}"
+
+    def _multiple(self, run_id: str) -> str:
+        if run_id not in self.times or not self.usual:
+            return ""
+        on = "" if run_id in self.share else f" on {self.title}"
+        return f"has {_three(self.times[run_id])} times the value of {self.usual.label}{on}"
+
+
+def standing(runs: Sequence[Run], scores: pd.DataFrame, metric: str, k: int) -> Standing | None:
+    """From the scoreboard of the runs with their references; None where these say nothing.
+
+    The oracle is no ceiling of a metric that somebody beats it by: then nothing is said of the way to it.
+    """
+    rows = {row["run_id"]: row for row in scores[scores["metric"] == metric].to_dict("records")}
+    known = {run.reference: rows[run.id] for run in reversed(runs) if run.reference and run.id in rows}
+    own = {run.id: rows[run.id] for run in runs if not run.reference and run.id in rows}
+    floor, ceiling, usual = (known.get(name) for name in (FLOOR, CEILING, USUAL))
+    share = _shares(own, floor, ceiling)
+    times = {} if not usual or usual["value"] <= 0 else _over(own, usual, lambda x: x / usual["value"])
+    if not (share or times) or lower_is_better(metric):
+        return None
+    names = {run.id: run.name for run in runs}
+    low, high, often = (_level(name, known.get(name)) for name in (FLOOR, CEILING, USUAL))
+    return Standing(metric_title(metric, k), names, low, high, often, share, times)
+
+
+def _shares(own: _Rows, floor: _Row | None, ceiling: _Row | None) -> dict[str, float]:
+    if not floor or not ceiling or floor["n_users"] != ceiling["n_users"]:
+        return {}
+    low, high = floor["value"], ceiling["value"]
+    if not low < high or any(row["value"] > high + _EQUAL for row in own.values()):
+        return {}
+    return _over(own, ceiling, lambda x: (x - low) / (high - low))
+
+
+def _over(own: _Rows, level: _Row, change: Callable[[float], float]) -> dict[str, float]:
+    """The changed values of the runs whose mean is over as many users as that of the level."""
+    same = {run_id: row["value"] for run_id, row in own.items() if row["n_users"] == level["n_users"]}
+    return {run_id: change(value) for run_id, value in same.items() if not np.isnan(value)}
+
+
+def _level(name: str, row: _Row | None) -> Level | None:
+    return None if row is None else Level(REFERENCES[name].label, float(row["value"]))
+
+
+def _three(value: float) -> str:
+    return f"{value:#.3g}".rstrip(".")

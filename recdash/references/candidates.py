@@ -23,17 +23,22 @@ Tables = Mapping[TableKind, Upload]
 
 @dataclass(frozen=True)
 class ReferenceCandidate:
-    """A candidate that anybody can have: ``title`` names its run, ``meaning`` says in a sentence what it is.
+    """A candidate that anybody can have: ``label`` is its short name, ``meaning`` says what it is.
 
     ``needs`` says in words which tables it is made from; ``lacks`` gives the one that is missing, or "".
     """
 
     name: str
-    title: str
+    label: str
     meaning: str
     needs: str
     lacks: Callable[[Tables], str]
     rank: Callable[[Material], Lists]
+
+    @property
+    def title(self) -> str:
+        """The name of its run."""
+        return f"{self.label} (reference)"
 
 
 # ── what is missing ──────────────────────────────────────────────────────────────────────────
@@ -44,28 +49,29 @@ def _nothing(_: Tables) -> str:
 
 
 def _train(tables: Tables) -> str:
-    return "" if "train" in tables else "train"
+    return "" if "train" in tables else "the train table"
 
 
 def _ratings(tables: Tables) -> str:
     if "train" not in tables:
-        return "train with a rating column"
+        return "the train table with ratings"
     table = tables["train"].table
     if "rating" not in table.column_names or np.isnan(table["rating"].to_numpy().astype(np.float64)).all():
-        return "a rating column in train"
+        return "ratings in the train table"
     return ""
 
 
 def _items(tables: Tables) -> str:
-    return "" if "catalogue" in tables or "train" in tables else "a catalogue or train"
+    return "" if "catalogue" in tables or "train" in tables else "the catalogue or the train table"
 
 
 def _described(tables: Tables) -> str:
-    missing = [kind for kind in ("train", "catalogue") if kind not in tables]
+    names: Mapping[TableKind, str] = {"train": "the train table", "catalogue": "the catalogue"}
+    missing = [words for kind, words in names.items() if kind not in tables]
     if missing:
         return " and ".join(missing)
     plain = tables["catalogue"].table.column_names == ["item_id"]
-    return "a title or another attribute in the catalogue" if plain else ""
+    return "titles or other attributes in the catalogue" if plain else ""
 
 
 # ── the table ────────────────────────────────────────────────────────────────────────────────
@@ -73,7 +79,7 @@ def _described(tables: Tables) -> str:
 _ALL = (
     ReferenceCandidate(
         "popular",
-        "Most popular (reference)",
+        "Most popular",
         "The items that most users of train have, without those that the user has already.",
         "train",
         _train,
@@ -81,7 +87,7 @@ _ALL = (
     ),
     ReferenceCandidate(
         "weighted_rating",
-        "Weighted rating (reference)",
+        "Weighted rating",
         "The best rated items of train, few ratings drawn to the overall mean; without those that the user "
         "has already.",
         "train with a rating column",
@@ -90,7 +96,7 @@ _ALL = (
     ),
     ReferenceCandidate(
         "random",
-        "Random (reference)",
+        "Random",
         "Items of the catalogue (without one: of train) drawn with equal chance, without those that the user "
         "has already.",
         "a catalogue or train",
@@ -99,7 +105,7 @@ _ALL = (
     ),
     ReferenceCandidate(
         "content",
-        "Content-based (reference)",
+        "Content-based",
         "The items whose words in the catalogue (TF-IDF) are most like those of the user's items in train, "
         "without these; users without history get no list.",
         "train and a catalogue with a title or attributes",
@@ -108,7 +114,7 @@ _ALL = (
     ),
     ReferenceCandidate(
         "oracle",
-        "Oracle (reference)",
+        "Oracle",
         "The user's relevant items, best first, and nothing else: no candidate can score higher.",
         "nothing but the truth",
         _nothing,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 UNUSED_FOR = timedelta(hours=24)
+REFERENCE_SLOTS = 1_000_000
 
 
 class Store(Protocol):
@@ -69,7 +70,10 @@ class Store(Protocol):
         """The run of this experiment made from this upload, one that is not archived if possible."""
 
     def add_run(self, run: Run, curves: Sequence[Curve]) -> Run:
-        """Store a run with its curves; ``slot`` is given by the store and never used again."""
+        """Store a run with its curves; ``slot`` is given by the store and never used again.
+
+        Reference candidates get slots from ``REFERENCE_SLOTS`` on: they stand last and use up no colour.
+        """
 
     def update_run(self, run_id: str, **fields: Any) -> Run:
         """Change fields other than id, experiment, created and slot."""

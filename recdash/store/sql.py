@@ -13,14 +13,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from recdash.domain import Curve, Experiment, OnlineTest, Run
 from recdash.errors import Forbidden, NameTaken, NotFound, Problem
 from recdash.store.artifacts import Artifacts
 from recdash.store.connections import DatabaseUrl, connect, spoken
-from recdash.store.protocol import UNUSED_FOR
+from recdash.store.protocol import REFERENCE_SLOTS, UNUSED_FOR
 from recdash.store.schema import ensure_schema
 from recdash.store.tables import (
     EXPERIMENT,
@@ -189,9 +189,9 @@ class SqlStore:
 
     def _insert_run(self, session: Session, run: Run, columns: list[dict[str, Any]]) -> RunRow:
         experiment: ExperimentRow = _row(session, EXPERIMENT, run.experiment)
+        slot = _next_slot(session, experiment, run)
         row: RunRow = self._insert(session, RUN, run)
-        row.slot = experiment.next_slot
-        experiment.next_slot += 1
+        row.slot = slot
         session.flush()
         if columns:
             session.execute(insert(CurveRow), columns)
@@ -312,6 +312,14 @@ def _refuse_taken_name(session: Session, kind: Kind, value: Any) -> None:
         others = others.where(kind.row.experiment == value.experiment)
     if session.scalar(others.limit(1)) is not None:
         raise NameTaken(f"Another {kind.word} is already called '{value.name}'. Choose another name.")
+
+
+def _next_slot(session: Session, experiment: ExperimentRow, run: Run) -> int:
+    if run.reference:
+        last = session.scalar(select(func.max(RunRow.slot)).filter_by(experiment=experiment.id))
+        return REFERENCE_SLOTS if last is None else max(REFERENCE_SLOTS, last + 1)
+    experiment.next_slot += 1
+    return experiment.next_slot - 1
 
 
 def _unlink(session: Session, run: RunRow) -> None:
