@@ -38,6 +38,12 @@ class Block:
     def lengths(self) -> Ints:
         return np.diff(self.start)
 
+    @cached_property
+    def width(self) -> int | None:
+        """The length that all lists share; None where they differ."""
+        longest = int(self.lengths.max(initial=0))
+        return longest if longest and len(self.item) == longest * self.n_lists else None
+
     def column(self, name: str) -> Any:
         return getattr(self, name)
 
@@ -48,12 +54,39 @@ class Block:
 
     def list_of(self, row: Ints) -> Ints:
         """The list that owns each of the given rows."""
+        if self.width:
+            return row // self.width
         return np.searchsorted(self.start, row, side="right") - 1
 
     @cached_property
     def positions(self) -> Ints:
         """[n] 0, 1, 2 … within each list."""
         return np.arange(len(self.item)) - np.repeat(self.start[:-1], self.lengths)
+
+    def per_row(self, of_list: Any) -> Any:
+        """[n] a value of each list at all of its rows; or [lists, 1], which serves as well, where all lists
+        are of one length (see ``by_list``): writing 16 M equal values costs more than using them.
+        """
+        return of_list[:, None] if self.width else np.repeat(of_list, self.lengths)
+
+    def by_list(self, values: Any) -> Any:
+        """The values [n] of the rows in the shape that ``per_row`` meets."""
+        return values.reshape(-1, self.width) if self.width else values
+
+    @cached_property
+    def counted_ranks(self) -> bool:
+        """Whether the ranks of each list are 1, 2, 3 …"""
+        rank = self.column("rank")
+        if self.width:
+            # ranks stay as narrow as they came: an eighth of the bytes, and one that wraps is below 1
+            return bool((self.by_list(rank) == np.arange(1, self.width + 1).astype(rank.dtype)).all())
+        return bool((rank == self.positions + 1).all())
+
+    def at_rank(self, rank: int) -> Ints:
+        """Items at that rank (from 1), of the lists that are long enough."""
+        if self.width:
+            return self.item[rank - 1 :: self.width] if rank <= self.width else self.item[:0]
+        return self.item[self.start[:-1][self.lengths >= rank] + (rank - 1)]
 
     def steps(self, values: Any) -> Any:
         """[n] value minus the value before it in the same list; +1 or −1 (no news) at the first row."""
@@ -119,6 +152,9 @@ class Block:
     def _by_length(self) -> Iterator[Ints]:
         """Lists in groups of similar length (within a factor of two), so that padding stays small."""
         lengths = self.lengths
+        if self.width:
+            yield np.arange(self.n_lists)
+            return
         magnitude = np.frexp(lengths.astype(np.float64))[1]
         for size in np.unique(magnitude[lengths > 1]):
             yield np.flatnonzero((magnitude == size) & (lengths > 1))
@@ -127,8 +163,8 @@ class Block:
         """[lists, longest] items, padded with numbers that are no item and all different."""
         lengths = self.lengths[lists]
         longest = int(lengths.max())
-        if (lengths == longest).all() and len(lists) == self.n_lists:
-            return self.item.reshape(len(lists), longest)
+        if self.width and len(lists) == self.n_lists:
+            return self.by_list(self.item)
         column = np.arange(longest, dtype=np.int64)
         place = np.minimum(self.start[lists][:, None] + column, len(self.item) - 1)
         return np.where(column < lengths[:, None], self.item[place], -1 - column)
@@ -163,7 +199,7 @@ def _block_of(batch: pa.RecordBatch, users: IdIndex, items: IdIndex) -> tuple[Bl
     column = batch.column("user_id")
     raw = _raw(column)
     begins = np.concatenate(([0], np.flatnonzero(raw[1:] != raw[:-1]) + 1))
-    user = users.codes(column.take(pa.array(begins)))
+    user = users.codes(column, rows=begins)
     start = np.append(begins, batch.num_rows)
     block = Block(user, start, items.codes(batch.column("item_id")), *_order_columns(batch))
     return block, column[0].as_py(), column[-1].as_py()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
@@ -65,6 +65,7 @@ class IdIndex:
         self._numbers = array("q")
         self._told_apart: set[int] = set()
         self._size = 0
+        self._last: tuple[pa.Array, Ints] | None = None
         self.spellings_met: dict[str, str] = {}
 
     def __len__(self) -> int:
@@ -84,19 +85,31 @@ class IdIndex:
         """Codes [n] of a reference column: spellings that differ inside one column stay apart."""
         chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
         self._tell_apart(chunk for chunk in chunks if not pa.types.is_integer(chunk.type))
+        self._last = None
         return self.codes(column)
 
-    def codes(self, column: pa.Array | pa.ChunkedArray, grow: bool = True) -> Ints:
-        """Codes [n] int32 of int64 or (dictionary-encoded) text ids; −1 for the unknown if not grown."""
+    def codes(self, column: pa.Array | pa.ChunkedArray, grow: bool = True, rows: Any = ...) -> Ints:
+        """Codes [n] int32 of int64 or (dictionary-encoded) text ids; −1 for the unknown if not grown.
+
+        ``rows`` picks some rows of an array.
+        """
         if isinstance(column, pa.ChunkedArray):
             coded = [self.codes(chunk, grow) for chunk in column.chunks]
             return np.concatenate(coded) if coded else np.zeros(0, dtype=np.int32)
         if pa.types.is_integer(column.type):
-            return self._codes_of_numbers(column.to_numpy(zero_copy_only=False), grow)
+            return self._codes_of_numbers(column.to_numpy(zero_copy_only=False)[rows], grow)
         if not pa.types.is_dictionary(column.type):
             column = column.dictionary_encode()
-        by_entry = self._codes_of_texts(column.dictionary.to_pylist(), grow)
-        return by_entry[column.indices.to_numpy(zero_copy_only=False)]
+        by_entry = self._codes_of_entries(column.dictionary, grow)
+        return by_entry[column.indices.to_numpy(zero_copy_only=False)[rows]]
+
+    def _codes_of_entries(self, dictionary: pa.Array, grow: bool) -> Ints:
+        """A file's row groups come in several blocks each: their dictionary is looked up once."""
+        if not grow:
+            return self._codes_of_texts(dictionary.to_pylist(), grow)
+        if self._last is None or not self._last[0].equals(dictionary):
+            self._last = dictionary, self._codes_of_texts(dictionary.to_pylist(), grow)
+        return self._last[1]
 
     def _codes_of_numbers(self, values: Ints, grow: bool) -> Ints:
         if len(values) == 0:
@@ -113,13 +126,14 @@ class IdIndex:
                 self.spellings_met[str(self._numbers[code])] = self._spelling[code]
 
     def _look_up_numbers(self, values: Ints, grow: bool) -> Ints:
-        if values.min() < 0 or values.max() >= _DIRECT:
+        least, largest = int(values.min()), int(values.max())
+        if least < 0 or largest >= _DIRECT:
             entries = pa.array(values, pa.int64()).dictionary_encode()
             numbers = entries.dictionary.to_pylist()
             by_entry = np.array([self._code_of_number(number, grow) for number in numbers], dtype=np.int32)
             return by_entry[entries.indices.to_numpy()]
-        self._stretch(int(values.max()))
-        codes = self._direct[values]
+        self._stretch(largest)
+        codes = self._direct.take(values, mode="clip")  # all are within: no need to check each again
         if grow and codes.min() == UNKNOWN:
             # Marking in the array and reading it once beats hashing the values (10× on 1.6 M rows).
             unknown = codes == UNKNOWN

@@ -17,6 +17,7 @@ from recdash.engines.blocks import Block, grouped_blocks, scattered_blocks
 from recdash.engines.exposure import ExposureCount
 from recdash.engines.ids import IdIndex
 from recdash.engines.lists import ListMetrics
+from recdash.engines.lookup import TruthLookup
 from recdash.engines.notices import Seen, notices
 from recdash.engines.reference import Reference
 from recdash.engines.ties import TieWatch
@@ -102,7 +103,7 @@ class _Pass:
         self.run, self.truth, self.depth, self.plan = run, reference.truth, depth, plan
         self.users, self.items = reference.users.copy(), reference.items.copy()
         self.strangers: set[int] = set()
-        self.known_items = len(self.truth.items)
+        self.lookup = TruthLookup(self.truth)
         self.seen = Seen()
         self.found: list[tuple[Ints, Ints, Ints]] = []
         self.list_length = np.zeros(self.truth.n_users, dtype=np.int32)
@@ -113,8 +114,6 @@ class _Pass:
         self.list_metrics = {spec: begin() for spec, begin in watch.list_metrics.items()}
         self.ties = TieWatch(depth) if plan.order == "score" else None
         self.shown_to = self.counts if watch.shown_to is None else self.counts & watch.shown_to
-        owner = np.repeat(np.arange(self.truth.n_users, dtype=np.int64), np.diff(self.truth.start))
-        self.truth_keys = owner * self.known_items + self.truth.item
 
     # ── the pass ─────────────────────────────────────────────────────────────────────────────
 
@@ -152,7 +151,7 @@ class _Pass:
         block = self._in_order(block)
         block = self._without_duplicates(block)
         if self.ties is not None:
-            self.ties.see(block, self._truth_rows)
+            self.ties.see(block, self.lookup.rows)
         self.seen.cut_lists += int((block.lengths > self.depth)[self.counts[block.user]].sum())
         block = block.cut(self.depth)
         self.list_length[block.user] = block.lengths
@@ -191,10 +190,9 @@ class _Pass:
         return self._by_score(block) if self.plan.order == "score" else block
 
     def _by_rank(self, block: Block) -> Block:
-        rank = block.column("rank")
-        position = block.positions
-        if (rank == position + 1).all():
+        if block.counted_ranks:
             return block
+        rank, position = block.column("rank"), block.positions
         step = block.steps(rank)
         if (step <= 0).any():
             block = self._sort_by_rank(block, rank)
@@ -234,24 +232,12 @@ class _Pass:
         return block.only_rows(~repeated)
 
     def _find_hits(self, block: Block) -> None:
-        row, truth_row = self._truth_rows(block)
+        row, truth_row = self.lookup.rows(block)
         owner = block.list_of(row)
         rank = row - block.start[owner] + 1
         self.found.append(
             (block.user[owner].astype(np.int32), rank.astype(np.int32), truth_row.astype(np.int32))
         )
-
-    def _truth_rows(self, block: Block) -> tuple[Ints, Ints]:
-        """The rows of the block that the truth knows, and which of its rows they are.
-
-        A small table of one-bit slots turns most rows away in one look; the rest are verified.
-        """
-        row = _possible_hits(block, self.truth.start, self.truth.item)
-        key = block.user[block.list_of(row)].astype(np.int64) * self.known_items + block.item[row]
-        known = block.item[row] < self.known_items
-        place = np.searchsorted(self.truth_keys, key)
-        found = known & (self.truth_keys[np.minimum(place, len(self.truth_keys) - 1)] == key)
-        return row[found], place[found]
 
     def _joined_hits(self) -> tuple[Ints, Ints, Ints]:
         user, rank, row = (np.concatenate(part) for part in zip(*self.found, strict=True))
@@ -279,27 +265,6 @@ class _Pass:
             tied_users=self.seen.tied_users if scored else None,
             rows=self.seen.rows,
         )
-
-
-def _possible_hits(block: Block, start: Ints, truth_item: Ints) -> Ints:
-    """Rows of the block whose slot is taken by some truth row of its users; a superset of the hits.
-
-    Looking 16 M rows up in a sorted truth would cost seconds; one multiplication and one gather from a
-    table that fits the cache leaves about one row in sixteen.
-    """
-    counts = (start[block.user + 1] - start[block.user]).astype(np.int64)
-    total = int(counts.sum())
-    size = 1 << max(int(total * 16).bit_length(), 10)
-    rows = np.repeat(start[block.user] - np.concatenate(([0], np.cumsum(counts)[:-1])), counts)
-    rows += np.arange(total)
-    salt = (np.arange(block.n_lists, dtype=np.uint32) * np.uint32(2654435761)) >> np.uint32(3)
-    mask = np.uint32(size - 1)
-    taken = np.zeros(size, dtype=bool)
-    taken[(truth_item[rows].astype(np.uint32) + np.repeat(salt, counts)) & mask] = True
-    slot = block.item.astype(np.uint32)
-    slot += np.repeat(salt, block.lengths)
-    slot &= mask
-    return np.flatnonzero(taken[slot])
 
 
 def _text_order(item: Ints, items: IdIndex) -> Ints:

@@ -23,7 +23,8 @@ from recdash.ingest.limits import Limits, keep_within
 from recdash.ingest.validate import is_text
 
 BLOCK_BYTES = 1 << 23
-BLOCK_ROWS = 1 << 20
+BLOCK_ROWS = 1 << 18
+"""Few enough that what the engine does with a block stays in the processor's cache."""
 SAMPLE_ROWS = 50
 BLANK = b" \t\r\n\f\v\xef\xbb\xbf"
 TEXT = pa.dictionary(pa.int32(), pa.string())
