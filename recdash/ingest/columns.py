@@ -16,7 +16,10 @@ from typing import Literal
 from recdash.domain import TableKind
 from recdash.errors import Problem
 
-Reading = Literal["id", "rank", "score", "number", "prediction", "relevance", "time", "text", "run", "extra"]
+Reading = Literal[
+    "id", "rank", "score", "number", "prediction", "relevance", "time", "text", "run", "extra", "vector",
+    "similarity",
+]  # fmt: skip
 
 ALWAYS, NEVER = "always", "never"
 
@@ -89,6 +92,20 @@ PREDICTION = Role(
 )
 TITLE = Role("title", "text", "title name item_name movie_title item_title label", required=False)
 
+VECTOR = Role(
+    "vector",
+    "vector",
+    "vector vectors embedding embeddings emb item_vector item_embedding item_factors features factors latent",
+)
+ITEM_A = Role("item_a", "id", "item_a item_id_a item_id_1 item_1 item_i source_item seed_item item_id item")
+ITEM_B = Role(
+    "item_b",
+    "id",
+    "item_b item_id_b item_id_2 item_2 item_j target_item similar_item similar_item_id other_item neighbor "
+    "neighbour neighbor_id neighbour_id",
+)
+SIMILARITY = Role("similarity", "similarity", "similarity sim cosine cosine_similarity score weight value")
+
 UNIT = Role("unit_id", "id", "unit_id user_id user uid visitor_id customer_id client_id member_id account_id")
 # without a value: a user who was exposed and had no session, so that nothing was clicked or watched
 SESSION = Role("session_id", "id", "session_id session sid session_key visit_id visit", filled=NEVER)
@@ -121,6 +138,9 @@ ROLES: Mapping[TableKind, tuple[Role, ...]] = {
     "truth": (USER, ITEM, RELEVANCE, TIME),
     "train": (USER, ITEM, RATING.optional(), TIME),
     "catalogue": (ITEM, TITLE),
+    "users": (USER,),
+    "vectors": (ITEM, VECTOR),
+    "similarity": (ITEM_A, ITEM_B, SIMILARITY),
     "predictions": (USER, ITEM, RATING, PREDICTION),
     "sessions": (UNIT, SESSION, VARIANT, START, CLICKS, WATCH, VIDEOS),
     "aggregates": (VARIANT, METRIC, USERS.optional(), MEAN, VARIANCE, SUCCESSES, TRIALS),
@@ -132,13 +152,42 @@ POSITIONS: Mapping[TableKind, tuple[str, ...]] = {
     "truth": ("user_id", "item_id", "relevance", "timestamp"),
     "train": ("user_id", "item_id", "rating", "timestamp"),
     "catalogue": ("item_id", "title"),
+    "users": ("user_id",),
+    "vectors": ("item_id",),
+    "similarity": ("item_a", "item_b", "similarity"),
     "predictions": ("user_id", "item_id", "rating", "prediction"),
     "sessions": (),
     "aggregates": (),
 }
 
+WITH_ATTRIBUTES = frozenset({"catalogue", "users"})
+"""Tables whose every column without a role is an attribute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sideways:
+    """A role that one numbered family of columns may play together, and the roles that stand beside it."""
+
+    role: Role
+    beside: tuple[str, ...]
+    what: str
+    says: str
+
+
+SIDEWAYS: Mapping[TableKind, Sideways] = {
+    "run": Sideways(ITEM, ("user_id", "run"), "the items", "the places 1 to {n} of one list per row"),
+    "vectors": Sideways(VECTOR, ("item_id",), "the vector", "the {n} numbers of one vector per row"),
+}
+
 SHOWN = 10
-WORDS = {"user_id": "user", "item_id": "item", "unit_id": "unit", "session_id": "session"}
+WORDS = {
+    "user_id": "user",
+    "item_id": "item",
+    "item_a": "first item",
+    "item_b": "second item",
+    "unit_id": "unit",
+    "session_id": "session",
+}
 
 
 @dataclass(frozen=True)
@@ -147,7 +196,7 @@ class Columns:
 
     mapping: Mapping[str, str]
     wide: tuple[str, ...] = ()
-    families: tuple[str, ...] = ()  # what to map item_id to where columns are numbered, see wide_label
+    families: tuple[str, ...] = ()  # what to map a sideways role to, see wide_label
     notices: tuple[Problem, ...] = ()
     problems: tuple[Problem, ...] = field(default=())
 
@@ -188,27 +237,29 @@ def assign(
     format prescribes, ``positions`` what a table without a header suggests; ``without`` are roles
     to leave unassigned. Never raises: what is wrong is in ``problems``.
     """
-    families = {wide_label(family): family for family in wide_families(columns)} if kind == "run" else {}
     without = [*without, *(role for role, column in (explicit or {}).items() if not column)]
     said = {role: column for role, column in (explicit or {}).items() if column}
-    chosen = families.get(said.get("item_id", ""))
-    explicit = {r: c for r, c in said.items() if not (r == "item_id" and chosen)}
+    families = _families(kind, columns, {**(positions or {}), **said})
+    spread = SIDEWAYS[kind].role.name if kind in SIDEWAYS else ""
+    chosen = families.get(said.get(spread, ""))
+    explicit = {r: c for r, c in said.items() if not (r == spread and chosen)}
     problems = [*_unknown_roles(kind, [*explicit, *without]), *_unknown_columns(columns, explicit)]
     known = {role: column for role, column in explicit.items() if column in columns}
     told = fixed if fixed is not None else positions or {}
     given = {**{role: column for role, column in told.items() if column not in known.values()}, **known}
     guessed = {} if fixed is not None or positions is not None else _guess(kind, columns, given)
     mapping = {role: c for role, c in {**guessed, **given}.items() if role not in without}
-    families = {} if "item_id" in mapping and not chosen else families
-    likely = [chosen] if chosen else _of_items(families)
+    families = {} if spread in mapping and not chosen else families
+    likely = [chosen] if chosen else _likely(kind, families)
     wide = likely[0] if len(likely) == 1 else ()
     if wide:  # a score or rank has no place beside a whole list
-        mapping = {role: mapping[role] for role in ("user_id", "run") if role in mapping}
+        mapping = {role: mapping[role] for role in SIDEWAYS[kind].beside if role in mapping}
     if not problems:
-        problems += _twice(kind, columns, mapping) or _missing(kind, columns, mapping, bool(families))
-        problems += _which_family(likely)
+        open_role = spread if families else ""
+        problems += _twice(kind, columns, mapping) or _missing(kind, columns, mapping, open_role)
+        problems += _which_family(kind, likely)
     ordered = {role.name: mapping[role.name] for role in ROLES[kind] if role.name in mapping}
-    notices = _notices(ordered, wide, positions is not None, fixed)
+    notices = _notices(kind, ordered, wide, positions is not None, fixed)
     return Columns(ordered, wide, tuple(families), notices, tuple(problems))
 
 
@@ -241,6 +292,18 @@ def _counts_up(values: Sequence[str]) -> bool:
     return len(whole) == len(values) > 0 and whole[0] == 1 and all(follows)
 
 
+def _families(kind: TableKind, columns: Sequence[str], told: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """What may play a sideways role together, by label: numbered columns, or all numbers of a vector."""
+    if kind not in SIDEWAYS:
+        return {}
+    item = told.get("item_id") or _guess(kind, columns, {}).get("item_id")
+    others = tuple(column for column in columns if column != item or kind == "run")
+    found = wide_families(others)
+    if kind == "vectors" and not found and len(others) > 1:
+        found = [] if any(plain(column) in names_of(VECTOR) for column in others) else [others]
+    return {wide_label(family): family for family in found}
+
+
 def wide_families(columns: Sequence[str]) -> list[tuple[str, ...]]:
     """Each ``rec_1 … rec_n`` (or ``1 … n``, from 0 or 1 without a gap) in order of its numbers."""
     stems: dict[str, dict[int, str]] = {}
@@ -258,24 +321,25 @@ def _count(first: int, numbered: Mapping[int, str]) -> list[int]:
     return list(range(first, first + len(numbered)))
 
 
-def _of_items(families: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The only family, or among several those called like items; all when none is."""
-    named = [family for family in families.values() if _is_item_word(family[0])]
+def _likely(kind: TableKind, families: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The only family, or among several those called like the role; all when none is."""
+    named = [family for family in families.values() if _is_called(SIDEWAYS[kind].role, family[0])]
     return named or list(families.values())
 
 
-def _is_item_word(column: str) -> bool:
+def _is_called(role: Role, column: str) -> bool:
     stem = plain(column).rstrip("0123456789")
-    return bool({stem, f"{stem}s"} & set(names_of(ITEM)))
+    return bool({stem, f"{stem}s"} & set(names_of(role)))
 
 
-def _which_family(likely: Sequence[tuple[str, ...]]) -> list[Problem]:
-    """The problem of several numbered families that may all be the list of items."""
+def _which_family(kind: TableKind, likely: Sequence[tuple[str, ...]]) -> list[Problem]:
+    """The problem of several numbered families that may all be the list of items, or the vector."""
     if len(likely) < 2:
         return []
-    labels = [f"'{wide_label(family)}'" for family in likely]
-    found = f"{len(labels)} families of numbered columns may be the items: {listed(labels)}"
-    fix = f"Map item_id to one of them, such as {labels[0]}, or rename its columns rec_1, rec_2 …"
+    role, labels = SIDEWAYS[kind].role.name, [f"'{wide_label(family)}'" for family in likely]
+    found = f"{len(labels)} families of numbered columns may be {SIDEWAYS[kind].what}: {listed(labels)}"
+    name = {"item_id": "rec"}.get(role, role)
+    fix = f"Map {role} to one of them, such as {labels[0]}, or rename its columns {name}_1, {name}_2 …"
     return [Problem("ambiguous-wide", "columns", found, fix)]
 
 
@@ -343,10 +407,13 @@ def _twice(kind: TableKind, columns: Sequence[str], mapping: Mapping[str, str]) 
 
 
 def _missing(
-    kind: TableKind, columns: Sequence[str], mapping: Mapping[str, str], wide: bool
+    kind: TableKind, columns: Sequence[str], mapping: Mapping[str, str], open_role: str
 ) -> list[Problem]:
-    roles = [r for r in ROLES[kind] if r.required and r.name not in mapping]
-    problems = [_no_column(role, columns) for role in roles if not (wide and role.name == "item_id")]
+    roles = [r for r in ROLES[kind] if r.required and r.name not in mapping and r.name != open_role]
+    problems = [_no_column(role, columns) for role in roles]
+    if kind == "users" and not problems and len(columns) == 1:
+        fix = "Add a column for each attribute, such as age or country."
+        problems.append(Problem("no-attributes", "columns", f"nothing beside '{columns[0]}'", fix))
     if kind == "aggregates" and not (
         {"n", "mean", "variance"} <= set(mapping) or {"successes", "trials"} <= set(mapping)
     ):
@@ -367,7 +434,11 @@ def _no_column(role: Role, columns: Sequence[str]) -> Problem:
 
 
 def _notices(
-    mapping: Mapping[str, str], wide: tuple[str, ...], no_header: bool, fixed: Mapping[str, str] | None
+    kind: TableKind,
+    mapping: Mapping[str, str],
+    wide: tuple[str, ...],
+    no_header: bool,
+    fixed: Mapping[str, str] | None,
 ) -> tuple[Problem, ...]:
     """What was assigned, but for columns that are called like their role or that the format prescribes."""
     plainly = {(role, role) for role in mapping} | set((fixed or {}).items())
@@ -381,6 +452,6 @@ def _notices(
     elif pairs:
         notices.append(Problem("columns-guessed", "columns", f"read as {pairs}", "Change it if wrong."))
     if wide:
-        found = f"wide table: {wide_label(wide)} are the places 1 to {len(wide)} of one list per row"
+        found = f"wide table: {wide_label(wide)} are {SIDEWAYS[kind].says.format(n=len(wide))}"
         notices.append(Problem("wide-table", "columns", found, ""))
     return tuple(notices)

@@ -17,7 +17,7 @@ from recdash import compute as pc
 from recdash.domain import TableKind
 from recdash.errors import Problem, UploadError
 from recdash.ingest import text
-from recdash.ingest.columns import is_known, listed
+from recdash.ingest.columns import WITH_ATTRIBUTES, is_known, listed
 from recdash.ingest.content import HEAD, Content, whole
 from recdash.ingest.limits import Limits, keep_within
 from recdash.ingest.validate import is_text
@@ -613,13 +613,18 @@ def read_json(content: Content, kind: TableKind) -> RawTable:
     return read_document(document, kind)
 
 
-VALUE = {"truth": "relevance", "train": "rating"}
+PAIRS: Mapping[TableKind, tuple[str, str, str]] = {
+    "truth": ("user_id", "item_id", "relevance"),
+    "train": ("user_id", "item_id", "rating"),
+    "similarity": ("item_a", "item_b", "similarity"),
+}
+"""The roles of the outer keys, the inner keys and the values of {…: {…: …}}; others are read like a run."""
 
 
 def read_document(document: Any, kind: TableKind) -> RawTable:
     """A JSON value (or the like from Python) as a table."""
-    if isinstance(document, dict) and document and not _is_by_column(document):
-        return _of_users(document, VALUE.get(kind, "score"))
+    if isinstance(document, dict) and document and not _is_by_column(document, kind):
+        return _by_key(document, kind)
     if isinstance(document, dict) and document:
         columns = {str(n): list(v.values()) if isinstance(v, dict) else list(v) for n, v in document.items()}
         if len({len(values) for values in columns.values()}) == 1:
@@ -632,10 +637,23 @@ def read_document(document: Any, kind: TableKind) -> RawTable:
     raise UploadError(Problem("bad-json" if document else "no-rows", "file", found, fix))
 
 
-def _is_by_column(document: Mapping[Any, Any]) -> bool:
-    return sum(is_known(str(key)) for key in document) >= 2 and all(
+def _is_by_column(document: Mapping[Any, Any], kind: TableKind) -> bool:
+    """Attributes may be called anything, so that beside them one known name will do."""
+    enough = 1 if kind in WITH_ATTRIBUTES else 2
+    return sum(is_known(str(key)) for key in document) >= enough and all(
         isinstance(value, (list, dict)) for value in document.values()
     )
+
+
+def _by_key(document: Mapping[Any, Any], kind: TableKind) -> RawTable:
+    """{item: vector}, {user: {attribute: value}}, or pairs as {user: {item: score}}."""
+    if kind == "vectors":
+        vectors = [held.tolist() if hasattr(held, "tolist") else held for held in document.values()]
+        return _of_json({"item_id": [str(item) for item in document], "vector": vectors}, "JSON by item")
+    if kind in WITH_ATTRIBUTES and all(isinstance(held, Mapping) for held in document.values()):
+        own = "user_id" if kind == "users" else "item_id"
+        return read_document([{own: str(key), **held} for key, held in document.items()], kind)
+    return _of_pairs(document, *PAIRS.get(kind, ("user_id", "item_id", "score")))
 
 
 def _of_json(columns: Mapping[str, list[Any]], name: str) -> RawTable:
@@ -649,8 +667,8 @@ def _of_json(columns: Mapping[str, list[Any]], name: str) -> RawTable:
     return RawTable(name, raw.columns, blocks, raw.where, raw.sample, lists=raw.lists, n_rows=raw.n_rows)
 
 
-def _of_users(document: Mapping[Any, Any], value: str) -> RawTable:
-    """{user: {item: score}}, {user: [items]} or {user: [[item, score], …]}."""
+def _of_pairs(document: Mapping[Any, Any], outer: str, inner: str, value: str) -> RawTable:
+    """{user: {item: score}}, {user: [items]} or {user: [[item, score], …]}; the names are roles."""
     users: list[str] = []
     items: list[Any] = []
     scores: list[Any] = []
@@ -661,14 +679,14 @@ def _of_users(document: Mapping[Any, Any], value: str) -> RawTable:
         scores += [score for _, score in pairs]
     if not users:
         raise UploadError(Problem("no-rows", "file", "users, but no items", "Write {user: {item: score}}."))
-    columns: dict[str, list[Any]] = {"user": users, "item": items}
-    roles = {"user_id": "user", "item_id": "item"}
+    roles = {role: role.removesuffix("_id") for role in (outer, inner)}
+    columns: dict[str, list[Any]] = {roles[outer]: users, roles[inner]: items}
     if any(score is not None for score in scores):
         columns[value], roles[value] = scores, value
-    where = lambda row: f"user '{_printable(users[row])}'"  # noqa: E731
+    where = lambda row: f"{roles[outer]} '{_printable(users[row])}'"  # noqa: E731
     arrays = [_array(values, column, where) for column, values in columns.items()]
     table = pa.Table.from_arrays(arrays, list(columns))
-    return _of_table(table, "JSON by user", roles=roles, where=where)
+    return _of_table(table, f"JSON by {roles[outer]}", roles=roles, where=where)
 
 
 def _id(item: Any) -> str | None:

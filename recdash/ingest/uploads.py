@@ -8,16 +8,33 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from recdash import compute as pc
 from recdash.domain import Recommendations, TableKind, Upload
 from recdash.errors import Problem, UploadError
 from recdash.ingest import content as contents
-from recdash.ingest.columns import NEVER, ROLES, Columns, Role, assign, by_position, role_named, wide_label
+from recdash.ingest.columns import (
+    NEVER,
+    ROLES,
+    SIDEWAYS,
+    WITH_ATTRIBUTES,
+    Columns,
+    Role,
+    assign,
+    by_position,
+    role_named,
+    wide_label,
+)
 from recdash.ingest.formats import RawTable, read_arrow, read_document, read_raw
 from recdash.ingest.layouts import Block, Layout, blocks_of, layout_of, notices_of
+from recdash.ingest.likeness import (
+    checked_pairs,
+    checked_vectors,
+    one_row_each,
+    read_similarities,
+    read_vectors,
+)
 from recdash.ingest.limits import UNLIMITED, Limits, keep_within
 from recdash.ingest.validate import (
     READERS,
@@ -60,7 +77,7 @@ class Opened:
     def mapping(self) -> dict[str, str]:
         """Role → column as shown to a person; the columns of a wide list appear as one."""
         label = wide_label(self.columns.wide)
-        return {**self.columns.mapping, **({"item_id": label} if label else {})}
+        return {**self.columns.mapping, **({SIDEWAYS[self.kind].role.name: label} if label else {})}
 
 
 # ── public ───────────────────────────────────────────────────────────────────────────────────
@@ -221,7 +238,7 @@ def _assigned(
     if raw.n_rows == 0:
         raise UploadError(Problem("no-rows", "file", "a header and no rows", "Upload a table with rows."))
     columns = _columns(kind, raw, mapping, without)
-    layout: Layout = "rows" if columns.problems else layout_of(raw, columns)
+    layout: Layout = "rows" if columns.problems or kind == "vectors" else layout_of(raw, columns)
     return Opened(kind, shown, given, raw, columns, layout, limits)
 
 
@@ -330,9 +347,12 @@ def _with_ids(opened: Opened, wanted: Sequence[str], run: str | None) -> list[Ro
 
 
 def _roles(opened: Opened) -> list[Role]:
-    """All roles that the table has; in a catalogue every other column too."""
-    roles = [role for role in ROLES[opened.kind] if role.name in opened.mapping and role.name != "run"]
-    if opened.kind == "catalogue":
+    """All roles that the table has; every other column too where it is an attribute or part of a vector."""
+    mapping = opened.columns.mapping if opened.layout == "rows" else opened.mapping
+    roles = [role for role in ROLES[opened.kind] if role.name in mapping and role.name != "run"]
+    if opened.layout == "rows":
+        roles += [Role(column, "number", "") for column in opened.columns.wide]
+    if opened.kind in WITH_ATTRIBUTES:
         free = [c for c in opened.raw.columns if c not in opened.columns.mapping.values()]
         roles += [Role(column, "extra", "", required=False) for column in free]
     return roles
@@ -362,8 +382,8 @@ def _checked(
 
 def _blocks(opened: Opened, roles: Sequence[Role], findings: Findings) -> Iterator[Block]:
     columns = opened.columns
-    extras = {role.name: role.name for role in roles if role.reading == "extra"}
-    columns = replace(columns, mapping={**extras, **columns.mapping}) if extras else columns
+    own = {role.name: role.name for role in roles if role.name not in opened.mapping}
+    columns = replace(columns, mapping={**own, **columns.mapping}) if own else columns
     ids = [role.name for role in roles if role.reading in ("id", "run")]
     return blocks_of(opened.raw, columns, opened.layout, [r.name for r in roles], ids, findings)
 
@@ -388,10 +408,13 @@ def _checked_block(
     return batch if keep is None else batch.filter(keep)
 
 
+_READERS = {**READERS, "vector": read_vectors, "similarity": read_similarities}
+
+
 def _read(array: pa.Array, seen: Seen) -> pa.Array:
     """Raises ``UploadError`` for a type that nothing sensible can be read from."""
     try:
-        return READERS[seen.role.reading](array, seen)
+        return _READERS[seen.role.reading](array, seen)
     except pa.ArrowException as error:
         found = f"{array.type} values cannot be read as {seen.role.name} ({str(error).splitlines()[0]})"
         raise UploadError(Problem("bad-type", seen.place, found, "Write plain numbers or text.")) from error
@@ -400,7 +423,7 @@ def _read(array: pa.Array, seen: Seen) -> pa.Array:
 def _kept(array: pa.Array, seen: Seen, keep: pa.Array | None) -> pa.Array | None:
     """Rows without a required id, variant or metric are left out."""
     role = seen.role
-    if not array.null_count or not role.required or role.reading not in ("id", "text"):
+    if not array.null_count or not role.required or role.reading not in ("id", "text", "vector"):
         return keep
     if role.filled == NEVER:
         note_without_session(array, seen)
@@ -434,19 +457,12 @@ def _as_it_is(table: pa.Table, _findings: Findings) -> pa.Table:
     return table
 
 
-def _finish_catalogue(table: pa.Table, findings: Findings) -> pa.Table:
-    """One row per item, the first; text columns that hold only numbers become numbers."""
-    ids = table["item_id"].combine_chunks()
-    ids = ids.dictionary_decode() if pa.types.is_dictionary(ids.type) else ids
-    ids = ids if pa.types.is_integer(ids.type) else ids.dictionary_encode().indices
-    rows = np.unique(ids.to_numpy(), return_index=True)[1]
-    if twice := len(ids) - len(rows):
-        found = f"{twice} duplicate item_id"
-        findings.notice("duplicate-items", "column 'item_id'", found, "The first row of each counts.", twice)
-        table = table.take(pa.array(np.sort(rows)))
-    names = [name for name in table.column_names if name not in ("item_id", "title")]
-    for name in names:
-        table = table.set_column(table.column_names.index(name), name, _numbers_if_all(table[name]))
+def _finish_attributes(table: pa.Table, findings: Findings) -> pa.Table:
+    """One row per id, the first; text columns that hold only numbers become numbers."""
+    table = one_row_each(table, findings)
+    for name in table.column_names:
+        if name not in {"item_id", "user_id", "title"}:
+            table = table.set_column(table.column_names.index(name), name, _numbers_if_all(table[name]))
     return table
 
 
@@ -523,7 +539,10 @@ def _refuse_negative(table: pa.Table, names: Sequence[str]) -> None:
 
 
 FINISH: Mapping[TableKind, Callable[[pa.Table, Findings], pa.Table]] = {
-    "catalogue": _finish_catalogue,
+    "catalogue": _finish_attributes,
+    "users": _finish_attributes,
+    "vectors": checked_vectors,
+    "similarity": checked_pairs,
     "predictions": _finish_predictions,
     "sessions": _finish_sessions,
     "aggregates": _finish_aggregates,

@@ -51,6 +51,8 @@ class Findings:
         self._problems: dict[tuple[str, str], Problem] = {}
         self._notices: dict[tuple[str, str], Problem] = {}
         self.commas: dict[str, Commas] = {}
+        self.lengths: dict[str, int] = {}
+        """How many numbers the first vector of a column has."""
 
     def problem(
         self, code: str, column: str, where: Callable[[], str], found: str, fix: str, count: int
@@ -365,7 +367,7 @@ def read_numbers(array: pa.Array, seen: Seen) -> pa.Array:
     """float64; a required number is finite in every row that needs one."""
     values = read_floats(array, seen, "a number", NUMBERS)
     if seen.role.required:
-        _refuse_gaps(values, array, seen, "a number")
+        refuse_gaps(values, array, seen, "a number")
     return values
 
 
@@ -379,7 +381,7 @@ def read_predictions(array: pa.Array, seen: Seen) -> pa.Array:
     return values
 
 
-def _refuse_gaps(values: pa.Array, written: pa.Array, seen: Seen, what: str) -> None:
+def refuse_gaps(values: pa.Array, written: pa.Array, seen: Seen, what: str) -> None:
     """Refuse rows that hold inf, or nothing where a value is needed, unless already refused as no number."""
     if _all_finite(values):
         return
@@ -399,7 +401,7 @@ def read_relevance(array: pa.Array, seen: Seen) -> pa.Array:
         array = _without_yes_no(array, seen)
     fix = "Relevance is a number; more than 0 is relevant. Or leave the column out."
     values = read_floats(array, seen, "a relevance", fix)
-    _refuse_gaps(values, array, seen, "a relevance")
+    refuse_gaps(values, array, seen, "a relevance")
     negative = int((values.to_numpy(zero_copy_only=False) < 0).sum())
     seen.note("negative-relevance", "negative relevance in {rows}", "They count as not relevant.", negative)
     return values
