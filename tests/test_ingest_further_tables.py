@@ -57,6 +57,13 @@ def test_attributes_come_by_user_by_column_or_by_row(source: Any) -> None:
     assert rows_of(read_upload("users", source)) == [("7", "free", 31), ("8", "paid", None)]
 
 
+def test_a_user_may_be_called_like_a_column() -> None:
+    assert rows_of(read_upload("users", {"u": {"plan": "free"}, "v": {"plan": "paid"}})) == [
+        ("u", "free"),
+        ("v", "paid"),
+    ]
+
+
 def test_the_first_row_of_a_user_counts() -> None:
     upload = read_upload("users", b"user,plan\n7,free\n8,paid\n7,paid\n")
     assert rows_of(upload) == [("7", "free"), ("8", "paid")]

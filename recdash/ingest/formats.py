@@ -638,8 +638,9 @@ def read_document(document: Any, kind: TableKind) -> RawTable:
 
 
 def _is_by_column(document: Mapping[Any, Any], kind: TableKind) -> bool:
-    """Attributes may be called anything, so that beside them one known name will do."""
-    enough = 1 if kind in WITH_ATTRIBUTES else 2
+    """Attributes may be called anything, so that beside lists of them one known name will do."""
+    lists = all(isinstance(value, list) for value in document.values())
+    enough = 1 if lists and kind in WITH_ATTRIBUTES else 2
     return sum(is_known(str(key)) for key in document) >= enough and all(
         isinstance(value, (list, dict)) for value in document.values()
     )
