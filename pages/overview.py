@@ -8,7 +8,7 @@ from recdash.charts.forest import forest
 from recdash.ui import cards, frame, overview, theme, widgets
 
 view = frame.show()
-if len(view.shown) == 1:
+if len(view.contender_ids) == 1:
     overview.one_run(view)
     st.stop()
 

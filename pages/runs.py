@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import run_forms, runs_view, state, widgets
+from recdash.ui import reference_offer, run_forms, runs_view, state, widgets
 
 workspace = state.workspace()
 widgets.title("Runs", "Everything that was uploaded and scored, and where its numbers come from.")
@@ -21,4 +21,5 @@ if runs:
     runs_view.work_on_one(workspace, experiment, runs)
 else:
     widgets.empty("This experiment has no runs", "Add candidates under Upload, or show the archived ones.")
+reference_offer.offer(workspace, experiment)
 run_forms.online_panel(workspace, experiment)

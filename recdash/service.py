@@ -75,7 +75,7 @@ class ReferenceChoice:
     """A reference candidate for one experiment: what it lacks ("" = nothing), and whether it is there."""
 
     name: str
-    title: str
+    label: str
     meaning: str
     lacks: str
     is_there: bool
@@ -113,6 +113,7 @@ class Workspace:
         self.store, self.role, self.limits, self._clock, self._new_id = store, role, limits, clock, make_id
         # Per workspace, keyed by ids of things that never change once stored.
         self._reference = lru_cache(maxsize=4)(self._read_reference)
+        self._lacks = lru_cache(maxsize=64)(self._read_lacks)
         self._hits = lru_cache(maxsize=64)(self._read_hits)
         self._values = lru_cache(maxsize=64)(self._compute_values)
         self._means = lru_cache(maxsize=4096)(self._compute_mean)
@@ -452,10 +453,10 @@ class Workspace:
 
     def reference_choices(self, experiment_id: str) -> list[ReferenceChoice]:
         """The reference candidates that this experiment may have, has, or lacks a table for."""
-        tables = self._tables(experiment_id)
+        lacks = self._lacks(experiment_id)
         there = {run.reference for run in self.runs(experiment_id, archived=True)}
         return [
-            ReferenceChoice(one.name, one.title, one.meaning, one.lacks(tables), one.name in there)
+            ReferenceChoice(one.name, one.label, one.meaning, lacks[one.name], one.name in there)
             for one in REFERENCES.values()
         ]
 
@@ -780,6 +781,11 @@ class Workspace:
     def _read_reference(self, experiment_id: str) -> Reference:
         threshold = self.experiment(experiment_id).settings["relevance_threshold"]
         return evaluation.reference_of(self._tables(experiment_id), threshold)
+
+    def _read_lacks(self, experiment_id: str) -> dict[str, str]:
+        """What each reference candidate lacks in the experiment's tables, by its name."""
+        tables = self._tables(experiment_id)
+        return {name: one.lacks(tables) for name, one in REFERENCES.items()}
 
     def _tables(self, experiment_id: str) -> dict[TableKind, Upload]:
         """The tables of the experiment's set-up, as they were stored."""

@@ -162,8 +162,8 @@ class Standing:
     """Where runs stand between the reference candidates, by the metric called ``title``.
 
     ``share`` {run id: of the way from floor to ceiling, 0..1; below 0 under the floor} where both are there;
-    ``times`` {run id: multiple of the usual, Most popular}. Runs whose mean is over other users than the
-    reference's are left out.
+    ``times`` {run id: multiple of the usual, Most popular}; both of references too. Runs whose mean is over
+    other users than the reference's are left out.
     """
 
     title: str
@@ -202,10 +202,9 @@ def standing(runs: Sequence[Run], scores: pd.DataFrame, metric: str, k: int) -> 
     """
     rows = {row["run_id"]: row for row in scores[scores["metric"] == metric].to_dict("records")}
     known = {run.reference: rows[run.id] for run in reversed(runs) if run.reference and run.id in rows}
-    own = {run.id: rows[run.id] for run in runs if not run.reference and run.id in rows}
     floor, ceiling, usual = (known.get(name) for name in (FLOOR, CEILING, USUAL))
-    share = _shares(own, floor, ceiling)
-    times = {} if not usual or usual["value"] <= 0 else _over(own, usual, lambda x: x / usual["value"])
+    share = _shares(rows, floor, ceiling)
+    times = {} if not usual or usual["value"] <= 0 else _over(rows, usual, lambda x: x / usual["value"])
     if not (share or times) or lower_is_better(metric):
         return None
     names = {run.id: run.name for run in runs}
@@ -213,18 +212,18 @@ def standing(runs: Sequence[Run], scores: pd.DataFrame, metric: str, k: int) -> 
     return Standing(metric_title(metric, k), names, low, high, often, share, times)
 
 
-def _shares(own: _Rows, floor: _Row | None, ceiling: _Row | None) -> dict[str, float]:
+def _shares(rows: _Rows, floor: _Row | None, ceiling: _Row | None) -> dict[str, float]:
     if not floor or not ceiling or floor["n_users"] != ceiling["n_users"]:
         return {}
     low, high = floor["value"], ceiling["value"]
-    if not low < high or any(row["value"] > high + _EQUAL for row in own.values()):
+    if not low < high or any(row["value"] > high + _EQUAL for row in rows.values()):
         return {}
-    return _over(own, ceiling, lambda x: (x - low) / (high - low))
+    return _over(rows, ceiling, lambda x: (x - low) / (high - low))
 
 
-def _over(own: _Rows, level: _Row, change: Callable[[float], float]) -> dict[str, float]:
+def _over(rows: _Rows, level: _Row, change: Callable[[float], float]) -> dict[str, float]:
     """The changed values of the runs whose mean is over as many users as that of the level."""
-    same = {run_id: row["value"] for run_id, row in own.items() if row["n_users"] == level["n_users"]}
+    same = {run_id: row["value"] for run_id, row in rows.items() if row["n_users"] == level["n_users"]}
     return {run_id: change(value) for run_id, value in same.items() if not np.isnan(value)}
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from recdash.ui.state import View
+    from recdash.views import Standing
 
 SETS = {"core": "Core", "beyond": "Beyond accuracy", "all": "All"}
 FEW = 3
@@ -26,7 +27,7 @@ FEW = 3
 class Board:
     """What the leaderboard shows: run ids in order, the metrics of its columns, and their numbers.
 
-    ``apart``: runs that share no user with the baseline.
+    ``apart``: runs that share no user with the baseline; ``standing`` where there are references.
     """
 
     order: tuple[str, ...]
@@ -36,6 +37,7 @@ class Board:
     absences: Mapping[str, Mapping[str, str]]
     n_users: Mapping[str, int]
     apart: frozenset[str] = frozenset()
+    standing: Standing | None = None
 
 
 def metrics_of_set(available: Sequence[str], primary: str, name: str) -> tuple[str, ...]:
@@ -87,7 +89,26 @@ def columns(view: View, board: Board) -> list[Column]:
         Column(two_lines("95 % CI", "(paired)"), number=True),
         Column("Finding"),
         Column(two_lines("n", "users"), number=True),
+        *_standing_columns(board.standing),
         *others,
+    ]
+
+
+def _standing_columns(standing: Standing | None) -> list[Column]:
+    """Of the way from floor to ceiling, and how many times the usual: where there are references for it."""
+    way = [Column(two_lines("Of the", "way, %"), number=True)] if standing and standing.share else []
+    times = [Column(two_lines("× Most", "popular"), number=True)] if standing and standing.times else []
+    return [*way, *times]
+
+
+def _standing_cells(standing: Standing | None, run_id: str) -> list[str]:
+    if standing is None:
+        return []
+    shares = {run: 100 * share for run, share in standing.share.items()}
+    return [
+        numbers.three(found[run_id]) if run_id in found else numbers.NONE
+        for found in (shares, standing.times)
+        if found
     ]
 
 
@@ -107,9 +128,11 @@ def two_lines(first: str, second: str) -> Html:
 def rows(view: View, board: Board) -> list[list[object]]:
     """Cells of the table, in the board's order."""
     known = {metric: values(board.scores, metric) for metric in board.metrics}
-    best_first = list(known[view.metric]) + [run for run in view.run_ids if run not in known[view.metric]]
-    rank = ranks(best_first, known[view.metric])
-    decimals = {metric: _decimals(metric, known[metric]) for metric in board.metrics}
+    ranked = _without_references(view, known[view.metric])
+    rank = ranks([*ranked, *(run for run in view.run_ids if run not in ranked)], ranked)
+    decimals = {
+        metric: _decimals(metric, _without_references(view, known[metric])) for metric in board.metrics
+    }
     spread = numbers.places([x for d in board.deltas.values() for x in (d.mean_diff, d.ci_low, d.ci_high)])
 
     def cell(run_id: str, metric: str) -> Html:
@@ -125,10 +148,16 @@ def rows(view: View, board: Board) -> list[list[object]]:
             html("<b>{value}</b>", value=cell(run_id, view.metric)),
             *_difference(view, board, run_id, spread),
             numbers.count(board.n_users.get(run_id)),
+            *_standing_cells(board.standing, run_id),
             *(cell(run_id, metric) for metric in board.metrics[1:]),
         ]
         for run_id in board.order
     ]
+
+
+def _without_references(view: View, found: Mapping[str, float]) -> dict[str, float]:
+    """An oracle's 1 must take neither a rank nor the candidates' digits."""
+    return {run_id: value for run_id, value in found.items() if not view.is_reference(run_id)}
 
 
 def _decimals(metric: str, found: Mapping[str, float]) -> int:
@@ -140,6 +169,8 @@ def _difference(view: View, board: Board, run_id: str, decimals: int) -> list[ob
     delta = board.deltas.get(run_id)
     if view.baseline and run_id == view.baseline.id:
         return [html('<span class="rd-muted">baseline</span>'), numbers.NONE, ""]
+    if view.is_reference(run_id):
+        return [html('<span class="rd-muted">reference</span>'), numbers.NONE, ""]
     if delta is None:
         if run_id in board.apart:
             return [html('<span class="rd-muted">no shared user</span>'), numbers.NONE, ""]
@@ -181,7 +212,7 @@ def export(view: View, board: Board) -> pd.DataFrame:
             "ci_high": delta.ci_high if delta else None,
             "finding": delta.word if delta else "",
         }
-        role = view.marks[run_id].role
+        role = "reference" if view.is_reference(run_id) else view.marks[run_id].role
         count = board.n_users.get(run_id)
         records.append({"run": view.name(run_id), "role": role, **named, **paired, "n_users": count})
     return pd.DataFrame(records)

@@ -94,6 +94,7 @@ def finding(view: View) -> str:
 def leaders(view: View) -> dict[int, tuple[str, ...]]:
     """k → names of the runs with the highest value of the primary metric, several where values are equal."""
     rows = gather(view, (view.metric,)).dropna(subset=["k", "value"])
+    rows = rows[rows["run_id"].isin(view.contender_ids)]
     first = rows[rows["value"] >= rows.groupby("k")["value"].transform("max") - EQUAL]
     return {k: tuple(first.loc[first["k"] == k, "run"]) for k in sorted(set(first["k"].astype(int)))}
 

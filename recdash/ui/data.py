@@ -14,7 +14,7 @@ from recdash.ui.state import View, workspace
 if TYPE_CHECKING:
     import pandas as pd
 
-    from recdash.views import PopulationEffect
+    from recdash.views import PopulationEffect, Standing
 
 NO_DIFFERENCES = ("run_id", "run", "mean_diff", "ci_low", "ci_high", "p", "n_users", "wins", "ties", "losses")
 
@@ -57,6 +57,11 @@ def population_effect(view: View, run_ids: tuple[str, ...]) -> PopulationEffect 
         return workspace().population_effect(run_ids, view.metric, view.k)
     except InputError:
         return None
+
+
+def standing(view: View, run_ids: tuple[str, ...]) -> Standing | None:
+    """Where runs stand between the experiment's reference candidates."""
+    return workspace().standing(run_ids, view.metric, view.k)
 
 
 def absences(run_ids: tuple[str, ...], metric: str) -> dict[str, str]:

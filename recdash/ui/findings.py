@@ -22,6 +22,8 @@ from recdash.views import lower_is_better
 if TYPE_CHECKING:
     import pandas as pd
 
+    from recdash.views import Standing
+
 EQUAL = 1e-12
 """Values closer than this are equal: only rounding separates them."""
 SAME_USERS = 1e-9
@@ -238,6 +240,12 @@ def not_separable(to_leader: pd.DataFrame, leader: str) -> str:
         return ""
     others = listed(close) if len(close) < 4 else f"{len(close)} others"
     return f"{leader} is not separable from {others}: the paired interval includes zero."
+
+
+def stands(standing: Standing | None, best_first: Sequence[str]) -> str:
+    """Where the best uploaded run stands between floor and ceiling; empty where nothing says so."""
+    told = (standing.sentence(run_id) for run_id in best_first) if standing else iter(())
+    return next((sentence for sentence in told if sentence), "")
 
 
 def beats(found: Sequence[Delta], base: str) -> str:

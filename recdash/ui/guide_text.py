@@ -80,6 +80,36 @@ where more than half of the run's lists have ended.
 """,
     ),
     Article(
+        "references",
+        "Reference candidates: floor and ceiling",
+        """
+A value means little alone. *Add reference candidates* (under Runs), `--reference popular,oracle` or
+`evaluate(…, references=…)` computes candidates from the experiment's own tables:
+
+| name | what it is | needs |
+|---|---|---|
+| `popular` | the items that most users of train have | train |
+| `weighted_rating` | the items with the highest v/(v+m) · R + m/(v+m) · C | train with ratings |
+| `random` | items drawn with equal chance from the catalogue, without one from train | either |
+| `content` | the items most like the sum of the user's own (cosine of TF-IDF) | train, catalogue |
+| `oracle` | the user's relevant items, best first, then nothing | – |
+
+In `weighted_rating` an item has v ratings with the mean R; C is the mean of all ratings, m the 0.9
+quantile of v. `content` reads the words of all text columns of the catalogue, and each number as a word.
+
+All but the oracle leave out what the user has in train already, as recommender libraries do. `content`
+has no list for users without history; the others serve every user of the truth. The same tables give the
+same lists: between equals the id decides, and `random` has a fixed seed.
+
+**Where a candidate stands**: (value − random) ÷ (oracle − random), and how many times the value of
+*Most popular* it has. Both need means over the same users. The oracle is the ceiling of the accuracy
+metrics: 1 for nDCG, below 1 for precision@k where users have fewer than k relevant items.
+
+References are grey, are not ranked and never lead; chosen as baseline, one is what the others are
+compared with.
+""",
+    ),
+    Article(
         "undefined",
         "When a number is missing",
         """

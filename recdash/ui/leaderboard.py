@@ -31,8 +31,8 @@ def search() -> str:
 
 
 def differences(view: View) -> pd.DataFrame:
-    """Paired differences of every run of the experiment to the baseline."""
-    return data.differences(view, view.run_ids, view.shown[0].id, view.metric, view.k)
+    """Paired differences of every run of the experiment, but for the references, to the baseline."""
+    return data.differences(view, view.own_ids, view.shown[0].id, view.metric, view.k)
 
 
 def gather(view: View, wanted: str, chosen: str) -> Board:
@@ -40,8 +40,8 @@ def gather(view: View, wanted: str, chosen: str) -> Board:
     metrics = metrics_of_set(view.metrics, view.metric, chosen)
     scores = data.scoreboard(view, view.run_ids, metrics, view.k)
     known = findings.values(scores, view.metric)
-    ranked = list(known)
-    everyone = [*ranked, *(run for run in view.run_ids if run not in ranked)]
+    everyone = [*known, *(run for run in view.run_ids if run not in known)]
+    everyone.sort(key=view.is_reference)  # below the candidates: they are not ranked
     kept = set(matching(view, wanted))
     order = baseline_first([run for run in everyone if run in kept], view.shown[0].id)
     paired, baseline = differences(view), view.shown[0].id
@@ -51,7 +51,8 @@ def gather(view: View, wanted: str, chosen: str) -> Board:
         order=order, metrics=metrics, scores=scores, deltas={delta.run_id: delta for delta in found},
         absences={name: data.absences(view.run_ids, name) for name in _explained(view, metrics, chosen)},
         n_users=dict(zip(primary["run_id"], primary["n_users"], strict=True)),
-        apart=frozenset(findings.apart(known, paired, view.metric, baseline)),
+        apart=frozenset(findings.apart(known, paired, view.metric, baseline)) & frozenset(view.own_ids),
+        standing=data.standing(view, view.run_ids),
     )  # fmt: skip
 
 
@@ -65,21 +66,27 @@ def _explained(view: View, metrics: tuple[str, ...], chosen: str) -> list[str]:
 def finding(view: View) -> str:
     """The H1: who is first among all runs, and who cannot be told apart from it."""
     where = metric_at(view.metric, view.k)
-    known = findings.values(data.scoreboard(view, view.run_ids, (view.metric,), view.k), view.metric)
+    found = findings.values(data.scoreboard(view, view.run_ids, (view.metric,), view.k), view.metric)
+    known = {run_id: value for run_id, value in found.items() if run_id in view.own_ids}
     if not known:
         return f"No run has {where}"
-    to_leader = data.differences(view, view.run_ids, next(iter(known)), view.metric, view.k)
+    leader, baseline = next(iter(known)), view.shown[0]
+    if baseline.reference and list(found).index(baseline.id) < list(found).index(leader):
+        return f"No candidate has a better mean {where} than {baseline.name}"
+    to_leader = data.differences(view, view.own_ids, leader, view.metric, view.k)
     names = {run.id: run.name for run in view.runs}
     return findings.shared_first(known, names, to_leader, where)
 
 
 def subtitle(view: View) -> str:
     base = view.name(view.shown[0].id)
-    effect = data.population_effect(view, view.run_ids)
+    effect = data.population_effect(view, view.own_ids)
+    known = findings.values(data.scoreboard(view, view.own_ids, (view.metric,), view.k), view.metric)
+    stands = findings.stands(data.standing(view, view.own_ids), list(known))
     return (
         f"{metric_at(view.metric, view.k)}; differences to {base} are paired over users. "
         "Not separable: the paired 95 % interval of the difference includes zero. "
-        f"{effect.sentence if effect and effect.changes else ''}"
+        f"{effect.sentence if effect and effect.changes else ''} {stands}"
     ).rstrip()
 
 
@@ -98,17 +105,28 @@ def footnote(view: View, shown: Board) -> Html:
     """How to read the marks, and why cells are empty."""
     grey = (
         " Grey marks: runs that are not among the chosen candidates."
-        if len(view.runs) > len(view.shown)
+        if set(view.own_ids) - set(view.shown_ids)
         else ""
     )
     lines = [
         "Equal values share a rank (=). Filled mark: the interval excludes zero. Hollow mark: it does not. "
         "Intervals are per run, not corrected for the number of runs." + grey,
         *_alone(view, shown),
+        *references(view, shown),
         *reasons(view, shown),
     ]
     paragraphs = [html("<p>{line}</p>", line=line) for line in lines]
     return html('<div class="rd-note">{lines}</div>', lines=join(paragraphs))
+
+
+def references(view: View, shown: Board) -> list[str]:
+    """How to read the rows and columns of the reference candidates."""
+    if len(view.own_ids) == len(view.runs):
+        return []
+    line = "Reference candidates are not ranked; choose one as baseline to see differences to it."
+    if shown.standing and shown.standing.share:
+        line += " Of the way: where the value lies between Random (0 %) and Oracle (100 %)."
+    return [line]
 
 
 def _alone(view: View, shown: Board) -> list[str]:

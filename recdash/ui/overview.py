@@ -10,7 +10,7 @@ import streamlit as st
 
 from recdash.charts import numbers
 from recdash.errors import Problem
-from recdash.ui import both_sides, data, findings, frame
+from recdash.ui import both_sides, data, findings, frame, reference_offer
 from recdash.ui.cards import value_text
 from recdash.ui.escaping import Html, html
 from recdash.ui.findings import Cell, Delta, Headline
@@ -47,29 +47,32 @@ class Summary:
 
 def one_run(view: View) -> None:
     """A single run has nothing to be compared with: its value, and what to do next."""
-    score = data.scoreboard(view, view.shown_ids, (view.metric,), view.k)
+    score = data.scoreboard(view, view.contender_ids, (view.metric,), view.k)
     where, run = metric_at(view.metric, view.k), view.shown[0].name
     value = numbers.three(float(score["value"].iloc[0])) if len(score) else numbers.NONE
     users = numbers.count(score["n_users"].iloc[0]) if len(score) else numbers.NONE
+    own = [run_id for run_id in view.contender_ids if not view.is_reference(run_id)]
+    stands = findings.stands(data.standing(view, view.contender_ids), own)
     empty("Add a second run to compare", f"{run} has {where} {value} over {users} users. "
-          "One number alone decides nothing.")  # fmt: skip
+          f"{stands or 'One number alone decides nothing.'}")  # fmt: skip
     if len(view.runs) > 1:
-        st.caption("Choose candidates under *Change runs* above.")
+        st.caption("Choose baseline and candidates under *Change runs* above.")
     elif st.button("Upload a run", type="primary", key="go-upload"):
         frame.go("upload")
+    reference_offer.offer(workspace(), view.experiment)
 
 
 def summarise(view: View) -> Summary:
     """Numbers and sentences for the baseline and candidates that the frame shows."""
     baseline = view.shown[0].id
     base = view.name(baseline)
-    scores = data.scoreboard(view, view.shown_ids, (view.metric,), view.k)
-    differences = data.differences(view, view.candidate_ids, baseline, view.metric, view.k)
+    scores = data.scoreboard(view, view.contender_ids, (view.metric,), view.k)
+    differences = data.differences(view, view.contender_ids, baseline, view.metric, view.k)
     found = tuple(findings.deltas(differences, scores, view.metric, baseline))
     known = findings.values(scores, view.metric)
-    names = {run.id: run.name for run in view.shown}
+    names = {run_id: view.name(run_id) for run_id in view.contender_ids}
     headline = findings.headline(known, names, baseline, found, view.metric, view.k)
-    effect = data.population_effect(view, view.shown_ids)
+    effect = data.population_effect(view, view.contender_ids)
     best = headline.about
     where = metric_at(view.metric, view.k)
     alone = [names[run_id] for run_id in findings.apart(known, differences, view.metric, baseline)]
@@ -125,10 +128,12 @@ def _aside(view: View, known: Mapping[str, float], effect: PopulationEffect | No
     if not known:
         return ""
     leader = next(iter(known))
-    to_leader = data.differences(view, view.shown_ids, leader, view.metric, view.k)
+    to_leader = data.differences(view, view.contender_ids, leader, view.metric, view.k)
     close = findings.not_separable(to_leader, view.name(leader))
     changed = effect.sentence if effect and effect.changes else ""
-    return " ".join(part for part in (close, alone, changed) if part)
+    own = [run_id for run_id in known if not view.is_reference(run_id)]
+    stands = findings.stands(data.standing(view, view.contender_ids), own)
+    return " ".join(part for part in (close, alone, changed, stands) if part)
 
 
 def _cells(view: View, known: Mapping[str, float], effect: PopulationEffect | None) -> list[Cell]:
@@ -153,7 +158,7 @@ def _cells(view: View, known: Mapping[str, float], effect: PopulationEffect | No
 
 def _first(view: View, metric: str, k: int) -> list[str]:
     """The names of the run that is first, and of all that equal it."""
-    known = findings.values(data.scoreboard(view, view.shown_ids, (metric,), k), metric)
+    known = findings.values(data.scoreboard(view, view.contender_ids, (metric,), k), metric)
     return [view.name(run_id) for run_id in findings.leaders(known)]
 
 
@@ -189,17 +194,17 @@ def together(notices: list[Problem]) -> list[Problem]:
 
 def notes(view: View) -> Html:
     """Comparability warnings and data notices of the shown runs; a tick when there are none."""
-    ids = set(view.shown_ids)
+    ids = set(view.contender_ids)
     of_runs = [notice for run in view.runs if run.id in ids for notice in run.notices]
     broken, others = both_sides.notices_of_tests(view)
     found = [
         *broken,
         *both_sides.disagreements(view),
-        *workspace().comparability(list(view.shown_ids)),
+        *workspace().comparability(list(view.contender_ids)),
         *others,
         *together(of_runs),
     ]
-    many = named_number(len(view.shown)).lower()
+    many = named_number(len(view.contender_ids)).lower()
     list_html = notices_html(found[:MOST_NOTES], nothing=f"Same truth and definitions for all {many} runs")
     more = len(found) - MOST_NOTES
     rest = html('<p class="rd-muted">and {more} more, listed on the Runs page</p>', more=more)

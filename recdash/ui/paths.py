@@ -39,7 +39,7 @@ def why_empty(view: View, average: str) -> str:
 
 def finding(view: View, found: pd.DataFrame) -> str:
     """Who is highest in both at the frame's k, or that none is."""
-    here = found[found["k"] == view.k]
+    here = found[(found["k"] == view.k) & found["run_id"].isin(view.contender_ids)]
     if here.empty:
         return f"No precision and recall at k = {view.k}"
     rows = records(here)

@@ -22,6 +22,7 @@ from recdash.ui.words import ordered_metrics
 
 _PARAMS = "recdash.params"
 MOST_CANDIDATES = 8
+BASELINES = ("popular", "weighted_rating", "content", "random")
 USUAL_K = (5, 10, 20, 50)
 DEFAULT_K, DEFAULT_METRIC = 10, "ndcg"
 SEPARATOR = "~"
@@ -59,6 +60,19 @@ class View:
     @property
     def candidate_ids(self) -> tuple[str, ...]:
         return tuple(run.id for run in self.candidates)
+
+    @property
+    def contender_ids(self) -> tuple[str, ...]:
+        """Whom findings compare: baseline and candidates. A reference counts only as the chosen baseline."""
+        return tuple(run.id for run in self.shown if run == self.baseline or not run.reference)
+
+    @property
+    def own_ids(self) -> tuple[str, ...]:
+        """All runs of the experiment but the reference candidates."""
+        return tuple(run.id for run in self.runs if not run.reference)
+
+    def is_reference(self, run_id: str) -> bool:
+        return run_id not in self.own_ids
 
     @property
     def run_ids(self) -> tuple[str, ...]:
@@ -119,18 +133,27 @@ def view_of(experiment: Experiment) -> View | None:
 
 def _baseline(experiment: Experiment, runs: Sequence[Run]) -> tuple[Run | None, list[str]]:
     known = {run.id: run for run in runs}
-    default = known.get(experiment.baseline or "", runs[0])
+    default = known.get(experiment.baseline or "") or _usual_baseline(runs)
     wanted = params().get("b", default.id)
     if wanted in known:
         return known[wanted], []
     return default, [f"The link's baseline, {_gone(experiment, wanted)}; {default.name} stands in"]
 
 
+def _usual_baseline(runs: Sequence[Run]) -> Run:
+    """The first run; for an only one its best known reference, so that it has something to beat."""
+    references = {run.reference: run for run in runs if run.reference}
+    if len(runs) - len(references) != 1:
+        return runs[0]
+    return next((references[name] for name in BASELINES if name in references), runs[0])
+
+
 def _candidates(runs: Sequence[Run], baseline: Run | None) -> tuple[tuple[Run, ...], list[str]]:
     known = {run.id: run for run in runs if run != baseline}
     wanted = params().get("c")
     if wanted is None:
-        return tuple(known.values())[:MOST_CANDIDATES], []
+        own = [run for run in known.values() if not run.reference]
+        return tuple(own[:MOST_CANDIDATES]), []
     ids = [run_id for run_id in dict.fromkeys(wanted.split(SEPARATOR)) if run_id]
     gone = [run_id for run_id in ids if run_id not in known and (baseline is None or run_id != baseline.id)]
     missing = [f"A candidate of the link, {_gone(runs[0].experiment, run_id)}" for run_id in gone]
