@@ -56,7 +56,7 @@ def score_rows(
 ) -> pd.DataFrame:
     """run_id, run, metric, value, std_error, n_users at k; the best run by the first metric first."""
     rows = [
-        {"run_id": run.id, "run": run.name, "metric": metric, **at(curves[run.id][metric], k)}
+        {"run_id": run.id, "run": run.name, "metric": metric, **_at(curves[run.id][metric], k)}
         for run in runs
         for metric in metrics
         if metric in curves.get(run.id, {})
