@@ -216,6 +216,9 @@ def _workspace() -> Workspace:
 @click.option("--predictions", multiple=True, type=NamedFile(), help="Predicted ratings of a candidate.")
 @click.option("--train", type=Path, help="Training rows.")
 @click.option("--catalogue", type=Path, help="All items.")
+@click.option("--user-attributes", type=Path, help="Users and their attributes, for slices.")
+@click.option("--item-vectors", type=Path, help="A vector of each item, for diversity.")
+@click.option("--item-similarity", type=Path, help="Pairs of items and how alike they are, for diversity.")
 @click.option("--depth", type=int, help="Deepest cutoff (default: 100).")
 @click.option("--relevance", help="Column of the truth, or 'none': every row is relevant.")
 @click.option("--relevance-threshold", type=float, help="Least relevance that counts.")
@@ -265,7 +268,10 @@ def add(
 
 
 ONLINE: tuple[OnlineKind, ...] = ("sessions", "aggregates")
-SETUP = ("train", "catalogue", "depth", "relevance", "relevance_threshold", "users")
+SETUP = (
+    "train", "catalogue", "user_attributes", "item_vectors", "item_similarity", "depth", "relevance",
+    "relevance_threshold", "users",
+)  # fmt: skip
 
 
 def _where(space: Workspace, name: str, truth: Path | None, more: Mapping[str, Any]) -> str | Setup:

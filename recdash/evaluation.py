@@ -55,6 +55,7 @@ CATALOGUE_METRICS = ("coverage", "novelty", "personalization", "gini", "populari
 RATING_METRICS = ("rmse", "mae")
 DEEPEST = 10_000
 """The largest depth: all counts are kept by rank."""
+OTHER_TABLES: tuple[TableKind, ...] = ("users", "vectors", "similarity")
 DEFAULT_METRICS = (*RANKING_METRICS, *CATALOGUE_METRICS, *RATING_METRICS)
 
 
@@ -222,8 +223,13 @@ def read_tables(
 
 def reference_of(tables: Mapping[TableKind, Upload], threshold: float | None) -> Reference:
     """The tables on shared codes, with everything that was noticed in them."""
+    others = {kind: tables[kind] for kind in OTHER_TABLES if kind in tables}
     reference = read_reference(
-        tables["truth"], train=tables.get("train"), catalogue=tables.get("catalogue"), threshold=threshold
+        tables["truth"],
+        train=tables.get("train"),
+        catalogue=tables.get("catalogue"),
+        others=others,
+        threshold=threshold,
     )
     notices = [
         replace(notice, place=f"{kind} '{upload.name}', {notice.place}")

@@ -275,6 +275,9 @@ class Workspace:
         *,
         train: Any = None,
         catalogue: Any = None,
+        user_attributes: Any = None,
+        item_vectors: Any = None,
+        item_similarity: Any = None,
         relevance: str | None = None,
         relevance_threshold: float | None = None,
         depth: int = 100,
@@ -285,9 +288,11 @@ class Workspace:
     ) -> Setup:
         """Read and check an evaluation set-up; stores nothing."""
         self._may_write()
-        tables = evaluation.read_tables(
-            {"truth": truth, "train": train, "catalogue": catalogue}, relevance, mappings, self.limits
-        )
+        sources: dict[TableKind, Any] = {
+            "truth": truth, "train": train, "catalogue": catalogue, "users": user_attributes,
+            "vectors": item_vectors, "similarity": item_similarity,
+        }  # fmt: skip
+        tables = evaluation.read_tables(sources, relevance, mappings, self.limits)
         evaluation.check_depth(depth)
         reference = evaluation.reference_of(tables, relevance_threshold)
         settings = {
@@ -316,6 +321,7 @@ class Workspace:
                 truth=artifacts["truth"],
                 train=artifacts.get("train"),
                 catalogue=artifacts.get("catalogue"),
+                tables=_further(artifacts),
                 settings=setup.settings,
                 note=setup.note,
                 demo=setup.demo,
@@ -790,12 +796,13 @@ class Workspace:
     def _tables(self, experiment_id: str) -> dict[TableKind, Upload]:
         """The tables of the experiment's set-up, as they were stored."""
         experiment = self.experiment(experiment_id)
-        stored = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
-        kinds: tuple[TableKind, ...] = ("truth", "train", "catalogue")
+        main = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
+        stored = {**main, **experiment.tables}
+        kinds: tuple[TableKind, ...] = ("truth", "train", "catalogue", *evaluation.OTHER_TABLES)
         return {
             kind: Upload(kind, experiment.name, self.store.table(sha), {})
             for kind in kinds
-            if (sha := stored[kind]) is not None
+            if (sha := stored.get(kind)) is not None
         }
 
     # ── rights ───────────────────────────────────────────────────────────────────────────────
@@ -813,9 +820,16 @@ def _same_setup(known: Experiment, settings: Mapping[str, Any], artifacts: Mappi
     """The same tables under the same rules; notices may have been worded otherwise."""
     tables = (artifacts["truth"], artifacts.get("train"), artifacts.get("catalogue"))
     rules = ("depth", "users", "relevance_threshold")
-    return (known.truth, known.train, known.catalogue) == tables and all(
-        known.settings.get(rule) == settings[rule] for rule in rules
+    return (
+        (known.truth, known.train, known.catalogue) == tables
+        and known.tables == _further(artifacts)
+        and all(known.settings.get(rule) == settings[rule] for rule in rules)
     )
+
+
+def _further(artifacts: Mapping[TableKind, str]) -> dict[str, str]:
+    """The tables beyond truth, train and catalogue."""
+    return {kind: artifacts[kind] for kind in evaluation.OTHER_TABLES if kind in artifacts}
 
 
 def _tagged(facts: Mapping[str, Any], run: Recommendations) -> Mapping[str, Any]:

@@ -115,6 +115,25 @@ def test_an_experiment_leads_on_to_its_candidates(app: AppTest) -> None:
     assert [one.label for one in app.file_uploader] == ["Recommendations, one file per candidate"]
 
 
+def test_further_tables_are_checked_and_kept(app: AppTest) -> None:
+    add_truth(app)
+    for kind in ("users", "vectors", "similarity"):
+        uploader = next(one for one in app.file_uploader if one.label == TEMPLATES[kind].title)
+        passed(uploader.upload(f"{kind}.csv", TEMPLATES[kind].text.encode(), "text/csv").run())
+    assert "User attributes: users.csv" in text_of(app)
+    press(app, "Create the experiment")
+    (experiment,) = state.workspace().experiments()
+    assert set(experiment.tables) == {"users", "vectors", "similarity"}
+
+
+def test_a_further_table_with_problems_keeps_the_experiment_from_being_stored(app: AppTest) -> None:
+    add_truth(app)
+    uploader = next(one for one in app.file_uploader if one.label == "Item similarities")
+    passed(uploader.upload("alike.csv", b"item_a,item_b,similarity\na,b,7\n", "text/csv").run())
+    assert "'7' is not a similarity" in text_of(app)
+    assert next(button for button in app.button if button.label == "Create the experiment").disabled
+
+
 def test_columns_are_guessed_shown_and_changeable(app: AppTest) -> None:
     add_truth(app, b"who,what,stars\nu1,a,5\nu2,c,1\n")
     assert "no user column" in text_of(app)

@@ -66,8 +66,8 @@ def provenance_rows(run: Run) -> list[tuple[str, str]]:
 
 def experiment_rows(experiment: Experiment) -> list[tuple[str, str]]:
     """The set-up that all its runs share; tables by their content hash."""
-    tables = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
-    first = [(f"{name} (sha256)", in_words(sha)) for name, sha in tables.items()]
+    main = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
+    first = [(f"{name} (sha256)", in_words(sha)) for name, sha in {**main, **experiment.tables}.items()]
     settings = [(name, value) for name, value in experiment.settings.items() if name != "notices"]
     return first + [(name.replace("_", " "), in_words(value)) for name, value in settings]
 

@@ -77,9 +77,40 @@ CATALOGUE = TableTemplate(
     (
         Column("item_id", True, "The item."),
         Column("title", False, "Its name for people."),
-        Column("any other column", False, "An attribute such as genre or year."),
+        Column("any other column", False, "An attribute such as year; several values as Crime|Drama."),
     ),
     "item_id,title,genre,year\nfilm-01,The Salt Lantern,Drama,2019\nfilm-02,Seven Orchards,Comedy,2024\n",
+)
+USERS = TableTemplate(
+    "users",
+    "User attributes",
+    "What is known of each user. Gives slices: scores for some of the users.",
+    (
+        Column("user_id", True, "The user."),
+        Column("any other column", True, "An attribute such as age or country."),
+    ),
+    "user_id,country,plan,age\nu1,SE,free,34\nu2,PT,paid,27\nu3,SE,paid,51\n",
+)
+VECTORS = TableTemplate(
+    "vectors",
+    "Item vectors",
+    "A vector of each item, such as its embedding. Gives diversity by vectors.",
+    (
+        Column("item_id", True, "The item."),
+        Column("vector", True, "Its numbers, as many for every item; or a column for each number."),
+    ),
+    "item_id,vector\nfilm-01,0.8|0.1|0.3\nfilm-02,0.2|0.9|0.4\nfilm-05,0.1|0.7|0.6\n",
+)
+SIMILARITY = TableTemplate(
+    "similarity",
+    "Item similarities",
+    "How alike two items are. Gives diversity by similarity.",
+    (
+        Column("item_a", True, "One item."),
+        Column("item_b", True, "Another item; a pair is written once or the same both ways."),
+        Column("similarity", True, "From -1 to 1; pairs that are not written count as 0."),
+    ),
+    "item_a,item_b,similarity\nfilm-01,film-02,0.25\nfilm-01,film-05,0.1\nfilm-02,film-05,0.9\n",
 )
 PREDICTIONS = TableTemplate(
     "predictions",
@@ -125,5 +156,8 @@ AGGREGATES = TableTemplate(
 )
 
 TEMPLATES: dict[str, TableTemplate] = {
-    template.kind: template for template in (TRUTH, RUN, TRAIN, CATALOGUE, PREDICTIONS, SESSIONS, AGGREGATES)
-}
+    template.kind: template
+    for template in (
+        TRUTH, RUN, TRAIN, CATALOGUE, USERS, VECTORS, SIMILARITY, PREDICTIONS, SESSIONS, AGGREGATES,
+    )
+}  # fmt: skip

@@ -13,6 +13,7 @@ from recdash.errors import Problem, RecdashError
 from recdash.service import Workspace
 from recdash.ui import data, escaping, frame, state, widgets
 from recdash.ui.state import MOST_CANDIDATES
+from recdash.ui.table_templates import TEMPLATES
 from recdash.ui.upload_desk import Desk, Outcome, stem
 from recdash.ui.upload_steps import (
     CheckedFile,
@@ -24,6 +25,8 @@ from recdash.ui.upload_steps import (
     store_candidates,
     template_button,
 )
+
+FURTHER: tuple[TableKind, ...] = ("users", "vectors", "similarity")
 
 
 @dataclass(frozen=True)
@@ -93,9 +96,17 @@ def new_experiment(desk: Desk, workspace: Workspace) -> None:
 
 
 def _experiment_files(desk: Desk) -> dict[TableKind, UploadedFile]:
-    labels: dict[TableKind, str] = {
+    main: dict[TableKind, str] = {
         "truth": "Truth", "train": "Train (optional)", "catalogue": "Catalogue (optional)",
     }  # fmt: skip
+    further: dict[TableKind, str] = {kind: TEMPLATES[kind].title for kind in FURTHER}
+    found = _files_in_columns(desk, main)
+    with st.expander("Further tables (optional): user attributes, item vectors, item similarities"):
+        return {**found, **_files_in_columns(desk, further)}
+
+
+def _files_in_columns(desk: Desk, labels: Mapping[TableKind, str]) -> dict[TableKind, UploadedFile]:
+    """One place for a file per kind, side by side."""
     found: dict[TableKind, UploadedFile] = {}
     for column, (kind, label) in zip(st.columns(3), labels.items(), strict=True):
         with column:
@@ -144,6 +155,8 @@ def _create(
         try:
             made = workspace.create_experiment(
                 fields.name, data["truth"], train=data.get("train"), catalogue=data.get("catalogue"),
+                user_attributes=data.get("users"), item_vectors=data.get("vectors"),
+                item_similarity=data.get("similarity"),
                 relevance=fields.relevance, relevance_threshold=fields.threshold, depth=fields.depth,
                 note=fields.note, mappings=_mappings(checked),
             )  # fmt: skip
