@@ -61,6 +61,10 @@ class NamedFile(click.ParamType[tuple[str, Path]]):
 
 
 FORMATS = click.Choice(["table", "json", "csv"])
+REFERENCE_HELP = (
+    "Candidates computed from truth, train and catalogue, with commas between: "
+    "popular, weighted_rating, random, content, oracle."
+)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -79,7 +83,17 @@ def main() -> None:
 @click.option("--run", "runs", multiple=True, type=NamedFile(), help="A candidate's lists; again for each.")
 @click.option("--predictions", multiple=True, type=NamedFile(), help="A candidate's predicted ratings.")
 @click.option("--train", type=Path, help="Training rows, for novelty and popularity.")
-@click.option("--catalogue", type=Path, help="All items, for coverage and Gini.")
+@click.option("--catalogue", type=Path, help="All items and their attributes, for coverage, Gini, diversity.")
+@click.option("--user-attributes", type=Path, help="Users and their attributes, for slices.")
+@click.option("--item-vectors", type=Path, help="A vector of each item, for diversity(by=vectors).")
+@click.option("--item-similarity", type=Path, help="Pairs of items, for diversity(by=similarity).")
+@click.option(
+    "--slice",
+    "slices",
+    multiple=True,
+    help="Parts to score beside the whole; again for each. "
+    "[user_warmth|item_warmth|history|popularity|user:COLUMN|item:COLUMN]",
+)
 @click.option("--metrics", help="Specs such as 'ndcg@10,map(norm=min)@5'; without @k the whole curve.")
 @click.option("--depth", type=int, help="Deepest cutoff (default: 100, or the deepest asked for).")
 @click.option("--preset", default="default", show_default=True, help="Count as this library does.")
@@ -88,6 +102,7 @@ def main() -> None:
 @click.option("--ties", help="Order of equal scores.  [file|item_desc]")
 @click.option("--relevance", help="Column of the truth, or 'none': every row is relevant.")
 @click.option("--relevance-threshold", type=float, help="Least relevance that counts (default: above 0).")
+@click.option("--reference", "references", default="", help=REFERENCE_HELP)
 @click.option("--format", "form", type=FORMATS, default="table", show_default=True)
 def evaluate(
     truth: Path,
@@ -100,7 +115,7 @@ def evaluate(
     _start_light()
     from recdash.evaluation import evaluate as score
 
-    if not runs and not predictions:
+    if not runs and not predictions and not question["references"]:
         raise InputError(Problem("no-run", "recdash evaluate", "no candidate", "Add --run NAME=FILE."))
     _check_names("--run", runs)
     _check_names("--predictions", predictions)
@@ -154,9 +169,12 @@ def _print_scores(found: Evaluation, form: str) -> None:
     if form == "json":
         click.echo(json.dumps(found.as_dict(), ensure_ascii=False))
     elif form == "csv":
-        writer = csv.DictWriter(sys.stdout, ["run", "metric", "k", "value", "std_error", "n_users"])
+        columns = ["run", "metric", "k", "value", "std_error", "n_users"]
+        sliced = ["slice_by", "slice"] if any(run.sliced for run in found.runs) else []
+        writer = csv.DictWriter(sys.stdout, [*columns, *sliced])
         writer.writeheader()
-        writer.writerows({**row, "run": safe_cell(row["run"])} for row in found.rows())
+        for row in found.rows():
+            writer.writerow({**row, **{name: safe_cell(row[name] or "") for name in ["run", *sliced]}})
     else:
         click.echo(_score_table(found))
 
@@ -165,26 +183,39 @@ def _score_table(found: Evaluation) -> str:
     """One row per metric and cutoff, one column per candidate; a whole curve shows at a few cutoffs."""
     asked = {one.spec.label for one in found.asked if one.spec.k is not None}
     names = [run.name for run in found.runs]
-    cells: dict[tuple[str, int | None], dict[str, str]] = {}
+    cells: dict[tuple[str, str], dict[str, str]] = {}
     for row in found.rows():
         if row["k"] in (None, *SHOWN_CUTOFFS) or row["metric"] in asked:
-            cells.setdefault((row["metric"], row["k"]), {})[row["run"]] = _three_digits(row["value"])
+            metric = row["metric"] if row["k"] is None else f"{row['metric']}@{row['k']}"
+            cells.setdefault((_slice_named(row), metric), {})[row["run"]] = _three_digits(row["value"])
+    parts = any(part for part, _ in cells)
     lines = [
-        [metric if k is None else f"{metric}@{k}", *(values.get(name, "–") for name in names)]
-        for (metric, k), values in cells.items()
+        [*([part or "all"] if parts else []), metric, *(values.get(name, "–") for name in names)]
+        for (part, metric), values in sorted(cells.items(), key=lambda cell: cell[0][0])
     ]
-    return _aligned([["metric", *names], *lines]) + "\n" + "\n".join(_populations(found))
+    head = [*(["slice"] if parts else []), "metric", *names]
+    return _aligned([head, *lines], 2 if parts else 1) + "\n" + "\n".join(_populations(found))
+
+
+def _slice_named(row: Mapping[str, Any]) -> str:
+    """``user_warmth=cold (2,376)`` with how many count in it; nothing for the whole."""
+    if row.get("slice_by") is None:
+        return ""
+    return f"{row['slice_by']}={row['slice']} ({row['n_users']:,})"
 
 
 def _three_digits(value: float | None) -> str:
     return "–" if value is None else f"{value:#.3g}".rstrip(".")
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> str:
+def _aligned(rows: Sequence[Sequence[str]], texts: int = 1) -> str:
+    """Columns under each other: the first ``texts`` to the left, numbers to the right."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    left = [True] * texts + [False] * (len(widths) - texts)
     return "\n".join(
         "  ".join(
-            [row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))]
+            cell.ljust(width) if to_left else cell.rjust(width)
+            for cell, width, to_left in zip(row, widths, left, strict=True)
         ).rstrip()
         for row in rows
     )
@@ -196,8 +227,11 @@ def _populations(found: Evaluation) -> Iterable[str]:
         if run.ledger is not None:
             one = run.ledger
             yield f"{run.name}: {one.counted:,} users counted, {one.without_list:,} without a list"
+    missing: dict[tuple[str, str], list[str]] = {}
     for row in found.as_dict()["absent"]:
-        yield f"{row['run']}: no {row['metric']}: {row['reason']}"
+        missing.setdefault((row["run"], row["reason"]), []).append(row["metric"])
+    for (name, reason), metrics in missing.items():
+        yield f"{name}: no {', '.join(metrics)}: {reason}"
 
 
 # ── the store ────────────────────────────────────────────────────────────────────────────────
@@ -227,6 +261,7 @@ def _workspace() -> Workspace:
     type=click.Choice(["truth", "both"]),
     help="truth: a missing list is 0 (default); both: only users with a list.",
 )
+@click.option("--reference", "references", default="", help=REFERENCE_HELP)
 @click.option("--tag", "tags", multiple=True, help="A tag for the runs; again for each.")
 @click.option("--baseline", help="Name of the run that the others are compared with.")
 @click.option("--sessions", type=NamedFile(), help="An A/B test's sessions, as NAME=FILE.")
@@ -252,7 +287,7 @@ def add(
         _run_named(dict.fromkeys((run for run, _ in runs), ""), name)
     space = _workspace()
     where = _where(space, experiment, truth, more)
-    prepared = _prepared(space, where, runs, dict(predictions))
+    prepared = _prepared(space, where, runs, dict(predictions), more["references"])
     _check_names_known(space, where, prepared, baseline, more["links"])
     for kind in ONLINE:
         if more[kind] is not None:
@@ -296,13 +331,18 @@ def _stored(space: Workspace, setup: Setup) -> str:
 
 
 def _prepared(
-    space: Workspace, where: str | Setup, runs: Sequence[tuple[str, Path]], rated: Mapping[str, Path]
+    space: Workspace,
+    where: str | Setup,
+    runs: Sequence[tuple[str, Path]],
+    rated: Mapping[str, Path],
+    references: str,
 ) -> list[PreparedRun]:
     found = [
         one
         for name, file in runs
         for one in space.prepare_runs(where, file, name=name, predictions=rated.get(name))
     ]
+    found += space.prepare_references(where, references) if references else []
     _check_names("--run", [(one.run.name, Path()) for one in found])
     return found
 

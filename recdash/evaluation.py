@@ -5,12 +5,14 @@ The steps (:func:`read_setup`, :func:`score_run`) are also what the workspace do
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recdash import __version__
+from recdash.comparability import Basis, problems, served
 from recdash.domain import (
     DEFAULT_DEPTH,
     Absent,
@@ -26,6 +28,7 @@ from recdash.domain import (
     Users,
 )  # fmt: skip
 from recdash.engines import Reference, list_metrics, match, read_reference
+from recdash.engines.attributes import attribute_names, attribute_of
 from recdash.errors import InputError, Problem
 from recdash.metrics import (
     Definition,
@@ -38,21 +41,29 @@ from recdash.metrics import (
     sample_of,
     score,
 )
-from recdash.metrics.catalogue import CATALOGUE, Shelf
+from recdash.metrics.catalogue import CATALOGUE, Labels, Shelf, no_labels
+from recdash.metrics.presets import EVERY_ROW
 from recdash.metrics.ratings import Predictions
+from recdash.metrics.sample import Familiar, familiar
+from recdash.references import make_references
+from recdash.slices import Slice, slices_of
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pandas as pd
     import pyarrow as pa
 
     from recdash.ingest import Limits
 
+    Mask = npt.NDArray[np.bool_]
+
 RANKING_METRICS = (
     "precision", "recall", "f1", "hit_rate", "mrr", "map", "mar", "ndcg", "r_precision",
-    "precision(average=micro)", "recall(average=micro)",
+    "precision(average=micro)", "recall(average=micro)", "rbp", "err", "bpref", "judged", "serendipity",
+    "user_coverage",
 )  # fmt: skip
-CATALOGUE_METRICS = ("coverage", "novelty", "personalization", "gini", "popularity")
-RATING_METRICS = ("rmse", "mae")
+CATALOGUE_METRICS = ("coverage", "novelty", "personalization", "gini", "entropy", "popularity", "tail_share")
+RATING_METRICS = ("rmse", "mae", "r2")
 DEEPEST = 10_000
 """The largest depth: all counts are kept by rank."""
 OTHER_TABLES: tuple[TableKind, ...] = ("users", "vectors", "similarity")
@@ -61,13 +72,15 @@ DEFAULT_METRICS = (*RANKING_METRICS, *CATALOGUE_METRICS, *RATING_METRICS)
 
 @dataclass(frozen=True)
 class Rules:
-    """How to count: population, order and ties, after a preset and what was asked beside it."""
+    """How to count: population, order, ties and relevance, after a preset and what was asked beside it."""
 
     depth: int = DEFAULT_DEPTH
     users: Users = "truth"
     order: Order | None = None
     ties: Ties = "file"
     preset: str = "default"
+    relevance: str | None = None
+    threshold: float | None = None
 
 
 @dataclass(frozen=True)
@@ -92,6 +105,16 @@ class Scored:
     ledger: Ledger | None
     notices: tuple[Problem, ...] = ()
     predictions: pa.Table | None = None
+    sliced: tuple[SliceScores, ...] = ()
+
+
+@dataclass(frozen=True)
+class SliceScores:
+    """The curves of one slice, and what is absent there."""
+
+    of: Slice
+    curves: Mapping[str, Curve]
+    absent: Mapping[str, str]
 
 
 # ── the use case ─────────────────────────────────────────────────────────────────────────────
@@ -111,22 +134,57 @@ def evaluate(
     relevance_threshold: float | None = None,
     train: Any = None,
     catalogue: Any = None,
+    user_attributes: Any = None,
+    item_vectors: Any = None,
+    item_similarity: Any = None,
     predictions: Mapping[str, Any] | None = None,
+    slices: str | Sequence[str] = (),
+    references: str | Sequence[str] = (),
 ) -> Evaluation:
     """Score several candidates against one truth.
 
     ``runs`` maps names to tables (pandas, polars, Arrow), paths or dicts {user: {item: score}}; the
     other tables are given likewise. ``metrics`` are specs such as ``"ndcg@10"`` (without @k: the curve
-    1..depth); without any, all that the tables allow. Raises InputError with every problem found.
+    1..depth); without any, all that the tables allow. ``slices`` (``"user_warmth"``, ``"item:genres"``; see
+    ``recdash.slices``) scores parts of the users or items beside the whole; ``references`` (``"popular"``,
+    ``"oracle"``; see ``recdash.references``) adds computed candidates. Raises InputError with every problem
+    found.
     """
     asked, rules = read_question(metrics, preset, depth, users, order, ties)
-    reference = read_setup(truth, train, catalogue, relevance, relevance_threshold)
+    rules = with_relevance(rules, relevance, relevance_threshold)
+    others = {"users": user_attributes, "vectors": item_vectors, "similarity": item_similarity}
+    reference, computed = _set_up(_sources(truth, train, catalogue, others), rules, references)
+    cuts = [one for by in _texts(slices) for one in slices_of(reference, by)]
     rated = dict(predictions or {})
     read = [run for name, source in runs.items() for run in _read_runs(name, source)]
+    read += computed
     _check_told_apart(read)
-    scored = [score_run(run, reference, asked, rules, rated.pop(run.name, None)) for run in read]
+    scored = [score_run(run, reference, asked, rules, rated.pop(run.name, None), cuts) for run in read]
     scored += [score_predictions(name, table, asked) for name, table in rated.items()]
     return Evaluation(tuple(asked), tuple(scored), rules, reference.notices)
+
+
+def _set_up(
+    sources: Mapping[TableKind, Any], rules: Rules, references: str | Sequence[str]
+) -> tuple[Reference, list[Recommendations]]:
+    """The shared tables on codes, and the reference candidates; only these keep the tables themselves."""
+    tables = read_tables(sources, rules.relevance)
+    reference = reference_of(tables, rules.threshold)
+    return reference, make_references(references, reference, tables, rules.depth) if references else []
+
+
+def with_relevance(rules: Rules, relevance: str | None, threshold: float | None) -> Rules:
+    """The rules with what was asked of the truth; a threshold asked for needs the values it is about."""
+    habit = preset(rules.preset)
+    if relevance is None and threshold is None:
+        relevance = habit.relevance
+    if threshold is None and relevance != EVERY_ROW:
+        threshold = habit.threshold
+    return replace(rules, relevance=relevance, threshold=threshold)
+
+
+def _texts(given: str | Sequence[str]) -> list[str]:
+    return [part.strip() for part in given.split(",")] if isinstance(given, str) else list(given)
 
 
 def _check_told_apart(runs: Sequence[Recommendations]) -> None:
@@ -186,11 +244,17 @@ def read_setup(
     catalogue: Any = None,
     relevance: str | None = None,
     threshold: float | None = None,
+    others: Mapping[str, Any] | None = None,
 ) -> Reference:
     """Read the tables that all runs share. Problems of all of them are raised together."""
-    return reference_of(
-        read_tables({"truth": truth, "train": train, "catalogue": catalogue}, relevance), threshold
-    )
+    return reference_of(read_tables(_sources(truth, train, catalogue, others), relevance), threshold)
+
+
+def _sources(
+    truth: Any, train: Any, catalogue: Any, others: Mapping[str, Any] | None
+) -> Mapping[TableKind, Any]:
+    sources: dict[Any, Any] = {"truth": truth, "train": train, "catalogue": catalogue, **(others or {})}
+    return sources
 
 
 def read_tables(
@@ -269,10 +333,68 @@ def score_run(
     asked: Sequence[Asked],
     rules: Rules,
     predictions: Any = None,
+    cuts: Sequence[Slice] = (),
 ) -> Scored:
-    """One pass over the run, then every metric asked for. Raises InputError for a run that is no use."""
+    """One pass over the run, then every metric asked for. Raises InputError for a run that is no use.
+
+    A reference candidate is ordered by its ranks, whatever the rules say: it has no scores.
+    """
+    rules = replace(rules, order=None) if run.reference else rules
     wanted = [one.definition for one in asked]
-    hits, told = match(
+    hits, told = _match(run, reference, wanted, rules)
+    rated = open_predictions(predictions)
+    rows = None if rated is None else predictions_of(rated)
+    curves, absent = score_hits(hits, reference, wanted, rules.users, rows)
+    ledger = ledger_of(hits, rules.users)
+    short = [] if run.reference else short_list_notices(run.name, hits, asked)
+    unknown = unknown_item_notices(run.name, hits, reference)
+    of_file = [replace(notice, place=f"run '{run.name}', {notice.place}") for notice in run.notices]
+    notices = (*of_file, *told, *unknown, *short, *(rated.notices if rated else ()))
+    sliced = tuple(
+        score_slice(hits, reference, wanted, rules.users, one, _shown_in(one, run, reference, wanted, rules))
+        for one in cuts
+    )
+    return Scored(run.name, hits, curves, absent, ledger, notices, rated.table if rated else None, sliced)
+
+
+def score_slice(
+    hits: Hits,
+    reference: Reference,
+    definitions: Sequence[Definition],
+    users: Users,
+    of: Slice,
+    shown: Hits | None = None,
+) -> SliceScores:
+    """Accuracy in a slice comes from the hits of all, the other metrics from those ``shown`` to its users."""
+    sample = sample_of(hits, users, of.users, of.rows, familiar_of(reference))
+    shelf = None if shown is None else shelf_of(shown, reference)
+    results = score(definitions, Material(sample, shelf))
+    absent = {one.metric: one.reason for one in results if isinstance(one, Absent)}
+    if of.rows is not None:
+        absent |= {str(one): NO_LISTS_OF_ITEMS for one in definitions if one.metric in CATALOGUE}
+    return SliceScores(of, {one.metric: one for one in results if isinstance(one, Curve)}, absent)
+
+
+def _shown_in(
+    of: Slice, run: Recommendations, reference: Reference, definitions: Sequence[Definition], rules: Rules
+) -> Hits | None:
+    """Another look at the lists of the slice's users; None where no metric asks what they show."""
+    if of.users is None or not any(one.metric in CATALOGUE for one in definitions):
+        return None
+    return _match(run, reference, definitions, rules, of.users)[0]
+
+
+NO_LISTS_OF_ITEMS = "a slice of items has no lists of its own; ask for a slice of users"
+
+
+def _match(
+    run: Recommendations,
+    reference: Reference,
+    definitions: Sequence[Definition],
+    rules: Rules,
+    shown_to: Mask | None = None,
+) -> tuple[Hits, list[Problem]]:
+    return match(
         run,
         reference,
         depth=rules.depth,
@@ -280,18 +402,19 @@ def score_run(
         ties=rules.ties,
         exposure=reference.catalogue is not None
         or reference.train_users is not None
-        or any(one.metric in CATALOGUE for one in wanted),
-        list_metrics=list_metrics(wanted, reference, rules.depth),
+        or any(one.metric in CATALOGUE for one in definitions),
+        list_metrics=list_metrics(definitions, reference, rules.depth),
+        shown_to=shown_to,
     )
-    rated = open_predictions(predictions)
-    rows = None if rated is None else predictions_of(rated)
-    curves, absent = score_hits(hits, reference, wanted, rules.users, rows)
-    ledger = ledger_of(hits, rules.users)
-    short = short_list_notices(run.name, hits, asked)
-    unknown = unknown_item_notices(run.name, hits, reference)
-    of_file = [replace(notice, place=f"run '{run.name}', {notice.place}") for notice in run.notices]
-    notices = (*of_file, *told, *unknown, *short, *(rated.notices if rated else ()))
-    return Scored(run.name, hits, curves, absent, ledger, notices, rated.table if rated else None)
+
+
+def familiar_of(reference: Reference) -> Familiar | None:
+    """How expected each item of the truth is, by its popularity in train; None without a train table."""
+    if reference.train_users is None:
+        return None
+    in_train = int((reference.train_users > 0).sum())
+    n_items = in_train if reference.catalogue is None else len(reference.catalogue)
+    return familiar(reference.train_users, n_items, len(reference.truth.items))
 
 
 def score_hits(
@@ -302,7 +425,8 @@ def score_hits(
     predictions: Predictions | None = None,
 ) -> tuple[dict[str, Curve], dict[str, str]]:
     """Curves and reasons of absence by canonical spec, from hits alone."""
-    material = Material(sample_of(hits, users), shelf_of(hits, reference), predictions)
+    sample = sample_of(hits, users, familiar=familiar_of(reference))
+    material = Material(sample, shelf_of(hits, reference), predictions)
     results = score(definitions, material)
     curves = {one.metric: one for one in results if isinstance(one, Curve)}
     return curves, {one.metric: one.reason for one in results if isinstance(one, Absent)}
@@ -322,7 +446,32 @@ def shelf_of(hits: Hits, reference: Reference) -> Shelf | None:
         in_catalogue = np.zeros(n, dtype=bool)
         in_catalogue[reference.catalogue] = True
     in_truth = np.arange(n) < len(reference.truth.items)
-    return Shelf(hits.exposure, hits.depth, in_truth, in_catalogue, train, reference.n_train_users)
+    names, labels = labels_of(reference)
+    return Shelf(
+        hits.exposure,
+        hits.depth,
+        in_truth,
+        in_catalogue,
+        train,
+        reference.n_train_users,
+        names,
+        labels,
+        reference.tables.keys(),
+    )
+
+
+def labels_of(reference: Reference) -> tuple[list[str], Callable[[str], Labels]]:
+    """The names of the catalogue's attributes, and what reads one of them."""
+    catalogue = reference.tables.get("catalogue")
+    if catalogue is None:
+        return [], no_labels
+    code = reference.items.codes(catalogue.table["item_id"], grow=False)
+
+    def read(name: str) -> Labels:
+        found = attribute_of(catalogue, name)
+        return Labels(found.values, code[found.row], found.value)
+
+    return attribute_names(catalogue), read
 
 
 def score_predictions(name: str, source: Any, asked: Sequence[Asked]) -> Scored:
@@ -350,7 +499,8 @@ def predictions_of(upload: Upload) -> Predictions:
     from recdash.engines.ids import IdIndex
 
     rating, guess = (upload.table[name].to_numpy().astype(np.float64) for name in ("rating", "prediction"))
-    return Predictions(IdIndex().codes(upload.table["user_id"]), rating, guess)
+    user, there = IdIndex().codes(upload.table["user_id"]), ~np.isnan(guess)
+    return Predictions(user[there], rating[there], guess[there], int((~there).sum()))
 
 
 def ledger_of(hits: Hits, users: Users) -> Ledger:
@@ -425,18 +575,31 @@ class Evaluation:
     setup_notices: tuple[Problem, ...] = field(default=())
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One dict per score: run, metric (as asked, without @k), k, value, std_error, n_users."""
+        """One dict per score: run, metric (as asked, without @k), k, value, std_error, n_users.
+
+        Where slices were asked for also slice_by and slice, both None for the whole.
+        """
+        sliced = any(run.sliced for run in self.runs)
         for run in self.runs:
-            for one in self.asked:
-                curve = run.curves.get(str(one.definition))
-                if curve is not None:
-                    yield from _rows(run.name, one, curve)
+            yield from self._rows_of(run.name, run.curves, _slice_facts(None) if sliced else {})
+            for part in run.sliced:
+                yield from self._rows_of(run.name, part.curves, _slice_facts(part.of))
+
+    def _rows_of(
+        self, name: str, curves: Mapping[str, Curve], facts: Mapping[str, str | None]
+    ) -> Iterator[dict[str, Any]]:
+        for one in self.asked:
+            curve = curves.get(str(one.definition))
+            if curve is not None:
+                yield from ({**row, **facts} for row in _rows(name, one, curve))
 
     def table(self) -> pd.DataFrame:
-        """The scores as a pandas frame: run, metric, k, value, std_error, n_users."""
+        """The scores as a pandas frame, with the columns of ``rows``."""
         import pandas as pd
 
         columns = ["run", "metric", "k", "value", "std_error", "n_users"]
+        if any(run.sliced for run in self.runs):
+            columns += ["slice_by", "slice"]
         frame = pd.DataFrame(list(self.rows()), columns=columns)
         return frame.astype({"k": "Int64", "value": float, "std_error": float})
 
@@ -490,9 +653,34 @@ class Evaluation:
         }
 
     def notices(self) -> list[Problem]:
-        """What was noticed in the shared tables and in each run, once each."""
-        told = [*self.setup_notices, *(notice for run in self.runs for notice in run.notices)]
-        return list(dict.fromkeys(told))
+        """What stands between the runs, and what was noticed in the tables and in each run, once each."""
+        of_runs = (notice for run in self.runs for notice in run.notices)
+        return list(dict.fromkeys([*self.comparability(), *self.setup_notices, *of_runs]))
+
+    def comparability(self) -> list[Problem]:
+        """Why the runs' numbers may not stand side by side as they are; empty where they may."""
+        return problems([basis for run in self.runs if (basis := self._basis(run))])
+
+    def _basis(self, run: Scored) -> Basis | None:
+        if run.hits is None or run.ledger is None:
+            return None
+        return Basis(
+            run.name,
+            users=self.rules.users,
+            depth=run.hits.depth,
+            order=run.hits.order,
+            ties=self.rules.ties,
+            version=__version__,
+            counted=run.ledger.counted,
+            without_list=run.ledger.without_list,
+            tied_rows=run.ledger.tied_rows or 0,
+            threshold=run.hits.truth.threshold,
+            served=served(run.hits),
+        )
+
+
+def _slice_facts(of: Slice | None) -> dict[str, str | None]:
+    return {"slice_by": None if of is None else of.by, "slice": None if of is None else of.value}
 
 
 def _rows(name: str, one: Asked, curve: Curve) -> Iterator[dict[str, Any]]:

@@ -26,7 +26,7 @@ from recdash.engines import (
     match,
     read_reference,
 )
-from recdash.evaluation import score_hits
+from recdash.evaluation import familiar_of, score_hits
 from recdash.metrics import METRICS, Definition, define, parse, sample_of
 from recdash.metrics.catalogue import CATALOGUE
 from recdash.metrics.formulas import Micro
@@ -41,9 +41,16 @@ DEPTH = 6
 # ── the whole metric table ───────────────────────────────────────────────────────────────────
 
 
+MORE_VALUES = {"p": ["0.5"], "max_grade": ["3.5"], "head": ["0.5"], "attribute": ["kind"]}
+"""Of parameters that take more than the values listed."""
+
+
 def specs_of(metric: Any) -> list[str]:
     """A metric under every combination of its parameters' values."""
-    choices = [[f"{knob.name}={value}" for value in knob.values] for knob in metric.parameters]
+    choices = [
+        [f"{knob.name}={value}" for value in [*knob.values, *MORE_VALUES.get(knob.name, [])]]
+        for knob in metric.parameters
+    ]
     return [f"{metric.name}({','.join(chosen)})" for chosen in product(*choices)]
 
 
@@ -61,7 +68,15 @@ EVERYTHING = [*ACCURACY, *EXPOSURE]
 
 
 def unbounded(definition: Definition) -> bool:
-    return any(part in str(definition) for part in ("sum=all", "norm=none", "novelty", "popularity"))
+    bits_or_counts = definition.metric.name in {"novelty", "popularity"} or (
+        definition.metric.name == "entropy" and definition.parameters["norm"] == "none"
+    )
+    return bits_or_counts or any(part in str(definition) for part in ("sum=all", "norm=none"))
+
+
+def may_be_absent(definition: Definition) -> bool:
+    """Only places up to m that were not read, or the lack of judged negatives, leave a hole with a reason."""
+    return definition.metric.name in {"r_precision", "bpref", "judged"}
 
 
 def looks_at_length(definition: Definition) -> bool:
@@ -84,6 +99,7 @@ class World:
 
 USERS, ITEMS = range(5), range(9)
 STRANGERS = range(5, 7)
+KINDS = ("A", "A|B", "B", "", "C", "A;C", "D", "D", "A")
 BINARY, GRADED = (0.0, 1.0), (-1.0, 0.0, 1.0, 2.0, 3.0)
 
 
@@ -123,7 +139,7 @@ def reference_of(
     return read_reference(
         upload("truth", "user_id item_id relevance", rows),
         train=upload("train", "user_id item_id", train),
-        catalogue=upload("catalogue", "item_id", [(of_item(item),) for item in ITEMS[:8]]),
+        catalogue=upload("catalogue", "item_id kind", [(of_item(item), KINDS[item]) for item in ITEMS[:8]]),
         threshold=world.threshold,
     )
 
@@ -144,6 +160,16 @@ def by_rank(rows: Sequence[Row], **how: Any) -> Recommendations:
 def hits_of(candidate: Recommendations, reference: Reference, depth: int = DEPTH, **how: Any) -> Hits:
     lists = list_metrics(EXPOSURE, reference, depth)
     return match(candidate, reference, depth=depth, list_metrics=lists, **how)[0]
+
+
+def sample_in(world: World, users: Users = "truth") -> Sample:
+    reference = reference_of(world)
+    return sample_of(hits_of(by_rank(ranked_rows(world)), reference), users, familiar=familiar_of(reference))
+
+
+def had(sample: Sample, definitions: Sequence[Definition]) -> list[Definition]:
+    """Those that the sample has all that they need for."""
+    return [one for one in definitions if not one.metric.lacks(sample, one.parameters)]
 
 
 def curves_of(
@@ -269,7 +295,10 @@ def test_a_list_that_repeats_an_item_is_the_list_without_the_repeat(world: World
 def test_items_below_k_change_nothing_at_k(world: World, k: int) -> None:
     cut = {user: items[:k] for user, items in world.lists.items()}
     found, whole = curves_in(replace(world, lists=cut)), curves_in(world)
-    with_cutoff = {metric for metric, curve in whole.items() if len(curve.k)}
+    with_cutoff = {metric for metric, curve in whole.items() if len(curve.k) and metric in found}
+    # What no list has up to k (a pair of items at k = 1) is absent from lists that end there.
+    for metric in set(whole) - with_cutoff:
+        assert not len(whole[metric].k) or np.isnan(whole[metric].value[:k]).all(), metric
     assert_same(
         {metric: found[metric] for metric in with_cutoff},
         {metric: whole[metric] for metric in with_cutoff},
@@ -282,7 +311,9 @@ def test_items_below_k_change_nothing_at_k(world: World, k: int) -> None:
 def test_one_call_for_all_cutoffs_equals_a_call_per_cutoff(world: World, k: int) -> None:
     alone, whole = curves_in(world, depth=k), curves_in(world)
     for metric, curve in whole.items():
-        if len(curve.k):
+        if len(curve.k) and metric not in alone:
+            assert np.isnan(curve.value[:k]).all(), metric
+        elif len(curve.k):
             np.testing.assert_allclose(
                 alone[metric].value[-1], curve.value[k - 1], rtol=1e-12, err_msg=metric
             )
@@ -298,7 +329,8 @@ def test_a_short_list_equals_itself_padded_with_misses(world: World) -> None:
     padded = {user: [*items, *misses] for user, items in world.lists.items()}
     found, short = curves_in(replace(world, lists=padded)), curves_in(world)
     same = {str(definition) for definition in ACCURACY if not looks_at_length(definition)}
-    same -= {"r_precision"} - set(found)  # absent with a reason where the padding is cut below m
+    same &= set(found) & set(short)
+    assert {str(one) for one in ACCURACY if not may_be_absent(one) and not looks_at_length(one)} <= same
     assert_same({metric: found[metric] for metric in same}, {metric: short[metric] for metric in same})
 
 
@@ -306,9 +338,10 @@ def test_a_short_list_equals_itself_padded_with_misses(world: World) -> None:
 @given(worlds())
 def test_metrics_that_only_collect_never_fall_with_k(world: World) -> None:
     curves = curves_in(world)
-    rising = [str(define(name)) for name, metric in METRICS.items() if metric.rises_with_k]
-    assert {"recall", "hit_rate", "mrr", "map", "coverage"} <= set(rising)
-    for metric in rising:
+    plain = {name: f"{name}(kind)" if name == "coverage_by" else name for name in METRICS}
+    rising = [str(define(plain[name])) for name, metric in METRICS.items() if metric.rises_with_k]
+    assert {"recall", "hit_rate", "mrr", "map", "coverage", "rbp"} <= set(rising)
+    for metric in set(rising) & set(curves):
         assert (np.diff(curves[metric].value) >= -1e-15).all(), metric
 
 
@@ -332,9 +365,7 @@ def test_bounded_metrics_stay_between_0_and_1(world: World, users: Users) -> Non
 @given(worlds(), st.sampled_from(["truth", "both"]))
 def test_no_accuracy_metric_is_undefined(world: World, users: Users) -> None:
     curves = curves_in(world, users)
-    missing = {str(definition) for definition in ACCURACY} - set(curves)
-    # Only places up to m that were not read may leave a hole, and that hole has a reason.
-    assert missing <= {"r_precision"}
+    assert all(may_be_absent(one) for one in ACCURACY if str(one) not in curves)
     for name in curves.keys() & {str(definition) for definition in ACCURACY}:
         assert np.isfinite(curves[name].value).all(), name
 
@@ -350,8 +381,8 @@ LEAST: dict[str, World] = {
 @pytest.mark.parametrize("case", LEAST)
 def test_where_there_is_nothing_to_find_the_value_is_zero_and_not_a_hole(case: str) -> None:
     curves = curves_in(LEAST[case])
-    sample = sample_of(hits_of(by_rank(ranked_rows(LEAST[case])), reference_of(LEAST[case])))
-    for definition in ACCURACY:
+    sample = sample_in(LEAST[case])
+    for definition in had(sample, ACCURACY):
         values = definition.formula().values(sample, DEPTH)
         assert np.isfinite(curves[str(definition)].value).all(), definition
         assert np.isfinite(curves[str(definition)].std_error).all(), definition
@@ -362,8 +393,8 @@ def test_where_there_is_nothing_to_find_the_value_is_zero_and_not_a_hole(case: s
 @laws
 @given(worlds(), st.sampled_from(["truth", "both"]))
 def test_the_curve_is_the_mean_of_the_users_values(world: World, users: Users) -> None:
-    sample = sample_of(hits_of(by_rank(ranked_rows(world)), reference_of(world)), users)
-    for definition in ACCURACY:
+    sample = sample_in(world, users)
+    for definition in had(sample, ACCURACY):
         formula = definition.formula()
         dense = np.array([formula.values(sample, k) for k in range(1, DEPTH + 1)])
         mean, error = formula.curve(sample)
@@ -384,7 +415,7 @@ def assert_error(error: Any, dense: Any, metric: str) -> None:
 @laws
 @given(worlds())
 def test_pooled_shares_have_the_error_of_the_delta_method(world: World) -> None:
-    sample = sample_of(hits_of(by_rank(ranked_rows(world)), reference_of(world)))
+    sample = sample_in(world)
     found = np.array(
         [np.bincount(sample.user, sample.rank <= k, sample.n_users) for k in range(1, DEPTH + 1)]
     )
@@ -407,6 +438,9 @@ def test_pooled_shares_have_the_error_of_the_delta_method(world: World) -> None:
 
 
 def values_by_user(sample: Sample, definition: Definition, k: int) -> dict[int, float]:
+    """Empty where the sample lacks what the metric needs."""
+    if definition.metric.lacks(sample, definition.parameters):
+        return {}
     values = definition.formula().values(sample, k).tolist()
     return dict(zip(sample.truth_user.tolist(), values, strict=True))
 
@@ -417,13 +451,15 @@ PER_USER = [one for one in ACCURACY if "average=m" not in str(one)]
 @laws
 @given(worlds(), st.sets(st.sampled_from(USERS)), st.integers(1, DEPTH))
 def test_users_scored_in_blocks_add_up_to_all_at_once(world: World, block: set[int], k: int) -> None:
-    hits = hits_of(by_rank(ranked_rows(world)), reference_of(world))
+    reference = reference_of(world)
+    hits, known = hits_of(by_rank(ranked_rows(world)), reference), familiar_of(reference)
     inside = np.array([int(user) in block for user in hits.truth.users])
-    parts = [sample_of(hits, only=mask) for mask in (inside, ~inside)]
-    for definition in PER_USER:
+    whole = sample_of(hits, familiar=known)
+    parts = [sample_of(hits, only=mask, familiar=known) for mask in (inside, ~inside)]
+    for definition in had(whole, PER_USER):
         of_parts = [values_by_user(part, definition, k) for part in parts if part.n_users]
         together = {user: value for part in of_parts for user, value in part.items()}
-        assert together == pytest.approx(values_by_user(sample_of(hits), definition, k), rel=1e-13, abs=1e-15)
+        assert together == pytest.approx(values_by_user(whole, definition, k), rel=1e-13, abs=1e-15)
 
 
 @laws
@@ -434,7 +470,7 @@ def test_dropping_one_users_list_changes_only_that_user(world: World, dropped: i
         return
     reference = reference_of(world)
     before, after = (
-        sample_of(hits_of(by_rank(ranked_rows(one)), reference))
+        sample_of(hits_of(by_rank(ranked_rows(one)), reference), familiar=familiar_of(reference))
         for one in (world, replace(world, lists=lists))
     )
     names = list(reference.truth.users)
@@ -448,9 +484,8 @@ def test_dropping_one_users_list_changes_only_that_user(world: World, dropped: i
 @laws
 @given(worlds())
 def test_users_without_a_list_are_zeros_of_the_truth_population(world: World) -> None:
-    hits = hits_of(by_rank(ranked_rows(world)), reference_of(world))
-    everyone, listed = sample_of(hits, "truth"), sample_of(hits, "both")
-    for definition in PER_USER:
+    everyone, listed = sample_in(world, "truth"), sample_in(world, "both")
+    for definition in had(everyone, PER_USER):
         total = sum(values_by_user(everyone, definition, DEPTH).values())
         of_listed = sum(values_by_user(listed, definition, DEPTH).values()) if listed.n_users else 0.0
         assert total == pytest.approx(of_listed, rel=1e-12, abs=1e-14), definition

@@ -30,7 +30,7 @@ def items(shown: str) -> list[str]:
 
 def score(spec: str, fixture: Fixture, **more: Any) -> float:
     truth, lists, k = fixture
-    spec = spec if spec.startswith("r_precision") else f"{spec}@{k}"
+    spec = spec if spec == "r_precision" else f"{spec}@{k}"
     (value,) = recdash.evaluate({"run": lists}, truth, metrics=[spec], **more).table()["value"]
     return float(value)
 
@@ -106,6 +106,15 @@ ONE_LIST = {
         "second of one": 1,
         "F1": (1 + 1 + 1 / 2) / (1 + 1 + 1 / log2(3) + 1 / 2 + 1 / log2(5)),
     },
+    "rbp": {"F1": 0.2 * (1 + 0.8 + 0.8**3), "F4": 0.2 * (1 + 0.8**2), "second of one": 0.2 * 0.8},
+    "rbp(p=0.5)": {"F1": 0.5 * (1 + 0.5 + 0.5**3)},
+    # grades 3, 2, 1 satisfy with 7/8, 3/8, 1/8; where all grades are 1, with 1/2
+    "err": {
+        "F1": 1 / 2 + 1 / 2 * (1 / 2) / 2 + 1 / 2 * 1 / 2 * (1 / 2) / 4,
+        "F4": 1 / 8 + (1 - 1 / 8) * (7 / 8) / 3,
+        "second of one": 1 / 2 / 2,
+    },
+    "err(max_grade=4)": {"F4": 1 / 16 + (1 - 1 / 16) * (7 / 16) / 3},
     "r_precision": {"F1": 3 / 10, "F2": 2 / 4, "F3": 3 / 10, "F4": 2 / 3, "second of one": 0},
 }
 
@@ -133,6 +142,61 @@ def test_graded_ndcg_takes_the_ideal_that_was_asked_for(spec: str, expected: flo
     truth, lists, _ = F4
     (value,) = recdash.evaluate({"run": lists}, truth, metrics=[spec]).table()["value"]
     assert value == pytest.approx(expected, **EXACT)
+
+
+# ── judged negatives ─────────────────────────────────────────────────────────────────────────
+
+THREE_NEGATIVES = {"a": 1, "b": 1, "x": 0, "y": 0, "z": 0}
+ONE_NEGATIVE = {"a": 1, "b": 1, "c": 1, "x": 0}
+
+
+@pytest.mark.parametrize(
+    ("truth", "shown", "expected"),
+    [
+        (THREE_NEGATIVES, "axb", (1 + (1 - 1 / 2)) / 2),
+        (THREE_NEGATIVES, "a.b", (1 + 1) / 2),
+        (THREE_NEGATIVES, "xyzab", (0 + 0) / 2),
+        (THREE_NEGATIVES, "xya", (1 - 2 / 2) / 2),
+        (ONE_NEGATIVE, "a.xb", (1 + (1 - 1 / 1)) / 3),
+    ],
+)
+def test_bpref_counts_the_judged_negatives_above_each_hit(
+    truth: dict[str, int], shown: str, expected: float
+) -> None:
+    assert score("bpref", ({"u": truth}, {"u": items(shown)}, 6)) == pytest.approx(expected, **EXACT)
+
+
+def test_bpref_counts_each_users_negatives_alone() -> None:
+    lists = {"u": items("xyz"), "v": items("axb"), "w": items("x.a")}
+    truth = dict.fromkeys(lists, THREE_NEGATIVES)
+    expected = (0 + (1 + (1 - 1 / 2)) / 2 + (1 - 1 / 2) / 2) / 3
+    assert score("bpref", (truth, lists, 6)) == pytest.approx(expected, **EXACT)
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [("judged@2", 2 / 2), ("judged@4", 2 / 4), ("judged@8", 2 / 8), ("judged(over=list)@8", 2 / 5)],
+)
+def test_judged_is_the_share_of_places_that_somebody_looked_at(spec: str, expected: float) -> None:
+    found = recdash.evaluate({"run": {"u": items("xa...")}}, {"u": THREE_NEGATIVES}, metrics=spec)
+    assert found.table()["value"].tolist() == [expected]
+
+
+def test_a_negative_relevance_says_that_nobody_looked() -> None:
+    found = recdash.evaluate(
+        {"run": {"u": items("xa")}}, {"u": {"a": 1, "x": -1}}, metrics="judged@2,bpref@2"
+    )
+    assert [row["reason"] for row in found.as_dict()["absent"]] == [
+        "needs judged negatives, rows of the truth with a relevance of 0, and there are none"
+    ] * 2
+
+
+def test_below_the_threshold_a_row_is_a_judged_negative() -> None:
+    truth = {"u": {"a": 5, "b": 2, "c": 4}}
+    fixture = (truth, {"u": items("bac")}, 3)
+    # b stands above both relevant items; only one negative exists
+    assert score("bpref", fixture, relevance_threshold=4) == (0 + 0) / 2
+    assert score("judged", fixture, relevance_threshold=4) == 3 / 3
 
 
 # ── two users ────────────────────────────────────────────────────────────────────────────────
@@ -292,6 +356,92 @@ def test_a_list_shorter_than_k_keeps_its_own_mean_popularity() -> None:
     assert beyond("popularity@2", {"u": ["a"], "v": ["b", "c"]}) == (4 / 1 + (2 + 1) / 2) / 2
 
 
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        # eight places: a and b have three each, c and d one
+        ("entropy@2", -2 * (3 / 8) * log2(3 / 8) - 2 * (1 / 8) * log2(1 / 8)),
+        ("entropy(norm=max)@2", (-2 * (3 / 8) * log2(3 / 8) - 2 * (1 / 8) * log2(1 / 8)) / log2(5)),
+        ("entropy(of=train)@2", -2 * (3 / 7) * log2(3 / 7) - (1 / 7) * log2(1 / 7)),
+        ("entropy(of=truth)@2", 0.0),
+        # of train's three items one is the head: a
+        ("tail_share@2", (2 / 2 + 1 / 2 + 1 / 2 + 1 / 2) / 4),
+        ("tail_share@1", (1 + 0 + 0 + 0) / 4),
+        # of three items half is two: a and b
+        ("tail_share(head=0.5)@2", (1 / 2 + 1 / 2 + 0 + 0) / 4),
+        ("tail_share(0.5)@2", (1 / 2 + 1 / 2 + 0 + 0) / 4),
+    ],
+)
+def test_how_evenly_four_lists_show_the_catalogue(spec: str, expected: float) -> None:
+    assert beyond(spec) == pytest.approx(expected, **EXACT)
+
+
+FILMS = pd.DataFrame(
+    {
+        "item_id": list("abcde"),
+        "year": [1999, 1999, 2005, None, 2010],
+        "genres": ["Crime|Drama", "Drama", "Crime", "Comedy", "Horror;War"],
+        "note": [None] * 5,
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        # b and d, a and c, twice a and b
+        ("coverage_by(attribute=year)@2", 2 / 3),
+        ("coverage_by(attribute=year)@1", 1 / 3),
+        ("coverage_by(genres)@2", 3 / 5),
+        ("coverage_by(genres)@1", 2 / 5),
+        # a and b have one genre in common
+        ("diversity(attribute=genres)@2", ((1 - 0) + (1 - 1 / sqrt(2)) + 2 * (1 - 1 / sqrt(2))) / 4),
+    ],
+)
+def test_what_four_lists_show_of_each_attribute(spec: str, expected: float) -> None:
+    truth = {user: ["a"] for user in FOUR_LISTS}
+    found = recdash.evaluate({"run": FOUR_LISTS}, truth, metrics=[spec], catalogue=FILMS)
+    assert found.table()["value"].tolist() == [pytest.approx(expected, **EXACT)]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "reason"),
+    [
+        ("author", "the catalogue has no column 'author'; it has year, genres, note"),
+        ("note", "column 'note' of the catalogue is empty"),
+    ],
+)
+def test_an_attribute_that_is_not_there_is_a_reason(attribute: str, reason: str) -> None:
+    found = recdash.evaluate(
+        {"run": FOUR_LISTS}, {"t": ["a"]}, metrics=f"coverage_by({attribute})", catalogue=FILMS
+    )
+    assert [row["reason"] for row in found.as_dict()["absent"]] == [reason]
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        # p(user) − p(anybody): u finds i1 where everybody expects it, v and x find the second most popular
+        ("serendipity@1", (0 + (4 / 4 - 3 / 4) + 0 + (4 / 4 - 3 / 4)) / 4),
+        # v also finds i3, which train does not know, at rank 2
+        ("serendipity@2", (0 + (1 / 4 + 3 / 4) / 2 + 0 + (1 / 4) / 2) / 4),
+        ("serendipity(over=list)@9", (0 + (1 / 4 + 3 / 4) / 2 + 0 + (1 / 4) / 2) / 4),
+    ],
+)
+def test_serendipity_is_relevance_that_popularity_did_not_promise(spec: str, expected: float) -> None:
+    lists = {"u": ["i1", "i2"], "v": ["i2", "i3"], "w": ["i3"], "x": ["i2", "i3"]}
+    truth = {"u": ["i1", "i2"], "v": ["i2", "i3"], "w": ["i2"], "x": ["i2"]}
+    train = pd.DataFrame({"user_id": [*"uuvvw"], "item_id": ["i1", "i2", "i1", "i2", "i1"]})
+    catalogue = pd.DataFrame({"item_id": ["i1", "i2", "i3", "i4"]})
+    found = recdash.evaluate({"run": lists}, truth, metrics=[spec], train=train, catalogue=catalogue)
+    assert found.table()["value"].tolist() == [pytest.approx(expected, **EXACT)]
+
+
+def test_user_coverage_is_the_share_of_users_with_a_list() -> None:
+    found = recdash.evaluate({"run": {"u": ["a"]}}, {"u": ["a"], "v": ["b"]}, metrics="user_coverage")
+    assert found.table()["value"].tolist() == [1 / 2]
+
+
 # ── rating predictions ───────────────────────────────────────────────────────────────────────
 
 
@@ -307,6 +457,25 @@ def test_rating_errors_of_two_rows() -> None:
     assert found.set_index("metric")["std_error"]["mae"] == pytest.approx(1.0, **EXACT)
 
 
+def test_r2_is_the_share_of_the_spread_that_is_explained() -> None:
+    rows = pd.DataFrame(
+        {"user_id": [*"uvw"], "item_id": [*"aaa"], "rating": [1, 2, 3], "prediction": [1, 2, 2]}
+    )
+    found = recdash.evaluate({}, {"u": ["a"]}, metrics="r2", predictions={"svd": rows}).table()
+    assert found["value"].tolist() == [1 - (0 + 0 + 1) / (1 + 0 + 1)]
+
+
+def test_ratings_without_a_prediction_are_left_out_and_counted() -> None:
+    rows = pd.DataFrame(
+        {"user_id": [*"uv"], "item_id": [*"aa"], "rating": [3, 2], "prediction": [5, float("nan")]}
+    )
+    found = recdash.evaluate({}, {"u": ["a"]}, metrics="mae,r2", predictions={"svd": rows})
+    assert found.table()["value"].tolist() == [2.0]
+    assert any("no prediction in 1 row" in warning for warning in found.as_dict()["warnings"])
+    (absent,) = found.as_dict()["absent"]
+    assert absent["reason"] == "all ratings are equal: there is no spread to explain"
+
+
 # ── nothing undefined is 0 ───────────────────────────────────────────────────────────────────
 
 
@@ -319,6 +488,15 @@ def test_rating_errors_of_two_rows() -> None:
         ("novelty", "train"),
         ("popularity", "train"),
         ("rmse", "predictions"),
+        ("r2", "predictions"),
+        ("serendipity", "train"),
+        ("tail_share", "train"),
+        ("entropy", "catalogue"),
+        ("coverage_by(year)", "catalogue"),
+        ("diversity", "catalogue"),
+        ("diversity(by=vectors)", "vectors"),
+        ("bpref", "negatives"),
+        ("judged", "negatives"),
         ("personalization", "two users"),
     ],
 )
@@ -334,5 +512,7 @@ def test_every_metric_of_the_table_has_a_worked_value() -> None:
     from recdash.metrics import METRICS, parse
 
     worked = {parse(spec).name for spec in ONE_LIST}
-    worked |= {"novelty", "popularity", "coverage", "personalization", "gini", "rmse", "mae"}
+    worked |= {"novelty", "popularity", "coverage", "personalization", "gini", "rmse", "mae", "r2"}
+    worked |= {"bpref", "judged", "serendipity", "user_coverage"}
+    worked |= {"entropy", "tail_share", "coverage_by", "diversity"}
     assert worked == set(METRICS)

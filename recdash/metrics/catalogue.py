@@ -6,7 +6,7 @@ places says everything, so the cost does not grow with the users.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -39,7 +39,8 @@ class Shelf:
 
     ``catalogue``, ``truth`` [N] mark the items of those tables, ``train_users`` [N] says how many train
     users have each item, N being all items of the exposure. None where the table is missing.
-    ``attributes`` are the names of the catalogue's, ``labels`` reads one of them.
+    ``attributes`` are the names of the catalogue's, ``labels`` reads one of them. ``tables`` names the tables
+    that were given beside the truth.
     """
 
     exposure: Exposure
@@ -50,6 +51,7 @@ class Shelf:
     n_train_users: int = 0
     attributes: Sequence[str] = ()
     labels: Callable[[str], Labels] = no_labels
+    tables: Collection[str] = ()
 
     @property
     def n_items(self) -> int:
@@ -232,6 +234,20 @@ def needs_attribute(shelf: Shelf, parameters: Mapping[str, str]) -> str:
     return "" if shelf.labels(name).values else f"column '{name}' of the catalogue is empty"
 
 
+def needs_likeness(shelf: Shelf, parameters: Mapping[str, str]) -> str:
+    """What items are compared by."""
+    by, attribute = parameters["by"], parameters["attribute"]
+    if by == "vectors" and "vectors" not in shelf.tables:
+        return "needs item vectors, and none were given"
+    if by == "similarity" and "similarity" not in shelf.tables:
+        return "needs a table of item similarities, and none was given"
+    if by != "attributes":
+        return ""
+    if shelf.catalogue is None or attribute != EVERY_CATEGORY:
+        return needs_attribute(shelf, parameters)
+    return ""
+
+
 def needs_two_lists(shelf: Shelf, parameters: Mapping[str, str]) -> str:
     return "" if shelf.exposure.n_lists > 1 else "needs the lists of at least two users"
 
@@ -240,12 +256,16 @@ def never(parameters: Mapping[str, str]) -> bool:
     return False
 
 
+def always(parameters: Mapping[str, str]) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class CatalogueMetric:
     """A metric of what was shown: its curve, and why it may be absent.
 
     ``from_lists`` says for which parameters the counts do not suffice: then the pass over the upload takes
-    the mean over the lists (``Exposure.list_means``).
+    the mean over the lists (``Exposure.list_means``). Where that is always so there is no ``curve``.
     """
 
     name: str
@@ -253,7 +273,7 @@ class CatalogueMetric:
     title: str
     latex: str
     source: str
-    curve: Callable[[Shelf, Mapping[str, str]], Floats]
+    curve: Callable[[Shelf, Mapping[str, str]], Floats] | None
     lacks: Callable[[Shelf, Mapping[str, str]], str]
     from_lists: Callable[[Mapping[str, str]], bool] = never
     parameters: tuple[Parameter, ...] = ()
@@ -265,6 +285,8 @@ class CatalogueMetric:
     example: str = ""
 
 
+EVERY_CATEGORY = "all"
+"""Instead of the name of one attribute."""
 TABLES = ("catalogue", "train", "truth")
 """What ``of`` may name for the metrics here."""
 
@@ -314,6 +336,37 @@ CATALOGUE: tuple[CatalogueMetric, ...] = (
         unit="bits",
         higher_is="rarer",
         example="Half of the train users have the item: −log2(1/2) = 1 bit.",
+    ),
+    CatalogueMetric(
+        "diversity",
+        "Diversity",
+        "How unlike the items inside a list are: 1 − the mean similarity of two of them",
+        r"\frac{1}{U}\sum_u 1 - \frac{2}{n(n-1)}\sum_{i<j \in L_u@k} \mathrm{sim}(i, j), \quad n = |L_u@k|",
+        "Ziegler, McNee, Konstan & Lausen 2005",
+        None,
+        needs_likeness,
+        from_lists=always,
+        needs="two items in a list that can be compared",
+        parameters=(
+            Parameter(
+                "by",
+                {
+                    "attributes": "the cosine of their sets of attribute values",
+                    "vectors": "the cosine of the uploaded item vectors",
+                    "similarity": "the uploaded table of similarities; a pair that it lacks has 0",
+                },
+            ),
+            Parameter(
+                "attribute",
+                {
+                    EVERY_CATEGORY: "the catalogue's text columns, but for titles and columns in which fewer "
+                    "than half of the items share a value; or name one column"
+                },
+                "name",
+            ),
+        ),
+        higher_is="more diverse",
+        example="Crime|Drama and Drama: cosine 1/√(2·1) = 0.707, so 0.293. Items without values are skipped.",
     ),
     CatalogueMetric(
         "personalization",

@@ -58,17 +58,19 @@ def _catalogue(definition: Definition, metric: CatalogueMetric, shelf: Shelf | N
         return Absent(str(definition), lacks)
     if not shelf.exposure.n_lists:
         return Absent(str(definition), "no user who counts has a list")
-    if metric.from_lists(definition.parameters):
-        return _over_lists(definition, shelf)
+    if metric.curve is None or metric.from_lists(definition.parameters):
+        return _over_lists(definition, metric, shelf)
     value = metric.curve(shelf, definition.parameters)
     return _curve(definition, value, np.full_like(value, np.nan), shelf.exposure.n_lists)
 
 
-def _over_lists(definition: Definition, shelf: Shelf) -> Curve | Absent:
+def _over_lists(definition: Definition, metric: CatalogueMetric, shelf: Shelf) -> Curve | Absent:
     found = shelf.exposure.list_means.get(str(definition))
     if found is None:
         reason = f"{definition} needs the lists themselves; score the upload again with this metric"
         return Absent(str(definition), reason)
+    if not found.n_lists.any():
+        return Absent(str(definition), f"no list has what it needs: {metric.needs}")
     return _curve(definition, found.mean, found.std_error, shelf.exposure.n_lists)
 
 
