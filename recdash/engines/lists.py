@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 
-from recdash.domain import Floats, Ints, ListMean
+from recdash.domain import Ints, ListMean
 from recdash.engines.blocks import Block
+from recdash.engines.diversity import diversity
+from recdash.engines.moments import Begin, Moments
 from recdash.engines.reference import Reference
 from recdash.metrics import Definition
 from recdash.metrics.catalogue import CatalogueMetric
-from recdash.metrics.formulas import standard_error
 
-
-class ListMetric(Protocol):
-    """Sees every block of lists of the users who count, in order and cut at the depth; then says the mean."""
-
-    def see(self, block: Block) -> None: ...
-
-    def mean(self) -> ListMean: ...
-
-
-ListMetrics = Mapping[str, Callable[[], ListMetric]]
+ListMetrics = Mapping[str, Begin]
 """By canonical spec: what begins to look at the lists of one pass."""
 
 
@@ -38,26 +29,6 @@ def list_metrics(wanted: Iterable[Definition], reference: Reference, depth: int)
             if begin is not None:
                 begun[str(definition)] = begin
     return begun
-
-
-class Moments:
-    """Sums of a value that lists have, at every k; a list that has none at k is left out there."""
-
-    def __init__(self, depth: int) -> None:
-        self.total, self.squares = np.zeros(depth), np.zeros(depth)
-        self.lists = np.zeros(depth, dtype=np.int64)
-
-    def add(self, k: int, values: Floats) -> None:
-        """Values at cutoff k (from 1) of the lists that have one."""
-        self.total[k - 1] += values.sum()
-        self.squares[k - 1] += values @ values
-        self.lists[k - 1] += len(values)
-
-    def mean(self) -> ListMean:
-        mean = np.divide(self.total, self.lists, out=np.full(len(self.total), np.nan), where=self.lists > 0)
-        by_k = zip(self.total, self.squares, self.lists.tolist(), strict=True)
-        errors = [standard_error(np.array(total), np.array(squares), n) for total, squares, n in by_k]
-        return ListMean(mean, np.array(errors), self.lists)
 
 
 class NoveltyOfSeen:
@@ -90,6 +61,8 @@ def _novelty(reference: Reference, parameters: Mapping[str, str], depth: int) ->
     return partial(NoveltyOfSeen, reference.train_users, reference.n_train_users, depth)
 
 
-Begin = Callable[[], ListMetric]
-_FAMILIES: Mapping[str, Callable[[Reference, Mapping[str, str], int], Begin | None]] = {"novelty": _novelty}
+_FAMILIES: Mapping[str, Callable[[Reference, Mapping[str, str], int], Begin | None]] = {
+    "novelty": _novelty,
+    "diversity": diversity,
+}
 """How each of them begins; None where the reference lacks what it needs."""

@@ -17,7 +17,7 @@ from recdash.errors import InputError, Problem
 class Reference:
     """Truth, with the indexes that runs are looked up in.
 
-    ``users`` knows the truth's users, ``items`` the items of truth, catalogue and train. ``catalogue``
+    ``users`` knows the truth's users, ``items`` the items of all tables. ``catalogue``
     [c] item codes or None; ``train_users`` [N] how many train users have each item, or None, with
     ``n_train_users``; ``history`` [U] how many train items each truth user has, or None. ``tables`` are the
     other uploads as they were read, for what is asked of them later (attributes, vectors, similarities).
@@ -59,6 +59,7 @@ def read_reference(
     in_catalogue = np.unique(items.add(catalogue.table["item_id"])) if catalogue else None
     seen_in_train = _read_train(train, known, users, items) if train else _NO_TRAIN
     notices += seen_in_train.notices
+    _add_items_of(others or {}, items)
     met = {"user_id": users.spellings_met, "item_id": items.spellings_met}
     notices += mixed_spellings("truth, train and catalogue", met)
     return Reference(
@@ -72,6 +73,14 @@ def read_reference(
         {**({"catalogue": catalogue} if catalogue else {}), **(others or {})},
         tuple(notices),
     )
+
+
+def _add_items_of(others: Mapping[TableKind, Upload], items: IdIndex) -> None:
+    """After all other tables, so that the codes of those do not change when one of these comes later."""
+    for upload in others.values():
+        for column in ("item_id", "item_a", "item_b"):
+            if column in upload.table.column_names:
+                items.add(upload.table[column])
 
 
 @dataclass(frozen=True)

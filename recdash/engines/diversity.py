@@ -1,0 +1,307 @@
+"""Diversity: 1 − the mean similarity of two items of a list, at every k, while the lists pass by.
+
+With each further item of a list only its similarities with the earlier ones are added. For a cosine they
+are the product with the sum of the earlier items' vectors, so that the work grows with the length of a list
+and not with its square.
+
+Items of which nothing is known (no attribute, no vector or one of zeros, in no pair of the table) are left
+out, and so are lists that have fewer than two others by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from recdash.domain import Floats, Ints, ListMean, TableKind, Upload
+from recdash.engines.attributes import Attribute, attribute_names, attribute_of
+from recdash.engines.blocks import Block
+from recdash.engines.moments import Begin, Moments
+from recdash.engines.reference import Reference
+from recdash.metrics.catalogue import EVERY_CATEGORY
+
+Mask = npt.NDArray[np.bool_]
+
+_CELLS = 1 << 21
+"""Numbers remembered at a time (16 MiB): so many lists are walked together."""
+_SQUARE = 1 << 24
+"""Up to this many (item, item) cells similarities lie in a square table (128 MiB); more, sorted by pair."""
+
+
+class Alike(Protocol):
+    """How alike items are. ``known`` [N] marks the items of which something is known.
+
+    ``memory`` is what is remembered of n lists, at ``width`` numbers each.
+    """
+
+    @property
+    def known(self) -> Mask: ...
+
+    @property
+    def width(self) -> int: ...
+
+    def memory(self, n_lists: int) -> Any: ...
+
+    def add(self, memory: Any, lists: Ints, item: Ints, place: int, /) -> Floats:
+        """Put one known item at a place of each of the lists; → similarity with those before it, summed."""
+
+
+class Diversity:
+    """1 − mean pairwise similarity; lists that have ended keep their value."""
+
+    def __init__(self, alike: Alike, depth: int) -> None:
+        self.alike, self.depth, self.moments = alike, depth, Moments(depth)
+
+    def see(self, block: Block) -> None:
+        at_once = max(_CELLS // max(self.alike.width, 1), 1)
+        for begin in range(0, block.n_lists, at_once):
+            self._walk(block.start[begin : begin + at_once + 1], block.item)
+
+    def _walk(self, start: Ints, item: Ints) -> None:
+        begin, lengths = start[:-1], np.diff(start)
+        memory = self.alike.memory(len(begin))
+        seen, alike = np.zeros(len(begin), dtype=np.int64), np.zeros(len(begin))
+        for place in range(self.depth):
+            filled = np.flatnonzero(lengths > place)
+            lists, at_place = self._known(filled, item[begin[filled] + place])
+            alike[lists] += self.alike.add(memory, lists, at_place, place)
+            seen[lists] += 1
+            some = seen > 1
+            n = seen[some]
+            self.moments.add(place + 1, 1.0 - alike[some] / (n * (n - 1) / 2))
+
+    def _known(self, lists: Ints, item: Ints) -> tuple[Ints, Ints]:
+        known = item < len(self.alike.known)
+        known[known] = self.alike.known[item[known]]
+        return lists[known], item[known]
+
+    def mean(self) -> ListMean:
+        return self.moments.mean()
+
+
+# ── attributes ───────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class SharedValues:
+    """Cosine of sets, |A ∩ B| / √(|A|·|B|): item i has the values ``value[start[i]:start[i + 1]]``, each a
+    number below ``width``.
+    """
+
+    start: Ints
+    value: Ints
+    width: int
+
+    @cached_property
+    def known(self) -> Mask:
+        return np.diff(self.start) > 0
+
+    def memory(self, n_lists: int) -> Floats:
+        return np.zeros(n_lists * self.width)
+
+    def add(self, memory: Floats, lists: Ints, item: Ints, _place: int) -> Floats:
+        if not len(item):
+            return np.zeros(0)
+        first, count = self.start[item], self.start[item + 1] - self.start[item]
+        begin = np.cumsum(count) - count
+        cell = self.value[np.repeat(first - begin, count) + np.arange(count.sum())]
+        cell += np.repeat(lists * self.width, count)
+        weight = 1.0 / np.sqrt(count)
+        alike = np.add.reduceat(memory[cell], begin) * weight
+        memory[cell] += np.repeat(weight, count)
+        return alike
+
+
+def shared_values(reference: Reference, catalogue: Upload, asked: str) -> SharedValues:
+    """The items' values in the column asked for, or those of every category, numbered through."""
+    chosen = categories(catalogue) if asked == EVERY_CATEGORY else _columns(catalogue, [asked])
+    code = reference.items.codes(catalogue.table["item_id"], grow=False).astype(np.int64)
+    offset = np.cumsum([0, *(len(one.values) for one in chosen)])
+    width = max(int(offset[-1]), 1)
+    parts = [code[one.row] * width + at + one.value for one, at in zip(chosen, offset, strict=False)]
+    pairs = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *parts]))
+    start = np.searchsorted(pairs, np.arange(len(reference.items) + 1) * width)
+    return SharedValues(start, pairs % width, width)
+
+
+def categories(catalogue: Upload) -> list[Attribute]:
+    """The columns of text that sort the items: at least half of those with a value share it with another.
+
+    Titles, descriptions and further ids do not; numbers are compared only where their column is asked for.
+    """
+    schema = catalogue.table.schema
+    texts = [name for name in schema.names if name != "title" and not _is_number(schema.field(name).type)]
+    return [one for one in _columns(catalogue, texts) if _sorts(one)]
+
+
+def _columns(catalogue: Upload, names: Collection[str]) -> list[Attribute]:
+    return [attribute_of(catalogue, name) for name in attribute_names(catalogue) if name in names]
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _sorts(attribute: Attribute) -> bool:
+    held = np.bincount(attribute.value, minlength=len(attribute.values))
+    rows = np.unique(attribute.row)
+    sharing = np.unique(attribute.row[held[attribute.value] > 1])
+    return len(rows) > 0 and 2 * len(sharing) >= len(rows)
+
+
+# ── vectors ──────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class UnitVectors:
+    """Cosine of vectors: ``unit`` [V, d] have length 1, ``row`` [N] says which is an item's (−1: none)."""
+
+    unit: Floats
+    row: Ints
+
+    @property
+    def width(self) -> int:
+        return self.unit.shape[1]
+
+    @cached_property
+    def known(self) -> Mask:
+        return self.row >= 0
+
+    def memory(self, n_lists: int) -> Floats:
+        return np.zeros((n_lists, self.width))
+
+    def add(self, memory: Floats, lists: Ints, item: Ints, _place: int) -> Floats:
+        vector = self.unit[self.row[item]]
+        before = memory[lists]
+        memory[lists] = before + vector
+        return np.einsum("ij,ij->i", before, vector)
+
+
+def unit_vectors(reference: Reference, vectors: Upload) -> UnitVectors:
+    code = reference.items.codes(vectors.table["item_id"], grow=False)
+    column = vectors.table["vector"].combine_chunks()
+    vector = column.flatten().to_numpy(zero_copy_only=False).astype(np.float64).reshape(len(column), -1)
+    length = np.sqrt(np.einsum("ij,ij->i", vector, vector))
+    usable = np.flatnonzero(length > 0)
+    row = np.full(len(reference.items), -1, dtype=np.int64)
+    row[code[usable]] = np.arange(len(usable))
+    return UnitVectors(vector[usable] / length[usable, None], row)
+
+
+# ── a table of similarities ──────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class PairTable:
+    """Similarities from a table, 0 for a pair that it lacks; ``row`` [N] numbers the items that it names
+    (−1: not named).
+
+    ``between`` looks pairs of these numbers up; ``nobody``, the number after the last, stands for no item.
+    """
+
+    between: Lookup
+    row: Ints
+    nobody: int
+    width: int
+
+    @cached_property
+    def known(self) -> Mask:
+        return self.row >= 0
+
+    def memory(self, n_lists: int) -> Ints:
+        return np.full((n_lists, self.width), self.nobody, dtype=np.int64)
+
+    def add(self, memory: Ints, lists: Ints, item: Ints, place: int) -> Floats:
+        row = self.row[item]
+        memory[lists, place] = row
+        return self.between(row[:, None], memory[lists, :place]).sum(axis=1)
+
+
+class Lookup(Protocol):
+    def __call__(self, a: Ints, b: Ints) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class Square:
+    """All similarities, row after row: ``cell`` [span · span]."""
+
+    cell: Floats
+    span: int
+
+    def __call__(self, a: Ints, b: Ints) -> Floats:
+        return self.cell.take(a * self.span + b)
+
+
+@dataclass(frozen=True)
+class SortedPairs:
+    """Similarities by ``key`` = smaller · span + larger, ascending.
+
+    Most pairs are not in a sparse table: one look at ``taken``, bits by the key's last digits, turns most of
+    them away before the search.
+    """
+
+    key: Ints
+    similarity: Floats
+    span: int
+    taken: Mask
+
+    def __call__(self, a: Ints, b: Ints) -> Floats:
+        key = np.minimum(a, b) * self.span + np.maximum(a, b)
+        found = np.zeros(key.shape)
+        perhaps = np.nonzero(self.taken[key & (len(self.taken) - 1)])
+        place = np.minimum(np.searchsorted(self.key, key[perhaps]), len(self.key) - 1)
+        found[perhaps] = np.where(self.key[place] == key[perhaps], self.similarity[place], 0.0)
+        return found
+
+
+def pair_table(reference: Reference, similarity: Upload, depth: int) -> PairTable:
+    sides = [reference.items.codes(similarity.table[name], grow=False) for name in ("item_a", "item_b")]
+    named, row = np.unique(np.concatenate(sides), return_inverse=True)
+    a, b = np.split(row.astype(np.int64), 2)
+    values = similarity.table["similarity"].to_numpy().astype(np.float64)
+    of_item = np.full(len(reference.items), -1, dtype=np.int64)
+    of_item[named] = np.arange(len(named))
+    span = len(named) + 1
+    make = _square if span * span <= _SQUARE else _sorted_pairs
+    return PairTable(make(a, b, values, span), of_item, len(named), depth)
+
+
+def _square(a: Ints, b: Ints, values: Floats, span: int) -> Lookup:
+    cell = np.zeros(span * span)
+    cell[a * span + b] = cell[b * span + a] = values
+    return Square(cell, span)
+
+
+def _sorted_pairs(a: Ints, b: Ints, values: Floats, span: int) -> Lookup:
+    key = np.minimum(a, b) * span + np.maximum(a, b)
+    order = np.argsort(key)
+    taken = np.zeros(1 << (16 * len(key)).bit_length(), dtype=bool)
+    taken[key & (len(taken) - 1)] = True
+    return SortedPairs(key[order], values[order], span, taken)
+
+
+# ── which of them ────────────────────────────────────────────────────────────────────────────
+
+_TABLES: Mapping[str, TableKind] = {
+    "attributes": "catalogue", "vectors": "vectors", "similarity": "similarity",
+}  # fmt: skip
+
+
+def diversity(reference: Reference, parameters: Mapping[str, str], depth: int) -> Begin | None:
+    """What looks at the lists of one pass; None where the table to compare by is missing."""
+    by, attribute = parameters["by"], parameters["attribute"]
+    table = reference.tables.get(_TABLES[by])
+    if table is None:
+        return None
+    make: Mapping[str, Callable[[], Alike]] = {
+        "attributes": lambda: shared_values(reference, table, attribute),
+        "vectors": lambda: unit_vectors(reference, table),
+        "similarity": lambda: pair_table(reference, table, depth),
+    }
+    return partial(Diversity, make[by](), depth)
