@@ -13,6 +13,7 @@ from recdash.domain import Upload
 from recdash.engines import Reference, match, read_reference
 from recdash.errors import InputError, UnknownName
 from recdash.evaluation import read_setup
+from recdash.ingest import read_recommendations
 from recdash.metrics import define, sample_of
 from recdash.slices import MOST_SLICES, NONE, OTHER, known_slices, slices_of
 
@@ -275,3 +276,15 @@ def test_real_genres_make_twelve_slices_that_cover_every_row(tweets: Reference) 
     assert len(found) == MOST_SLICES
     assert np.any([one.rows for one in found], axis=0)[tweets.truth.relevant()].all()
     assert {"Drama", "Comedy"} < {one.value for one in found}
+
+
+@pytest.mark.parametrize("by", ["user_warmth", "history"])
+def test_real_user_slices_add_up_to_the_whole(tweets: Reference, shared_data: Any, by: str) -> None:
+    (popular,) = read_recommendations(shared_data / "movietweetings" / "runs" / "popular.parquet")
+    hits, _ = match(popular, tweets, depth=10)
+    formula = define("ndcg").formula()
+    samples = [sample_of(hits, only=one.users) for one in slices_of(tweets, by)]
+    total = sum(formula.values(sample, 10).sum() for sample in samples)
+    whole = formula.values(sample_of(hits), 10)
+    assert sum(sample.n_users for sample in samples) == len(whole)
+    assert total / len(whole) == pytest.approx(whole.mean(), abs=1e-12)
