@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from recdash.charts.forest import BESIDE_TABLE, forest
-from recdash.ui import board, frame, leaderboard, theme, widgets
+from recdash.ui import board, comparing, frame, leaderboard, theme, widgets
 
 view = frame.show()
 title = st.container()
@@ -17,6 +17,7 @@ with columns:
 
 shown = leaderboard.gather(view, wanted, chosen)
 with title:
+    comparing.banner(view.run_ids)
     widgets.title(leaderboard.finding(view), leaderboard.subtitle(view))
 if not shown.order:
     st.info("No run's name or tag contains this text. Clear the search to see all runs.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import curves, frame, widgets
+from recdash.ui import comparing, curves, frame, widgets
 
 view = frame.show()
 title = st.container()
@@ -15,6 +15,7 @@ with right:
     ribbon = widgets.choice("Interval", "ci", {"on": "Ribbon", "off": "Off"}, "on") == "on"
 
 with title:
+    comparing.banner(view.shown_ids)
     widgets.title(curves.finding(view), curves.subtitle(view))
 if not chosen:
     st.info("Choose at least one metric to draw.")

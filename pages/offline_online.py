@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from recdash.charts.online import bars, quadrants
-from recdash.ui import both_sides, frame, theme, widgets
+from recdash.ui import both_sides, comparing, frame, theme, widgets
 
 view = frame.show()
 tests = both_sides.tests(view)
@@ -18,6 +18,7 @@ test, online_metric = both_sides.choose(view, tests)
 found = both_sides.gather(view, test, online_metric)
 with title:
     both_sides.show_broken_split(test)
+    comparing.banner(both_sides.compared(found))
     widgets.title(both_sides.finding(found), both_sides.subtitle(view, test))
     both_sides.show_notices(test)
 if found.rows.empty:

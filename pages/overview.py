@@ -5,13 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from recdash.charts.forest import forest
-from recdash.ui import cards, frame, overview, theme, widgets
+from recdash.ui import cards, comparing, frame, overview, theme, widgets
 
 view = frame.show()
 if len(view.contender_ids) == 1:
     overview.one_run(view)
     st.stop()
 
+comparing.banner(view.contender_ids)
 summary = overview.summarise(view)
 with st.container(border=True, key="headline", gap=None):
     st.html(cards.card(summary.headline, summary.best, summary.base, summary.cells))

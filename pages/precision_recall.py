@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import frame, paths, widgets
+from recdash.ui import comparing, frame, paths, widgets
 
 view = frame.show()
 title = st.container()
@@ -18,6 +18,7 @@ with right:
 
 found = paths.gather(view, average)
 with title:
+    comparing.banner(view.shown_ids)
     widgets.title(paths.finding(view, found), paths.subtitle(view, curve, average))
 if found.empty:
     st.info(paths.why_empty(view, average))

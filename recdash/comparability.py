@@ -57,7 +57,7 @@ CHANGES: tuple[Change, ...] = ()
 def basis_of(run: Run, experiment: Experiment) -> Basis:
     """Of a stored run."""
     made, ledger = run.provenance, run.ledger
-    tables = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
+    main = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
     return Basis(
         run.name,
         users=str(made.get("users")),
@@ -70,7 +70,7 @@ def basis_of(run: Run, experiment: Experiment) -> Basis:
         tied_rows=ledger.get("tied_rows") or 0,
         threshold=experiment.settings.get("relevance_threshold"),
         served=made.get("served"),
-        tables=tables,
+        tables={**main, **experiment.tables},
     )
 
 
@@ -98,15 +98,17 @@ _TABLES = {
     "truth": ("truths", "They answer different questions; score them in one experiment."),
     "train": ("train tables", "Novelty, popularity and what else rests on train cannot be compared."),
     "catalogue": ("catalogues", "Coverage, Gini and what else rests on the catalogue cannot be compared."),
+    "users": ("user attributes", "Slices of the users cannot be compared."),
+    "vectors": ("item vectors", "Diversity by vectors cannot be compared."),
+    "similarity": ("item similarities", "Diversity by similarity cannot be compared."),
 }
-_OTHER = "What rests on them cannot be compared."
 
 
 def _different_tables(bases: Sequence[Basis]) -> Told:
     for kind in dict.fromkeys(kind for basis in bases for kind in basis.tables):
         groups = _groups(bases, lambda basis, kind=kind: basis.tables.get(kind))  # type: ignore[misc]
         if len(groups) > 1:
-            plural, fix = _TABLES.get(kind, (f"{kind} tables", _OTHER))
+            plural, fix = _TABLES[kind]
             sides = " against ".join(
                 _listed(names) + ("" if sha else " (none)") for sha, names in groups.items()
             )

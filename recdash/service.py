@@ -13,11 +13,22 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-
-from recdash import evaluation, views
+from recdash import definitions, evaluation, views, worked
 from recdash.comparability import basis_of, problems, served
-from recdash.domain import Curve, Experiment, Hits, OnlineTest, Recommendations, Run, TableKind, Upload, Users
-from recdash.engines import Reference, hits_from_tables, hits_to_tables
+from recdash.definitions import Habit, Number
+from recdash.domain import (
+    Absent,
+    Curve,
+    Experiment,
+    Hits,
+    OnlineTest,
+    Recommendations,
+    Run,
+    TableKind,
+    Upload,
+    Users,
+)
+from recdash.engines import Reference, hits_from_tables, hits_to_tables, list_metrics, match
 from recdash.errors import Forbidden, InputError, NameTaken, NotFound, Problem, UnknownName
 from recdash.guide import MetricGuide, PresetGuide, metric_guides, preset_guides
 from recdash.metrics import define, sample_of
@@ -29,7 +40,6 @@ if TYPE_CHECKING:
     import os
 
     import pandas as pd
-
     from recdash.domain import Floats, Ints
     from recdash.ingest import Limits, Preview
     from recdash.metrics.ratings import Predictions
@@ -118,6 +128,8 @@ class Workspace:
         self._values = lru_cache(maxsize=64)(self._compute_values)
         self._means = lru_cache(maxsize=4096)(self._compute_mean)
         self._computed = lru_cache(maxsize=1024)(self._compute_curve)
+        self._counted = lru_cache(maxsize=1024)(self._count)
+        self._hits_again = lru_cache(maxsize=8)(self._read_hits_again)
         self._counted = lru_cache(maxsize=1024)(self._count)
         self._hits_again = lru_cache(maxsize=8)(self._read_hits_again)
 
@@ -243,6 +255,86 @@ class Workspace:
         runs = self._runs(run_ids)
         experiments = {id_: self.experiment(id_) for id_ in {run.experiment for run in runs}}
         return problems([basis_of(run, experiments[run.experiment]) for run in runs])
+
+    # ── reading: one run under many definitions ──────────────────────────────────────────────
+
+    def under_presets(self, run_id: str, metric: str, k: int) -> pd.DataFrame:
+        """The run as every preset would count it; columns as in ``recdash.definitions.preset_frame``.
+
+        Parameters written in ``metric`` win over the presets'. Raises InputError for a k beyond the depth.
+        """
+        own_order = self.store.run(run_id).provenance["order"]
+        return definitions.preset_frame(self._habits(run_id, metric), self._count_at(run_id, k), own_order)
+
+    def preset_causes(self, run_id: str, metric: str, k: int) -> pd.DataFrame:
+        """What sets each preset's value apart from the default's, one cause at a time; columns as in
+        ``recdash.definitions.cause_frame``.
+        """
+        return definitions.cause_frame(self._habits(run_id, metric), self._count_at(run_id, k))
+
+    def worked_example(self, run_id: str, metric: str, k: int, preset: str = "default") -> Worked | None:
+        """The metric's arithmetic for one user of the run, chosen to be short; None where there is none."""
+        habit = self._habits(run_id, metric)[preset]
+        hits, reference = self._hits_under(run_id, habit)
+        return worked.of_run(define(habit.spec), hits, k, evaluation.familiar_of(reference))
+
+    def _habits(self, run_id: str, metric: str) -> dict[str, Habit]:
+        return definitions.habits(metric, self.experiment(self.store.run(run_id).experiment).settings)
+
+    def _count_at(self, run_id: str, k: int) -> definitions.Count:
+        """Scores the run under a habit, at k."""
+
+        def count(habit: Habit) -> Number:
+            found = self._counted(run_id, habit)
+            if isinstance(found, Absent):
+                return Number(float("nan"), reason=found.reason)
+            return Number(**views.at(found, k))
+
+        return count
+
+    def _count(self, run_id: str, habit: Habit) -> Curve | Absent:
+        definition = define(habit.spec)
+        try:
+            hits, reference = self._hits_under(run_id, habit)
+        except InputError as error:
+            return Absent(habit.spec, "; ".join(problem.found for problem in error.problems))
+        rated = self._predictions(run_id)
+        curves, absent = evaluation.score_hits(hits, reference, [definition], habit.users, rated)
+        return curves[habit.spec] if curves else Absent(habit.spec, absent[habit.spec])
+
+    def _hits_under(self, run_id: str, habit: Habit) -> tuple[Hits, Reference]:
+        """The run's hits in the habit's order against what it takes as relevant, and the reference to match.
+
+        Raises InputError when the upload lacks the column to order by.
+        """
+        reference = self._reference(self.store.run(run_id).experiment)
+        truth = definitions.truth_under(reference.truth, habit)
+        hits = self._hits(run_id)
+        if definitions.needs_upload(hits, truth, habit):
+            return self._hits_again(run_id, habit)
+        return replace(hits, truth=truth), replace(reference, truth=truth)
+
+    def _read_hits_again(self, run_id: str, habit: Habit) -> tuple[Hits, Reference]:
+        from recdash import ingest
+
+        run = self.store.run(run_id)
+        if run.upload is None:
+            raise InputError(Problem("no-upload", f"run '{run.name}'", "its upload was not kept", ""))
+        kept = self._reference(run.experiment)
+        reference = replace(kept, truth=definitions.truth_under(kept.truth, habit))
+        (lists,) = ingest.read_recommendations(self.store.path(run.upload), name=run.name)
+        depth = self.depth(run.experiment)
+        wanted = list_metrics([define(habit.spec)], reference, depth)
+        hits, _ = match(
+            lists, reference, depth=depth, order=habit.order, ties=habit.ties, list_metrics=wanted
+        )
+        return hits, reference
+
+    def _predictions(self, run_id: str) -> Predictions | None:
+        sha = self.store.run(run_id).hits.get("predictions")
+        if sha is None:
+            return None
+        return evaluation.predictions_of(Upload("predictions", run_id, self.store.table(sha), {}))
 
     def guide(self) -> list[MetricGuide]:
         return metric_guides()

@@ -56,7 +56,7 @@ def score_rows(
 ) -> pd.DataFrame:
     """run_id, run, metric, value, std_error, n_users at k; the best run by the first metric first."""
     rows = [
-        {"run_id": run.id, "run": run.name, "metric": metric, **_at(curves[run.id][metric], k)}
+        {"run_id": run.id, "run": run.name, "metric": metric, **at(curves[run.id][metric], k)}
         for run in runs
         for metric in metrics
         if metric in curves.get(run.id, {})
@@ -69,7 +69,8 @@ def score_rows(
     return frame.iloc[np.argsort(worst_last.to_numpy(), kind="stable")].reset_index(drop=True)
 
 
-def _at(curve: Curve, k: int) -> dict[str, Any]:
+def at(curve: Curve, k: int) -> dict[str, Any]:
+    """value, std_error and n_users at k. Raises InputError for a k beyond the depth."""
     if len(curve.k) and k > len(curve.k):
         raise beyond_depth(k, len(curve.k))
     place = k - 1 if len(curve.k) else 0

@@ -191,6 +191,12 @@ def _control_run(test: OnlineTest, results: pd.DataFrame) -> str:
     return str(linked.iloc[0]) if len(linked) else test.links.get(test.control, "")
 
 
+def compared(found: BothSides) -> list[str]:
+    """The runs whose offline values stand side by side: the control's first."""
+    control = found.test.links.get(found.test.control)
+    return [run_id for run_id in (control, *found.rows["run_id"]) if run_id]
+
+
 def finding(found: BothSides) -> str:
     if found.rows.empty:
         return f"{found.test.name}: {found.online_title}"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from recdash.views import PopulationEffect, Standing
+    from recdash.worked import Worked
 
 NO_DIFFERENCES = ("run_id", "run", "mean_diff", "ci_low", "ci_high", "p", "n_users", "wins", "ties", "losses")
 
@@ -49,6 +50,21 @@ def differences(view: View, run_ids: tuple[str, ...], baseline: str, metric: str
     except InputError:
         return pd.DataFrame(columns=list(NO_DIFFERENCES))
     return _named(found, view)
+
+
+def under_presets(run_id: str, metric: str, k: int) -> pd.DataFrame:
+    found: pd.DataFrame = _numbers("under_presets", (run_id, metric, k))
+    return found
+
+
+def preset_causes(run_id: str, metric: str, k: int) -> pd.DataFrame:
+    found: pd.DataFrame = _numbers("preset_causes", (run_id, metric, k))
+    return found
+
+
+def worked_example(run_id: str, metric: str, k: int, preset: str) -> Worked | None:
+    found: Worked | None = _numbers("worked_example", (run_id, metric, k, preset))
+    return found
 
 
 def population_effect(view: View, run_ids: tuple[str, ...]) -> PopulationEffect | None:

@@ -192,20 +192,26 @@ def together(notices: list[Problem]) -> list[Problem]:
     return [replace(notice, place=listed(list(dict.fromkeys(where)))) for notice, where in places.items()]
 
 
+def _nothing(view: View) -> str:
+    """What to say when nothing was noticed; what stands between the runs is in the banner above."""
+    if workspace().comparability(list(view.contender_ids)):
+        return "Nothing was noticed in the uploads and the online tests"
+    many = named_number(len(view.contender_ids)).lower()
+    return f"Same truth and definitions for all {many} runs"
+
+
 def notes(view: View) -> Html:
-    """Comparability warnings and data notices of the shown runs; a tick when there are none."""
+    """Data notices of the shown runs and their online tests; a tick when there are none."""
     ids = set(view.contender_ids)
     of_runs = [notice for run in view.runs if run.id in ids for notice in run.notices]
     broken, others = both_sides.notices_of_tests(view)
     found = [
         *broken,
         *both_sides.disagreements(view),
-        *workspace().comparability(list(view.contender_ids)),
         *others,
         *together(of_runs),
     ]
-    many = named_number(len(view.contender_ids)).lower()
-    list_html = notices_html(found[:MOST_NOTES], nothing=f"Same truth and definitions for all {many} runs")
+    list_html = notices_html(found[:MOST_NOTES], nothing=_nothing(view))
     more = len(found) - MOST_NOTES
     rest = html('<p class="rd-muted">and {more} more, listed on the Runs page</p>', more=more)
     return html("{list_html}{rest}", list_html=list_html, rest=rest if more > 0 else "")

@@ -13,7 +13,11 @@ from recdash.ui.widgets import problems
 PAGES = Path(__file__).resolve().parents[2] / "pages"
 SECTIONS = {
     "Decide": {"overview": "Overview", "leaderboard": "Leaderboard"},
-    "Compare": {"metric_vs_k": "Metric vs k", "precision_recall": "Precision–recall"},
+    "Compare": {
+        "metric_vs_k": "Metric vs k",
+        "precision_recall": "Precision–recall",
+        "definitions": "Definitions",
+    },
     "Online": {"offline_online": "Offline vs online"},
     "Share and data": {"upload": "Upload", "runs": "Runs", "guide": "Guide"},
 }

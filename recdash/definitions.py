@@ -1,0 +1,239 @@
+"""One run under the habits of several libraries: what each would report, and which habit sets it apart.
+
+A habit is everything that decides a number beside the lists themselves. Differences are taken apart by
+turning the default's habits into the library's one at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recdash.domain import Hits, Order, Ties, Truth, Users
+from recdash.evaluation import read_question, with_relevance
+from recdash.metrics import PRESETS, define
+from recdash.metrics.catalogue import CatalogueMetric
+from recdash.metrics.presets import EVERY_ROW
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DEFAULT = "default"
+CAUSES: Mapping[str, tuple[str, ...]] = {
+    "formula": ("spec",),
+    "population": ("users",),
+    "order": ("order", "ties"),
+    "relevance": ("relevance", "threshold"),
+}
+"""What can set two libraries apart, by the fields of a habit that say so."""
+TOGETHER = "together"
+"""What several causes do beyond the sum of each alone."""
+
+
+@dataclass(frozen=True)
+class Habit:
+    """What decides a number: definition (canonical), who counts, order and ties, what is relevant.
+
+    ``order`` None is the run's own; ``relevance`` "none" makes every row of the truth relevant.
+    """
+
+    spec: str
+    users: Users
+    order: Order | None
+    ties: Ties
+    relevance: str | None
+    threshold: float | None
+
+    def differs(self, other: Habit, cause: str) -> bool:
+        return any(getattr(self, name) != getattr(other, name) for name in CAUSES[cause])
+
+    def switched(self, other: Habit, cause: str) -> Habit:
+        """This habit, but in one respect the other's."""
+        return replace(self, **{name: getattr(other, name) for name in CAUSES[cause]})
+
+
+@dataclass(frozen=True)
+class Number:
+    """A metric's value at one k, its standard error and users; NaN, with a reason, where there is none."""
+
+    value: float
+    std_error: float = float("nan")
+    n_users: int = 0
+    reason: str = ""
+
+
+Count = Callable[[Habit], Number]
+"""Scores the run under a habit."""
+
+
+def habit_of(preset: str, metric: str, settings: Mapping[str, Any]) -> Habit:
+    """A preset's habit for a metric; what the experiment's ``settings`` say of relevance wins, as it does
+    for ``recdash evaluate``.
+    """
+    (asked,), rules = read_question([metric], preset, settings["depth"])
+    rules = with_relevance(rules, settings.get("relevance"), settings.get("relevance_threshold"))
+    return Habit(
+        str(asked.definition), rules.users, rules.order, rules.ties, rules.relevance, rules.threshold
+    )
+
+
+def habits(metric: str, settings: Mapping[str, Any]) -> dict[str, Habit]:
+    """Every preset's habit by its name, the default first."""
+    return {name: habit_of(name, metric, settings) for name in PRESETS}
+
+
+# ── the tables ───────────────────────────────────────────────────────────────────────────────
+
+
+def preset_frame(found: Mapping[str, Habit], count: Count, own_order: Order) -> pd.DataFrame:
+    """One row per preset: preset, title, spec, value, std_error, n_users, users, order, ties, relevant
+    (in words), difference (to the default), reason. ``own_order`` stands where the preset has none.
+    """
+    import pandas as pd
+
+    default = count(found[DEFAULT])
+    rows = []
+    for name, habit in found.items():
+        number = count(habit)
+        rows.append(
+            {
+                "preset": name, "title": PRESETS[name].title, "spec": habit.spec, "value": number.value,
+                "std_error": number.std_error, "n_users": number.n_users, "users": habit.users,
+                "order": habit.order or own_order, "ties": habit.ties,
+                "relevant": relevance_words(habit.relevance, habit.threshold),
+                "difference": number.value - default.value, "reason": number.reason,
+            }
+        )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def cause_frame(found: Mapping[str, Habit], count: Count) -> pd.DataFrame:
+    """Why each preset differs: preset, title, cause, words, value (by this cause alone), difference, reason.
+
+    Where several causes are known, the row "together" is what they do beyond the sum of each alone.
+    """
+    import pandas as pd
+
+    columns = ["preset", "title", "cause", "words", "value", "difference", "reason"]
+    rows = [
+        {"preset": name, "title": PRESETS[name].title, **row}
+        for name, habit in found.items()
+        for row in _causes(found[DEFAULT], habit, count)
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _causes(default: Habit, habit: Habit, count: Count) -> Iterator[dict[str, Any]]:
+    base, whole = count(default).value, count(habit)
+    alone = {
+        cause: count(default.switched(habit, cause)) for cause in CAUSES if default.differs(habit, cause)
+    }
+    words = in_words(default, habit)
+    for cause, number in alone.items():
+        yield _row(cause, words[cause], number, number.value - base)
+    if len(alone) > 1:
+        rest = whole.value - base - sum(number.value - base for number in alone.values())
+        yield _row(TOGETHER, "the causes change each other's effect", whole, rest)
+
+
+def _row(cause: str, words: str, number: Number, difference: float) -> dict[str, Any]:
+    return {
+        "cause": cause, "words": words, "value": number.value, "difference": difference,
+        "reason": number.reason,
+    }  # fmt: skip
+
+
+# ── words ────────────────────────────────────────────────────────────────────────────────────
+
+
+def in_words(default: Habit, habit: Habit) -> dict[str, str]:
+    """Cause → how the habit differs from the default; only the causes in which it does."""
+    words = {
+        "formula": lambda: _formula_words(default.spec, habit.spec),
+        "population": lambda: users_words(habit.users),
+        "order": lambda: order_words(habit.order, habit.ties),
+        "relevance": lambda: relevance_words(habit.relevance, habit.threshold),
+    }
+    return {cause: words[cause]() for cause in CAUSES if default.differs(habit, cause)}
+
+
+def _formula_words(default: str, spec: str) -> str:
+    """``ideal=full (k places even if m < k) instead of cut``, for every parameter that differs."""
+    usual, other = define(default), define(spec)
+    return ", ".join(
+        f"{knob.name}={value}{_meaning(knob.values.get(value))} instead of {usual.parameters[knob.name]}"
+        for knob in other.metric.parameters
+        if (value := other.parameters[knob.name]) != usual.parameters[knob.name]
+    )
+
+
+def _meaning(meaning: str | None) -> str:
+    return f" ({meaning})" if meaning else ""
+
+
+def users_words(users: Users) -> str:
+    if users == "both":
+        return "only users with a list count"
+    return "every user with a relevant item counts, one without a list as 0"
+
+
+def order_words(order: Order | None, ties: Ties) -> str:
+    """``by score, equal scores by item id, descending``; a rank leaves nothing to settle."""
+    if order is None:
+        return "the run's own order"
+    by = "in the order of the file" if order == "file" else f"by {order}"
+    ties_of = {"file": "as in the file", "item_desc": "by item id, descending"}
+    return f"{by}, equal scores {ties_of[ties]}" if order == "score" else by
+
+
+def relevance_words(relevance: str | None, threshold: float | None) -> str:
+    if relevance == EVERY_ROW:
+        return "every row of the truth, whatever its grade"
+    return "a relevance above 0" if threshold is None else f"a relevance of {threshold:g} or more"
+
+
+def difference_words(value: float, default: float) -> str:
+    """``63 % higher``, ``the same``; empty where one of the numbers is missing."""
+    if np.isnan(value) or np.isnan(default):
+        return ""
+    if abs(value - default) <= 1e-12:
+        return "the same"
+    side = "higher" if value > default else "lower"
+    return f"{_percent(abs(value / default - 1))} {side}" if default else side
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.2g} %"
+
+
+# ── hits under a habit ───────────────────────────────────────────────────────────────────────
+
+
+def truth_under(truth: Truth, habit: Habit) -> Truth:
+    """The truth with what the habit takes as relevant."""
+    if habit.relevance == EVERY_ROW:
+        return replace(truth, gain=np.ones(len(truth.gain)), graded=False, threshold=None)
+    return truth if truth.threshold == habit.threshold else replace(truth, threshold=habit.threshold)
+
+
+def needs_upload(hits: Hits, truth: Truth, habit: Habit) -> bool:
+    """Do the stored hits not say what they would be under this habit?"""
+    order = habit.order or hits.order
+    if order != hits.order:
+        return True
+    if habit.ties != "file" and order == "score" and hits.ledger.tied_rows:
+        return True
+    definition = define(habit.spec)
+    if not isinstance(definition.metric, CatalogueMetric):
+        return False
+    means = hits.exposure.list_means if hits.exposure else {}
+    lists_missing = definition.metric.from_lists(definition.parameters) and habit.spec not in means
+    return bool(lists_missing or (users_who_count(truth) != users_who_count(hits.truth)).any())
+
+
+def users_who_count(truth: Truth) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """[U] True where the user has a relevant item."""
+    return np.asarray(np.add.reduceat(truth.relevant(), truth.start[:-1]) > 0)

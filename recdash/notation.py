@@ -1,0 +1,110 @@
+"""A definition's formula in LaTeX, with its parameters in place: what the metric's table prints for the
+default, every preset's reader sees for the preset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from recdash.metrics import Definition, define, parse
+from recdash.metrics.spec import split
+
+Parameters = Mapping[str, str]
+
+
+def formula(definition: Definition) -> str:
+    """LaTeX of one user's value (of the run's, for a metric of what is shown)."""
+    write = _WRITTEN.get(definition.metric.name)
+    return write(definition.parameters) if write else definition.metric.latex
+
+
+def is_exact(definition: Definition) -> bool:
+    """False where the formula is the default's and a parameter that was changed must be read beside it."""
+    return definition.metric.name in _WRITTEN or str(definition) == definition.metric.name
+
+
+def _fraction(over: str, under: str) -> str:
+    return over if under == "1" else rf"\frac{{{over}}}{{{under}}}"
+
+
+def _times(under: str, summed: str) -> str:
+    return summed if under == "1" else rf"\frac{{1}}{{{under}}}{summed}"
+
+
+def _ndcg(parameters: Parameters) -> str:
+    gain = {"linear": "g{0}", "exp": "(2^{{g{0}}} - 1)", "binary": "1"}[parameters["gain"]]
+    discount = {"log2": r"\log_2({0} + 1)", "lenskit": r"\log_2(\max({0}, 2))"}[parameters["discount"]]
+    places = {"cut": r"\min(m,k)", "full": "k", "all": "m"}[parameters["ideal"]]
+    found = rf"\sum_{{r_j \le k}} {gain.format('_j')} / {discount.format('r_j')}"
+    best = rf"\sum_{{i=1}}^{{{places}}} {gain.format('^*_i')} / {discount.format('i')}"
+    return _fraction(found, best)
+
+
+def _precision(parameters: Parameters) -> str:
+    return _share(parameters, {"k": "k", "list": r"\min(k, |L|)"}[parameters["over"]])
+
+
+def _recall(parameters: Parameters) -> str:
+    return _share(parameters, {"relevant": "m", "min": r"\min(m,k)"}[parameters["norm"]])
+
+
+def _share(parameters: Parameters, places: str) -> str:
+    if parameters["average"] == "micro":
+        return rf"\frac{{\sum_u \sum_{{r_j \le k}} 1}}{{\sum_u {places}}}"
+    return _times(places, r"\sum_{r_j \le k} 1")
+
+
+def _f1(parameters: Parameters) -> str:
+    if parameters["of"] == "precision,recall" and parameters["average"] == "users":
+        return r"\frac{2}{k + m}\sum_{r_j \le k} 1"
+    a, b = (rf"\mathrm{{{_plain(part)}}}" for part in split(parameters["of"]))
+    if parameters["average"] == "means":
+        a, b = rf"\overline{{{a}}}", rf"\overline{{{b}}}"
+    return rf"\frac{{2 \cdot {a} \cdot {b}}}{{{a} + {b}}}"
+
+
+def _plain(spec: str) -> str:
+    return parse(spec).name.replace("_", r"\ ")
+
+
+def _mrr(parameters: Parameters) -> str:
+    return {"first": r"\frac{[\,r_1 \le k\,]}{r_1}", "all": r"\sum_{r_j \le k} \frac{1}{r_j}"}[
+        parameters["sum"]
+    ]
+
+
+def _map(parameters: Parameters) -> str:
+    under = {
+        "relevant": "m",
+        "min": r"\min(m,k)",
+        "list": r"\min(m,k,|L|)",
+        "hits": r"|\{j : r_j \le k\}|",
+        "k": "k",
+        "none": "1",
+    }[parameters["norm"]]
+    return _times(under, r"\sum_{r_j \le k} \frac{j}{r_j}")
+
+
+def _mar(parameters: Parameters) -> str:
+    return {
+        "ranks": r"\frac{1}{k}\sum_{i=1}^{k} \mathrm{recall@}i",
+        "hits": r"\frac{1}{|\{j : r_j \le k\}|}\sum_{r_j \le k} \frac{j}{m}",
+        "relevant": r"\frac{1}{m}\sum_{r_j \le k} \frac{j}{m}",
+    }[parameters["form"]]
+
+
+_WRITTEN: Mapping[str, Callable[[Parameters], str]] = {
+    "ndcg": _ndcg,
+    "precision": _precision,
+    "recall": _recall,
+    "f1": _f1,
+    "mrr": _mrr,
+    "map": _map,
+    "mar": _mar,
+}
+"""The metrics whose parameters change the look of the formula."""
+
+
+def of_spec(spec: str) -> str:
+    """The formula of a spec in its canonical writing."""
+    return formula(define(spec))

@@ -1,0 +1,273 @@
+"""One run under the habits of several libraries, and what sets each of them apart."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from recdash import definitions, worked
+from recdash.definitions import Habit, difference_words
+from recdash.errors import InputError
+from recdash.evaluation import evaluate
+from recdash.metrics import METRICS, PRESETS, define
+from recdash.service import Workspace
+
+# u finds a at rank 2 of m = 2 (a, b); v has no list; w finds c first. Grades: a 3, b 1, c 2, d 1.
+TRUTH = pd.DataFrame(
+    [("u", "a", 3.0), ("u", "b", 1.0), ("v", "d", 1.0), ("w", "c", 2.0)],
+    columns=["user_id", "item_id", "relevance"],
+)
+# x and a are tied: in the file x stands first, by id descending x too; c and y: by id y comes first.
+LISTS = pd.DataFrame(
+    [("u", "x", 2.0), ("u", "a", 2.0), ("w", "c", 1.0), ("w", "y", 1.0)],
+    columns=["user_id", "item_id", "score"],
+)
+RANKED = LISTS.assign(rank=[1, 2, 1, 2]).drop(columns="score")
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Workspace:
+    return Workspace.open(f"sqlite:///{tmp_path / 'recdash.db'}", tmp_path / "artifacts")
+
+
+@pytest.fixture
+def run_id(space: Workspace) -> str:
+    made = space.create_experiment("films", TRUTH, depth=5)
+    return space.add_runs(made.id, LISTS, name="als")[0].run.id
+
+
+def by_preset(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.set_index("preset")
+
+
+def alone(frame: pd.DataFrame, preset: str) -> dict[str, float]:
+    """Cause → its contribution by itself."""
+    rows = frame[frame["preset"] == preset]
+    return dict(zip(rows["cause"], rows["difference"], strict=True))
+
+
+# ── values ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_preset_has_a_row_the_default_first(space: Workspace, run_id: str) -> None:
+    found = space.under_presets(run_id, "recall", 2)
+    assert found["preset"].tolist() == list(PRESETS)
+    assert found["difference"].iloc[0] == 0.0
+
+
+def test_recall_is_worked_out_by_hand(space: Workspace, run_id: str) -> None:
+    # default: (1/2 + 0 + 1) / 3; with lists only: (1/2 + 1) / 2; pooled: 2 hits of 4 relevant
+    found = by_preset(space.under_presets(run_id, "recall", 2))
+    assert found["value"]["default"] == pytest.approx(1 / 2)
+    assert found["value"]["recommenders"] == pytest.approx(3 / 4)
+    assert found["difference"]["recommenders"] == pytest.approx(1 / 4)
+    assert (found["n_users"]["default"], found["n_users"]["recommenders"]) == (3, 2)
+    assert found["value"]["seed002"] == pytest.approx(2 / 4)
+    assert found["spec"]["seed002"] == "recall(average=micro)"
+
+
+def test_a_preset_that_breaks_ties_otherwise_reads_the_upload_again(space: Workspace, run_id: str) -> None:
+    # reciprocal ranks, users with lists: file order 1/2 and 1/1; by id descending y stands before c: 1/2, 1/2
+    found = by_preset(space.under_presets(run_id, "mrr", 2))
+    assert found["value"]["recommenders"] == pytest.approx(3 / 4)
+    assert found["value"]["trec_eval"] == pytest.approx(1 / 2)
+    assert (found["order"]["trec_eval"], found["ties"]["trec_eval"]) == ("score", "item_desc")
+
+
+def test_without_a_score_the_reason_stands_where_the_value_would(space: Workspace) -> None:
+    made = space.create_experiment("films", TRUTH, depth=5)
+    ranked = space.add_runs(made.id, RANKED, name="als")[0].run.id
+    found = by_preset(space.under_presets(ranked, "mrr", 2))
+    assert math.isnan(found["value"]["trec_eval"])
+    assert found["reason"]["trec_eval"] == "no score column to order the lists by"
+    assert found["reason"]["default"] == ""
+    causes = space.preset_causes(ranked, "mrr", 2)
+    assert math.isnan(alone(causes, "trec_eval")["order"])
+    assert alone(causes, "trec_eval")["population"] == pytest.approx((1 / 2 + 1) / 2 - (1 / 2 + 1) / 3)
+
+
+def test_a_preset_that_ignores_grades_takes_every_row(space: Workspace) -> None:
+    # v's only row has relevance 0: not relevant by default, relevant where grades are not looked at
+    truth = TRUTH.assign(relevance=[3.0, 1.0, 0.0, 2.0])
+    made = space.create_experiment("films", truth, depth=5)
+    run_id = space.add_runs(made.id, LISTS, name="als")[0].run.id
+    found = by_preset(space.under_presets(run_id, "recall", 2))
+    assert found["n_users"]["default"] == 2
+    assert found["n_users"]["rectools"] == 3
+    assert found["relevant"]["rectools"] == "every row of the truth, whatever its grade"
+
+
+def test_what_the_experiment_says_of_relevance_wins(space: Workspace) -> None:
+    made = space.create_experiment("films", TRUTH, depth=5, relevance_threshold=2.0)
+    run_id = space.add_runs(made.id, LISTS, name="als")[0].run.id
+    assert set(space.under_presets(run_id, "recall", 2)["relevant"]) == {"a relevance of 2 or more"}
+
+
+@pytest.mark.parametrize("metric", ["ndcg", "map", "precision", "mrr", "f1", "novelty", "coverage"])
+def test_the_values_are_those_of_an_evaluation_under_the_preset(space: Workspace, metric: str) -> None:
+    train = pd.DataFrame([("p", "a"), ("q", "a"), ("q", "c")], columns=["user_id", "item_id"])
+    catalogue = pd.DataFrame({"item_id": list("abcdxy")})
+    made = space.create_experiment("films", TRUTH, depth=5, train=train, catalogue=catalogue)
+    run_id = space.add_runs(made.id, LISTS, name="als")[0].run.id
+    found = by_preset(space.under_presets(run_id, metric, 3))
+    for name in PRESETS:
+        (row,) = evaluate({"als": LISTS}, TRUTH, metrics=f"{metric}@3", depth=5, preset=name, train=train,
+                          catalogue=catalogue).rows()  # fmt: skip
+        assert found["value"][name] == pytest.approx(row["value"], abs=1e-15), name
+        assert found["n_users"][name] == row["n_users"], name
+
+
+def test_parameters_that_were_asked_for_win_over_the_presets(space: Workspace, run_id: str) -> None:
+    specs = set(space.under_presets(run_id, "ndcg(gain=exp,ideal=cut,discount=log2)", 2)["spec"])
+    assert specs == {"ndcg(gain=exp)"}
+
+
+def test_a_k_beyond_the_depth_is_refused(space: Workspace, run_id: str) -> None:
+    with pytest.raises(InputError, match="the depth is 5"):
+        space.under_presets(run_id, "ndcg", 6)
+
+
+# ── causes ───────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("metric", ["ndcg", "map", "mrr", "precision"])
+def test_the_causes_add_up_to_the_difference(space: Workspace, run_id: str, metric: str) -> None:
+    values, causes = by_preset(space.under_presets(run_id, metric, 2)), space.preset_causes(run_id, metric, 2)
+    for name in PRESETS:
+        assert sum(alone(causes, name).values()) == pytest.approx(values["difference"][name]), name
+
+
+def test_one_cause_alone_is_the_whole_difference(space: Workspace, run_id: str) -> None:
+    # trec_eval's MRR: users with lists 3/4, from (1/2 + 1)/3 = 1/2; its ties alone (1/2 + 1/2)/3
+    causes = alone(space.preset_causes(run_id, "mrr", 2), "trec_eval")
+    assert causes["population"] == pytest.approx(1 / 4)
+    assert causes["order"] == pytest.approx(-1 / 6)
+    assert causes["together"] == pytest.approx(1 / 2 - 1 / 2 - (1 / 4 - 1 / 6))
+    assert "formula" not in causes
+
+
+def test_the_default_has_no_cause(space: Workspace, run_id: str) -> None:
+    assert alone(space.preset_causes(run_id, "ndcg", 2), "default") == {}
+
+
+USUAL = Habit("ndcg", "truth", None, "file", None, None)
+
+
+def test_causes_are_told_in_words() -> None:
+    lenskit = Habit("ndcg(gain=binary,discount=lenskit)", "both", "score", "item_desc", None, 1.0)
+    assert definitions.in_words(USUAL, lenskit) == {
+        "formula": "gain=binary (1 for every relevant item) instead of linear, "
+        "discount=lenskit (log2(max(rank, 2))) instead of log2",
+        "population": "only users with a list count",
+        "order": "by score, equal scores by item id, descending",
+        "relevance": "a relevance of 1 or more",
+    }
+    assert definitions.in_words(USUAL, USUAL) == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "default", "words"),
+    [
+        (0.3, 0.3, "the same"),
+        (0.3 + 1e-15, 0.3, "the same"),
+        (0.6, 0.3, "100 % higher"),
+        (0.15, 0.3, "50 % lower"),
+        (1.005, 1.0, "0.5 % higher"),
+        (0.1, 0.0, "higher"),
+        (float("nan"), 0.3, ""),
+    ],
+)
+def test_a_difference_in_words(value: float, default: float, words: str) -> None:
+    assert difference_words(value, default) == words
+
+
+# ── worked examples ──────────────────────────────────────────────────────────────────────────
+
+
+def test_the_built_in_example_shows_ndcg_by_its_places() -> None:
+    # x, a (grade 3), y, b (grade 1) in five places; c (grade 2) is missed
+    found = worked.example(define("ndcg"))
+    assert found is not None
+    assert [place.gain for place in found.places] == [None, 3.0, None, 1.0]
+    credit = [0.0, 3 / math.log2(3), 0.0, 1 / math.log2(5)]
+    assert [place.credit for place in found.places] == pytest.approx(credit)
+    assert found.norm == pytest.approx(3 / 1 + 2 / math.log2(3) + 1 / 2)
+    assert found.value == pytest.approx(sum(credit) / (3.5 + 2 / math.log2(3)))
+
+
+def test_a_mean_of_recalls_adds_one_at_every_place() -> None:
+    found = worked.example(define("mar"))
+    assert found is not None
+    assert [place.credit for place in found.places] == pytest.approx([0, 1 / 3, 1 / 3, 2 / 3, 2 / 3])
+    assert (found.norm, found.value) == (5.0, pytest.approx(2 / 5))
+
+
+def test_a_harmonic_mean_shows_its_two_parts() -> None:
+    found = worked.example(define("f1(of=map,recall)"))
+    assert found is not None
+    assert [(part.spec, part.value) for part in found.parts] == [
+        ("map", pytest.approx(1 / 3)),
+        ("recall", pytest.approx(2 / 3)),
+    ]
+    assert found.value == pytest.approx(2 * (1 / 3) * (2 / 3) / 1)
+
+
+def test_a_pooled_metric_says_so() -> None:
+    found = worked.example(define("precision(average=micro)"))
+    assert found is not None
+    assert (found.pooled, found.total, found.norm) == (True, 2.0, 5.0)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize(
+    "name", ["precision", "recall", "f1", "hit_rate", "mrr", "map", "mar", "ndcg", "rbp", "err"]
+)
+def test_sum_over_norm_is_the_value(name: str, preset: str) -> None:
+    found = worked.example(define(definitions.habit_of(preset, name, {"depth": 5}).spec))
+    assert found is not None
+    assert found.total is not None
+    assert found.norm is not None
+    assert found.total / found.norm == pytest.approx(found.value)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, one in METRICS.items() if all(knob.values for knob in one.parameters)]
+)
+def test_every_metric_has_an_example_or_none_without_failing(name: str) -> None:
+    found = worked.example(define(name))
+    assert found is None or found.value >= 0.0
+
+
+def test_the_runs_example_takes_a_user_with_about_two_hits(space: Workspace) -> None:
+    truth = pd.DataFrame(
+        [("one", "a"), ("two", "a"), ("two", "b"), ("none", "z")], columns=["user_id", "item_id"]
+    )
+    lists = pd.DataFrame(
+        [(user, item, rank) for user in ("one", "two", "none") for rank, item in enumerate("axb", start=1)],
+        columns=["user_id", "item_id", "rank"],
+    )
+    made = space.create_experiment("films", truth, depth=5)
+    run_id = space.add_runs(made.id, lists, name="als")[0].run.id
+    found = space.worked_example(run_id, "ndcg", 3, "rectools")
+    assert found is not None
+    assert (found.user, found.m, found.spec) == ("two", 2, "ndcg(gain=binary,ideal=full)")
+    assert [place.item for place in found.places] == ["a", None, "b"]
+    assert found.norm == pytest.approx(1 + 1 / math.log2(3) + 1 / 2)
+    assert space.worked_example(run_id, "coverage", 3) is None
+
+
+# ── on real lists ────────────────────────────────────────────────────────────────────────────
+
+
+def test_movietweetings_agrees_with_the_libraries_own_values(space: Workspace, shared_data: Path) -> None:
+    films = shared_data / "movietweetings"
+    made = space.create_experiment("films", films / "truth.csv", relevance="none", depth=10)
+    run_id = space.add_runs(made.id, films / "runs" / "als.parquet", name="als")[0].run.id
+    found = by_preset(space.under_presets(run_id, "ndcg", 10))
+    assert found["value"]["ranx"] == pytest.approx(0.02714, abs=5e-6)
+    assert found["value"]["trec_eval"] / found["value"]["ranx"] == pytest.approx(1.6113, abs=5e-5)
+    assert found["value"]["lenskit"] / found["value"]["ranx"] == pytest.approx(1.6335, abs=5e-5)
+    assert found["value"]["rectools"] / found["value"]["ranx"] == pytest.approx(0.4986, abs=5e-5)
