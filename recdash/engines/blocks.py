@@ -105,8 +105,8 @@ class Block:
 
     def lists_with(self, marked: npt.NDArray[np.bool_]) -> int:
         """How many lists have a marked row."""
-        rows = np.flatnonzero(marked)
-        return len(np.unique(self.list_of(rows))) if len(rows) else 0
+        lists = self.list_of(np.flatnonzero(marked))
+        return int((lists[1:] != lists[:-1]).sum()) + min(len(lists), 1)
 
     def only_lists(self, keep: npt.NDArray[np.bool_]) -> Block:
         rows = np.repeat(keep, self.lengths)
