@@ -539,7 +539,9 @@ def _all_new(name: str) -> Problem:
 def unknown_item_notices(name: str, hits: Hits, reference: Reference) -> list[Problem]:
     if hits.exposure is None:
         return []
-    shown = np.unique(hits.exposure.shown.item)
+    ever_shown = np.zeros(len(hits.exposure.items), dtype=bool)
+    ever_shown[hits.exposure.shown.item] = True
+    shown = np.flatnonzero(ever_shown)
     if (
         reference.train_users is not None
         and not reference.train_users[shown[shown < len(reference.train_users)]].any()

@@ -194,6 +194,13 @@ def _read_train(train: Upload, truth: Truth, users: IdIndex, items: IdIndex) -> 
     )
 
 
+def _in_both(some: Ints, others: Ints) -> int:
+    """How many numbers are in both; each holds a number once."""
+    both = np.concatenate((some, others))
+    both.sort()
+    return int((~_first_of_equals(both)).sum())
+
+
 def _leaks(name: str, count: int) -> Problem:
     return Problem(
         "train-leaks-truth",
