@@ -1,0 +1,258 @@
+"""What the order of equal scores can do to a metric: its worst, expected and best value.
+
+Worst and best are exact: every tie is put in the order that hurts or helps most. Among as many hits a metric
+never loses when a better hit moves up, so that the orders to try are few: relevant items at one end of their
+tie, judged negatives next to them or at the far end. ``norm=hits`` alone may lose by a further hit; there
+every number of hits that a tie can show within k is tried as well. (Beyond that, f1(average=means) of such a
+metric is the one for which only the orders tried are compared, since its users do not add up.)
+
+Expected is the mean over random orders, each as likely as the other, drawn with a fixed seed; McSherry &
+Najork 2008 give closed forms for some of the metrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from math import isclose
+
+import numpy as np
+import numpy.typing as npt
+
+from recdash.domain import Floats, Hits, Ints
+from recdash.metrics.ranking import RankingMetric
+from recdash.metrics.registry import Definition
+from recdash.metrics.sample import Sample, positions, sample_of
+
+Mask = npt.NDArray[np.bool_]
+View = Callable[[Hits], Sample]
+
+DRAWS = (20, 1000)
+ROUNDING = 1e-12
+_HITS_TO_DRAW = 1 << 21
+"""As many orders are drawn as put about this many hits in order, within the bounds above."""
+
+
+@dataclass(frozen=True)
+class TieBand:
+    """Over all orders of equal scores, for the users who count.
+
+    ``n_users`` have a relevant item in a tie that begins within k, ``n_crossed`` one in a tie that crosses k.
+    """
+
+    worst: float
+    expected: float
+    best: float
+    n_users: int
+    n_crossed: int
+
+
+@dataclass(frozen=True)
+class Ties:
+    """Ties [G] and the truth rows [J] that stand in them, all of users who count.
+
+    ``first``, ``last`` [G] their ranks; ``group`` [J] ascending; ``user``, ``row``, ``relevant``, ``gain``,
+    ``expected`` [J], the last being how popular the item is.
+    """
+
+    first: Ints
+    last: Ints
+    group: Ints
+    user: Ints
+    row: Ints
+    relevant: Mask
+    gain: Floats
+    expected: Floats
+
+    @property
+    def size(self) -> Ints:
+        return self.last - self.first + 1
+
+    def count(self, marked: Mask) -> Ints:
+        """[G] marked rows of each tie."""
+        return np.bincount(self.group[marked], minlength=len(self.first))
+
+    def sorted_by(self, *keys: Ints | Floats | Mask) -> Ties:
+        """Rows sorted within each tie by the last key first (as lexsort)."""
+        order = np.lexsort((*keys, self.group))
+        rows = {
+            name: getattr(self, name)[order]
+            for name in ("group", "user", "row", "relevant", "gain", "expected")
+        }
+        return replace(self, **rows)
+
+
+def tie_band(definition: Definition, hits: Hits, k: int, view: View = sample_of) -> TieBand | None:
+    """The band of an accuracy metric at k; ``view`` says who counts (of these, every relevant row).
+
+    None where the lists were not ordered by score, where the metric is absent, and where no order of the ties
+    changes it.
+    """
+    sample = view(hits)
+    metric = definition.metric
+    if hits.ties is None or not isinstance(metric, RankingMetric) or not sample.n_users:
+        return None
+    ties = _ties_of(hits, sample, k)
+    if not len(ties.row) or metric.lacks(sample, definition.parameters):
+        return None
+    value = _Value(definition, hits, ties, k, view)
+    worst, best = _extremes(value, _steps(definition, ties, k))
+    if isclose(worst, best, rel_tol=ROUNDING, abs_tol=ROUNDING):
+        return None
+    return TieBand(worst, _expected(value), best, *_concerned(ties, k))
+
+
+def _ties_of(hits: Hits, sample: Sample, k: int) -> Ties:
+    """Those that begin within k, and of their rows those that any metric looks at."""
+    kept, truth = hits.ties, hits.truth
+    if kept is None:
+        raise ValueError("lists that were not ordered by score have no ties")
+    counted = np.zeros(truth.n_users, dtype=bool)
+    counted[sample.truth_user] = True
+    relevant = truth.relevant()[kept.row]
+    rows = np.flatnonzero(counted[kept.user] & (kept.first <= k) & (relevant | (truth.gain[kept.row] >= 0)))
+    rows = rows[np.lexsort((kept.first[rows], kept.user[rows]))]
+    user, first = kept.user[rows], kept.first[rows]
+    begins = np.ones(len(rows), dtype=bool)
+    begins[1:] = (user[1:] != user[:-1]) | (first[1:] != first[:-1])
+    row = kept.row[rows]
+    known = sample.familiar
+    return Ties(
+        first[begins],
+        kept.last[rows][begins],
+        np.cumsum(begins) - 1,
+        user,
+        row,
+        relevant[rows],
+        truth.gain[row],
+        np.zeros(len(row)) if known is None else known.expected[truth.item[row]],
+    )
+
+
+def _concerned(ties: Ties, k: int) -> tuple[int, int]:
+    """Users with a relevant item in a tie, and in one that crosses k."""
+    crosses = (ties.last > k)[ties.group] & ties.relevant
+    return len(np.unique(ties.user[ties.relevant])), len(np.unique(ties.user[crosses]))
+
+
+@dataclass(frozen=True)
+class _Value:
+    """The metric, once the tied rows have got their ranks."""
+
+    definition: Definition
+    hits: Hits
+    ties: Ties
+    k: int
+    view: View
+
+    @cached_property
+    def fixed(self) -> Mask:
+        """[H] hits that stand in no tie."""
+        return ~np.isin(self.hits.row, self.ties.row)
+
+    def users(self, ties: Ties, rank: Ints) -> Floats:
+        """[n] with the rows of ``ties`` at these ranks; their mean where the users are pooled [1]."""
+        formula, sample = self.definition.formula(), self.view(self._moved(ties, rank))
+        values = formula.values(sample, self.k)
+        return values.mean(keepdims=True) if formula.pooled else values
+
+    def _moved(self, ties: Ties, rank: Ints) -> Hits:
+        hits, fixed = self.hits, self.fixed
+        within = rank <= hits.depth
+        user = np.concatenate((hits.user[fixed], ties.user[within]))
+        ranks = np.concatenate((hits.rank[fixed], rank[within]))
+        row = np.concatenate((hits.row[fixed], ties.row[within]))
+        order = np.argsort(user.astype(np.int64) * (hits.depth + 1) + ranks)
+        return replace(hits, user=user[order], rank=ranks[order], row=row[order])
+
+
+# ── worst and best ───────────────────────────────────────────────────────────────────────────
+
+
+def _extremes(value: _Value, steps: range) -> tuple[float, float]:
+    """The mean over the users of the least and of the most that an order gives each."""
+    least, most = np.array(np.inf), np.array(-np.inf)
+    for ties, step, top, near in _orders(value.ties, steps):
+        users = value.users(ties, _ranks(ties, value.k, step, top=top, near=near))
+        least, most = np.minimum(least, users), np.maximum(most, users)
+    return float(least.mean()), float(most.mean())
+
+
+def _steps(definition: Definition, ties: Ties, k: int) -> range:
+    """How many hits fewer than it could a tie shows within k: none and all, or every number between."""
+    few, many = _within(ties, k)
+    most = int((many - few).max(initial=0))
+    return range(most + 1) if "norm=hits" in str(definition) else range(0, most + 1, max(most, 1))
+
+
+def _within(ties: Ties, k: int) -> tuple[Ints, Ints]:
+    """[G] the fewest and the most relevant items of each tie that can stand within k."""
+    wanted = ties.count(ties.relevant)
+    few = np.maximum(wanted - np.maximum(ties.last - k, 0), 0)
+    return few, np.minimum(wanted, k - ties.first + 1)
+
+
+def _orders(ties: Ties, steps: range) -> Iterator[tuple[Ties, int, bool, bool]]:
+    """Ties with their rows in order of worth, hits fewer than possible, at which end, negatives near it."""
+    worths = [ties.gain, -ties.expected] if ties.expected.any() else [ties.gain]
+    nears = (True, False) if not ties.relevant.all() else (True,)
+    for worth, top in product(worths, (True, False)):
+        in_order = ties.sorted_by(-worth if top else worth, ~ties.relevant)
+        yield from ((in_order, step, top, near) for step, near in product(steps, nears))
+
+
+def _ranks(ties: Ties, k: int, step: int, *, top: bool, near: bool) -> Ints:
+    """[J] ranks of the rows, relevant ones first in each tie.
+
+    ``step`` fewer relevant ones than possible stand within k, together at the top of their tie or at its end
+    (that of its part within k), the others at the very end. The judged negatives fill the first of the
+    places left, or the last, whichever is ``near`` the relevant ones.
+    """
+    few, many = _within(ties, k)
+    shown = np.maximum(many - step, few)
+    wanted = ties.count(ties.relevant)
+    begin = ties.first if top else np.minimum(ties.last, k) - shown + 1
+    at = positions(ties.group)
+    g = ties.group
+    inside, beyond = begin[g] + at, ties.last[g] - (wanted[g] - 1 - at)
+    of_relevant = np.where(at < shown[g], inside, beyond)
+    left = at - wanted[g]
+    if near != top:
+        left = left + (ties.size - wanted - ties.count(~ties.relevant))[g]
+    free = ties.first[g] + left
+    of_negatives = np.where(free < begin[g], free, free + shown[g])
+    return np.where(ties.relevant, of_relevant, of_negatives)
+
+
+# ── expected ─────────────────────────────────────────────────────────────────────────────────
+
+
+def _expected(value: _Value) -> float:
+    rng = np.random.default_rng(0)
+    n_hits = len(value.hits.row) + len(value.ties.row)
+    draws = int(np.clip(_HITS_TO_DRAW // n_hits, *DRAWS))
+    means = [value.users(value.ties, drawn_ranks(value.ties, rng)).mean() for _ in range(draws)]
+    return float(np.mean(means))
+
+
+def drawn_ranks(ties: Ties, rng: np.random.Generator) -> Ints:
+    """[J] places for the rows of each tie, all different, every order as likely as any other."""
+    rows = ties.count(np.ones(len(ties.row), dtype=bool))
+    place = _subsets(ties.size, rows, rng)
+    shuffled = np.lexsort((rng.random(len(ties.row)), ties.group))
+    rank = np.empty(len(ties.row), dtype=np.int64)
+    rank[shuffled] = ties.first[ties.group] + place[ties.group, positions(ties.group)]
+    return rank
+
+
+def _subsets(size: Ints, count: Ints, rng: np.random.Generator) -> Ints:
+    """[G, most] the first ``count`` of a row: a random subset of 0..size−1 (Floyd's way, for all at once)."""
+    picked = np.full((len(size), int(count.max())), -1)
+    for at in range(picked.shape[1]):
+        newest = size - count + at
+        pick = rng.integers(0, newest + 1)
+        taken = (picked[:, :at] == pick[:, None]).any(axis=1)
+        picked[:, at] = np.where(taken, newest, pick)
+    return picked

@@ -1,0 +1,224 @@
+"""Worst, expected and best over all orders of equal scores: worked, and by trying every order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby, permutations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from small_tables import run, upload
+from test_metrics_laws import ACCURACY
+
+import recdash.metrics.tie_band as module
+from recdash.domain import Hits
+from recdash.engines import Reference, match, read_reference
+from recdash.evaluation import familiar_of
+from recdash.metrics import Definition, define, sample_of
+from recdash.metrics.tie_band import TieBand, drawn_ranks, tie_band
+
+Scores = Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class World:
+    """Truth {user: {item: gain}}, lists {user: {item: score}}, train {user: items}."""
+
+    truth: Mapping[str, Mapping[str, float]]
+    scores: Scores
+    train: Mapping[str, str] = field(default_factory=dict)
+
+
+def reference_of(world: World) -> Reference:
+    rows = [(user, item, gain) for user, gains in world.truth.items() for item, gain in gains.items()]
+    train = [(user, item) for user, items in world.train.items() for item in items]
+    return read_reference(
+        upload("truth", "user_id item_id relevance", rows),
+        train=upload("train", "user_id item_id", train) if train else None,
+    )
+
+
+def hits_of(world: World, reference: Reference, depth: int = 10, **how: Any) -> Hits:
+    rows = [(user, item, score) for user, items in world.scores.items() for item, score in items.items()]
+    return match(run("user_id item_id score", rows), reference, depth=depth, **how)[0]
+
+
+def band_of(world: World, spec: str, k: int, depth: int = 10, users: Any = "truth") -> TieBand | None:
+    reference = reference_of(world)
+    view = partial(sample_of, users=users, familiar=familiar_of(reference))
+    return tie_band(define(spec), hits_of(world, reference, depth), k, view)
+
+
+# ── worked by eye ────────────────────────────────────────────────────────────────────────────
+
+ONE_OF_THREE = World({"u": {"a": 1}}, {"u": {"a": 0.5, "x": 0.5, "y": 0.5}})
+
+
+def test_one_wanted_item_among_three_equals() -> None:
+    band = band_of(ONE_OF_THREE, "mrr", 2)
+    assert band is not None
+    assert (band.worst, band.best) == (0.0, 1.0)
+    assert band.expected == pytest.approx((1 + 1 / 2 + 0) / 3, abs=0.05)
+    assert (band.n_users, band.n_crossed) == (1, 1)
+
+
+def test_a_tie_that_does_not_cross_the_cutoff_moves_a_metric_that_looks_at_ranks_alone() -> None:
+    assert band_of(ONE_OF_THREE, "precision", 3) is None
+    band = band_of(ONE_OF_THREE, "mrr", 3)
+    assert band is not None
+    assert (band.worst, band.best, band.n_users, band.n_crossed) == (1 / 3, 1.0, 1, 0)
+
+
+def test_graded_items_of_a_tie_are_put_the_higher_first_and_the_higher_last() -> None:
+    world = World({"u": {"a": 1, "b": 3}}, {"u": {"a": 0.5, "b": 0.5, "x": 0.5}})
+    band, log2 = band_of(world, "ndcg", 2), np.log2
+    assert band is not None
+    assert band.best == 1.0
+    assert band.worst == pytest.approx((1 / log2(3)) / (3 + 1 / log2(3)))
+
+
+def test_a_further_hit_can_lower_map_over_the_hits_found() -> None:
+    # a stands first; b keeps the mean of the precisions at 1 at place 2 and beyond k, and lowers it at 3
+    world = World({"u": {"a": 1, "b": 1}}, {"u": {"a": 0.9, "b": 0.5, "x": 0.5, "y": 0.5}})
+    band = band_of(world, "map(norm=hits)", 3)
+    assert band is not None
+    assert (band.worst, band.best) == (pytest.approx((1 + 2 / 3) / 2), 1.0)
+
+
+def test_only_users_who_count_have_a_say() -> None:
+    world = World({"u": {"a": 1}, "v": {"a": 0}}, {"u": {"a": 2, "x": 1}, "v": {"a": 1, "x": 1}})
+    assert band_of(world, "mrr", 1) is None
+
+
+def test_lists_ordered_by_rank_have_no_band() -> None:
+    truth = read_reference(upload("truth", "user_id item_id", [("u", "a")]))
+    ranked = run("user_id item_id rank score", [("u", "x", 1, 0.5), ("u", "a", 2, 0.5)])
+    assert tie_band(define("mrr"), match(ranked, truth)[0], 1) is None
+
+
+def test_an_absent_metric_has_no_band() -> None:
+    assert band_of(ONE_OF_THREE, "bpref", 2) is None
+    assert band_of(ONE_OF_THREE, "serendipity", 2) is None
+
+
+def test_a_tie_may_run_past_the_depth() -> None:
+    band = band_of(ONE_OF_THREE, "recall", 1, depth=1)
+    assert band is not None
+    assert (band.worst, band.best) == (0.0, 1.0)
+
+
+# ── every order tried ────────────────────────────────────────────────────────────────────────
+
+EVERY_METRIC = [*ACCURACY, define("f1(of=map(norm=hits),recall)"), define("f1(of=map(norm=hits),ndcg)")]
+USERS, ITEMS = "uv", "abcdef"
+
+
+@st.composite
+def worlds(draw: Any) -> World:
+    gains = draw(st.sampled_from([(1.0,), (0.0, 1.0), (-1.0, 0.0, 1.0, 3.0)]))
+    few = st.dictionaries(st.sampled_from(ITEMS[:5]), st.sampled_from(gains), max_size=5)
+    scores = st.dictionaries(st.sampled_from(ITEMS), st.sampled_from([0.0, 1.0]), min_size=1)
+    truth = {user: {**draw(few), "a": 1.0} for user in USERS}
+    train = {user: draw(st.sampled_from(["ab", "bcd", "e", "abcde"])) for user in USERS}
+    return World(truth, {user: draw(scores) for user in USERS}, train)
+
+
+def orders(items: Mapping[str, float]) -> Iterator[list[str]]:
+    """Every list that the scores allow."""
+    falling = sorted(items, key=lambda item: -items[item])
+    ties = [list(tie) for _, tie in groupby(falling, key=items.__getitem__)]
+    for chosen in product(*(permutations(tie) for tie in ties)):
+        yield [item for tie in chosen for item in tie]
+
+
+def every_list(world: World) -> Iterator[dict[str, Sequence[str]]]:
+    for lists in product(*(orders(items) for items in world.scores.values())):
+        yield dict(zip(world.scores, lists, strict=True))
+
+
+def values_of_all_orders(world: World, reference: Reference, depth: int) -> Iterator[Any]:
+    for lists in every_list(world):
+        rows = [(user, item, rank) for user, items in lists.items() for rank, item in enumerate(items, 1)]
+        hits = match(run("user_id item_id rank", rows), reference, depth=depth, exposure=False)[0]
+        yield sample_of(hits, familiar=familiar_of(reference))
+
+
+def n_orders(world: World) -> int:
+    return int(np.prod([sum(1 for _ in orders(items)) for items in world.scores.values()]))
+
+
+def expected_of(definition: Definition, samples: Sequence[Any], k: int) -> Any:
+    """[orders] the metric under each."""
+    return np.array([definition.formula().values(sample, k).mean() for sample in samples])
+
+
+@settings(max_examples=15, deadline=None)
+@given(worlds(), st.integers(1, 6))
+def test_no_order_lies_outside_the_band_and_some_order_at_each_end(world: World, k: int) -> None:
+    assume(1 < n_orders(world) <= 300)
+    reference = reference_of(world)
+    hits = hits_of(world, reference, 6, exposure=False)
+    samples = list(values_of_all_orders(world, reference, 6))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "DRAWS", (3, 3))
+        for definition in EVERY_METRIC:
+            if not definition.metric.lacks(samples[0], definition.parameters):  # type: ignore[arg-type]
+                check_band(definition, hits, samples, k, partial(sample_of, familiar=familiar_of(reference)))
+
+
+def check_band(definition: Definition, hits: Hits, samples: Sequence[Any], k: int, view: Any) -> None:
+    k = k if definition.metric.has_cutoff else hits.depth
+    of_orders, said = expected_of(definition, samples, k), str(definition)
+    band = tie_band(definition, hits, k, view)
+    if band is None:
+        np.testing.assert_allclose(of_orders, of_orders[0], atol=1e-12, err_msg=said)
+        return
+    assert band.worst == pytest.approx(of_orders.min(), abs=1e-12), said
+    assert band.best == pytest.approx(of_orders.max(), abs=1e-12), said
+    reported = definition.formula().values(view(hits), k).mean()
+    for value in (reported, band.expected):
+        assert band.worst - 1e-12 <= value <= band.best + 1e-12, said
+
+
+@pytest.mark.parametrize(
+    "spec", ["precision", "mrr", "map(norm=hits)", "ndcg", "f1(of=map,mar,average=means)", "bpref", "judged"]
+)
+def test_the_expected_value_is_the_mean_of_all_orders(spec: str) -> None:
+    truth = {"u": {"a": 1.0, "b": 3.0, "n": 0.0}, "v": {"a": 1.0}}
+    world = World(truth, {"u": dict.fromkeys("abnx", 0.5), "v": {"x": 1.0, "a": 0.5, "y": 0.5}})
+    reference = reference_of(world)
+    of_orders = expected_of(define(spec), list(values_of_all_orders(world, reference, 4)), 2)
+    band = tie_band(define(spec), hits_of(world, reference, 4), 2)
+    assert band is not None
+    assert band.expected == pytest.approx(of_orders.mean(), abs=4 * of_orders.std() / 1000**0.5)
+
+
+def test_every_order_of_a_tie_is_drawn_equally_often() -> None:
+    world = World({"u": {"a": 1, "b": 1}}, {"u": {"a": 0, "b": 0, "x": 0, "y": 0}})
+    hits, rng = hits_of(world, reference_of(world)), np.random.default_rng(1)
+    ties = module._ties_of(hits, sample_of(hits), 10)
+    drawn, times = np.unique([drawn_ranks(ties, rng) for _ in range(6000)], axis=0, return_counts=True)
+    assert drawn.tolist() == [list(two) for two in permutations(range(1, 5), 2)]
+    assert abs(times - 500).max() < 5 * 500**0.5
+
+
+# ── on a real file ───────────────────────────────────────────────────────────────────────────
+
+
+def test_where_all_scores_are_equal_chance_decides_nearly_everything(shared_data: Path) -> None:
+    from recdash.evaluation import _read_runs, read_setup
+
+    reference = read_setup(shared_data / "movietweetings" / "truth.csv")
+    (candidate,) = _read_runs("ties", shared_data / "dirty" / "run_all_ties.csv")
+    hits, _ = match(candidate, reference, depth=10)
+    band = tie_band(define("precision"), hits, 5, partial(sample_of, users="both"))
+    reported = define("precision").formula().values(sample_of(hits, "both"), 5).mean()
+    assert band is not None
+    assert 0 == band.worst < band.expected < band.best
+    assert band.worst <= reported <= band.best
