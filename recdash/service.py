@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+
 from recdash import definitions, evaluation, views, worked
 from recdash.comparability import basis_of, problems, served
 from recdash.definitions import Habit, Number
@@ -32,7 +33,9 @@ from recdash.engines import Reference, hits_from_tables, hits_to_tables, list_me
 from recdash.errors import Forbidden, InputError, NameTaken, NotFound, Problem, UnknownName
 from recdash.guide import MetricGuide, PresetGuide, metric_guides, preset_guides
 from recdash.metrics import define, sample_of
+from recdash.metrics.catalogue import CatalogueMetric
 from recdash.references import REFERENCES, make_references
+from recdash.slices import MOST_SLICES, Slice, known_slices, slices_of
 from recdash.stats import paired_difference
 from recdash.store import Store, new_id, open_store
 
@@ -40,7 +43,9 @@ if TYPE_CHECKING:
     import os
 
     import pandas as pd
+
     from recdash.domain import Floats, Ints
+    from recdash.evaluation import SliceScores
     from recdash.ingest import Limits, Preview
     from recdash.metrics.ratings import Predictions
     from recdash.online import OnlineResults
@@ -128,8 +133,9 @@ class Workspace:
         self._values = lru_cache(maxsize=64)(self._compute_values)
         self._means = lru_cache(maxsize=4096)(self._compute_mean)
         self._computed = lru_cache(maxsize=1024)(self._compute_curve)
-        self._counted = lru_cache(maxsize=1024)(self._count)
-        self._hits_again = lru_cache(maxsize=8)(self._read_hits_again)
+        self._slices = lru_cache(maxsize=16)(self._cut)
+        self._shown = lru_cache(maxsize=2 * MOST_SLICES)(self._look_at_slice)
+        self._slice_scores = lru_cache(maxsize=1024)(self._score_slices)
         self._counted = lru_cache(maxsize=1024)(self._count)
         self._hits_again = lru_cache(maxsize=8)(self._read_hits_again)
 
@@ -315,14 +321,9 @@ class Workspace:
         return replace(hits, truth=truth), replace(reference, truth=truth)
 
     def _read_hits_again(self, run_id: str, habit: Habit) -> tuple[Hits, Reference]:
-        from recdash import ingest
-
         run = self.store.run(run_id)
-        if run.upload is None:
-            raise InputError(Problem("no-upload", f"run '{run.name}'", "its upload was not kept", ""))
-        kept = self._reference(run.experiment)
+        lists, kept = self._lists_of(run), self._reference(run.experiment)
         reference = replace(kept, truth=definitions.truth_under(kept.truth, habit))
-        (lists,) = ingest.read_recommendations(self.store.path(run.upload), name=run.name)
         depth = self.depth(run.experiment)
         wanted = list_metrics([define(habit.spec)], reference, depth)
         hits, _ = match(
@@ -335,6 +336,54 @@ class Workspace:
         if sha is None:
             return None
         return evaluation.predictions_of(Upload("predictions", run_id, self.store.table(sha), {}))
+
+    # ── reading: some of the users or items ──────────────────────────────────────────────────
+
+    def slices(self, experiment_id: str) -> list[str]:
+        """What ``sliced`` can tell apart here, such as ``user_warmth`` or ``item:genre``."""
+        return known_slices(self._reference(experiment_id))
+
+    def sliced(self, run_ids: Sequence[str], by: str, metrics: Sequence[str], k: int) -> pd.DataFrame:
+        """One row per run, slice and metric; columns as in ``recdash.views.slice_rows``.
+
+        Raises UnknownName for an unknown ``by``, InputError for one whose table is missing.
+        """
+        runs = self._runs(run_ids)
+        scores = [(run, metric, self._slice_scores(run.id, by, metric)) for run in runs for metric in metrics]
+        return views.slice_rows(scores, k)
+
+    def _cut(self, experiment_id: str, by: str) -> tuple[Slice, ...]:
+        return tuple(slices_of(self._reference(experiment_id), by))
+
+    def _score_slices(self, run_id: str, by: str, metric: str) -> tuple[SliceScores, ...]:
+        run, definition = self.store.run(run_id), define(metric)
+        hits, reference = self._hits(run_id), self._reference(run.experiment)
+        users = self.experiment(run.experiment).settings["users"]
+        # Metrics that counts suffice for share one look at the lists; the others need their own.
+        watch = metric if list_metrics([definition], reference, hits.depth) else ""
+        asks_what_is_shown = isinstance(definition.metric, CatalogueMetric)
+        cuts = self._slices(run.experiment, by)
+        looks = [
+            self._shown(run_id, by, at, watch) if asks_what_is_shown else None for at in range(len(cuts))
+        ]
+        return tuple(
+            evaluation.score_slice(hits, reference, [definition], users, one, shown)
+            for one, shown in zip(cuts, looks, strict=True)
+        )
+
+    def _look_at_slice(self, run_id: str, by: str, place: int, watch: str) -> Hits | None:
+        """What the lists show to the users of a slice, from the stored upload; None for a slice of items.
+
+        ``watch`` is a metric that needs the lists themselves, or nothing.
+        """
+        run = self.store.run(run_id)
+        hits, reference = self._hits(run_id), self._reference(run.experiment)
+        users = self._slices(run.experiment, by)[place].users
+        if users is None:
+            return None
+        wanted = list_metrics([define(watch)] if watch else [], reference, hits.depth)
+        how: dict[str, Any] = {"depth": hits.depth, "order": hits.order, "list_metrics": wanted}
+        return match(self._lists_of(run), reference, shown_to=users, **how)[0]
 
     def guide(self) -> list[MetricGuide]:
         return metric_guides()
@@ -875,6 +924,15 @@ class Workspace:
         run = self.store.run(run_id)
         tables = {name: self.store.table(sha) for name, sha in run.hits.items() if name != "predictions"}
         return hits_from_tables(tables, self._reference(run.experiment).truth)
+
+    def _lists_of(self, run: Run) -> Recommendations:
+        """The stored upload of a run."""
+        from recdash import ingest
+
+        if run.upload is None:
+            raise InputError(Problem("no-upload", f"run '{run.name}'", "its upload was not kept", ""))
+        (lists,) = ingest.read_recommendations(self.store.path(run.upload), name=run.name)
+        return lists
 
     def _read_reference(self, experiment_id: str) -> Reference:
         threshold = self.experiment(experiment_id).settings["relevance_threshold"]

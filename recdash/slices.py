@@ -16,9 +16,10 @@ A slice of users narrows who counts. A slice of items narrows what counts: only 
 items, and only users who have one. To add a slice, add a row to ``SLICE_RULES``.
 
 A column of text makes a slice of each value; a cell with several (``Crime|Drama``) counts in each.
-Numbers make a slice each, or, where there are more than twelve of them, five bands that hold about as many
-users (of items: relevant rows) each. No column makes more than twelve slices: the rarest values are pooled
-as ``other``; ``(none)`` has no value, or no row in the table. A slice in which nobody counts is left out.
+Numbers make a slice each, or, where there are more than twelve of them, about five bands that hold about
+as many users (of items: relevant rows) each. No column makes more than twelve slices: the rarest values
+are pooled as ``other``; ``(none)`` has no value, or no row in the table. A slice in which nobody counts is
+left out.
 """
 
 from __future__ import annotations
@@ -316,10 +317,12 @@ def _floats(cells: pa.ChunkedArray) -> Floats:
 
 
 def _tops(numbers: Floats, weight: Ints) -> Floats:
-    """The largest number of each band."""
-    order = np.argsort(numbers)
-    at = np.searchsorted(np.cumsum(weight[order]) * BANDS, np.arange(1, BANDS + 1) * weight.sum())
-    return np.unique(numbers[order][at])
+    """The largest number of each band; one that would fill a band alone has it to itself."""
+    distinct, of = np.unique(numbers, return_inverse=True)
+    held = np.bincount(of, weight)
+    ends = np.searchsorted(np.cumsum(held) * BANDS, np.arange(1, BANDS + 1) * held.sum())
+    alone = np.flatnonzero(held * BANDS >= held.sum())
+    return distinct[np.unique([*ends, *alone, *np.maximum(alone - 1, 0)])]
 
 
 def _range_labels(ranges: Sequence[tuple[float, float]]) -> list[str]:

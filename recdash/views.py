@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,9 @@ from recdash.domain import Curve, Hits, Run
 from recdash.errors import InputError, Problem
 from recdash.metrics import METRICS, define, parse
 from recdash.references import REFERENCES
+
+if TYPE_CHECKING:
+    from recdash.evaluation import SliceScores
 
 _Row = Mapping[Hashable, Any]
 _Rows = Mapping[str, _Row]
@@ -67,6 +70,22 @@ def score_rows(
     first = frame[frame["metric"] == metrics[0]].set_index("run_id")["value"]
     worst_last = frame["run_id"].map(first) * (1 if lower_is_better(metrics[0]) else -1)
     return frame.iloc[np.argsort(worst_last.to_numpy(), kind="stable")].reset_index(drop=True)
+
+
+def slice_rows(scores: Iterable[tuple[Run, str, Sequence[SliceScores]]], k: int) -> pd.DataFrame:
+    """run_id, run, slice, title, metric, value, std_error, n_users, reason at k.
+
+    Where a slice lacks the metric, value and std_error are NaN, n_users is 0 and ``reason`` says why.
+    """
+    none = {"value": np.nan, "std_error": np.nan, "n_users": 0}
+    rows = []
+    for run, metric, slices in scores:
+        for one in slices:
+            named = {"run_id": run.id, "run": run.name, "slice": one.of.value, "title": one.of.title}
+            found = at(one.curves[metric], k) if metric in one.curves else none
+            rows.append({**named, "metric": metric, **found, "reason": one.absent.get(metric, "")})
+    columns = ["run_id", "run", "slice", "title", "metric", "value", "std_error", "n_users", "reason"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def at(curve: Curve, k: int) -> dict[str, Any]:

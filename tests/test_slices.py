@@ -156,6 +156,17 @@ def test_many_numbers_are_cut_into_fifths() -> None:
     }
 
 
+def test_a_number_that_would_fill_a_band_has_it_to_itself() -> None:
+    """2013 is three fifths of all; without its own band it would take 2012 in."""
+    years = [*range(2001, 2013), *[2013] * 18]
+    found = users_in("user:since", many_users(30, since=years))
+    assert {value: len(users) for value, users in found.items()} == {
+        "2001–2006": 6,
+        "2007–2012": 6,
+        "2013": 18,
+    }
+
+
 def test_fractions_and_infinities_are_cut_too() -> None:
     found = users_in(
         "user:x", many_users(15, x=[*(place / 8 for place in range(13)), float("inf"), float("nan")])
