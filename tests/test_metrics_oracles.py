@@ -19,7 +19,8 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from ir_measures import AP, RR, P, R, Rprec, Success, nDCG
+import scipy.stats
+from ir_measures import AP, RR, Bpref, Judged, P, R, Rprec, Success, nDCG
 
 import recdash
 from recdash.metrics import METRICS, parse
@@ -42,14 +43,25 @@ ORACLES = {
     "map": "ir-measures, ranx, RecTools, RecBole",
     "ndcg": "ir-measures, ranx, RecTools",
     "r_precision": "ir-measures, ranx",
+    "rbp": "a reader who walks down the list, in plain Python",
+    "err": "a reader who walks down the list, in plain Python",
+    "bpref": "ir-measures",
+    "judged": "ir-measures",
+    "serendipity": "RecTools",
+    "user_coverage": "RecTools",
     "mar": "none: the formula is lost, so that its three readings are worked out by hand",
     "coverage": "RecTools",
     "novelty": "RecTools; unseen=zero and unseen=drop by hand",
     "popularity": "RecTools",
     "personalization": "the dense cosine matrix of numpy",
     "gini": "the mean absolute difference of all pairs, in numpy",
+    "entropy": "SciPy",
+    "tail_share": "pandas, list by list",
+    "coverage_by": "pandas",
+    "diversity": "the dense cosine matrix of numpy, and scikit-learn, in test_metrics_diversity.py",
     "rmse": "scikit-learn",
     "mae": "scikit-learn",
+    "r2": "scikit-learn",
 }
 
 
@@ -171,6 +183,54 @@ def test_ties_do_matter_in_that_data() -> None:
     assert as_given != pytest.approx(by_item, rel=1e-6)
 
 
+def with_negatives(truth: Qrels, seed: int) -> Qrels:
+    """About a third of the items that a user did not want are judged, and found not relevant."""
+    rng = np.random.default_rng(seed)
+    items = [f"i{number}" for number in range(40)]
+    return {
+        user: {**{item: 0 for item in items if item not in wanted and rng.random() < 1 / 3}, **wanted}
+        for user, wanted in truth.items()
+    }
+
+
+@pytest.mark.parametrize("grades", [1, 4])
+@pytest.mark.parametrize("seed", [3, 4])
+def test_trec_eval_gives_each_user_the_same_bpref(seed: int, grades: int) -> None:
+    truth, lists = drawn(seed, grades)
+    judged = with_negatives(truth, seed)
+    _, values = ours(judged, lists, "bpref@40")
+    assert_users_agree(values, by_ir_measures(judged, lists, Bpref))
+
+
+@pytest.mark.parametrize("k", [1, 5, 20])
+def test_ir_measures_finds_as_many_judged_items(k: int) -> None:
+    truth, lists = drawn(seed=k, grades=2)
+    judged = with_negatives(truth, k)
+    _, values = ours(judged, lists, f"judged(over=list)@{k}")
+    assert_users_agree(values, by_ir_measures(judged, lists, Judged @ k))
+
+
+def walked_down(wanted: Mapping[str, int], shown: Mapping[str, float], k: int) -> dict[str, float]:
+    """What a reader gains who goes on with p = 0.8, and one who stops when satisfied (grades up to 4)."""
+    rbp, err, still_reading = 0.0, 0.0, 1.0
+    for rank, item in enumerate(sorted(shown, key=shown.__getitem__, reverse=True)[:k], start=1):
+        grade = wanted.get(item, 0)
+        rbp += 0.2 * 0.8 ** (rank - 1) * (grade > 0)
+        satisfied = (2**grade - 1) / 16
+        err += still_reading * satisfied / rank
+        still_reading *= 1 - satisfied
+    return {"rbp": rbp, "err(max_grade=4)": err}
+
+
+@pytest.mark.parametrize("k", [1, 5, 20])
+@pytest.mark.parametrize("metric", ["rbp", "err(max_grade=4)"])
+def test_a_reader_who_walks_down_the_list_gains_the_same(metric: str, k: int) -> None:
+    truth, lists = drawn(seed=20 + k, grades=4)
+    _, values = ours(truth, lists, f"{metric}@{k}")
+    expected = {user: walked_down(wanted, lists.get(user, {}), k)[metric] for user, wanted in truth.items()}
+    assert_users_agree(values, expected)
+
+
 # ── what is shown, done densely ──────────────────────────────────────────────────────────────
 
 
@@ -204,6 +264,14 @@ def test_gini_is_half_the_relative_mean_absolute_difference() -> None:
     counts = shown.sum(axis=0)
     difference = np.abs(counts[:, None] - counts[None, :]).mean()
     assert only_value(truth, lists, "gini@10") == pytest.approx(difference / (2 * counts.mean()), rel=1e-12)
+
+
+def test_entropy_is_that_of_the_counts() -> None:
+    truth, lists, shown = dense(7)
+    expected = scipy.stats.entropy(shown.sum(axis=0), base=2)
+    assert only_value(truth, lists, "entropy@10") == pytest.approx(expected, rel=1e-12)
+    share = expected / np.log2(40)
+    assert only_value(truth, lists, "entropy(norm=max)@10") == pytest.approx(share, rel=1e-12)
 
 
 # ── real data ────────────────────────────────────────────────────────────────────────────────
@@ -285,6 +353,67 @@ def test_nine_real_runs_show_the_catalogue_as_rectools_sees_it(
         for k in CUTOFFS[1:]:
             expected = values[run]["beyond"][BEYOND[metric].format(k=k)]
             assert scored[run, metric, k] == pytest.approx(expected, rel=1e-9), (run, k)
+
+
+def test_nine_real_runs_cover_users_and_surprise_them_as_in_rectools(films: Path) -> None:
+    found = recdash.evaluate(
+        {name: films / "runs" / f"{name}.parquet" for name in CANDIDATES},
+        films / "truth.csv",
+        metrics="serendipity@10,user_coverage",
+        preset="rectools",
+        train=films / "train.csv.gz",
+        catalogue=films / "catalogue.csv",
+    )
+    table = found.table().set_index(["run", "metric"])["value"]
+    for run in CANDIDATES:
+        values = peer(films, "rectools")[run]
+        covered = values["all"]["CoveredUsers(k=10)"]
+        assert table[run, "user_coverage"] == pytest.approx(covered, abs=1e-12)
+        # RecTools takes the mean over users with a list; those without have 0 here.
+        surprise = values["beyond"]["Serendipity(k=10)"] * covered
+        assert table[run, "serendipity"] == pytest.approx(surprise, abs=1e-12), run
+
+
+@pytest.fixture(scope="module")
+def als_shown(films: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The first ten places of a real run with the films' years and genres, and the catalogue."""
+    catalogue = pd.read_csv(films / "catalogue.csv", dtype={"item_id": str})
+    shown = pq.read_table(films / "runs" / "als.parquet", filters=[("rank", "<=", 10)]).to_pandas()
+    shown["item_id"] = shown["item_id"].astype(str).str.zfill(7)
+    return shown.merge(catalogue, on="item_id", how="left"), catalogue
+
+
+def test_coverage_by_attribute_is_the_share_of_its_values_in_pandas(
+    films: Path, als_shown: tuple[pd.DataFrame, pd.DataFrame]
+) -> None:
+    shown, catalogue = als_shown
+    found = recdash.evaluate(
+        {"als": films / "runs" / "als.parquet"},
+        films / "truth.csv",
+        metrics="coverage_by(year)@10,coverage_by(genres)@10",
+        catalogue=films / "catalogue.csv",
+    )
+    years = shown["year"].nunique() / catalogue["year"].nunique()
+    genres = [set(table["genres"].dropna().str.split("|").explode()) for table in als_shown]
+    assert found.table()["value"].tolist() == [years, len(genres[0]) / len(genres[1])]
+
+
+def test_tail_share_is_the_mean_share_of_unpopular_items_in_pandas(
+    films: Path, als_shown: tuple[pd.DataFrame, pd.DataFrame]
+) -> None:
+    train = pd.read_csv(films / "train.csv.gz", dtype=str)
+    users = train.groupby("item_id")["user_id"].nunique().sort_values(ascending=False)
+    least = users.iloc[math.ceil(0.2 * len(users)) - 1]
+    in_tail = als_shown[0]["item_id"].map(users).fillna(0) < least
+    expected = in_tail.groupby(als_shown[0]["user_id"]).mean().mean()
+    found = recdash.evaluate(
+        {"als": films / "runs" / "als.parquet"},
+        films / "truth.csv",
+        relevance="none",
+        metrics="tail_share@10",
+        train=films / "train.csv.gz",
+    )
+    assert found.table()["value"].tolist() == [pytest.approx(expected, rel=1e-12)]
 
 
 @pytest.mark.parametrize("run", ["als", "popular"])
@@ -374,7 +503,7 @@ def test_predicted_ratings_score_as_in_scikit_learn(films: Path) -> None:
     expected = peer(films, "ratings")["surprise_svd"]["sklearn"]
     for file in ("surprise_svd.csv.gz", "surprise_svd.native.csv.gz"):
         table = films / "predictions" / file
-        found = recdash.evaluate({}, films / "truth.csv", metrics="rmse,mae", predictions={"svd": table})
+        found = recdash.evaluate({}, films / "truth.csv", metrics="rmse,mae,r2", predictions={"svd": table})
         for row in found.rows():
             assert row["value"] == pytest.approx(expected[row["metric"]], rel=1e-12)
             assert math.isfinite(row["std_error"])
