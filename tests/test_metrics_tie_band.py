@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import groupby, permutations, product
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from recdash.domain import Hits
 from recdash.engines import Reference, match, read_reference
 from recdash.evaluation import familiar_of
 from recdash.metrics import Definition, define, sample_of
+from recdash.metrics.sample import Sample
 from recdash.metrics.tie_band import TieBand, drawn_ranks, tie_band
 
 Scores = Mapping[str, Mapping[str, float]]
@@ -51,8 +51,8 @@ def hits_of(world: World, reference: Reference, depth: int = 10, **how: Any) -> 
 
 def band_of(world: World, spec: str, k: int, depth: int = 10, users: Any = "truth") -> TieBand | None:
     reference = reference_of(world)
-    view = partial(sample_of, users=users, familiar=familiar_of(reference))
-    return tie_band(define(spec), hits_of(world, reference, depth), k, view)
+    hits = hits_of(world, reference, depth)
+    return tie_band(define(spec), hits, sample_of(hits, users, familiar=familiar_of(reference)), k)
 
 
 # ── worked by eye ────────────────────────────────────────────────────────────────────────────
@@ -99,7 +99,8 @@ def test_only_users_who_count_have_a_say() -> None:
 def test_lists_ordered_by_rank_have_no_band() -> None:
     truth = read_reference(upload("truth", "user_id item_id", [("u", "a")]))
     ranked = run("user_id item_id rank score", [("u", "x", 1, 0.5), ("u", "a", 2, 0.5)])
-    assert tie_band(define("mrr"), match(ranked, truth)[0], 1) is None
+    hits, _ = match(ranked, truth)
+    assert tie_band(define("mrr"), hits, sample_of(hits), 1) is None
 
 
 def test_an_absent_metric_has_no_band() -> None:
@@ -142,7 +143,7 @@ def every_list(world: World) -> Iterator[dict[str, Sequence[str]]]:
         yield dict(zip(world.scores, lists, strict=True))
 
 
-def values_of_all_orders(world: World, reference: Reference, depth: int) -> Iterator[Any]:
+def samples_of_all_orders(world: World, reference: Reference, depth: int) -> Iterator[Sample]:
     for lists in every_list(world):
         rows = [(user, item, rank) for user, items in lists.items() for rank, item in enumerate(items, 1)]
         hits = match(run("user_id item_id rank", rows), reference, depth=depth, exposure=False)[0]
@@ -153,7 +154,7 @@ def n_orders(world: World) -> int:
     return int(np.prod([sum(1 for _ in orders(items)) for items in world.scores.values()]))
 
 
-def expected_of(definition: Definition, samples: Sequence[Any], k: int) -> Any:
+def expected_of(definition: Definition, samples: Sequence[Sample], k: int) -> Any:
     """[orders] the metric under each."""
     return np.array([definition.formula().values(sample, k).mean() for sample in samples])
 
@@ -164,24 +165,25 @@ def test_no_order_lies_outside_the_band_and_some_order_at_each_end(world: World,
     assume(1 < n_orders(world) <= 300)
     reference = reference_of(world)
     hits = hits_of(world, reference, 6, exposure=False)
-    samples = list(values_of_all_orders(world, reference, 6))
+    sample = sample_of(hits, familiar=familiar_of(reference))
+    samples = list(samples_of_all_orders(world, reference, 6))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "DRAWS", (3, 3))
         for definition in EVERY_METRIC:
             if not definition.metric.lacks(samples[0], definition.parameters):  # type: ignore[arg-type]
-                check_band(definition, hits, samples, k, partial(sample_of, familiar=familiar_of(reference)))
+                check_band(definition, hits, sample, samples, k)
 
 
-def check_band(definition: Definition, hits: Hits, samples: Sequence[Any], k: int, view: Any) -> None:
+def check_band(definition: Definition, hits: Hits, sample: Sample, samples: Sequence[Sample], k: int) -> None:
     k = k if definition.metric.has_cutoff else hits.depth
     of_orders, said = expected_of(definition, samples, k), str(definition)
-    band = tie_band(definition, hits, k, view)
+    band = tie_band(definition, hits, sample, k)
     if band is None:
         np.testing.assert_allclose(of_orders, of_orders[0], atol=1e-12, err_msg=said)
         return
     assert band.worst == pytest.approx(of_orders.min(), abs=1e-12), said
     assert band.best == pytest.approx(of_orders.max(), abs=1e-12), said
-    reported = definition.formula().values(view(hits), k).mean()
+    reported = definition.formula().values(sample, k).mean()
     for value in (reported, band.expected):
         assert band.worst - 1e-12 <= value <= band.best + 1e-12, said
 
@@ -193,8 +195,9 @@ def test_the_expected_value_is_the_mean_of_all_orders(spec: str) -> None:
     truth = {"u": {"a": 1.0, "b": 3.0, "n": 0.0}, "v": {"a": 1.0}}
     world = World(truth, {"u": dict.fromkeys("abnx", 0.5), "v": {"x": 1.0, "a": 0.5, "y": 0.5}})
     reference = reference_of(world)
-    of_orders = expected_of(define(spec), list(values_of_all_orders(world, reference, 4)), 2)
-    band = tie_band(define(spec), hits_of(world, reference, 4), 2)
+    of_orders = expected_of(define(spec), list(samples_of_all_orders(world, reference, 4)), 2)
+    hits = hits_of(world, reference, 4)
+    band = tie_band(define(spec), hits, sample_of(hits), 2)
     assert band is not None
     assert band.expected == pytest.approx(of_orders.mean(), abs=4 * of_orders.std() / 1000**0.5)
 
@@ -217,8 +220,9 @@ def test_where_all_scores_are_equal_chance_decides_nearly_everything(shared_data
     reference = read_setup(shared_data / "movietweetings" / "truth.csv")
     (candidate,) = _read_runs("ties", shared_data / "dirty" / "run_all_ties.csv")
     hits, _ = match(candidate, reference, depth=10)
-    band = tie_band(define("precision"), hits, 5, partial(sample_of, users="both"))
-    reported = define("precision").formula().values(sample_of(hits, "both"), 5).mean()
+    sample = sample_of(hits, "both")
+    band = tie_band(define("precision"), hits, sample, 5)
+    reported = define("precision").formula().values(sample, 5).mean()
     assert band is not None
     assert 0 == band.worst < band.expected < band.best
     assert band.worst <= reported <= band.best

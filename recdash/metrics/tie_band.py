@@ -12,7 +12,7 @@ Najork 2008 give closed forms for some of the metrics.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -22,17 +22,17 @@ import numpy as np
 import numpy.typing as npt
 
 from recdash.domain import Floats, Hits, Ints
+from recdash.metrics.formulas import Formula
 from recdash.metrics.ranking import RankingMetric
 from recdash.metrics.registry import Definition
-from recdash.metrics.sample import Sample, positions, sample_of
+from recdash.metrics.sample import Sample, positions
 
 Mask = npt.NDArray[np.bool_]
-View = Callable[[Hits], Sample]
 
 DRAWS = (20, 1000)
 ROUNDING = 1e-12
-_HITS_TO_DRAW = 1 << 21
-"""As many orders are drawn as put about this many hits in order, within the bounds above."""
+_ROWS_TO_DRAW = 1 << 23
+"""So many orders are drawn, within the bounds above, that about as many rows of truth and hits are seen."""
 
 
 @dataclass(frozen=True)
@@ -84,20 +84,19 @@ class Ties:
         return replace(self, **rows)
 
 
-def tie_band(definition: Definition, hits: Hits, k: int, view: View = sample_of) -> TieBand | None:
-    """The band of an accuracy metric at k; ``view`` says who counts (of these, every relevant row).
+def tie_band(definition: Definition, hits: Hits, sample: Sample, k: int) -> TieBand | None:
+    """The band of an accuracy metric at k; ``sample`` is that of all truth rows of the users who count.
 
     None where the lists were not ordered by score, where the metric is absent, and where no order of the ties
     changes it.
     """
-    sample = view(hits)
     metric = definition.metric
     if hits.ties is None or not isinstance(metric, RankingMetric) or not sample.n_users:
         return None
     ties = _ties_of(hits, sample, k)
     if not len(ties.row) or metric.lacks(sample, definition.parameters):
         return None
-    value = _Value(definition, hits, ties, k, view)
+    value = _Value(definition.formula(), hits, sample, ties, k)
     worst, best = _extremes(value, _steps(definition, ties, k))
     if isclose(worst, best, rel_tol=ROUNDING, abs_tol=ROUNDING):
         return None
@@ -139,33 +138,47 @@ def _concerned(ties: Ties, k: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _Value:
-    """The metric, once the tied rows have got their ranks."""
+    """The metric, once the tied rows have got their ranks: all else of the sample stays as it is."""
 
-    definition: Definition
+    formula: Formula
     hits: Hits
+    sample: Sample
     ties: Ties
     k: int
-    view: View
-
-    @cached_property
-    def fixed(self) -> Mask:
-        """[H] hits that stand in no tie."""
-        return ~np.isin(self.hits.row, self.ties.row)
 
     def users(self, ties: Ties, rank: Ints) -> Floats:
         """[n] with the rows of ``ties`` at these ranks; their mean where the users are pooled [1]."""
-        formula, sample = self.definition.formula(), self.view(self._moved(ties, rank))
-        values = formula.values(sample, self.k)
-        return values.mean(keepdims=True) if formula.pooled else values
+        values = self.formula.values(self._moved(ties, rank), self.k)
+        return values.mean(keepdims=True) if self.formula.pooled else values
 
-    def _moved(self, ties: Ties, rank: Ints) -> Hits:
-        hits, fixed = self.hits, self.fixed
-        within = rank <= hits.depth
-        user = np.concatenate((hits.user[fixed], ties.user[within]))
-        ranks = np.concatenate((hits.rank[fixed], rank[within]))
-        row = np.concatenate((hits.row[fixed], ties.row[within]))
-        order = np.argsort(user.astype(np.int64) * (hits.depth + 1) + ranks)
-        return replace(hits, user=user[order], rank=ranks[order], row=row[order])
+    @cached_property
+    def relevant(self) -> Mask:
+        """[T]"""
+        return self.hits.truth.relevant()
+
+    @cached_property
+    def fixed(self) -> tuple[Ints, Ints, Ints]:
+        """User, rank and row of the hits that stand in no tie."""
+        hits, truth = self.hits, self.hits.truth
+        looked_at = (self.relevant | (truth.gain >= 0))[hits.row]
+        kept = looked_at & np.isin(hits.user, self.sample.truth_user) & ~np.isin(hits.row, self.ties.row)
+        return hits.user[kept], hits.rank[kept], hits.row[kept]
+
+    def _moved(self, ties: Ties, rank: Ints) -> Sample:
+        within = rank <= self.sample.depth
+        tied = (ties.user[within], rank[within], ties.row[within])
+        user, ranks, row = (np.concatenate(pair) for pair in zip(self.fixed, tied, strict=True))
+        order = np.argsort(user.astype(np.int64) * (self.sample.depth + 1) + ranks)
+        user, ranks, row = np.searchsorted(self.sample.truth_user, user[order]), ranks[order], row[order]
+        hit, truth, judged = self.relevant[row], self.hits.truth, self.sample.judged
+        return replace(
+            self.sample,
+            user=user[hit],
+            rank=ranks[hit],
+            gain=truth.gain[row[hit]],
+            item=truth.item[row[hit]],
+            judged=judged and replace(judged, user=user, rank=ranks, relevant=hit),
+        )
 
 
 # ── worst and best ───────────────────────────────────────────────────────────────────────────
@@ -231,8 +244,8 @@ def _ranks(ties: Ties, k: int, step: int, *, top: bool, near: bool) -> Ints:
 
 def _expected(value: _Value) -> float:
     rng = np.random.default_rng(0)
-    n_hits = len(value.hits.row) + len(value.ties.row)
-    draws = int(np.clip(_HITS_TO_DRAW // n_hits, *DRAWS))
+    n_rows = len(value.sample.relevant_gain) + len(value.hits.row)
+    draws = int(np.clip(_ROWS_TO_DRAW // n_rows, *DRAWS))
     means = [value.users(value.ties, drawn_ranks(value.ties, rng)).mean() for _ in range(draws)]
     return float(np.mean(means))
 
