@@ -9,7 +9,7 @@ test_env = venv=$$(.ci/environment test "$(PYTHON)") && bin="$$venv/bin/python"
 compile  = -m uv pip compile pyproject.toml --universal --python-version 3.11 --no-annotate --quiet \
            --custom-compile-command "make lock" $(ARGS)
 
-.PHONY: help run demo test test-long lint format lock clean
+.PHONY: help run demo test test-long lint format bench lock clean
 
 help: ## Say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -32,6 +32,9 @@ lint: ## Linters and contracts only
 format: ## Lay out the code, and mend what the linter can mend
 	@$(test_env) && "$$bin" -m ruff check --fix --quiet --exit-zero . && "$$bin" -m ruff format .
 
+bench: ## Measure recdash, the read limit and other libraries: benchmarks/README.md (ARGS="--only us")
+	@$(run_env) && exec "$$bin" -m benchmarks $(ARGS)
+
 lock: ## Renew the pins from the ranges in pyproject.toml (ARGS=--upgrade for the newest)
 	@$(test_env) && "$$bin" -m pip install --quiet uv \
 	&& "$$bin" $(compile) --output-file requirements.txt \
@@ -39,5 +42,6 @@ lock: ## Renew the pins from the ranges in pyproject.toml (ARGS=--upgrade for th
 	   --output-file tests/requirements.txt
 
 clean: ## Remove environments and caches; recdash-data stays
-	rm -rf .venv .venv-3.* .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache .coverage
+	rm -rf .venv .venv-3.* .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache .coverage \
+	  benchmarks/.cache
 	find recdash pages tests -name __pycache__ -type d -exec rm -rf {} +
