@@ -103,11 +103,13 @@ def main() -> None:
 @click.option("--relevance", help="Column of the truth, or 'none': every row is relevant.")
 @click.option("--relevance-threshold", type=float, help="Least relevance that counts (default: above 0).")
 @click.option("--reference", "references", default="", help=REFERENCE_HELP)
+@click.option("--tie-band", is_flag=True, help="Add what the order of equal scores can do to each metric.")
 @click.option("--format", "form", type=FORMATS, default="table", show_default=True)
 def evaluate(
     truth: Path,
     runs: Sequence[tuple[str, Path]],
     predictions: Sequence[tuple[str, Path]],
+    tie_band: bool,
     form: str,
     **question: Any,
 ) -> None:
@@ -117,11 +119,15 @@ def evaluate(
 
     if not runs and not predictions and not question["references"]:
         raise InputError(Problem("no-run", "recdash evaluate", "no candidate", "Add --run NAME=FILE."))
+    if tie_band and form == "csv":
+        raise InputError(
+            Problem("no-band-in-csv", "--tie-band", "with --format csv", "Use --format table or json.")
+        )
     _check_names("--run", runs)
     _check_names("--predictions", predictions)
     found = score(dict(runs), truth, predictions=dict(predictions), **question)
     _tell(found.notices())
-    _print_scores(found, form)
+    _print_scores(found, form, list(found.tie_bands()) if tie_band else None)
 
 
 class _Hidden:
@@ -165,9 +171,10 @@ def _tell(notices: Iterable[Problem]) -> None:
         click.echo(f"note: {notice}", err=True)
 
 
-def _print_scores(found: Evaluation, form: str) -> None:
+def _print_scores(found: Evaluation, form: str, bands: Sequence[Mapping[str, Any]] | None) -> None:
     if form == "json":
-        click.echo(json.dumps(found.as_dict(), ensure_ascii=False))
+        added = {} if bands is None else {"tie_bands": bands}
+        click.echo(json.dumps({**found.as_dict(), **added}, ensure_ascii=False))
     elif form == "csv":
         columns = ["run", "metric", "k", "value", "std_error", "n_users"]
         sliced = ["slice_by", "slice"] if any(run.sliced for run in found.runs) else []
@@ -177,6 +184,23 @@ def _print_scores(found: Evaluation, form: str) -> None:
             writer.writerow({**row, **{name: safe_cell(row[name] or "") for name in ["run", *sliced]}})
     else:
         click.echo(_score_table(found))
+        if bands is not None:
+            click.echo("\n" + _band_table(bands))
+
+
+def _band_table(bands: Sequence[Mapping[str, Any]]) -> str:
+    if not bands:
+        return "No order of equal scores changes any of these."
+    lines = [
+        [
+            band["run"],
+            band["metric"] if band["k"] is None else f"{band['metric']}@{band['k']}",
+            *(_three_digits(band[end]) for end in ("worst", "expected", "best")),
+            f"{band['n_users']:,}",
+        ]
+        for band in bands
+    ]
+    return _aligned([["run", "metric", "worst", "expected", "best", "users with ties"], *lines], 2)
 
 
 def _score_table(found: Evaluation) -> str:
@@ -426,6 +450,37 @@ def _experiment_facts(space: Workspace, one: Any) -> dict[str, Any]:
         ],
         "online_tests": [test.name for test in space.online_tests(one.id)],
     }
+
+
+@main.command()
+@click.option("--experiment", required=True, help="Name of the experiment.")
+@click.option("--run", "name", required=True, help="Name of the run.")
+@click.option("--metric", default="ndcg@10", show_default=True, help="A metric with its cutoff.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def definitions(experiment: str, name: str, metric: str, form: str) -> None:
+    """Show one run as every preset counts it, and what sets each of them apart.
+
+    Parameters written in the metric win over the presets'.
+    """
+    from recdash.definitions_text import as_dict, as_tables
+    from recdash.ledger import ledger_lines
+    from recdash.metrics import parse
+
+    space, spec = _workspace(), parse(metric)
+    home = space.experiment_named(experiment)
+    by_name = {run.name: run for run in space.runs(home.id)}
+    run, depth = by_name[_run_named(dict.fromkeys(by_name, name), name)], home.settings["depth"]
+    asked = (run.id, spec.label, spec.k or depth)
+    found = (
+        space.under_presets(*asked),
+        space.preset_causes(*asked),
+        ledger_lines(run.ledger, home.settings["users"], depth),
+    )
+    if form == "json":
+        facts = {"experiment": home.name, "run": run.name, "metric": spec.label, "k": asked[-1]}
+        click.echo(json.dumps({**facts, **as_dict(*found)}, ensure_ascii=False))
+    else:
+        click.echo("\n\n".join(_aligned(rows, len(rows[0])) for rows in as_tables(*found)))
 
 
 @main.command()

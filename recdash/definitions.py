@@ -31,6 +31,15 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
 """What can set two libraries apart, by the fields of a habit that say so."""
 TOGETHER = "together"
 """What several causes do beyond the sum of each alone."""
+TITLES: Mapping[str, str] = {
+    "formula": "Formula",
+    "population": "Who counts",
+    "order": "Order and ties",
+    "relevance": "What is relevant",
+    TOGETHER: "Together",
+}
+EQUAL = 1e-12
+"""Values closer than this are equal: only rounding separates them."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +122,7 @@ def preset_frame(found: Mapping[str, Habit], count: Count, own_order: Order) -> 
 def cause_frame(found: Mapping[str, Habit], count: Count) -> pd.DataFrame:
     """Why each preset differs: preset, title, cause, words, value (by this cause alone), difference, reason.
 
-    Where several causes are known, the row "together" is what they do beyond the sum of each alone.
+    The row "together" is what several causes do beyond the sum of each alone, unless they add up.
     """
     import pandas as pd
 
@@ -136,7 +145,8 @@ def _causes(default: Habit, habit: Habit, count: Count) -> Iterator[dict[str, An
         yield _row(cause, words[cause], number, number.value - base)
     if len(alone) > 1:
         rest = whole.value - base - sum(number.value - base for number in alone.values())
-        yield _row(TOGETHER, "the causes change each other's effect", whole, rest)
+        if not abs(rest) <= EQUAL:
+            yield _row(TOGETHER, "the causes change each other's effect", whole, rest)
 
 
 def _row(cause: str, words: str, number: Number, difference: float) -> dict[str, Any]:
@@ -174,6 +184,10 @@ def _meaning(meaning: str | None) -> str:
     return f" ({meaning})" if meaning else ""
 
 
+WHO_COUNTS: Mapping[Users, str] = {"truth": "every user", "both": "users with a list"}
+"""The population rules in short; ``users_words`` says them in full."""
+
+
 def users_words(users: Users) -> str:
     if users == "both":
         return "only users with a list count"
@@ -191,15 +205,15 @@ def order_words(order: Order | None, ties: Ties) -> str:
 
 def relevance_words(relevance: str | None, threshold: float | None) -> str:
     if relevance == EVERY_ROW:
-        return "every row of the truth, whatever its grade"
-    return "a relevance above 0" if threshold is None else f"a relevance of {threshold:g} or more"
+        return "every row, whatever its grade"
+    return "relevance above 0" if threshold is None else f"relevance from {threshold:g}"
 
 
 def difference_words(value: float, default: float) -> str:
     """``63 % higher``, ``the same``; empty where one of the numbers is missing."""
     if np.isnan(value) or np.isnan(default):
         return ""
-    if abs(value - default) <= 1e-12:
+    if abs(value - default) <= EQUAL:
         return "the same"
     side = "higher" if value > default else "lower"
     return f"{_percent(abs(value / default - 1))} {side}" if default else side

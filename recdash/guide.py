@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from recdash.definitions import relevance_words
 from recdash.metrics import METRICS, PRESETS, Preset
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.metrics.ranking import RankingMetric
@@ -99,4 +100,6 @@ def _preset_guide(preset: Preset) -> PresetGuide:
         rules.append(f"lists are ordered by {preset.order}")
     if preset.ties == "item_desc":
         rules.append("equal scores go by item id, descending")
+    if preset.relevance or preset.threshold is not None:
+        rules.append(f"relevant is {relevance_words(preset.relevance, preset.threshold)}")
     return PresetGuide(preset.name, preset.title, preset.why, specs, tuple(rules))

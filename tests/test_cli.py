@@ -18,6 +18,7 @@ from click.testing import CliRunner, Result
 
 import recdash
 from recdash.cli import main
+from recdash.metrics import PRESETS
 from recdash.settings import settings
 
 Recdash = Callable[..., Result]
@@ -433,3 +434,65 @@ def test_every_command_and_option_explains_itself(run: Recdash) -> None:
 
 def test_an_unknown_command_exits_with_2(run: Recdash) -> None:
     assert run("evalaute").exit_code == 2
+
+
+# ── definitions ──────────────────────────────────────────────────────────────────────────────
+
+STORED = (
+    "add",
+    "--experiment",
+    "films",
+    "--truth",
+    "truth.csv",
+    "--run",
+    "als=als.csv",
+    "--run",
+    "ease=ease.csv",
+)
+DEFINITIONS = ("definitions", "--experiment", "films", "--run")
+
+
+def test_one_run_is_shown_under_every_preset(run: Recdash) -> None:
+    assert run(*STORED).exit_code == 0
+    found = as_json(run, *DEFINITIONS, "als", "--metric", "recall@2")
+    assert [row["preset"] for row in found["presets"]] == list(PRESETS)
+    by_preset = {row["preset"]: row for row in found["presets"]}
+    # u finds a of a and b at 1, v finds a at 2, w has no list: (1/2 + 1 + 0) / 3, with lists only / 2
+    assert by_preset["default"]["value"] == pytest.approx(1 / 2)
+    assert by_preset["recommenders"]["value"] == pytest.approx(3 / 4)
+    causes = {(row["preset"], row["cause"]): row["difference"] for row in found["causes"]}
+    assert causes["recommenders", "population"] == pytest.approx(1 / 4)
+    assert (found["k"], found["metric"], found["ledger"]["without_list"]) == (2, "recall", 1)
+
+
+def test_what_cannot_be_counted_is_null_with_its_reason(run: Recdash) -> None:
+    run(*STORED)
+    found = as_json(run, *DEFINITIONS, "ease", "--metric", "ndcg@2")
+    (row,) = [row for row in found["presets"] if row["preset"] == "trec_eval"]
+    assert (row["value"], row["reason"]) == (None, "no score column to order the lists by")
+
+
+def test_the_presets_are_a_table_of_text_too(run: Recdash) -> None:
+    run(*STORED)
+    text = run(*DEFINITIONS, "als", "--metric", "recall@2").stdout
+    assert "recommenders  recall" in text
+    assert "50 % higher" in text
+    assert "who counts" in text
+    assert "Without a list" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--run", "als2", "--metric", "ndcg"), "Did you mean 'als'?"),
+        (("--run", "als", "--metric", "ndgc@2"), "Did you mean 'ndcg'?"),
+        (("--run", "als", "--metric", "ndcg@101"), "the depth is 100"),
+    ],
+)
+def test_definitions_asked_for_in_vain_name_what_there_is(
+    run: Recdash, arguments: tuple[str, ...], says: str
+) -> None:
+    run(*STORED)
+    result = run("definitions", "--experiment", "films", *arguments)
+    assert result.exit_code == 2
+    assert says in result.stderr

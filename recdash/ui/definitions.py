@@ -10,10 +10,17 @@ import streamlit as st
 from recdash.charts import numbers
 from recdash.charts.numbers import is_number
 from recdash.charts.rows import Row, records
-from recdash.definitions import DEFAULT, TOGETHER, difference_words, order_words, relevance_words
+from recdash.definitions import (
+    DEFAULT,
+    EQUAL,
+    TITLES,
+    TOGETHER,
+    WHO_COUNTS,
+    difference_words,
+    order_words,
+)
 from recdash.domain import Run
 from recdash.ledger import ledger_lines
-from recdash.metrics.presets import EVERY_ROW
 from recdash.ui import data, state
 from recdash.ui.escaping import Html, html, join, markdown
 from recdash.ui.run_table import counting_rule
@@ -23,17 +30,6 @@ from recdash.ui.words import base, metric_at, named_number
 
 if TYPE_CHECKING:
     import pandas as pd
-
-CAUSES = {
-    "formula": "Formula",
-    "population": "Who counts",
-    "order": "Order and ties",
-    "relevance": "What is relevant",
-    TOGETHER: "Together",
-}
-EQUAL = 1e-12
-WHO_COUNTS = {"truth": "every user", "both": "users with a list"}
-RELEVANT = {relevance_words(EVERY_ROW, None): "every row"}
 
 
 @dataclass(frozen=True)
@@ -120,7 +116,7 @@ def footnote(view: View, found: Found) -> Html:
     """What the other pages show where that is not the default, and how long a difference is."""
     legend = (
         "Difference: the value minus recdash's default, each over its own users. Every user: all with a "
-        "relevant item, one without a list counting as 0. Every row: of the truth, whatever its grade."
+        "relevant item, one without a list counting as 0."
     )
     lines = [line for line in (legend, shown_elsewhere(view, found)) if line]
     paragraphs = join([html("<p>{line}</p>", line=line) for line in lines])
@@ -160,7 +156,7 @@ def _preset_row(found: Found, row: Row, decimals: int) -> list[object]:
         _difference(row, found.default["value"], decimals),
         _who_counts(row),
         order_words(row["order"], row["ties"]),
-        RELEVANT.get(row["relevant"], row["relevant"]),
+        row["relevant"],
     ]  # fmt: skip
 
 
@@ -206,10 +202,10 @@ def why_title(found: Found) -> tuple[str, str]:
 
 def cause_table(found: Found) -> Html:
     """Rows: presets; columns: what each cause does alone, from the default; the whole difference."""
-    present = [cause for cause in CAUSES if cause in set(found.causes["cause"])]
+    present = [cause for cause in TITLES if cause in set(found.causes["cause"])]
     columns = [
         Column("Preset"),
-        *(Column(CAUSES[cause], number=True) for cause in present),
+        *(Column(TITLES[cause], number=True) for cause in present),
         Column("Difference", number=True),
     ]
     sizes = [*found.presets["difference"], *found.causes["difference"]]
@@ -263,10 +259,10 @@ def why(found: Found, row: Row) -> str:
     parts = [
         f"{words}." if words else "",
         *(
-            f"{CAUSES[cause['cause']]} {numbers.signed(cause['difference'], decimals)}: {cause['words']}."
+            f"{TITLES[cause['cause']]} {numbers.signed(cause['difference'], decimals)}: {cause['words']}."
             for cause in sorted(moving, key=lambda cause: -abs(cause["difference"]))
         ),
-        *(f"{CAUSES[cause['cause']]} not known: {cause['reason']}." for cause in unknown),
+        *(f"{TITLES[cause['cause']]} not known: {cause['reason']}." for cause in unknown),
         f"No effect here: {'; '.join(cause['words'] for cause in idle)}." if idle else "",
     ]
     return " ".join(part for part in parts if part)

@@ -11,7 +11,7 @@ from recdash.guide import MetricGuide, PresetGuide
 from recdash.service import Workspace
 from recdash.ui import state, widgets
 from recdash.ui.escaping import markdown
-from recdash.ui.guide_text import READING, RULES, TABLES, Article
+from recdash.ui.guide_text import DISAGREE, READING, RULES, TABLES, Article
 from recdash.ui.words import metric_name
 
 SYMBOLS = (
@@ -30,7 +30,7 @@ class Chapter:
 def chapters(workspace: Workspace) -> dict[str, Chapter]:
     """All chapters by slug, in reading order."""
     metrics = tuple(map(metric_article, workspace.guide()))
-    presets = tuple(map(preset_article, workspace.presets()))
+    presets = (DISAGREE, *map(preset_article, workspace.presets()))
     return {
         "metrics": Chapter("Metrics", SYMBOLS, metrics),
         "presets": Chapter("Presets", "One word sets every parameter, the ties and who is counted.", presets),

@@ -129,6 +129,46 @@ numbers of a known tool.
     ),
 )
 
+DISAGREE = Article(
+    "disagree",
+    "Why do two libraries disagree?",
+    """
+Give two libraries the same lists and the same truth, and they rarely print the same number, even under
+one name. Four habits set them apart, here in the order in which they usually matter.
+
+1. **Who counts.** A user without a list is a 0 for one library and nobody for the next. Where a third
+   of the users has no list, that alone makes a score half as large again, and may change who leads.
+2. **The formula.** What a sum is divided by: all relevant items, at most k of them, the length of the list,
+   the hits found. What the best possible list may hold. What a rank is worth.
+3. **What is relevant.** Every held-out row; only those with a grade; only those from a threshold on.
+4. **Order and ties.** Whether the rank or the score decides, and which of two equal scores stands first.
+
+*Definitions*, under Compare, shows one run under every preset and turns these habits one at a time: the
+table says how much each of them moves the value of this very run. `recdash definitions` prints the same.
+
+What to expect of each:
+
+- **RecTools** fills all k places of the ideal list in nDCG (`ideal=full`). A user with one relevant item,
+  found at rank 1 of 10, gets 0.22 instead of 1; divided by what is achievable, it is the usual nDCG again.
+- **Microsoft Recommenders** first keeps the users that both tables share (`users=both`). A model that stays
+  silent for difficult users gains from it. Its MAP divides by min(m, k).
+- **LensKit** discounts by log2 of the rank, and rank 1 as if it were rank 2: a hit at rank 2 alone is worth
+  a full 1 (0.63 by the usual discount). Its averages leave out users without a list.
+- **RecBole** treats every held-out row alike and divides MAP by min(m, k). Its recall and nDCG are the usual.
+- **trec_eval** ignores the rank column: the score decides, and of equal scores the id that comes later in
+  the alphabet stands first. It leaves out users without a list unless told otherwise (`-c`), and keeps
+  scores in single precision, so that scores which differ in the eighth digit are tied there and not here.
+- **ranx** agrees with the defaults here once the run was completed with empty lists (`make_comparable`);
+  a grade below 1 is not relevant to it.
+- **CAPRI** lets all m relevant items into the ideal list, whatever k. It rounds each user's nDCG to four
+  decimals and prints coverage in percent; here nothing is rounded before it is shown, and coverage is a
+  share, so that the two may differ by up to 0.00005, and by a factor of 100.
+
+A value that a preset does not reproduce is more often a matter of the files than of the formula: ids that
+lost their leading zeros, a truth that was filtered, lists that were cut.
+""",
+)
+
 READING: tuple[Article, ...] = (
     Article(
         "interval",

@@ -1,0 +1,76 @@
+"""One run under every preset as text for a terminal and as JSON-ready values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from recdash.definitions import TITLES, WHO_COUNTS, difference_words, order_words
+from recdash.ledger import LedgerLine
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Row = Mapping[Hashable, Any]
+
+
+def as_dict(presets: pd.DataFrame, causes: pd.DataFrame, ledger: Sequence[LedgerLine]) -> dict[str, Any]:
+    """Rows of the frames with None for what is missing, and the ledger's counts."""
+    return {
+        "presets": [_json_ready(row) for row in presets.to_dict("records")],
+        "causes": [_json_ready(row) for row in causes.to_dict("records")],
+        "ledger": {line.name: line.count for line in ledger},
+    }
+
+
+def as_tables(
+    presets: pd.DataFrame, causes: pd.DataFrame, ledger: Sequence[LedgerLine]
+) -> list[list[list[str]]]:
+    """Tables of text, each with its head; that of the causes only where there is one."""
+    found = [preset_rows(presets), cause_rows(causes), ledger_rows(ledger)]
+    return [rows for rows in found if len(rows) > 1]
+
+
+def _json_ready(row: Row) -> dict[str, Any]:
+    return {
+        str(name): None if isinstance(value, float) and math.isnan(value) else value
+        for name, value in row.items()
+    }
+
+
+def preset_rows(presets: pd.DataFrame) -> list[list[str]]:
+    """A table of text with a head: preset, definition, value, difference, who counts, order, relevant."""
+    head = ["preset", "definition", "value", "difference", "users", "who counts", "order", "relevant"]
+    default = presets["value"].iloc[0]
+    return [head, *(_preset_row(row, default) for row in presets.to_dict("records"))]
+
+
+def _preset_row(row: Row, default: float) -> list[str]:
+    known = not math.isnan(row["value"])
+    return [
+        row["preset"],
+        row["spec"],
+        f"{row['value']:.6f}" if known else "–",
+        difference_words(row["value"], default) if known else row["reason"],
+        f"{row['n_users']:,}" if known else "–",
+        WHO_COUNTS[row["users"]],
+        order_words(row["order"], row["ties"]),
+        row["relevant"],
+    ]
+
+
+def cause_rows(causes: pd.DataFrame) -> list[list[str]]:
+    """A table of text with a head: preset, cause, what it does alone, in words."""
+    return [["preset", "cause", "alone", "because"], *map(_cause_row, causes.to_dict("records"))]
+
+
+def _cause_row(row: Row) -> list[str]:
+    effect = "–" if math.isnan(row["difference"]) else f"{row['difference']:+.6f}"
+    words = f"{row['words']} ({row['reason']})" if row["reason"] else row["words"]
+    return [row["preset"], TITLES[row["cause"]].lower(), effect, words]
+
+
+def ledger_rows(ledger: Sequence[LedgerLine]) -> list[list[str]]:
+    body = [[one.title, "–" if one.count is None else f"{one.count:,}", one.words] for one in ledger]
+    return [["ledger", "count", "what it means"], *body]
