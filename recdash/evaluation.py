@@ -43,7 +43,7 @@ from recdash.metrics import (
 )
 from recdash.metrics.catalogue import CATALOGUE, Labels, Shelf, no_labels
 from recdash.metrics.presets import EVERY_ROW
-from recdash.metrics.ratings import Predictions
+from recdash.metrics.ratings import Predictions, RatingMetric
 from recdash.metrics.sample import Familiar, familiar
 from recdash.references import make_references
 from recdash.slices import Slice, slices_of
@@ -370,8 +370,7 @@ def score_slice(
     shelf = None if shown is None else shelf_of(shown, reference)
     results = score(definitions, Material(sample, shelf))
     absent = {one.metric: one.reason for one in results if isinstance(one, Absent)}
-    if of.rows is not None:
-        absent |= {str(one): NO_LISTS_OF_ITEMS for one in definitions if one.metric in CATALOGUE}
+    absent |= {str(one): reason for one in definitions if (reason := _not_in(of, one))}
     return SliceScores(of, {one.metric: one for one in results if isinstance(one, Curve)}, absent)
 
 
@@ -384,7 +383,13 @@ def _shown_in(
     return _match(run, reference, definitions, rules, of.users)[0]
 
 
-NO_LISTS_OF_ITEMS = "a slice of items has no lists of its own; ask for a slice of users"
+def _not_in(of: Slice, definition: Definition) -> str:
+    """Why no slice of this kind has the metric; empty where one may."""
+    if isinstance(definition.metric, RatingMetric):
+        return "rating predictions are scored as a whole, not in slices"
+    if of.rows is not None and definition.metric in CATALOGUE:
+        return "a slice of items has no lists of its own; ask for a slice of users"
+    return ""
 
 
 def _match(

@@ -152,6 +152,13 @@ def test_a_slice_of_items_has_no_lists_and_says_so(space: Workspace, ease: str) 
     assert set(found["reason"]) == {"a slice of items has no lists of its own; ask for a slice of users"}
 
 
+def test_rating_predictions_are_not_told_apart_by_slice(space: Workspace, films: Experiment) -> None:
+    rated = pd.DataFrame({"user_id": ["u"], "item_id": ["a"], "rating": [3.0], "prediction": [4.0]})
+    (added,) = space.add_runs(films.id, EASE, name="rated", predictions=rated)
+    found = space.sliced([added.run.id], "user_warmth", ["rmse"], K)
+    assert set(found["reason"]) == {"rating predictions are scored as a whole, not in slices"}
+
+
 def test_rows_come_by_run_metric_and_slice(space: Workspace, films: Experiment, ease: str) -> None:
     (als,) = space.add_runs(films.id, {"u": ["a"]}, name="als")
     found = space.sliced([als.run.id, ease], "user_warmth", ["ndcg", "novelty"], 1)
