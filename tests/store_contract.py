@@ -248,6 +248,15 @@ class StoreContract:
             store.add_run(a_run(experiment, "a"), [])
         assert store.add_run(a_run(experiment, "b"), []).slot == 1
 
+    def test_a_reference_candidate_stands_last_and_uses_up_no_slot(self, store: Store) -> None:
+        experiment = add_experiment(store)
+        store.add_run(a_run(experiment, "a"), [])
+        for name in ("Oracle", "Random"):
+            made = {"reference": name.lower()}
+            store.add_run(dataclasses.replace(a_run(experiment, name), provenance=made), [])
+        assert store.add_run(a_run(experiment, "b"), []).slot == 1
+        assert [run.name for run in store.runs(experiment.id)] == ["a", "b", "Oracle", "Random"]
+
     # listing ───────────────────────────────────────────────────────────────────────────────────
 
     def test_experiments_are_listed_newest_first_and_runs_by_slot(self, store: Store) -> None:

@@ -436,6 +436,31 @@ def test_an_unknown_command_exits_with_2(run: Recdash) -> None:
     assert run("evalaute").exit_code == 2
 
 
+# ── reference candidates ─────────────────────────────────────────────────────────────────────
+
+
+def test_references_are_scored_beside_the_runs(run: Recdash) -> None:
+    result = run(
+        "evaluate", "--truth", "truth.csv", "--train", "train.csv", "--run", "als.csv",
+        "--reference", "popular, oracle", "--metrics", "ndcg@2", "--format", "json",
+    )  # fmt: skip
+    scores = {row["run"]: row["value"] for row in json.loads(result.stdout)["scores"]}
+    assert list(scores) == ["als", "Most popular (reference)", "Oracle (reference)"]
+    assert scores["Oracle (reference)"] == pytest.approx(1)
+
+
+def test_references_are_added_once(run: Recdash) -> None:
+    question = ("add", "--experiment", "films", "--truth", "truth.csv", "--reference", "oracle")
+    assert "Oracle (reference): added" in run(*question, "--run", "als.csv").output
+    assert "Oracle (reference): already there" in run(*question).output
+
+
+def test_a_reference_without_its_table_is_refused_by_name(run: Recdash) -> None:
+    result = run("evaluate", "--truth", "truth.csv", "--reference", "popular,oracle")
+    assert result.exit_code == 2
+    assert "reference 'popular': it needs the train table. Add it to the set-up" in result.stderr
+
+
 # ── definitions ──────────────────────────────────────────────────────────────────────────────
 
 STORED = (
