@@ -45,6 +45,7 @@ from recdash.metrics.catalogue import CATALOGUE, Labels, Shelf, no_labels
 from recdash.metrics.presets import EVERY_ROW
 from recdash.metrics.ratings import Predictions, RatingMetric
 from recdash.metrics.sample import Familiar, familiar
+from recdash.metrics.tie_band import TieBand, tie_band
 from recdash.references import make_references
 from recdash.slices import Slice, slices_of
 
@@ -161,7 +162,7 @@ def evaluate(
     _check_told_apart(read)
     scored = [score_run(run, reference, asked, rules, rated.pop(run.name, None), cuts) for run in read]
     scored += [score_predictions(name, table, asked) for name, table in rated.items()]
-    return Evaluation(tuple(asked), tuple(scored), rules, reference.notices)
+    return Evaluation(tuple(asked), tuple(scored), rules, reference.notices, familiar_of(reference))
 
 
 def _set_up(
@@ -580,6 +581,7 @@ class Evaluation:
     runs: tuple[Scored, ...]
     rules: Rules = field(default_factory=Rules)
     setup_notices: tuple[Problem, ...] = field(default=())
+    familiar: Familiar | None = None
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One dict per score: run, metric (as asked, without @k), k, value, std_error, n_users.
@@ -637,13 +639,34 @@ class Evaluation:
         for run in self.runs:
             if run.hits is None:
                 continue
-            sample = sample_of(run.hits, self.rules.users)
+            sample = sample_of(run.hits, self.rules.users, familiar=self.familiar)
             names = list(run.hits.truth.users)
-            k = one.spec.k or run.hits.depth
-            if k > run.hits.depth:
-                found = f"the lists were read to depth {run.hits.depth}"
-                raise InputError(Problem("beyond-depth", f"k = {k}", found, "Evaluate with a larger depth."))
+            k = _cutoff_of(one, run.hits)
             yield run, [names[at] for at in sample.truth_user.tolist()], formula.values(sample, k)
+
+    def tie_band(self, spec: str) -> pd.DataFrame:
+        """What the order of equal scores can do to a metric: the columns of ``tie_bands``."""
+        import pandas as pd
+
+        columns = ["run", "metric", "k", "worst", "expected", "best", "n_users"]
+        frame = pd.DataFrame(list(self.tie_bands([self._asked_as(spec)])), columns=columns)
+        return frame.astype({"k": "Int64"})
+
+    def tie_bands(self, asked: Sequence[Asked] | None = None) -> Iterator[dict[str, Any]]:
+        """One dict per run, metric and cutoff that ties can move: run, metric, k, worst, expected, best.
+
+        ``n_users`` have a relevant item in a tie that begins within k. A spec without a cutoff is looked at
+        at 10 and at the depth.
+        """
+        for run in self.runs:
+            if run.hits is None or run.hits.ties is None:
+                continue
+            sample = sample_of(run.hits, self.rules.users, familiar=self.familiar)
+            for one in self.asked if asked is None else asked:
+                for k in _band_cutoffs(one, run.hits):
+                    band = tie_band(one.definition, run.hits, sample, k)
+                    if band is not None:
+                        yield _band_row(run.name, one, k, band)
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values: scores, ledger, absent, warnings."""
@@ -684,6 +707,33 @@ class Evaluation:
             threshold=run.hits.truth.threshold,
             served=served(run.hits),
         )
+
+
+def _band_cutoffs(one: Asked, hits: Hits) -> list[int]:
+    if one.spec.k is not None or not one.definition.metric.has_cutoff:
+        return [_cutoff_of(one, hits)]
+    return sorted({min(10, hits.depth), hits.depth})
+
+
+def _cutoff_of(one: Asked, hits: Hits) -> int:
+    """The cutoff asked for, or the depth. Raises InputError for one beyond the depth."""
+    k = one.spec.k or hits.depth
+    if k > hits.depth:
+        found = f"the lists were read to depth {hits.depth}"
+        raise InputError(Problem("beyond-depth", f"k = {k}", found, "Evaluate with a larger depth."))
+    return k
+
+
+def _band_row(name: str, one: Asked, k: int, band: TieBand) -> dict[str, Any]:
+    return {
+        "run": name,
+        "metric": one.spec.label,
+        "k": k if one.definition.metric.has_cutoff else None,
+        "worst": band.worst,
+        "expected": band.expected,
+        "best": band.best,
+        "n_users": band.n_users,
+    }
 
 
 def _slice_facts(of: Slice | None) -> dict[str, str | None]:

@@ -34,6 +34,8 @@ from recdash.errors import Forbidden, InputError, NameTaken, NotFound, Problem, 
 from recdash.guide import MetricGuide, PresetGuide, metric_guides, preset_guides
 from recdash.metrics import define, sample_of
 from recdash.metrics.catalogue import CatalogueMetric
+from recdash.metrics.sample import Sample
+from recdash.metrics.tie_band import TieBand, tie_band
 from recdash.references import REFERENCES, make_references
 from recdash.slices import MOST_SLICES, Slice, known_slices, slices_of
 from recdash.stats import paired_difference
@@ -133,6 +135,7 @@ class Workspace:
         self._values = lru_cache(maxsize=64)(self._compute_values)
         self._means = lru_cache(maxsize=4096)(self._compute_mean)
         self._computed = lru_cache(maxsize=1024)(self._compute_curve)
+        self._tie_bands = lru_cache(maxsize=1024)(self._compute_tie_band)
         self._slices = lru_cache(maxsize=16)(self._cut)
         self._shown = lru_cache(maxsize=2 * MOST_SLICES)(self._look_at_slice)
         self._slice_scores = lru_cache(maxsize=1024)(self._score_slices)
@@ -255,6 +258,13 @@ class Workspace:
         if not references or not define(metric).has_user_values:
             return None
         return views.standing(self._runs(everyone), self.scoreboard(everyone, [metric], k), metric, k)
+
+    def tie_band(self, run_id: str, metric: str, k: int) -> TieBand | None:
+        """Worst, expected and best of a metric over the orders of equal scores; None where none changes it.
+
+        That is so too for lists that are ordered by rank and for metrics that the run lacks.
+        """
+        return self._tie_bands(run_id, metric, k)
 
     def comparability(self, run_ids: Sequence[str]) -> list[Problem]:
         """Why the numbers of these runs may not stand side by side as they are; empty where they may."""
@@ -906,12 +916,26 @@ class Workspace:
         run = self.store.run(run_id)
         if not run.hits or metric in run.absent:
             return None
-        rule = users or self.experiment(run.experiment).settings["users"]
-        sample = sample_of(self._hits(run_id), rule)
+        sample = self._sample(run, users)
         if k > sample.depth:
             raise views.beyond_depth(k, sample.depth)
         formula = define(metric).formula()
         return UserValues(sample.truth_user, formula.values(sample, k), formula.own(sample, k))
+
+    def _compute_tie_band(self, run_id: str, metric: str, k: int) -> TieBand | None:
+        run = self.store.run(run_id)
+        if not run.hits or metric in run.absent:
+            return None
+        sample = self._sample(run)
+        if k > sample.depth:
+            raise views.beyond_depth(k, sample.depth)
+        return tie_band(define(metric), self._hits(run_id), sample, k)
+
+    def _sample(self, run: Run, users: Users | None = None) -> Sample:
+        """The run's users who count, by the experiment's rule unless another is named."""
+        rule = users or self.experiment(run.experiment).settings["users"]
+        familiar = evaluation.familiar_of(self._reference(run.experiment))
+        return sample_of(self._hits(run.id), rule, familiar=familiar)
 
     def _compute_mean(self, run_id: str, metric: str, k: int, users: Users) -> tuple[float, int]:
         """Mean and number of users; (0, 0) where nobody counts."""
