@@ -13,7 +13,7 @@ import pytest
 from small_tables import run, upload
 
 from recdash.domain import Hits, Ledger, Upload
-from recdash.engines import blocks, exposure, match, read_reference
+from recdash.engines import exposure, match, read_reference, scattered
 from recdash.errors import InputError
 
 
@@ -179,7 +179,7 @@ def test_the_pass_finds_what_pandas_finds(
         frame.astype({"user_id": "str", "item_id": "str"}) if ids == "text" else frame for frame in drawn
     )
     if size.startswith("small"):
-        monkeypatch.setattr(blocks, "_LISTS_PER_BLOCK", 7)
+        monkeypatch.setattr(scattered, "_ROWS_PER_BLOCK", 70)
         monkeypatch.setattr(exposure, "_DENSE_CELLS", 100)
     expected = by_pandas(truth, lists)
     if arrangement == "by rank":

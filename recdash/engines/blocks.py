@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,14 +14,13 @@ import pyarrow as pa
 from recdash.domain import Floats, Ints
 from recdash.engines.ids import IdIndex
 
-_LISTS_PER_BLOCK = 10_000
-
 
 @dataclass(frozen=True)
 class Block:
     """Whole lists, one after the other: list b owns the rows ``start[b]:start[b+1]``.
 
-    ``user`` [B] codes, ``item`` [n] codes, ``rank`` and ``score`` [n] where they were read.
+    ``user`` [B] codes, ``item`` [n] codes, ``rank`` and ``score`` [n] where they were read and say more than
+    the places of the rows.
     """
 
     user: Ints
@@ -76,7 +75,9 @@ class Block:
     @cached_property
     def counted_ranks(self) -> bool:
         """Whether the ranks of each list are 1, 2, 3 …"""
-        rank = self.column("rank")
+        if self.rank is None:
+            return True
+        rank = self.rank
         if self.width:
             # ranks stay as narrow as they came: an eighth of the bytes, and one that wraps is below 1
             return bool((self.by_list(rank) == np.arange(1, self.width + 1).astype(rank.dtype)).all())
@@ -201,7 +202,7 @@ def _block_of(batch: pa.RecordBatch, users: IdIndex, items: IdIndex) -> tuple[Bl
     begins = np.concatenate(([0], np.flatnonzero(raw[1:] != raw[:-1]) + 1))
     user = users.codes(column, rows=begins)
     start = np.append(begins, batch.num_rows)
-    block = Block(user, start, items.codes(batch.column("item_id")), *_order_columns(batch))
+    block = Block(user, start, items.codes(batch.column("item_id")), *order_columns(batch))
     return block, column[0].as_py(), column[-1].as_py()
 
 
@@ -214,7 +215,7 @@ def _raw(column: pa.Array) -> Ints:
     return column.indices.to_numpy(zero_copy_only=False)
 
 
-def _order_columns(batch: pa.RecordBatch) -> tuple[Ints | None, Floats | None]:
+def order_columns(batch: pa.RecordBatch) -> tuple[Ints | None, Floats | None]:
     names = batch.schema.names
     rank = batch.column("rank").to_numpy(zero_copy_only=False) if "rank" in names else None
     score = batch.column("score").to_numpy(zero_copy_only=False) if "score" in names else None
@@ -238,26 +239,11 @@ def _join(held: Block, block: Block, same_list: bool) -> Block:
         user,
         start,
         np.concatenate((held.item, block.item)),
-        _concatenate((held.rank, block.rank)),
-        _concatenate((held.score, block.score)),
+        joined((held.rank, block.rank)),
+        joined((held.score, block.score)),
     )
 
 
-def scattered_blocks(batches: Iterator[pa.RecordBatch], users: IdIndex, items: IdIndex) -> Iterator[Block]:
-    """Blocks from rows in any order: all rows are held as codes and sorted once by user."""
-    parts = []
-    for batch in batches:
-        user = users.codes(batch.column("user_id"))
-        parts.append((user, items.codes(batch.column("item_id")), *_order_columns(batch)))
-    user, item, rank, score = (_concatenate(part) for part in zip(*parts, strict=True))
-    sequence = np.argsort(user, kind="stable")
-    edges = np.flatnonzero(np.concatenate(([True], user[sequence][1:] != user[sequence][:-1], [True])))
-    for begin in range(0, len(edges) - 1, _LISTS_PER_BLOCK):
-        lists = edges[begin : begin + _LISTS_PER_BLOCK + 1]
-        rows = sequence[lists[0] : lists[-1]]
-        block = Block(user[sequence[lists[:-1]]], lists - lists[0], item)
-        yield replace(block, rank=rank, score=score).take(rows, block.user, block.start)
-
-
-def _concatenate(parts: tuple[Any, ...]) -> Any:
+def joined(parts: tuple[Any, ...]) -> Any:
+    """A column of several blocks in one; None where it was not read."""
     return None if parts[0] is None else np.concatenate(parts)

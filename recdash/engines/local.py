@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from recdash.domain import Exposure, Hits, Ints, Ledger, Order, Recommendations, Ties
-from recdash.engines.blocks import Block, grouped_blocks, scattered_blocks
+from recdash.engines.blocks import Block, grouped_blocks
 from recdash.engines.exposure import ExposureCount
 from recdash.engines.ids import IdIndex
 from recdash.engines.lists import ListMetrics
 from recdash.engines.lookup import TruthLookup
 from recdash.engines.notices import Seen, notices
 from recdash.engines.reference import Reference
+from recdash.engines.scattered import NotInPlace, placed_blocks, sorted_blocks
 from recdash.engines.ties import TieWatch
 from recdash.errors import InputError, Problem
 
@@ -31,7 +33,8 @@ class _Plan:
     order: Order
     ties: Ties
     columns: tuple[str, ...]
-    grouped: bool = True
+    rows: Literal["grouped", "placed", "sorted"] = "grouped"
+    """How whole lists come about: they stand together, or ranks say where each row goes, or by sorting."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,8 @@ def match(
             return _Pass(run, reference, depth, plan, watch).hits()
         except _Replan as other:
             plan = other.plan
+        except NotInPlace:
+            plan = replace(plan, rows="sorted")
 
 
 def _first_plan(run: Recommendations, order: Order | None, ties: Ties) -> _Plan:
@@ -138,9 +143,11 @@ class _Pass:
 
     def _blocks(self) -> Iterator[Block]:
         batches = self.run.batches(columns=self.plan.columns)
-        if self.plan.grouped:
+        if self.plan.rows == "grouped":
             return grouped_blocks(batches, self.users, self.items)
-        return scattered_blocks(batches, self.users, self.items)
+        if self.plan.rows == "placed":
+            return placed_blocks(batches, self.users, self.items, self.truth.n_users, self.run.n_rows)
+        return sorted_blocks(batches, self.users, self.items)
 
     def _see(self, block: Block) -> None:
         self.seen.rows += len(block.item)
@@ -179,7 +186,8 @@ class _Pass:
     def _check_grouped(self, block: Block) -> None:
         self.list_in_block[block.user] = lists = np.arange(block.n_lists)
         if self.had_list[block.user].any() or (self.list_in_block[block.user] != lists).any():
-            raise _Replan(replace(self.plan, grouped=False))
+            rows: Any = "placed" if self.plan.order == "rank" else "sorted"
+            raise _Replan(replace(self.plan, rows=rows))
         self.had_list[block.user] = True
 
     # ── order ────────────────────────────────────────────────────────────────────────────────

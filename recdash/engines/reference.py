@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from recdash.domain import Floats, Ints, TableKind, Truth, Upload
 from recdash.engines.ids import IdIndex
 from recdash.engines.notices import mixed_spellings
+from recdash.engines.sorting import first_of_equals, order_of
 from recdash.errors import InputError, Problem
 
 
@@ -110,8 +110,8 @@ def _gains(truth: Upload) -> Floats:
 def _compress(user: Ints, item: Ints, gain: Floats, n_users: int) -> tuple[Ints, Ints, Floats, int]:
     """Sort by (user, item), keep the best gain of a repeated pair; → start, item, gain, repeats."""
     key = _pairs(user, item, int(item.max(initial=0)) + 1)
-    order = _order_of(key)
-    first = _first_of_equals(key[order])
+    order = order_of(key)
+    first = first_of_equals(key[order])
     if not first.all():
         order = np.lexsort((-gain, key))[first]
         user = user[order]
@@ -125,24 +125,6 @@ def _pairs(user: Ints, item: Ints, n_items: int) -> Ints:
     pair *= n_items
     pair += item
     return pair
-
-
-def _first_of_equals(ascending: Ints) -> npt.NDArray[np.bool_]:
-    first = np.ones(len(ascending), dtype=bool)
-    np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
-    return first
-
-
-def _order_of(key: Ints) -> Ints:
-    """As argsort. Sorting (key, place) packed into one number is 4× faster on 1.6 M rows."""
-    bits = len(key).bit_length()
-    if len(key) == 0 or int(key.max()) >= 1 << (63 - bits):
-        return np.argsort(key)
-    packed = key << bits
-    packed |= np.arange(len(key))
-    packed.sort()
-    packed &= (1 << bits) - 1
-    return packed
 
 
 def _graded(gain: Floats, threshold: float | None) -> bool:
@@ -180,7 +162,7 @@ def _read_train(train: Upload, truth: Truth, users: IdIndex, items: IdIndex) -> 
     user, item = everyone.codes(train.table["user_id"]), items.add(train.table["item_id"])
     pairs = _pairs(user, item, len(items))
     pairs.sort()  # np.unique would hash instead: 50× slower on a million pairs
-    pairs = pairs[_first_of_equals(pairs)]
+    pairs = pairs[first_of_equals(pairs)]
     user, item = pairs // len(items), pairs % len(items)
     owner = np.repeat(np.arange(truth.n_users), np.diff(truth.start))
     leaks = _in_both(pairs, _pairs(owner, truth.item, len(items)))
@@ -198,7 +180,7 @@ def _in_both(some: Ints, others: Ints) -> int:
     """How many numbers are in both; each holds a number once."""
     both = np.concatenate((some, others))
     both.sort()
-    return int((~_first_of_equals(both)).sum())
+    return int((~first_of_equals(both)).sum())
 
 
 def _leaks(name: str, count: int) -> Problem:
