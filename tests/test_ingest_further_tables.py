@@ -168,6 +168,15 @@ def test_items_without_a_vector_are_left_out_and_zeros_are_noticed() -> None:
     assert "1 duplicate item_id" in notices(upload)
 
 
+def test_a_vector_may_be_missing_anywhere_in_a_column_of_fixed_length() -> None:
+    held = pa.array([None, [1, 2], None, [3, 4], None], pa.list_(pa.float32(), 2))
+    table = pa.table({"item_id": list("vwxyz"), "vector": held})
+    for source in (table, as_parquet(table), pa.concat_tables([table.slice(0, 3), table.slice(3)])):
+        upload = read_upload("vectors", source)
+        assert rows_of(upload) == [("w", [1.0, 2.0]), ("y", [3.0, 4.0])]
+        assert "no vector in 3 rows" in notices(upload)
+
+
 def test_a_vector_is_neither_a_word_nor_one_number() -> None:
     assert "'red' is not a number" in refused("vectors", b"item_id,vector\na,red\n")[0]
     assert "no vector column; found: item_id, price" in refused("vectors", b"item_id,price\na,3\n")[0]

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from recdash import compute as pc
-from recdash.domain import Floats, Ints
+from recdash.domain import Ints
 from recdash.errors import Problem, UploadError
 from recdash.ingest.formats import is_list
 from recdash.ingest.validate import Findings, Seen, is_missing, is_text, plain, read_floats, refuse_gaps
@@ -31,19 +31,21 @@ def read_vectors(array: pa.Array, seen: Seen) -> pa.Array:
     refuse_gaps(values, numbers, inner, "a number")
     length = np.bincount(row, minlength=len(lists))
     _refuse_lengths(length, seen)
-    offsets = pa.array(np.concatenate(([0], np.cumsum(length))).astype(np.int32), mask=_gaps(length))
-    return pa.ListArray.from_arrays(offsets, values)
+    return pa.ListArray.from_arrays(_offsets(length, empty_is_null=True), values)
 
 
-def _gaps(length: Ints) -> Floats | None:
-    """Which offsets to mask so that an empty list is null."""
-    return np.append(length == 0, False) if not length.all() else None
+def _offsets(length: Ints, empty_is_null: bool = False) -> pa.Array:
+    """Where lists of these lengths begin and end."""
+    bounds = np.concatenate(([0], np.cumsum(length))).astype(np.int32)
+    return pa.array(bounds, mask=np.append(length == 0, False) if empty_is_null else None)
 
 
 def _as_lists(array: pa.Array, seen: Seen) -> pa.Array:
     """A list column; text that writes lists is taken apart at blanks, ``,``, ``|`` and ``;``."""
     if is_list(array.type):
-        return array.cast(pa.list_(array.type.value_type))
+        # A null list of a fixed length spans values all the same; this way it spans none.
+        length = np.asarray(pc.fill_null(pc.list_value_length(array), 0))
+        return pa.ListArray.from_arrays(_offsets(length), pc.list_flatten(array))
     if not is_text(array.type):
         seen.refuse(pc.is_valid(array), array, "bad-vector", "'{value}' is not a list of numbers", VECTOR_FIX)
         return pa.nulls(len(array), VECTORS)
