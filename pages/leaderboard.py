@@ -17,7 +17,7 @@ with columns:
 
 shown = leaderboard.gather(view, wanted, chosen)
 with title:
-    comparing.banner(view.run_ids)
+    comparing.banner(leaderboard.compared(view))
     widgets.title(leaderboard.finding(view), leaderboard.subtitle(view))
 if not shown.order:
     st.info("No run's name or tag contains this text. Clear the search to see all runs.")

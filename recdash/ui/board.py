@@ -40,14 +40,14 @@ class Board:
     standing: Standing | None = None
 
 
-def metrics_of_set(available: Sequence[str], primary: str, name: str) -> tuple[str, ...]:
-    """Primary first. Core: three more accuracy metrics; beyond: beyond accuracy; all: everything."""
+def metrics_of_set(available: Sequence[str], primary: str, name: str, few: int = FEW) -> tuple[str, ...]:
+    """Primary first. Core: a ``few`` more accuracy metrics; beyond: beyond accuracy; all: everything."""
     others = [metric for metric in available if metric != primary]
     if name == "all":
         return (primary, *others)
     wanted = CORE if name == "core" else BEYOND
     plain = [metric for metric in others if "(" not in metric and base(metric) in wanted]
-    return (primary, *(plain[:FEW] if name == "core" else plain))
+    return (primary, *(plain[:few] if name == "core" else plain))
 
 
 def ranks(ordered: Sequence[str], scores: Mapping[str, float]) -> dict[str, str]:
@@ -101,12 +101,12 @@ def _standing_columns(standing: Standing | None) -> list[Column]:
     return [*way, *times]
 
 
-def _standing_cells(standing: Standing | None, run_id: str) -> list[str]:
+def _standing_cells(view: View, standing: Standing | None, run_id: str) -> list[str]:
     if standing is None:
         return []
     shares = {run: 100 * share for run, share in standing.share.items()}
     return [
-        numbers.three(found[run_id]) if run_id in found else numbers.NONE
+        numbers.fixed(found.get(run_id), numbers.places(_without_references(view, found).values()))
         for found in (shares, standing.times)
         if found
     ]
@@ -148,7 +148,7 @@ def rows(view: View, board: Board) -> list[list[object]]:
             html("<b>{value}</b>", value=cell(run_id, view.metric)),
             *_difference(view, board, run_id, spread),
             numbers.count(board.n_users.get(run_id)),
-            *_standing_cells(board.standing, run_id),
+            *_standing_cells(view, board.standing, run_id),
             *(cell(run_id, metric) for metric in board.metrics[1:]),
         ]
         for run_id in board.order

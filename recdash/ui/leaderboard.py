@@ -8,7 +8,7 @@ import streamlit as st
 
 from recdash.charts import numbers
 from recdash.ui import data, findings, state
-from recdash.ui.board import Board, baseline_first, columns, matching, metrics_of_set, reasons, rows
+from recdash.ui.board import FEW, Board, baseline_first, columns, matching, metrics_of_set, reasons, rows
 from recdash.ui.escaping import Html, html, join
 from recdash.ui.state import View
 from recdash.ui.widgets import table_html
@@ -30,6 +30,11 @@ def search() -> str:
     return found
 
 
+def compared(view: View) -> tuple[str, ...]:
+    """The baseline and every run but the references."""
+    return tuple(dict.fromkeys((view.shown[0].id, *view.own_ids)))
+
+
 def differences(view: View) -> pd.DataFrame:
     """Paired differences of every run of the experiment, but for the references, to the baseline."""
     return data.differences(view, view.own_ids, view.shown[0].id, view.metric, view.k)
@@ -37,7 +42,8 @@ def differences(view: View) -> pd.DataFrame:
 
 def gather(view: View, wanted: str, chosen: str) -> Board:
     """Rows that match the search, best first under the baseline's band."""
-    metrics = metrics_of_set(view.metrics, view.metric, chosen)
+    standing = data.standing(view, view.run_ids)
+    metrics = metrics_of_set(view.metrics, view.metric, chosen, few=FEW - 2 if standing else FEW)
     scores = data.scoreboard(view, view.run_ids, metrics, view.k)
     known = findings.values(scores, view.metric)
     everyone = [*known, *(run for run in view.run_ids if run not in known)]
@@ -52,7 +58,7 @@ def gather(view: View, wanted: str, chosen: str) -> Board:
         absences={name: data.absences(view.run_ids, name) for name in _explained(view, metrics, chosen)},
         n_users=dict(zip(primary["run_id"], primary["n_users"], strict=True)),
         apart=frozenset(findings.apart(known, paired, view.metric, baseline)) & frozenset(view.own_ids),
-        standing=data.standing(view, view.run_ids),
+        standing=standing,
     )  # fmt: skip
 
 

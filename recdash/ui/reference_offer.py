@@ -21,6 +21,7 @@ def offer(workspace: Workspace, experiment: Experiment) -> None:
     possible = [one for one in left if not one.lacks]
     if workspace.role == "viewer" or not possible:
         return
+    st.space("small")
     widgets.section(
         "Reference candidates",
         "Computed from the experiment's own tables: a floor and a ceiling for every comparison.",
