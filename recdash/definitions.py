@@ -165,7 +165,7 @@ def in_words(default: Habit, habit: Habit) -> dict[str, str]:
         "formula": lambda: _formula_words(default.spec, habit.spec),
         "population": lambda: users_words(habit.users),
         "order": lambda: order_words(habit.order, habit.ties),
-        "relevance": lambda: relevance_words(habit.relevance, habit.threshold),
+        "relevance": lambda: f"relevant is {relevance_words(habit.relevance, habit.threshold)}",
     }
     return {cause: words[cause]() for cause in CAUSES if default.differs(habit, cause)}
 
@@ -204,9 +204,10 @@ def order_words(order: Order | None, ties: Ties) -> str:
 
 
 def relevance_words(relevance: str | None, threshold: float | None) -> str:
+    """Which rows of the truth are relevant; ``every row`` is so whatever its grade."""
     if relevance == EVERY_ROW:
-        return "every row, whatever its grade"
-    return "relevance above 0" if threshold is None else f"relevance from {threshold:g}"
+        return "every row"
+    return "a grade above 0" if threshold is None else f"a grade from {threshold:g}"
 
 
 def difference_words(value: float, default: float) -> str:

@@ -97,13 +97,13 @@ def test_a_preset_that_ignores_grades_takes_every_row(space: Workspace) -> None:
     found = by_preset(space.under_presets(run_id, "recall", 2))
     assert found["n_users"]["default"] == 2
     assert found["n_users"]["rectools"] == 3
-    assert found["relevant"]["rectools"] == "every row, whatever its grade"
+    assert found["relevant"]["rectools"] == "every row"
 
 
 def test_what_the_experiment_says_of_relevance_wins(space: Workspace) -> None:
     made = space.create_experiment("films", TRUTH, depth=5, relevance_threshold=2.0)
     run_id = space.add_runs(made.id, LISTS, name="als")[0].run.id
-    assert set(space.under_presets(run_id, "recall", 2)["relevant"]) == {"relevance from 2"}
+    assert set(space.under_presets(run_id, "recall", 2)["relevant"]) == {"a grade from 2"}
 
 
 @pytest.mark.parametrize("metric", ["ndcg", "map", "precision", "mrr", "f1", "novelty", "coverage"])
@@ -163,7 +163,7 @@ def test_causes_are_told_in_words() -> None:
         "discount=lenskit (log2(max(rank, 2))) instead of log2",
         "population": "only users with a list count",
         "order": "by score, equal scores by item id, descending",
-        "relevance": "relevance from 1",
+        "relevance": "relevant is a grade from 1",
     }
     assert definitions.in_words(USUAL, USUAL) == {}
 

@@ -58,6 +58,12 @@ class Found:
     def where(self) -> str:
         return metric_at(self.metric, self.k)
 
+    @property
+    def decimals(self) -> int:
+        """Three significant digits of the default's value; of the largest where that is 0 or missing."""
+        default = self.default["value"]
+        return numbers.places([default] if default > 0 else (row["value"] for row in self.rows))
+
     def row(self, preset: str) -> Row:
         return next(row for row in self.rows if row["preset"] == preset)
 
@@ -97,8 +103,7 @@ def finding(found: Found) -> str:
     values = [row["value"] for row in found.rows if is_number(row["value"])]
     if not values:
         return f"{found.run.name} has no {found.where} under any preset"
-    decimals = numbers.places(values)
-    low, high = (numbers.fixed(value, decimals) for value in (min(values), max(values)))
+    low, high = (numbers.fixed(value, found.decimals) for value in (min(values), max(values)))
     if max(values) - min(values) <= EQUAL:
         return f"{found.where} of {found.run.name} is {low} under every preset"
     return f"{found.where} of {found.run.name} is anything from {low} to {high}, depending on who counts it"
@@ -143,17 +148,16 @@ def preset_table(found: Found) -> Html:
         Column("Difference to\nrecdash", number=True), Column("Who counts"), Column("Order and ties"),
         Column("Relevant is"),
     ]  # fmt: skip
-    values = numbers.places(row["value"] for row in found.rows)
-    rows = [_preset_row(found, row, values) for row in found.rows]
+    rows = [_preset_row(found, row) for row in found.rows]
     return table_html(columns, rows, bands=[0])
 
 
-def _preset_row(found: Found, row: Row, decimals: int) -> list[object]:
+def _preset_row(found: Found, row: Row) -> list[object]:
     return [
         html('<b>{title}</b>', title=row["title"]),
         code(row["spec"]),
-        numbers.fixed(row["value"], decimals) if is_number(row["value"]) else numbers.NONE,
-        _difference(row, found.default["value"], decimals),
+        numbers.fixed(row["value"], found.decimals),
+        _difference(row, found.default["value"], found.decimals),
         _who_counts(row),
         order_words(row["order"], row["ties"]),
         row["relevant"],
@@ -175,7 +179,9 @@ def _difference(row: Row, default: float, decimals: int) -> Html:
 def _who_counts(row: Row) -> Html:
     users = f"n = {numbers.count(row['n_users'])}" if row["n_users"] else ""
     return html(
-        '{rule}<br><small class="rd-muted">{users}</small>', rule=WHO_COUNTS[row["users"]], users=users
+        '<span class="rd-nowrap">{rule}</span><br><small class="rd-muted">{users}</small>',
+        rule=WHO_COUNTS[row["users"]],
+        users=users,
     )
 
 

@@ -130,9 +130,13 @@ def _row(place: Place) -> list[object]:
         place.item if hit else html('<span class="rd-muted">not relevant</span>'),
         html('<b aria-label="hit">●</b>') if hit else MISS,
         f"{place.gain:g}" if place.gain is not None else "",
-        numbers.fixed(place.credit, DECIMALS) if place.credit is not None else "",
-        numbers.fixed(place.total, DECIMALS) if place.total is not None else "",
+        _amount(place.credit),
+        _amount(place.total),
     ]  # fmt: skip
+
+
+def _amount(number: float | None) -> str:
+    return "" if number is None else numbers.fixed(number, DECIMALS) if number else "0"
 
 
 def arithmetic(shown: Worked) -> str:

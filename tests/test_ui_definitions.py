@@ -1,0 +1,258 @@
+"""The Definitions page over a small store, and the banner on every page that compares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from playwright.sync_api import Page, expect
+from streamlit.testing.v1 import AppTest
+from test_ui_pages import TRUTH, USERS, forget, link, lists, passed, said, warned
+
+from recdash.metrics import define
+from recdash.service import Workspace
+from recdash.ui import definitions_example, state
+from recdash.worked import Worked, example
+
+COMPARING = ["overview", "leaderboard", "metric_vs_k", "precision_recall"]
+SCORED = lists(2).rename(columns={"rank": "score"}).assign(score=1.0)
+"""Every list is one tie: strangers, the user's own item, strangers."""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
+    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path / 'recdash.db'}")
+    monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "artifacts"))
+    forget()
+    yield state.workspace()
+    forget()
+
+
+@pytest.fixture
+def films(workspace: Workspace) -> dict[str, str]:
+    """Names → ids: the experiment; good (own item at rank 2 for all), half (at 1, for half of the users)."""
+    made = workspace.create_experiment("films", TRUTH, depth=5)
+    runs = {"good": lists(2), "half": lists(1, USERS[:10]), "tied": SCORED}
+    added = {name: workspace.add_runs(made.id, table, name=name)[0].run.id for name, table in runs.items()}
+    return {"films": made.id, **added}
+
+
+@pytest.fixture
+def shown(root: Path) -> Callable[..., AppTest]:
+    def show(page: str = "definitions", **parameters: str) -> AppTest:
+        app = AppTest.from_file(str(root / "recdash/ui/shell.py"), default_timeout=60)
+        for name, value in parameters.items():
+            app.query_params[name] = value
+        passed(app.run())
+        if page != "overview":
+            app.switch_page(str(root / "pages" / f"{page}.py"))
+            passed(app.run())
+        return app
+
+    return show
+
+
+Show = Callable[..., AppTest]
+
+
+# ── the page ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("workspace")
+def test_an_empty_store_says_what_to_do_next(shown: Show) -> None:
+    assert "Nothing to compare yet" in said(shown())
+
+
+def test_one_run_has_all_its_definitions(workspace: Workspace, shown: Show) -> None:
+    made = workspace.create_experiment("films", TRUTH, depth=5)
+    workspace.add_runs(made.id, lists(2), name="only")
+    app = shown()
+    text = said(app)
+    # one relevant item at rank 2 of 5: 1/log2(3) by default; ideal=full divides by the sum over five places
+    assert "nDCG@5 of only is anything from 0.214 to 1.000, depending on who counts it" in text
+    assert "RecTools ndcg(gain=binary, ideal=full) 0.214 −0.417 66 % lower every user n = 20" in text
+    assert [box.label for box in app.selectbox].count("Run") == 1
+
+
+def test_the_first_candidate_is_shown_and_another_can_be_chosen(films: dict[str, str], shown: Show) -> None:
+    app = shown(m="recall")
+    assert "Recall@5 of half is anything from 0.500 to 1.000" in said(app)
+    assert link(app)["r"] == films["half"]
+    passed(app.selectbox(key="definitions-run").set_value(films["good"]).run())
+    assert "Recall@5 of good is 1.00 under every preset" in said(app)
+    assert link(app)["r"] == films["good"]
+
+
+@pytest.mark.usefixtures("films")
+def test_who_counts_is_told_as_the_cause(shown: Show) -> None:
+    text = said(shown(m="recall"))
+    assert "Microsoft Recommenders 100 % higher. Who counts +0.500: only users with a list count." in text
+    assert "Without a list 10 They have a relevant item, and count as 0." in text
+
+
+def test_without_a_score_the_reason_stands_in_place_of_the_value(films: dict[str, str], shown: Show) -> None:
+    text = said(shown(r=films["good"]))
+    assert "trec_eval ndcg – no score column to order the lists by" in text
+    assert "Order and ties not known: no score column to order the lists by." in text
+
+
+def test_ties_are_broken_as_the_preset_does(films: dict[str, str], shown: Show) -> None:
+    # in the file x1, the user's own item, x3; by id descending x3, x1, then the item: 1/2 becomes 1/3
+    text = said(shown(r=films["tied"], m="mrr"))
+    assert "trec_eval mrr 0.333 −0.167 33 % lower" in text
+    assert "Order and ties −0.167: by score, equal scores by item id, descending." in text
+    assert "Tied rows 60 Rows with the score of their neighbour, in the lists of 20 users" in text
+
+
+def test_the_view_is_in_the_link_and_comes_back_from_it(films: dict[str, str], shown: Show) -> None:
+    chosen = {"r": films["good"], "p": "rectools", "ex": "run", "m": "ndcg", "k": "3"}
+    app = shown(**chosen)
+    assert {name: link(app)[name] for name in chosen} == chosen
+    text = said(app)
+    assert "RecTools: nDCG@3" in text
+    norm = 1 + 1 / math.log2(3) + 1 / 2
+    assert f"0.6309; divided by the norm {norm:.4f}: {0.6309 / norm:.4f}" in text
+    assert any(r"\sum_{i=1}^{k}" in one.value for one in app.markdown)
+
+
+@pytest.mark.usefixtures("films")
+def test_a_run_named_in_vain_is_warned_of(shown: Show) -> None:
+    app = shown(r="gone")
+    assert "The link's run, gone, is not among the runs shown; half stands in." in warned(app)
+    assert link(app)["r"] == "gone"
+
+
+@pytest.mark.usefixtures("films")
+def test_a_preset_that_is_unknown_gives_way_to_the_furthest(shown: Show) -> None:
+    assert link(shown(m="recall", p="nonsense"))["p"] in {"trec_eval", "recommenders", "lenskit", "capri"}
+
+
+@pytest.mark.parametrize(
+    "metric", ["coverage", "novelty", "personalization", "user_coverage", "r_precision", "map"]
+)
+def test_every_family_of_metrics_has_its_page(workspace: Workspace, shown: Show, metric: str) -> None:
+    made = workspace.load_demo()
+    app = shown(e=made.id, m=metric)
+    assert not app.error
+    assert "Why do the libraries differ?" in said(app)
+
+
+def test_a_frame_with_parameters_says_what_the_other_pages_show(workspace: Workspace, shown: Show) -> None:
+    made = workspace.create_experiment("films", TRUTH, depth=5, users="both")
+    workspace.add_runs(made.id, lists(1, USERS[:10]), name="half")
+    text = said(shown(m="precision(average=micro)"))
+    assert "The other pages show Precision(average=micro)@5 0.200: only users with a list count." in text
+
+
+# ── the arithmetic ───────────────────────────────────────────────────────────────────────────
+
+
+def worked(spec: str) -> Worked:
+    found = example(define(spec))
+    assert found is not None
+    return found
+
+
+def test_the_sum_is_written_out() -> None:
+    assert definitions_example.arithmetic(worked("map")) == (
+        "0.5000 + 0.5000 = 1.0000; divided by the norm 3.0000: 0.3333"
+    )
+    assert definitions_example.arithmetic(worked("recall(average=micro)")) == (
+        "1.0000 + 1.0000 = 2.0000 is what this user adds above the line, 3.0000 below it; over all users the "
+        "two sums are divided. By itself: 2.0000 ÷ 3.0000 = 0.6667"
+    )
+    assert definitions_example.combined(worked("f1(of=map,recall)")) == (
+        "2 × 0.3333 × 0.6667 ÷ (0.3333 + 0.6667) = 0.4444"
+    )
+
+
+def test_places_without_an_item_are_told() -> None:
+    lines = definitions_example.rows(worked("precision"))
+    assert [line[0] for line in lines] == ["1", "2", "3", "4", "5"]
+    assert "no item" in str(lines[-1][1])
+
+
+def test_a_long_list_is_told_by_its_hits() -> None:
+    found = worked("recall")
+    places = [*found.places]
+    long = Worked(found.spec, 20, "u", 3, 20, tuple(
+        places[at] if at < len(places) else type(places[0])(at + 1, None, None, 0.0, 2.0) for at in range(20)
+    ), found.norm, found.value)  # fmt: skip
+    assert [line[0] for line in definitions_example.rows(long)] == ["1", "2", "3", "4", "5 to 20"]
+
+
+# ── the banner ───────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("page", COMPARING)
+@pytest.mark.usefixtures("films")
+def test_a_page_that_compares_says_what_is_not_comparable(shown: Show, page: str) -> None:
+    text = said(shown(page))
+    assert text.count("Some runs have no list for users that others serve: half for 50% of the users.") == 1
+    assert "The lists are ordered by different rules" in text
+
+
+@pytest.mark.parametrize("page", [*COMPARING, "offline_online"])
+def test_comparable_runs_have_no_banner(workspace: Workspace, shown: Show, page: str) -> None:
+    made = workspace.create_experiment("films", TRUTH, depth=5)
+    ids = [workspace.add_runs(made.id, lists(at), name=f"run{at}")[0].run.id for at in (1, 2)]
+    online(workspace, made.id, ids)
+    app = shown(page)
+    assert not [one for one in app.get("html") if "rd-banner" in one.proto.body.split("</style>")[-1]]
+
+
+def test_offline_beside_online_has_the_banner_too(
+    workspace: Workspace, films: dict[str, str], shown: Show
+) -> None:
+    online(workspace, films["films"], [films["good"], films["half"]])
+    assert "Some runs have no list for users that others serve: half for 50%" in said(shown("offline_online"))
+
+
+def online(workspace: Workspace, experiment: str, ids: list[str]) -> None:
+    rows = [
+        (f"{variant}{n}", variant, f"{variant}-{n}", "2026-11-01T10:00:00", n % 2, 60)
+        for variant in ("control", "new")
+        for n in range(40)
+    ]
+    columns = ["user_id", "variant", "session_id", "start_ts", "clicks", "watch_s"]
+    links = dict(zip(("control", "new"), ids, strict=True))
+    workspace.add_online_test(experiment, "autumn", pd.DataFrame(rows, columns=columns), links=links)
+
+
+def test_the_guide_says_why_two_libraries_disagree(workspace: Workspace, shown: Show) -> None:
+    assert workspace.experiments() == []
+    app = shown("guide", chapter="presets")
+    assert app.subheader[0].value == "Why do two libraries disagree?"
+
+
+# ── in a browser ─────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.browser
+def test_the_page_works_out_what_is_chosen(
+    server: Callable[..., Any],
+    page: Page,
+    settle: Callable[[Page], None],
+    console_errors: list[str],
+    tmp_path: Path,
+) -> None:
+    data = tmp_path / "recdash-data"
+    space = Workspace.open(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
+    made = space.create_experiment("films", TRUTH, depth=5)
+    space.add_runs(made.id, lists(2), name="good")
+    page.goto(f"{server(data=data).url}/definitions")
+    expect(page.get_by_role("heading", name="nDCG@5 of good is anything from")).to_be_visible(timeout=120_000)
+    settle(page)
+    page.get_by_role("radio", name="RecTools").click()
+    expect(page.get_by_role("heading", name="RecTools: nDCG@5")).to_be_visible()
+    expect(page.locator(".katex").first).to_be_visible()
+    page.get_by_role("radio", name="One user of this run").click()
+    expect(page.locator(".rd-sum")).to_contain_text("0.6309; divided by the norm 2.9485: 0.2140")
+    settle(page)
+    assert "p=rectools" in page.url
+    assert "ex=run" in page.url
+    assert console_errors == []
