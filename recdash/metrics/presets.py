@@ -77,7 +77,7 @@ PRESETS: Mapping[str, Preset] = {
             users="both",
             relevance=EVERY_ROW,
             why="Only users in both tables count; MAP@k divides by min(m, k). Grades are not looked at. "
-            "The library's own nDCG alone is a mean over all users of the truth: this one times user_coverage.",
+            "The library's nDCG alone is a mean over all users of the truth: this one times user_coverage.",
         ),
         Preset(
             "ranx",
