@@ -63,7 +63,9 @@ RANKING_METRICS = (
     "precision(average=micro)", "recall(average=micro)", "rbp", "err", "bpref", "judged", "serendipity",
     "user_coverage",
 )  # fmt: skip
-CATALOGUE_METRICS = ("coverage", "novelty", "personalization", "gini", "entropy", "popularity", "tail_share")
+CATALOGUE_METRICS = (
+    "coverage", "novelty", "diversity", "personalization", "gini", "entropy", "popularity", "tail_share",
+)  # fmt: skip
 RATING_METRICS = ("rmse", "mae", "r2")
 DEEPEST = 10_000
 """The largest depth: all counts are kept by rank."""

@@ -80,7 +80,8 @@ def test_without_a_question_all_metrics_are_answered_or_absent_with_a_reason() -
     absent = {row["metric"] for row in found.as_dict()["absent"]}
     assert answered | absent == set(DEFAULT_METRICS)
     assert answered & absent == set()
-    assert {parse(spec).name for spec in DEFAULT_METRICS} == set(METRICS)
+    must_be_told_which = {"coverage_by"}
+    assert {parse(spec).name for spec in DEFAULT_METRICS} == set(METRICS) - must_be_told_which
 
 
 def test_a_metric_without_k_is_the_curve_to_the_depth() -> None:
@@ -256,10 +257,61 @@ def test_predictions_belong_to_the_candidate_of_their_name() -> None:
     }
 
 
-def test_a_row_without_a_prediction_is_refused_with_its_place() -> None:
+def test_a_row_without_a_prediction_is_counted_and_left_out() -> None:
     rows = predicted([("u", "a", 3.0, 4.0), ("v", "a", 3.0, math.nan)])
-    with pytest.raises(InputError, match=r"column 'prediction', row 2: '' is not a number"):
-        recdash.evaluate({}, TRUTH, metrics="rmse", predictions={"svd": rows})
+    found = recdash.evaluate({}, TRUTH, metrics="rmse", predictions={"svd": rows})
+    assert [(row["value"], row["n_users"]) for row in found.rows()] == [(1.0, 1)]
+    assert any("no prediction in 1 row" in warning for warning in found.as_dict()["warnings"])
+
+
+# ── relevance and slices ─────────────────────────────────────────────────────────────────────
+
+
+GRADED = pd.DataFrame({"user_id": [*"uuv"], "item_id": [*"abc"], "relevance": [5, 0, 3]})
+TWO_LISTS = {"u": ["b", "a"], "v": ["x", "c"]}
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        ({}, (0 + 0) / 2),
+        ({"preset": "rectools"}, (1 + 0) / 2),
+        ({"preset": "rectools", "relevance": "relevance"}, (0 + 0) / 2),
+        ({"preset": "rectools", "relevance_threshold": 4}, 0 / 1),
+        ({"relevance": "none"}, (1 + 0) / 2),
+    ],
+)
+def test_a_preset_says_what_is_relevant_unless_it_was_asked_for(how: dict[str, Any], expected: float) -> None:
+    found = recdash.evaluate({"run": TWO_LISTS}, GRADED, metrics="precision@1", **how)
+    assert found.table()["value"].tolist() == [expected]
+
+
+def test_a_slice_is_scored_beside_the_whole() -> None:
+    train = pd.DataFrame({"user_id": ["u"], "item_id": ["c"]})
+    found = recdash.evaluate(
+        {"run": TWO_LISTS},
+        GRADED,
+        metrics="mrr@2,popularity@2",
+        train=train,
+        slices=["user_warmth", "item_warmth"],
+    )
+    assert [(row["metric"], row["slice_by"], row["slice"], row["value"], row["n_users"]) for row in found.rows()] == [
+        ("mrr", None, None, (1 / 2 + 1 / 2) / 2, 2),
+        ("popularity", None, None, (0 / 2 + 1 / 2) / 2, 2),
+        ("mrr", "user_warmth", "warm", 1 / 2, 1),
+        ("popularity", "user_warmth", "warm", 0 / 2, 1),
+        ("mrr", "user_warmth", "cold", 1 / 2, 1),
+        ("popularity", "user_warmth", "cold", 1 / 2, 1),
+        ("mrr", "item_warmth", "warm", 1 / 2, 1),
+        ("mrr", "item_warmth", "cold", 1 / 2, 1),
+    ]  # fmt: skip
+
+
+def test_an_unknown_slice_is_answered_with_those_that_can_be_had() -> None:
+    with pytest.raises(InputError, match="needs a train table"):
+        recdash.evaluate({"run": TWO_LISTS}, GRADED, slices="history")
+    with pytest.raises(UnknownName, match="No slice is called 'warmth'"):
+        recdash.evaluate({"run": TWO_LISTS}, GRADED, slices="warmth")
 
 
 def test_the_error_of_rmse_counts_users_and_not_rows() -> None:

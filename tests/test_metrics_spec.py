@@ -74,12 +74,18 @@ def test_a_list_is_cut_only_at_the_commas_between_metrics() -> None:
         ("ndcg(gain=exp", "a bracket that does not close"),
         ("ndcg(gain=exp))", "exp)"),
         ("ndcg gain", "'ndcg gain' where a metric's name belongs"),
-        ("ndcg(exp)", "'exp' where parameter=value belongs"),
         ("ndcg(gain=exp,gain=linear)", "'gain' given twice"),
+        ("ndcg(exp,gain=linear)", "'gain' given twice"),
+        ("hit_rate(exp)", "No parameter of hit_rate is called 'exp'"),
+        ("coverage_by", "no attribute"),
+        ("rbp(p=1)", "'1'. Give a number between 0 and 1."),
+        ("rbp(p=high)", "'high'. Give a number between 0 and 1."),
+        ("err(max_grade=0)", "'0'. Give a number above 0 or truth."),
+        ("err(max_grade=nan)", "'nan'. Give a number above 0 or truth."),
     ],
 )
 def test_a_spec_that_cannot_be_read_says_what_stands_there(text: str, found: str) -> None:
-    with pytest.raises(InputError, match=r"metric|value") as caught:
+    with pytest.raises(InputError, match=r"metric|value|parameter") as caught:
         define(text)
     assert found in str(caught.value)
 
@@ -96,6 +102,13 @@ def test_a_spec_that_cannot_be_read_says_what_stands_there(text: str, found: str
         ("f1(of=precision, recall(norm=relevant))", "f1"),
         ("f1(average=means,of=map,mar(form=ranks))", "f1(of=map,mar,average=means)"),
         ("f1(of=f1(of=map,mar),ndcg(gain=exp))", "f1(of=f1(of=map,mar),ndcg(gain=exp))"),
+        ("ndcg(exp)", "ndcg(gain=exp)"),
+        ("ndcg(exp,ideal=all)", "ndcg(gain=exp,ideal=all)"),
+        ("f1(map,mar)", "f1(of=map,mar)"),
+        ("coverage_by(genres)", "coverage_by(attribute=genres)"),
+        ("rbp(p=0.80)", "rbp"),
+        ("rbp(p=.5)", "rbp(p=0.5)"),
+        ("err(max_grade=4.0)", "err(max_grade=4)"),
     ],
 )
 def test_one_definition_has_one_canonical_name(text: str, canonical: str) -> None:
@@ -113,7 +126,7 @@ def test_the_canonical_name_means_the_same(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("ndgc", "No metric is called 'ndgc'. Did you mean 'ndcg'? Known: coverage, f1, gini,"),
+        ("ndgc", "No metric is called 'ndgc'. Did you mean 'ndcg'? Known: bpref, coverage,"),
         ("NDCG@10", "No metric is called 'NDCG'. Did you mean 'ndcg'?"),
         (
             "ndcg(gian=exp)",
@@ -125,7 +138,7 @@ def test_the_canonical_name_means_the_same(text: str) -> None:
         ),
         ("hit_rate(over=k)", "No parameter of hit_rate is called 'over'. Known: none."),
         ("f1(of=map,recalls)", "No metric is called 'recalls'. Did you mean 'recall'?"),
-        ("zzz", "No metric is called 'zzz'. Known: coverage,"),
+        ("zzz", "No metric is called 'zzz'. Known: bpref, coverage,"),
     ],
 )
 def test_an_unknown_name_is_answered_with_the_known_ones_and_the_nearest(text: str, said: str) -> None:

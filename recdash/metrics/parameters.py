@@ -47,7 +47,7 @@ class Parameter:
         if not self.above < number < self.below:
             known = f" or {', '.join(word for word in self.values if not _is_number(word))}"
             fix = f"Give a number {self._range()}{known if known != ' or ' else ''}."
-            raise InputError(Problem("bad-number", f"{metric}({self.name}=…)", f"'{value}'", fix))
+            raise InputError(Problem("bad-number", f"metric {metric}({self.name}=…)", f"'{value}'", fix))
         return f"{number:.15g}"
 
     def _range(self) -> str:
@@ -57,7 +57,7 @@ class Parameter:
 
     def _name(self, value: str, metric: str) -> str:
         if not value:
-            raise InputError(Problem("no-name", f"{metric}({self.name}=…)", "nothing", "Give a name."))
+            raise InputError(Problem("no-name", f"metric {metric}({self.name}=…)", "nothing", "Give a name."))
         return value
 
 
