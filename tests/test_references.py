@@ -188,7 +188,7 @@ def test_content_says_when_no_user_of_the_truth_is_in_train() -> None:
 
 def test_an_unknown_reference_names_the_nearest() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'oracle'"):
-        recdash.evaluate({}, {"u": ["a"]}, references="orcale")
+        recdash.evaluate({}, {"u": ["a"]}, references="oracl")
 
 
 def test_the_help_of_the_command_names_every_reference() -> None:
