@@ -33,3 +33,4 @@ with example:
 st.space("small")
 widgets.section(*definitions.ledger_title(view, found))
 st.html(definitions.ledger_table(view, found))
+definitions.show_ties(view, found)

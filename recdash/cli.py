@@ -475,6 +475,7 @@ def definitions(experiment: str, name: str, metric: str, form: str) -> None:
         space.under_presets(*asked),
         space.preset_causes(*asked),
         ledger_lines(run.ledger, home.settings["users"], depth),
+        space.tie_band(*asked),
     )
     if form == "json":
         facts = {"experiment": home.name, "run": run.name, "metric": spec.label, "k": asked[-1]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from recdash.definitions import TITLES, WHO_COUNTS, difference_words, order_words
@@ -12,23 +13,28 @@ from recdash.ledger import LedgerLine
 if TYPE_CHECKING:
     import pandas as pd
 
+    from recdash.metrics.tie_band import TieBand
+
 Row = Mapping[Hashable, Any]
 
 
-def as_dict(presets: pd.DataFrame, causes: pd.DataFrame, ledger: Sequence[LedgerLine]) -> dict[str, Any]:
-    """Rows of the frames with None for what is missing, and the ledger's counts."""
+def as_dict(
+    presets: pd.DataFrame, causes: pd.DataFrame, ledger: Sequence[LedgerLine], band: TieBand | None
+) -> dict[str, Any]:
+    """Rows of the frames with None for what is missing, the ledger's counts, and what ties can do."""
     return {
         "presets": [_json_ready(row) for row in presets.to_dict("records")],
         "causes": [_json_ready(row) for row in causes.to_dict("records")],
         "ledger": {line.name: line.count for line in ledger},
+        "tie_band": None if band is None else asdict(band),
     }
 
 
 def as_tables(
-    presets: pd.DataFrame, causes: pd.DataFrame, ledger: Sequence[LedgerLine]
+    presets: pd.DataFrame, causes: pd.DataFrame, ledger: Sequence[LedgerLine], band: TieBand | None
 ) -> list[list[list[str]]]:
-    """Tables of text, each with its head; that of the causes only where there is one."""
-    found = [preset_rows(presets), cause_rows(causes), ledger_rows(ledger)]
+    """Tables of text, each with its head; those of the causes and of ties only where there are any."""
+    found = [preset_rows(presets), cause_rows(causes), ledger_rows(ledger), tie_rows(band)]
     return [rows for rows in found if len(rows) > 1]
 
 
@@ -69,6 +75,14 @@ def _cause_row(row: Row) -> list[str]:
     effect = "–" if math.isnan(row["difference"]) else f"{row['difference']:+.6f}"
     words = f"{row['words']} ({row['reason']})" if row["reason"] else row["words"]
     return [row["preset"], TITLES[row["cause"]].lower(), effect, words]
+
+
+def tie_rows(band: TieBand | None) -> list[list[str]]:
+    head = ["ties", "worst", "expected", "best"]
+    if band is None:
+        return [head]
+    values = [f"{value:.6f}" for value in (band.worst, band.expected, band.best)]
+    return [head, [f"of {band.n_users:,} users", *values]]
 
 
 def ledger_rows(ledger: Sequence[LedgerLine]) -> list[list[str]]:

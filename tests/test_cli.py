@@ -488,6 +488,7 @@ def test_one_run_is_shown_under_every_preset(run: Recdash) -> None:
     causes = {(row["preset"], row["cause"]): row["difference"] for row in found["causes"]}
     assert causes["recommenders", "population"] == pytest.approx(1 / 4)
     assert (found["k"], found["metric"], found["ledger"]["without_list"]) == (2, "recall", 1)
+    assert found["tie_band"] is None
 
 
 def test_what_cannot_be_counted_is_null_with_its_reason(run: Recdash) -> None:
@@ -495,6 +496,16 @@ def test_what_cannot_be_counted_is_null_with_its_reason(run: Recdash) -> None:
     found = as_json(run, *DEFINITIONS, "ease", "--metric", "ndcg@2")
     (row,) = [row for row in found["presets"] if row["preset"] == "trec_eval"]
     assert (row["value"], row["reason"]) == (None, "no score column to order the lists by")
+
+
+def test_what_ties_can_do_stands_below(run: Recdash, folder: Path) -> None:
+    # u's list is one tie: a at rank 1 at best, at 2 at worst; v's and w's find nothing
+    (folder / "tied.csv").write_text("user_id,item_id,score\nu,a,1\nu,x,1\n")
+    run("add", "--experiment", "films", "--truth", "truth.csv", "--run", "tied=tied.csv")
+    band = as_json(run, *DEFINITIONS, "tied", "--metric", "mrr@2")["tie_band"]
+    assert (band["worst"], band["best"]) == (pytest.approx(1 / 6), pytest.approx(1 / 3))
+    text = run(*DEFINITIONS, "tied", "--metric", "mrr@2").stdout
+    assert "of 1 users  0.166667" in text
 
 
 def test_the_presets_are_a_table_of_text_too(run: Recdash) -> None:

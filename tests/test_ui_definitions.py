@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,15 @@ def test_ties_are_broken_as_the_preset_does(films: dict[str, str], shown: Show) 
     assert "trec_eval mrr 0.333 −0.167 33 % lower" in text
     assert "Order and ties −0.167: by score, equal scores by item id, descending." in text
     assert "Tied rows 60 Rows with the score of their neighbour, in the lists of 20 users" in text
+
+
+def test_ties_have_a_band_and_lists_without_ties_none(films: dict[str, str], shown: Show) -> None:
+    # the user's own item is one of three with equal scores: reciprocal rank 1/3 at worst, 1 at best
+    text = said(shown(r=films["tied"], m="mrr"))
+    assert "What ties can do to MRR@5" in text
+    assert "that alone can move MRR@5 by 0.667" in text
+    assert re.search(r"Users 0\.33 0\.6\d 1\.00 0\.50 20", text)
+    assert "What ties can do" not in said(shown(r=films["good"], m="mrr"))
 
 
 def test_the_view_is_in_the_link_and_comes_back_from_it(films: dict[str, str], shown: Show) -> None:

@@ -14,6 +14,7 @@ from recdash.ui.state import View, workspace
 if TYPE_CHECKING:
     import pandas as pd
 
+    from recdash.metrics.tie_band import TieBand
     from recdash.views import PopulationEffect, Standing
     from recdash.worked import Worked
 
@@ -64,6 +65,11 @@ def preset_causes(run_id: str, metric: str, k: int) -> pd.DataFrame:
 
 def worked_example(run_id: str, metric: str, k: int, preset: str) -> Worked | None:
     found: Worked | None = _numbers("worked_example", (run_id, metric, k, preset))
+    return found
+
+
+def tie_band(run_id: str, metric: str, k: int) -> TieBand | None:
+    found: TieBand | None = _numbers("tie_band", (run_id, metric, k))
     return found
 
 

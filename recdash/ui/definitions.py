@@ -21,7 +21,7 @@ from recdash.definitions import (
 )
 from recdash.domain import Run
 from recdash.ledger import ledger_lines
-from recdash.ui import data, state
+from recdash.ui import data, state, widgets
 from recdash.ui.escaping import Html, html, join, markdown
 from recdash.ui.run_table import counting_rule
 from recdash.ui.state import View
@@ -30,6 +30,8 @@ from recdash.ui.words import base, metric_at, named_number
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from recdash.metrics.tie_band import TieBand
 
 
 @dataclass(frozen=True)
@@ -306,3 +308,30 @@ def ledger_table(view: View, found: Found) -> Html:
 
 def _count(count: int | None) -> str:
     return numbers.NONE if count is None else numbers.count(count)
+
+
+def show_ties(view: View, found: Found) -> None:
+    """How far the order of equal scores can move the value that the pages show; nothing where it cannot."""
+    band = data.tie_band(found.run.id, view.metric, view.k)
+    if band is None:
+        return
+    score = data.scoreboard(view, (found.run.id,), (view.metric,), view.k)
+    shown = float(score["value"].iloc[0])
+    where = metric_at(view.metric, view.k)
+    decimals = numbers.places([band.best])
+    numbers_of = (band.worst, band.expected, band.best, shown)
+    titles = ("Worst order", "Expected", "Best order", "As in the file")
+    columns = [*(Column(title, number=True) for title in titles), Column("Users", number=True)]
+    row = [*(numbers.fixed(value, decimals) for value in numbers_of), numbers.count(band.n_users)]
+    st.space("small")
+    widgets.section(f"What ties can do to {where}", ties_sentence(where, band))
+    widgets.table(columns, [row])
+
+
+def ties_sentence(where: str, band: TieBand) -> str:
+    span = numbers.fixed(band.best - band.worst, numbers.places([band.best - band.worst]))
+    who = "one user" if band.n_users == 1 else f"{numbers.count(band.n_users)} users"
+    return (
+        f"For {who} a relevant item stands among equal scores, whose order is chance: that alone can move "
+        f"{where} by {span}. Expected: the mean over random orders."
+    )
