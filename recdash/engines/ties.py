@@ -22,14 +22,16 @@ class TieWatch:
 
     def see(self, block: Block, truth_rows: FindTruthRows) -> None:
         """Blocks hold whole lists, best score first, before they are cut: a tie may run past the depth."""
-        tied = block.ties(block.column("score"))
-        if not tied.any():
+        row = np.flatnonzero(block.ties(block.column("score")))
+        if not len(row):
             return
-        first, last = tie_ranks(block)
-        within = tied & (first <= self.depth)
-        row, truth_row = truth_rows(block.only_rows(within))
-        row = np.flatnonzero(within)[row]
-        self.found.append((block.user[block.list_of(row)], truth_row, first[row], last[row]))
+        owner = block.list_of(row)
+        first, last = tie_ranks(block, row, owner)
+        within = first <= self.depth
+        row, owner, first, last = row[within], owner[within], first[within], last[within]
+        lists, start = np.unique(owner, return_index=True)
+        found, truth_row = truth_rows(Block(block.user[lists], np.append(start, len(row)), block.item[row]))
+        self.found.append((block.user[owner[found]], truth_row, first[found], last[found]))
 
     def ties(self) -> TiedHits:
         none = np.zeros(0, dtype=np.int32)
@@ -39,13 +41,12 @@ class TieWatch:
         return TiedHits(user[order], row[order], first[order], last[order])
 
 
-def tie_ranks(block: Block) -> tuple[Ints, Ints]:
-    """[n] the ranks, from 1, of the first and the last row of its list that have the row's score."""
-    score, rank = block.column("score"), block.positions + 1
-    begins = np.ones(len(score), dtype=bool)
-    begins[1:] = score[1:] != score[:-1]
-    begins[block.start[:-1][block.lengths > 0]] = True
+def tie_ranks(block: Block, row: Ints, owner: Ints) -> tuple[Ints, Ints]:
+    """The ranks, from 1, at which the tie of each tied row begins and ends; ``owner``: the rows' lists."""
+    score = block.column("score")[row]
+    begins = np.ones(len(row), dtype=bool)
+    begins[1:] = (score[1:] != score[:-1]) | (owner[1:] != owner[:-1])
     begin = np.flatnonzero(begins)
-    size = np.diff(np.append(begin, len(score)))
-    first = np.repeat(rank[begin], size)
+    size = np.diff(np.append(begin, len(row)))
+    first = np.repeat((row - block.start[owner] + 1)[begin], size)
     return first, first + np.repeat(size, size) - 1
