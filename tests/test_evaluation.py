@@ -288,14 +288,10 @@ def test_a_preset_says_what_is_relevant_unless_it_was_asked_for(how: dict[str, A
 
 def test_a_slice_is_scored_beside_the_whole() -> None:
     train = pd.DataFrame({"user_id": ["u"], "item_id": ["c"]})
-    found = recdash.evaluate(
-        {"run": TWO_LISTS},
-        GRADED,
-        metrics="mrr@2,popularity@2",
-        train=train,
-        slices=["user_warmth", "item_warmth"],
-    )
-    assert [(row["metric"], row["slice_by"], row["slice"], row["value"], row["n_users"]) for row in found.rows()] == [
+    asked, by = "mrr@2,popularity@2", ["user_warmth", "item_warmth"]
+    found = recdash.evaluate({"run": TWO_LISTS}, GRADED, metrics=asked, train=train, slices=by)
+    told = ("metric", "slice_by", "slice", "value", "n_users")
+    assert [tuple(row[name] for name in told) for row in found.rows()] == [
         ("mrr", None, None, (1 / 2 + 1 / 2) / 2, 2),
         ("popularity", None, None, (0 / 2 + 1 / 2) / 2, 2),
         ("mrr", "user_warmth", "warm", 1 / 2, 1),
