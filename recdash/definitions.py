@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recdash.domain import Hits, Order, Ties, Truth, Users
-from recdash.evaluation import read_question, with_relevance
 from recdash.metrics import PRESETS, define
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.metrics.presets import EVERY_ROW
+from recdash.metrics.ranking import RankingMetric
+from recdash.question import read_question, with_relevance
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,11 +80,12 @@ Count = Callable[[Habit], Number]
 
 
 def habit_of(preset: str, metric: str, settings: Mapping[str, Any]) -> Habit:
-    """A preset's habit for a metric; what the experiment's ``settings`` say of relevance wins, as it does
-    for ``recdash evaluate``.
+    """A preset's habit for a metric. Where the experiment's ``settings`` have a threshold, or take every row
+    as relevant, that wins, as it does for ``recdash evaluate``; the name of a column leaves the habit free.
     """
     (asked,), rules = read_question([metric], preset, settings["depth"])
-    rules = with_relevance(rules, settings.get("relevance"), settings.get("relevance_threshold"))
+    every_row = EVERY_ROW if settings.get("relevance") == EVERY_ROW else None
+    rules = with_relevance(rules, every_row, settings.get("relevance_threshold"))
     return Habit(
         str(asked.definition), rules.users, rules.order, rules.ties, rules.relevance, rules.threshold
     )
@@ -185,7 +187,15 @@ def _meaning(meaning: str | None) -> str:
 
 
 WHO_COUNTS: Mapping[Users, str] = {"truth": "every user", "both": "users with a list"}
-"""The population rules in short; ``users_words`` says them in full."""
+"""The population rules in short; ``users_words`` says them in full. Only accuracy follows them."""
+
+
+def who_counts(habit_spec: str, users: Users) -> str:
+    """In short, what the value is a mean over."""
+    metric = define(habit_spec).metric
+    if isinstance(metric, RankingMetric):
+        return WHO_COUNTS[users]
+    return "every list" if isinstance(metric, CatalogueMetric) else "every prediction"
 
 
 def users_words(users: Users) -> str:

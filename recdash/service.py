@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from recdash import definitions, evaluation, views, worked
+from recdash import definitions, question, reading, scoring, views, worked
 from recdash.comparability import basis_of, problems, served
 from recdash.definitions import Habit, Number
 from recdash.domain import (
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from recdash.domain import Floats, Ints
-    from recdash.evaluation import SliceScores
     from recdash.ingest import Limits, Preview
     from recdash.metrics.ratings import Predictions
     from recdash.online import OnlineResults
+    from recdash.scoring import SliceScores
     from recdash.worked import Worked
 
 REFERENCE_TAG = "reference"
@@ -84,7 +84,7 @@ class PreparedRun:
     """A run that was read and scored, and is not stored yet."""
 
     run: Recommendations
-    scored: evaluation.Scored
+    scored: scoring.Scored
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class Workspace:
     def metrics_of(self, run_ids: Sequence[str]) -> list[str]:
         """Canonical specs that at least one of the runs has, in the order of the guide."""
         stored = {metric for metrics in self.store.metrics(run_ids).values() for metric in metrics}
-        usual = [str(define(metric)) for metric in evaluation.DEFAULT_METRICS]
+        usual = [str(define(metric)) for metric in question.DEFAULT_METRICS]
         return [metric for metric in usual if metric in stored] + sorted(stored.difference(usual))
 
     def curves(self, run_ids: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
@@ -292,7 +292,7 @@ class Workspace:
         """The metric's arithmetic for one user of the run, chosen to be short; None where there is none."""
         habit = self._habits(run_id, metric)[preset]
         hits, reference = self._hits_under(run_id, habit)
-        return worked.of_run(define(habit.spec), hits, k, evaluation.familiar_of(reference))
+        return worked.of_run(define(habit.spec), hits, k, scoring.familiar_of(reference))
 
     def _habits(self, run_id: str, metric: str) -> dict[str, Habit]:
         return definitions.habits(metric, self.experiment(self.store.run(run_id).experiment).settings)
@@ -315,7 +315,7 @@ class Workspace:
         except InputError as error:
             return Absent(habit.spec, "; ".join(problem.found for problem in error.problems))
         rated = self._predictions(run_id)
-        curves, absent = evaluation.score_hits(hits, reference, [definition], habit.users, rated)
+        curves, absent = scoring.score_hits(hits, reference, [definition], habit.users, rated)
         return curves[habit.spec] if curves else Absent(habit.spec, absent[habit.spec])
 
     def _hits_under(self, run_id: str, habit: Habit) -> tuple[Hits, Reference]:
@@ -345,7 +345,7 @@ class Workspace:
         sha = self.store.run(run_id).hits.get("predictions")
         if sha is None:
             return None
-        return evaluation.predictions_of(Upload("predictions", run_id, self.store.table(sha), {}))
+        return reading.predictions_of(Upload("predictions", run_id, self.store.table(sha), {}))
 
     # ── reading: some of the users or items ──────────────────────────────────────────────────
 
@@ -377,7 +377,7 @@ class Workspace:
             self._shown(run_id, by, at, watch) if asks_what_is_shown else None for at in range(len(cuts))
         ]
         return tuple(
-            evaluation.score_slice(hits, reference, [definition], users, one, shown)
+            scoring.score_slice(hits, reference, [definition], users, one, shown)
             for one, shown in zip(cuts, looks, strict=True)
         )
 
@@ -443,9 +443,9 @@ class Workspace:
             "truth": truth, "train": train, "catalogue": catalogue, "users": user_attributes,
             "vectors": item_vectors, "similarity": item_similarity,
         }  # fmt: skip
-        tables = evaluation.read_tables(sources, relevance, mappings, self.limits)
-        evaluation.check_depth(depth)
-        reference = evaluation.reference_of(tables, relevance_threshold)
+        tables = reading.read_tables(sources, relevance, mappings, self.limits)
+        question.check_depth(depth)
+        reference = reading.reference_of(tables, relevance_threshold)
         settings = {
             "depth": depth,
             "users": users,
@@ -561,7 +561,7 @@ class Workspace:
         tell = progress or _quiet
         tell(0.0, "Reading the file")
         found = ingest.read_recommendations(source, name=name, mapping=mapping, limits=self.limits)
-        rated = evaluation.open_predictions(predictions, predictions_mapping, self.limits)
+        rated = reading.open_predictions(predictions, predictions_mapping, self.limits)
         if rated is not None and len(found) > 1:
             raise InputError(_predictions_of_several(len(found)))
         return self._scored(where, found, rated, tell)
@@ -626,13 +626,13 @@ class Workspace:
             prepared.append(PreparedRun(run, self._score(where, run, predictions)))
         return prepared
 
-    def _score(self, where: str | Setup, run: Recommendations, predictions: Any) -> evaluation.Scored:
+    def _score(self, where: str | Setup, run: Recommendations, predictions: Any) -> scoring.Scored:
         if isinstance(where, Setup):
             settings, reference = where.settings, where.reference
         else:
             settings, reference = self.experiment(where).settings, self._reference(where)
-        asked, rules = evaluation.read_question(None, depth=settings["depth"], users=settings["users"])
-        return evaluation.score_run(run, reference, asked, rules, predictions)
+        asked, rules = question.read_question(None, depth=settings["depth"], users=settings["users"])
+        return scoring.score_run(run, reference, asked, rules, predictions)
 
     def _add_run(
         self, experiment_id: str, prepared: PreparedRun, upload: str, facts: Mapping[str, Any]
@@ -906,7 +906,7 @@ class Workspace:
             return None
         users = self.experiment(run.experiment).settings["users"]
         hits, reference = self._hits(run_id), self._reference(run.experiment)
-        curves, _ = evaluation.score_hits(hits, reference, [define(metric)], users)
+        curves, _ = scoring.score_hits(hits, reference, [define(metric)], users)
         return next(iter(curves.values()), None)
 
     def _compute_values(
@@ -934,7 +934,7 @@ class Workspace:
     def _sample(self, run: Run, users: Users | None = None) -> Sample:
         """The run's users who count, by the experiment's rule unless another is named."""
         rule = users or self.experiment(run.experiment).settings["users"]
-        familiar = evaluation.familiar_of(self._reference(run.experiment))
+        familiar = scoring.familiar_of(self._reference(run.experiment))
         return sample_of(self._hits(run.id), rule, familiar=familiar)
 
     def _compute_mean(self, run_id: str, metric: str, k: int, users: Users) -> tuple[float, int]:
@@ -960,7 +960,7 @@ class Workspace:
 
     def _read_reference(self, experiment_id: str) -> Reference:
         threshold = self.experiment(experiment_id).settings["relevance_threshold"]
-        return evaluation.reference_of(self._tables(experiment_id), threshold)
+        return reading.reference_of(self._tables(experiment_id), threshold)
 
     def _read_lacks(self, experiment_id: str) -> dict[str, str]:
         """What each reference candidate lacks in the experiment's tables, by its name."""
@@ -972,7 +972,7 @@ class Workspace:
         experiment = self.experiment(experiment_id)
         main = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
         stored = {**main, **experiment.tables}
-        kinds: tuple[TableKind, ...] = ("truth", "train", "catalogue", *evaluation.OTHER_TABLES)
+        kinds: tuple[TableKind, ...] = ("truth", "train", "catalogue", *reading.OTHER_TABLES)
         return {
             kind: Upload(kind, experiment.name, self.store.table(sha), {})
             for kind in kinds
@@ -1003,7 +1003,7 @@ def _same_setup(known: Experiment, settings: Mapping[str, Any], artifacts: Mappi
 
 def _further(artifacts: Mapping[TableKind, str]) -> dict[str, str]:
     """The tables beyond truth, train and catalogue."""
-    return {kind: artifacts[kind] for kind in evaluation.OTHER_TABLES if kind in artifacts}
+    return {kind: artifacts[kind] for kind in reading.OTHER_TABLES if kind in artifacts}
 
 
 def _tagged(facts: Mapping[str, Any], run: Recommendations) -> Mapping[str, Any]:
@@ -1013,7 +1013,7 @@ def _tagged(facts: Mapping[str, Any], run: Recommendations) -> Mapping[str, Any]
     return {**facts, "tags": tuple(dict.fromkeys((*facts.get("tags", ()), REFERENCE_TAG)))}
 
 
-def _check_nothing_new(known: Run, scored: evaluation.Scored) -> None:
+def _check_nothing_new(known: Run, scored: scoring.Scored) -> None:
     if scored.predictions is not None and "predictions" not in known.hits:
         raise InputError(
             Problem(

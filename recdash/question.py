@@ -1,0 +1,98 @@
+"""What is asked: metrics as specs, and the rules of counting, under a preset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from recdash.domain import DEFAULT_DEPTH, Order, Ties, Users
+from recdash.errors import InputError, Problem
+from recdash.metrics import Definition, Spec, define, parse_list, preset
+from recdash.metrics.presets import EVERY_ROW
+
+RANKING_METRICS = (
+    "precision", "recall", "f1", "hit_rate", "mrr", "map", "mar", "ndcg", "r_precision",
+    "precision(average=micro)", "recall(average=micro)", "rbp", "err", "bpref", "judged", "serendipity",
+    "user_coverage",
+)  # fmt: skip
+CATALOGUE_METRICS = (
+    "coverage", "novelty", "diversity", "personalization", "gini", "entropy", "popularity", "tail_share",
+)  # fmt: skip
+RATING_METRICS = ("rmse", "mae", "r2")
+DEEPEST = 10_000
+"""The largest depth: all counts are kept by rank."""
+DEFAULT_METRICS = (*RANKING_METRICS, *CATALOGUE_METRICS, *RATING_METRICS)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How to count: population, order, ties and relevance, after a preset and what was asked beside it."""
+
+    depth: int = DEFAULT_DEPTH
+    users: Users = "truth"
+    order: Order | None = None
+    ties: Ties = "file"
+    preset: str = "default"
+    relevance: str | None = None
+    threshold: float | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A metric as it was asked for and what it means under the preset."""
+
+    spec: Spec
+    definition: Definition
+
+
+def with_relevance(rules: Rules, relevance: str | None, threshold: float | None) -> Rules:
+    """The rules with what was asked of the truth; a threshold asked for needs the values it is about."""
+    habit = preset(rules.preset)
+    if relevance is None and threshold is None:
+        relevance = habit.relevance
+    if threshold is None and relevance != EVERY_ROW:
+        threshold = habit.threshold
+    return replace(rules, relevance=relevance, threshold=threshold)
+
+
+def read_question(
+    metrics: str | Sequence[str] | None,
+    preset_name: str = "default",
+    depth: int | None = None,
+    users: Users | None = None,
+    order: Order | None = None,
+    ties: Ties | None = None,
+) -> tuple[list[Asked], Rules]:
+    """Specs and rules under a preset; what is given beside the preset wins."""
+    habit = preset(preset_name)
+    specs = parse_list(DEFAULT_METRICS if metrics is None else metrics)
+    if not specs:
+        raise InputError(Problem("no-metric", "metrics", "no metric named", "Name one, such as ndcg@10."))
+    asked = [Asked(spec, define(habit.apply(spec))) for spec in specs]
+    _check_choice("users", users, ("truth", "both"))
+    _check_choice("order", order, ("rank", "score"))
+    _check_choice("ties", ties, ("file", "item_desc"))
+    rules = Rules(
+        _depth(specs, depth), users or habit.users, order or habit.order, ties or habit.ties, habit.name
+    )
+    return asked, rules
+
+
+def _check_choice(name: str, value: str | None, known: Sequence[str]) -> None:
+    if value is not None and value not in known:
+        raise InputError(Problem("bad-choice", name, f"'{value}'", f"Choose {' or '.join(known)}."))
+
+
+def _depth(specs: Sequence[Spec], depth: int | None) -> int:
+    deepest = max((spec.k or 1 for spec in specs), default=1)
+    if depth is None:
+        depth = max(DEFAULT_DEPTH, deepest)
+    check_depth(depth, deepest)
+    return depth
+
+
+def check_depth(depth: int, deepest: int = 1) -> None:
+    """Raises InputError for a depth that is less than the deepest cutoff, or larger than any list shown."""
+    if not deepest <= depth <= DEEPEST:
+        fix = f"Use a whole number from {deepest} to {DEEPEST:,}."
+        raise InputError(Problem("bad-depth", "depth", f"{depth}", fix))

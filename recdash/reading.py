@@ -1,0 +1,124 @@
+"""The tables of an evaluation: read together, checked together, put on shared codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recdash.domain import Recommendations, TableKind, Upload
+from recdash.engines import Reference, read_reference
+from recdash.errors import InputError, Problem
+from recdash.metrics.ratings import Predictions
+
+if TYPE_CHECKING:
+    from recdash.ingest import Limits
+
+OTHER_TABLES: tuple[TableKind, ...] = ("users", "vectors", "similarity")
+
+
+def read_setup(
+    truth: Any,
+    train: Any = None,
+    catalogue: Any = None,
+    relevance: str | None = None,
+    threshold: float | None = None,
+    others: Mapping[str, Any] | None = None,
+) -> Reference:
+    """Read the tables that all runs share. Problems of all of them are raised together."""
+    return reference_of(read_tables(sources_of(truth, train, catalogue, others), relevance), threshold)
+
+
+def sources_of(
+    truth: Any, train: Any, catalogue: Any, others: Mapping[str, Any] | None
+) -> Mapping[TableKind, Any]:
+    sources: dict[Any, Any] = {"truth": truth, "train": train, "catalogue": catalogue, **(others or {})}
+    return sources
+
+
+def read_tables(
+    sources: Mapping[TableKind, Any],
+    relevance: str | None = None,
+    mappings: Mapping[str, Mapping[str, str]] | None = None,
+    limits: Limits | None = None,
+) -> dict[TableKind, Upload]:
+    """Read the tables that are given (not None). Raises InputError with the problems of all of them."""
+    from recdash import ingest
+
+    read: dict[TableKind, Upload] = {}
+    problems: list[Problem] = []
+    for kind, source in sources.items():
+        chosen = relevance if kind == "truth" else None
+        mapping = (mappings or {}).get(kind)
+        try:
+            if isinstance(source, Upload):
+                read[kind] = source
+            elif source is not None:
+                read[kind] = ingest.read_upload(
+                    kind, source, mapping=mapping, relevance=chosen, limits=limits
+                )
+        except InputError as error:
+            problems += [_in_table(problem, kind) for problem in placed(error)]
+    if problems:
+        raise InputError(problems)
+    return read
+
+
+def reference_of(tables: Mapping[TableKind, Upload], threshold: float | None) -> Reference:
+    """The tables on shared codes, with everything that was noticed in them."""
+    others = {kind: tables[kind] for kind in OTHER_TABLES if kind in tables}
+    reference = read_reference(
+        tables["truth"],
+        train=tables.get("train"),
+        catalogue=tables.get("catalogue"),
+        others=others,
+        threshold=threshold,
+    )
+    notices = [
+        replace(notice, place=f"{kind} '{upload.name}', {notice.place}")
+        for kind, upload in tables.items()
+        for notice in upload.notices
+    ]
+    return replace(reference, notices=(*notices, *reference.notices))
+
+
+def _in_table(problem: Problem, kind: str) -> Problem:
+    return problem if kind in problem.place else replace(problem, place=f"{kind} {problem.place}")
+
+
+def placed(error: InputError) -> list[Problem]:
+    """The error's problems, each with the name of the file in front of its place."""
+    if error.source is None:
+        return list(error.problems)
+    return [replace(problem, place=f"{error.source}, {problem.place}") for problem in error.problems]
+
+
+def read_runs(name: str, source: Any) -> Iterator[Recommendations]:
+    from recdash import ingest
+
+    if isinstance(source, Recommendations):
+        yield source
+        return
+    found = ingest.read_recommendations(source, name=name)
+    yield from (replace(run, name=name) for run in found) if len(found) == 1 else found
+
+
+def open_predictions(
+    source: Any, mapping: Mapping[str, str] | None = None, limits: Limits | None = None
+) -> Upload | None:
+    from recdash import ingest
+
+    if source is None or isinstance(source, Upload):
+        return source
+    return ingest.read_upload("predictions", source, mapping=mapping, limits=limits)
+
+
+def predictions_of(upload: Upload) -> Predictions:
+    """The rows with their users on codes."""
+    from recdash.engines.ids import IdIndex
+
+    rating, guess = (upload.table[name].to_numpy().astype(np.float64) for name in ("rating", "prediction"))
+    user, there = IdIndex().codes(upload.table["user_id"]), ~np.isnan(guess)
+    return Predictions(user[there], rating[there], guess[there], int((~there).sum()))

@@ -1,0 +1,282 @@
+"""One run, scored: a pass over its lists, then every metric from its hits; and the same for slices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recdash.domain import Absent, Curve, Hits, Ledger, Recommendations, Users
+from recdash.engines import Reference, list_metrics, match
+from recdash.engines.attributes import attribute_names, attribute_of
+from recdash.errors import Problem
+from recdash.metrics import Definition, Material, sample_of, score
+from recdash.metrics.catalogue import CATALOGUE, Labels, Shelf, no_labels
+from recdash.metrics.ratings import Predictions, RatingMetric
+from recdash.metrics.sample import Familiar, familiar
+from recdash.question import Asked, Rules
+from recdash.reading import open_predictions, predictions_of
+from recdash.slices import Slice
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One run, scored: its hits (None with predictions only), curves, absences and notices.
+
+    ``predictions`` is the checked table of rating predictions, where there was one.
+    """
+
+    name: str
+    hits: Hits | None
+    curves: Mapping[str, Curve]
+    absent: Mapping[str, str]
+    ledger: Ledger | None
+    notices: tuple[Problem, ...] = ()
+    predictions: pa.Table | None = None
+    sliced: tuple[SliceScores, ...] = ()
+
+
+@dataclass(frozen=True)
+class SliceScores:
+    """The curves of one slice, and what is absent there."""
+
+    of: Slice
+    curves: Mapping[str, Curve]
+    absent: Mapping[str, str]
+
+
+# ── one run ──────────────────────────────────────────────────────────────────────────────────
+
+
+def score_run(
+    run: Recommendations,
+    reference: Reference,
+    asked: Sequence[Asked],
+    rules: Rules,
+    predictions: Any = None,
+    cuts: Sequence[Slice] = (),
+) -> Scored:
+    """One pass over the run, then every metric asked for. Raises InputError for a run that is no use.
+
+    A reference candidate is ordered by its ranks, whatever the rules say: it has no scores.
+    """
+    rules = replace(rules, order=None) if run.reference else rules
+    wanted = [one.definition for one in asked]
+    hits, told = _match(run, reference, wanted, rules)
+    rated = open_predictions(predictions)
+    rows = None if rated is None else predictions_of(rated)
+    curves, absent = score_hits(hits, reference, wanted, rules.users, rows)
+    ledger = ledger_of(hits, rules.users)
+    short = [] if run.reference else short_list_notices(run.name, hits, asked)
+    unknown = unknown_item_notices(run.name, hits, reference)
+    of_file = [replace(notice, place=f"run '{run.name}', {notice.place}") for notice in run.notices]
+    notices = (*of_file, *told, *unknown, *short, *(rated.notices if rated else ()))
+    sliced = tuple(
+        score_slice(hits, reference, wanted, rules.users, one, _shown_in(one, run, reference, wanted, rules))
+        for one in cuts
+    )
+    return Scored(run.name, hits, curves, absent, ledger, notices, rated.table if rated else None, sliced)
+
+
+def score_slice(
+    hits: Hits,
+    reference: Reference,
+    definitions: Sequence[Definition],
+    users: Users,
+    of: Slice,
+    shown: Hits | None = None,
+) -> SliceScores:
+    """Accuracy in a slice comes from the hits of all, the other metrics from those ``shown`` to its users."""
+    sample = sample_of(hits, users, of.users, of.rows, familiar_of(reference))
+    shelf = None if shown is None else shelf_of(shown, reference)
+    results = score(definitions, Material(sample, shelf))
+    absent = {one.metric: one.reason for one in results if isinstance(one, Absent)}
+    absent |= {str(one): reason for one in definitions if (reason := _not_in(of, one))}
+    return SliceScores(of, {one.metric: one for one in results if isinstance(one, Curve)}, absent)
+
+
+def _shown_in(
+    of: Slice, run: Recommendations, reference: Reference, definitions: Sequence[Definition], rules: Rules
+) -> Hits | None:
+    """Another look at the lists of the slice's users; None where no metric asks what they show."""
+    if of.users is None or not any(one.metric in CATALOGUE for one in definitions):
+        return None
+    return _match(run, reference, definitions, rules, of.users)[0]
+
+
+def _not_in(of: Slice, definition: Definition) -> str:
+    """Why no slice of this kind has the metric; empty where one may."""
+    if isinstance(definition.metric, RatingMetric):
+        return "rating predictions are scored as a whole, not in slices"
+    if of.rows is not None and definition.metric in CATALOGUE:
+        return "a slice of items has no lists of its own; ask for a slice of users"
+    return ""
+
+
+def _match(
+    run: Recommendations,
+    reference: Reference,
+    definitions: Sequence[Definition],
+    rules: Rules,
+    shown_to: Mask | None = None,
+) -> tuple[Hits, list[Problem]]:
+    return match(
+        run,
+        reference,
+        depth=rules.depth,
+        order=rules.order,
+        ties=rules.ties,
+        exposure=reference.catalogue is not None
+        or reference.train_users is not None
+        or any(one.metric in CATALOGUE for one in definitions),
+        list_metrics=list_metrics(definitions, reference, rules.depth),
+        shown_to=shown_to,
+    )
+
+
+def familiar_of(reference: Reference) -> Familiar | None:
+    """How expected each item of the truth is, by its popularity in train; None without a train table."""
+    if reference.train_users is None:
+        return None
+    in_train = int((reference.train_users > 0).sum())
+    n_items = in_train if reference.catalogue is None else len(reference.catalogue)
+    return familiar(reference.train_users, n_items, len(reference.truth.items))
+
+
+def score_hits(
+    hits: Hits,
+    reference: Reference,
+    definitions: Sequence[Definition],
+    users: Users,
+    predictions: Predictions | None = None,
+) -> tuple[dict[str, Curve], dict[str, str]]:
+    """Curves and reasons of absence by canonical spec, from hits alone."""
+    sample = sample_of(hits, users, familiar=familiar_of(reference))
+    material = Material(sample, shelf_of(hits, reference), predictions)
+    results = score(definitions, material)
+    curves = {one.metric: one for one in results if isinstance(one, Curve)}
+    return curves, {one.metric: one.reason for one in results if isinstance(one, Absent)}
+
+
+def shelf_of(hits: Hits, reference: Reference) -> Shelf | None:
+    """The run's exposure, if it was counted, with what the reference knows of its items."""
+    if hits.exposure is None:
+        return None
+    n = len(hits.exposure.items)
+    train = None
+    if reference.train_users is not None:
+        train = np.zeros(n, dtype=np.int64)
+        train[: len(reference.train_users)] = reference.train_users
+    in_catalogue = None
+    if reference.catalogue is not None:
+        in_catalogue = np.zeros(n, dtype=bool)
+        in_catalogue[reference.catalogue] = True
+    in_truth = np.arange(n) < len(reference.truth.items)
+    names, labels = labels_of(reference)
+    return Shelf(
+        hits.exposure,
+        hits.depth,
+        in_truth,
+        in_catalogue,
+        train,
+        reference.n_train_users,
+        names,
+        labels,
+        reference.tables.keys(),
+    )
+
+
+def labels_of(reference: Reference) -> tuple[list[str], Callable[[str], Labels]]:
+    """The names of the catalogue's attributes, and what reads one of them."""
+    catalogue = reference.tables.get("catalogue")
+    if catalogue is None:
+        return [], no_labels
+    code = reference.items.codes(catalogue.table["item_id"], grow=False)
+
+    def read(name: str) -> Labels:
+        found = attribute_of(catalogue, name)
+        return Labels(found.values, code[found.row], found.value)
+
+    return attribute_names(catalogue), read
+
+
+def score_predictions(name: str, source: Any, asked: Sequence[Asked]) -> Scored:
+    """A candidate that only predicts ratings."""
+    rated = open_predictions(source)
+    rows = None if rated is None else predictions_of(rated)
+    results = score([one.definition for one in asked], Material(predictions=rows))
+    curves = {one.metric: one for one in results if isinstance(one, Curve)}
+    absent = {one.metric: one.reason for one in results if isinstance(one, Absent)}
+    return Scored(name, None, curves, absent, None, rated.notices if rated else ())
+
+
+# ── what a person is told ────────────────────────────────────────────────────────────────────
+
+
+def ledger_of(hits: Hits, users: Users) -> Ledger:
+    """The run's ledger under a population rule."""
+    if users == "truth":
+        return hits.ledger
+    left = hits.ledger.counted - hits.ledger.without_list
+    return replace(hits.ledger, counted=left)
+
+
+def short_list_notices(name: str, hits: Hits, asked: Sequence[Asked]) -> list[Problem]:
+    """Where short lists make misses: at the least and the deepest cutoff asked for (a curve: 10, depth)."""
+    with_cutoff = [one.spec.k for one in asked if one.definition.metric.has_cutoff]
+    cutoffs = sorted({k for asked_k in with_cutoff for k in ([asked_k] if asked_k else [10, hits.depth])})
+    listed = hits.list_length[hits.list_length > 0]
+    found = [(k, int((listed < k).sum())) for k in cutoffs if k <= hits.depth]
+    return [
+        Problem(
+            "short-lists",
+            f"run '{name}'",
+            f"lists shorter than k = {k}: {count} of {len(listed)} users",
+            "The missing places count as misses.",
+            count,
+        )
+        for k, count in (found[:1] + found[-1:] if len(found) > 1 else found)
+        if count
+    ]
+
+
+def _all_new(name: str) -> Problem:
+    found = "no item of these lists is in the train table"
+    fix = "Novelty and popularity say nothing here; check that both files write ids alike."
+    return Problem("nothing-in-train", f"run '{name}', column 'item_id'", found, fix)
+
+
+def unknown_item_notices(name: str, hits: Hits, reference: Reference) -> list[Problem]:
+    if hits.exposure is None:
+        return []
+    ever_shown = np.zeros(len(hits.exposure.items), dtype=bool)
+    ever_shown[hits.exposure.shown.item] = True
+    shown = np.flatnonzero(ever_shown)
+    if (
+        reference.train_users is not None
+        and not reference.train_users[shown[shown < len(reference.train_users)]].any()
+    ):
+        return [_all_new(name)]
+    if reference.catalogue is None:
+        return []
+    unknown = shown[~np.isin(shown, reference.catalogue)]
+    if not len(unknown):
+        return []
+    example = ", ".join(f"'{hits.exposure.items[int(code)]}'" for code in unknown[:3])
+    return [
+        Problem(
+            "unknown-items",
+            f"run '{name}', column 'item_id'",
+            f"{len(unknown)} item ids are not in the catalogue ({example})",
+            "They count for accuracy, but not for coverage or Gini; check the ids.",
+            len(unknown),
+        )
+    ]
