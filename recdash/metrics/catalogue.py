@@ -59,16 +59,19 @@ class Shelf:
 
     def counts(self) -> Iterator[Ints]:
         """Yield for k = 1..depth [N]: lists that hold the item in the first k places (array reused)."""
-        held = np.zeros(self.n_items, dtype=np.int64)
+        held, here = np.zeros(self.n_items, dtype=np.int64), np.zeros(self.n_items, dtype=np.int64)
         for item, count in _by_rank(self.exposure.shown):
-            held[item] += count
+            here.fill(0)
+            here[item] = count
+            held += here  # most items stand at each rank: faster than adding to their places
             yield held
 
     def first_shown(self) -> Ints:
         """[N] the best rank at which each item stands in any list; depth + 1 if nowhere."""
         first = np.full(self.n_items, self.depth + 1)
         shown = self.exposure.shown
-        first[shown.item[::-1]] = shown.rank[::-1]
+        for k in range(self.depth, 0, -1):
+            first[shown.item[shown.start[k - 1] : shown.start[k]]] = k
         return first
 
     def universe(self, of: str) -> Mask | None:
@@ -134,15 +137,16 @@ def shown_by(shelf: Shelf, attribute: str, k: int) -> tuple[Sequence[str], Ints,
 
 
 def entropy(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
-    universe = shelf.members(parameters["of"])
+    universe = np.flatnonzero(shelf.members(parameters["of"]))
     bits = np.array([entropy_of(shown[universe]) for shown in shelf.counts()])
-    return bits / np.log2(universe.sum()) if parameters["norm"] == "max" else bits
+    return bits / np.log2(len(universe)) if parameters["norm"] == "max" else bits
 
 
 def entropy_of(counts: Ints) -> float:
-    """−Σ p·log2 p in bits, p = c / Σc; NaN where nothing was shown."""
-    share_of = counts[counts > 0] / max(counts.sum(), 1)
-    return float(-(share_of * np.log2(share_of)).sum()) if len(share_of) else float("nan")
+    """−Σ p·log2 p = log2 Σc − Σ c·log2 c / Σc in bits, p = c / Σc; NaN where nothing was shown."""
+    held = counts[counts > 0].astype(np.float64)
+    total = held.sum()
+    return float(np.log2(total) - (held * np.log2(held)).sum() / total) if len(held) else float("nan")
 
 
 def tail_share(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
@@ -150,15 +154,15 @@ def tail_share(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
 
 
 def gini(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
-    universe = shelf.members(parameters["of"])
+    universe = np.flatnonzero(shelf.members(parameters["of"]))
     return np.array([gini_of(shown[universe]) for shown in shelf.counts()])
 
 
 def gini_of(counts: Ints) -> float:
     """Σ (2i − n − 1)·c_i / (n·Σc), counts ascending; NaN where nothing was shown."""
-    counts = np.sort(counts)
+    counts = np.sort(counts.astype(np.int32))  # half as wide, twice as fast
     n, total = len(counts), counts.sum()
-    return float((2 * np.arange(1, n + 1) - n - 1) @ counts / (n * total)) if total else float("nan")
+    return float(np.arange(1 - n, n, 2) @ counts / (n * total)) if total else float("nan")
 
 
 def personalization(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:

@@ -8,8 +8,9 @@ k = 1 to depth holding one value per user.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -44,9 +45,8 @@ class Formula(Protocol):
 def running_sum(credit: Floats, sample: Sample) -> Floats:
     """[H] the user's credits up to and including each hit."""
     total = np.cumsum(credit)
-    begins = np.flatnonzero(sample.ordinal == 1)
-    before = total[begins] - credit[begins]
-    return total - np.repeat(before, np.diff(np.append(begins, len(credit))))
+    begin, size = sample.stretches
+    return total - np.repeat(total[begin] - credit[begin], size)
 
 
 def standard_error(total: Floats, squares: Floats, n: int) -> Floats:
@@ -67,9 +67,8 @@ def more_than_rounding(spread: Floats, squares: Floats) -> Floats:
 
 def credit_by_rank(sample: Sample, credit: Floats) -> Floats:
     """[depth, C] credits of all hits with rank ≤ k, by kind of user."""
-    kinds, n_kinds = sample.kinds, len(sample.kinds.size)
-    place = (sample.rank.astype(np.int64) - 1) * n_kinds + kinds.of[sample.user]
-    table = np.bincount(place, weights=credit, minlength=sample.depth * n_kinds)
+    n_kinds = len(sample.kinds.size)
+    table = np.bincount(sample.cell, weights=credit, minlength=sample.depth * n_kinds)
     return table.reshape(sample.depth, n_kinds).cumsum(axis=0)
 
 
@@ -193,7 +192,7 @@ class OverJudged:
 
 
 class Walk(ABC):
-    """A formula that goes through k = 1..depth with one value per user in hand."""
+    """A formula that goes through k = 1..depth with a value per user in hand, or knows a short cut."""
 
     @property
     def pooled(self) -> bool:
@@ -206,21 +205,19 @@ class Walk(ABC):
     def own(self, sample: Sample, k: int) -> Floats:
         return self.values(sample, k)
 
-    @abstractmethod
-    def steps(self, sample: Sample) -> Iterator[Floats]:
-        """Yield [n] values at k = 1, 2 … depth; the array may be reused between steps."""
-
     def curve(self, sample: Sample) -> Moments:
-        moments = np.array([(v.sum(), (v * v).sum()) for v in self.steps(sample)])
-        return moments[:, 0] / sample.n_users, standard_error(moments[:, 0], moments[:, 1], sample.n_users)
+        return curve_of([sums(self.values(sample, k)) for k in range(1, sample.depth + 1)], sample)
 
 
-def hits_by_rank(sample: Sample) -> Iterator[Ints]:
-    """Yield for k = 1, 2 … depth the hits at exactly that rank; a user has at most one of them."""
-    order = np.argsort(sample.rank, kind="stable")
-    edges = np.searchsorted(sample.rank[order], np.arange(1, sample.depth + 2))
-    for k in range(sample.depth):
-        yield order[edges[k] : edges[k + 1]]
+def sums(value: Floats) -> Floats:
+    """Sum and sum of squares."""
+    return np.array([value.sum(), (value * value).sum()])
+
+
+def curve_of(by_k: Sequence[Floats], sample: Sample) -> Moments:
+    """From sum and sum of squares over the users at every k."""
+    total, squares = np.array(by_k).T
+    return total / sample.n_users, standard_error(total, squares, sample.n_users)
 
 
 @dataclass(frozen=True)
@@ -234,35 +231,53 @@ class GradedNdcg(Walk):
     def credit(self, sample: Sample) -> Floats:
         return self.gain(sample.gain) / self.discount(sample.rank)
 
-    def steps(self, sample: Sample) -> Iterator[Floats]:
-        """Users stand in order of falling m: those whose ideal still moves at k are in front, one slice."""
+    def curve(self, sample: Sample) -> Moments:
+        """Users stand in order of falling m: those whose ideal still moves at k are in front, one slice.
+
+        Only these are divided anew at every k. The others' values change with their hits alone, so that
+        their sums are carried on: an eighth of the time with ten relevant items per user.
+        """
         order = np.argsort(-sample.n_relevant, kind="stable")
         place = np.empty(sample.n_users, dtype=np.int64)
         place[order] = np.arange(sample.n_users)
-        user, credit = place[sample.user], self.credit(sample)
-        found, value = np.zeros(sample.n_users), np.empty(sample.n_users)
-        for at_k, best in zip(hits_by_rank(sample), self._ideal_steps(sample, order), strict=True):
-            found[user[at_k]] += credit[at_k]
-            yield np.divide(found, best, out=value)
+        by_rank, edges = sample.by_rank
+        user, credit = place[sample.user[by_rank]], self.credit(sample)[by_rank]
+        found, value = np.zeros(sample.n_users), np.zeros(sample.n_users)
+        settled, moved, by_k = np.zeros(2), sample.n_users, []
+        for at_k, (moving, best) in zip(
+            pairwise(edges.tolist()), self._ideal_steps(sample, order), strict=True
+        ):
+            settled += sums(value[moving:moved])
+            hit = user[slice(*at_k)]  # a user has at most one hit at a rank
+            found[hit] += credit[slice(*at_k)]
+            late = hit[hit >= moving]
+            settled -= sums(value[late])
+            value[late] = found[late] / best[late]
+            settled += sums(value[late])
+            np.divide(found[:moving], best[:moving], out=value[:moving])
+            by_k.append(settled + sums(value[:moving]))
+            moved = moving
+        return curve_of(by_k, sample)
 
     def values(self, sample: Sample, k: int) -> Floats:
         credit = np.where(sample.rank <= k, self.credit(sample), 0.0)
         found: Any = np.bincount(sample.user, weights=credit, minlength=sample.n_users)
         return share(found, self.ideal_at(sample, k))
 
-    def _ideal_steps(self, sample: Sample, order: Ints) -> Iterator[Floats]:
+    def _ideal_steps(self, sample: Sample, order: Ints) -> Iterator[tuple[int, Floats]]:
+        """Yield for k = 1, 2 … depth how many users in front have an ideal that moves, and everyone's [n]."""
         if self.ideal == "all":
             fixed = self.ideal_at(sample, sample.depth)[order]
-            yield from (fixed for _ in range(sample.depth))
+            yield from ((0, fixed) for _ in range(sample.depth))
             return
         best, gains = np.zeros(sample.n_users), self.gain(sample.ideal_gain)
         start, m = sample.ideal_start[:-1][order], sample.n_relevant[order]
-        fewer = np.searchsorted(-m, -np.arange(1, sample.depth + 1), side="right")
+        fewer = np.searchsorted(-m, -np.arange(1, sample.depth + 1), side="right").tolist()
         for k in range(1, sample.depth + 1):
-            moving = slice(None) if self.ideal == "full" else slice(int(fewer[k - 1]))
-            place = start[moving] + np.minimum(k, m[moving]) - 1
-            best[moving] += gains[place] / self.discount(np.array(k))
-            yield best
+            moving = sample.n_users if self.ideal == "full" else fewer[k - 1]
+            place = start[:moving] + np.minimum(k, m[:moving]) - 1
+            best[:moving] += gains[place] / self.discount(np.array(k))
+            yield moving, best
 
     def ideal_at(self, sample: Sample, k: int) -> Floats:
         """[n] the gain of the best possible list at k, by which the found gain is divided."""
@@ -286,12 +301,20 @@ class GradedNdcg(Walk):
 class MeanRecall(Walk):
     """Mean of recall@1..k: a hit at rank r counts in k − r + 1 of the k recalls."""
 
-    def steps(self, sample: Sample) -> Iterator[Floats]:
-        found, total = np.zeros(sample.n_users), np.zeros(sample.n_users)
-        for k, at_k in enumerate(hits_by_rank(sample), start=1):
-            found[sample.user[at_k]] += 1.0
-            total += found
-            yield total / (k * sample.n_relevant)
+    def curve(self, sample: Sample) -> Moments:
+        """A user with A hits up to k, whose ranks add up to R, has ((k + 1)·A − R) / km: sums of A, R and of
+        their products say all, and they add up from hit to hit as those of a Sentence do.
+        """
+        a, rank = sample.ordinal.astype(np.float64), sample.rank.astype(np.float64)
+        r = running_sum(rank, sample)
+        steps = (np.ones_like(a), rank, 2 * a - 1, a * r - (a - 1) * (r - rank), r**2 - (r - rank) ** 2)
+        sum_a, sum_r, aa, ar, rr = (credit_by_rank(sample, step) for step in steps)
+        k = np.arange(1, sample.depth + 1)[:, None]
+        norm = k * sample.kinds.m
+        total = ((k + 1) * sum_a - sum_r) / norm
+        squares = ((k + 1) ** 2 * aa - 2 * (k + 1) * ar + rr) / norm**2
+        n = sample.n_users
+        return total.sum(axis=1) / n, standard_error(total.sum(axis=1), squares.sum(axis=1), n)
 
     def values(self, sample: Sample, k: int) -> Floats:
         worth = np.maximum(k - sample.rank + 1, 0).astype(np.float64)
@@ -309,10 +332,6 @@ class HarmonicMean(Walk):
     @property
     def pooled(self) -> bool:
         return self.of_means
-
-    def steps(self, sample: Sample) -> Iterator[Floats]:
-        for k in range(1, sample.depth + 1):
-            yield self.values(sample, k)
 
     def values(self, sample: Sample, k: int) -> Floats:
         """[n] per user. With ``of_means`` each user's linear share: 2ab / (a + b) is homogeneous, so the

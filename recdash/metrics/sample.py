@@ -99,6 +99,28 @@ class Sample:
         return positions(self.user) + 1
 
     @cached_property
+    def stretches(self) -> tuple[Ints, Ints]:
+        """Where the hits of each user who has any begin, and how many they are."""
+        begin = np.flatnonzero(np.diff(self.user, prepend=-1))
+        return begin, np.diff(begin, append=len(self.user))
+
+    @cached_property
+    def cell(self) -> Ints:
+        """[H] the hit's place in a table [depth, kinds of users]."""
+        cell = self.rank.astype(np.int64) - 1
+        cell *= len(self.kinds.size)
+        cell += self.kinds.of[self.user]
+        return cell
+
+    @cached_property
+    def by_rank(self) -> tuple[Ints, Ints]:
+        """The hits in order of rank [H], and where each of the ranks 1..depth begins and ends [depth + 1]."""
+        # numpy sorts 16 bits by counting
+        small = self.rank.astype(np.uint16) if self.depth < 1 << 16 else self.rank
+        edges = np.concatenate(([0], np.cumsum(np.bincount(self.rank, minlength=self.depth + 1)[1:])))
+        return np.argsort(small, kind="stable"), edges
+
+    @cached_property
     def m(self) -> Ints:
         """[H] number of relevant items of the hit's user."""
         return self.n_relevant[self.user]
