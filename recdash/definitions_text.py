@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from recdash.definitions import TITLES, WHO_COUNTS, difference_words, order_words
+from recdash.definitions import TITLES, difference_words, order_words, who_counts
 from recdash.ledger import LedgerLine
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _preset_row(row: Row, default: float) -> list[str]:
         f"{row['value']:.6f}" if known else "–",
         difference_words(row["value"], default) if known else row["reason"],
         f"{row['n_users']:,}" if known else "–",
-        WHO_COUNTS[row["users"]],
+        who_counts(row["spec"], row["users"]),
         order_words(row["order"], row["ties"]),
         row["relevant"],
     ]

@@ -100,6 +100,13 @@ def test_a_preset_that_ignores_grades_takes_every_row(space: Workspace) -> None:
     assert found["relevant"]["rectools"] == "every row"
 
 
+def test_the_name_of_the_column_leaves_a_preset_free_to_ignore_it(space: Workspace) -> None:
+    made = space.create_experiment("films", TRUTH, depth=5, relevance="relevance")
+    run_id = space.add_runs(made.id, LISTS, name="als")[0].run.id
+    relevant = by_preset(space.under_presets(run_id, "recall", 2))["relevant"]
+    assert (relevant["default"], relevant["recbole"]) == ("a grade above 0", "every row")
+
+
 def test_what_the_experiment_says_of_relevance_wins(space: Workspace) -> None:
     made = space.create_experiment("films", TRUTH, depth=5, relevance_threshold=2.0)
     run_id = space.add_runs(made.id, LISTS, name="als")[0].run.id

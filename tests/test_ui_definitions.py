@@ -114,7 +114,7 @@ def test_ties_have_a_band_and_lists_without_ties_none(films: dict[str, str], sho
     text = said(shown(r=films["tied"], m="mrr"))
     assert "What ties can do to MRR@5" in text
     assert "that alone can move MRR@5 by 0.667" in text
-    assert re.search(r"Users 0\.33 0\.6\d 1\.00 0\.50 20", text)
+    assert re.search(r"Users 0\.333 0\.6\d\d 1\.000 0\.500 20", text)
     assert "What ties can do" not in said(shown(r=films["good"], m="mrr"))
 
 
@@ -149,6 +149,16 @@ def test_every_family_of_metrics_has_its_page(workspace: Workspace, shown: Show,
     app = shown(e=made.id, m=metric)
     assert not app.error
     assert "Why do the libraries differ?" in said(app)
+
+
+def test_shares_of_the_catalogue_are_read_in_percent(workspace: Workspace, shown: Show) -> None:
+    catalogue = pd.DataFrame({"item_id": [*(f"i{n}" for n in range(1, 21)), "x1", "x3", "y", "z"]})
+    made = workspace.create_experiment("films", TRUTH, depth=5, catalogue=catalogue)
+    workspace.add_runs(made.id, lists(2), name="good")  # shows the 20 items, x1 and x3 of 24: 91.7 %
+    text = said(shown(m="coverage"))
+    assert "Coverage@5 of good is 91.7 % under every preset" in text
+    assert "Coverage@5, %" in text
+    assert "91.7 the same every list n = 20" in text
 
 
 def test_a_frame_with_parameters_says_what_the_other_pages_show(workspace: Workspace, shown: Show) -> None:

@@ -15,9 +15,9 @@ from recdash.definitions import (
     EQUAL,
     TITLES,
     TOGETHER,
-    WHO_COUNTS,
     difference_words,
     order_words,
+    who_counts,
 )
 from recdash.domain import Run
 from recdash.ledger import ledger_lines
@@ -26,7 +26,7 @@ from recdash.ui.escaping import Html, html, join, markdown
 from recdash.ui.run_table import counting_rule
 from recdash.ui.state import View
 from recdash.ui.widgets import Column, table_html
-from recdash.ui.words import base, metric_at, named_number
+from recdash.ui.words import base, is_percent, metric_at, named_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,8 +45,13 @@ class Found:
     causes: pd.DataFrame
 
     @property
+    def unit(self) -> str:
+        return " %" if is_percent(self.metric) else ""
+
+    @property
     def rows(self) -> list[Row]:
-        return records(self.presets)
+        """One per preset, in the unit that the page shows."""
+        return [self._in_unit(row) for row in records(self.presets)]
 
     @property
     def default(self) -> Row:
@@ -70,7 +75,12 @@ class Found:
         return next(row for row in self.rows if row["preset"] == preset)
 
     def causes_of(self, preset: str) -> list[Row]:
-        return [row for row in records(self.causes) if row["preset"] == preset]
+        return [self._in_unit(row) for row in records(self.causes) if row["preset"] == preset]
+
+    def _in_unit(self, row: Row) -> Row:
+        if not self.unit:
+            return row
+        return {**row, "value": 100 * row["value"], "difference": 100 * row["difference"]}
 
 
 def choose_run(view: View) -> Run:
@@ -105,7 +115,9 @@ def finding(found: Found) -> str:
     values = [row["value"] for row in found.rows if is_number(row["value"])]
     if not values:
         return f"{found.run.name} has no {found.where} under any preset"
-    low, high = (numbers.fixed(value, found.decimals) for value in (min(values), max(values)))
+    low, high = (
+        f"{numbers.fixed(value, found.decimals)}{found.unit}" for value in (min(values), max(values))
+    )
     if max(values) - min(values) <= EQUAL:
         return f"{found.where} of {found.run.name} is {low} under every preset"
     return f"{found.where} of {found.run.name} is anything from {low} to {high}, depending on who counts it"
@@ -145,8 +157,9 @@ def shown_elsewhere(view: View, found: Found) -> str:
 
 
 def preset_table(found: Found) -> Html:
+    value = f"{found.where}, %" if found.unit else found.where
     columns = [
-        Column("Preset"), Column("Definition"), Column(found.where, number=True),
+        Column("Preset"), Column("Definition"), Column(value, number=True),
         Column("Difference to\nrecdash", number=True), Column("Who counts"), Column("Order and ties"),
         Column("Relevant is"),
     ]  # fmt: skip
@@ -162,7 +175,7 @@ def _preset_row(found: Found, row: Row) -> list[object]:
         _difference(row, found.default["value"], found.decimals),
         _who_counts(row),
         order_words(row["order"], row["ties"]),
-        row["relevant"],
+        html('<span class="rd-nowrap">{relevant}</span>', relevant=row["relevant"]),
     ]  # fmt: skip
 
 
@@ -182,7 +195,7 @@ def _who_counts(row: Row) -> Html:
     users = f"n = {numbers.count(row['n_users'])}" if row["n_users"] else ""
     return html(
         '<span class="rd-nowrap">{rule}</span><br><small class="rd-muted">{users}</small>',
-        rule=WHO_COUNTS[row["users"]],
+        rule=who_counts(row["spec"], row["users"]),
         users=users,
     )
 
@@ -216,8 +229,7 @@ def cause_table(found: Found) -> Html:
         *(Column(TITLES[cause], number=True) for cause in present),
         Column("Difference", number=True),
     ]
-    sizes = [*found.presets["difference"], *found.causes["difference"]]
-    decimals = numbers.places(size for size in sizes if is_number(size))
+    decimals = numbers.places(row["difference"] for row in found.rows)
     rows = [_cause_row(found, row, present, decimals) for row in found.others]
     return table_html(columns, rows, kind="rd-small")
 
@@ -242,7 +254,10 @@ def _effect(name: str, found: Row | None, decimals: int) -> Html:
 def _signed(difference: float, decimals: int) -> str:
     if not is_number(difference):
         return numbers.NONE
-    return "0" if abs(difference) <= EQUAL else numbers.signed(difference, decimals)
+    if abs(difference) <= EQUAL:
+        return "0"
+    text = numbers.signed(difference, decimals)
+    return text if text.strip("0.,") else "≈ 0"
 
 
 def entries(found: Found) -> Html:
@@ -262,12 +277,11 @@ def why(found: Found, row: Row) -> str:
     unknown = [cause for cause in causes if cause["reason"]]
     idle = [cause for cause in causes if not cause["reason"] and abs(cause["difference"]) <= EQUAL]
     moving = [cause for cause in causes if cause not in unknown and cause not in idle]
-    decimals = numbers.places(cause["difference"] for cause in moving)
     words = difference_words(row["value"], found.default["value"]).capitalize()
     parts = [
         f"{words}." if words else "",
         *(
-            f"{TITLES[cause['cause']]} {numbers.signed(cause['difference'], decimals)}: {cause['words']}."
+            f"{TITLES[cause['cause']]} {_exact(cause['difference'])}{found.unit}: {cause['words']}."
             for cause in sorted(moving, key=lambda cause: -abs(cause["difference"]))
         ),
         *(f"{TITLES[cause['cause']]} not known: {cause['reason']}." for cause in unknown),
@@ -279,6 +293,11 @@ def why(found: Found, row: Row) -> str:
 def titles(found: Found) -> dict[str, str]:
     """Preset → title, for choosing one."""
     return {row["preset"]: row["title"] for row in found.rows}
+
+
+def _exact(difference: float) -> str:
+    """Signed, with three significant digits of its own."""
+    return numbers.signed(difference, numbers.places([difference]))
 
 
 def furthest(found: Found) -> str:
@@ -318,7 +337,7 @@ def show_ties(view: View, found: Found) -> None:
     score = data.scoreboard(view, (found.run.id,), (view.metric,), view.k)
     shown = float(score["value"].iloc[0])
     where = metric_at(view.metric, view.k)
-    decimals = numbers.places([band.best])
+    decimals = numbers.places([band.best - band.worst])
     numbers_of = (band.worst, band.expected, band.best, shown)
     titles = ("Worst order", "Expected", "Best order", "As in the file")
     columns = [*(Column(title, number=True) for title in titles), Column("Users", number=True)]
