@@ -9,7 +9,6 @@ import argparse
 import os
 import platform
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -55,7 +54,7 @@ def main(asked: argparse.Namespace) -> None:
 
 def _measure_size(size: str, asked: argparse.Namespace, results: Results, session: str) -> None:
     folder = asked.cache / "workloads"
-    _run_quietly([sys.executable, "-m", "benchmarks.workloads", size, folder, *contenders.forms_of(size)])
+    _run_quietly(contenders.make_workload(size, folder))
     with tempfile.TemporaryDirectory(dir=asked.cache) as store:
         taking_part: list[Contender] = []
         if asked.only == "peers":  # ratios are taken within a session
@@ -65,13 +64,15 @@ def _measure_size(size: str, asked: argparse.Namespace, results: Results, sessio
             taking_part += contenders.ours(size, folder, Path(store))
         if asked.only != "us" and size in PEER_SIZES:
             taking_part += _peers(size, asked, results)
-        late = results.late(PEER_SIZES[: PEER_SIZES.index(size)] if size in PEER_SIZES else ())
+        smaller = PEER_SIZES[: PEER_SIZES.index(size)] if size in PEER_SIZES else ()
+        late = results.late(smaller, asked.timeout)
         run_rounds(taking_part, asked.repeat, asked.timeout, partial(_keep, results, size), session, late)
 
 
 def _peers(size: str, asked: argparse.Namespace, results: Results) -> list[Contender]:
     """The tasks of the peers that install; what is known of each goes to the results."""
     tasks = []
+    _run_quietly(contenders.make_workload(contenders.FEW_USERS, asked.cache / "workloads"))
     for name in asked.peers:
         known, own = contenders.of_peer(name, size, asked.cache / "workloads", asked.cache / "environments")
         results.facts["peers"][name] = known

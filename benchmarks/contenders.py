@@ -7,25 +7,29 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.environments import environment_for
-from benchmarks.harness import Contender
+from benchmarks.environments import Environment, environment_for
+from benchmarks.harness import Contender, measure
 from benchmarks.peers import peer
 from benchmarks.workloads import FORMS, Form, workload
 
 SIX = ("ndcg", "recall", "precision", "map", "mrr", "hit_rate")
 TASKS = {"one cutoff": "10", "every k": "1-100"}
 """What peers and we both do, with the cutoffs in a peer's words, the easier one first."""
-FORMS_OF: Mapping[str, Sequence[Form]] = {"L": ("integers",)}
+FEW_USERS = "100"
+FORMS_OF: Mapping[str, Sequence[Form]] = {"L": ("integers",), FEW_USERS: ("integers",)}
 """Sizes that come in fewer forms than all."""
 
+SECONDS_TO_COMPILE = 600
 
-def forms_of(size: str) -> Sequence[Form]:
-    return FORMS_OF.get(size, FORMS)
+
+def make_workload(size: str, folder: Path) -> Sequence[str | Path]:
+    """The command that makes it; in a process of its own, because ours has to stay small."""
+    return _module("workloads", size, folder, *FORMS_OF.get(size, FORMS))
 
 
 def ours(size: str, folder: Path, store: Path) -> Iterator[Contender]:
     """Us and the read limit; ``store`` is the folder of a workspace that has the run."""
-    for form in forms_of(size):
+    for form in FORMS_OF.get(size, FORMS):
         files = workload(folder, size, form)
         yield Contender(_key("read", form), _module("limit", files.lists), _nothing)
         everything = _evaluate(size, folder, form, "--catalogue", files.catalogue)
@@ -52,19 +56,29 @@ def store_run(size: str, folder: Path, store: Path) -> Sequence[str | Path]:
 
 
 def of_peer(name: str, size: str, folder: Path, environments: Path) -> tuple[dict[str, str], list[Contender]]:
-    """What is known of a peer and its tasks; none, with the reason, where it does not install."""
+    """What is known of a peer and its tasks; none, with the reason, where it does not install or run."""
     one = peer(name)
     known = {"title": one.TITLE, "note": one.NOTE}
     found = environment_for(name, one.REQUIREMENTS, environments)
-    if found.python is None:
-        return {**known, "reason": found.reason}, []
-    files = workload(folder, size)
-    command: list[str | Path] = [found.python, "-m", "benchmarks.peers", name, files.lists, files.truth]
-    first = f"{next(iter(TASKS))}, {name}"
+    reason = found.reason or _first_run(name, found, folder)
+    if reason:
+        return {**known, "reason": reason}, []
+    easy, *_ = TASKS
     tasks = [
-        Contender(f"{task}, {name}", [*command, cutoffs], easier=first) for task, cutoffs in TASKS.items()
+        Contender(f"{task}, {name}", _of_peer(name, found, size, folder, cutoffs), easier=f"{easy}, {name}")
+        for task, cutoffs in TASKS.items()
     ]
     return {**known, "version": found.version}, tasks
+
+
+def _first_run(name: str, found: Environment, folder: Path) -> str:
+    """Why it does not run; nothing if it does. What it compiles when first used is not held against it."""
+    return measure(_of_peer(name, found, FEW_USERS, folder, "1-2"), SECONDS_TO_COMPILE).problem
+
+
+def _of_peer(name: str, found: Environment, size: str, folder: Path, cutoffs: str) -> Sequence[str | Path]:
+    files = workload(folder, size)
+    return [found.python, "-m", "benchmarks.peers", name, files.lists, files.truth, cutoffs]
 
 
 def _key(task: str, form: Form) -> str:

@@ -15,9 +15,9 @@ SECONDS_TO_INSTALL = 900
 
 @dataclass(frozen=True)
 class Environment:
-    """``python`` runs the peer; None where it did not install, and then ``reason`` says why."""
+    """``python`` runs the peer; ``reason`` says why it did not install."""
 
-    python: Path | None
+    python: Path
     version: str = ""
     reason: str = ""
 
@@ -31,7 +31,7 @@ def environment_for(peer: str, requirements: Sequence[str], folder: Path) -> Env
         shutil.rmtree(home, ignore_errors=True)
         reason = _install(home, python, requirements)
         if reason:
-            return Environment(None, reason=reason)
+            return Environment(python, reason=reason)
         mark.write_text(wanted)
     return Environment(python, _version(python, requirements[0]))
 

@@ -25,6 +25,8 @@ ONCE_ABOVE = 30.0
 """CPU seconds above which a contender is measured once."""
 PATIENCE = 5
 """Times the allowed CPU seconds that may pass on the clock: the machine may be busy, a process asleep."""
+MOST_MEMORY = int(0.8 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+"""Bytes a contender may ask for: it shall fail alone, and not take the machine with it."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ def measure(command: Sequence[str | Path], seconds: int) -> Cost:
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=errors, start_new_session=True)
         resource.prlimit(process.pid, resource.RLIMIT_CPU, (seconds, seconds + 5))
+        resource.prlimit(process.pid, resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
         asleep = threading.Timer(PATIENCE * seconds, os.killpg, (process.pid, signal.SIGXCPU))
         asleep.start()
         _, status, used = os.wait4(process.pid, 0)
@@ -150,10 +153,14 @@ class Results:
         kept = self.facts["records"].get(size, {}).get(key)
         return None if kept is None else Record(**kept)
 
-    def late(self, sizes: Sequence[str]) -> dict[str, Record]:
-        """By key, what was late at one of these sizes."""
+    def late(self, sizes: Sequence[str], seconds: int) -> dict[str, Record]:
+        """By key, what did not end within about as many CPU seconds at one of these sizes."""
         found = {key: self.get(size, key) for size in sizes for key in self.facts["records"].get(size, {})}
-        return {key: record for key, record in found.items() if record is not None and record.late}
+        return {
+            key: record
+            for key, record in found.items()
+            if record and record.late and record.cpu[-1] > 0.9 * seconds
+        }
 
     def put(self, size: str, key: str, record: Record) -> None:
         self.facts["records"].setdefault(size, {})[key] = asdict(record)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 TITLE = "RecPack"
-REQUIREMENTS = ("recpack>=0.3.6", "pyarrow")
+REQUIREMENTS = ("recpack>=0.3.6", "torch==2.13.0", "pyarrow<22")  # its NumPy 1 is too old for a newer pyarrow
 NOTE = "5 of 6: no MAP"
 
 
