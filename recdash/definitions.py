@@ -32,6 +32,7 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
 """What can set two libraries apart, by the fields of a habit that say so."""
 TOGETHER = "together"
 """What several causes do beyond the sum of each alone."""
+ANY_ACCURACY = "recall"
 TITLES: Mapping[str, str] = {
     "formula": "Formula",
     "population": "Who counts",
@@ -257,6 +258,13 @@ def needs_upload(hits: Hits, truth: Truth, habit: Habit) -> bool:
     means = hits.exposure.list_means if hits.exposure else {}
     lists_missing = definition.metric.from_lists(definition.parameters) and habit.spec not in means
     return bool(lists_missing or (users_who_count(truth) != users_who_count(hits.truth)).any())
+
+
+def of_upload(habit: Habit) -> Habit:
+    """The habit in what another look at the upload depends on; for accuracy that is the order alone."""
+    if isinstance(define(habit.spec).metric, CatalogueMetric):
+        return replace(habit, users="truth")
+    return Habit(ANY_ACCURACY, "truth", habit.order, habit.ties, None, None)
 
 
 def users_who_count(truth: Truth) -> np.ndarray[Any, np.dtype[np.bool_]]:

@@ -327,19 +327,17 @@ class Workspace:
         truth = definitions.truth_under(reference.truth, habit)
         hits = self._hits(run_id)
         if definitions.needs_upload(hits, truth, habit):
-            return self._hits_again(run_id, habit)
+            hits = self._hits_again(run_id, definitions.of_upload(habit))
         return replace(hits, truth=truth), replace(reference, truth=truth)
 
-    def _read_hits_again(self, run_id: str, habit: Habit) -> tuple[Hits, Reference]:
+    def _read_hits_again(self, run_id: str, habit: Habit) -> Hits:
         run = self.store.run(run_id)
         lists, kept = self._lists_of(run), self._reference(run.experiment)
         reference = replace(kept, truth=definitions.truth_under(kept.truth, habit))
         depth = self.depth(run.experiment)
         wanted = list_metrics([define(habit.spec)], reference, depth)
-        hits, _ = match(
-            lists, reference, depth=depth, order=habit.order, ties=habit.ties, list_metrics=wanted
-        )
-        return hits, reference
+        how: dict[str, Any] = {"depth": depth, "order": habit.order, "ties": habit.ties}
+        return match(lists, reference, list_metrics=wanted, **how)[0]
 
     def _predictions(self, run_id: str) -> Predictions | None:
         sha = self.store.run(run_id).hits.get("predictions")

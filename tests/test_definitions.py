@@ -77,6 +77,18 @@ def test_a_preset_that_breaks_ties_otherwise_reads_the_upload_again(space: Works
     assert (found["order"]["trec_eval"], found["ties"]["trec_eval"]) == ("score", "item_desc")
 
 
+def test_the_upload_is_read_again_once_for_all_metrics_and_causes(
+    space: Workspace, run_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[str] = []
+    lists_of = space._lists_of
+    monkeypatch.setattr(space, "_lists_of", lambda run: reads.append(run.name) or lists_of(run))
+    for metric in ("mrr", "map", "ndcg"):
+        space.under_presets(run_id, metric, 2)
+        space.preset_causes(run_id, metric, 2)
+    assert reads == ["als"]
+
+
 def test_without_a_score_the_reason_stands_where_the_value_would(space: Workspace) -> None:
     made = space.create_experiment("films", TRUTH, depth=5)
     ranked = space.add_runs(made.id, RANKED, name="als")[0].run.id
