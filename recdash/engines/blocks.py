@@ -83,11 +83,13 @@ class Block:
             return bool((self.by_list(rank) == np.arange(1, self.width + 1).astype(rank.dtype)).all())
         return bool((rank == self.positions + 1).all())
 
-    def at_rank(self, rank: int) -> Ints:
-        """Items at that rank (from 1), of the lists that are long enough."""
+    def by_rank(self) -> Iterator[Ints]:
+        """Yield for rank 1, 2 … the items there, of the lists that are long enough."""
         if self.width:
-            return self.item[rank - 1 :: self.width] if rank <= self.width else self.item[:0]
-        return self.item[self.start[:-1][self.lengths >= rank] + (rank - 1)]
+            yield from np.ascontiguousarray(self.by_list(self.item).T)
+            return
+        for rank in range(1, int(self.lengths.max(initial=0)) + 1):
+            yield self.item[self.start[:-1][self.lengths >= rank] + (rank - 1)]
 
     def steps(self, values: Any) -> Any:
         """[n] value minus the value before it in the same list; +1 or −1 (no news) at the first row."""

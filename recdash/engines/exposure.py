@@ -27,8 +27,7 @@ class ExposureCount:
         """Lists are cut at the depth already."""
         lengths = block.lengths
         self.n_lists += int((lengths > 0).sum())
-        longest = int(lengths.max(initial=0))
-        self.shown.add(((rank, block.at_rank(rank)) for rank in range(1, longest + 1)), n_items)
+        self.shown.add(enumerate(block.by_rank(), start=1), n_items)
         short = lengths < self.depth
         if short.any():
             self.ended.add(_by_length(block.only_lists(short)), n_items)
@@ -64,7 +63,7 @@ class _Cells:
         """Items by rank, from 1; ``n_items`` codes are known by now."""
         self.n_items = n_items
         for rank, items in ranked:
-            self.held[rank - 1].append(items.astype(np.int32))
+            self.held[rank - 1].append(items)
             self.n_held += len(items)
         if self.n_held >= _HELD_ROWS:
             self._count_held()
@@ -89,18 +88,26 @@ class _Cells:
             self.table = wider
 
     def counts(self) -> RankCounts:
+        """Of all that was added; the table is given up for it, as both are large."""
         self._count_held()
-        ranks = [self._counts_at(at) for at in range(self.depth)]
-        start = np.cumsum([0, *(len(item) for item, _ in ranks)])
-        item, count = (np.concatenate(part) for part in zip(*ranks, strict=True))
-        return RankCounts(start, item, count)
+        items, counts = map(list, zip(*map(self._counts_at, range(self.depth)), strict=True))
+        self.table = np.zeros((self.depth, 0), dtype=np.int32)
+        start = np.cumsum([0, *map(len, items)])
+        return RankCounts(start, _joined(items), _joined(counts))
 
     def _counts_at(self, at: int) -> tuple[Ints, Ints]:
         """Items, ascending, and how often each, at rank ``at`` + 1."""
-        item = np.flatnonzero(self.table[at]).astype(np.int32)
+        item = np.flatnonzero(self.table[at] > 0).astype(np.int32)
         parts = [(item, self.table[at][item]), *self.sparse[at]]
         if len(parts) == 1:
             return parts[0]
-        items, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
+        items, counts = (_joined(list(part)) for part in zip(*parts, strict=True))
         item, back = np.unique(items, return_inverse=True)
         return item, np.bincount(back, weights=counts).astype(np.int32)
+
+
+def _joined(parts: list[Ints]) -> Ints:
+    """One after the other in one array; the parts are given up."""
+    whole = np.concatenate(parts)
+    parts.clear()
+    return whole

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from recdash.domain import Floats, Hits, Ints, Users
 
 Mask = npt.NDArray[np.bool_]
+_ROWS_AT_ONCE = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,14 @@ class Sample:
 
     @cached_property
     def ideal_gain(self) -> Floats:
-        return sort_within(self.relevant_gain, np.repeat(np.arange(self.n_users), self.n_relevant))
+        start, best = self.ideal_start, np.empty_like(self.relevant_gain)
+        # some users at a time: what is sorted stays in the processor's cache
+        cuts = np.searchsorted(start, np.arange(0, len(best), _ROWS_AT_ONCE))
+        for first, last in pairwise(np.append(cuts, self.n_users).tolist()):
+            rows = slice(start[first], start[last])
+            owner = np.repeat(np.arange(last - first), self.n_relevant[first:last])
+            best[rows] = sort_within(self.relevant_gain[rows], owner)
+        return best
 
     def of_judged(self) -> Sample:
         """The same users, with a hit wherever something was judged."""
