@@ -151,7 +151,8 @@ What to expect of each:
 - **RecTools** fills all k places of the ideal list in nDCG (`ideal=full`). A user with one relevant item,
   found at rank 1 of 10, gets 0.22 instead of 1; divided by what is achievable, it is the usual nDCG again.
 - **Microsoft Recommenders** first keeps the users that both tables share (`users=both`). A model that stays
-  silent for difficult users gains from it. Its MAP divides by min(m, k).
+  silent for difficult users gains from it. Its nDCG alone is a mean over all users of the truth; multiply the
+  preset's by `user_coverage`. Its MAP divides by min(m, k).
 - **LensKit** discounts by log2 of the rank, and rank 1 as if it were rank 2: a hit at rank 2 alone is worth
   a full 1 (0.63 by the usual discount). Its averages leave out users without a list.
 - **RecBole** treats every held-out row alike and divides MAP by min(m, k). Its recall and nDCG are the usual.
