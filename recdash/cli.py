@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import json
 import os
 import sys
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 BAD_INPUT = 2
 SHOWN_CUTOFFS = (1, 5, 10, 20, 50, 100)
+SHOWN_VALUES = 25
 
 
 class Commands(click.Group):
@@ -139,11 +141,12 @@ class _Hidden:
 
 
 def _start_light() -> None:
-    """Keep numpy and pyarrow from starting what this command does not use.
+    """Keep Python, numpy and pyarrow from doing what this command has no use for.
 
-    numpy's linear algebra starts a thread per core, which waits busily: 0.1 s CPU. pyarrow loads pandas with
+    Python looks for cycles among its objects every now and then: 0.05 s CPU, and arrays are in none. numpy's linear algebra starts a thread per core, which waits busily: 0.1 s CPU. pyarrow loads pandas with
     the first array it makes, if it can: 0.35 s CPU; asked once while pandas is hidden, it does not ask again.
     """
+    gc.set_threshold(100_000)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     import pyarrow as pa
 

@@ -136,8 +136,10 @@ class Sample:
     def kinds(self) -> Kinds:
         width = self.depth + 1
         code = self.n_relevant.astype(np.int64) * width + self.list_length
-        present, of, size = np.unique(code, return_inverse=True, return_counts=True)
-        return Kinds(of, present // width, present % width, size)
+        ascending = np.sort(code)
+        present = ascending[np.diff(ascending, prepend=-1) > 0]
+        of = np.searchsorted(present, code)
+        return Kinds(of, present // width, present % width, np.bincount(of))
 
     @cached_property
     def ideal_start(self) -> Ints:
