@@ -144,8 +144,8 @@ def _start_light() -> None:
     """Keep Python, numpy and pyarrow from doing what this command has no use for.
 
     Python looks for cycles among its objects every now and then: 0.05 s CPU, and arrays are in none. numpy's
-    linear algebra starts a thread per core, which waits busily: 0.1 s CPU. pyarrow loads pandas with the first
-    array it makes, if it can: 0.35 s CPU; asked once while pandas is hidden, it does not ask again.
+    linear algebra starts a thread per core, which waits busily: 0.1 s CPU. pyarrow loads pandas with the
+    first array it makes, if it can: 0.35 s CPU; asked once while it is hidden, it does not ask again.
     """
     gc.set_threshold(100_000)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
