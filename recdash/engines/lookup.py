@@ -51,6 +51,7 @@ def _possible(block: Block, owner: Ints, item: Ints) -> Ints:
     salt = (np.arange(block.n_lists, dtype=np.uint32) * np.uint32(2654435761)) >> np.uint32(3)
     taken = np.zeros(size, dtype=bool)
     taken[(item.astype(np.uint32) + salt[owner]) & mask] = True
-    slot = block.by_list(block.item.astype(np.uint32)) + block.per_row(salt)
+    item_of_row = block.item.astype(np.int32, copy=False).view(np.uint32)
+    slot = block.by_list(item_of_row) + block.per_row(salt)
     slot &= mask
     return np.flatnonzero(taken.take(slot.reshape(-1), mode="clip"))
