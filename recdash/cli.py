@@ -106,12 +106,19 @@ def main() -> None:
 @click.option("--relevance-threshold", type=float, help="Least relevance that counts (default: above 0).")
 @click.option("--reference", "references", default="", help=REFERENCE_HELP)
 @click.option("--tie-band", is_flag=True, help="Add what the order of equal scores can do to each metric.")
+@click.option("--shown-by", help="Add what is shown by a column of the catalogue: year, genre, author …")
+@click.option(
+    "--shown-by-k", type=click.IntRange(1), default=10, show_default=True, help="In so many places."
+)
 @click.option("--format", "form", type=FORMATS, default="table", show_default=True)
 def evaluate(
     truth: Path,
     runs: Sequence[tuple[str, Path]],
     predictions: Sequence[tuple[str, Path]],
+    *,
     tie_band: bool,
+    shown_by: str | None,
+    shown_by_k: int,
     form: str,
     **question: Any,
 ) -> None:
@@ -121,15 +128,17 @@ def evaluate(
 
     if not runs and not predictions and not question["references"]:
         raise InputError(Problem("no-run", "recdash evaluate", "no candidate", "Add --run NAME=FILE."))
-    if tie_band and form == "csv":
-        raise InputError(
-            Problem("no-band-in-csv", "--tie-band", "with --format csv", "Use --format table or json.")
-        )
+    if (tie_band or shown_by) and form == "csv":
+        option = "--tie-band" if tie_band else "--shown-by"
+        fix = "Use --format table or json."
+        raise InputError(Problem("no-room-in-csv", option, "with --format csv", fix))
     _check_names("--run", runs)
     _check_names("--predictions", predictions)
     found = score(dict(runs), truth, predictions=dict(predictions), **question)
     _tell(found.notices())
-    _print_scores(found, form, list(found.tie_bands()) if tie_band else None)
+    bands = list(found.tie_bands()) if tie_band else None
+    shown = list(found.shown_rows(shown_by, shown_by_k)) if shown_by else None
+    _print_scores(found, form, bands, shown)
 
 
 class _Hidden:
@@ -175,9 +184,15 @@ def _tell(notices: Iterable[Problem]) -> None:
         click.echo(f"note: {notice}", err=True)
 
 
-def _print_scores(found: Evaluation, form: str, bands: Sequence[Mapping[str, Any]] | None) -> None:
+def _print_scores(
+    found: Evaluation,
+    form: str,
+    bands: Sequence[Mapping[str, Any]] | None,
+    shown: Sequence[Mapping[str, Any]] | None,
+) -> None:
     if form == "json":
-        added = {} if bands is None else {"tie_bands": bands}
+        asked = {"tie_bands": bands, "shown_by": shown}
+        added = {name: rows for name, rows in asked.items() if rows is not None}
         click.echo(json.dumps({**found.as_dict(), **added}, ensure_ascii=False))
     elif form == "csv":
         columns = ["run", "metric", "k", "value", "std_error", "n_users"]
@@ -190,6 +205,37 @@ def _print_scores(found: Evaluation, form: str, bands: Sequence[Mapping[str, Any
         click.echo(_score_table(found))
         if bands is not None:
             click.echo("\n" + _band_table(bands))
+        if shown is not None:
+            click.echo("\n" + _shown_table(shown))
+
+
+def _shown_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """One row per value, one column per candidate; of many values those with most items of the catalogue."""
+    if not rows:
+        return "No candidate has lists to show anything."
+    runs: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        runs.setdefault(row["run"], []).append(row)
+    by_value = [
+        of for of in zip(*runs.values(), strict=True) if any(one["places"] or one["items"] for one in of)
+    ]
+    most_items = sorted(by_value, key=lambda of: -of[0]["items"])[:SHOWN_VALUES]
+    kept = {of[0]["value"] for of in most_items}
+    lines = [
+        [of[0]["value"], *map(_percent, [of[0]["catalogue_share"], *(one["share"] for one in of)])]
+        for of in by_value
+        if of[0]["value"] in kept
+    ]
+    n_values = sum(of[0]["values"] for of in by_value)
+    shown = [sum(row["values_shown"] for row in of_run) for of_run in runs.values()]
+    lines.append(["values shown", *(f"{count:,}" for count in (n_values, *shown))])
+    head = [f"{rows[0]['attribute']} (% of places within {rows[0]['k']})", "catalogue", *runs]
+    left = len(by_value) - len(kept)
+    return _aligned([head, *lines]) + (f"\n{left:,} more values with --format json" if left else "")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
 
 
 def _band_table(bands: Sequence[Mapping[str, Any]]) -> str:
@@ -466,8 +512,8 @@ def definitions(experiment: str, name: str, metric: str, form: str) -> None:
 
     Parameters written in the metric win over the presets'.
     """
-    from recdash.definitions_text import as_dict, as_tables
-    from recdash.ledger import ledger_lines
+    from recdash.definitions.ledger import ledger_lines
+    from recdash.definitions.text import as_dict, as_tables
     from recdash.metrics import parse
 
     space, spec = _workspace(), parse(metric)

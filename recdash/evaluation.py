@@ -14,12 +14,12 @@ from recdash.domain import Curve, Floats, Hits, Order, Recommendations, TableKin
 from recdash.engines import Reference
 from recdash.errors import InputError, Problem
 from recdash.metrics import define, parse, preset, sample_of
-from recdash.metrics.sample import Familiar
 from recdash.metrics.tie_band import TieBand, tie_band
 from recdash.question import Asked, Rules, read_question, with_relevance
 from recdash.reading import read_runs, read_tables, reference_of, sources_of
 from recdash.references import make_references
-from recdash.scoring import Scored, familiar_of, score_predictions, score_run
+from recdash.scoring import Scored, familiar_of, score_predictions, score_run, shelf_of
+from recdash.shown import COLUMNS, check_attribute, shown_rows
 from recdash.slices import Slice, slices_of
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def evaluate(
     _check_told_apart(read)
     scored = [score_run(run, reference, asked, rules, rated.pop(run.name, None), cuts) for run in read]
     scored += [score_predictions(name, table, asked) for name, table in rated.items()]
-    return Evaluation(tuple(asked), tuple(scored), rules, reference.notices, familiar_of(reference))
+    return Evaluation(tuple(asked), tuple(scored), rules, reference)
 
 
 def _set_up(
@@ -97,9 +97,8 @@ class Evaluation:
 
     asked: tuple[Asked, ...]
     runs: tuple[Scored, ...]
-    rules: Rules = field(default_factory=Rules)
-    setup_notices: tuple[Problem, ...] = field(default=())
-    familiar: Familiar | None = None
+    rules: Rules
+    reference: Reference = field(repr=False)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One dict per score: run, metric (as asked, without @k), k, value, std_error, n_users.
@@ -157,7 +156,7 @@ class Evaluation:
         for run in self.runs:
             if run.hits is None:
                 continue
-            sample = sample_of(run.hits, self.rules.users, familiar=self.familiar)
+            sample = sample_of(run.hits, self.rules.users, familiar=familiar_of(self.reference))
             names = list(run.hits.truth.users)
             k = _cutoff_of(one, run.hits)
             yield run, [names[at] for at in sample.truth_user.tolist()], formula.values(sample, k)
@@ -179,12 +178,32 @@ class Evaluation:
         for run in self.runs:
             if run.hits is None or run.hits.ties is None:
                 continue
-            sample = sample_of(run.hits, self.rules.users, familiar=self.familiar)
+            sample = sample_of(run.hits, self.rules.users, familiar=familiar_of(self.reference))
             for one in self.asked if asked is None else asked:
                 for k in _band_cutoffs(one, run.hits):
                     band = tie_band(one.definition, run.hits, sample, k)
                     if band is not None:
                         yield _band_row(run.name, one, k, band)
+
+    def shown_by(self, attribute: str, k: int) -> pd.DataFrame:
+        """What the first k places show by an attribute of the catalogue: the columns of ``shown_rows``.
+
+        Raises InputError without a catalogue and for a column that it lacks.
+        """
+        import pandas as pd
+
+        columns = ["run", "attribute", "k", *COLUMNS]
+        return pd.DataFrame(list(self.shown_rows(attribute, k)), columns=columns)
+
+    def shown_rows(self, attribute: str, k: int) -> Iterator[dict[str, Any]]:
+        """One dict per run and value: run, attribute, k, and what ``recdash.shown.shown_rows`` gives."""
+        check_attribute(self.reference, attribute)
+        for run in self.runs:
+            shelf = None if run.hits is None else shelf_of(run.hits, self.reference)
+            if shelf is not None:
+                _checked(k, shelf.depth)
+                named = {"run": run.name, "attribute": attribute, "k": k}
+                yield from ({**named, **row} for row in shown_rows(shelf, self.reference, attribute, k))
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values: scores, ledger, absent, warnings."""
@@ -203,7 +222,7 @@ class Evaluation:
     def notices(self) -> list[Problem]:
         """What stands between the runs, and what was noticed in the tables and in each run, once each."""
         of_runs = (notice for run in self.runs for notice in run.notices)
-        return list(dict.fromkeys([*self.comparability(), *self.setup_notices, *of_runs]))
+        return list(dict.fromkeys([*self.comparability(), *self.reference.notices, *of_runs]))
 
     def comparability(self) -> list[Problem]:
         """Why the runs' numbers may not stand side by side as they are; empty where they may."""
@@ -235,9 +254,13 @@ def _band_cutoffs(one: Asked, hits: Hits) -> list[int]:
 
 def _cutoff_of(one: Asked, hits: Hits) -> int:
     """The cutoff asked for, or the depth. Raises InputError for one beyond the depth."""
-    k = one.spec.k or hits.depth
-    if k > hits.depth:
-        found = f"the lists were read to depth {hits.depth}"
+    return _checked(one.spec.k or hits.depth, hits.depth)
+
+
+def _checked(k: int, depth: int) -> int:
+    """Raises InputError for a k beyond the depth to which the lists were read."""
+    if k > depth:
+        found = f"the lists were read to depth {depth}"
         raise InputError(Problem("beyond-depth", f"k = {k}", found, "Evaluate with a larger depth."))
     return k
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recdash.definitions import relevance_words
+from recdash.definitions.habits import relevance_words
 from recdash.metrics import METRICS, PRESETS, Preset
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.metrics.ranking import RankingMetric

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from recdash import definitions, question, reading, scoring, views, worked
+from recdash import question, reading, scoring, views
 from recdash.comparability import basis_of, problems, served
-from recdash.definitions import Habit, Number
+from recdash.definitions import habits, worked
+from recdash.definitions.habits import Habit, Number
 from recdash.domain import (
     Absent,
     Curve,
@@ -37,6 +38,8 @@ from recdash.metrics.catalogue import CatalogueMetric
 from recdash.metrics.sample import Sample
 from recdash.metrics.tie_band import TieBand, tie_band
 from recdash.references import REFERENCES, make_references
+from recdash.shown import COLUMNS as SHOWN_COLUMNS
+from recdash.shown import attributes_of, check_attribute, shown_rows
 from recdash.slices import MOST_SLICES, Slice, known_slices, slices_of
 from recdash.stats import paired_difference
 from recdash.store import Store, new_id, open_store
@@ -46,12 +49,12 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from recdash.definitions.worked import Worked
     from recdash.domain import Floats, Ints
     from recdash.ingest import Limits, Preview
     from recdash.metrics.ratings import Predictions
     from recdash.online import OnlineResults
     from recdash.scoring import SliceScores
-    from recdash.worked import Worked
 
 REFERENCE_TAG = "reference"
 Role = Literal["viewer", "editor", "admin"]
@@ -140,6 +143,8 @@ class Workspace:
         self._shown = lru_cache(maxsize=2 * MOST_SLICES)(self._look_at_slice)
         self._slice_scores = lru_cache(maxsize=1024)(self._score_slices)
         self._counted = lru_cache(maxsize=1024)(self._count)
+        self._attributes = lru_cache(maxsize=64)(self._read_attributes)
+        self._shown_rows = lru_cache(maxsize=1024)(self._count_shown)
         self._hits_again = lru_cache(maxsize=8)(self._read_hits_again)
 
     @classmethod
@@ -275,18 +280,18 @@ class Workspace:
     # ── reading: one run under many definitions ──────────────────────────────────────────────
 
     def under_presets(self, run_id: str, metric: str, k: int) -> pd.DataFrame:
-        """The run as every preset would count it; columns as in ``recdash.definitions.preset_frame``.
+        """The run as every preset would count it; columns as in ``recdash.definitions.habits.preset_frame``.
 
         Parameters written in ``metric`` win over the presets'. Raises InputError for a k beyond the depth.
         """
         own_order = self.store.run(run_id).provenance["order"]
-        return definitions.preset_frame(self._habits(run_id, metric), self._count_at(run_id, k), own_order)
+        return habits.preset_frame(self._habits(run_id, metric), self._count_at(run_id, k), own_order)
 
     def preset_causes(self, run_id: str, metric: str, k: int) -> pd.DataFrame:
         """What sets each preset's value apart from the default's, one cause at a time; columns as in
-        ``recdash.definitions.cause_frame``.
+        ``recdash.definitions.habits.cause_frame``.
         """
-        return definitions.cause_frame(self._habits(run_id, metric), self._count_at(run_id, k))
+        return habits.cause_frame(self._habits(run_id, metric), self._count_at(run_id, k))
 
     def worked_example(self, run_id: str, metric: str, k: int, preset: str = "default") -> Worked | None:
         """The metric's arithmetic for one user of the run, chosen to be short; None where there is none."""
@@ -295,9 +300,9 @@ class Workspace:
         return worked.of_run(define(habit.spec), hits, k, scoring.familiar_of(reference))
 
     def _habits(self, run_id: str, metric: str) -> dict[str, Habit]:
-        return definitions.habits(metric, self.experiment(self.store.run(run_id).experiment).settings)
+        return habits.of_metric(metric, self.experiment(self.store.run(run_id).experiment).settings)
 
-    def _count_at(self, run_id: str, k: int) -> definitions.Count:
+    def _count_at(self, run_id: str, k: int) -> habits.Count:
         """Scores the run under a habit, at k."""
 
         def count(habit: Habit) -> Number:
@@ -324,16 +329,16 @@ class Workspace:
         Raises InputError when the upload lacks the column to order by.
         """
         reference = self._reference(self.store.run(run_id).experiment)
-        truth = definitions.truth_under(reference.truth, habit)
+        truth = habits.truth_under(reference.truth, habit)
         hits = self._hits(run_id)
-        if definitions.needs_upload(hits, truth, habit):
-            hits = self._hits_again(run_id, definitions.of_upload(habit))
+        if habits.needs_upload(hits, truth, habit):
+            hits = self._hits_again(run_id, habits.of_upload(habit))
         return replace(hits, truth=truth), replace(reference, truth=truth)
 
     def _read_hits_again(self, run_id: str, habit: Habit) -> Hits:
         run = self.store.run(run_id)
         lists, kept = self._lists_of(run), self._reference(run.experiment)
-        reference = replace(kept, truth=definitions.truth_under(kept.truth, habit))
+        reference = replace(kept, truth=habits.truth_under(kept.truth, habit))
         depth = self.depth(run.experiment)
         wanted = list_metrics([define(habit.spec)], reference, depth)
         how: dict[str, Any] = {"depth": depth, "order": habit.order, "ties": habit.ties}
@@ -392,6 +397,42 @@ class Workspace:
         wanted = list_metrics([define(watch)] if watch else [], reference, hits.depth)
         how: dict[str, Any] = {"depth": hits.depth, "order": hits.order, "list_metrics": wanted}
         return match(self._lists_of(run), reference, shown_to=users, **how)[0]
+
+    # ── reading: what is shown of the catalogue ──────────────────────────────────────────────
+
+    def attributes(self, experiment_id: str) -> list[str]:
+        """The columns of the catalogue that ``shown_by`` says something by; empty without a catalogue."""
+        return list(self._attributes(experiment_id))
+
+    def shown_by(self, run_ids: Sequence[str], attribute: str, k: int) -> pd.DataFrame:
+        """How the runs' places within k, and the catalogue's items, fall on the values of an attribute.
+
+        Columns: run_id, run, then those of ``recdash.shown.shown_rows``; a run without lists has no rows.
+        Raises InputError without a catalogue and for a k beyond the depth, UnknownName for a column that the
+        catalogue lacks.
+        """
+        import pandas as pd
+
+        rows = [
+            {"run_id": run.id, "run": run.name, **row}
+            for run in self._runs(run_ids)
+            for row in self._shown_rows(run.id, attribute, k)
+        ]
+        return pd.DataFrame(rows, columns=["run_id", "run", *SHOWN_COLUMNS])
+
+    def _read_attributes(self, experiment_id: str) -> Sequence[str]:
+        return attributes_of(self._reference(experiment_id))
+
+    def _count_shown(self, run_id: str, attribute: str, k: int) -> Sequence[Mapping[str, Any]]:
+        run = self.store.run(run_id)
+        reference = self._reference(run.experiment)
+        check_attribute(reference, attribute)
+        shelf = scoring.shelf_of(self._hits(run_id), reference) if run.hits else None
+        if shelf is None:
+            return []
+        if k > shelf.depth:
+            raise views.beyond_depth(k, shelf.depth)
+        return shown_rows(shelf, reference, attribute, k)
 
     def guide(self) -> list[MetricGuide]:
         return metric_guides()

@@ -35,9 +35,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from recdash import compute as pc
+from recdash.bands import equal_tops, range_labels
 from recdash.domain import Floats, Ints, TableKind, Truth
 from recdash.engines import Reference
-from recdash.engines.attributes import Attribute, attribute_of
+from recdash.engines.attributes import Attribute, attribute_of, has_numbers
 from recdash.errors import InputError, Problem, UnknownName
 
 Mask = npt.NDArray[np.bool_]
@@ -254,9 +255,8 @@ def _groups_of_column(reference: Reference, family: Family, column: str) -> list
     if family.of == "users":
         weight = np.minimum(weight, 1)
     owner = _owners(index.copy().codes(upload.table[family.id], grow=False), len(weight))
-    cells = upload.table[column]
-    if pa.types.is_integer(cells.type) or pa.types.is_floating(cells.type):
-        labelled = _of_numbers(cells, owner, weight)
+    if has_numbers(upload, column):
+        labelled = _of_numbers(upload.table[column], owner, weight)
     else:
         labelled = _of_values(attribute_of(upload, column), owner, weight)
     return [Group(label, f"{column}: {label}", members) for label, members in labelled]
@@ -305,39 +305,12 @@ def _of_numbers(cells: pa.ChunkedArray, owner: Ints, weight: Ints) -> Labelled:
     known = np.isfinite(numbers) & (weight > 0)
     distinct = np.unique(numbers[known])
     room = MOST_SLICES - bool(weight[~known].any())
-    tops = distinct if len(distinct) <= room else _tops(numbers[known], weight[known])
+    tops = distinct if len(distinct) <= room else equal_tops(numbers[known], weight[known], BANDS)
     bands = [known & (np.searchsorted(tops, numbers) == place) for place in range(len(tops))]
-    labels = _range_labels([(numbers[band].min(), numbers[band].max()) for band in bands])
+    labels = range_labels([(numbers[band].min(), numbers[band].max()) for band in bands])
     return [*zip(labels, bands, strict=True), (NONE, ~known)]
 
 
 def _floats(cells: pa.ChunkedArray) -> Floats:
     """NaN where nothing is written."""
     return np.asarray(pc.fill_null(cells.cast(pa.float64(), safe=False), np.nan))
-
-
-def _tops(numbers: Floats, weight: Ints) -> Floats:
-    """The largest number of each band; one that would fill a band alone has it to itself."""
-    distinct, of = np.unique(numbers, return_inverse=True)
-    held = np.bincount(of, weight)
-    ends = np.searchsorted(np.cumsum(held) * BANDS, np.arange(1, BANDS + 1) * held.sum())
-    alone = np.flatnonzero(held * BANDS >= held.sum())
-    return distinct[np.unique([*ends, *alone, *np.maximum(alone - 1, 0)])]
-
-
-def _range_labels(ranges: Sequence[tuple[float, float]]) -> list[str]:
-    """``1913–1985``; as many digits as tell the bands apart."""
-    for digits in (4, 17):
-        labels = [_range_label(low, high, digits) for low, high in ranges]
-        if len(set(labels)) == len(labels):
-            break
-    return labels
-
-
-def _range_label(low: float, high: float, digits: int) -> str:
-    first, last = (f"{one:.0f}" if _plain_whole(one) else f"{one:.{digits}g}" for one in (low, high))
-    return first if low == high else f"{first}–{last}"
-
-
-def _plain_whole(number: float) -> bool:
-    return number.is_integer() and abs(number) < 1e15

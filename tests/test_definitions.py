@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from recdash import definitions, worked
-from recdash.definitions import Habit, difference_words
+from recdash.definitions import habits, worked
+from recdash.definitions.habits import Habit, difference_words
 from recdash.errors import InputError
 from recdash.evaluation import evaluate
 from recdash.metrics import METRICS, PRESETS, define
@@ -177,14 +177,14 @@ USUAL = Habit("ndcg", "truth", None, "file", None, None)
 
 def test_causes_are_told_in_words() -> None:
     lenskit = Habit("ndcg(gain=binary,discount=lenskit)", "both", "score", "item_desc", None, 1.0)
-    assert definitions.in_words(USUAL, lenskit) == {
+    assert habits.in_words(USUAL, lenskit) == {
         "formula": "gain=binary (1 for every relevant item) instead of linear, "
         "discount=lenskit (log2(max(rank, 2))) instead of log2",
         "population": "only users with a list count",
         "order": "by score, equal scores by item id, descending",
         "relevance": "relevant is a grade from 1",
     }
-    assert definitions.in_words(USUAL, USUAL) == {}
+    assert habits.in_words(USUAL, USUAL) == {}
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_a_pooled_metric_says_so() -> None:
     "name", ["precision", "recall", "f1", "hit_rate", "mrr", "map", "mar", "ndcg", "rbp", "err"]
 )
 def test_sum_over_norm_is_the_value(name: str, preset: str) -> None:
-    found = worked.example(define(definitions.habit_of(preset, name, {"depth": 5}).spec))
+    found = worked.example(define(habits.habit_of(preset, name, {"depth": 5}).spec))
     assert found is not None
     assert found.total is not None
     assert found.norm is not None

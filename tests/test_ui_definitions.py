@@ -14,10 +14,10 @@ from playwright.sync_api import Page, expect
 from streamlit.testing.v1 import AppTest
 from test_ui_pages import TRUTH, USERS, forget, link, lists, passed, said, warned
 
+from recdash.definitions.worked import Worked, example
 from recdash.metrics import define
 from recdash.service import Workspace
 from recdash.ui import definitions_example, state
-from recdash.worked import Worked, example
 
 COMPARING = ["overview", "leaderboard", "metric_vs_k", "precision_recall"]
 SCORED = lists(2).rename(columns={"rank": "score"}).assign(score=1.0)

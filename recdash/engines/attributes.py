@@ -33,6 +33,12 @@ def attribute_names(upload: Upload) -> list[str]:
     return [name for name in upload.table.column_names if name not in {"item_id", "user_id"}]
 
 
+def has_numbers(upload: Upload, column: str) -> bool:
+    """Whether a column holds numbers, which have an order and a distance."""
+    kind = upload.table.schema.field(column).type
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
 def attribute_of(upload: Upload, column: str) -> Attribute:
     """The values of a column, sorted; numbers as text, cells with ``|`` or ``;`` as several values."""
     cells = upload.table[column].combine_chunks()
@@ -54,8 +60,12 @@ def attribute_of(upload: Upload, column: str) -> Attribute:
 
 
 def _plain(cells: pa.Array) -> pa.Array:
-    """Whole numbers in a float column, as a gap in the column makes them, are written without ``.0``."""
+    """Whole numbers in a float column, as a gap in the column makes them, are written without ``.0``.
+
+    What is no finite number is no value.
+    """
     if pa.types.is_floating(cells.type):
+        cells = pc.if_else(pc.is_finite(cells), cells, None)
         whole = pc.drop_null(cells)
         if pc.all(pc.equal(whole, pc.floor(whole))).as_py():
             return pc.cast(cells, pa.int64(), safe=False)

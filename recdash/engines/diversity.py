@@ -17,10 +17,9 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from recdash.domain import Floats, Ints, ListMean, TableKind, Upload
-from recdash.engines.attributes import Attribute, attribute_names, attribute_of
+from recdash.engines.attributes import Attribute, attribute_names, attribute_of, has_numbers
 from recdash.engines.blocks import Block
 from recdash.engines.moments import Begin, Moments
 from recdash.engines.reference import Reference
@@ -135,17 +134,13 @@ def categories(catalogue: Upload) -> list[Attribute]:
 
     Titles, descriptions and further ids do not; numbers are compared only where their column is asked for.
     """
-    schema = catalogue.table.schema
-    texts = [name for name in schema.names if name != "title" and not _is_number(schema.field(name).type)]
+    names = attribute_names(catalogue)
+    texts = [name for name in names if name != "title" and not has_numbers(catalogue, name)]
     return [one for one in _columns(catalogue, texts) if _sorts(one)]
 
 
 def _columns(catalogue: Upload, names: Collection[str]) -> list[Attribute]:
     return [attribute_of(catalogue, name) for name in attribute_names(catalogue) if name in names]
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def _sorts(attribute: Attribute) -> bool:

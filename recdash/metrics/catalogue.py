@@ -123,17 +123,42 @@ def coverage_by(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
     return np.bincount(first, minlength=shelf.depth + 2)[1:-1].cumsum() / len(labels.values)
 
 
-def shown_by(shelf: Shelf, attribute: str, k: int) -> tuple[Sequence[str], Ints, Ints]:
-    """The values of an attribute; the places within k that hold each [V]; the catalogue's items of each [V].
+@dataclass(frozen=True)
+class ShownBy:
+    """The values of an attribute, the shown ``places`` [V] and the catalogue's ``items`` [V] that have each.
 
-    An item with several values counts in each of them.
+    An item with several values counts in each of them. ``n_places`` and ``n_items`` are all places and items,
+    ``places_without`` and ``items_without`` those that have no value.
     """
-    labels, shown = shelf.labels(attribute), shelf.exposure.shown
+
+    values: Sequence[str]
+    places: Ints
+    items: Ints
+    n_places: int
+    n_items: int
+    places_without: int
+    items_without: int
+
+
+def shown_by(shelf: Shelf, attribute: str, k: int) -> ShownBy:
+    """What the first k places show by an attribute; only asked where ``needs_attribute`` has passed."""
+    labels, shown, catalogue = shelf.labels(attribute), shelf.exposure.shown, shelf.members("catalogue")
     end = shown.start[k]
-    held: Ints = np.bincount(shown.item[:end], weights=shown.count[:end], minlength=shelf.n_items)
-    n_values = len(labels.values)
-    places: Ints = np.bincount(labels.value, weights=held[labels.item], minlength=n_values)
-    return labels.values, places.astype(np.int64), np.bincount(labels.value, minlength=n_values)
+    held = np.zeros(shelf.n_items, dtype=np.int64)
+    np.add.at(held, shown.item[:end], shown.count[:end])
+    has_value = np.zeros(shelf.n_items, dtype=bool)
+    has_value[labels.item] = True
+    places = np.zeros(len(labels.values), dtype=np.int64)
+    np.add.at(places, labels.value, held[labels.item])
+    return ShownBy(
+        labels.values,
+        places,
+        np.bincount(labels.value, minlength=len(labels.values)),
+        n_places=int(held.sum()),
+        n_items=int(catalogue.sum()),
+        places_without=int(held[~has_value].sum()),
+        items_without=int((catalogue & ~has_value).sum()),
+    )
 
 
 def entropy(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:

@@ -14,9 +14,9 @@ from recdash.ui.state import View, workspace
 if TYPE_CHECKING:
     import pandas as pd
 
+    from recdash.definitions.worked import Worked
     from recdash.metrics.tie_band import TieBand
     from recdash.views import PopulationEffect, Standing
-    from recdash.worked import Worked
 
 NO_DIFFERENCES = ("run_id", "run", "mean_diff", "ci_low", "ci_high", "p", "n_users", "wins", "ties", "losses")
 

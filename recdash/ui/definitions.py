@@ -10,7 +10,7 @@ import streamlit as st
 from recdash.charts import numbers
 from recdash.charts.numbers import is_number
 from recdash.charts.rows import Row, records
-from recdash.definitions import (
+from recdash.definitions.habits import (
     DEFAULT,
     EQUAL,
     TITLES,
@@ -19,8 +19,8 @@ from recdash.definitions import (
     order_words,
     who_counts,
 )
+from recdash.definitions.ledger import ledger_lines
 from recdash.domain import Run
-from recdash.ledger import ledger_lines
 from recdash.ui import data, state, widgets
 from recdash.ui.escaping import Html, html, join, markdown
 from recdash.ui.run_table import counting_rule

@@ -5,13 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from recdash.charts import numbers
+from recdash.definitions.notation import formula, is_exact
+from recdash.definitions.worked import Place, Worked, example
 from recdash.metrics import METRICS, define
-from recdash.notation import formula, is_exact
 from recdash.ui import data, widgets
 from recdash.ui.definitions import Found
 from recdash.ui.escaping import Html, html, join
 from recdash.ui.widgets import Column, table_html
-from recdash.worked import Place, Worked, example
 
 EXAMPLES = {"small": "A list of five places", "run": "One user of this run"}
 MOST_LINES = 12

@@ -92,7 +92,7 @@ def habit_of(preset: str, metric: str, settings: Mapping[str, Any]) -> Habit:
     )
 
 
-def habits(metric: str, settings: Mapping[str, Any]) -> dict[str, Habit]:
+def of_metric(metric: str, settings: Mapping[str, Any]) -> dict[str, Habit]:
     """Every preset's habit by its name, the default first."""
     return {name: habit_of(name, metric, settings) for name in PRESETS}
 

@@ -7,8 +7,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from recdash.definitions import TITLES, difference_words, order_words, who_counts
-from recdash.ledger import LedgerLine
+from recdash.definitions.habits import TITLES, difference_words, order_words, who_counts
+from recdash.definitions.ledger import LedgerLine
 
 if TYPE_CHECKING:
     import pandas as pd
