@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import recdash
-from recdash.errors import InputError, UnknownName
+from recdash.errors import InputError, Problem, UnknownName
 from recdash.metrics import METRICS, PRESETS, Spec, define, parse, parse_list, preset
 
 SPELLED_OUT = [
@@ -162,6 +162,126 @@ def test_a_spec_that_means_nothing_is_refused_with_the_reason(text: str, said: s
     with pytest.raises(InputError) as caught:
         define(text)
     assert said in str(caught.value)
+
+
+GRAMMAR = "Write name(parameter=value)@k, for example ndcg(gain=exp)@10."
+ACCURACY = ", ".join(name for name, metric in METRICS.items() if hasattr(metric, "formula"))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (" @5", Problem("bad-metric-spec", "metric ' @5'", "'' where a metric's name belongs", GRAMMAR)),
+        (
+            "ndcg(gain=exp",
+            Problem("bad-metric-spec", "metric 'ndcg(gain=exp'", "a bracket that does not close", GRAMMAR),
+        ),
+        (
+            "ndcg@1x",
+            Problem(
+                "bad-metric-spec",
+                "metric 'ndcg@1x'",
+                "'1x' where a cutoff belongs (a whole number from 1)",
+                GRAMMAR,
+            ),
+        ),
+        (
+            "ndcg(gain=exp,gain=exp)",
+            Problem("bad-metric-spec", "metric 'ndcg(gain=exp,gain=exp)'", "'gain' given twice", GRAMMAR),
+        ),
+        (
+            "ndcg(exp,gain=exp)",
+            Problem(
+                "given-twice",
+                "metric 'ndcg(exp,gain=exp)'",
+                "'gain' given twice",
+                "Name each parameter once.",
+            ),
+        ),
+        ("mae(3)@5", Problem("no-cutoff", "metric 'mae(3)@5'", "mae has no cutoff", "Write mae(3).")),
+        (
+            "coverage_by",
+            Problem(
+                "parameter-missing", "metric 'coverage_by'", "no attribute", "Write coverage_by(attribute=…)."
+            ),
+        ),
+        (
+            "coverage_by(attribute=)",
+            Problem("no-name", "metric coverage_by(attribute=…)", "nothing", "Give a name."),
+        ),
+        (
+            "rbp(p=1)",
+            Problem("bad-number", "metric rbp(p=…)", "'1'", "Give a number between 0 and 1."),
+        ),
+        (
+            "err(max_grade=none)",
+            Problem("bad-number", "metric err(max_grade=…)", "'none'", "Give a number above 0 or truth."),
+        ),
+        (
+            "f1(of=map)",
+            Problem("not-two-metrics", "f1(of=map)", "1 metrics", "Name two, for example f1(of=map,mar)."),
+        ),
+        (
+            "f1(of=map@5,mar)",
+            Problem(
+                "cutoff-inside",
+                "f1(…map@5…)",
+                "a cutoff inside the brackets",
+                "Both metrics share the cutoff after the brackets: write map there.",
+            ),
+        ),
+        (
+            "f1(of=map,rmse)",
+            Problem(
+                "no-user-value",
+                "metric 'rmse'",
+                "it has no value per user",
+                f"Name an accuracy metric: {ACCURACY}.",
+            ),
+        ),
+    ],
+)
+def test_a_refusal_says_where_what_and_what_to_write_instead(text: str, problem: Problem) -> None:
+    with pytest.raises(InputError) as caught:
+        define(text)
+    assert caught.value.problems == (problem,)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "known"),
+    [
+        ("ndgc", "metric", sorted(METRICS)),
+        ("ndcg(gian=exp)", "parameter of ndcg", ["discount", "gain", "ideal"]),
+        ("ndcg(gain=expo)", "value of ndcg(gain=…)", ["linear", "exp", "binary"]),
+    ],
+)
+def test_a_program_is_told_which_names_there_are(text: str, kind: str, known: list[str]) -> None:
+    with pytest.raises(UnknownName) as caught:
+        define(text)
+    assert caught.value.problems[0].place == kind
+    assert list(caught.value.known) == known
+
+
+def test_a_value_for_a_metric_without_parameters_is_named_itself() -> None:
+    with pytest.raises(UnknownName, match=r"No parameter of mae is called '3'\. Known: none\."):
+        define("mae(3)")
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("rbp(p=0.50)", "rbp(p=0.5)"),
+        ("rbp(p=5e-1)", "rbp(p=0.5)"),
+        ("rbp(p=0.123456789012345)", "rbp(p=0.123456789012345)"),
+        ("err(max_grade=truth)", "err"),
+        ("err(max_grade=4.0)", "err(max_grade=4)"),
+        ("f1(map(norm=min),mar)", "f1(of=map(norm=min),mar)"),
+        ("coverage_by( Genre )", "coverage_by(attribute=Genre)"),
+        ("tail_share(0.5)", "tail_share(head=0.5)"),
+    ],
+)
+def test_numbers_and_names_have_one_spelling(text: str, canonical: str) -> None:
+    assert str(define(text)) == canonical
 
 
 def test_names_in_the_tables_are_the_fields_own_and_unlike_each_other() -> None:

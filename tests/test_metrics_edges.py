@@ -1,0 +1,488 @@
+"""At the edges of the definitions: reasons for a hole, errors of two users, empty lists, the last place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import log2, nan, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recdash.domain import Absent, Curve, Exposure, ListMean, RankCounts
+from recdash.metrics import Material, define, score
+from recdash.metrics.catalogue import Labels, Shelf, entropy_of, gini_of, shown_by
+from recdash.metrics.formulas import more_than_rounding, ratio_of_sums, standard_error
+from recdash.metrics.ratings import Predictions
+from recdash.metrics.sample import Judged, Sample, familiar, positions, sort_within
+
+EXACT = {"rel": 1e-14, "abs": 1e-15}
+ROUNDED = {"rtol": 1e-9, "atol": 1e-12}
+
+User = tuple[Sequence[float], Mapping[int, float], int]
+"""Gains of the relevant items, {rank of a hit: its gain}, length of the list."""
+
+
+def sample_of_users(*users: User, depth: int = 4, **more: Any) -> Sample:
+    hits = [(user, rank, gain) for user, (_, found, _) in enumerate(users) for rank, gain in found.items()]
+    gains = [gain for wanted, _, _ in users for gain in wanted]
+    return Sample(
+        depth=depth,
+        user=np.array([user for user, _, _ in hits], dtype=np.int64),
+        rank=np.array([rank for _, rank, _ in hits], dtype=np.int64),
+        gain=np.array([gain for _, _, gain in hits]),
+        n_relevant=np.array([len(wanted) for wanted, _, _ in users], dtype=np.int64),
+        list_length=np.array([length for _, _, length in users], dtype=np.int64),
+        truth_user=np.arange(len(users)),
+        relevant_gain=np.array(gains, dtype=np.float64),
+        item=np.arange(len(hits)),
+        top_gain=max(gains, default=0.0),
+        **more,
+    )
+
+
+def reason(spec: str, **given: Any) -> str:
+    definition = define(spec)
+    (absent,) = score([definition], Material(**given))
+    assert isinstance(absent, Absent)
+    assert absent.metric == str(definition)
+    return absent.reason
+
+
+def curve(spec: str, **given: Any) -> Curve:
+    definition = define(spec)
+    (found,) = score([definition], Material(**given))
+    assert isinstance(found, Curve)
+    assert found.metric == str(definition)
+    return found
+
+
+# ── accuracy ─────────────────────────────────────────────────────────────────────────────────
+
+NOBODY = sample_of_users()
+ONE_OF_ONE_TWO_OF_FOUR = sample_of_users(([1], {1: 1}, 4), ([1] * 4, {1: 1, 3: 1}, 4))
+GRADED = sample_of_users(
+    ([3, 2, 1], {1: 1, 3: 3}, 4),
+    ([2], {2: 2}, 2),
+    ([1, 1, 1, 1, 3], {2: 1, 3: 1, 4: 3}, 4),
+    ([1, 3], {}, 3),
+    ([1], {}, 0),
+    ([3, 1, 2, 2, 3, 1], {1: 2, 4: 1}, 4),
+)
+CHAINED = (
+    "precision", "precision(over=list)", "recall", "recall(norm=min)", "f1", "f1(of=map,mar)",
+    "f1(of=map,mar,average=means)", "f1(of=recall(average=micro),precision)", "hit_rate", "mrr",
+    "mrr(sum=all)", "map", "map(norm=min)", "map(norm=list)", "map(norm=hits)", "map(norm=k)",
+    "map(norm=none)", "mar", "mar(form=hits)", "mar(form=relevant)", "ndcg", "ndcg(gain=exp)",
+    "ndcg(gain=binary)", "ndcg(ideal=all)", "ndcg(ideal=full)", "ndcg(gain=binary,ideal=all)",
+    "ndcg(gain=binary,ideal=full)", "ndcg(gain=exp,ideal=full,discount=lenskit)", "rbp", "err",
+    "err(max_grade=4)", "r_precision", "user_coverage", "serendipity", "bpref", "judged",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("spec", CHAINED)
+@pytest.mark.parametrize("sample", [GRADED, ONE_OF_ONE_TWO_OF_FOUR], ids=["graded", "binary"])
+def test_a_curve_is_at_every_k_the_mean_of_the_users_values_with_its_error(spec: str, sample: Sample) -> None:
+    formula = define(spec).formula()
+    values = np.array([formula.values(sample, k) for k in range(1, sample.depth + 1)])
+    mean, error = formula.curve(sample)
+    np.testing.assert_allclose(mean, values.mean(axis=1), **ROUNDED)
+    np.testing.assert_allclose(error, values.std(axis=1, ddof=1) / sqrt(sample.n_users), **ROUNDED)
+
+
+@pytest.mark.parametrize("spec", CHAINED)
+def test_unless_users_are_pooled_what_each_got_is_the_value(spec: str) -> None:
+    formula = define(spec).formula()
+    assert formula.pooled == ("means" in spec)
+    if not formula.pooled and "micro" not in spec:
+        np.testing.assert_array_equal(formula.own(GRADED, 3), formula.values(GRADED, 3))
+
+
+def test_a_pooled_share_is_the_ratio_moved_by_the_users_pull_on_it() -> None:
+    micro = define("recall(average=micro)").formula()
+    # hits 1 and 2 of 1 and 4: 3/5; the first user has 1 − 3/5·1 more than the ratio, the second as much less
+    pull = (1 - 3 / 5 * 1) / ((1 + 4) / 2)
+    assert micro.values(ONE_OF_ONE_TWO_OF_FOUR, 4) == pytest.approx([3 / 5 + pull, 3 / 5 - pull], **EXACT)
+    assert micro.own(ONE_OF_ONE_TWO_OF_FOUR, 4).tolist() == [1 / 1, 2 / 4]
+    mean, error = micro.curve(ONE_OF_ONE_TWO_OF_FOUR)
+    assert mean == pytest.approx([2 / 5, 2 / 5, 3 / 5, 3 / 5], **EXACT)
+    assert error[-1] == pytest.approx(pull, rel=1e-12)
+    assert micro.pooled
+
+
+def test_a_pooled_share_is_that_of_its_norm() -> None:
+    sample = sample_of_users(([1, 1], {1: 1}, 1), ([1], {3: 1}, 4))
+    of = {"precision": [1 / 2, 1 / 4, 2 / 6, 2 / 8], "precision(over=list)": [1 / 2, 1 / 3, 2 / 4, 2 / 5]}
+    for name, expected in of.items():
+        spec = name.replace("(", "(average=micro,") if "(" in name else f"{name}(average=micro)"
+        assert define(spec).formula().curve(sample)[0] == pytest.approx(expected, **EXACT)
+        assert define(spec).formula().values(sample, 3).mean() == pytest.approx(expected[2], **EXACT)
+
+
+def test_a_harmonic_mean_of_means_is_shared_out_along_its_slopes() -> None:
+    f1 = define("f1(average=means)").formula()
+    a, b = 0.375, 0.75  # precision 1/4 and 2/4, recall 1 and 2/4
+    of_a, of_b = 2 * b**2 / (a + b) ** 2, 2 * a**2 / (a + b) ** 2
+    expected = [of_a * 1 / 4 + of_b * 1, of_a * 2 / 4 + of_b * 2 / 4]
+    assert f1.values(ONE_OF_ONE_TWO_OF_FOUR, 4) == pytest.approx(expected, **EXACT)
+    assert f1.own(ONE_OF_ONE_TWO_OF_FOUR, 4) == pytest.approx([2 * 1 / (4 + 1), 2 * 2 / (4 + 4)], **EXACT)
+
+
+def test_where_nobody_has_a_hit_every_metric_is_zero_with_no_spread() -> None:
+    nothing = sample_of_users(([1], {}, 2), ([1, 1], {}, 3))
+    for spec in set(CHAINED) - {"user_coverage"} | {"recall(average=micro)"}:
+        for half in define(spec).formula().curve(nothing):
+            assert half.tolist() == [0.0] * 4, spec
+        assert define(spec).formula().values(nothing, 2).tolist() == [0.0, 0.0], spec
+
+
+def test_one_user_has_a_value_and_no_error() -> None:
+    alone = sample_of_users(([1, 1], {2: 1}, 2))
+    for spec in ("recall", "recall(average=micro)", "ndcg", "mar", "user_coverage"):
+        value, error = define(spec).formula().curve(alone)
+        assert np.isfinite(value).all()
+        assert np.isnan(error).all()
+
+
+def test_the_error_of_a_mean_is_the_deviation_over_root_n() -> None:
+    # 0, 1 and 5: deviations −2, −1, 3 from the mean 2
+    found = standard_error(np.array([6.0]), np.array([0.0 + 1 + 25]), 3)
+    assert found.tolist() == [pytest.approx(sqrt((4 + 1 + 9) / 2 / 3), **EXACT)]
+    assert standard_error(np.array([1.0]), np.array([1.0]), 2).tolist() == [0.5]
+
+
+def test_what_rounding_leaves_behind_is_no_spread() -> None:
+    left = more_than_rounding(np.array([-1e-15, 0.9e-12, 1e-12, 0.5, 0.0]), np.array([1.0, 1, 1, 1, 0]))
+    assert left.tolist() == [0.0, 0.0, 1e-12, 0.5, 0.0]
+
+
+def test_the_error_of_a_ratio_is_that_of_what_it_leaves_unexplained() -> None:
+    # 1 of 1, 2 of 4: 3/5, leaving 2/5 and −2/5
+    sums = (np.array(x) for x in (1 + 2, 1 + 4, 1 + 4, 1 * 1 + 2 * 4, 1 + 16))
+    ratio, error = ratio_of_sums(*sums, 2)
+    assert (ratio, error) == (pytest.approx(3 / 5, **EXACT), pytest.approx(2 / 5 / (5 / 2), **EXACT))
+
+
+# ── holes ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_without_lists_or_users_the_reason_is_said() -> None:
+    assert reason("mrr") == "needs ranked lists, and only rating predictions were given"
+    assert reason("gini") == "needs ranked lists"
+    assert reason("mae") == "needs a table of rating predictions"
+    assert reason("ndcg(gain=exp)", sample=NOBODY) == (
+        "no user counts: none of them has both a list and a relevant item"
+    )
+
+
+def test_a_place_that_was_not_read_leaves_a_hole_only_where_a_list_was_cut() -> None:
+    users = ([1] * 5, {1: 1}, 4), ([1] * 6, {}, 4), ([1] * 4, {1: 1, 2: 1}, 4)
+    assert reason("r_precision", sample=sample_of_users(*users, cut_lists=1)) == (
+        "2 users have more relevant items than the depth of 4, where lists were cut; use a depth of 6"
+    )
+    whole = curve("r_precision", sample=sample_of_users(*users))
+    assert whole.value.tolist() == [pytest.approx((1 / 5 + 0 + 2 / 4) / 3, **EXACT)]
+    deep = curve("r_precision", sample=sample_of_users(users[2], cut_lists=1))
+    assert deep.value.tolist() == [2 / 4]
+
+
+def test_counts_are_no_grades() -> None:
+    few, many = sample_of_users(([1000, 1], {1: 1}, 4)), sample_of_users(([1001], {1: 1}, 4))
+    assert curve("ndcg(gain=exp)", sample=few).value[0] == 1 / (2.0**1000 - 1)
+    assert reason("ndcg(gain=exp)", sample=many) == (
+        "gain=exp needs gains up to 1000; are these counts? Use gain=linear"
+    )
+    assert curve("ndcg", sample=many).value[0] == 1.0
+
+
+def test_the_truth_may_reach_the_grade_that_was_named_and_not_pass_it() -> None:
+    sample = sample_of_users(([2.5], {1: 2.5}, 1))
+    assert curve("err(max_grade=2.5)", sample=sample).value[0] == pytest.approx(1 - 2**-2.5, **EXACT)
+    assert reason("err(max_grade=2)", sample=sample) == "the truth has grades up to 2.5, above max_grade=2"
+
+
+def test_what_train_and_judgements_would_have_said_is_missing() -> None:
+    assert reason("serendipity", sample=GRADED) == "needs a train table, and none was given"
+    assert reason("judged", sample=GRADED) == (
+        "needs rows of the truth that were judged and are not relevant (relevance 0), and there are none"
+    )
+
+
+def test_a_curve_has_the_cutoffs_and_the_users_that_count() -> None:
+    recall = curve("recall", sample=ONE_OF_ONE_TWO_OF_FOUR)
+    assert (recall.k.tolist(), recall.n_users) == ([1, 2, 3, 4], 2)
+    coverage = curve("user_coverage", sample=GRADED)
+    assert (coverage.k.tolist(), coverage.value.tolist()) == ([], [5 / 6])
+    assert coverage.std_error == pytest.approx([sqrt(5 / 6 * (1 / 6) / (6 - 1))], **EXACT)
+    assert (coverage.k.dtype, coverage.n_users) == (np.int64, 6)
+
+
+# ── ratings ──────────────────────────────────────────────────────────────────────────────────
+
+
+def ratings(user: Sequence[int], rating: Sequence[float], prediction: Sequence[float]) -> Predictions:
+    return Predictions(np.array(user), np.array(rating, float), np.array(prediction, float))
+
+
+# u is off by 1 and 3, v by 5
+OFF = ratings([7, 7, 9], [2, 2, 7], [3, 5, 2])
+
+
+def test_rows_of_one_user_are_not_independent() -> None:
+    mae = curve("mae", predictions=OFF)
+    # the users' sums 4 and 5 differ from 3 per row by −2 and 2; 3/2 rows per user
+    assert (mae.value.tolist(), mae.n_users, mae.k.tolist()) == ([3.0], 2, [])
+    assert mae.std_error == pytest.approx([2 / (3 / 2)], **EXACT)
+    assert mae.k.dtype == np.int64
+
+
+def test_the_error_of_a_root_is_that_of_its_square_over_twice_the_root() -> None:
+    rmse = curve("rmse", predictions=OFF)
+    mean = (1 + 9 + 25) / 3
+    of_mean = (25 - mean) / (3 / 2)
+    assert rmse.value == pytest.approx([sqrt(mean)], **EXACT)
+    assert rmse.std_error == pytest.approx([of_mean / (2 * sqrt(mean))], **EXACT)
+
+
+def test_predictions_without_an_error_have_none_to_estimate() -> None:
+    exact = curve("rmse", predictions=ratings([1, 2], [3, 4], [3, 4]))
+    assert (exact.value.tolist(), exact.std_error.tolist()) == ([0.0], [0.0])
+
+
+def test_the_unexplained_share_is_pooled_over_users() -> None:
+    # ratings 1 and 2 of u, 6 of v: mean 3, spread 4 + 1 and 9; off by 1, 0 and 1
+    r2 = curve("r2", predictions=ratings([0, 0, 1], [1, 2, 6], [2, 2, 5]))
+    assert r2.value == pytest.approx([1 - 2 / 14], **EXACT)
+    assert r2.std_error == pytest.approx([(1 - 2 / 14 * 5) / (14 / 2)], **EXACT)
+
+
+def test_ratings_that_cannot_be_scored_say_why() -> None:
+    assert reason("rmse", predictions=ratings([], [], [])) == "needs a table of rating predictions"
+    assert reason("r2", predictions=ratings([], [], [])) == "needs a table of rating predictions"
+    assert reason("r2", predictions=ratings([1, 2], [3, 3], [3, 4])) == (
+        "all ratings are equal: there is no spread to explain"
+    )
+
+
+# ── beyond accuracy ──────────────────────────────────────────────────────────────────────────
+
+
+def counts_by_rank(*ranks: Mapping[int, int]) -> RankCounts:
+    """One {item: count} per rank."""
+    return RankCounts(
+        np.cumsum([0, *(len(rank) for rank in ranks)]),
+        np.array([item for rank in ranks for item in sorted(rank)], dtype=np.int64),
+        np.array([rank[item] for rank in ranks for item in sorted(rank)], dtype=np.int64),
+    )
+
+
+def has(*items: int) -> Any:
+    """[5] marks of items 0 to 4."""
+    return np.isin(np.arange(5), items)
+
+
+# Lists of items 0, 1 and 0, 2, 1 and 3; nobody is shown 4, which nobody has in train either.
+SHOWN = counts_by_rank({0: 2, 3: 1}, {1: 1, 2: 1}, {1: 1}, {})
+ENDED = counts_by_rank({3: 1}, {0: 1, 1: 1}, {0: 1, 1: 1, 2: 1}, {})
+SHELF = Shelf(
+    Exposure(list("abcde"), SHOWN, ENDED, 3),
+    depth=4,
+    truth=has(0, 4),
+    catalogue=has(0, 1, 2, 4),
+    train_users=np.array([4, 2, 2, 1, 0]),
+    n_train_users=4,
+    attributes=("kind", "empty"),
+    labels=lambda name: KINDS if name == "kind" else Labels((), np.zeros(0, int), np.zeros(0, int)),
+)
+# item 0 is x, 1 is x and y, 2 has no value, 4 is z
+KINDS = Labels("xyz", np.array([0, 1, 1, 4]), np.array([0, 0, 1, 2]))
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("coverage", [1 / 4, 3 / 4, 3 / 4, 3 / 4]),
+        ("coverage(of=train)", [2 / 4, 4 / 4, 4 / 4, 4 / 4]),
+        ("coverage(of=truth)", [1 / 2] * 4),
+        ("coverage_by(kind)", [1 / 3, 2 / 3, 2 / 3, 2 / 3]),
+        ("popularity", [(4 + 4 + 1) / 3, (6 / 2 + 6 / 2 + 1) / 3, (6 / 2 + 8 / 3 + 1) / 3, 20 / 9]),
+        ("novelty", [(0 + 0 + 2) / 3, (1 / 2 + 1 / 2 + 2) / 3, (1 / 2 + 2 / 3 + 2) / 3, 19 / 18]),
+        ("tail_share", [1 / 3, (1 / 2 + 1 / 2 + 1) / 3, (1 / 2 + 2 / 3 + 1) / 3, 13 / 18]),
+        # half of four items is two, and the third has as many users as the second
+        ("tail_share(head=0.5)", [1 / 3, 1 / 3, 1 / 3, 1 / 3]),
+        # pairs of lists: 0 with 0; 01 with 02; 01 with 021
+        ("personalization", [1 - 1 / 3, 1 - 1 / 2 / 3, 1 - 2 / sqrt(2 * 3) / 3, 1 - 2 / sqrt(2 * 3) / 3]),
+        # places of 0, 1, 2, 4
+        ("entropy", [0.0, 2 / 4 + 2 / 4 * 2, log2(5) - 2 * (2 / 5), log2(5) - 2 * (2 / 5)]),
+        ("gini", [(3 * 2) / (4 * 2), (-1 * 1 + 1 * 1 + 3 * 2) / (4 * 4), (-1 + 2 + 3 * 2) / (4 * 5), 7 / 20]),
+    ],
+)
+def test_three_lists_of_different_length_have_these_values_at_every_k(
+    spec: str, expected: list[float]
+) -> None:
+    found = curve(spec, shelf=SHELF)
+    assert found.value == pytest.approx(expected, rel=1e-14)
+    assert (found.k.tolist(), found.n_users) == ([1, 2, 3, 4], 3)
+    assert np.isnan(found.std_error).all()
+
+
+def test_an_unseen_item_is_as_rare_as_one_users_or_adds_nothing() -> None:
+    shelf = replace(SHELF, exposure=replace(SHELF.exposure, shown=counts_by_rank({4: 3}, {}, {}, {})))
+    assert curve("novelty", shelf=shelf).value[0] == 2.0
+    assert curve("novelty(unseen=zero)", shelf=shelf).value[0] == 0.0
+
+
+def test_what_is_shown_of_each_value_is_counted_up_to_k() -> None:
+    found = shown_by(SHELF, "kind", 2)
+    assert (list(found.values), found.places.tolist(), found.items.tolist()) == (
+        ["x", "y", "z"], [2 + 1, 1, 0], [2, 1, 1],
+    )  # fmt: skip
+    assert (found.n_places, found.n_items) == (2 + 1 + 1 + 1, 4)
+    assert (found.places_without, found.items_without) == (1 + 1, 1)
+    assert found.places.dtype == np.int64
+
+
+def test_nothing_shown_is_neither_even_nor_uneven() -> None:
+    assert np.isnan([entropy_of(np.array([0, 0])), gini_of(np.array([0, 0]))]).all()
+    assert entropy_of(np.array([2, 0, 1, 1])) == 1 / 2 * 1 + 2 * (1 / 4 * 2)
+    assert gini_of(np.array([3, 1, 0])) == (-2 * 0 + 0 * 1 + 2 * 3) / (3 * 4)
+    assert entropy_of(np.array([5])) == 0.0
+
+
+MEAN = ListMean(np.array([nan, 0.5]), np.array([nan, 0.25]), np.array([0, 2]))
+
+
+def with_means(means: Mapping[str, ListMean]) -> Shelf:
+    return replace(SHELF, exposure=replace(SHELF.exposure, list_means=means))
+
+
+def test_what_counts_cannot_say_is_taken_from_the_lists() -> None:
+    found = curve("novelty(unseen=drop)", shelf=with_means({"novelty(unseen=drop)": MEAN}))
+    np.testing.assert_array_equal(found.value, MEAN.mean)
+    np.testing.assert_array_equal(found.std_error, MEAN.std_error)
+    assert (found.k.tolist(), found.n_users) == ([1, 2], 3)
+
+
+def test_what_the_lists_lacked_is_said() -> None:
+    nowhere = replace(MEAN, n_lists=np.array([0, 0]))
+    assert reason("diversity", shelf=with_means({"diversity": nowhere})) == (
+        "no list has what it needs: two items in a list that can be compared"
+    )
+    assert reason("diversity", shelf=SHELF) == (
+        "diversity needs the lists themselves; score the upload again with this metric"
+    )
+
+
+BARE = Shelf(SHELF.exposure, 4, SHELF.truth)
+
+
+@pytest.mark.parametrize(
+    ("spec", "shelf", "expected"),
+    [
+        ("coverage", BARE, "needs a catalogue table, and none was given"),
+        ("gini(of=train)", BARE, "needs a train table, and none was given"),
+        ("popularity", BARE, "needs a train table, and none was given"),
+        ("popularity", replace(SHELF, n_train_users=0), "the train table is empty"),
+        ("entropy", BARE, "needs a catalogue table, and none was given"),
+        ("entropy(norm=max)", BARE, "needs a catalogue table, and none was given"),
+        ("entropy(norm=max,of=truth)", replace(SHELF, truth=has(3)), "norm=max needs at least two items"),
+        ("coverage_by(kind)", BARE, "needs a catalogue table, and none was given"),
+        ("coverage_by(kin)", SHELF, "the catalogue has no column 'kin'; it has kind, empty"),
+        ("coverage_by(a)", replace(SHELF, attributes=()), "the catalogue has no column 'a'; it has only ids"),
+        ("coverage_by(empty)", SHELF, "column 'empty' of the catalogue is empty"),
+        ("diversity", BARE, "needs a catalogue table, and none was given"),
+        ("diversity(attribute=kin)", SHELF, "the catalogue has no column 'kin'; it has kind, empty"),
+        ("diversity(by=vectors)", SHELF, "needs item vectors, and none were given"),
+        ("diversity(by=similarity)", SHELF, "needs a table of item similarities, and none was given"),
+        (
+            "personalization",
+            replace(SHELF, exposure=replace(SHELF.exposure, n_lists=1)),
+            "needs the lists of at least two users",
+        ),
+        (
+            "coverage",
+            replace(SHELF, exposure=replace(SHELF.exposure, n_lists=0)),
+            "no user who counts has a list",
+        ),
+    ],
+)  # fmt: skip
+def test_a_table_that_lacks_is_named(spec: str, shelf: Shelf, expected: str) -> None:
+    assert reason(spec, shelf=shelf) == expected
+
+
+@pytest.mark.parametrize("kind", ["vectors", "similarity"])
+def test_likeness_is_had_from_the_table_that_was_given(kind: str) -> None:
+    shelf = replace(with_means({f"diversity(by={kind})": MEAN}), tables=(kind,), catalogue=None)
+    assert curve(f"diversity(by={kind})", shelf=shelf).value[1] == 0.5
+
+
+def test_two_items_are_enough_to_be_spread_evenly_over() -> None:
+    even = replace(SHELF, exposure=replace(SHELF.exposure, shown=counts_by_rank({0: 1, 4: 1}, {}, {}, {})))
+    assert curve("entropy(norm=max,of=truth)", shelf=even).value[0] == 1.0
+
+
+def test_without_labels_nothing_has_a_value() -> None:
+    labels = BARE.labels("kind")
+    assert (len(labels.values), labels.item.tolist(), labels.value.tolist()) == (0, [], [])
+    assert labels.item.dtype == labels.value.dtype == np.int64
+
+
+# ── samples ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_places_are_counted_within_each_stretch() -> None:
+    assert positions(np.array([4, 4, 4, 5, 7, 7])).tolist() == [0, 1, 2, 0, 0, 1]
+    assert positions(np.array([], dtype=np.int64)).tolist() == []
+    assert positions(np.array([], dtype=np.int64)).dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[1, 3, 2, 0, 5], [1, 3, 2.5, 0, 5], [1, 3, -2, 0, 5], [1, 3, 2.0**20, 0, 5], [1, 3, 2.0**20 - 1, 0, 5]],
+    ids=["grades", "halves", "below zero", "large", "just small enough"],
+)
+def test_gains_fall_within_each_user(values: list[float]) -> None:
+    found = sort_within(np.array(values, float), np.array([0, 0, 0, 1, 1]))
+    assert found.tolist() == [*sorted(values[:3], reverse=True), 5.0, 0.0]
+    assert found.dtype == np.float64
+
+
+def test_how_expected_an_item_is_falls_with_its_place_by_popularity() -> None:
+    # four items; users 3, 1, 0 and 3 have them: places 1, 2, none and 1
+    found = familiar(np.array([3, 1, 0, 3]), n_items=4, n_truth_items=3)
+    assert (found.expected.tolist(), found.n_items) == ([4 / 4, 3 / 4, 0.0], 4)
+
+
+def test_a_hit_placed_better_than_its_popularity_is_unexpected() -> None:
+    # ranks 1 and 3 of items at places 1 and 4 of 4: 4/4 − 4/4 and 2/4 − 1/4
+    known = familiar(np.array([4, 3, 2, 1]), n_items=4, n_truth_items=4)
+    sample = replace(sample_of_users(([1, 1], {1: 1, 3: 1}, 4), familiar=known), item=np.array([0, 3]))
+    found = curve("serendipity", sample=sample)
+    assert found.value == pytest.approx([0, 0, (1 / 4) / 3, (1 / 4) / 4], **EXACT)
+
+
+def judged_sample() -> Sample:
+    # u: negative, hit, negative, hit; v: hit, negative; of 3 and 1 negatives
+    judged = Judged(
+        np.array([0, 0, 0, 0, 1, 1]),
+        np.array([1, 2, 3, 4, 1, 3]),
+        np.array([False, True, False, True, True, False]),
+        np.array([3, 1]),
+    )
+    return sample_of_users(([1, 1, 1], {2: 1, 4: 1}, 4), ([1], {1: 1}, 4), judged=judged)
+
+
+def test_negatives_above_a_hit_take_from_it_up_to_as_many_as_there_are() -> None:
+    found = curve("bpref", sample=judged_sample()).value
+    u = [0, (1 - 1 / 3) / 3, (1 - 1 / 3) / 3, (1 - 1 / 3 + 1 - 2 / 3) / 3]
+    assert found == pytest.approx([(of_u + 1) / 2 for of_u in u], **EXACT)
+
+
+def test_judged_places_are_counted_whether_relevant_or_not() -> None:
+    found = curve("judged", sample=judged_sample())
+    assert found.value == pytest.approx([1, (1 + 1 / 2) / 2, (1 + 2 / 3) / 2, (1 + 2 / 4) / 2], **EXACT)
+    assert define("judged").formula().own(judged_sample(), 2).tolist() == [1.0, 1 / 2]
+    of_judged = judged_sample().of_judged()
+    assert (of_judged.item.tolist(), of_judged.gain.tolist()) == ([0] * 6, [0.0] * 6)
+    assert of_judged.item.dtype == np.int32
