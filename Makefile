@@ -9,7 +9,7 @@ test_env = venv=$$(.ci/environment test "$(PYTHON)") && bin="$$venv/bin/python"
 compile  = -m uv pip compile pyproject.toml --universal --python-version 3.11 --no-annotate --quiet \
            --custom-compile-command "make lock" $(ARGS)
 
-.PHONY: help run demo test test-long lint format bench lock clean
+.PHONY: help run demo test test-long mutants lint format bench lock clean
 
 help: ## Say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -25,6 +25,9 @@ test: ## Linters, contracts and tests (ARGS="-k leaderboard" for some of them)
 
 test-long: ## The tests that take minutes
 	@$(test_env) && exec "$$bin" -m pytest -m long $(ARGS)
+
+mutants: ## Change recdash/metrics in every small way; which changes does no test notice?
+	@$(test_env) && "$$venv/bin/mutmut" run --max-children $(WORKERS) $(ARGS) && "$$venv/bin/mutmut" results
 
 lint: ## Linters and contracts only
 	@$(test_env) && exec "$$bin" -m pytest -p no:randomly tests/test_setup_linters.py $(ARGS)
@@ -43,5 +46,5 @@ lock: ## Renew the pins from the ranges in pyproject.toml (ARGS=--upgrade for th
 
 clean: ## Remove environments and caches; recdash-data stays
 	rm -rf .venv .venv-3.* .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache .coverage \
-	  benchmarks/.cache
+	  benchmarks/.cache mutants
 	find recdash pages tests -name __pycache__ -type d -exec rm -rf {} +
