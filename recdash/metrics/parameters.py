@@ -62,4 +62,4 @@ class Parameter:
 
 
 def _is_number(word: str) -> bool:
-    return word.replace(".", "", 1).isdigit()
+    return word.replace(".", "").isdigit()
