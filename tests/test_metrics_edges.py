@@ -13,7 +13,7 @@ import pytest
 from recdash.domain import Absent, Curve, Exposure, ListMean, RankCounts
 from recdash.metrics import Material, define, score
 from recdash.metrics.catalogue import Labels, Shelf, entropy_of, gini_of, shown_by
-from recdash.metrics.formulas import more_than_rounding, ratio_of_sums, standard_error
+from recdash.metrics.formulas import harmonic_slopes, more_than_rounding, ratio_of_sums, standard_error
 from recdash.metrics.ratings import Predictions
 from recdash.metrics.sample import Judged, Sample, familiar, positions, sort_within
 
@@ -120,6 +120,15 @@ def test_a_pooled_share_is_that_of_its_norm() -> None:
         assert define(spec).formula().values(sample, 3).mean() == pytest.approx(expected[2], **EXACT)
 
 
+def test_users_of_one_kind_are_pooled_like_the_others() -> None:
+    # hits a of m relevant items b: 1 of 1, 0 of 1, 2 of 2; together 3 of 4
+    sample = sample_of_users(([1], {1: 1}, 4), ([1], {}, 4), ([1, 1], {1: 1, 2: 1}, 4))
+    value, error = define("recall(average=micro)").formula().curve(sample)
+    left = [1 - 3 / 4 * 1, 0 - 3 / 4 * 1, 2 - 3 / 4 * 2]
+    assert value[-1] == pytest.approx(3 / 4, **EXACT)
+    assert error[-1] == pytest.approx(sqrt(sum(x**2 for x in left) / 2 / 3) / (4 / 3), rel=1e-12)
+
+
 def test_a_harmonic_mean_of_means_is_shared_out_along_its_slopes() -> None:
     f1 = define("f1(average=means)").formula()
     a, b = 0.375, 0.75  # precision 1/4 and 2/4, recall 1 and 2/4
@@ -127,6 +136,16 @@ def test_a_harmonic_mean_of_means_is_shared_out_along_its_slopes() -> None:
     expected = [of_a * 1 / 4 + of_b * 1, of_a * 2 / 4 + of_b * 2 / 4]
     assert f1.values(ONE_OF_ONE_TWO_OF_FOUR, 4) == pytest.approx(expected, **EXACT)
     assert f1.own(ONE_OF_ONE_TWO_OF_FOUR, 4) == pytest.approx([2 * 1 / (4 + 1), 2 * 2 / (4 + 4)], **EXACT)
+
+
+def test_slopes_of_the_harmonic_mean_are_equal_where_both_are_and_none_at_zero() -> None:
+    assert harmonic_slopes(0.5, 0.5) == (1 / 2, 1 / 2)
+    assert harmonic_slopes(0.0, 0.0) == (0.0, 0.0)
+
+
+def test_of_nobody_there_are_no_values() -> None:
+    for spec in ("ndcg(gain=binary)", "recall", "mar", "err", "user_coverage", "f1(of=map,mar)"):
+        assert define(spec).formula().values(NOBODY, 3).tolist() == [], spec
 
 
 def test_where_nobody_has_a_hit_every_metric_is_zero_with_no_spread() -> None:
@@ -153,8 +172,9 @@ def test_the_error_of_a_mean_is_the_deviation_over_root_n() -> None:
 
 
 def test_what_rounding_leaves_behind_is_no_spread() -> None:
-    left = more_than_rounding(np.array([-1e-15, 0.9e-12, 1e-12, 0.5, 0.0]), np.array([1.0, 1, 1, 1, 0]))
-    assert left.tolist() == [0.0, 0.0, 1e-12, 0.5, 0.0]
+    spread, squares = [-1e-15, 1e-12, 1.1e-12, 0.5, 0.0, 0.5e-10], [1.0, 1.0, 1.0, 1.0, 0.0, 100.0]
+    left = more_than_rounding(np.array(spread), np.array(squares))
+    assert left.tolist() == [0.0, 0.0, 1.1e-12, 0.5, 0.0, 0.0]
 
 
 def test_the_error_of_a_ratio_is_that_of_what_it_leaves_unexplained() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import recdash
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.metrics import METRICS, PRESETS, Spec, define, parse, parse_list, preset
+from recdash.metrics.parameters import Parameter
 
 SPELLED_OUT = [
     (f"{name}({','.join(chosen)})" if chosen else name)
@@ -284,6 +285,12 @@ def test_numbers_and_names_have_one_spelling(text: str, canonical: str) -> None:
     assert str(define(text)) == canonical
 
 
+def test_the_words_that_stand_for_a_number_are_listed() -> None:
+    knob = Parameter("p", {"0.5": "a half", "auto": "by itself", "truth": "of the truth"}, "number", above=0)
+    with pytest.raises(InputError, match=r"Give a number above 0 or auto, truth\.$"):
+        knob.checked("x", "m")
+
+
 def test_names_in_the_tables_are_the_fields_own_and_unlike_each_other() -> None:
     assert all(parse(name).label == name for name in METRICS)
     for metric in METRICS.values():
@@ -313,6 +320,13 @@ def test_what_is_written_in_a_spec_wins_over_the_preset() -> None:
     assert str(define(rectools.apply(parse("ndcg@10")))) == "ndcg(gain=binary,ideal=full)"
     assert str(define(rectools.apply(parse("ndcg(ideal=cut)@10")))) == "ndcg(gain=binary)"
     assert str(define(rectools.apply(parse("recall@10")))) == "recall"
+
+
+def test_a_preset_reaches_the_metrics_inside_another_and_leaves_tables_alone() -> None:
+    rectools = preset("rectools")
+    assert str(define(rectools.apply(parse("f1(of=ndcg,map)")))) == "f1(of=ndcg(gain=binary,ideal=full),map)"
+    assert str(rectools.apply(parse("coverage(of=train)@5"))) == "coverage(of=train)@5"
+    assert str(rectools.apply(parse("coverage@5"))) == "coverage(of=catalogue)@5"
 
 
 DCG_3 = 1 + 1 / log2(3) + 1 / 2

@@ -59,7 +59,7 @@ def standard_error(total: Floats, squares: Floats, n: int) -> Floats:
 
 def more_than_rounding(spread: Floats, squares: Floats) -> Floats:
     """A constant value leaves only rounding of its squares behind; that is not a spread."""
-    return np.where(spread < 1e-12 * np.maximum(squares, 1e-300), 0.0, spread)
+    return np.where(spread <= 1e-12 * squares, 0.0, spread)
 
 
 # ── credit and norm ──────────────────────────────────────────────────────────────────────────
@@ -348,7 +348,7 @@ class HarmonicMean(Walk):
 
 
 def harmonic(a: Floats, b: Floats) -> Floats:
-    return np.divide(2 * a * b, a + b, out=np.zeros_like(a), where=(a + b) > 0)
+    return share(2 * a * b, a + b)
 
 
 def harmonic_slopes(a: float, b: float) -> tuple[float, float]:

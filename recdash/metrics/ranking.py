@@ -101,7 +101,7 @@ def not_stopped_before(stops: Floats, hits: Sample) -> Floats:
 def by_ordinal(hits: Sample) -> list[Ints]:
     """The users' first hits, their second hits, and so on."""
     order = np.argsort(hits.ordinal, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(hits.ordinal)[1:-1])) if len(order) else []
+    return np.split(order, np.cumsum(np.bincount(hits.ordinal)[1:-1]))
 
 
 def preferred_to_negatives(hits: Sample) -> Floats:
