@@ -184,13 +184,13 @@ def _difference(view: View, board: Board, run_id: str, decimals: int) -> list[ob
     ]
 
 
-def reasons(view: View, board: Board) -> list[str]:
+def reasons(view: View, order: Sequence[str], absences: Mapping[str, Mapping[str, str]]) -> list[str]:
     """Why cells are empty or columns missing: one line per reason and the runs that it concerns."""
     lines: dict[tuple[str, str], list[str]] = {}
-    for metric, absent in board.absences.items():
+    for metric, absent in absences.items():
         for reason in dict.fromkeys(absent.values()):
-            concerned = [run for run in board.order if absent.get(run) == reason]
-            everyone = len(concerned) == len(board.order)
+            concerned = [run for run in order if absent.get(run) == reason]
+            everyone = len(concerned) == len(order)
             who = "all runs" if everyone else ", ".join(view.name(run) for run in concerned)
             if concerned:
                 lines.setdefault((who, reason), []).append(metric_name(metric))

@@ -53,6 +53,16 @@ def differences(view: View, run_ids: tuple[str, ...], baseline: str, metric: str
     return _named(found, view)
 
 
+def attributes(experiment_id: str) -> list[str]:
+    found: list[str] = _numbers("attributes", (experiment_id,))
+    return found
+
+
+def shown_by(view: View, run_ids: tuple[str, ...], attribute: str) -> pd.DataFrame:
+    """How the runs' places within k fall on an attribute's values; a run without lists has no rows."""
+    return _named(_numbers("shown_by", (run_ids, attribute, view.k)), view)
+
+
 def under_presets(run_id: str, metric: str, k: int) -> pd.DataFrame:
     found: pd.DataFrame = _numbers("under_presets", (run_id, metric, k))
     return found

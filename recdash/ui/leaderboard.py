@@ -119,7 +119,7 @@ def footnote(view: View, shown: Board) -> Html:
         "Intervals are per run, not corrected for the number of runs." + grey,
         *_alone(view, shown),
         *references(view, shown),
-        *reasons(view, shown),
+        *reasons(view, shown.order, shown.absences),
     ]
     paragraphs = [html("<p>{line}</p>", line=line) for line in lines]
     return html('<div class="rd-note">{lines}</div>', lines=join(paragraphs))

@@ -16,6 +16,7 @@ SECTIONS = {
     "Compare": {
         "metric_vs_k": "Metric vs k",
         "precision_recall": "Precision–recall",
+        "catalogue": "Catalogue",
         "definitions": "Definitions",
     },
     "Online": {"offline_online": "Offline vs online"},

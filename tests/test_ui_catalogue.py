@@ -1,0 +1,178 @@
+"""The Catalogue page over a small store: what the lists show, by which attribute, and what is missing."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_ui_pages import TRUTH, forget, link, lists, passed, said, warned
+
+from recdash.charts.shown import panels
+from recdash.service import Workspace
+from recdash.ui import state
+
+CATALOGUE = pd.DataFrame(
+    {
+        "item_id": [*TRUTH["item_id"], "x1", "x2", "x3", "never"],
+        "genres": [*["Drama"] * 10, *["Drama|Crime"] * 10, "War", "War", "War", "Sport"],
+        "year": [*[1990] * 20, 2001, 2001, 2002, 2003],
+    }
+)
+"""24 items: the users' own are of 1990, strangers x1 to x3 of the war in 2001 and 2002."""
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
+    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path / 'recdash.db'}")
+    monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "artifacts"))
+    forget()
+    yield state.workspace()
+    forget()
+
+
+def stored(workspace: Workspace, catalogue: Any = CATALOGUE) -> dict[str, str]:
+    """Names → ids: the experiment; poor (strangers only) and good (own item at rank 2)."""
+    made = workspace.create_experiment("films", TRUTH, depth=5, catalogue=catalogue)
+    runs = {"poor": lists(9), "good": lists(2)}
+    added = {name: workspace.add_runs(made.id, table, name=name)[0].run.id for name, table in runs.items()}
+    return {"films": made.id, **added}
+
+
+@pytest.fixture
+def films(workspace: Workspace) -> dict[str, str]:
+    return stored(workspace)
+
+
+@pytest.fixture
+def shown(root: Path) -> Open:
+    def show(**parameters: str) -> AppTest:
+        app = AppTest.from_file(str(root / "recdash/ui/shell.py"), default_timeout=60)
+        for name, value in parameters.items():
+            app.query_params[name] = value
+        passed(app.run())
+        app.switch_page(str(root / "pages" / "catalogue.py"))
+        return passed(app.run())
+
+    return show
+
+
+# ── what it says ─────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("films")
+def test_the_title_says_who_shows_how_many_values(shown: Open) -> None:
+    text = said(shown())
+    assert "good shows 3 of 4 values of genres; poor shows 1" in text
+    assert "The catalogue's 24 items have 4." in text
+
+
+@pytest.mark.usefixtures("films")
+def test_places_by_value_stand_beside_the_catalogue(shown: Open) -> None:
+    """Of good's 60 places 40 are strangers' (War), 20 the users' own: all Drama, half of them Crime too."""
+    text = said(shown())
+    assert "Drama 20 83.3 0.0 33.3" in text
+    assert "Crime 10 41.7 0.0 16.7" in text
+    assert "War 3 12.5 100.0 66.7" in text
+    assert "Sport 1 4.2 0.0 0.0" in text
+    assert "War takes 100 % of poor's places, and is 12.5 % of the catalogue" in text
+
+
+@pytest.mark.usefixtures("films")
+def test_each_run_has_its_measures_and_their_names_lead_to_the_guide(shown: Open) -> None:
+    app = shown()
+    # poor shows 3 of 24 items, good 22 of them
+    assert re.search(r"poor 1 of 4 12\.5 .* good 3 of 4 91\.7 ", said(app))
+    bodies = " ".join(str(one.proto.body) for one in app.get("html"))
+    assert 'href="guide?metric=gini&amp;e=' in bodies
+    assert 'href="guide?metric=coverage_by&amp;e=' in bodies
+    assert "– Tail share, Novelty (all runs): needs a train table, and none was given" in said(app)
+
+
+@pytest.mark.usefixtures("films")
+def test_fewer_places_show_fewer_values(shown: Open) -> None:
+    assert "Every run shows 1 of 4 values of genres" in said(shown(k="1"))
+
+
+@pytest.mark.usefixtures("films")
+def test_the_chart_has_the_same_numbers_and_words_for_them(shown: Open) -> None:
+    (chart,) = shown().get("plotly_chart")
+    drawn = json.loads(chart.proto.spec)["data"]
+    (good,) = [trace for trace in drawn if trace["name"] == "good" and trace["mode"] == "markers"]
+    assert good["x"] == [pytest.approx(share, abs=0.05) for share in (33.3, 16.7, 66.7, 0.0)]
+    assert "good: War 66.7 % (12.5 %), Drama 33.3 % (83.3 %) and Crime 16.7 % (41.7 %)" in chart.proto.alt
+
+
+def test_of_many_values_the_largest_are_drawn_and_the_others_named(workspace: Workspace, shown: Open) -> None:
+    many = CATALOGUE.assign(genres=[*(f"maker {n // 2}" for n in range(20)), *["War"] * 4])
+    more = pd.DataFrame(
+        {"item_id": [f"y{n}" for n in range(40)], "genres": [f"m{n // 2}" for n in range(40)]}
+    )
+    stored(workspace, pd.concat([many, more]))
+    assert "The 16 largest of 31; all of them under Table." in said(shown())
+
+
+def test_runs_stand_in_even_lines_of_at_most_five() -> None:
+    assert [len(line) for line in panels([str(n) for n in range(9)])] == [5, 4]
+    assert [len(line) for line in panels([str(n) for n in range(6)])] == [3, 3]
+    assert panels(["a", "b"]) == [["a", "b"]]
+
+
+# ── the attribute and the link ───────────────────────────────────────────────────────────────
+
+
+def test_the_link_keeps_the_attribute(films: dict[str, str], shown: Open) -> None:
+    app = shown(by="year", e=films["films"])
+    assert "good shows 3 of 4 values of year" in said(app)
+    assert "1990 20 83.3 0.0 33.3 2001 2 8.3 66.7 33.3 2002 1 4.2 33.3 33.3" in said(app)
+    assert link(app)["by"] == "year"
+    passed(app.selectbox(key="catalogue-attribute").set_value("genres").run())
+    assert link(app)["by"] == "genres"
+    assert "values of genres" in said(app)
+
+
+@pytest.mark.usefixtures("films")
+def test_an_attribute_named_in_vain_is_warned_of_and_stays_in_the_link(shown: Open) -> None:
+    app = shown(by="author")
+    assert "The link's attribute, author, is not in this catalogue; genres stands in." in warned(app)
+    assert link(app)["by"] == "author"
+
+
+# ── where something is missing ───────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("workspace")
+def test_an_empty_store_says_what_to_do_next(shown: Open) -> None:
+    assert "Nothing to compare yet" in said(shown())
+
+
+def test_without_a_catalogue_the_page_asks_for_one(workspace: Workspace, shown: Open) -> None:
+    stored(workspace, None)
+    app = shown()
+    assert "Upload a catalogue to see what the lists show of it" in said(app)
+    assert re.search(r"Coverage, Gini, Entropy(, \w+)* \(all runs\): needs a catalogue table", said(app))
+    assert "Upload" in [button.label for button in app.button]
+
+
+def test_a_catalogue_of_ids_has_its_measures_and_no_distribution(workspace: Workspace, shown: Open) -> None:
+    stored(workspace, CATALOGUE[["item_id"]])
+    app = shown()
+    assert "The catalogue has no attribute to compare by" in said(app)
+    assert re.search(r"poor 12\.5 ", said(app))
+    assert not app.get("plotly_chart")
+
+
+def test_names_and_values_are_shown_as_text(workspace: Workspace, shown: Open) -> None:
+    hostile = "<img src=x onerror=alert(1)>"
+    stored(workspace, CATALOGUE.assign(genres=hostile).rename(columns={"genres": "<b>genre</b>"}))
+    app = shown()
+    bodies = " ".join(str(one.proto.body) for one in app.get("html"))
+    assert "<img" not in bodies
+    assert "<b>genre" not in bodies
+    assert "<img" not in app.get("plotly_chart")[0].proto.spec
