@@ -13,7 +13,13 @@ import pytest
 from recdash.domain import Absent, Curve, Exposure, ListMean, RankCounts
 from recdash.metrics import Material, define, score
 from recdash.metrics.catalogue import Labels, Shelf, entropy_of, gini_of, shown_by
-from recdash.metrics.formulas import harmonic_slopes, more_than_rounding, ratio_of_sums, standard_error
+from recdash.metrics.formulas import (
+    Sentence,
+    harmonic_slopes,
+    more_than_rounding,
+    ratio_of_sums,
+    standard_error,
+)
 from recdash.metrics.ratings import Predictions
 from recdash.metrics.sample import Judged, Sample, familiar, positions, sort_within
 
@@ -69,6 +75,7 @@ GRADED = sample_of_users(
     ([1, 3], {}, 3),
     ([1], {}, 0),
     ([3, 1, 2, 2, 3, 1], {1: 2, 4: 1}, 4),
+    ([1, 2], {}, 1),
 )
 CHAINED = (
     "precision", "precision(over=list)", "recall", "recall(norm=min)", "f1", "f1(of=map,mar)",
@@ -97,6 +104,28 @@ def test_unless_users_are_pooled_what_each_got_is_the_value(spec: str) -> None:
     assert formula.pooled == ("means" in spec)
     if not formula.pooled and "micro" not in spec:
         np.testing.assert_array_equal(formula.own(GRADED, 3), formula.values(GRADED, 3))
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        # one has a hit at rank 1 and wanted one; the other hits at 1 and 3 and wanted four
+        ("mrr(sum=all)", (1 + 1 + 1 / 3) / 2),
+        ("map", (1 + (1 + 2 / 3) / 4) / 2),
+        ("map(norm=hits)", (1 + (1 + 2 / 3) / 2) / 2),
+        ("mar(form=hits)", (1 + (1 / 4 + 2 / 4) / 2) / 2),
+        ("mar(form=relevant)", (1 + (1 / 4 + 2 / 4) / 4) / 2),
+        ("err", (1 / 2 + 1 / 2 + 1 / 2 * (1 / 2) / 3) / 2),
+        ("rbp", 0.2 * (1 + 1 + 0.8**2) / 2),
+    ],
+)
+def test_a_user_begins_anew_after_the_one_before(spec: str, expected: float) -> None:
+    mean, _ = define(spec).formula().curve(ONE_OF_ONE_TWO_OF_FOUR)
+    assert mean[-1] == pytest.approx(expected, **EXACT)
+
+
+def test_f1_of_precision_and_recall_is_one_sentence_and_no_walk() -> None:
+    assert isinstance(define("f1").formula(), Sentence)
 
 
 def test_a_pooled_share_is_the_ratio_moved_by_the_users_pull_on_it() -> None:
@@ -233,9 +262,9 @@ def test_a_curve_has_the_cutoffs_and_the_users_that_count() -> None:
     recall = curve("recall", sample=ONE_OF_ONE_TWO_OF_FOUR)
     assert (recall.k.tolist(), recall.n_users) == ([1, 2, 3, 4], 2)
     coverage = curve("user_coverage", sample=GRADED)
-    assert (coverage.k.tolist(), coverage.value.tolist()) == ([], [5 / 6])
-    assert coverage.std_error == pytest.approx([sqrt(5 / 6 * (1 / 6) / (6 - 1))], **EXACT)
-    assert (coverage.k.dtype, coverage.n_users) == (np.int64, 6)
+    assert (coverage.k.tolist(), coverage.value.tolist()) == ([], [6 / 7])
+    assert coverage.std_error == pytest.approx([sqrt(6 / 7 * (1 / 7) / (7 - 1))], **EXACT)
+    assert (coverage.k.dtype, coverage.n_users) == (np.int64, 7)
 
 
 # ── ratings ──────────────────────────────────────────────────────────────────────────────────

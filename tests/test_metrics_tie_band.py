@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, permutations, product
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from recdash.domain import Hits
 from recdash.engines import Reference, match, read_reference
 from recdash.metrics import Definition, define, sample_of
 from recdash.metrics.sample import Sample
-from recdash.metrics.tie_band import TieBand, drawn_ranks, tie_band
+from recdash.metrics.tie_band import TieBand, Ties, drawn_ranks, tie_band
 from recdash.scoring import familiar_of
 
 Scores = Mapping[str, Mapping[str, float]]
@@ -112,6 +112,88 @@ def test_a_tie_may_run_past_the_depth() -> None:
     band = band_of(ONE_OF_THREE, "recall", 1, depth=1)
     assert band is not None
     assert (band.worst, band.best) == (0.0, 1.0)
+
+
+# ── places, one by one ───────────────────────────────────────────────────────────────────────
+
+# Ranks 1 to 3 hold a relevant item, a judged negative and another; 4 to 6 two relevant ones and another.
+TWO_TIES = Ties(
+    first=np.array([1, 4]),
+    last=np.array([3, 6]),
+    group=np.array([0, 0, 1, 1]),
+    user=np.array([5, 5, 7, 7]),
+    row=np.array([10, 11, 12, 13]),
+    relevant=np.array([True, False, True, True]),
+    gain=np.array([2.0, 0.0, 1.0, 3.0]),
+    expected=np.array([0.5, 0.0, 0.75, 0.25]),
+)
+
+
+def test_a_tie_knows_its_size_and_what_stands_in_it() -> None:
+    assert TWO_TIES.size.tolist() == [3, 3]
+    assert TWO_TIES.count(TWO_TIES.relevant).tolist() == [1, 2]
+    assert TWO_TIES.count(TWO_TIES.gain > 2).tolist() == [0, 1]
+    nothing = np.zeros(4, dtype=bool)
+    assert TWO_TIES.count(nothing).tolist() == [0, 0]
+
+
+def test_rows_are_sorted_inside_their_tie_alone() -> None:
+    by_gain = TWO_TIES.sorted_by(TWO_TIES.gain)
+    assert by_gain.row.tolist() == [11, 10, 12, 13]
+    assert by_gain.gain.tolist() == [0.0, 2.0, 1.0, 3.0]
+    assert by_gain.relevant.tolist() == [False, True, True, True]
+    assert by_gain.expected.tolist() == [0.0, 0.5, 0.75, 0.25]
+    assert (by_gain.user.tolist(), by_gain.group.tolist()) == ([5, 5, 7, 7], [0, 0, 1, 1])
+    assert TWO_TIES.sorted_by(TWO_TIES.gain, ~TWO_TIES.relevant).row.tolist() == [10, 11, 12, 13]
+
+
+@pytest.mark.parametrize(
+    ("k", "few", "many"), [(1, [0, 0], [1, 0]), (3, [1, 0], [1, 0]), (4, [1, 0], [1, 1]), (5, [1, 1], [1, 2])]
+)
+def test_a_tie_shows_so_many_relevant_items_within_k(k: int, few: list[int], many: list[int]) -> None:
+    found = module._within(TWO_TIES, k)
+    assert [found[0].tolist(), np.maximum(found[1], 0).tolist()] == [few, many]
+
+
+@pytest.mark.parametrize(
+    ("step", "top", "near", "ranks"),
+    [
+        (0, True, True, [1, 2, 4, 6]),
+        (0, True, False, [1, 3, 4, 6]),
+        (0, False, True, [3, 2, 4, 6]),
+        (0, False, False, [3, 1, 4, 6]),
+        (1, True, True, [1, 2, 5, 6]),
+        (1, False, False, [3, 1, 5, 6]),
+    ],
+)
+def test_rows_stand_at_the_end_that_was_asked_for(step: int, top: bool, near: bool, ranks: list[int]) -> None:
+    assert module._ranks(TWO_TIES, 4, step, top=top, near=near).tolist() == ranks
+
+
+def test_users_are_concerned_by_a_relevant_item_and_crossed_by_one_beyond_k() -> None:
+    assert module._concerned(TWO_TIES, 4) == (2, 1)
+    assert module._concerned(TWO_TIES, 3) == (2, 1)
+    assert module._concerned(TWO_TIES, 2) == (2, 2)
+    assert module._concerned(TWO_TIES, 6) == (2, 0)
+    assert module._concerned(replace(TWO_TIES, relevant=np.array([False, True, True, True])), 2) == (2, 2)
+    assert module._concerned(replace(TWO_TIES, relevant=np.zeros(4, dtype=bool)), 2) == (0, 0)
+
+
+def test_none_and_all_are_tried_and_every_number_where_a_further_hit_can_hurt() -> None:
+    three = replace(TWO_TIES, first=np.array([1, 2]), last=np.array([1, 7]), group=np.array([0, 1, 1, 1]))
+    three = replace(three, relevant=np.ones(4, dtype=bool))
+    assert list(module._steps(define("map"), three, 4)) == [0, 3]
+    assert list(module._steps(define("f1(of=map(norm=hits),recall)"), three, 4)) == [0, 1, 2, 3]
+    assert list(module._steps(define("map"), three, 7)) == [0]
+
+
+def test_drawn_places_differ_and_lie_inside_their_tie() -> None:
+    rng = np.random.default_rng(3)
+    drawn = np.array([drawn_ranks(TWO_TIES, rng) for _ in range(200)])
+    assert [set(places.tolist()) for places in drawn.T] == [{1, 2, 3}] * 2 + [{4, 5, 6}] * 2
+    assert (drawn[:, 0] != drawn[:, 1]).all()
+    assert (drawn[:, 2] != drawn[:, 3]).all()
+    assert abs(drawn.mean(axis=0) - [2, 2, 5, 5]).max() < 4 * (2 / 3 / 200) ** 0.5
 
 
 # ── every order tried ────────────────────────────────────────────────────────────────────────
