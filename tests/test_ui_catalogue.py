@@ -90,8 +90,8 @@ def test_each_run_has_its_measures_and_their_names_lead_to_the_guide(shown: Open
     # poor shows 3 of 24 items, good 22 of them
     assert re.search(r"poor 1 of 4 12\.5 .* good 3 of 4 91\.7 ", said(app))
     bodies = " ".join(str(one.proto.body) for one in app.get("html"))
-    assert 'href="guide?metric=gini&amp;e=' in bodies
-    assert 'href="guide?metric=coverage_by&amp;e=' in bodies
+    assert re.search(r'href="guide\?e=[^"]*&amp;by=genres&amp;metric=gini">Gini@5<', bodies)
+    assert re.search(r'href="guide\?e=[^"]*&amp;metric=coverage_by">Values of genres<', bodies)
     assert "– Tail share, Novelty (all runs): needs a train table, and none was given" in said(app)
 
 

@@ -176,7 +176,7 @@ def _head(view: View, metric: str) -> Html:
 
 def _link(view: View, metric: str, text: str) -> Html:
     """The measure's name, leading to its definition in the guide; the view comes along."""
-    query = urlencode({"metric": base(metric), **frame.link_of(view)}, safe=SEPARATOR)
+    query = urlencode(frame.link_of(view) | state.params() | {"metric": base(metric)}, safe=SEPARATOR)
     return html('<a href="guide?{query}">{text}</a>', query=query, text=text)
 
 

@@ -197,6 +197,22 @@ round. The title of the Leaderboard names them.
 """,
     ),
     Article(
+        "shown-by",
+        "What is shown, by attribute",
+        """
+The *Catalogue* page takes the places within k of all lists of a run, and the items of the catalogue, and
+asks of both: which share has this year, this genre, this author? A mark right of the grey tick says that
+the run shows more of it than the catalogue has; far from the tick is neither good nor bad by itself.
+
+- An item with several values (`Crime|Drama`) counts in each, so that shares may add up to more than 100 %.
+- Numbers are shown one by one; more than 25 of them in bands of a round width, such as decades, or, where
+  one such band would hold most of the catalogue, in bands of about equal weight.
+- `(none)`: items without a value, and shown items that are not in the catalogue.
+- *Values of …* counts single values, not bands: it is `coverage_by(attribute=…)` times their number.
+- Left out as attributes: titles, and text columns in which fewer than half of the items share a value.
+""",
+    ),
+    Article(
         "offline-online",
         "Offline against online",
         """

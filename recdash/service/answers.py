@@ -1,0 +1,150 @@
+"""Numbers of stored runs, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recdash import question, views
+from recdash.comparability import basis_of, problems
+from recdash.domain import Run, Users
+from recdash.errors import Problem
+from recdash.guide import MetricGuide, PresetGuide, metric_guides, preset_guides
+from recdash.metrics import define
+from recdash.metrics.tie_band import TieBand, tie_band
+from recdash.service.evidence import Evidence
+from recdash.stats import paired_difference
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Answers(Evidence):
+    """Curves, scores, paired differences, and what stands between them."""
+
+    def _keep(self) -> None:
+        super()._keep()
+        self._means = lru_cache(maxsize=4096)(self._compute_mean)
+        self._tie_bands = lru_cache(maxsize=1024)(self._compute_tie_band)
+
+    def metrics_of(self, run_ids: Sequence[str]) -> list[str]:
+        """Canonical specs that at least one of the runs has, in the order of the guide."""
+        stored = {metric for metrics in self.store.metrics(run_ids).values() for metric in metrics}
+        usual = [str(define(metric)) for metric in question.DEFAULT_METRICS]
+        return [metric for metric in usual if metric in stored] + sorted(stored.difference(usual))
+
+    def curves(self, run_ids: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
+        """Tidy: run_id, run, metric, k, value, std_error, n_users.
+
+        A definition that was not stored is computed from the hits.
+        """
+        return views.curve_frame(self._runs(run_ids), self._curves(run_ids, metrics))
+
+    def scoreboard(self, run_ids: Sequence[str], metrics: Sequence[str], k: int) -> pd.DataFrame:
+        """run_id, run, metric, value, std_error, n_users at k; best first by the first metric."""
+        return views.score_rows(self._runs(run_ids), self._curves(run_ids, metrics), metrics, k)
+
+    def differences(self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int) -> pd.DataFrame:
+        """Each run minus the baseline, paired over the users.
+
+        Columns: run_id, run, mean_diff, ci_low, ci_high, p, n_users, wins, ties, losses. Raises InputError
+        for a metric without a value per user.
+        """
+        import pandas as pd
+
+        rows = [self._difference(run, baseline_id, metric, k) for run in self._runs(run_ids)]
+        columns = [
+            "run_id", "run", "mean_diff", "ci_low", "ci_high", "p", "n_users", "wins", "ties", "losses",
+        ]  # fmt: skip
+        return pd.DataFrame([row for row in rows if row], columns=columns)
+
+    def _difference(self, run: Run, baseline_id: str, metric: str, k: int) -> dict[str, Any] | None:
+        mine, theirs = self._values(run.id, metric, k), self._values(baseline_id, metric, k)
+        if mine is None or theirs is None:
+            return None
+        _, here, there = np.intersect1d(mine.users, theirs.users, assume_unique=True, return_indices=True)
+        if not len(here):
+            return None
+        own = (mine.own[here], theirs.own[there])
+        paired = paired_difference(mine.values[here], theirs.values[there], own=own)
+        return {
+            "run_id": run.id, "run": run.name, "mean_diff": paired.mean, "ci_low": paired.low,
+            "ci_high": paired.high, "p": paired.p, "n_users": paired.n, "wins": paired.wins,
+            "ties": paired.ties, "losses": paired.losses,
+        }  # fmt: skip
+
+    def absences(self, run_ids: Sequence[str], metric: str) -> dict[str, str]:
+        """Why a run lacks the metric, for the runs that do."""
+        return {run.id: run.absent[metric] for run in self._runs(run_ids) if metric in run.absent}
+
+    def list_ends(self, run_ids: Sequence[str]) -> dict[str, int | None]:
+        """The k from which more than half of a run's lists have ended; None = never within depth."""
+        return {run.id: run.provenance.get("list_end") for run in self._runs(run_ids)}
+
+    def population_effect(self, run_ids: Sequence[str], metric: str, k: int) -> views.PopulationEffect | None:
+        """Does the winner depend on whether users without a list count? None below two runs with lists."""
+        names = {run.id: run.name for run in self._runs(run_ids) if run.hits}
+        if len(names) < 2:
+            return None
+        values: dict[str, dict[str, float]] = {"truth": {}, "both": {}}
+        n_users: dict[str, dict[str, int]] = {"truth": {}, "both": {}}
+        rules: tuple[Users, Users] = ("truth", "both")
+        for rule in rules:
+            for run_id in names:
+                mean, n = self._means(run_id, metric, k, rule)
+                if n:
+                    values[rule][run_id], n_users[rule][run_id] = mean, n
+        if not values["truth"] or not values["both"]:
+            return None
+        return views.population_effect(names, values, n_users, views.metric_title(metric, k))
+
+    def _compute_mean(self, run_id: str, metric: str, k: int, users: Users) -> tuple[float, int]:
+        """Mean and number of users; (0, 0) where nobody counts."""
+        found = self._compute_values(run_id, metric, k, users)
+        if found is None or not len(found.users):
+            return 0.0, 0
+        return float(found.values.mean()), len(found.users)
+
+    def standing(self, run_ids: Sequence[str], metric: str, k: int) -> views.Standing | None:
+        """Where runs stand between the experiment's reference candidates; None where that means nothing."""
+        references = [
+            run.id
+            for experiment in {run.experiment for run in self._runs(run_ids)}
+            for run in self.runs(experiment)
+            if run.reference
+        ]
+        everyone = list(dict.fromkeys((*run_ids, *references)))
+        if not references or not define(metric).has_user_values:
+            return None
+        return views.standing(self._runs(everyone), self.scoreboard(everyone, [metric], k), metric, k)
+
+    def tie_band(self, run_id: str, metric: str, k: int) -> TieBand | None:
+        """Worst, expected and best of a metric over the orders of equal scores; None where none changes it.
+
+        That is so too for lists that are ordered by rank and for metrics that the run lacks.
+        """
+        return self._tie_bands(run_id, metric, k)
+
+    def _compute_tie_band(self, run_id: str, metric: str, k: int) -> TieBand | None:
+        run = self.store.run(run_id)
+        if not run.hits or metric in run.absent:
+            return None
+        sample = self._sample(run)
+        if k > sample.depth:
+            raise views.beyond_depth(k, sample.depth)
+        return tie_band(define(metric), self._hits(run_id), sample, k)
+
+    def comparability(self, run_ids: Sequence[str]) -> list[Problem]:
+        """Why the numbers of these runs may not stand side by side as they are; empty where they may."""
+        runs = self._runs(run_ids)
+        experiments = {id_: self.experiment(id_) for id_ in {run.experiment for run in runs}}
+        return problems([basis_of(run, experiments[run.experiment]) for run in runs])
+
+    def guide(self) -> list[MetricGuide]:
+        return metric_guides()
+
+    def presets(self) -> list[PresetGuide]:
+        return preset_guides()

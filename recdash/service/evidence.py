@@ -1,0 +1,163 @@
+"""What the answers are made from: the store, and what was read or computed once for the next question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from recdash import reading, scoring, views
+from recdash.domain import Curve, Experiment, Hits, Recommendations, Run, TableKind, Upload, Users
+from recdash.engines import Reference, hits_from_tables
+from recdash.errors import Forbidden, InputError, NotFound, Problem
+from recdash.metrics import define, sample_of
+from recdash.metrics.sample import Sample
+from recdash.store import Store, new_id
+
+if TYPE_CHECKING:
+    from recdash.domain import Floats, Ints
+    from recdash.ingest import Limits
+
+Role = Literal["viewer", "editor", "admin"]
+
+
+@dataclass(frozen=True)
+class UserValues:
+    """``users`` [n] places in the truth of those who count; their ``values``; what each got (``own``)."""
+
+    users: Ints
+    values: Floats
+    own: Floats
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Evidence:
+    """The store as one role sees it; keeps what it read, keyed by ids of things that never change."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        role: Role = "editor",
+        limits: Limits | None = None,
+        clock: Callable[[], datetime] = _now,
+        make_id: Callable[[], str] = new_id,
+    ) -> None:
+        self.store, self.role, self.limits, self._clock, self._new_id = store, role, limits, clock, make_id
+        self._keep()
+
+    def _keep(self) -> None:
+        """Make room for what is asked again."""
+        self._reference = lru_cache(maxsize=4)(self._read_reference)
+        self._hits = lru_cache(maxsize=64)(self._read_hits)
+        self._values = lru_cache(maxsize=64)(self._compute_values)
+        self._computed = lru_cache(maxsize=1024)(self._compute_curve)
+
+    def experiments(self, archived: bool = False) -> list[Experiment]:
+        return self.store.experiments(archived)
+
+    def experiment(self, experiment_id: str) -> Experiment:
+        return self.store.experiment(experiment_id)
+
+    def experiment_named(self, name: str) -> Experiment:
+        """Raises NotFound, naming the experiments there are."""
+        found = self.store.experiment_named(name)
+        if found is None:
+            known = ", ".join(f"'{one.name}'" for one in self.store.experiments()) or "none"
+            raise NotFound(f"No experiment is called '{name}'. There are: {known}.")
+        return found
+
+    def runs(self, experiment_id: str, archived: bool = False) -> list[Run]:
+        return self.store.runs(experiment_id, archived)
+
+    def depth(self, experiment_id: str) -> int:
+        return int(self.experiment(experiment_id).settings["depth"])
+
+    def _runs(self, run_ids: Sequence[str]) -> list[Run]:
+        """The runs in the order asked for; two queries, however many they are."""
+        if not run_ids:
+            return []
+        experiment = self.store.run(run_ids[0]).experiment
+        known = {run.id: run for run in self.store.runs(experiment, archived=True)}
+        return [known.get(run_id) or self.store.run(run_id) for run_id in run_ids]
+
+    def _curves(self, run_ids: Sequence[str], metrics: Sequence[str]) -> dict[str, dict[str, Curve]]:
+        stored = {run_id: dict(found) for run_id, found in self.store.curves(run_ids, metrics).items()}
+        for run in self._runs(run_ids):
+            for metric in metrics:
+                if metric not in stored[run.id] and metric not in run.absent:
+                    curve = self._computed(run.id, metric)
+                    if curve is not None:
+                        stored[run.id][metric] = curve
+        return stored
+
+    def _compute_curve(self, run_id: str, metric: str) -> Curve | None:
+        run = self.store.run(run_id)
+        if not run.hits:
+            return None
+        users = self.experiment(run.experiment).settings["users"]
+        hits, reference = self._hits(run_id), self._reference(run.experiment)
+        curves, _ = scoring.score_hits(hits, reference, [define(metric)], users)
+        return next(iter(curves.values()), None)
+
+    def _compute_values(
+        self, run_id: str, metric: str, k: int, users: Users | None = None
+    ) -> UserValues | None:
+        """None without lists, and for a metric that the run lacks."""
+        run = self.store.run(run_id)
+        if not run.hits or metric in run.absent:
+            return None
+        sample = self._sample(run, users)
+        if k > sample.depth:
+            raise views.beyond_depth(k, sample.depth)
+        formula = define(metric).formula()
+        return UserValues(sample.truth_user, formula.values(sample, k), formula.own(sample, k))
+
+    def _sample(self, run: Run, users: Users | None = None) -> Sample:
+        """The run's users who count, by the experiment's rule unless another is named."""
+        rule = users or self.experiment(run.experiment).settings["users"]
+        familiar = scoring.familiar_of(self._reference(run.experiment))
+        return sample_of(self._hits(run.id), rule, familiar=familiar)
+
+    def _read_hits(self, run_id: str) -> Hits:
+        run = self.store.run(run_id)
+        tables = {name: self.store.table(sha) for name, sha in run.hits.items() if name != "predictions"}
+        return hits_from_tables(tables, self._reference(run.experiment).truth)
+
+    def _lists_of(self, run: Run) -> Recommendations:
+        """The stored upload of a run."""
+        from recdash import ingest
+
+        if run.upload is None:
+            raise InputError(Problem("no-upload", f"run '{run.name}'", "its upload was not kept", ""))
+        (lists,) = ingest.read_recommendations(self.store.path(run.upload), name=run.name)
+        return lists
+
+    def _read_reference(self, experiment_id: str) -> Reference:
+        threshold = self.experiment(experiment_id).settings["relevance_threshold"]
+        return reading.reference_of(self._tables(experiment_id), threshold)
+
+    def _tables(self, experiment_id: str) -> dict[TableKind, Upload]:
+        """The tables of the experiment's set-up, as they were stored."""
+        experiment = self.experiment(experiment_id)
+        main = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
+        stored = {**main, **experiment.tables}
+        kinds: tuple[TableKind, ...] = ("truth", "train", "catalogue", *reading.OTHER_TABLES)
+        return {
+            kind: Upload(kind, experiment.name, self.store.table(sha), {})
+            for kind in kinds
+            if (sha := stored.get(kind)) is not None
+        }
+
+    def _may_write(self) -> None:
+        if self.role == "viewer":
+            raise Forbidden("Viewers read; ask an editor to change things here.")
+
+    def _write(self) -> Store:
+        self._may_write()
+        return self.store

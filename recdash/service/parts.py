@@ -1,0 +1,114 @@
+"""Parts of the whole: slices of users or items, and of the catalogue that is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from recdash import scoring, views
+from recdash.domain import Hits
+from recdash.engines import list_metrics, match
+from recdash.metrics import define
+from recdash.metrics.catalogue import CatalogueMetric
+from recdash.service.evidence import Evidence
+from recdash.shown import COLUMNS as SHOWN_COLUMNS
+from recdash.shown import attributes_of, check_attribute, shown_rows
+from recdash.slices import MOST_SLICES, Slice, known_slices, slices_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from recdash.scoring import SliceScores
+
+
+class Parts(Evidence):
+    """The same numbers for some users or items; what is shown by attribute."""
+
+    def _keep(self) -> None:
+        super()._keep()
+        self._slices = lru_cache(maxsize=16)(self._cut)
+        self._shown = lru_cache(maxsize=2 * MOST_SLICES)(self._look_at_slice)
+        self._slice_scores = lru_cache(maxsize=1024)(self._score_slices)
+        self._attributes = lru_cache(maxsize=64)(self._read_attributes)
+        self._shown_rows = lru_cache(maxsize=1024)(self._count_shown)
+
+    def slices(self, experiment_id: str) -> list[str]:
+        """What ``sliced`` can tell apart here, such as ``user_warmth`` or ``item:genre``."""
+        return known_slices(self._reference(experiment_id))
+
+    def sliced(self, run_ids: Sequence[str], by: str, metrics: Sequence[str], k: int) -> pd.DataFrame:
+        """One row per run, slice and metric; columns as in ``recdash.views.slice_rows``.
+
+        Raises UnknownName for an unknown ``by``, InputError for one whose table is missing.
+        """
+        runs = self._runs(run_ids)
+        scores = [(run, metric, self._slice_scores(run.id, by, metric)) for run in runs for metric in metrics]
+        return views.slice_rows(scores, k)
+
+    def _cut(self, experiment_id: str, by: str) -> tuple[Slice, ...]:
+        return tuple(slices_of(self._reference(experiment_id), by))
+
+    def _score_slices(self, run_id: str, by: str, metric: str) -> tuple[SliceScores, ...]:
+        run, definition = self.store.run(run_id), define(metric)
+        hits, reference = self._hits(run_id), self._reference(run.experiment)
+        users = self.experiment(run.experiment).settings["users"]
+        # Metrics that counts suffice for share one look at the lists; the others need their own.
+        watch = metric if list_metrics([definition], reference, hits.depth) else ""
+        asks_what_is_shown = isinstance(definition.metric, CatalogueMetric)
+        cuts = self._slices(run.experiment, by)
+        looks = [
+            self._shown(run_id, by, at, watch) if asks_what_is_shown else None for at in range(len(cuts))
+        ]
+        return tuple(
+            scoring.score_slice(hits, reference, [definition], users, one, shown)
+            for one, shown in zip(cuts, looks, strict=True)
+        )
+
+    def _look_at_slice(self, run_id: str, by: str, place: int, watch: str) -> Hits | None:
+        """What the lists show to the users of a slice, from the stored upload; None for a slice of items.
+
+        ``watch`` is a metric that needs the lists themselves, or nothing.
+        """
+        run = self.store.run(run_id)
+        hits, reference = self._hits(run_id), self._reference(run.experiment)
+        users = self._slices(run.experiment, by)[place].users
+        if users is None:
+            return None
+        wanted = list_metrics([define(watch)] if watch else [], reference, hits.depth)
+        how: dict[str, Any] = {"depth": hits.depth, "order": hits.order, "list_metrics": wanted}
+        return match(self._lists_of(run), reference, shown_to=users, **how)[0]
+
+    def attributes(self, experiment_id: str) -> list[str]:
+        """The columns of the catalogue that ``shown_by`` says something by; empty without a catalogue."""
+        return list(self._attributes(experiment_id))
+
+    def shown_by(self, run_ids: Sequence[str], attribute: str, k: int) -> pd.DataFrame:
+        """How the runs' places within k, and the catalogue's items, fall on the values of an attribute.
+
+        Columns: run_id, run, then those of ``recdash.shown.shown_rows``; a run without lists has no rows.
+        Raises InputError without a catalogue and for a k beyond the depth, UnknownName for a column that the
+        catalogue lacks.
+        """
+        import pandas as pd
+
+        rows = [
+            {"run_id": run.id, "run": run.name, **row}
+            for run in self._runs(run_ids)
+            for row in self._shown_rows(run.id, attribute, k)
+        ]
+        return pd.DataFrame(rows, columns=["run_id", "run", *SHOWN_COLUMNS])
+
+    def _read_attributes(self, experiment_id: str) -> Sequence[str]:
+        return attributes_of(self._reference(experiment_id))
+
+    def _count_shown(self, run_id: str, attribute: str, k: int) -> Sequence[Mapping[str, Any]]:
+        run = self.store.run(run_id)
+        reference = self._reference(run.experiment)
+        check_attribute(reference, attribute)
+        shelf = scoring.shelf_of(self._hits(run_id), reference) if run.hits else None
+        if shelf is None:
+            return []
+        if k > shelf.depth:
+            raise views.beyond_depth(k, shelf.depth)
+        return shown_rows(shelf, reference, attribute, k)

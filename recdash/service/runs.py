@@ -1,0 +1,299 @@
+"""Candidates: read, scored, stored, renamed, archived, deleted; reference candidates too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from recdash import question, reading, scoring, views
+from recdash.comparability import served
+from recdash.domain import Hits, Recommendations, Run
+from recdash.engines import hits_to_tables
+from recdash.errors import InputError, NameTaken, Problem
+from recdash.references import REFERENCES, make_references
+from recdash.service.evidence import Evidence
+from recdash.service.experiments import Setup
+from recdash.service.manners import Progress, check_typed, clean_name, quiet
+
+REFERENCE_TAG = "reference"
+
+
+@dataclass(frozen=True)
+class AddedRun:
+    """A run and whether the very same upload was there before."""
+
+    run: Run
+    already_there: bool
+
+
+@dataclass(frozen=True)
+class PreparedRun:
+    """A run that was read and scored, and is not stored yet."""
+
+    run: Recommendations
+    scored: scoring.Scored
+
+
+@dataclass(frozen=True)
+class ReferenceChoice:
+    """A reference candidate for one experiment: what it lacks ("" = nothing), and whether it is there."""
+
+    name: str
+    label: str
+    meaning: str
+    lacks: str
+    is_there: bool
+
+
+class Runs(Evidence):
+    """Everything that is done to runs."""
+
+    def _keep(self) -> None:
+        super()._keep()
+        self._lacks = lru_cache(maxsize=64)(self._read_lacks)
+
+    def add_runs(
+        self,
+        experiment_id: str,
+        source: Any,
+        *,
+        name: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+        predictions: Any = None,
+        predictions_mapping: Mapping[str, str] | None = None,
+        tags: Sequence[str] = (),
+        note: str = "",
+        params: Mapping[str, str] | None = None,
+        progress: Progress | None = None,
+    ) -> list[AddedRun]:
+        """Score an upload (one candidate, or several told apart by a column) and store it.
+
+        Raises InputError for a file that cannot be used, NameTaken when another upload has the name;
+        then nothing of it is stored.
+        """
+        prepared = self.prepare_runs(
+            experiment_id,
+            source,
+            name=name,
+            mapping=mapping,
+            predictions=predictions,
+            predictions_mapping=predictions_mapping,
+            progress=progress,
+        )
+        facts = {"tags": tuple(tags), "note": note, "params": dict(params or {})}
+        return self.store_runs(experiment_id, prepared, facts, progress)
+
+    def prepare_runs(
+        self,
+        where: str | Setup,
+        source: Any,
+        *,
+        name: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+        predictions: Any = None,
+        predictions_mapping: Mapping[str, str] | None = None,
+        progress: Progress | None = None,
+    ) -> list[PreparedRun]:
+        """Read and score an upload for an experiment (its id) or a set-up not stored yet; stores nothing.
+
+        Raises InputError for a file that cannot be used.
+        """
+        self._may_write()
+        from recdash import ingest
+
+        tell = progress or quiet
+        tell(0.0, "Reading the file")
+        found = ingest.read_recommendations(source, name=name, mapping=mapping, limits=self.limits)
+        rated = reading.open_predictions(predictions, predictions_mapping, self.limits)
+        if rated is not None and len(found) > 1:
+            raise InputError(_predictions_of_several(len(found)))
+        return self._scored(where, found, rated, tell)
+
+    def store_runs(
+        self,
+        experiment_id: str,
+        prepared: Sequence[PreparedRun],
+        facts: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+    ) -> list[AddedRun]:
+        """Store scored runs, all or, when a name is taken, none. ``facts``: tags, note, params of each."""
+        self._may_write()
+        tell = progress or quiet
+        uploads = {one.run.name: self.store.put(one.run.batches()) for one in prepared}
+        self._check_names_free(experiment_id, uploads)
+        added = []
+        for place, one in enumerate(prepared, start=1):
+            tell(place / len(prepared), f"Storing {one.run.name}")
+            added.append(self._add_run(experiment_id, one, uploads[one.run.name], facts or {}))
+        return added
+
+    def add_references(
+        self, experiment_id: str, names: str | Sequence[str], progress: Progress | None = None
+    ) -> list[AddedRun]:
+        """Compute reference candidates (``"popular,oracle"``) from the set-up's tables, score and store them.
+
+        Computed again, they are recognised. Raises UnknownName, and InputError when a table that one needs is
+        missing; then nothing is stored.
+        """
+        prepared = self.prepare_references(experiment_id, names, progress)
+        return self.store_runs(experiment_id, prepared, progress=progress)
+
+    def prepare_references(
+        self, where: str | Setup, names: str | Sequence[str], progress: Progress | None = None
+    ) -> list[PreparedRun]:
+        """Compute and score reference candidates for an experiment (its id) or a set-up; stores nothing."""
+        self._may_write()
+        if isinstance(where, Setup):
+            tables, reference, settings = where.tables, where.reference, where.settings
+        else:
+            tables, reference = self._tables(where), self._reference(where)
+            settings = self.experiment(where).settings
+        found = make_references(names, reference, tables, settings["depth"])
+        return self._scored(where, found, None, progress or quiet)
+
+    def reference_choices(self, experiment_id: str) -> list[ReferenceChoice]:
+        """The reference candidates that this experiment may have, has, or lacks a table for."""
+        lacks = self._lacks(experiment_id)
+        there = {run.reference for run in self.runs(experiment_id, archived=True)}
+        return [
+            ReferenceChoice(one.name, one.label, one.meaning, lacks[one.name], one.name in there)
+            for one in REFERENCES.values()
+        ]
+
+    def _read_lacks(self, experiment_id: str) -> dict[str, str]:
+        """What each reference candidate lacks in the experiment's tables, by its name."""
+        tables = self._tables(experiment_id)
+        return {name: one.lacks(tables) for name, one in REFERENCES.items()}
+
+    def _scored(
+        self, where: str | Setup, runs: Sequence[Recommendations], predictions: Any, tell: Progress
+    ) -> list[PreparedRun]:
+        prepared = []
+        for place, run in enumerate(runs):
+            tell(place / len(runs), f"Scoring {run.name}")
+            prepared.append(PreparedRun(run, self._score(where, run, predictions)))
+        return prepared
+
+    def _score(self, where: str | Setup, run: Recommendations, predictions: Any) -> scoring.Scored:
+        if isinstance(where, Setup):
+            settings, reference = where.settings, where.reference
+        else:
+            settings, reference = self.experiment(where).settings, self._reference(where)
+        asked, rules = question.read_question(None, depth=settings["depth"], users=settings["users"])
+        return scoring.score_run(run, reference, asked, rules, predictions)
+
+    def _add_run(
+        self, experiment_id: str, prepared: PreparedRun, upload: str, facts: Mapping[str, Any]
+    ) -> AddedRun:
+        run, scored = prepared.run, prepared.scored
+        hits, ledger = scored.hits, scored.ledger
+        if hits is None or ledger is None:
+            raise InputError(
+                Problem("no-lists", f"run '{run.name}'", "it has no lists", "Upload ranked lists.")
+            )
+        # Put again even if the run is there: that mends files that were lost or damaged.
+        tables = {kind: self.store.put(table) for kind, table in hits_to_tables(hits).items()}
+        known = self.store.find_run(experiment_id, upload)
+        if known is not None:
+            _check_nothing_new(known, scored)
+            return AddedRun(known, already_there=True)
+        if scored.predictions is not None:
+            tables["predictions"] = self.store.put(scored.predictions)
+        new = Run(
+            id=self._new_id(),
+            experiment=experiment_id,
+            name=run.name,
+            created=self._clock(),
+            slot=-1,
+            upload=upload,
+            hits=tables,
+            ledger=ledger.as_dict(),
+            notices=scored.notices,
+            absent=scored.absent,
+            provenance=self._provenance(experiment_id, run, hits),
+            **_tagged(facts, run),
+        )
+        try:
+            return AddedRun(self.store.add_run(new, list(scored.curves.values())), already_there=False)
+        except NameTaken:
+            # Another tab may have stored the same upload since we looked.
+            known = self.store.find_run(experiment_id, upload)
+            if known is None:
+                raise
+            return AddedRun(known, already_there=True)
+
+    def _provenance(self, experiment_id: str, run: Recommendations, hits: Hits) -> dict[str, Any]:
+        from recdash import __version__
+
+        return {
+            "version": __version__,
+            "order": hits.order,
+            "ties": "file",
+            "depth": hits.depth,
+            "users": self.experiment(experiment_id).settings["users"],
+            "mapping": dict(run.mapping),
+            "list_end": views.list_end(hits),
+            "served": served(hits),
+            "rows": hits.ledger.rows,
+            **({"reference": run.reference} if run.reference else {}),
+        }
+
+    def _check_names_free(self, experiment_id: str, uploads: Mapping[str, str]) -> None:
+        """Before any of the uploads, by name, is stored. The very same upload may come again."""
+        taken = {run.name for run in self.runs(experiment_id, archived=True)} & uploads.keys()
+        for name in sorted(taken):
+            if self.store.find_run(experiment_id, uploads[name]) is None:
+                raise NameTaken(f"Another run of this experiment is called '{name}'. Choose another name.")
+
+    def rename_run(self, run_id: str, name: str) -> Run:
+        return self._write().update_run(run_id, name=clean_name(name))
+
+    def tag_run(self, run_id: str, tags: Sequence[str]) -> Run:
+        cleaned = dict.fromkeys(tag.strip() for tag in tags if tag.strip())
+        return self._write().update_run(run_id, tags=tuple(cleaned))
+
+    def note_run(self, run_id: str, note: str) -> Run:
+        return self._write().update_run(run_id, note=note)
+
+    def set_params(self, run_id: str, params: Mapping[str, str]) -> Run:
+        return self._write().update_run(run_id, params=dict(params))
+
+    def archive_run(self, run_id: str) -> Run:
+        return self._write().update_run(run_id, archived=self._clock())
+
+    def restore_run(self, run_id: str) -> Run:
+        return self._write().update_run(run_id, archived=None)
+
+    def delete_run(self, run_id: str, typed_name: str) -> None:
+        """Raises InputError unless the name was typed exactly."""
+        check_typed(typed_name, self.store.run(run_id).name)
+        self._write().delete_run(run_id)
+        self.store.collect()
+
+
+def _tagged(facts: Mapping[str, Any], run: Recommendations) -> Mapping[str, Any]:
+    """A reference candidate carries its tag beside those that were asked for."""
+    if not run.reference:
+        return facts
+    return {**facts, "tags": tuple(dict.fromkeys((*facts.get("tags", ()), REFERENCE_TAG)))}
+
+
+def _check_nothing_new(known: Run, scored: scoring.Scored) -> None:
+    if scored.predictions is not None and "predictions" not in known.hits:
+        raise InputError(
+            Problem(
+                "predictions-too-late",
+                f"run '{known.name}'",
+                "it is already there, without rating predictions",
+                "Delete it, then add it again together with its predictions.",
+            )
+        )
+
+
+def _predictions_of_several(count: int) -> Problem:
+    found = f"the file of lists holds {count} candidates"
+    return Problem(
+        "whose-predictions", "rating predictions", found, "Upload each candidate in a file of its own."
+    )

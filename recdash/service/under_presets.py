@@ -1,0 +1,102 @@
+"""One run under many definitions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from recdash import reading, scoring, views
+from recdash.definitions import habits, worked
+from recdash.definitions.habits import Habit, Number
+from recdash.domain import Absent, Curve, Hits, Upload
+from recdash.engines import Reference, list_metrics, match
+from recdash.errors import InputError
+from recdash.metrics import define
+from recdash.service.evidence import Evidence
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from recdash.definitions.worked import Worked
+    from recdash.metrics.ratings import Predictions
+
+
+class UnderPresets(Evidence):
+    """What each library would report of a run, and why."""
+
+    def _keep(self) -> None:
+        super()._keep()
+        self._counted = lru_cache(maxsize=1024)(self._count)
+        self._hits_again = lru_cache(maxsize=8)(self._read_hits_again)
+
+    def under_presets(self, run_id: str, metric: str, k: int) -> pd.DataFrame:
+        """The run as every preset would count it; columns as in ``recdash.definitions.habits.preset_frame``.
+
+        Parameters written in ``metric`` win over the presets'. Raises InputError for a k beyond the depth.
+        """
+        own_order = self.store.run(run_id).provenance["order"]
+        return habits.preset_frame(self._habits(run_id, metric), self._count_at(run_id, k), own_order)
+
+    def preset_causes(self, run_id: str, metric: str, k: int) -> pd.DataFrame:
+        """What sets each preset's value apart from the default's, one cause at a time; columns as in
+        ``recdash.definitions.habits.cause_frame``.
+        """
+        return habits.cause_frame(self._habits(run_id, metric), self._count_at(run_id, k))
+
+    def worked_example(self, run_id: str, metric: str, k: int, preset: str = "default") -> Worked | None:
+        """The metric's arithmetic for one user of the run, chosen to be short; None where there is none."""
+        habit = self._habits(run_id, metric)[preset]
+        hits, reference = self._hits_under(run_id, habit)
+        return worked.of_run(define(habit.spec), hits, k, scoring.familiar_of(reference))
+
+    def _habits(self, run_id: str, metric: str) -> dict[str, Habit]:
+        return habits.of_metric(metric, self.experiment(self.store.run(run_id).experiment).settings)
+
+    def _count_at(self, run_id: str, k: int) -> habits.Count:
+        """Scores the run under a habit, at k."""
+
+        def count(habit: Habit) -> Number:
+            found = self._counted(run_id, habit)
+            if isinstance(found, Absent):
+                return Number(float("nan"), reason=found.reason)
+            return Number(**views.at(found, k))
+
+        return count
+
+    def _count(self, run_id: str, habit: Habit) -> Curve | Absent:
+        definition = define(habit.spec)
+        try:
+            hits, reference = self._hits_under(run_id, habit)
+        except InputError as error:
+            return Absent(habit.spec, "; ".join(problem.found for problem in error.problems))
+        rated = self._predictions(run_id)
+        curves, absent = scoring.score_hits(hits, reference, [definition], habit.users, rated)
+        return curves[habit.spec] if curves else Absent(habit.spec, absent[habit.spec])
+
+    def _hits_under(self, run_id: str, habit: Habit) -> tuple[Hits, Reference]:
+        """The run's hits in the habit's order against what it takes as relevant, and the reference to match.
+
+        Raises InputError when the upload lacks the column to order by.
+        """
+        reference = self._reference(self.store.run(run_id).experiment)
+        truth = habits.truth_under(reference.truth, habit)
+        hits = self._hits(run_id)
+        if habits.needs_upload(hits, truth, habit):
+            hits = self._hits_again(run_id, habits.of_upload(habit))
+        return replace(hits, truth=truth), replace(reference, truth=truth)
+
+    def _read_hits_again(self, run_id: str, habit: Habit) -> Hits:
+        run = self.store.run(run_id)
+        lists, kept = self._lists_of(run), self._reference(run.experiment)
+        reference = replace(kept, truth=habits.truth_under(kept.truth, habit))
+        depth = self.depth(run.experiment)
+        wanted = list_metrics([define(habit.spec)], reference, depth)
+        how: dict[str, Any] = {"depth": depth, "order": habit.order, "ties": habit.ties}
+        return match(lists, reference, list_metrics=wanted, **how)[0]
+
+    def _predictions(self, run_id: str) -> Predictions | None:
+        sha = self.store.run(run_id).hits.get("predictions")
+        if sha is None:
+            return None
+        return reading.predictions_of(Upload("predictions", run_id, self.store.table(sha), {}))

@@ -1,0 +1,69 @@
+"""The workspace: everything that a user can ask, over one store; and the demo."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recdash.domain import Experiment
+from recdash.service.evidence import Role
+from recdash.service.experiments import Experiments
+from recdash.service.manners import Progress, quiet
+from recdash.service.online_tests import OnlineTests
+from recdash.service.parts import Parts
+from recdash.service.runs import Runs
+from recdash.service.under_presets import UnderPresets
+from recdash.store import open_store
+
+if TYPE_CHECKING:
+    import os
+
+    from recdash.ingest import Limits
+
+
+class Workspace(UnderPresets, Parts, Experiments, Runs, OnlineTests):
+    """Experiments, runs and online tests of one store, seen by one role."""
+
+    @classmethod
+    def open(
+        cls,
+        database_url: str | None = None,
+        artifacts: str | os.PathLike[str] | None = None,
+        role: Role = "editor",
+        limits: Limits | None = None,
+    ) -> Workspace:
+        """The workspace of a database (by default that of the settings); a viewer's is read-only."""
+        return cls(open_store(database_url, artifacts, read_only=role == "viewer"), role=role, limits=limits)
+
+    def has_demo(self) -> bool:
+        return any(one.demo for one in self.experiments(archived=True))
+
+    def load_demo(self, progress: Progress | None = None) -> Experiment:
+        """Five candidates of an invented film service, and an A/B test; loading again changes nothing."""
+        self._may_write()
+        from recdash import demo
+
+        tell = progress or quiet
+        tell(0.0, "Inventing a film service")
+        made = demo.make()
+        known = [one for one in self.experiments(archived=True) if one.demo]
+        experiment = (
+            self.restore_experiment(known[0].id)
+            if known
+            else self.create_experiment(
+                made.experiment, made.truth, train=made.train, catalogue=made.catalogue, demo=True
+            )
+        )
+        ids = {}
+        for place, (name, table) in enumerate(made.runs.items(), start=1):
+            ids[name] = self.add_runs(experiment.id, table, name=name)[0].run.id
+            tell(place / (len(made.runs) + 1), f"Scored {name}")
+        if not self.online_tests(experiment.id, archived=True):
+            links = {variant: ids[run] for variant, run in made.links.items()}
+            self.add_online_test(experiment.id, made.test, made.sessions, control=made.control, links=links)
+        tell(1.0, "Done")
+        return self.set_baseline(experiment.id, ids[made.baseline])
+
+    def remove_demo(self) -> None:
+        for one in self.experiments(archived=True):
+            if one.demo:
+                self._write().delete_experiment(one.id)
