@@ -15,7 +15,7 @@ from recdash.metrics import METRICS, define, parse
 from recdash.references import REFERENCES
 
 if TYPE_CHECKING:
-    from recdash.scoring import SliceScores
+    from recdash.evaluation.scoring import SliceScores
 
 _Row = Mapping[Hashable, Any]
 _Rows = Mapping[str, _Row]

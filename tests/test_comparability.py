@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from small_tables import run, upload
 
-from recdash.comparability import Basis, Change, problems
 from recdash.domain import Recommendations
 from recdash.evaluation import evaluate
+from recdash.evaluation.comparability import Basis, Change, problems
 from recdash.service import Workspace
 
 TABLES = {"truth": "t1", "train": "r1", "catalogue": "c1"}

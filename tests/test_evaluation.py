@@ -15,8 +15,8 @@ import pytest
 
 import recdash
 from recdash.errors import InputError, UnknownName
+from recdash.evaluation.question import DEFAULT_METRICS
 from recdash.metrics import METRICS, parse
-from recdash.question import DEFAULT_METRICS
 
 TRUTH = {"u": ["a", "b"], "v": ["a"], "w": ["c"]}
 ALS = {"u": ["a", "x", "b"], "v": ["x", "a"]}

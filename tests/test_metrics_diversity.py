@@ -17,8 +17,8 @@ from small_tables import id_column, run, upload
 import recdash.engines.diversity as engine
 from recdash.domain import Absent, Curve, Upload
 from recdash.engines import Reference, list_metrics, match, read_reference
+from recdash.evaluation.scoring import shelf_of
 from recdash.metrics import Material, define, score
-from recdash.scoring import shelf_of
 
 Lists = Mapping[str, Sequence[str]]
 Similar = Callable[[str, str], float]

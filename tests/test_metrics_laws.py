@@ -26,12 +26,12 @@ from recdash.engines import (
     match,
     read_reference,
 )
+from recdash.evaluation.scoring import familiar_of, score_hits
 from recdash.metrics import METRICS, Definition, define, parse, sample_of
 from recdash.metrics.catalogue import CATALOGUE
 from recdash.metrics.formulas import Micro
 from recdash.metrics.ranking import RANKING, RankingMetric
 from recdash.metrics.sample import Sample
-from recdash.scoring import familiar_of, score_hits
 
 settings.register_profile("laws", max_examples=15, deadline=None)
 laws = settings.get_profile("laws")

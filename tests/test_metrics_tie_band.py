@@ -18,10 +18,10 @@ from test_metrics_laws import ACCURACY
 import recdash.metrics.tie_band as module
 from recdash.domain import Hits
 from recdash.engines import Reference, match, read_reference
+from recdash.evaluation.scoring import familiar_of
 from recdash.metrics import Definition, define, sample_of
 from recdash.metrics.sample import Sample
 from recdash.metrics.tie_band import TieBand, Ties, drawn_ranks, tie_band
-from recdash.scoring import familiar_of
 
 Scores = Mapping[str, Mapping[str, float]]
 
@@ -297,7 +297,7 @@ def test_every_order_of_a_tie_is_drawn_equally_often() -> None:
 
 
 def test_where_all_scores_are_equal_chance_decides_nearly_everything(shared_data: Path) -> None:
-    from recdash.reading import read_runs, read_setup
+    from recdash.evaluation.reading import read_runs, read_setup
 
     reference = read_setup(shared_data / "movietweetings" / "truth.csv")
     (candidate,) = read_runs("ties", shared_data / "dirty" / "run_all_ties.csv")

@@ -14,7 +14,7 @@ import recdash
 from recdash.cli import REFERENCE_HELP
 from recdash.domain import Upload
 from recdash.errors import InputError, UnknownName
-from recdash.reading import reference_of
+from recdash.evaluation.reading import reference_of
 from recdash.references import REFERENCES, make_references
 from recdash.references.rankers import descriptions, shrunk
 

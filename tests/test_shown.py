@@ -13,11 +13,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import recdash
-from recdash.bands import equal_tops, round_tops
 from recdash.cli import main
 from recdash.domain import Experiment
 from recdash.errors import InputError, UnknownName
 from recdash.evaluation import Evaluation
+from recdash.evaluation.bands import equal_tops, round_tops
 from recdash.service import Workspace
 
 TRUTH = {"u": ["a"], "v": ["b"]}

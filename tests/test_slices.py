@@ -12,10 +12,10 @@ from small_tables import id_column, run, upload
 from recdash.domain import Upload
 from recdash.engines import Reference, match, read_reference
 from recdash.errors import InputError, UnknownName
+from recdash.evaluation.reading import read_setup
+from recdash.evaluation.slices import MOST_SLICES, NONE, OTHER, known_slices, slices_of
 from recdash.ingest import read_recommendations
 from recdash.metrics import define, sample_of
-from recdash.reading import read_setup
-from recdash.slices import MOST_SLICES, NONE, OTHER, known_slices, slices_of
 
 TRUTH = [("ann", "a"), ("ann", "b"), ("bob", "a"), ("cid", "c"), ("cid", "d"), ("dee", "b")]
 TRAIN = [

@@ -86,7 +86,7 @@ def test_places_by_value_stand_beside_the_catalogue(shown: Open) -> None:
 
 @pytest.mark.usefixtures("films")
 def test_each_run_has_its_measures_and_their_names_lead_to_the_guide(shown: Open) -> None:
-    app = shown()
+    app = shown(by="genres")
     # poor shows 3 of 24 items, good 22 of them
     assert re.search(r"poor 1 of 4 12\.5 .* good 3 of 4 91\.7 ", said(app))
     bodies = " ".join(str(one.proto.body) for one in app.get("html"))

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recdash.domain import Hits, Order, Ties, Truth, Users
+from recdash.evaluation.question import read_question, with_relevance
 from recdash.metrics import PRESETS, define
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.metrics.presets import EVERY_ROW
 from recdash.metrics.ranking import RankingMetric
-from recdash.question import read_question, with_relevance
 
 if TYPE_CHECKING:
     import pandas as pd

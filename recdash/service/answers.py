@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recdash import question, views
-from recdash.comparability import basis_of, problems
+from recdash import views
 from recdash.domain import Run, Users
 from recdash.errors import Problem
+from recdash.evaluation import question
+from recdash.evaluation.comparability import basis_of, problems
 from recdash.guide import MetricGuide, PresetGuide, metric_guides, preset_guides
 from recdash.metrics import define
 from recdash.metrics.tie_band import TieBand, tie_band

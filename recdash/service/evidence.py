@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from recdash import reading, scoring, views
+from recdash import views
 from recdash.domain import Curve, Experiment, Hits, Recommendations, Run, TableKind, Upload, Users
 from recdash.engines import Reference, hits_from_tables
 from recdash.errors import Forbidden, InputError, NotFound, Problem
+from recdash.evaluation import reading, scoring
 from recdash.metrics import define, sample_of
 from recdash.metrics.sample import Sample
 from recdash.store import Store, new_id

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recdash import question, reading
 from recdash.domain import Experiment, TableKind, Upload, Users
 from recdash.engines import Reference
 from recdash.errors import Problem
+from recdash.evaluation import question, reading
 from recdash.service.evidence import Evidence
 from recdash.service.manners import check_typed, clean_name
 

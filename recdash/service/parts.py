@@ -6,20 +6,21 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from recdash import scoring, views
+from recdash import views
 from recdash.domain import Hits
 from recdash.engines import list_metrics, match
+from recdash.evaluation import scoring
+from recdash.evaluation.shown import COLUMNS as SHOWN_COLUMNS
+from recdash.evaluation.shown import attributes_of, check_attribute, shown_rows
+from recdash.evaluation.slices import MOST_SLICES, Slice, known_slices, slices_of
 from recdash.metrics import define
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.service.evidence import Evidence
-from recdash.shown import COLUMNS as SHOWN_COLUMNS
-from recdash.shown import attributes_of, check_attribute, shown_rows
-from recdash.slices import MOST_SLICES, Slice, known_slices, slices_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from recdash.scoring import SliceScores
+    from recdash.evaluation.scoring import SliceScores
 
 
 class Parts(Evidence):
@@ -86,7 +87,7 @@ class Parts(Evidence):
     def shown_by(self, run_ids: Sequence[str], attribute: str, k: int) -> pd.DataFrame:
         """How the runs' places within k, and the catalogue's items, fall on the values of an attribute.
 
-        Columns: run_id, run, then those of ``recdash.shown.shown_rows``; a run without lists has no rows.
+        Columns: run_id, run, then those of ``shown_rows``; a run without lists has no rows.
         Raises InputError without a catalogue and for a k beyond the depth, UnknownName for a column that the
         catalogue lacks.
         """

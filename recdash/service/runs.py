@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from recdash import question, reading, scoring, views
-from recdash.comparability import served
+from recdash import views
 from recdash.domain import Hits, Recommendations, Run
 from recdash.engines import hits_to_tables
 from recdash.errors import InputError, NameTaken, Problem
+from recdash.evaluation import question, reading, scoring
+from recdash.evaluation.comparability import served
 from recdash.references import REFERENCES, make_references
 from recdash.service.evidence import Evidence
 from recdash.service.experiments import Setup

@@ -6,12 +6,13 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from recdash import reading, scoring, views
+from recdash import views
 from recdash.definitions import habits, worked
 from recdash.definitions.habits import Habit, Number
 from recdash.domain import Absent, Curve, Hits, Upload
 from recdash.engines import Reference, list_metrics, match
 from recdash.errors import InputError
+from recdash.evaluation import reading, scoring
 from recdash.metrics import define
 from recdash.service.evidence import Evidence
 

@@ -12,13 +12,13 @@ from recdash.domain import Absent, Curve, Hits, Ledger, Recommendations, Users
 from recdash.engines import Reference, list_metrics, match
 from recdash.engines.attributes import attribute_names, attribute_of
 from recdash.errors import Problem
+from recdash.evaluation.question import Asked, Rules
+from recdash.evaluation.reading import open_predictions, predictions_of
+from recdash.evaluation.slices import Slice
 from recdash.metrics import Definition, Material, sample_of, score
 from recdash.metrics.catalogue import CATALOGUE, Labels, Shelf, no_labels
 from recdash.metrics.ratings import Predictions, RatingMetric
 from recdash.metrics.sample import Familiar, familiar
-from recdash.question import Asked, Rules
-from recdash.reading import open_predictions, predictions_of
-from recdash.slices import Slice
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from recdash.bands import equal_tops, range_labels, round_tops
 from recdash.domain import Floats, Ints
 from recdash.engines import Reference
 from recdash.engines.attributes import attribute_names, has_numbers
 from recdash.engines.diversity import categories
 from recdash.errors import InputError, Problem, UnknownName
+from recdash.evaluation.bands import equal_tops, range_labels, round_tops
+from recdash.evaluation.slices import NONE
 from recdash.metrics.catalogue import Shelf, ShownBy, needs_attribute, shown_by
-from recdash.slices import NONE
 
 MOST_NUMBERS = 25
 BANDS = 15

@@ -35,11 +35,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from recdash import compute as pc
-from recdash.bands import equal_tops, range_labels
 from recdash.domain import Floats, Ints, TableKind, Truth
 from recdash.engines import Reference
 from recdash.engines.attributes import Attribute, attribute_of, has_numbers
 from recdash.errors import InputError, Problem, UnknownName
+from recdash.evaluation.bands import equal_tops, range_labels
 
 Mask = npt.NDArray[np.bool_]
 Side = Literal["users", "items"]

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recdash import __version__
-from recdash.comparability import Basis, problems, served
 from recdash.domain import Curve, Floats, Hits, Order, Recommendations, TableKind, Ties, Users
 from recdash.engines import Reference
 from recdash.errors import InputError, Problem
+from recdash.evaluation.comparability import Basis, problems, served
+from recdash.evaluation.question import Asked, Rules, read_question, with_relevance
+from recdash.evaluation.reading import read_runs, read_tables, reference_of, sources_of
+from recdash.evaluation.scoring import Scored, familiar_of, score_predictions, score_run, shelf_of
+from recdash.evaluation.shown import COLUMNS, check_attribute, shown_rows
+from recdash.evaluation.slices import Slice, slices_of
 from recdash.metrics import define, parse, preset, sample_of
 from recdash.metrics.tie_band import TieBand, tie_band
-from recdash.question import Asked, Rules, read_question, with_relevance
-from recdash.reading import read_runs, read_tables, reference_of, sources_of
 from recdash.references import make_references
-from recdash.scoring import Scored, familiar_of, score_predictions, score_run, shelf_of
-from recdash.shown import COLUMNS, check_attribute, shown_rows
-from recdash.slices import Slice, slices_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,9 +52,9 @@ def evaluate(
     ``runs`` maps names to tables (pandas, polars, Arrow), paths or dicts {user: {item: score}}; the
     other tables are given likewise. ``metrics`` are specs such as ``"ndcg@10"`` (without @k: the curve
     1..depth); without any, all that the tables allow. ``slices`` (``"user_warmth"``, ``"item:genres"``; see
-    ``recdash.slices``) scores parts of the users or items beside the whole; ``references`` (``"popular"``,
-    ``"oracle"``; see ``recdash.references``) adds computed candidates. Raises InputError with every problem
-    found.
+    ``recdash.evaluation.slices``) scores parts of the users or items beside the whole; ``references``
+    (``"popular"``, ``"oracle"``; see ``recdash.references``) adds computed candidates. Raises InputError with
+    every problem found.
     """
     asked, rules = read_question(metrics, preset, depth, users, order, ties)
     rules = with_relevance(rules, relevance, relevance_threshold)
@@ -196,7 +196,7 @@ class Evaluation:
         return pd.DataFrame(list(self.shown_rows(attribute, k)), columns=columns)
 
     def shown_rows(self, attribute: str, k: int) -> Iterator[dict[str, Any]]:
-        """One dict per run and value: run, attribute, k, and what ``recdash.shown.shown_rows`` gives."""
+        """One dict per run and value: run, attribute, k, and what ``shown_rows`` of ``shown`` gives."""
         check_attribute(self.reference, attribute)
         for run in self.runs:
             shelf = None if run.hits is None else shelf_of(run.hits, self.reference)
