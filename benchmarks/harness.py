@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-ONCE_ABOVE = 30.0
+ONCE_ABOVE = 60.0
 """CPU seconds above which a contender is measured once."""
 PATIENCE = 5
 """Times the allowed CPU seconds that may pass on the clock: the machine may be busy, a process asleep."""
