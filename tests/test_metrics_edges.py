@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recdash.domain import Absent, Curve, Exposure, ListMean, RankCounts
+from recdash.domain import Absent, Curve, Exposure, Hits, Ledger, ListMean, RankCounts, Truth
 from recdash.metrics import Material, define, score
 from recdash.metrics.catalogue import Labels, Shelf, entropy_of, gini_of, shown_by
 from recdash.metrics.formulas import (
@@ -21,7 +21,7 @@ from recdash.metrics.formulas import (
     standard_error,
 )
 from recdash.metrics.ratings import Predictions
-from recdash.metrics.sample import Judged, Sample, familiar, positions, sort_within
+from recdash.metrics.sample import Judged, Sample, familiar, positions, sample_of, sort_within
 
 EXACT = {"rel": 1e-14, "abs": 1e-15}
 ROUNDED = {"rtol": 1e-9, "atol": 1e-12}
@@ -509,6 +509,83 @@ def test_a_hit_placed_better_than_its_popularity_is_unexpected() -> None:
     sample = replace(sample_of_users(([1, 1], {1: 1, 3: 1}, 4), familiar=known), item=np.array([0, 3]))
     found = curve("serendipity", sample=sample)
     assert found.value == pytest.approx([0, 0, (1 / 4) / 3, (1 / 4) / 4], **EXACT)
+
+
+# u wants a and c and not b; v wants d, nobody looked at a; w wants b and has no list
+TRUTH = Truth(
+    "uvw", "abcd", np.array([0, 3, 5, 6]), np.array([0, 1, 2, 0, 3, 1]), np.array([1.0, 0, 2, -1, 1, 1]), True
+)
+# u is shown b, a, c; v is shown a, something else, d
+HITS = Hits(
+    TRUTH,
+    depth=3,
+    user=np.array([0, 0, 0, 1, 1]),
+    rank=np.array([1, 2, 3, 1, 3]),
+    row=np.array([1, 0, 2, 3, 4]),
+    list_length=np.array([3, 3, 0]),
+    exposure=None,
+    ledger=Ledger(3, 3, 1, 0, 0, 0, 2, 0, 0, None, None, 6),
+    order="rank",
+)
+
+
+def plain(sample: Sample | Judged | None) -> dict[str, Any]:
+    """Its arrays as lists."""
+    return {name: part.tolist() for name, part in vars(sample).items() if isinstance(part, np.ndarray)}
+
+
+def test_a_sample_holds_the_relevant_hits_of_the_users_who_count() -> None:
+    sample = sample_of(HITS)
+    assert plain(sample) == {
+        "user": [0, 0, 1], "rank": [2, 3, 3], "gain": [1, 2, 1], "item": [0, 2, 3],
+        "n_relevant": [2, 1, 1], "list_length": [3, 3, 0], "truth_user": [0, 1, 2],
+        "relevant_gain": [1, 2, 1, 1],
+    }  # fmt: skip
+    assert (sample.depth, sample.top_gain, sample.cut_lists, sample.familiar) == (3, 2.0, 2, None)
+    assert plain(sample.judged) == {
+        "user": [0, 0, 0, 1], "rank": [1, 2, 3, 3], "relevant": [False, True, True, True],
+        "n_not_relevant": [1, 0, 0],
+    }  # fmt: skip
+
+
+def test_users_without_a_list_count_unless_both_are_asked_for() -> None:
+    sample = sample_of(HITS, "both")
+    assert (sample.truth_user.tolist(), sample.relevant_gain.tolist()) == ([0, 1], [1, 2, 1])
+    assert sample_of(HITS, "truth").truth_user.tolist() == [0, 1, 2]
+
+
+def test_a_slice_of_users_is_counted_from_nought() -> None:
+    sample = sample_of(HITS, only=np.array([False, True, True]))
+    assert (sample.user.tolist(), sample.rank.tolist(), sample.truth_user.tolist()) == ([0], [3], [1, 2])
+    assert plain(sample.judged) == {
+        "user": [0], "rank": [3], "relevant": [True], "n_not_relevant": [0, 0],
+    }  # fmt: skip
+
+
+def test_a_slice_of_rows_leaves_the_others_unwanted_and_unjudged() -> None:
+    sample = sample_of(HITS, rows=np.array([False, True, True, True, False, True]))
+    assert (sample.user.tolist(), sample.rank.tolist(), sample.n_relevant.tolist()) == ([0], [3], [1, 1])
+    assert plain(sample.judged) == {
+        "user": [0, 0], "rank": [1, 3], "relevant": [False, True], "n_not_relevant": [1, 0],
+    }  # fmt: skip
+    assert sample_of(HITS, rows=np.array([True, False, True, True, True, True])).judged is None
+
+
+def test_below_a_threshold_of_its_own_even_a_negative_gain_is_wanted() -> None:
+    low = sample_of(replace(HITS, truth=replace(TRUTH, threshold=-1)))
+    assert (low.n_relevant.tolist(), low.judged) == ([3, 2, 1], None)
+    high = sample_of(replace(HITS, truth=replace(TRUTH, threshold=2)))
+    assert (high.truth_user.tolist(), high.rank.tolist()) == ([0], [3])
+    assert plain(high.judged) == {
+        "user": [0, 0, 0], "rank": [1, 2, 3], "relevant": [False, False, True], "n_not_relevant": [2],
+    }  # fmt: skip
+
+
+def test_the_largest_gain_is_that_of_the_truth_and_not_below_nought() -> None:
+    known = familiar(np.array([1, 0, 0, 0]), 4, 4)
+    small = sample_of(replace(HITS, truth=replace(TRUTH, gain=TRUTH.gain / 4)), familiar=known)
+    assert (small.top_gain, small.familiar) == (0.5, known)
+    assert sample_of(replace(HITS, truth=replace(TRUTH, gain=TRUTH.gain - 9))).top_gain == 0.0
 
 
 def judged_sample() -> Sample:
