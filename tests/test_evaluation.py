@@ -264,6 +264,14 @@ def test_a_row_without_a_prediction_is_counted_and_left_out() -> None:
     assert any("no prediction in 1 row" in warning for warning in found.as_dict()["warnings"])
 
 
+def test_a_metric_that_is_absent_has_no_values_per_user_either() -> None:
+    found = recdash.evaluate({"als": ALS}, TRUTH, metrics="f1(bpref,recall)@2,judged(list)@2")
+    assert found.table().empty
+    for spec in ("bpref@2", "f1(bpref,recall)@2", "serendipity@2", "judged(over=list)@2"):
+        with pytest.raises(InputError, match="needs"):
+            found.per_user(spec)
+
+
 # ── relevance and slices ─────────────────────────────────────────────────────────────────────
 
 

@@ -157,6 +157,9 @@ class Evaluation:
             if run.hits is None:
                 continue
             sample = sample_of(run.hits, self.rules.users, familiar=familiar_of(self.reference))
+            if reason := one.definition.lacks(sample):
+                fix = "Ask for another metric, or add what it needs."
+                raise InputError(Problem("metric-absent", f"metric '{one.spec}'", reason, fix))
             names = list(run.hits.truth.users)
             k = _cutoff_of(one, run.hits)
             yield run, [names[at] for at in sample.truth_user.tolist()], formula.values(sample, k)

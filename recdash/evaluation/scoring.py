@@ -159,11 +159,17 @@ def score_hits(
     predictions: Predictions | None = None,
 ) -> tuple[dict[str, Curve], dict[str, str]]:
     """Curves and reasons of absence by canonical spec, from hits alone."""
-    sample = sample_of(hits, users, familiar=familiar_of(reference))
-    material = Material(sample, shelf_of(hits, reference), predictions)
-    results = score(definitions, material)
+    results = score(definitions, material_of(hits, reference, users, predictions))
     curves = {one.metric: one for one in results if isinstance(one, Curve)}
     return curves, {one.metric: one.reason for one in results if isinstance(one, Absent)}
+
+
+def material_of(
+    hits: Hits, reference: Reference, users: Users, predictions: Predictions | None = None
+) -> Material:
+    """What every metric is computed from; what one of them works out, the next need not."""
+    sample = sample_of(hits, users, familiar=familiar_of(reference))
+    return Material(sample, shelf_of(hits, reference), predictions)
 
 
 def shelf_of(hits: Hits, reference: Reference) -> Shelf | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from recdash.errors import InputError, Problem, UnknownName
@@ -11,6 +11,7 @@ from recdash.metrics.formulas import Formula
 from recdash.metrics.parameters import Parameter
 from recdash.metrics.ranking import RANKING, RankingMetric
 from recdash.metrics.ratings import RATINGS, RatingMetric
+from recdash.metrics.sample import Sample
 from recdash.metrics.spec import Spec, parse, split
 
 Metric = RankingMetric | CatalogueMetric | RatingMetric
@@ -39,6 +40,19 @@ class Definition:
     def has_user_values(self) -> bool:
         """True for accuracy metrics: they are means over users."""
         return isinstance(self.metric, RankingMetric)
+
+    def lacks(self, sample: Sample) -> str:
+        """Why a ranking metric, or a part of it, cannot be had of these users; empty where it can."""
+        if not isinstance(self.metric, RankingMetric):
+            return ""
+        own = self.metric.lacks(sample, self.parameters)
+        return own or next(filter(None, (part.lacks(sample) for part in self._parts())), "")
+
+    def _parts(self) -> Iterator[Definition]:
+        """The metrics that this one is made of."""
+        for knob in self.metric.parameters:
+            if knob.kind == "metrics":
+                yield from map(define, split(self.parameters[knob.name]))
 
     def formula(self) -> Formula:
         """Of a ranking metric. Raises InputError for the others, which have no value per user."""

@@ -43,7 +43,7 @@ def _ranking(definition: Definition, metric: RankingMetric, sample: Sample | Non
         return Absent(str(definition), "needs ranked lists, and only rating predictions were given")
     if sample.n_users == 0:
         return Absent(str(definition), "no user counts: none of them has both a list and a relevant item")
-    lacks = metric.lacks(sample, definition.parameters)
+    lacks = definition.lacks(sample)
     if lacks:
         return Absent(str(definition), lacks)
     value, error = definition.formula().curve(sample)

@@ -94,7 +94,7 @@ def tie_band(definition: Definition, hits: Hits, sample: Sample, k: int) -> TieB
     if hits.ties is None or not isinstance(metric, RankingMetric) or not sample.n_users:
         return None
     ties = _ties_of(hits, sample, k)
-    if not len(ties.row) or metric.lacks(sample, definition.parameters):
+    if not len(ties.row) or definition.lacks(sample):
         return None
     value = _Value(definition.formula(), hits, sample, ties, k)
     worst, best = _extremes(value, _steps(definition, ties, k))

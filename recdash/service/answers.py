@@ -133,7 +133,7 @@ class Answers(Evidence):
         run = self.store.run(run_id)
         if not run.hits or metric in run.absent:
             return None
-        sample = self._sample(run)
+        sample = self._sample(run_id)
         if k > sample.depth:
             raise views.beyond_depth(k, sample.depth)
         return tie_band(define(metric), self._hits(run_id), sample, k)

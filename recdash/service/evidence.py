@@ -13,7 +13,7 @@ from recdash.domain import Curve, Experiment, Hits, Recommendations, Run, TableK
 from recdash.engines import Reference, hits_from_tables
 from recdash.errors import Forbidden, InputError, NotFound, Problem
 from recdash.evaluation import reading, scoring
-from recdash.metrics import define, sample_of
+from recdash.metrics import Material, define, score
 from recdash.metrics.sample import Sample
 from recdash.store import Store, new_id
 
@@ -57,6 +57,7 @@ class Evidence:
         self._reference = lru_cache(maxsize=4)(self._read_reference)
         self._hits = lru_cache(maxsize=64)(self._read_hits)
         self._values = lru_cache(maxsize=64)(self._compute_values)
+        self._material = lru_cache(maxsize=32)(self._read_material)
         self._computed = lru_cache(maxsize=1024)(self._compute_curve)
 
     def experiments(self, archived: bool = False) -> list[Experiment]:
@@ -101,29 +102,35 @@ class Evidence:
         run = self.store.run(run_id)
         if not run.hits:
             return None
-        users = self.experiment(run.experiment).settings["users"]
-        hits, reference = self._hits(run_id), self._reference(run.experiment)
-        curves, _ = scoring.score_hits(hits, reference, [define(metric)], users)
-        return next(iter(curves.values()), None)
+        (found,) = score([define(metric)], self._material(run_id))
+        return found if isinstance(found, Curve) else None
 
     def _compute_values(
         self, run_id: str, metric: str, k: int, users: Users | None = None
     ) -> UserValues | None:
         """None without lists, and for a metric that the run lacks."""
-        run = self.store.run(run_id)
-        if not run.hits or metric in run.absent:
+        definition = define(metric)
+        formula = definition.formula()
+        if not self.store.run(run_id).hits:
             return None
-        sample = self._sample(run, users)
+        sample = self._sample(run_id, users)
+        if definition.lacks(sample):
+            return None
         if k > sample.depth:
             raise views.beyond_depth(k, sample.depth)
-        formula = define(metric).formula()
         return UserValues(sample.truth_user, formula.values(sample, k), formula.own(sample, k))
 
-    def _sample(self, run: Run, users: Users | None = None) -> Sample:
+    def _sample(self, run_id: str, users: Users | None = None) -> Sample:
         """The run's users who count, by the experiment's rule unless another is named."""
+        sample = self._material(run_id, users).sample
+        if sample is None:
+            raise ValueError(f"run '{run_id}' has no lists")
+        return sample
+
+    def _read_material(self, run_id: str, users: Users | None = None) -> Material:
+        run = self.store.run(run_id)
         rule = users or self.experiment(run.experiment).settings["users"]
-        familiar = scoring.familiar_of(self._reference(run.experiment))
-        return sample_of(self._hits(run.id), rule, familiar=familiar)
+        return scoring.material_of(self._hits(run_id), self._reference(run.experiment), rule)
 
     def _read_hits(self, run_id: str) -> Hits:
         run = self.store.run(run_id)
