@@ -20,6 +20,7 @@ from recdash.metrics.formulas import (
     ratio_of_sums,
     standard_error,
 )
+from recdash.metrics.ranking import Ndcg
 from recdash.metrics.ratings import Predictions
 from recdash.metrics.sample import Judged, Sample, familiar, positions, sample_of, sort_within
 
@@ -124,8 +125,12 @@ def test_a_user_begins_anew_after_the_one_before(spec: str, expected: float) -> 
     assert mean[-1] == pytest.approx(expected, **EXACT)
 
 
-def test_f1_of_precision_and_recall_is_one_sentence_and_no_walk() -> None:
+def test_what_can_be_said_in_a_sentence_does_not_walk_over_every_k() -> None:
     assert isinstance(define("f1").formula(), Sentence)
+    for spec, sample in (("ndcg", ONE_OF_ONE_TWO_OF_FOUR), ("ndcg(gain=binary)", GRADED)):
+        ndcg = define(spec).formula()
+        assert isinstance(ndcg, Ndcg)
+        assert isinstance(ndcg.formula(sample), Sentence)
 
 
 def test_a_pooled_share_is_the_ratio_moved_by_the_users_pull_on_it() -> None:
@@ -173,6 +178,7 @@ def test_slopes_of_the_harmonic_mean_are_equal_where_both_are_and_none_at_zero()
 
 
 def test_of_nobody_there_are_no_values() -> None:
+    assert define("ndcg(gain=exp)").metric.lacks(NOBODY, {"gain": "exp"}) == ""  # type: ignore[arg-type]
     for spec in ("ndcg(gain=binary)", "recall", "mar", "err", "user_coverage", "f1(of=map,mar)"):
         assert define(spec).formula().values(NOBODY, 3).tolist() == [], spec
 
@@ -374,6 +380,11 @@ def test_three_lists_of_different_length_have_these_values_at_every_k(
     assert found.value == pytest.approx(expected, rel=1e-14)
     assert (found.k.tolist(), found.n_users) == ([1, 2, 3, 4], 3)
     assert np.isnan(found.std_error).all()
+
+
+def test_a_value_that_everybody_is_shown_first_stays_covered() -> None:
+    one_kind = replace(SHELF, labels={"kind": Labels("x", np.array([0, 1]), np.array([0, 0]))}.__getitem__)
+    assert curve("coverage_by(kind)", shelf=one_kind).value.tolist() == [1.0] * 4
 
 
 def test_an_unseen_item_is_as_rare_as_one_users_or_adds_nothing() -> None:
