@@ -58,6 +58,8 @@ class Diversity:
         self.alike, self.depth, self.moments = alike, depth, Moments(depth)
 
     def see(self, block: Block) -> None:
+        if not self.alike.known.any():  # a catalogue of ids alone: the walk took a third of the whole pass
+            return
         at_once = max(_CELLS // max(self.alike.width, 1), 1)
         for begin in range(0, block.n_lists, at_once):
             self._walk(block.start[begin : begin + at_once + 1], block.item)
