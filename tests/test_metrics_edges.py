@@ -482,6 +482,13 @@ def test_two_items_are_enough_to_be_spread_evenly_over() -> None:
     assert curve("entropy(norm=max,of=truth)", shelf=even).value[0] == 1.0
 
 
+def test_a_table_that_is_not_there_has_no_members() -> None:
+    assert BARE.members("catalogue").tolist() == BARE.members("train").tolist() == [False] * 5
+    assert BARE.members("train").dtype == np.bool_
+    assert SHELF.members("train").tolist() == [True, True, True, True, False]
+    assert BARE.members("truth").tolist() == has(0, 4).tolist()
+
+
 def test_without_labels_nothing_has_a_value() -> None:
     labels = BARE.labels("kind")
     assert (len(labels.values), labels.item.tolist(), labels.value.tolist()) == (0, [], [])
@@ -499,13 +506,17 @@ def test_places_are_counted_within_each_stretch() -> None:
 
 @pytest.mark.parametrize(
     "values",
-    [[1, 3, 2, 0, 5], [1, 3, 2.5, 0, 5], [1, 3, -2, 0, 5], [1, 3, 2.0**20, 0, 5], [1, 3, 2.0**20 - 1, 0, 5]],
+    [[1, 0, 2, 0, 5], [1, 3, 2.5, 0, 5], [1, 3, -2, 0, 5], [1, 3, 2.0**20, 0, 5], [1, 3, 2.0**20 - 1, 0, 5]],
     ids=["grades", "halves", "below zero", "large", "just small enough"],
 )
 def test_gains_fall_within_each_user(values: list[float]) -> None:
     found = sort_within(np.array(values, float), np.array([0, 0, 0, 1, 1]))
     assert found.tolist() == [*sorted(values[:3], reverse=True), 5.0, 0.0]
     assert found.dtype == np.float64
+
+
+def test_of_no_gains_there_are_none_to_sort() -> None:
+    assert sort_within(np.zeros(0), np.zeros(0, dtype=np.int64)).tolist() == []
 
 
 def test_how_expected_an_item_is_falls_with_its_place_by_popularity() -> None:

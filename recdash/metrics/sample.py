@@ -55,7 +55,7 @@ def familiar(users_with: Ints, n_items: int, n_truth_items: int) -> Familiar:
 
     Equally popular items share a place; an item that nobody has is not expected at all.
     """
-    levels = np.unique(users_with[users_with > 0])
+    levels = np.unique(users_with)
     here = users_with[:n_truth_items]
     place = len(levels) - np.searchsorted(levels, here)
     return Familiar(np.where(here > 0, (n_items + 1.0 - place) / n_items, 0.0), n_items)
@@ -182,7 +182,7 @@ def sort_within(values: Floats, owner: Ints) -> Floats:
     whole = values.astype(np.int64)
     if len(values) and top < 1 << 20 and values.min() >= 0 and (whole == values).all():
         span = int(top) + 1
-        base = owner * span + (span - 1)
+        base = owner * span
         packed = base - whole
         packed.sort()
         return (base - packed).astype(np.float64)
