@@ -12,7 +12,7 @@ import pytest
 
 from recdash.domain import Absent, Curve, Exposure, Hits, Ledger, ListMean, RankCounts, Truth
 from recdash.metrics import Material, define, score
-from recdash.metrics.catalogue import Labels, Shelf, entropy_of, gini_of, shown_by
+from recdash.metrics.catalogue import Labels, Shelf, entropy_of, gini_of, levels_of, shown_by
 from recdash.metrics.formulas import (
     Sentence,
     harmonic_slopes,
@@ -404,10 +404,10 @@ def test_what_is_shown_of_each_value_is_counted_up_to_k() -> None:
 
 
 def test_nothing_shown_is_neither_even_nor_uneven() -> None:
-    assert np.isnan([entropy_of(np.array([0, 0])), gini_of(np.array([0, 0]))]).all()
-    assert entropy_of(np.array([2, 0, 1, 1])) == 1 / 2 * 1 + 2 * (1 / 4 * 2)
-    assert gini_of(np.array([3, 1, 0])) == (-2 * 0 + 0 * 1 + 2 * 3) / (3 * 4)
-    assert entropy_of(np.array([5])) == 0.0
+    assert np.isnan([of(levels_of(np.array([0, 0]))) for of in (entropy_of, gini_of)]).all()
+    assert entropy_of(levels_of(np.array([2, 0, 1, 1]))) == 1 / 2 * 1 + 2 * (1 / 4 * 2)
+    assert gini_of(levels_of(np.array([3, 1, 0]))) == (-2 * 0 + 0 * 1 + 2 * 3) / (3 * 4)
+    assert entropy_of(levels_of(np.array([5]))) == 0.0
 
 
 MEAN = ListMean(np.array([nan, 0.5]), np.array([nan, 0.25]), np.array([0, 2]))

@@ -34,6 +34,21 @@ def no_labels(attribute: str) -> Labels:
 
 
 @dataclass(frozen=True)
+class Levels:
+    """How many lists hold an item, ascending, and how many items of the universe are held by so ``often``."""
+
+    level: Ints
+    often: Ints
+
+
+def levels_of(counts: Ints) -> Levels:
+    """Four times faster than sorting the counts."""
+    often = np.bincount(counts)
+    level = np.flatnonzero(often)
+    return Levels(level, often[level])
+
+
+@dataclass(frozen=True)
 class Shelf:
     """A run's exposure next to what is known of the items; the input of every metric here.
 
@@ -57,13 +72,22 @@ class Shelf:
     def n_items(self) -> int:
         return len(self.truth)
 
+    def levels(self, of: str) -> Sequence[Levels]:
+        """For k = 1..depth, of the items of a universe. Worked out once for all metrics that ask."""
+        if of not in self._levels:
+            universe = np.flatnonzero(self.members(of))
+            self._levels[of] = [levels_of(held[universe]) for held in self.counts()]
+        return self._levels[of]
+
+    @cached_property
+    def _levels(self) -> dict[str, Sequence[Levels]]:
+        return {}
+
     def counts(self) -> Iterator[Ints]:
         """Yield for k = 1..depth [N]: lists that hold the item in the first k places (array reused)."""
-        held, here = np.zeros(self.n_items, dtype=np.int64), np.zeros(self.n_items, dtype=np.int64)
+        held = np.zeros(self.n_items, dtype=np.int64)
         for item, count in _by_rank(self.exposure.shown):
-            here.fill(0)
-            here[item] = count
-            held += here  # most items stand at each rank: faster than adding to their places
+            held[item.astype(np.intp)] += count  # numpy would widen the places twice, to read and to write
             yield held
 
     def first_shown(self) -> Ints:
@@ -111,9 +135,8 @@ def _by_rank(counts: RankCounts) -> Iterator[tuple[Ints, Ints]]:
 
 
 def coverage(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
-    universe = shelf.members(parameters["of"])
-    first = np.bincount(shelf.first_shown()[universe], minlength=shelf.depth + 2)
-    return first[1:-1].cumsum() / universe.sum()
+    levels = shelf.levels(parameters["of"])
+    return np.array([at_k.often[at_k.level > 0].sum() / at_k.often.sum() for at_k in levels])
 
 
 def coverage_by(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
@@ -162,17 +185,16 @@ def shown_by(shelf: Shelf, attribute: str, k: int) -> ShownBy:
 
 
 def entropy(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
-    universe = np.flatnonzero(shelf.members(parameters["of"]))
-    bits = np.array([entropy_of(shown[universe]) for shown in shelf.counts()])
-    return bits / np.log2(len(universe)) if parameters["norm"] == "max" else bits
+    levels = shelf.levels(parameters["of"])
+    bits = np.array([entropy_of(at_k) for at_k in levels])
+    return bits / np.log2(levels[0].often.sum()) if parameters["norm"] == "max" else bits
 
 
-def entropy_of(counts: Ints) -> float:
+def entropy_of(levels: Levels) -> float:
     """−Σ p·log2 p in bits, p = c / Σc; NaN where nothing was shown."""
-    level, often = levels_of(counts)
-    total, shown = counts.sum(), level > 0
-    share_of = level[shown] / total
-    return float(-(often[shown] * share_of * np.log2(share_of)).sum()) if total else float("nan")
+    total, shown = levels.level @ levels.often, levels.level > 0
+    share_of = levels.level[shown] / total
+    return float(-(levels.often[shown] * share_of * np.log2(share_of)).sum()) if total else float("nan")
 
 
 def tail_share(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
@@ -180,27 +202,19 @@ def tail_share(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
 
 
 def gini(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
-    universe = np.flatnonzero(shelf.members(parameters["of"]))
-    return np.array([gini_of(shown[universe]) for shown in shelf.counts()])
+    return np.array([gini_of(at_k) for at_k in shelf.levels(parameters["of"])])
 
 
-def gini_of(counts: Ints) -> float:
+def gini_of(levels: Levels) -> float:
     """Σ (2i − n − 1)·c_i / (n·Σc), counts ascending; NaN where nothing was shown.
 
     Items with the same count stand together: for ``often`` of them after ``before`` others, the factors
     2i − n − 1 add up to often · (2·before + often − n).
     """
-    level, often = levels_of(counts)
-    n, total = len(counts), counts.sum()
+    level, often = levels.level, levels.often
+    n, total = often.sum(), level @ often
     before = np.cumsum(often) - often
     return float((often * (2 * before + often - n)) @ level / (n * total)) if total else float("nan")
-
-
-def levels_of(counts: Ints) -> tuple[Ints, Ints]:
-    """The distinct counts, ascending, and how many items have each; four times faster than sorting them."""
-    often = np.bincount(counts)
-    level = np.flatnonzero(often)
-    return level, often[level]
 
 
 def personalization(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
@@ -209,11 +223,12 @@ def personalization(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
     A list of L items gives each of its first k the weight 1/√min(k, L); lists that have ended keep theirs.
     """
     n, ended = shelf.exposure.n_lists, np.zeros(shelf.n_items)
-    over, alike = np.zeros(shelf.n_items, dtype=np.int64), []
+    over, alike, some_end = np.zeros(shelf.n_items, dtype=np.int64), [], len(shelf.exposure.ended.item) > 0
     ends = _by_rank(shelf.exposure.ended)
     for k, (held, (item, count)) in enumerate(zip(shelf.counts(), ends, strict=True), start=1):
-        weight = (held - over) / np.sqrt(k) + ended
-        alike.append((np.square(weight).sum() - n) / (n * (n - 1.0)))
+        # where all lists are whole every weight is 1/√k: the counts themselves do, in a third of the time
+        squares = np.square((held - over) / np.sqrt(k) + ended).sum() if some_end else held @ held / k
+        alike.append((squares - n) / (n * (n - 1.0)))
         over[item] += count
         ended[item] += count / np.sqrt(k)
     return 1.0 - np.array(alike)
