@@ -196,6 +196,68 @@ def test_drawn_places_differ_and_lie_inside_their_tie() -> None:
     assert abs(drawn.mean(axis=0) - [2, 2, 5, 5]).max() < 4 * (2 / 3 / 200) ** 0.5
 
 
+def test_a_band_is_told_from_rounding() -> None:
+    nearly = World({"u": {"a": 1, "b": 1 + 1e-10}}, {"u": {"a": 0.5, "b": 0.5}})
+    band = band_of(nearly, "ndcg", 1)
+    assert band is not None
+    assert band.best - band.worst == pytest.approx(1e-10, rel=1e-3)
+    hardly = World({"u": {"a": 1}}, {"u": {"z": 0.9, "a": 0.5, "x": 0.5}})
+    assert band_of(hardly, "rbp(p=1e-13)", 2) is None
+
+
+def test_the_same_orders_are_drawn_every_time() -> None:
+    assert band_of(ONE_OF_THREE, "mrr", 3) == band_of(ONE_OF_THREE, "mrr", 3)
+
+
+@pytest.mark.parametrize(("rows", "draws"), [(100, 20), (10_000, 50), (1, 3)])
+def test_the_more_rows_there_are_the_fewer_orders_are_drawn(
+    rows: int, draws: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = []
+
+    def draw(ties: Ties, rng: np.random.Generator) -> Any:
+        drawn.append(ties)
+        return drawn_ranks(ties, rng)
+
+    monkeypatch.setattr(module, "_ROWS_TO_DRAW", rows)
+    monkeypatch.setattr(module, "DRAWS", (3, 50))
+    monkeypatch.setattr(module, "drawn_ranks", draw)
+    # two rows are relevant and three are hit: five rows are seen in each order
+    assert band_of(World({"u": {"a": 1, "b": 1, "n": 0}}, {"u": dict.fromkeys("abnx", 0.5)}), "mrr", 1)
+    assert len(drawn) == draws
+
+
+def test_lists_without_scores_have_no_ties_to_look_at() -> None:
+    reference = reference_of(ONE_OF_THREE)
+    hits = replace(hits_of(ONE_OF_THREE, reference), ties=None)
+    with pytest.raises(ValueError, match=r"^lists that were not ordered by score have no ties$"):
+        module._ties_of(hits, sample_of(hits), 1)
+
+
+def test_ties_are_those_of_users_who_count_that_begin_within_k() -> None:
+    truth = {"u": {"a": 2, "n": 0, "b": 1, "s": -1}, "v": {"n": 0}, "w": {"c": 1, "d": 3}}
+    scores = {
+        "u": {"x": 0.9, "a": 0.5, "n": 0.5, "s": 0.5, "b": 0.2, "y": 0.2},
+        "v": {"n": 0.5, "x": 0.5},
+        "w": {"c": 0.5, "d": 0.5, "z": 0.1},
+    }
+    world = World(truth, scores, {"u": "ab", "w": "a"})
+    reference = reference_of(world)
+    hits = hits_of(world, reference)
+    ties = module._ties_of(hits, sample_of(hits, familiar=familiar_of(reference)), 4)
+    assert (ties.first.tolist(), ties.last.tolist()) == ([2, 1], [4, 2])
+    names = [reference.truth.items[item] for item in reference.truth.item[ties.row]]
+    found = dict(zip(names, zip(ties.group, ties.user, ties.relevant, ties.gain, strict=True), strict=True))
+    assert found == {
+        "a": (0, 0, True, 2.0), "n": (0, 0, False, 0.0), "c": (1, 2, True, 1.0), "d": (1, 2, True, 3.0),
+    }  # fmt: skip
+    expected = dict(zip(names, ties.expected.tolist(), strict=True))
+    assert expected["a"] > 0 == expected["n"] == expected["c"]
+    to_5 = module._ties_of(hits, sample_of(hits), 5)
+    assert (to_5.first.tolist(), to_5.last.tolist()) == ([2, 5, 1], [4, 6, 2])
+    assert to_5.expected.tolist() == [0.0] * 5
+
+
 # ── every order tried ────────────────────────────────────────────────────────────────────────
 
 EVERY_METRIC = [*ACCURACY, define("f1(of=map(norm=hits),recall)"), define("f1(of=map(norm=hits),ndcg)")]
@@ -239,6 +301,31 @@ def n_orders(world: World) -> int:
 def expected_of(definition: Definition, samples: Sequence[Sample], k: int) -> Any:
     """[orders] the metric under each."""
     return np.array([definition.formula().values(sample, k).mean() for sample in samples])
+
+
+TIED = World(
+    {"u": {"a": 1.0, "b": 3.0, "n": 0.0, "s": -1.0}, "v": {"a": 1.0, "n": 0.0}, "w": {"n": 0.0}},
+    {
+        "u": {"x": 1.0, "a": 0.5, "b": 0.5, "n": 0.5, "y": 0.5},
+        "v": {"n": 0.5, "a": 0.5, "s": 0.1},
+        "w": {"n": 1, "x": 1},
+    },
+    {"u": "ab", "v": "a"},
+)
+TRIED = (
+    "precision", "mrr", "map(norm=hits)", "ndcg", "ndcg(ideal=full)", "err", "bpref", "judged", "serendipity",
+    "f1(of=map(norm=hits),recall)", "recall(average=micro)", "r_precision",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+def test_the_ends_of_the_band_are_the_ends_of_all_orders(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "DRAWS", (3, 3))
+    reference = reference_of(TIED)
+    hits, familiar = hits_of(TIED, reference, 5, exposure=False), familiar_of(reference)
+    samples = list(samples_of_all_orders(TIED, reference, 5))
+    for spec in TRIED:
+        check_band(define(spec), hits, sample_of(hits, familiar=familiar), samples, k)
 
 
 @settings(max_examples=15, deadline=None)
