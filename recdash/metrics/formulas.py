@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from recdash.domain import Floats, Ints
-from recdash.metrics.sample import Sample
+from recdash.metrics.sample import Sample, order_by_counting
 
 Credit = Callable[[Sample], Floats]
 Norm = Callable[[Ints, Ints, Ints], Floats]
@@ -45,8 +45,7 @@ class Formula(Protocol):
 def running_sum(credit: Floats, sample: Sample) -> Floats:
     """[H] the user's credits up to and including each hit."""
     total = np.cumsum(credit)
-    begin, size = sample.stretches
-    return total - np.repeat(total[begin] - credit[begin], size)
+    return total - (total - credit)[sample.first_hit]
 
 
 def standard_error(total: Floats, squares: Floats, n: int) -> Floats:
@@ -93,13 +92,17 @@ class Sentence:
     def tables(self, sample: Sample) -> tuple[Floats, Floats, Floats, Ints]:
         """Sums [depth, C], sums of squares [depth, C], norm [depth, C], users per kind [C]."""
         kinds = sample.kinds
-        credit = self.credit(sample)
-        so_far = running_sum(credit, sample)
-        sums = credit_by_rank(sample, credit)
-        squares = credit_by_rank(sample, so_far**2 - (so_far - credit) ** 2)
+        if self.credit not in sample.credited:  # precision, recall and r_precision credit alike
+            sample.credited[self.credit] = self._credited(sample)
+        sums, squares = sample.credited[self.credit]
         k = np.arange(1, sample.depth + 1)[:, None]
         norm = self.norm(k, kinds.m, kinds.length)
         return sums, squares, np.broadcast_to(norm, sums.shape), kinds.size
+
+    def _credited(self, sample: Sample) -> tuple[Floats, Floats]:
+        credit = self.credit(sample)
+        twice_between = 2 * running_sum(credit, sample) - credit  # C_j + C_{j−1}
+        return credit_by_rank(sample, credit), credit_by_rank(sample, credit * twice_between)
 
     def values(self, sample: Sample, k: int) -> Floats:
         credit = np.where(sample.rank <= k, self.credit(sample), 0.0)
@@ -232,12 +235,17 @@ class GradedNdcg(Walk):
         return self.gain(sample.gain) / self.discount(sample.rank)
 
     def curve(self, sample: Sample) -> Moments:
-        """Users stand in order of falling m: those whose ideal still moves at k are in front, one slice.
+        """Some users at a time: what is looked up of them stays in the processor's cache."""
+        return curve_of(np.sum([self._sums(part) for part in sample.parts()], axis=0), sample)
 
-        Only these are divided anew at every k. The others' values change with their hits alone, so that
-        their sums are carried on: an eighth of the time with ten relevant items per user.
+    def _sums(self, sample: Sample) -> list[Floats]:
+        """[depth, 2] the users' values and their squares, summed at every k.
+
+        Users stand in order of falling m: those whose ideal still moves at k are in front, one slice. Only
+        these are divided anew at every k. The others' values change with their hits alone, so that their
+        sums are carried on: an eighth of the time with ten relevant items per user.
         """
-        order = np.argsort(-sample.n_relevant, kind="stable")
+        order = order_by_counting(sample.n_relevant.max(initial=0) - sample.n_relevant)
         place = np.empty(sample.n_users, dtype=np.int64)
         place[order] = np.arange(sample.n_users)
         by_rank, edges = sample.by_rank
@@ -257,7 +265,7 @@ class GradedNdcg(Walk):
             np.divide(found[:moving], best[:moving], out=value[:moving])
             by_k.append(settled + sums(value[:moving]))
             moved = moving
-        return curve_of(by_k, sample)
+        return by_k
 
     def values(self, sample: Sample, k: int) -> Floats:
         credit = np.where(sample.rank <= k, self.credit(sample), 0.0)
@@ -275,7 +283,7 @@ class GradedNdcg(Walk):
         fewer = np.searchsorted(-m, -np.arange(1, sample.depth + 1), side="right").tolist()
         for k in range(1, sample.depth + 1):
             moving = sample.n_users if self.ideal == "full" else fewer[k - 1]
-            place = start[:moving] + np.minimum(k, m[:moving]) - 1
+            place = start[:moving] + (k - 1 if moving == fewer[k - 1] else np.minimum(k, m) - 1)
             best[:moving] += gains[place] / self.discount(np.array(k))
             yield moving, best
 

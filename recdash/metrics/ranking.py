@@ -31,7 +31,7 @@ from recdash.metrics.formulas import (
     share,
 )
 from recdash.metrics.parameters import Parameter
-from recdash.metrics.sample import Sample
+from recdash.metrics.sample import Sample, order_by_counting
 from recdash.metrics.spec import split
 
 Resolve = Callable[[str], Formula]
@@ -100,7 +100,7 @@ def not_stopped_before(stops: Floats, hits: Sample) -> Floats:
 
 def by_ordinal(hits: Sample) -> list[Ints]:
     """The users' first hits, their second hits, and so on."""
-    order = np.argsort(hits.ordinal, kind="stable")
+    order = order_by_counting(hits.ordinal)
     return np.split(order, np.cumsum(np.bincount(hits.ordinal)[1:-1]))
 
 
