@@ -311,6 +311,19 @@ def test_a_slice_is_scored_beside_the_whole() -> None:
     ]  # fmt: skip
 
 
+def test_a_slice_of_all_items_keeps_the_judged_negatives() -> None:
+    catalogue = pd.DataFrame({"item_id": [*"ab"], "genre": ["g", "g"]})
+    truth = pd.DataFrame({"user_id": [*"uu"], "item_id": [*"ab"], "relevance": [1, 0]})
+    how = {"metrics": "judged@2,bpref@2", "catalogue": catalogue, "slices": "item:genre"}
+    rows = list(recdash.evaluate({"run": {"u": ["b", "a"]}}, truth, **how).rows())
+    assert [(row["slice"], row["value"]) for row in rows] == [
+        (None, 1.0),
+        (None, 0.0),
+        ("g", 1.0),
+        ("g", 0.0),
+    ]
+
+
 def test_an_unknown_slice_is_answered_with_those_that_can_be_had() -> None:
     with pytest.raises(InputError, match="needs a train table"):
         recdash.evaluate({"run": TWO_LISTS}, GRADED, slices="history")

@@ -157,6 +157,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones_and_the_nearest(text: s
         ("f1(of=map,mar,recall)", "Name two, for example f1(of=map,mar)."),
         ("f1(of=map,gini)", "no value per user"),
         ("f1(of=map@5,mar)@10", "a cutoff inside the brackets"),
+        ("f1(of=r_precision,recall)", "r_precision has no cutoff"),
     ],
 )
 def test_a_spec_that_means_nothing_is_refused_with_the_reason(text: str, said: str) -> None:
@@ -327,6 +328,43 @@ def test_a_preset_reaches_the_metrics_inside_another_and_leaves_tables_alone() -
     assert str(define(rectools.apply(parse("f1(of=ndcg,map)")))) == "f1(of=ndcg(gain=binary,ideal=full),map)"
     assert str(rectools.apply(parse("coverage(of=train)@5"))) == "coverage(of=train)@5"
     assert str(rectools.apply(parse("coverage@5"))) == "coverage(of=catalogue)@5"
+
+
+def test_a_preset_reaches_the_metrics_that_a_metric_is_made_of() -> None:
+    lenskit = preset("lenskit")
+    both = "f1(of=precision(over=list),recall(norm=min))"
+    assert str(define(lenskit.apply(parse("f1")))) == both
+    assert str(define(lenskit.apply(parse("f1(of=precision,recall)")))) == both
+    assert str(define(lenskit.apply(parse("f1(precision(over=k),map)")))) == "f1(of=precision,map(norm=list))"
+    assert str(define(preset("ranx").apply(parse("f1")))) == "f1"
+
+
+def test_a_table_that_does_not_exist_is_answered_with_the_tables() -> None:
+    with pytest.raises(UnknownName, match=r"called 'catalog'\. Did you mean 'catalogue'\?"):
+        define(preset("default").apply(parse("gini(of=catalog)")))
+
+
+def test_every_value_that_a_preset_changes_is_known_here() -> None:
+    changed = {
+        f"{habit.name}: {name}({knob}={value})"
+        for habit in PRESETS.values()
+        for name, knobs in habit.parameters.items()
+        for knob, value in knobs.items()
+    }
+    assert changed == {
+        "rectools: ndcg(gain=binary)", "rectools: ndcg(ideal=full)", "rectools: serendipity(over=list)",
+        "rectools: coverage(of=catalogue)",
+        "recommenders: ndcg(gain=binary)", "recommenders: map(norm=min)", "recommenders: coverage(of=train)",
+        "recbole: ndcg(gain=binary)", "recbole: map(norm=min)",
+        "lenskit: ndcg(gain=binary)", "lenskit: ndcg(discount=lenskit)", "lenskit: precision(over=list)",
+        "lenskit: recall(norm=min)", "lenskit: map(norm=list)", "lenskit: rbp(p=0.85)",
+        "capri: precision(over=list)", "capri: map(norm=min)", "capri: ndcg(gain=exp)",
+        "capri: ndcg(ideal=all)", "capri: novelty(unseen=zero)", "capri: coverage(of=train)",
+        "capri: diversity(by=similarity)",
+        "seed000: map(norm=hits)", "seed000: f1(average=users)",
+        "seed002: mrr(sum=all)", "seed002: map(norm=none)", "seed002: precision(average=micro)",
+        "seed002: recall(average=micro)",
+    }  # fmt: skip
 
 
 DCG_3 = 1 + 1 / log2(3) + 1 / 2

@@ -376,6 +376,17 @@ def test_how_evenly_four_lists_show_the_catalogue(spec: str, expected: float) ->
     assert beyond(spec) == pytest.approx(expected, **EXACT)
 
 
+def test_the_head_is_an_exact_share_of_the_items() -> None:
+    # a hundred items, the first with a hundred users, the last with one: seven of them are the head
+    train = pd.DataFrame(
+        [(user, f"i{item}") for item in range(100) for user in range(100 - item)],
+        columns=["user_id", "item_id"],
+    )
+    lists = {"u": [f"i{item}" for item in range(8)]}
+    found = recdash.evaluate({"run": lists}, {"u": ["i0"]}, metrics="tail_share(0.07)", train=train, depth=8)
+    assert found.table()["value"].tolist() == [0.0] * 7 + [1 / 8]
+
+
 FILMS = pd.DataFrame(
     {
         "item_id": list("abcde"),

@@ -70,6 +70,12 @@ def test_the_most_popular_are_those_that_most_users_have_but_the_user_has_not() 
     }
 
 
+def test_an_item_that_only_the_vectors_know_is_nobodys() -> None:
+    vectors = upload("vectors", "item_id x", [("a", 1.0), ("new", 2.0)])
+    for name in ("popular", "random", "oracle"):
+        assert lists(name, train=train(), vectors=vectors) == lists(name, train=train())
+
+
 def test_a_user_counts_once_for_an_item_however_often_it_stands_in_train() -> None:
     often = [*TRAIN, *[("x", "d")] * 5]
     assert lists("popular", train=train(often))["cold"] == ["a", "b", "c", "d"]

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 from typing import Literal
@@ -40,14 +41,15 @@ from recdash.engines import Reference
 from recdash.engines.attributes import Attribute, attribute_of, has_numbers
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.evaluation.bands import equal_tops, range_labels
+from recdash.metrics.catalogue import fewest_users_of_head
 
 Mask = npt.NDArray[np.bool_]
 Side = Literal["users", "items"]
 
 HISTORY_FROM = (0, 1, 5, 20, 100, 500)
 """Where each band of history lengths begins."""
-HEAD_ONE_IN = 5
-"""The head is one in five train items."""
+HEAD = Fraction(1, 5)
+"""The head is this share of the train items."""
 BANDS = 5
 MOST_SLICES = 12
 NONE, OTHER = "(none)", "other"
@@ -96,11 +98,11 @@ def slices_of(reference: Reference, by: str) -> list[Slice]:
     """
     rule = _rule(reference, by)
     counts = _weights(reference.truth)[rule.of] > 0
-    groups = [(group, group.members & counts) for group in rule.groups(reference)]
-    groups = [(group, members) for group, members in groups if members.any()]
+    groups = [group for group in rule.groups(reference) if (group.members & counts).any()]
     if rule.of == "users":
-        return [Slice(by, one.value, one.title, users=members) for one, members in groups]
-    return [Slice(by, one.value, one.title, rows=members[reference.truth.item]) for one, members in groups]
+        return [Slice(by, one.value, one.title, users=one.members & counts) for one in groups]
+    # Of items every row is in, relevant or not: some metrics look at judged negatives.
+    return [Slice(by, one.value, one.title, rows=one.members[reference.truth.item]) for one in groups]
 
 
 def known_slices(reference: Reference) -> list[str]:
@@ -186,9 +188,7 @@ def _band_label(low: int, high: int | None) -> str:
 
 
 def _head_and_tail(reference: Reference) -> list[Group]:
-    train_users = _train_users(reference)
-    seen = np.sort(train_users[train_users > 0])[::-1]
-    least = seen[(len(seen) - 1) // HEAD_ONE_IN]
+    least = fewest_users_of_head(_train_users(reference), HEAD)
     head = _popularity(reference) >= least
     return [
         Group("head", f"Most popular items ({least} or more train users)", head),

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
+from math import ceil
 
 import numpy as np
 import numpy.typing as npt
@@ -114,11 +116,9 @@ class Shelf:
         """[N] −log2 of the share of train users who have the item; an unseen item counts as one user's."""
         return -np.log2(np.maximum(self.seen_by, 1) / self.n_train_users)
 
-    def tail(self, head: float) -> Mask:
-        """[N] all but the ``head``, the share of train's items with the most users and what ties with it."""
-        seen = np.sort(self.seen_by[self.seen_by > 0])[::-1]
-        least = seen[int(np.ceil(head * len(seen))) - 1]
-        return self.seen_by < least
+    def tail(self, head: Fraction) -> Mask:
+        """[N] all items but the head."""
+        return self.seen_by < fewest_users_of_head(self.seen_by, head)
 
     def members(self, of: str) -> Mask:
         """As ``universe``; only asked where ``needs_universe`` has passed."""
@@ -198,7 +198,17 @@ def entropy_of(levels: Levels) -> float:
 
 
 def tail_share(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
-    return _mean_over_lists(shelf, shelf.tail(float(parameters["head"])).astype(np.float64))
+    return _mean_over_lists(shelf, shelf.tail(Fraction(parameters["head"])).astype(np.float64))
+
+
+def fewest_users_of_head(seen_by: Ints, head: Fraction) -> int:
+    """How many train users an item of the head has at least.
+
+    The head is this share of the items that train knows, those with the most users, and what ties with the
+    last of them. A fraction, because 0.07 · 100 is more than 7 in floats.
+    """
+    seen = np.sort(seen_by[seen_by > 0])[::-1]
+    return int(seen[ceil(head * len(seen)) - 1])
 
 
 def gini(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
@@ -344,8 +354,6 @@ class CatalogueMetric:
 
 EVERY_CATEGORY = "all"
 """Instead of the name of one attribute."""
-TABLES = ("catalogue", "train", "truth")
-"""What ``of`` may name for the metrics here."""
 
 _OF = Parameter(
     "of",

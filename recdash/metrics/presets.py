@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from recdash.domain import Order, Ties, Users
 from recdash.errors import UnknownName
-from recdash.metrics.catalogue import TABLES
-from recdash.metrics.registry import named
+from recdash.metrics.registry import METRICS, named
 from recdash.metrics.spec import Spec, parse, split
 
 
@@ -28,17 +27,18 @@ class Preset:
     why: str = ""
 
     def apply(self, spec: Spec) -> Spec:
-        """The spec with the preset's parameters; those written in the spec win."""
+        """The spec with the preset's parameters, those of the metrics it is made of included.
+
+        Parameters written in the spec win.
+        """
         spec = named(spec)
         given = dict(spec.parameters)
-        if "of" in given:
-            given["of"] = ",".join(self._nested(part) for part in split(given["of"]))
+        for knob in METRICS[spec.name].parameters:
+            if knob.kind == "metrics":
+                parts = split(given.get(knob.name, knob.default or ""))
+                given[knob.name] = ",".join(str(self.apply(parse(part))) for part in parts)
         preset = self.parameters.get(spec.name, {})
         return replace(spec, parameters=tuple({**preset, **given}.items()))
-
-    def _nested(self, text: str) -> str:
-        """A part of ``of``: another metric under the preset, or a plain word such as a table's name."""
-        return text if text in TABLES else str(self.apply(parse(text)))
 
 
 EVERY_ROW = "none"
@@ -56,7 +56,8 @@ PRESETS: Mapping[str, Preset] = {
             ties="item_desc",
             threshold=1.0,
             why="Averages over users that have a list; the score decides, ties go by id, descending. "
-            "A grade below 1 is not relevant.",
+            "A grade below 1 is not relevant. The tool also counts users all of whose rows are below, as 0; "
+            "recdash never does.",
         ),
         Preset(
             "rectools",
@@ -77,20 +78,23 @@ PRESETS: Mapping[str, Preset] = {
             users="both",
             relevance=EVERY_ROW,
             why="Only users in both tables count; MAP@k divides by min(m, k). Grades are not looked at. "
-            "The library's nDCG alone is a mean over all users of the truth: this one times user_coverage.",
+            "The library's nDCG alone is a mean over all users of the truth: this one times the share of "
+            "them that has a list.",
         ),
         Preset(
             "ranx",
             "ranx",
             threshold=1.0,
-            why="The default definitions, users without a list counting 0; a grade below 1 is not relevant.",
+            why="The default definitions, users without a list counting 0; a grade below 1 is not relevant. "
+            "The library also counts users all of whose rows are below, as 0; recdash never does.",
         ),
         Preset(
             "recbole",
             "RecBole",
-            {"ndcg": {"gain": "binary"}, "map": {"norm": "min"}, "tail_share": {"head": "0.9"}},
+            {"ndcg": {"gain": "binary"}, "map": {"norm": "min"}},
             relevance=EVERY_ROW,
-            why="Binary relevance; MAP@k divides by min(m, k). The tail is the least popular tenth of items.",
+            why="Binary relevance; MAP@k divides by min(m, k). Its tail is exactly a tenth of the items, "
+            "equally rare ones by id; recdash keeps them together.",
         ),
         Preset(
             "lenskit",

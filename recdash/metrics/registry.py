@@ -127,7 +127,14 @@ def _checked_pair(metric: Metric, knob: Parameter, value: str) -> str:
     definitions = [define(_without_cutoff(part, metric)) for part in parts]
     for definition in definitions:
         definition.formula()
+        _check_has_cutoff(definition, metric)
     return ",".join(str(definition) for definition in definitions)
+
+
+def _check_has_cutoff(part: Definition, metric: Metric) -> None:
+    if not part.metric.has_cutoff:
+        found, fix = f"{part} has no cutoff", f"Name metrics that {metric.name} can cut at k."
+        raise InputError(Problem("part-without-cutoff", f"{metric.name}(…{part}…)", found, fix))
 
 
 def _without_cutoff(part: str, metric: Metric) -> Spec:

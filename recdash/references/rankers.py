@@ -110,8 +110,10 @@ def _pool(material: Material) -> Ints:
 
 def _train_users(material: Material) -> Ints:
     """[N] how many users of train have each item."""
-    known = material.reference.train_users
-    return np.zeros(material.n_items, dtype=np.int64) if known is None else known
+    users, known = np.zeros(material.n_items, dtype=np.int64), material.reference.train_users
+    if known is not None:  # items that only a table read after train names are not in it
+        users[: len(known)] = known
+    return users
 
 
 def _ratings(material: Material) -> tuple[Floats, Floats]:
