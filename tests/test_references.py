@@ -71,7 +71,7 @@ def test_the_most_popular_are_those_that_most_users_have_but_the_user_has_not() 
 
 
 def test_an_item_that_only_the_vectors_know_is_nobodys() -> None:
-    vectors = upload("vectors", "item_id x", [("a", 1.0), ("new", 2.0)])
+    vectors = upload("vectors", "item_id", [("a",), ("new",)])
     for name in ("popular", "random", "oracle"):
         assert lists(name, train=train(), vectors=vectors) == lists(name, train=train())
 
