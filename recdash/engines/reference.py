@@ -55,7 +55,7 @@ def read_reference(
     user = users.add(truth.table["user_id"])
     item = items.add(truth.table["item_id"])
     gain = _gains(truth)
-    start, item, gain, repeated = _compress(user, item, gain, len(users))
+    start, item, gain, repeated = _compress(user, item, gain)
     if repeated:
         notices.append(_repeated_pairs(truth.name, repeated))
     known = Truth(users.ids(), items.ids(), start, item, gain, _graded(gain, threshold), threshold)
@@ -107,34 +107,40 @@ def _check_threshold(threshold: float | None) -> None:
 def _gains(truth: Upload) -> Floats:
     if "relevance" not in truth.table.column_names:
         return np.ones(truth.table.num_rows)
-    return truth.table["relevance"].to_numpy().astype(np.float64, copy=False)
+    parts = [part.to_numpy(zero_copy_only=False) for part in truth.table["relevance"].chunks]
+    return np.concatenate([np.zeros(0), *parts])
 
 
-def _compress(user: Ints, item: Ints, gain: Floats, n_users: int) -> tuple[Ints, Ints, Floats, int]:
-    """Sort by (user, item), keep the best gain of a repeated pair; → start, item, gain, repeats."""
-    order = _order_of_pairs(user, item)
-    sorted_user, sorted_item = user[order], item[order]
-    first = first_of_equals(sorted_user) | first_of_equals(sorted_item)
-    if not first.all():
-        order = np.lexsort((-gain, item, user))[first]
-        sorted_user, sorted_item = sorted_user[first], sorted_item[first]
-    start = np.concatenate(([0], np.cumsum(np.bincount(sorted_user, minlength=n_users))))
-    return start, sorted_item, gain[order], int((~first).sum())
+def _compress(user: Ints, item: Ints, gain: Floats) -> tuple[Ints, Ints, Floats, int]:
+    """Sort by (user, item), keep the best gain of a repeated pair; → start, item, gain, repeats.
+
+    Every user has a row. The arrays given are sorted in place where that can be.
+    """
+    user, item, gain = _by_pair(user, item, gain)
+    first = first_of_equals(user)
+    begins = np.flatnonzero(first)
+    first |= first_of_equals(item)
+    repeated = len(first) - int(np.count_nonzero(first))
+    if repeated:
+        best = np.lexsort((-gain, item, user))[first]
+        user, item, gain = user[first], item[first], gain[best]
+        begins = np.flatnonzero(first_of_equals(user))
+    return np.append(begins, len(item)), item, gain, repeated
 
 
-def _order_of_pairs(user: Ints, item: Ints) -> Ints:
-    """Rows by user, then item. Users who ascend, as they mostly do, are taken some at a time: what is
-    sorted then stays in the processor's cache, and nothing as long as the truth is written beside it.
+def _by_pair(user: Ints, item: Ints, gain: Floats) -> tuple[Ints, Ints, Floats]:
+    """Rows by user, then item. Users who ascend, as they mostly do, are sorted some at a time: these stay in
+    the processor's cache, and nothing as long as the truth is written beside it.
     """
     n_items = int(item.max(initial=0)) + 1
     if (user[1:] < user[:-1]).any():
-        return order_of(_pairs(user, item, n_items))
-    order: Ints = np.empty(len(user), dtype=np.int32 if len(user) < 1 << 31 else np.int64)
+        order = order_of(_pairs(user, item, n_items))
+        return user[order], item[order], gain[order]
     cuts = np.append(np.searchsorted(user, user[::_ROWS_AT_ONCE]), len(user)).tolist()
-    for begin, end in pairwise(cuts):
-        order[begin:end] = order_of(_pairs(user[begin:end], item[begin:end], n_items))
-        order[begin:end] += begin
-    return order
+    for rows in (slice(*ends) for ends in pairwise(cuts)):
+        order = order_of(_pairs(user[rows], item[rows], n_items))
+        item[rows], gain[rows] = item[rows][order], gain[rows][order]
+    return user, item, gain
 
 
 def _pairs(user: Ints, item: Ints, n_items: int) -> Ints:
