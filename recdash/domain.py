@@ -108,6 +108,15 @@ class Truth:
         """[T] True where the row counts as relevant: gain ≥ threshold, or > 0 without one."""
         return self.gain > 0 if self.threshold is None else self.gain >= self.threshold
 
+    def per_user(self, rows: npt.NDArray[np.bool_]) -> Ints:
+        """[U] how many of the rows [T] marked belong to each user; 0 for a user without rows."""
+        before = np.concatenate(([0], np.cumsum(rows)))
+        return np.diff(before[self.start])
+
+    def users_who_count(self) -> npt.NDArray[np.bool_]:
+        """[U] True where the user has a relevant row."""
+        return self.per_user(self.relevant()) > 0
+
 
 @dataclass(frozen=True)
 class Ledger:

@@ -477,6 +477,17 @@ def test_what_is_shown_to_users_who_do_not_count_is_not_shown() -> None:
     assert (found["value"].item(), found["n_users"].item()) == (1 / 2, 1)
 
 
+@pytest.mark.parametrize("categories", [["u", "w"], ["u", "v", "w"], ["u", "w", "z"]])
+def test_users_and_items_of_the_truth_are_those_with_a_row(categories: list[str]) -> None:
+    users = pd.Categorical(["u", "u", "w", "w"], categories=categories)
+    items = pd.Categorical(["a", "b", "a", "c"], categories=["a", "x", "b", "c"])
+    wanted = pd.DataFrame({"user_id": users, "item_id": items})
+    lists = {"u": ["a", "b"], "w": ["b", "a"]}
+    found = recdash.evaluate({"als": lists}, wanted, metrics=["mrr@2", "coverage(of=truth)@2"])
+    assert found.table()["value"].tolist() == [(1 + 1 / 2) / 2, 2 / 3]
+    assert found.as_dict()["ledger"]["als"]["truth_users"] == 2
+
+
 @pytest.mark.parametrize("metric", ["recall(average=micro)@2", "f1(average=means)@2"])
 def test_a_pooled_metric_has_no_value_of_a_user(metric: str) -> None:
     found = recdash.evaluate({"als": {"u": ["a"]}}, {"u": ["a"], "v": ["b"]}, metrics="recall@2")

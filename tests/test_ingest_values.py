@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -428,6 +429,26 @@ def test_the_mapping_of_a_preview_can_be_given_back() -> None:
     shown = preview("run", data)
     assert shown.mapping == {"user_id": "user", "item_id": "rec_1 … rec_2"}
     assert run_of(data, mapping=shown.mapping)[0]["item_id"] == ["a", "b"]
+
+
+# ── ids that do not occur ────────────────────────────────────────────────────────────────────
+
+
+def test_a_category_without_rows_is_no_id() -> None:
+    users = pd.Categorical(["u", "w"], categories=["u", "v", "w", "z"])
+    table = read_upload("truth", pd.DataFrame({"user_id": users, "item_id": ["a", "b"]})).table
+    assert table["user_id"].to_pylist() == ["u", "w"]
+    assert table["user_id"].unique().to_pylist() == table["user_id"].chunk(0).dictionary.to_pylist()
+
+
+def test_an_id_whose_rows_are_left_out_is_no_id() -> None:
+    table = read_upload("truth", b"user_id,item_id\nu,a\n,x\nw,b\n").table
+    assert table["item_id"].chunk(0).dictionary.to_pylist() == ["a", "b"]
+
+
+def test_sessions_may_lack_the_id_that_others_have() -> None:
+    text = b"unit_id,session_id,variant,start_ts,clicks,watch_s\n,s1,A,1,0,0\nu,s2,A,1,0,0\nv,,A,,,\n"
+    assert read_upload("sessions", text).table["session_id"].to_pylist() == ["s2", None]
 
 
 # ── decimals ─────────────────────────────────────────────────────────────────────────────────

@@ -570,6 +570,23 @@ def test_a_sample_holds_the_relevant_hits_of_the_users_who_count() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("start", "count"),
+    [
+        ([0, 3, 5, 6], [2, 1, 1]),
+        ([0, 0, 5, 6], [0, 3, 1]),
+        ([0, 3, 3, 6], [2, 0, 2]),
+        ([0, 3, 6, 6], [2, 2, 0]),
+    ],
+)
+def test_a_user_counts_with_a_relevant_row_and_a_user_without_rows_has_none(
+    start: list[int], count: list[int]
+) -> None:
+    truth = replace(TRUTH, start=np.array(start))
+    assert truth.per_user(truth.relevant()).tolist() == count
+    assert truth.users_who_count().tolist() == [n > 0 for n in count]
+
+
 def test_users_without_a_list_count_unless_both_are_asked_for() -> None:
     sample = sample_of(HITS, "both")
     assert (sample.truth_user.tolist(), sample.relevant_gain.tolist()) == ([0, 1], [1, 2, 1])

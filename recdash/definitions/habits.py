@@ -257,7 +257,7 @@ def needs_upload(hits: Hits, truth: Truth, habit: Habit) -> bool:
         return False
     means = hits.exposure.list_means if hits.exposure else {}
     lists_missing = definition.metric.from_lists(definition.parameters) and habit.spec not in means
-    return bool(lists_missing or (users_who_count(truth) != users_who_count(hits.truth)).any())
+    return bool(lists_missing or (truth.users_who_count() != hits.truth.users_who_count()).any())
 
 
 def of_upload(habit: Habit) -> Habit:
@@ -265,8 +265,3 @@ def of_upload(habit: Habit) -> Habit:
     if isinstance(define(habit.spec).metric, CatalogueMetric):
         return replace(habit, users="truth")
     return Habit(ANY_ACCURACY, "truth", habit.order, habit.ties, None, None)
-
-
-def users_who_count(truth: Truth) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """[U] True where the user has a relevant item."""
-    return np.asarray(np.add.reduceat(truth.relevant(), truth.start[:-1]) > 0)

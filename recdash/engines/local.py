@@ -113,7 +113,7 @@ class _Pass:
         self.found: list[tuple[Ints, Ints, Ints]] = []
         self.list_length = np.zeros(self.truth.n_users, dtype=np.int32)
         self.had_list = np.zeros(self.truth.n_users, dtype=bool)
-        self.counts = np.add.reduceat(self.truth.relevant(), self.truth.start[:-1]) > 0
+        self.counts = self.truth.users_who_count()
         self.list_in_block = np.zeros(self.truth.n_users, dtype=np.int64)
         self.exposure = ExposureCount(depth) if watch.exposure else None
         self.list_metrics = {spec: begin() for spec, begin in watch.list_metrics.items()}

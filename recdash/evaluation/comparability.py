@@ -76,8 +76,8 @@ def basis_of(run: Run, experiment: Experiment) -> Basis:
 
 def served(hits: Hits) -> str:
     """Which users with a relevant item have a list, as a short hash."""
-    relevant = np.add.reduceat(hits.truth.relevant(), hits.truth.start[:-1]) > 0
-    return hashlib.sha256(np.packbits(relevant & (hits.list_length > 0)).tobytes()).hexdigest()[:16]
+    with_list = hits.truth.users_who_count() & (hits.list_length > 0)
+    return hashlib.sha256(np.packbits(with_list).tobytes()).hexdigest()[:16]
 
 
 def problems(bases: Sequence[Basis], changes: Sequence[Change] = CHANGES) -> list[Problem]:

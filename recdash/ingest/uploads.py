@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from recdash import compute as pc
@@ -446,11 +447,30 @@ def _keep_short(array: pa.Array, limits: Limits) -> None:
 def _together(batches: Sequence[pa.RecordBatch]) -> pa.Table:
     try:
         table = pa.Table.from_batches(batches)
-        coded = any(pa.types.is_dictionary(field.type) for field in table.schema)
-        return table.unify_dictionaries().combine_chunks() if coded else table
     except pa.ArrowInvalid as error:
         found = "a column that changes its type halfway"
         raise UploadError(Problem("mixed-types", "file", found, "Write each column in one form.")) from error
+    coded = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]
+    table = table.unify_dictionaries().combine_chunks() if coded else table
+    for name in coded:
+        column = _occurring(table[name].combine_chunks())
+        table = table.set_column(table.column_names.index(name), name, column)
+    return table
+
+
+def _occurring(column: pa.DictionaryArray) -> pa.DictionaryArray:
+    """With the entries that some row has; a categorical column, or rows left out, may leave others.
+
+    What is in the dictionary is a user or an item to those who read the table.
+    """
+    occurs = np.zeros(len(column.dictionary), dtype=bool)
+    occurs[column.indices.drop_null().to_numpy()] = True
+    if occurs.all():
+        return column
+    place = pa.array(np.cumsum(occurs, dtype=np.int32) - 1)
+    return pa.DictionaryArray.from_arrays(
+        place.take(column.indices), column.dictionary.filter(pa.array(occurs))
+    )
 
 
 def _as_it_is(table: pa.Table, _findings: Findings) -> pa.Table:

@@ -241,8 +241,7 @@ def sample_of(
     """
     truth = hits.truth
     relevant = truth.relevant() if rows is None else truth.relevant() & rows
-    before = np.concatenate(([0], np.cumsum(relevant)))
-    n_relevant = np.diff(before[truth.start])
+    n_relevant = truth.per_user(relevant)
     counted = n_relevant > 0
     if users == "both":
         counted &= hits.list_length > 0
@@ -277,11 +276,10 @@ def _judged(hits: Hits, relevant: Mask, rows: Mask | None, counted: Mask, place:
     negative = judged & ~relevant
     if not negative.any():
         return None
-    before = np.concatenate(([0], np.cumsum(negative)))
     kept = judged[hits.row] & counted[hits.user]
     return Judged(
         place[hits.user[kept]],
         hits.rank[kept],
         relevant[hits.row[kept]],
-        np.diff(before[hits.truth.start])[counted],
+        hits.truth.per_user(negative)[counted],
     )
