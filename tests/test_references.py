@@ -148,9 +148,23 @@ def test_ids_keep_their_kind_and_their_spelling() -> None:
 @pytest.mark.parametrize("name", list(REFERENCES))
 def test_the_order_of_the_rows_does_not_change_a_list(name: str) -> None:
     rated = [(*row, float(place)) for place, row in enumerate(TRAIN)]
-    tables = {"train": upload("train", "user_id item_id rating", rated), "catalogue": catalogue()}
-    turned = {**tables, "train": upload("train", "user_id item_id rating", rated[::-1])}
-    assert lists(name, **tables) == lists(name, **turned)
+    tables = {
+        "truth": truth(),
+        "train": upload("train", "user_id item_id rating", rated),
+        "catalogue": catalogue(),
+    }
+    for kind, one in tables.items():
+        rows = list(zip(*(column.to_pylist() for column in one.table.columns), strict=True))
+        turned = upload(kind, " ".join(one.table.column_names), rows[::-1])
+        assert lists(name, **{**tables, kind: turned}) == lists(name, **tables), kind
+
+
+def test_equal_means_of_ratings_stay_equal_in_whatever_order_they_are_summed() -> None:
+    ratings = {"b": [0.3, 0.1, 0.7], "a": [0.7, 0.1, 0.3], "d": [5.0]}
+    assert sum(ratings["b"]) > sum(ratings["a"])
+    votes = [(f"x{n}", item, one) for item, given in ratings.items() for n, one in enumerate(given)]
+    rated = upload("train", "user_id item_id rating", votes)
+    assert lists("weighted_rating", train=rated)["cold"] == ["d", "a", "b"]
 
 
 @pytest.mark.parametrize("name", list(REFERENCES))

@@ -42,6 +42,12 @@ class Material:
         return place
 
     @cached_property
+    def users_by_id(self) -> list[int]:
+        """[U] the users with their ids sorted as text: what is drawn must not depend on the truth's rows."""
+        ids = list(self.truth.users)
+        return sorted(range(len(ids)), key=ids.__getitem__)
+
+    @cached_property
     def history(self) -> tuple[Ints, Ints]:
         """start [U + 1], item: user u has ``item[start[u]:start[u + 1]]`` in train, ascending, each once."""
         if "train" not in self.tables:

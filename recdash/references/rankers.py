@@ -27,6 +27,8 @@ SEED = 0
 VOTES_QUANTILE = 0.9
 """Of the items' numbers of ratings: an item with that many keeps half of its own mean rating."""
 _USERS_PER_PRODUCT = 256
+_DECIMALS = 12
+_ROUNDING = 10.0**-_DECIMALS
 
 
 # ── one order for everybody ──────────────────────────────────────────────────────────────────
@@ -74,6 +76,11 @@ def _first(material: Material, items: Ints) -> Lists:
         yield user, left.at(np.arange(min(material.depth, len(left))))
 
 
+def _best_first(value: Floats, place: Ints) -> Ints:
+    """Rounded, or equals summed in another order of the rows would be told apart by their last digit."""
+    return np.lexsort((place, -value.round(_DECIMALS)))
+
+
 def popular(material: Material) -> Lists:
     users = _train_users(material)
     best_first = np.lexsort((material.id_order, -users))
@@ -85,7 +92,7 @@ def weighted_rating(material: Material) -> Lists:
     rated = np.flatnonzero(votes)
     overall = float((votes * mean).sum() / votes.sum())
     value = shrunk(mean[rated], votes[rated], float(np.quantile(votes[rated], VOTES_QUANTILE)), overall)
-    return _first(material, rated[np.lexsort((material.id_order[rated], -value))])
+    return _first(material, rated[_best_first(value, material.id_order[rated])])
 
 
 def shrunk(mean: Floats, votes: Floats, m: float, overall: float) -> Floats:
@@ -96,7 +103,7 @@ def shrunk(mean: Floats, votes: Floats, m: float, overall: float) -> Floats:
 def random(material: Material) -> Lists:
     order = Order.of(_pool(material), material.n_items)
     chance = np.random.default_rng(SEED)
-    for user in range(material.truth.n_users):
+    for user in material.users_by_id:
         left = order.without(material.seen(user))
         yield user, left.at(chance.choice(len(left), min(material.depth, len(left)), replace=False))
 
@@ -158,9 +165,9 @@ def _most_alike(material: Material, user: int, items: Ints, likeness: Floats) ->
     new = ~np.isin(items, material.seen(user)) & (likeness > 0)
     items, likeness = items[new], likeness[new]
     if len(items) > material.depth:  # sorting only what can be among the first saves most of the time
-        enough = likeness >= np.partition(likeness, -material.depth)[-material.depth]
+        enough = likeness >= np.partition(likeness, -material.depth)[-material.depth] - _ROUNDING
         items, likeness = items[enough], likeness[enough]
-    return items[np.lexsort((material.id_order[items], -likeness))[: material.depth]]
+    return items[_best_first(likeness, material.id_order[items])[: material.depth]]
 
 
 def _vectors(material: Material) -> csr_matrix:
