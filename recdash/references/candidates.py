@@ -12,7 +12,7 @@ from recdash.domain import Ints, Recommendations, TableKind, Upload
 from recdash.engines import Reference
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.references import rankers
-from recdash.references.material import Material
+from recdash.references.knowledge import Knowledge
 from recdash.references.rankers import Lists
 
 _ROWS_PER_BATCH = 1 << 18
@@ -33,7 +33,7 @@ class ReferenceCandidate:
     meaning: str
     needs: str
     lacks: Callable[[Tables], str]
-    rank: Callable[[Material], Lists]
+    rank: Callable[[Knowledge], Lists]
 
     @property
     def title(self) -> str:
@@ -146,8 +146,8 @@ def make_references(
     problems = [_lacking(one, lack) for one in wanted if (lack := one.lacks(tables))]
     if problems:
         raise InputError(problems)
-    material = Material(reference, tables, depth)
-    return [_recommendations(one, material) for one in wanted]
+    knowledge = Knowledge(reference, tables, depth)
+    return [_recommendations(one, knowledge) for one in wanted]
 
 
 def _lacking(one: ReferenceCandidate, lack: str) -> Problem:
@@ -158,12 +158,12 @@ def _lacking(one: ReferenceCandidate, lack: str) -> Problem:
 # ── as a stream ──────────────────────────────────────────────────────────────────────────────
 
 
-def _recommendations(one: ReferenceCandidate, material: Material) -> Recommendations:
+def _recommendations(one: ReferenceCandidate, knowledge: Knowledge) -> Recommendations:
     def batches(columns: Sequence[str] = _COLUMNS) -> Iterator[pa.RecordBatch]:
         empty = True
-        for lists in _blocks(one.rank(material)):
+        for lists in _blocks(one.rank(knowledge)):
             empty = False
-            yield _batch(material, lists).select([name for name in _COLUMNS if name in columns])
+            yield _batch(knowledge, lists).select([name for name in _COLUMNS if name in columns])
         if empty:
             raise InputError(_without_lists(one))
 
@@ -191,8 +191,8 @@ def _blocks(lists: Lists) -> Iterator[list[tuple[int, Ints]]]:
         yield block
 
 
-def _batch(material: Material, lists: list[tuple[int, Ints]]) -> pa.RecordBatch:
-    users, items = material.ids
+def _batch(knowledge: Knowledge, lists: list[tuple[int, Ints]]) -> pa.RecordBatch:
+    users, items = knowledge.ids
     lengths = np.array([len(one) for _, one in lists])
     user = np.repeat(np.array([user for user, _ in lists]), lengths)
     rank = np.arange(len(user)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1

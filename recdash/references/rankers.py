@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from recdash.domain import Floats, Ints
 from recdash.errors import InputError, Problem
-from recdash.references.material import Material
+from recdash.references.knowledge import Knowledge
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -35,14 +35,17 @@ _ROUNDING = 10.0**-_DECIMALS
 
 
 @dataclass(frozen=True)
-class Order:
-    """Items in one order, of which each user skips some. ``place`` [N]: where an item stands, or −1."""
+class CommonList:
+    """Items in one order for everybody, of which each user skips some.
+
+    ``place`` [N]: where an item stands, or −1.
+    """
 
     items: Ints
     place: Ints
 
     @classmethod
-    def of(cls, items: Ints, n_items: int) -> Order:
+    def of(cls, items: Ints, n_items: int) -> CommonList:
         place = np.full(n_items, -1, dtype=np.int64)
         place[items] = np.arange(len(items))
         return cls(items, place)
@@ -54,26 +57,26 @@ class Order:
 
 @dataclass(frozen=True)
 class Remaining:
-    """An order without the items at some places (``gone``, ascending)."""
+    """A common list without the items at some places (``gone``, ascending)."""
 
-    order: Order
+    common: CommonList
     gone: Ints
 
     def __len__(self) -> int:
-        return len(self.order.items) - len(self.gone)
+        return len(self.common.items) - len(self.gone)
 
     def at(self, places: Ints) -> Ints:
         """The items at these places, counted from 0 without those that are gone."""
         left_before = self.gone - np.arange(len(self.gone))
-        return self.order.items[places + np.searchsorted(left_before, places, side="right")]
+        return self.common.items[places + np.searchsorted(left_before, places, side="right")]
 
 
-def _first(material: Material, items: Ints) -> Lists:
+def _first(knowledge: Knowledge, items: Ints) -> Lists:
     """Everybody gets the first of the ``items`` that they do not have yet."""
-    order = Order.of(items, material.n_items)
-    for user in range(material.truth.n_users):
-        left = order.without(material.seen(user))
-        yield user, left.at(np.arange(min(material.depth, len(left))))
+    common = CommonList.of(items, knowledge.n_items)
+    for user in range(knowledge.truth.n_users):
+        left = common.without(knowledge.seen(user))
+        yield user, left.at(np.arange(min(knowledge.depth, len(left))))
 
 
 def _best_first(value: Floats, place: Ints) -> Ints:
@@ -81,18 +84,18 @@ def _best_first(value: Floats, place: Ints) -> Ints:
     return np.lexsort((place, -value.round(_DECIMALS)))
 
 
-def popular(material: Material) -> Lists:
-    users = _train_users(material)
-    best_first = np.lexsort((material.id_order, -users))
-    return _first(material, best_first[: np.count_nonzero(users)])
+def popular(knowledge: Knowledge) -> Lists:
+    users = _train_users(knowledge)
+    best_first = np.lexsort((knowledge.id_order, -users))
+    return _first(knowledge, best_first[: np.count_nonzero(users)])
 
 
-def weighted_rating(material: Material) -> Lists:
-    votes, mean = _ratings(material)
+def weighted_rating(knowledge: Knowledge) -> Lists:
+    votes, mean = _ratings(knowledge)
     rated = np.flatnonzero(votes)
     overall = float((votes * mean).sum() / votes.sum())
     value = shrunk(mean[rated], votes[rated], float(np.quantile(votes[rated], VOTES_QUANTILE)), overall)
-    return _first(material, rated[_best_first(value, material.id_order[rated])])
+    return _first(knowledge, rated[_best_first(value, knowledge.id_order[rated])])
 
 
 def shrunk(mean: Floats, votes: Floats, m: float, overall: float) -> Floats:
@@ -100,83 +103,83 @@ def shrunk(mean: Floats, votes: Floats, m: float, overall: float) -> Floats:
     return (votes * mean + m * overall) / (votes + m)
 
 
-def random(material: Material) -> Lists:
-    order = Order.of(_pool(material), material.n_items)
+def random(knowledge: Knowledge) -> Lists:
+    common = CommonList.of(_pool(knowledge), knowledge.n_items)
     chance = np.random.default_rng(SEED)
-    for user in material.users_by_id:
-        left = order.without(material.seen(user))
-        yield user, left.at(chance.choice(len(left), min(material.depth, len(left)), replace=False))
+    for user in knowledge.users_by_id:
+        left = common.without(knowledge.seen(user))
+        yield user, left.at(chance.choice(len(left), min(knowledge.depth, len(left)), replace=False))
 
 
-def _pool(material: Material) -> Ints:
+def _pool(knowledge: Knowledge) -> Ints:
     """The catalogue, or without one the items of train, by id: the order of the file must not matter."""
-    catalogue = material.reference.catalogue
-    items = np.flatnonzero(_train_users(material)) if catalogue is None else catalogue
-    return items[np.argsort(material.id_order[items])]
+    catalogue = knowledge.reference.catalogue
+    items = np.flatnonzero(_train_users(knowledge)) if catalogue is None else catalogue
+    return items[np.argsort(knowledge.id_order[items])]
 
 
-def _train_users(material: Material) -> Ints:
+def _train_users(knowledge: Knowledge) -> Ints:
     """[N] how many users of train have each item."""
-    users, known = np.zeros(material.n_items, dtype=np.int64), material.reference.train_users
+    users, known = np.zeros(knowledge.n_items, dtype=np.int64), knowledge.reference.train_users
     if known is not None:  # items that only a table read after train names are not in it
         users[: len(known)] = known
     return users
 
 
-def _ratings(material: Material) -> tuple[Floats, Floats]:
+def _ratings(knowledge: Knowledge) -> tuple[Floats, Floats]:
     """[N] how many ratings each item has in train, and their mean (0 without any)."""
-    rating = material.tables["train"].table["rating"].to_numpy().astype(np.float64)
+    rating = knowledge.tables["train"].table["rating"].to_numpy().astype(np.float64)
     given = ~np.isnan(rating)
-    item = material.item_codes("train")[given]
-    votes = np.bincount(item, minlength=material.n_items).astype(np.float64)
-    total = np.bincount(item, rating[given], minlength=material.n_items)
+    item = knowledge.item_codes("train")[given]
+    votes = np.bincount(item, minlength=knowledge.n_items).astype(np.float64)
+    total = np.bincount(item, rating[given], minlength=knowledge.n_items)
     return votes, np.divide(total, votes, out=np.zeros_like(total), where=votes > 0)
 
 
 # ── one order for each ───────────────────────────────────────────────────────────────────────
 
 
-def oracle(material: Material) -> Lists:
-    truth = material.truth
+def oracle(knowledge: Knowledge) -> Lists:
+    truth = knowledge.truth
     rows = np.flatnonzero(truth.relevant())
     owner = np.repeat(np.arange(truth.n_users), np.diff(truth.start))[rows]
     item = truth.item[rows]
-    best_first = np.lexsort((material.id_order[item], -truth.gain[rows], owner))
+    best_first = np.lexsort((knowledge.id_order[item], -truth.gain[rows], owner))
     start = np.searchsorted(owner, np.arange(truth.n_users + 1))
     for user in range(truth.n_users):
-        yield user, item[best_first[start[user] : start[user + 1]][: material.depth]]
+        yield user, item[best_first[start[user] : start[user + 1]][: knowledge.depth]]
 
 
-def content(material: Material) -> Lists:
+def content(knowledge: Knowledge) -> Lists:
     from scipy.sparse import csr_matrix
 
-    vectors = _vectors(material)
+    vectors = _vectors(knowledge)
     by_term = vectors.T.tocsr()
-    start, item = material.history
-    has = csr_matrix((np.ones(len(item)), item, start), shape=(material.truth.n_users, material.n_items))
-    for begin in range(0, material.truth.n_users, _USERS_PER_PRODUCT):
+    start, item = knowledge.history
+    has = csr_matrix((np.ones(len(item)), item, start), shape=(knowledge.truth.n_users, knowledge.n_items))
+    for begin in range(0, knowledge.truth.n_users, _USERS_PER_PRODUCT):
         likeness = (has[begin : begin + _USERS_PER_PRODUCT] @ vectors @ by_term).tocsr()
         for row in range(likeness.shape[0]):
             own = slice(likeness.indptr[row], likeness.indptr[row + 1])
-            yield begin + row, _most_alike(material, begin + row, likeness.indices[own], likeness.data[own])
+            yield begin + row, _most_alike(knowledge, begin + row, likeness.indices[own], likeness.data[own])
 
 
-def _most_alike(material: Material, user: int, items: Ints, likeness: Floats) -> Ints:
-    new = ~np.isin(items, material.seen(user)) & (likeness > 0)
+def _most_alike(knowledge: Knowledge, user: int, items: Ints, likeness: Floats) -> Ints:
+    new = ~np.isin(items, knowledge.seen(user)) & (likeness > 0)
     items, likeness = items[new], likeness[new]
-    if len(items) > material.depth:  # sorting only what can be among the first saves most of the time
-        enough = likeness >= np.partition(likeness, -material.depth)[-material.depth] - _ROUNDING
+    if len(items) > knowledge.depth:  # sorting only what can be among the first saves most of the time
+        enough = likeness >= np.partition(likeness, -knowledge.depth)[-knowledge.depth] - _ROUNDING
         items, likeness = items[enough], likeness[enough]
-    return items[_best_first(likeness, material.id_order[items])[: material.depth]]
+    return items[_best_first(likeness, knowledge.id_order[items])[: knowledge.depth]]
 
 
-def _vectors(material: Material) -> csr_matrix:
+def _vectors(knowledge: Knowledge) -> csr_matrix:
     """[N, terms] the TF-IDF vector of each item, of length 1; of length 0 for items without a description."""
     from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    texts = descriptions(material.tables["catalogue"].table)
-    code, first = np.unique(material.item_codes("catalogue"), return_index=True)
+    texts = descriptions(knowledge.tables["catalogue"].table)
+    code, first = np.unique(knowledge.item_codes("catalogue"), return_index=True)
     try:
         described = TfidfVectorizer().fit_transform([texts[row] for row in first])
     except ValueError as no_word:
@@ -189,7 +192,7 @@ def _vectors(material: Material) -> csr_matrix:
             )
         ) from no_word
     rows = (np.ones(len(code)), (code, np.arange(len(code))))
-    return csr_matrix(rows, shape=(material.n_items, len(code))) @ described
+    return csr_matrix(rows, shape=(knowledge.n_items, len(code))) @ described
 
 
 def descriptions(catalogue: pa.Table) -> list[str]:

@@ -14,8 +14,8 @@ from recdash.engines import Reference
 
 
 @dataclass(frozen=True)
-class Material:
-    """The tables of an evaluation. ``U`` users of the truth, ``N`` items of all tables."""
+class Knowledge:
+    """The tables of an evaluation, on shared codes. ``U`` users of the truth, ``N`` items of all."""
 
     reference: Reference
     tables: Mapping[TableKind, Upload] = field(default_factory=dict)
