@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from recdash.domain import Ints, TableKind, Truth, Upload
 from recdash.engines import Reference
+from recdash.engines.sorting import distinct
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Knowledge:
             return np.zeros(self.truth.n_users + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
         user = self.reference.users.copy().codes(self.tables["train"].table["user_id"], grow=False)
         in_truth = user >= 0
-        pairs = np.unique(user[in_truth].astype(np.int64) * self.n_items + self.item_codes("train")[in_truth])
+        pairs = distinct(user[in_truth].astype(np.int64) * self.n_items + self.item_codes("train")[in_truth])
         start = np.searchsorted(pairs, np.arange(self.truth.n_users + 1) * self.n_items)
         return start, pairs % self.n_items
 
