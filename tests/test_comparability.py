@@ -82,6 +82,13 @@ def test_ties_broken_alike_raise_nothing() -> None:
     assert codes(tied, replace(tied, run="ease", ties="item_desc")) == ["different-order"]
 
 
+def test_a_reference_candidate_has_no_score_order_to_disagree_with() -> None:
+    oracle = replace(ALS, run="oracle", computed=True)
+    tied = replace(EASE, order="score", tied_rows=5)
+    assert codes(oracle, tied) == []
+    assert "oracle" not in told(oracle, tied, ALS)
+
+
 def test_missing_lists_below_one_percent_are_not_worth_a_banner() -> None:
     assert codes(ALS, replace(EASE, without_list=1)) == []
     assert "ease for 2% of the users" in told(ALS, replace(EASE, without_list=2))
@@ -131,6 +138,20 @@ def test_an_evaluation_of_users_with_lists_warns_of_other_users() -> None:
     runs = {"first": scored(FULL[:2], "first"), "last": scored(FULL[1:], "last")}
     (problem,) = evaluate(runs, TRUTH, users="both").comparability()
     assert problem.code == "different-users-counted"
+
+
+TIED = pd.DataFrame(
+    [(u, i, 1.0) for u, i in ("ua", "ux", "vb", "wc")], columns=["user_id", "item_id", "score"]
+)
+
+
+def test_tied_scores_beside_references_raise_nothing(space: Workspace) -> None:
+    assert evaluate({"tied": TIED}, TRUTH, references="oracle").comparability() == []
+    films = space.create_experiment("films", TRUTH)
+    (tied,) = space.add_runs(films.id, TIED, name="tied")
+    (oracle,) = space.add_references(films.id, "oracle")
+    assert space.runs(films.id)[0].ledger["tied_rows"] == 2
+    assert space.comparability([tied.run.id, oracle.run.id]) == []
 
 
 @pytest.fixture

@@ -24,7 +24,8 @@ class Basis:
     """What the numbers of one run rest on.
 
     ``tables`` are {kind: content hash}, missing or None where there is none; ``served`` marks *which* users
-    with a relevant item have a list (None where that was not noted). ``version`` scored the run.
+    with a relevant item have a list (None where that was not noted). ``version`` scored the run. A
+    ``computed`` one is a reference candidate.
     """
 
     run: str
@@ -38,6 +39,7 @@ class Basis:
     tied_rows: int = 0
     threshold: float | None = None
     served: str | None = None
+    computed: bool = False
     tables: Mapping[str, str | None] = field(default_factory=dict)
 
 
@@ -70,6 +72,7 @@ def basis_of(run: Run, experiment: Experiment) -> Basis:
         tied_rows=ledger.get("tied_rows") or 0,
         threshold=experiment.settings.get("relevance_threshold"),
         served=made.get("served"),
+        computed=run.reference is not None,
         tables={**main, **experiment.tables},
     )
 
@@ -140,11 +143,15 @@ _ORDERS = {
 
 
 def _different_order(bases: Sequence[Basis]) -> Told:
-    """Rank and score order the same lists alike until scores are tied; then it depends on the rule."""
-    tied = [basis for basis in bases if basis.order == "score" and basis.tied_rows]
+    """Rank and score order the same lists alike until scores are tied; then it depends on the rule.
+
+    The order of a reference candidate is its definition: there is none to choose.
+    """
+    uploaded = [basis for basis in bases if not basis.computed]
+    tied = [basis for basis in uploaded if basis.order == "score" and basis.tied_rows]
     if not tied:
         return
-    rules = _groups(bases, lambda basis: basis.ties if basis.order == "score" else basis.order)
+    rules = _groups(uploaded, lambda basis: basis.ties if basis.order == "score" else basis.order)
     if len(rules) > 1:
         rows = _listed([f"{basis.tied_rows:,} rows of {basis.run}" for basis in tied])
         sides = "; ".join(f"{_listed(names)} {_ORDERS[rule]}" for rule, names in rules.items())

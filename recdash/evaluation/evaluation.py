@@ -246,6 +246,7 @@ class Evaluation:
             tied_rows=run.ledger.tied_rows or 0,
             threshold=run.hits.truth.threshold,
             served=served(run.hits),
+            computed=run.reference is not None,
         )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recdash.domain import Absent, Curve, Hits, Ledger, Recommendations, Users
+from recdash.domain import Absent, Curve, Exposure, Hits, Ledger, Recommendations, Users
 from recdash.engines import Reference, list_metrics, match
 from recdash.engines.attributes import attribute_names, attribute_of
 from recdash.errors import Problem
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 class Scored:
     """One run, scored: its hits (None with predictions only), curves, absences and notices.
 
-    ``predictions`` is the checked table of rating predictions, where there was one.
+    ``predictions`` is the checked table of rating predictions, where there was one; ``reference`` names the
+    reference candidate that the run is, if any.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Scored:
     notices: tuple[Problem, ...] = ()
     predictions: pa.Table | None = None
     sliced: tuple[SliceScores, ...] = ()
+    reference: str | None = None
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def score_run(
     """
     rules = replace(rules, order=None) if run.reference else rules
     wanted = [one.definition for one in asked]
-    hits, told = _match(run, reference, wanted, rules)
+    hits, told = _match(run, reference, wanted, rules, cuts)
     rated = open_predictions(predictions)
     rows = None if rated is None else predictions_of(rated)
     curves, absent = score_hits(hits, reference, wanted, rules.users, rows)
@@ -80,10 +82,12 @@ def score_run(
     of_file = [replace(notice, place=f"run '{run.name}', {notice.place}") for notice in run.notices]
     notices = (*of_file, *told, *unknown, *short, *(rated.notices if rated else ()))
     sliced = tuple(
-        score_slice(hits, reference, wanted, rules.users, one, _shown_in(one, run, reference, wanted, rules))
-        for one in cuts
+        score_slice(hits, reference, wanted, rules.users, one, shown)
+        for one, shown in zip(cuts, shown_in(cuts, hits), strict=True)
     )
-    return Scored(run.name, hits, curves, absent, ledger, notices, rated.table if rated else None, sliced)
+    hits = replace(hits, shown_to=())  # said in the slices; many runs would fill the memory
+    table = rated.table if rated else None
+    return Scored(run.name, hits, curves, absent, ledger, notices, table, sliced, run.reference)
 
 
 def score_slice(
@@ -92,24 +96,26 @@ def score_slice(
     definitions: Sequence[Definition],
     users: Users,
     of: Slice,
-    shown: Hits | None = None,
+    shown: Exposure | None = None,
 ) -> SliceScores:
-    """Accuracy in a slice comes from the hits of all, the other metrics from those ``shown`` to its users."""
+    """Accuracy in a slice comes from the hits of all, the others from what is ``shown`` to its users."""
     sample = sample_of(hits, users, of.users, of.rows, familiar_of(reference))
-    shelf = None if shown is None else shelf_of(shown, reference)
+    shelf = None if shown is None else shelf_of(replace(hits, exposure=shown), reference)
     results = score(definitions, Material(sample, shelf))
     absent = {one.metric: one.reason for one in results if isinstance(one, Absent)}
     absent |= {str(one): reason for one in definitions if (reason := _not_in(of, one))}
     return SliceScores(of, {one.metric: one for one in results if isinstance(one, Curve)}, absent)
 
 
-def _shown_in(
-    of: Slice, run: Recommendations, reference: Reference, definitions: Sequence[Definition], rules: Rules
-) -> Hits | None:
-    """Another look at the lists of the slice's users; None where no metric asks what they show."""
-    if of.users is None or not any(one.metric in CATALOGUE for one in definitions):
-        return None
-    return _match(run, reference, definitions, rules, of.users)[0]
+def users_of(cuts: Sequence[Slice]) -> list[Mask]:
+    """The users of each slice of users: to whom lists are shown."""
+    return [one.users for one in cuts if one.users is not None]
+
+
+def shown_in(cuts: Sequence[Slice], hits: Hits) -> list[Exposure | None]:
+    """What was shown to the users of each slice; None for a slice of items, and where nobody asked."""
+    shown = iter(hits.shown_to)
+    return [None if one.users is None else next(shown, None) for one in cuts]
 
 
 def _not_in(of: Slice, definition: Definition) -> str:
@@ -126,19 +132,18 @@ def _match(
     reference: Reference,
     definitions: Sequence[Definition],
     rules: Rules,
-    shown_to: Mask | None = None,
+    cuts: Sequence[Slice],
 ) -> tuple[Hits, list[Problem]]:
+    asks_what_is_shown = any(one.metric in CATALOGUE for one in definitions)
     return match(
         run,
         reference,
         depth=rules.depth,
         order=rules.order,
         ties=rules.ties,
-        exposure=reference.catalogue is not None
-        or reference.train_users is not None
-        or any(one.metric in CATALOGUE for one in definitions),
+        exposure=reference.catalogue is not None or reference.train_users is not None or asks_what_is_shown,
         list_metrics=list_metrics(definitions, reference, rules.depth),
-        shown_to=shown_to,
+        shown_to=users_of(cuts) if asks_what_is_shown else (),
     )
 
 
