@@ -314,8 +314,7 @@ class MeanRecall(Walk):
         their products say all, and they add up from hit to hit as those of a Sentence do.
         """
         a, rank = sample.ordinal.astype(np.float64), sample.rank.astype(np.float64)
-        r = running_sum(rank, sample)
-        steps = (np.ones_like(a), rank, 2 * a - 1, a * r - (a - 1) * (r - rank), r**2 - (r - rank) ** 2)
+        steps = _added_by_a_hit(a, rank, running_sum(rank, sample))
         sum_a, sum_r, aa, ar, rr = (credit_by_rank(sample, step) for step in steps)
         k = np.arange(1, sample.depth + 1)[:, None]
         norm = k * sample.kinds.m
@@ -327,6 +326,15 @@ class MeanRecall(Walk):
     def values(self, sample: Sample, k: int) -> Floats:
         worth = np.maximum(k - sample.rank + 1, 0).astype(np.float64)
         return np.bincount(sample.user, weights=worth, minlength=sample.n_users) / (k * sample.n_relevant)
+
+
+def _added_by_a_hit(a: Floats, rank: Floats, r: Floats) -> Iterator[Floats]:
+    """[H] what a user's hit number A, with which the ranks add up to R, adds to A, R, A², AR and R²."""
+    yield np.ones_like(a)
+    yield rank
+    yield 2 * a - 1
+    yield r + (a - 1) * rank
+    yield rank * (2 * r - rank)
 
 
 @dataclass(frozen=True)

@@ -249,8 +249,8 @@ def sample_of(
         counted &= only
     place = np.cumsum(counted) - 1
     kept = relevant[hits.row] & counted[hits.user]
-    row_owner_counts = np.repeat(counted, np.diff(truth.start))
     row = hits.row[kept]
+    rows_that_count = relevant if counted.all() else relevant & np.repeat(counted, np.diff(truth.start))
     return Sample(
         depth=hits.depth,
         user=place[hits.user[kept]],
@@ -259,7 +259,7 @@ def sample_of(
         n_relevant=n_relevant[counted],
         list_length=hits.list_length[counted],
         truth_user=np.flatnonzero(counted),
-        relevant_gain=truth.gain[relevant & row_owner_counts],
+        relevant_gain=truth.gain if rows_that_count.all() else truth.gain[rows_that_count],
         item=truth.item[row],
         top_gain=float(truth.gain.max(initial=0.0)),
         cut_lists=hits.ledger.cut_lists,
