@@ -110,8 +110,11 @@ class Truth:
 
     def per_user(self, rows: npt.NDArray[np.bool_]) -> Ints:
         """[U] how many of the rows [T] marked belong to each user; 0 for a user without rows."""
-        before = np.concatenate(([0], np.cumsum(rows)))
-        return np.diff(before[self.start])
+        counted = np.zeros(self.n_users, dtype=np.int64)
+        begins = self.start[:-1]
+        some = begins < self.start[1:]
+        counted[some] = np.add.reduceat(rows, begins[some], dtype=np.int64)  # no running sums as long as rows
+        return counted
 
     def users_who_count(self) -> npt.NDArray[np.bool_]:
         """[U] True where the user has a relevant row."""
