@@ -107,9 +107,7 @@ def main() -> None:
 @click.option("--reference", "references", default="", help=REFERENCE_HELP)
 @click.option("--tie-band", is_flag=True, help="Add what the order of equal scores can do to each metric.")
 @click.option("--shown-by", help="Add what is shown by a column of the catalogue: year, genre, author …")
-@click.option(
-    "--shown-by-k", type=click.IntRange(1), default=10, show_default=True, help="In so many places."
-)
+@click.option("--shown-by-k", type=click.IntRange(1), help="In so many places (default: 10, or the depth).")
 @click.option("--format", "form", type=FORMATS, default="table", show_default=True)
 def evaluate(
     truth: Path,
@@ -118,7 +116,7 @@ def evaluate(
     *,
     tie_band: bool,
     shown_by: str | None,
-    shown_by_k: int,
+    shown_by_k: int | None,
     form: str,
     **question: Any,
 ) -> None:
@@ -137,7 +135,8 @@ def evaluate(
     found = score(dict(runs), truth, predictions=dict(predictions), **question)
     _tell(found.notices())
     bands = list(found.tie_bands()) if tie_band else None
-    shown = list(found.shown_rows(shown_by, shown_by_k)) if shown_by else None
+    places = shown_by_k or min(10, found.rules.depth)
+    shown = list(found.shown_rows(shown_by, places)) if shown_by else None
     _print_scores(found, form, bands, shown)
 
 
@@ -301,11 +300,12 @@ def _populations(found: Evaluation) -> Iterable[str]:
         if run.ledger is not None:
             one = run.ledger
             yield f"{run.name}: {one.counted:,} users counted, {one.without_list:,} without a list"
-    missing: dict[tuple[str, str], list[str]] = {}
-    for row in found.as_dict()["absent"]:
-        missing.setdefault((row["run"], row["reason"]), []).append(row["metric"])
-    for (name, reason), metrics in missing.items():
-        yield f"{name}: no {', '.join(metrics)}: {reason}"
+    missing: dict[tuple[str, str, str], dict[str, None]] = {}
+    for row in found.absences():
+        where = f" by {row['slice_by']}" if row.get("slice_by") else ""
+        missing.setdefault((row["run"], where, row["reason"]), {})[row["metric"]] = None
+    for (name, where, reason), metrics in missing.items():
+        yield f"{name}: no {', '.join(metrics)}{where}: {reason}"
 
 
 # ── the store ────────────────────────────────────────────────────────────────────────────────

@@ -324,6 +324,26 @@ def test_a_slice_of_all_items_keeps_the_judged_negatives() -> None:
     ]
 
 
+def test_what_no_slice_has_is_told_with_the_reason() -> None:
+    train = pd.DataFrame({"user_id": ["u"], "item_id": ["c"]})
+    rated = predicted([("u", "a", 3.0, 4.0)])
+    found = recdash.evaluate(
+        {"run": TWO_LISTS}, GRADED, metrics="popularity@2,mae", train=train, slices="item_warmth",
+        predictions={"run": rated, "svd": rated},
+    )  # fmt: skip
+    told = [(row["run"], row["metric"], row.get("slice")) for row in found.absences()]
+    assert told == [
+        ("run", "popularity", "warm"), ("run", "mae", "warm"),
+        ("run", "popularity", "cold"), ("run", "mae", "cold"),
+        ("svd", "popularity", None), ("svd", "mae", "warm"), ("svd", "mae", "cold"),
+    ]  # fmt: skip
+
+
+def test_a_cutoff_beyond_the_deepest_says_so() -> None:
+    with pytest.raises(InputError, match=r"cutoff: k = 10001\. Use a whole number up to 10,000\."):
+        recdash.evaluate({"run": TWO_LISTS}, GRADED, metrics="ndcg@10001")
+
+
 def test_an_unknown_slice_is_answered_with_those_that_can_be_had() -> None:
     with pytest.raises(InputError, match="needs a train table"):
         recdash.evaluate({"run": TWO_LISTS}, GRADED, slices="history")

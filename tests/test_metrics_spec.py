@@ -79,6 +79,8 @@ def test_a_list_is_cut_only_at_the_commas_between_metrics() -> None:
         ("ndcg(exp,gain=linear)", "'gain' given twice"),
         ("hit_rate(exp)", "No parameter of hit_rate is called 'exp'"),
         ("coverage_by", "no attribute"),
+        ("f1(of=map," * 300 + "mar" + ")" * 300, "more than 20 brackets"),
+        ("rbp(p=0.99999999999999999)", "'0.99999999999999999'. Give a number between 0 and 1."),
         ("rbp(p=1)", "'1'. Give a number between 0 and 1."),
         ("rbp(p=high)", "'high'. Give a number between 0 and 1."),
         ("err(max_grade=0)", "'0'. Give a number above 0 or truth."),
@@ -109,6 +111,7 @@ def test_a_spec_that_cannot_be_read_says_what_stands_there(text: str, found: str
         ("coverage_by(genres)", "coverage_by(attribute=genres)"),
         ("rbp(p=0.80)", "rbp"),
         ("rbp(p=.5)", "rbp(p=0.5)"),
+        ("rbp(p=0.9999999999999999)", "rbp(p=0.9999999999999999)"),
         ("err(max_grade=4.0)", "err(max_grade=4)"),
     ],
 )

@@ -17,6 +17,8 @@ PAGES = {
     "leaderboard": "Leaderboard",
     "metric-vs-k": "Metric vs k",
     "precision-recall": "Precision–recall",
+    "catalogue": "Catalogue",
+    "definitions": "Definitions",
     "offline-online": "Offline vs online",
     "upload": "Upload",
     "runs": "Runs",

@@ -66,7 +66,7 @@ def evaluate(
     read += computed
     _check_told_apart(read)
     scored = [score_run(run, reference, asked, rules, rated.pop(run.name, None), cuts) for run in read]
-    scored += [score_predictions(name, table, asked) for name, table in rated.items()]
+    scored += [score_predictions(name, table, asked, cuts) for name, table in rated.items()]
     return Evaluation(tuple(asked), tuple(scored), rules, reference)
 
 
@@ -213,14 +213,27 @@ class Evaluation:
         return {
             "scores": list(self.rows()),
             "ledger": {run.name: run.ledger.as_dict() for run in self.runs if run.ledger},
-            "absent": [
-                {"run": run.name, "metric": one.spec.label, "reason": run.absent[str(one.definition)]}
-                for run in self.runs
-                for one in self.asked
-                if str(one.definition) in run.absent
-            ],
+            "absent": list(self.absences()),
             "warnings": [str(notice) for notice in self.notices()],
         }
+
+    def absences(self) -> Iterator[dict[str, Any]]:
+        """One dict per metric that a run lacks: run, metric, reason.
+
+        Of a slice, with slice_by and slice, only what the whole has.
+        """
+        for run in self.runs:
+            yield from self._absences_of(run.name, run.absent, {})
+            for part in run.sliced:
+                further = {metric: why for metric, why in part.absent.items() if metric not in run.absent}
+                yield from self._absences_of(run.name, further, _slice_facts(part.of))
+
+    def _absences_of(
+        self, name: str, absent: Mapping[str, str], facts: Mapping[str, str | None]
+    ) -> Iterator[dict[str, Any]]:
+        for one in self.asked:
+            if reason := absent.get(str(one.definition)):
+                yield {"run": name, "metric": one.spec.label, "reason": reason, **facts}
 
     def notices(self) -> list[Problem]:
         """What stands between the runs, and what was noticed in the tables and in each run, once each."""
@@ -262,7 +275,9 @@ def _cutoff_of(one: Asked, hits: Hits) -> int:
 
 
 def _checked(k: int, depth: int) -> int:
-    """Raises InputError for a k beyond the depth to which the lists were read."""
+    """Raises InputError for a k below 1, or beyond the depth to which the lists were read."""
+    if k < 1:
+        raise InputError(Problem("bad-cutoff", f"k = {k}", "no place", "Use a whole number from 1."))
     if k > depth:
         found = f"the lists were read to depth {depth}"
         raise InputError(Problem("beyond-depth", f"k = {k}", found, "Evaluate with a larger depth."))

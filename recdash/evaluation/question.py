@@ -93,6 +93,9 @@ def _depth(specs: Sequence[Spec], depth: int | None) -> int:
 
 def check_depth(depth: int, deepest: int = 1) -> None:
     """Raises InputError for a depth that is less than the deepest cutoff, or larger than any list shown."""
+    if deepest > DEEPEST:
+        fix = f"Use a whole number up to {DEEPEST:,}."
+        raise InputError(Problem("bad-cutoff", "cutoff", f"k = {deepest}", fix))
     if not deepest <= depth <= DEEPEST:
         fix = f"Use a whole number from {deepest} to {DEEPEST:,}."
         raise InputError(Problem("bad-depth", "depth", f"{depth}", fix))

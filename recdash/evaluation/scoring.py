@@ -118,10 +118,13 @@ def shown_in(cuts: Sequence[Slice], hits: Hits) -> list[Exposure | None]:
     return [None if one.users is None else next(shown, None) for one in cuts]
 
 
+NOT_IN_SLICES = "rating predictions are scored as a whole, not in slices"
+
+
 def _not_in(of: Slice, definition: Definition) -> str:
     """Why no slice of this kind has the metric; empty where one may."""
     if isinstance(definition.metric, RatingMetric):
-        return "rating predictions are scored as a whole, not in slices"
+        return NOT_IN_SLICES
     if of.rows is not None and definition.metric in CATALOGUE:
         return "a slice of items has no lists of its own; ask for a slice of users"
     return ""
@@ -219,14 +222,17 @@ def labels_of(reference: Reference) -> tuple[list[str], Callable[[str], Labels]]
     return attribute_names(catalogue), read
 
 
-def score_predictions(name: str, source: Any, asked: Sequence[Asked]) -> Scored:
+def score_predictions(name: str, source: Any, asked: Sequence[Asked], cuts: Sequence[Slice] = ()) -> Scored:
     """A candidate that only predicts ratings."""
     rated = open_predictions(source)
     rows = None if rated is None else predictions_of(rated)
-    results = score([one.definition for one in asked], Material(predictions=rows))
+    wanted = [one.definition for one in asked]
+    results = score(wanted, Material(predictions=rows))
     curves = {one.metric: one for one in results if isinstance(one, Curve)}
     absent = {one.metric: one.reason for one in results if isinstance(one, Absent)}
-    return Scored(name, None, curves, absent, None, rated.notices if rated else ())
+    of_slice = {**absent, **dict.fromkeys(curves, NOT_IN_SLICES)}
+    sliced = tuple(SliceScores(one, {}, of_slice) for one in cuts)
+    return Scored(name, None, curves, absent, None, rated.notices if rated else (), sliced=sliced)
 
 
 # ── what a person is told ────────────────────────────────────────────────────────────────────

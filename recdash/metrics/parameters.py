@@ -48,7 +48,7 @@ class Parameter:
             known = f" or {', '.join(word for word in self.values if not _is_number(word))}"
             fix = f"Give a number {self._range()}{known if known != ' or ' else ''}."
             raise InputError(Problem("bad-number", f"metric {metric}({self.name}=…)", f"'{value}'", fix))
-        return f"{number:.15g}"
+        return repr(number).removesuffix(".0")
 
     def _range(self) -> str:
         if math.isinf(self.below):

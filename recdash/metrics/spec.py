@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from recdash.errors import InputError, Problem
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_\-]*")
+MOST_BRACKETS = 20
 _FIX = "Write name(parameter=value)@k, for example ndcg(gain=exp)@10."
 
 
@@ -36,6 +37,8 @@ class Spec:
 
 def parse(text: str) -> Spec:
     """Read one spec. Raises InputError when it is not of the form name(parameter=value, …)@k."""
+    if text.count("(") > MOST_BRACKETS:
+        raise _unreadable(f"{text[:40]}…", f"more than {MOST_BRACKETS} brackets")
     head, k = _cutoff(text.strip(), text)
     name, bracket, inside = head.partition("(")
     if bracket and not inside.endswith(")"):
