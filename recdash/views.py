@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,16 +90,19 @@ def slice_rows(scores: Iterable[tuple[Run, str, Sequence[SliceScores]]], k: int)
 
 
 def at(curve: Curve, k: int) -> dict[str, Any]:
-    """value, std_error and n_users at k. Raises InputError for a k beyond the depth."""
-    if len(curve.k) and k > len(curve.k):
-        raise beyond_depth(k, len(curve.k))
+    """value, std_error and n_users at k. Raises InputError for a k that ``check_cutoff`` refuses."""
+    check_cutoff(k, len(curve.k) or None)
     place = k - 1 if len(curve.k) else 0
     return {"value": curve.value[place], "std_error": curve.std_error[place], "n_users": curve.n_users}
 
 
-def beyond_depth(k: int, depth: int) -> InputError:
-    """The lists say nothing about a k deeper than they were read."""
-    return InputError(Problem("beyond-depth", f"k = {k}", f"the depth is {depth}", "Choose a smaller k."))
+def check_cutoff(k: int, depth: int | None = None) -> None:
+    """Raises InputError for a k that is no whole number from 1, and for one deeper than lists were read."""
+    if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+        found = "a cutoff is a whole number from 1"
+        raise InputError(Problem("bad-cutoff", f"k = {k}", found, "Choose a k such as 10."))
+    if depth is not None and k > depth:
+        raise InputError(Problem("beyond-depth", f"k = {k}", f"the depth is {depth}", "Choose a smaller k."))
 
 
 def list_end(hits: Hits) -> int | None:
@@ -218,14 +222,15 @@ class Standing:
 def standing(runs: Sequence[Run], scores: pd.DataFrame, metric: str, k: int) -> Standing | None:
     """From the scoreboard of the runs with their references; None where these say nothing.
 
-    The oracle is no ceiling of a metric that somebody beats it by: then nothing is said of the way to it.
+    ``metric`` is one by which the ideal list is best: of the others the oracle is no ceiling. Where a run of
+    another experiment is above it all the same, nothing is said of the way to it.
     """
     rows = {row["run_id"]: row for row in scores[scores["metric"] == metric].to_dict("records")}
     known = {run.reference: rows[run.id] for run in reversed(runs) if run.reference and run.id in rows}
     floor, ceiling, usual = (known.get(name) for name in (FLOOR, CEILING, USUAL))
     share = _shares(rows, floor, ceiling)
     times = {} if not usual or usual["value"] <= 0 else _over(rows, usual, lambda x: x / usual["value"])
-    if not (share or times) or lower_is_better(metric):
+    if not (share or times):
         return None
     names = {run.id: run.name for run in runs}
     low, high, often = (_level(name, known.get(name)) for name in (FLOOR, CEILING, USUAL))

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from small_tables import upload
+from test_metrics_laws import ACCURACY
 
 import recdash
 from recdash.cli import REFERENCE_HELP
 from recdash.domain import Upload
 from recdash.errors import InputError, UnknownName
 from recdash.evaluation.reading import reference_of
+from recdash.metrics import Definition
 from recdash.references import REFERENCES, make_references
 from recdash.references.rankers import descriptions, shrunk
 
@@ -213,6 +216,38 @@ def test_an_unknown_reference_names_the_nearest() -> None:
 
 def test_the_help_of_the_command_names_every_reference() -> None:
     assert REFERENCE_HELP.endswith(f"{', '.join(REFERENCES)}.")
+
+
+# ── the ceiling ──────────────────────────────────────────────────────────────────────────────
+
+ITEMS = ("best", "good", "fair", "not", "unknown")
+EVERY_LIST = [one for length in range(1, 5) for one in permutations(ITEMS, length)]
+GAINS = {"best": 3.0, "good": 1.0, "fair": 1.0, "not": 0.0}
+
+
+def every_list(depth: int) -> recdash.Evaluation:
+    """One user for each list that can be made of five items, beside the oracle."""
+    users = [f"u{place}" for place in range(len(EVERY_LIST))]
+    wanted = [(user, item, gain) for user in users for item, gain in GAINS.items()]
+    shown = {user: list(items) for user, items in zip(users, EVERY_LIST, strict=True)}
+    had = train([("x", "best"), ("y", "best"), ("x", "good"), ("x", "unknown")])
+    return recdash.evaluate({"any": shown}, truth(wanted), train=had, references="oracle", depth=depth)
+
+
+def is_beaten(found: recdash.Evaluation, definition: Definition, k: int | None) -> bool:
+    values = found.per_user(f"{definition}@{k}" if k else str(definition)).groupby("run")["value"]
+    return bool(values.max()["any"] > values.min()["Oracle (reference)"] + 1e-12)
+
+
+@pytest.mark.parametrize("depth", [3, 4])
+def test_some_list_beats_the_oracle_only_where_the_metric_says_so(depth: int) -> None:
+    """Where the oracle leaves a place empty, as at 4, each of the metrics that say so is beaten."""
+    found = every_list(depth)
+    asked = [one for one in ACCURACY if not one.formula().pooled]
+    cutoffs = [(one, k) for one in asked for k in (range(1, depth + 1) if one.metric.has_cutoff else [None])]
+    beaten = {one.metric.name for one, k in cutoffs if is_beaten(found, one, k)}
+    assert beaten <= {one.metric.name for one in asked if not one.ideal_is_best}
+    assert beaten == ({"judged", "serendipity"} if depth == 4 else {"serendipity"})
 
 
 # ── scored ───────────────────────────────────────────────────────────────────────────────────

@@ -172,6 +172,16 @@ def test_the_workspace_finds_the_references_itself(space: Workspace, films: Expe
     assert found.times[als.run.id] == pytest.approx((1 / 3) / (1 / 3))
 
 
+@pytest.mark.parametrize("metric", ["judged", "serendipity", "f1(of=precision,serendipity)"])
+def test_where_the_oracle_can_be_beaten_nobody_has_a_standing(space: Workspace, metric: str) -> None:
+    truth = pd.DataFrame([("u", "b", 1.0), ("u", "c", 0.0)], columns=["user_id", "item_id", "relevance"])
+    films = space.create_experiment("Films", truth, train=TRAIN, depth=5)
+    (als,) = space.add_runs(films.id, {"u": ["b"]}, name="als")
+    space.add_references(films.id, "popular,random,oracle")
+    assert space.standing([als.run.id], "recall", 1) is not None
+    assert space.standing([als.run.id], metric, 1) is None
+
+
 def test_metrics_beyond_accuracy_have_no_floor_and_ceiling(space: Workspace, films: Experiment) -> None:
     (als,) = space.add_runs(films.id, ALS, name="als")
     space.add_references(films.id, "popular,random,oracle")

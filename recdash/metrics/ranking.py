@@ -312,7 +312,10 @@ def lacks_higher_grade(sample: Sample, parameters: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class RankingMetric:
-    """One accuracy metric: credit and norm, or ``build`` where two sentences do not suffice."""
+    """One accuracy metric: credit and norm, or ``build`` where two sentences do not suffice.
+
+    ``ideal_is_best``: no list scores higher than the user's relevant items, best first, and nothing else.
+    """
 
     name: str
     label: str
@@ -325,6 +328,7 @@ class RankingMetric:
     build: Callable[[Mapping[str, str], Resolve], Formula] | None = None
     has_cutoff: bool = True
     rises_with_k: bool = False
+    ideal_is_best: bool = True
     example: str = ""
     lacks: Callable[[Sample, Mapping[str, str]], str] = lacks_nothing
 
@@ -555,6 +559,7 @@ RANKING: tuple[RankingMetric, ...] = (
         "Buckley & Voorhees 2004, on incomplete judgments",
         build=build_judged,
         lacks=lacks_negatives,
+        ideal_is_best=False,
         parameters=(_OVER,),
         example="4 places hold a relevant item, a judged negative and two that nobody judged: 2/4 = 0.5.",
     ),
@@ -567,6 +572,7 @@ RANKING: tuple[RankingMetric, ...] = (
         credit=unexpected,
         norm=Choice("over", {"k": cutoff, "list": cut_list}),
         lacks=lacks_train,
+        ideal_is_best=False,
         parameters=(_OVER,),
         example="n = 4; a hit at rank 1 on the second most popular item: 4/4 − 3/4 = 0.25, over k = 1.",
     ),

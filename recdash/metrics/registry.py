@@ -41,6 +41,15 @@ class Definition:
         """True for accuracy metrics: they are means over users."""
         return isinstance(self.metric, RankingMetric)
 
+    @property
+    def ideal_is_best(self) -> bool:
+        """True where no list scores higher than the user's relevant items, best first, and nothing else."""
+        return (
+            isinstance(self.metric, RankingMetric)
+            and self.metric.ideal_is_best
+            and all(part.ideal_is_best for part in self._parts())
+        )
+
     def lacks(self, sample: Sample) -> str:
         """Why a ranking metric, or a part of it, cannot be had of these users; empty where it can."""
         if not isinstance(self.metric, RankingMetric):

@@ -115,7 +115,8 @@ _ALL = (
     ReferenceCandidate(
         "oracle",
         "Oracle",
-        "The user's relevant items, best first, and nothing else: no candidate can score higher.",
+        "The user's relevant items, best first, and nothing else: no candidate can score higher on accuracy, "
+        "except on judged and serendipity, which ask for more than relevance.",
         "nothing but the truth",
         _nothing,
         rankers.oracle,

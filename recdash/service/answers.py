@@ -46,6 +46,7 @@ class Answers(Evidence):
 
     def scoreboard(self, run_ids: Sequence[str], metrics: Sequence[str], k: int) -> pd.DataFrame:
         """run_id, run, metric, value, std_error, n_users at k; best first by the first metric."""
+        views.check_cutoff(k)
         return views.score_rows(self._runs(run_ids), self._curves(run_ids, metrics), metrics, k)
 
     def differences(self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int) -> pd.DataFrame:
@@ -56,6 +57,7 @@ class Answers(Evidence):
         """
         import pandas as pd
 
+        views.check_cutoff(k)
         rows = [self._difference(run, baseline_id, metric, k) for run in self._runs(run_ids)]
         columns = [
             "run_id", "run", "mean_diff", "ci_low", "ci_high", "p", "n_users", "wins", "ties", "losses",
@@ -87,6 +89,7 @@ class Answers(Evidence):
 
     def population_effect(self, run_ids: Sequence[str], metric: str, k: int) -> views.PopulationEffect | None:
         """Does the winner depend on whether users without a list count? None below two runs with lists."""
+        views.check_cutoff(k)
         names = {run.id: run.name for run in self._runs(run_ids) if run.hits}
         if len(names) < 2:
             return None
@@ -111,6 +114,7 @@ class Answers(Evidence):
 
     def standing(self, run_ids: Sequence[str], metric: str, k: int) -> views.Standing | None:
         """Where runs stand between the experiment's reference candidates; None where that means nothing."""
+        views.check_cutoff(k)
         references = [
             run.id
             for experiment in {run.experiment for run in self._runs(run_ids)}
@@ -118,7 +122,7 @@ class Answers(Evidence):
             if run.reference
         ]
         everyone = list(dict.fromkeys((*run_ids, *references)))
-        if not references or not define(metric).has_user_values:
+        if not references or not define(metric).ideal_is_best:
             return None
         return views.standing(self._runs(everyone), self.scoreboard(everyone, [metric], k), metric, k)
 
@@ -127,6 +131,7 @@ class Answers(Evidence):
 
         That is so too for lists that are ordered by rank and for metrics that the run lacks.
         """
+        views.check_cutoff(k)
         return self._tie_bands(run_id, metric, k)
 
     def _compute_tie_band(self, run_id: str, metric: str, k: int) -> TieBand | None:
@@ -134,8 +139,7 @@ class Answers(Evidence):
         if not run.hits or metric in run.absent:
             return None
         sample = self._sample(run_id)
-        if k > sample.depth:
-            raise views.beyond_depth(k, sample.depth)
+        views.check_cutoff(k, sample.depth)
         return tie_band(define(metric), self._hits(run_id), sample, k)
 
     def comparability(self, run_ids: Sequence[str]) -> list[Problem]:

@@ -103,7 +103,8 @@ same lists: between equals the id decides, and `random` has a fixed seed.
 
 **Where a candidate stands**: (value − random) ÷ (oracle − random), and how many times the value of
 *Most popular* it has. Both need means over the same users. The oracle is the ceiling of the accuracy
-metrics: 1 for nDCG, below 1 for precision@k where users have fewer than k relevant items.
+metrics: 1 for nDCG, below 1 for precision@k where users have fewer than k relevant items. Judged and
+serendipity ask for more than relevance, so that a candidate can pass it; nobody has a standing on them.
 
 References are grey, are not ranked and never lead; chosen as baseline, one is what the others are
 compared with.
