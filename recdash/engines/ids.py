@@ -94,8 +94,11 @@ class IdIndex:
         ``rows`` picks some rows of an array.
         """
         if isinstance(column, pa.ChunkedArray):
-            coded = [self.codes(chunk, grow) for chunk in column.chunks]
-            return np.concatenate(coded) if coded else np.zeros(0, dtype=np.int32)
+            coded, end = np.empty(len(column), dtype=np.int32), 0
+            for chunk in column.chunks:
+                begin, end = end, end + len(chunk)
+                coded[begin:end] = self.codes(chunk, grow)
+            return coded
         if pa.types.is_integer(column.type):
             return self._codes_of_numbers(column.to_numpy(zero_copy_only=False)[rows], grow)
         if not pa.types.is_dictionary(column.type):

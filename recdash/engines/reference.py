@@ -152,8 +152,9 @@ def _pairs(user: Ints, item: Ints, n_items: int) -> Ints:
 
 
 def _graded(gain: Floats, threshold: float | None) -> bool:
-    relevant = gain[gain > 0 if threshold is None else gain >= threshold]
-    return bool((relevant != relevant[:1]).any())
+    relevant = gain > 0 if threshold is None else gain >= threshold
+    gain = gain if relevant.all() else gain[relevant]
+    return bool((gain != gain[:1]).any())
 
 
 def _check_relevance(truth: Truth, name: str) -> None:
