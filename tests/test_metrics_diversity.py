@@ -118,6 +118,23 @@ def test_a_vector_of_zeros_has_no_angle_and_is_skipped() -> None:
     assert found[1:3] == [None, 1.0]
 
 
+@pytest.mark.parametrize("size", [1e-320, 1e-170, 1e-160, 1.0, 1e160, 1e308])
+def test_the_length_of_a_vector_says_nothing_however_large_or_small(size: float) -> None:
+    found = values({"u": "abc"}, "diversity(by=vectors)", vectors(a=[size, size], b=[1, 1], c=[-size, size]))
+    assert found[1:3] == [0.0, round(2 / 3, 12)]
+
+
+@pytest.mark.parametrize("one", [[1, 2.5], [3, 1, 4], [0.1, 0.7]])
+def test_rounding_never_makes_equal_or_opposite_items_lie_beyond_the_range(one: list[float]) -> None:
+    points = vectors(a=one, b=one, c=one, x=[-number for number in one])
+    alike = diversity({"u": "abc"}, "diversity(by=vectors)", points)
+    opposite = diversity({"u": "ax"}, "diversity(by=vectors)", points)
+    assert isinstance(alike, Curve)
+    assert isinstance(opposite, Curve)
+    assert np.nanmin(alike.value) >= 0.0
+    assert np.nanmax(opposite.value) <= 2.0
+
+
 def test_a_pair_that_the_table_lacks_is_not_alike() -> None:
     found = values({"u": "abc"}, "diversity(by=similarity)", similarity({"ab": 0.5, "ca": 0.25}))
     assert found[1:3] == [0.5, 0.75]

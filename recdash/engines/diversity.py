@@ -75,7 +75,8 @@ class Diversity:
             seen[lists] += 1
             some = seen > 1
             n = seen[some]
-            self.moments.add(place + 1, 1.0 - alike[some] / (n * (n - 1) / 2))
+            value = 1.0 - alike[some] / (n * (n - 1) / 2)
+            self.moments.add(place + 1, np.clip(value, 0.0, 2.0))  # rounding may lie beyond
 
     def _known(self, lists: Ints, item: Ints) -> tuple[Ints, Ints]:
         known = item < len(self.alike.known)
@@ -184,11 +185,13 @@ def unit_vectors(reference: Reference, vectors: Upload) -> UnitVectors:
     code = reference.items.codes(vectors.table["item_id"], grow=False)
     column = vectors.table["vector"].combine_chunks()
     vector = column.flatten().to_numpy(zero_copy_only=False).astype(np.float64).reshape(len(column), -1)
-    length = np.sqrt(np.einsum("ij,ij->i", vector, vector))
-    usable = np.flatnonzero(length > 0)
+    largest = np.maximum(vector.max(axis=1, initial=0.0), -vector.min(axis=1, initial=0.0))
+    usable = np.flatnonzero(largest > 0)
+    vector = vector[usable] / largest[usable, None]  # so that no square is too large or too small a number
+    vector /= np.sqrt(np.einsum("ij,ij->i", vector, vector))[:, None]
     row = np.full(len(reference.items), -1, dtype=np.int64)
     row[code[usable]] = np.arange(len(usable))
-    return UnitVectors(vector[usable] / length[usable, None], row)
+    return UnitVectors(vector, row)
 
 
 # ── a table of similarities ──────────────────────────────────────────────────────────────────
