@@ -30,6 +30,8 @@ TableKind = Literal[
 ]  # fmt: skip
 
 DEFAULT_DEPTH = 100
+MISSING = ("", "nan", "NaN", "NAN", "null", "NULL", "None", "<NA>", "NaT")
+"""What libraries write where there is no value; whoever reads text takes these words for nothing written."""
 
 
 # ── what was uploaded ────────────────────────────────────────────────────────────────────────
@@ -208,7 +210,8 @@ class Hits:
     ``user`` [H] ascending, ``rank`` [H] 1..depth ascending within a user, ``row`` [H] the truth
     row that was hit (relevant or not: thresholds are applied later); ``list_length`` [U] items
     kept per truth user (0 = no list), at most ``depth``. ``exposure`` is None where it was not asked for,
-    ``ties`` where the lists were not ordered by a score.
+    ``ties`` where the lists were not ordered by a score; ``shown_to`` has what was shown to each group of
+    users that was asked for.
     """
 
     truth: Truth
@@ -221,6 +224,7 @@ class Hits:
     ledger: Ledger
     order: Order
     ties: TiedHits | None = None
+    shown_to: Sequence[Exposure] = ()
 
 
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────

@@ -133,6 +133,25 @@ def test_exposure_counts_the_lists_of_users_who_count_by_rank_and_item() -> None
     ] == [(1, "c")]
 
 
+def test_what_is_shown_to_groups_of_users_is_counted_in_the_same_pass() -> None:
+    """u is shown a, z, b, and v is shown c; x does not count; nobody of the last group has a list."""
+    reference, passes = read_reference(TRUTH), []
+    candidate = run("user_id item_id rank", RUN)
+
+    def batches(**columns: Any) -> Iterator[pa.RecordBatch]:
+        passes.append(columns)
+        return candidate.batches(**columns)
+
+    users = list(reference.truth.users)
+    groups = [np.array([user in group for user in users]) for group in ("u", "uvx", "w")]
+    hits, _ = match(replace(candidate, batches=batches), reference, depth=3, shown_to=groups)
+    both = {(1, "a"): 1, (1, "c"): 1, (2, "z"): 1, (3, "b"): 1}
+    alone = {place: 1 for place in both if place != (1, "c")}
+    assert [shown(replace(hits, exposure=one)) for one in hits.shown_to] == [alone, both, {}]
+    assert [one.n_lists for one in hits.shown_to] == [1, 2, 0]
+    assert (shown(hits), len(passes)) == (both, 1)
+
+
 # ── against pandas ───────────────────────────────────────────────────────────────────────────
 
 N_USERS, N_ITEMS, LENGTH, DEPTH = 400, 90, 25, 20

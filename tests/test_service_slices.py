@@ -135,12 +135,16 @@ def test_a_slice_of_items_counts_the_users_who_have_one(space: Workspace, ease: 
     }
 
 
-def test_what_is_shown_to_some_users_comes_from_another_look_at_the_lists(
-    space: Workspace, ease: str
+def test_what_is_shown_to_some_users_comes_from_one_more_look_at_the_lists(
+    space: Workspace, ease: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Free users are shown b, a, x and c, paid ones a and x; of a catalogue of four."""
-    found = space.sliced([ease], "user:plan", ["coverage"], K)
-    assert scores(found) == {"free": (4 / 4, 2), "paid": (2 / 4, 1)}
+    looks: list[str] = []
+    look = space._lists_of
+    monkeypatch.setattr(space, "_lists_of", lambda run: looks.append(run.id) or look(run))
+    found = space.sliced([ease], "user:plan", ["coverage", "gini"], K)
+    assert scores(found[found["metric"] == "coverage"]) == {"free": (4 / 4, 2), "paid": (2 / 4, 1)}
+    assert looks == [ease]
     personal = space.sliced([ease], "user:plan", ["personalization"], K)
     assert scores(personal)["free"] == (pytest.approx(1.0), 2)
     assert personal["reason"].tolist() == ["", "needs the lists of at least two users"]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
-from recdash.domain import Exposure, Ints, ListMean, RankCounts
+from recdash.domain import Exposure, Ints, RankCounts
 from recdash.engines.blocks import Block
+from recdash.engines.moments import Begin
 
 _DENSE_CELLS = 1 << 26
 """Up to this many (rank, item) cells are counted in a table (256 MiB at most); more, by sorting."""
@@ -15,16 +17,30 @@ _HELD_ROWS = 1 << 22
 """So many rows are held before they are counted, 4 bytes each."""
 
 
-class ExposureCount:
-    """Adds up blocks; ``finish`` gives the Exposure."""
+class Audience:
+    """What is shown to some ``users`` [U]: the counts, and the metrics of their lists.
 
-    def __init__(self, depth: int) -> None:
-        self.depth, self.n_lists = depth, 0
-        self.shown = _Cells(depth)
-        self.ended = _Cells(depth)
+    One of ``n_audiences``, which share the room that there is for counting.
+    """
+
+    def __init__(
+        self, users: npt.NDArray[np.bool_], depth: int, list_metrics: Mapping[str, Begin], n_audiences: int
+    ) -> None:
+        self.users, self.depth, self.n_lists = users, depth, 0
+        self.shown, self.ended = (_Cells(depth, n_audiences) for _ in range(2))
+        self.list_metrics = {spec: begin() for spec, begin in list_metrics.items()}
 
     def see(self, block: Block, n_items: int) -> None:
         """Lists are cut at the depth already."""
+        mine = self.users[block.user]
+        if not mine.any():
+            return
+        block = block if mine.all() else block.only_lists(mine)
+        self._count(block, n_items)
+        for metric in self.list_metrics.values():
+            metric.see(block)
+
+    def _count(self, block: Block, n_items: int) -> None:
         lengths = block.lengths
         self.n_lists += int((lengths > 0).sum())
         self.shown.add(enumerate(block.by_rank(), start=1), n_items)
@@ -32,8 +48,10 @@ class ExposureCount:
         if short.any():
             self.ended.add(_by_length(block.only_lists(short)), n_items)
 
-    def finish(self, items: Sequence[str], list_means: Mapping[str, ListMean]) -> Exposure:
-        return Exposure(items, self.shown.counts(), self.ended.counts(), self.n_lists, list_means)
+    def exposure(self, items: Sequence[str]) -> Exposure:
+        """Of all that was seen, which is given up for it."""
+        means = {spec: metric.mean() for spec, metric in self.list_metrics.items()}
+        return Exposure(items, self.shown.counts(), self.ended.counts(), self.n_lists, means)
 
 
 def _by_length(block: Block) -> Iterable[tuple[int, Ints]]:
@@ -53,8 +71,9 @@ class _Cells:
     processor's cache. A third of the time of adding each row to its cell of the table as it comes.
     """
 
-    def __init__(self, depth: int) -> None:
+    def __init__(self, depth: int, n_audiences: int) -> None:
         self.depth, self.n_items, self.n_held = depth, 0, 0
+        self.dense_cells, self.most_held = _DENSE_CELLS // n_audiences, _HELD_ROWS // n_audiences
         self.held: list[list[Ints]] = [[] for _ in range(depth)]
         self.table = np.zeros((depth, 0), dtype=np.int32)
         self.sparse: list[list[tuple[Ints, Ints]]] = [[] for _ in range(depth)]
@@ -65,11 +84,11 @@ class _Cells:
         for rank, items in ranked:
             self.held[rank - 1].append(items)
             self.n_held += len(items)
-        if self.n_held >= _HELD_ROWS:
+        if self.n_held >= self.most_held:
             self._count_held()
 
     def _count_held(self) -> None:
-        dense = self.depth * self.n_items <= _DENSE_CELLS
+        dense = self.depth * self.n_items <= self.dense_cells
         if dense:
             self._widen()
         for at, pieces in enumerate(self.held):

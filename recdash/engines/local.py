@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from recdash.domain import Exposure, Hits, Ints, Ledger, Order, Recommendations, Ties
 from recdash.engines.blocks import Block, grouped_blocks
-from recdash.engines.exposure import ExposureCount
+from recdash.engines.exposure import Audience
 from recdash.engines.ids import IdIndex
 from recdash.engines.lists import ListMetrics
 from recdash.engines.lookup import TruthLookup
@@ -43,7 +43,7 @@ class _Watch:
 
     exposure: bool
     list_metrics: ListMetrics
-    shown_to: Mask | None
+    shown_to: Sequence[Mask]
 
 
 class _Replan(Exception):
@@ -62,14 +62,14 @@ def match(
     ties: Ties = "file",
     exposure: bool = True,
     list_metrics: ListMetrics | None = None,
-    shown_to: Mask | None = None,
+    shown_to: Sequence[Mask] = (),
 ) -> tuple[Hits, list[Problem]]:
     """Read the run once and keep what the truth knows of it.
 
     ``exposure=False`` saves counting what was shown, a sixth of the time; ``list_metrics`` look at the lists
-    as they pass; ``shown_to`` [U] narrows both to some users of the truth. Returns the hits and the notices
-    about the lists (duplicates, ties, gaps in the ranks, unknown users). Raises InputError when the run
-    shares no user with the truth or lacks the column to order by.
+    as they pass; both are noted once more for each group of truth users in ``shown_to`` ([U] each). Returns
+    the hits and the notices about the lists (duplicates, ties, gaps in the ranks, unknown users). Raises
+    InputError when the run shares no user with the truth or lacks the column to order by.
     """
     plan, watch = _first_plan(run, order, ties), _Watch(exposure, list_metrics or {}, shown_to)
     while True:
@@ -115,10 +115,13 @@ class _Pass:
         self.had_list = np.zeros(self.truth.n_users, dtype=bool)
         self.counts = self.truth.users_who_count()
         self.list_in_block = np.zeros(self.truth.n_users, dtype=np.int64)
-        self.exposure = ExposureCount(depth) if watch.exposure else None
-        self.list_metrics = {spec: begin() for spec, begin in watch.list_metrics.items()}
+        self.audiences = self._audiences(watch) if watch.exposure else []
         self.ties = TieWatch(depth) if plan.order == "score" else None
-        self.shown_to = self.counts if watch.shown_to is None else self.counts & watch.shown_to
+
+    def _audiences(self, watch: _Watch) -> list[Audience]:
+        """All users who count, then each group of them."""
+        groups = [self.counts, *(self.counts & users for users in watch.shown_to)]
+        return [Audience(users, self.depth, watch.list_metrics, len(groups)) for users in groups]
 
     # ── the pass ─────────────────────────────────────────────────────────────────────────────
 
@@ -129,17 +132,17 @@ class _Pass:
             raise InputError(_no_common_user(self.run, self.truth.users))
         user, rank, row = self._joined_hits()
         ledger = self._ledger()
-        order, shown = self.plan.order, self._shown()
         ties = None if self.ties is None else self.ties.ties()
-        hits = Hits(self.truth, self.depth, user, rank, row, self.list_length, shown, ledger, order, ties)
+        order, shown = self.plan.order, self._exposures()
+        to_all = shown[0] if shown else None
+        hits = Hits(self.truth, self.depth, user, rank, row, self.list_length, to_all, ledger, order, ties)
         met = {"user_id": self.users.spellings_met, "item_id": self.items.spellings_met}
-        return hits, notices(self.run, self.seen, self.plan.order, self.plan.ties, met)
+        told = notices(self.run, self.seen, order, self.plan.ties, met)
+        return replace(hits, shown_to=shown[1:]), told
 
-    def _shown(self) -> Exposure | None:
-        if self.exposure is None:
-            return None
-        means = {spec: metric.mean() for spec, metric in self.list_metrics.items()}
-        return self.exposure.finish(self.items.ids(), means)
+    def _exposures(self) -> list[Exposure]:
+        items = self.items.ids()
+        return [audience.exposure(items) for audience in self.audiences]
 
     def _blocks(self) -> Iterator[Block]:
         batches = self.run.batches(columns=self.plan.columns)
@@ -163,17 +166,8 @@ class _Pass:
         block = block.cut(self.depth)
         self.list_length[block.user] = block.lengths
         self._find_hits(block)
-        self._show(block)
-
-    def _show(self, block: Block) -> None:
-        """What was shown to the users who count."""
-        if self.exposure is None:
-            return
-        counts = self.shown_to[block.user]
-        block = block if counts.all() else block.only_lists(counts)
-        self.exposure.see(block, len(self.items))
-        for metric in self.list_metrics.values():
-            metric.see(block)
+        for audience in self.audiences:
+            audience.see(block, len(self.items))
 
     def _of_truth_users(self, block: Block) -> Block:
         known = block.user < self.truth.n_users

@@ -7,12 +7,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from recdash import views
-from recdash.domain import Hits
+from recdash.domain import Exposure
 from recdash.engines import list_metrics, match
 from recdash.evaluation import scoring
 from recdash.evaluation.shown import COLUMNS as SHOWN_COLUMNS
 from recdash.evaluation.shown import attributes_of, check_attribute, shown_rows
-from recdash.evaluation.slices import MOST_SLICES, Slice, known_slices, slices_of
+from recdash.evaluation.slices import Slice, known_slices, slices_of
 from recdash.metrics import define
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.service.evidence import Evidence
@@ -29,7 +29,7 @@ class Parts(Evidence):
     def _keep(self) -> None:
         super()._keep()
         self._slices = lru_cache(maxsize=16)(self._cut)
-        self._shown = lru_cache(maxsize=2 * MOST_SLICES)(self._look_at_slice)
+        self._shown = lru_cache(maxsize=4)(self._look_at_slices)
         self._slice_scores = lru_cache(maxsize=1024)(self._score_slices)
         self._attributes = lru_cache(maxsize=64)(self._read_attributes)
         self._shown_rows = lru_cache(maxsize=1024)(self._count_shown)
@@ -58,27 +58,26 @@ class Parts(Evidence):
         watch = metric if list_metrics([definition], reference, hits.depth) else ""
         asks_what_is_shown = isinstance(definition.metric, CatalogueMetric)
         cuts = self._slices(run.experiment, by)
-        looks = [
-            self._shown(run_id, by, at, watch) if asks_what_is_shown else None for at in range(len(cuts))
-        ]
+        shown = self._shown(run_id, by, watch) if asks_what_is_shown else [None] * len(cuts)
         return tuple(
-            scoring.score_slice(hits, reference, [definition], users, one, shown)
-            for one, shown in zip(cuts, looks, strict=True)
+            scoring.score_slice(hits, reference, [definition], users, one, to_its_users)
+            for one, to_its_users in zip(cuts, shown, strict=True)
         )
 
-    def _look_at_slice(self, run_id: str, by: str, place: int, watch: str) -> Hits | None:
-        """What the lists show to the users of a slice, from the stored upload; None for a slice of items.
+    def _look_at_slices(self, run_id: str, by: str, watch: str) -> Sequence[Exposure | None]:
+        """What the lists show to the users of each slice, from the stored upload; None for slices of items.
 
         ``watch`` is a metric that needs the lists themselves, or nothing.
         """
         run = self.store.run(run_id)
         hits, reference = self._hits(run_id), self._reference(run.experiment)
-        users = self._slices(run.experiment, by)[place].users
-        if users is None:
-            return None
+        cuts = self._slices(run.experiment, by)
+        users = scoring.users_of(cuts)
+        if not users:
+            return [None] * len(cuts)
         wanted = list_metrics([define(watch)] if watch else [], reference, hits.depth)
         how: dict[str, Any] = {"depth": hits.depth, "order": hits.order, "list_metrics": wanted}
-        return match(self._lists_of(run), reference, shown_to=users, **how)[0]
+        return scoring.shown_in(cuts, match(self._lists_of(run), reference, shown_to=users, **how)[0])
 
     def attributes(self, experiment_id: str) -> list[str]:
         """The columns of the catalogue that ``shown_by`` says something by; empty without a catalogue."""
