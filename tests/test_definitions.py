@@ -10,7 +10,7 @@ import pytest
 
 from recdash.definitions import habits, worked
 from recdash.definitions.habits import Habit, difference_words
-from recdash.errors import InputError
+from recdash.errors import InputError, UnknownName
 from recdash.evaluation import evaluate
 from recdash.metrics import METRICS, PRESETS, define
 from recdash.service import Workspace
@@ -147,6 +147,13 @@ def test_parameters_that_were_asked_for_win_over_the_presets(space: Workspace, r
 def test_a_k_beyond_the_depth_is_refused(space: Workspace, run_id: str) -> None:
     with pytest.raises(InputError, match="the depth is 5"):
         space.under_presets(run_id, "ndcg", 6)
+    with pytest.raises(InputError, match="the depth is 5"):
+        space.worked_example(run_id, "ndcg", 6)
+
+
+def test_an_unknown_preset_is_answered_with_those_there_are(space: Workspace, run_id: str) -> None:
+    with pytest.raises(UnknownName, match="trec_eval"):
+        space.worked_example(run_id, "ndcg", 2, "treceval")
 
 
 # ── causes ───────────────────────────────────────────────────────────────────────────────────

@@ -342,6 +342,29 @@ def test_a_metric_without_a_value_per_user_has_no_differences(space: Workspace, 
         space.differences([two[1]], two[0], "personalization", 2)
 
 
+@pytest.mark.parametrize("k", [0, -1, 2.5, True, "2"])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda space, run, k: space.scoreboard([run], ["recall"], k),
+        lambda space, run, k: space.differences([run], run, "recall", k),
+        lambda space, run, k: space.population_effect([run], "recall", k),
+        lambda space, run, k: space.standing([run], "recall", k),
+        lambda space, run, k: space.tie_band(run, "recall", k),
+        lambda space, run, k: space.sliced([run], "popularity", ["recall"], k),
+        lambda space, run, k: space.shown_by([run], "genre", k),
+        lambda space, run, k: space.under_presets(run, "recall", k),
+        lambda space, run, k: space.preset_causes(run, "recall", k),
+        lambda space, run, k: space.worked_example(run, "recall", k),
+    ],
+)
+def test_a_cutoff_is_a_whole_number_from_1(
+    space: Workspace, two: tuple[str, str], ask: Callable[..., Any], k: Any
+) -> None:
+    with pytest.raises(InputError, match="a whole number from 1"):
+        ask(space, two[0], k)
+
+
 def test_lists_that_have_ended_are_said_by_k(space: Workspace, two: tuple[str, str]) -> None:
     # lists of 3 and 2 items; lists of 2, 1 and 2 items
     ends = space.list_ends(list(two))

@@ -116,8 +116,7 @@ class Evidence:
         sample = self._sample(run_id, users)
         if definition.lacks(sample):
             return None
-        if k > sample.depth:
-            raise views.beyond_depth(k, sample.depth)
+        views.check_cutoff(k, sample.depth)
         return UserValues(sample.truth_user, formula.values(sample, k), formula.own(sample, k))
 
     def _sample(self, run_id: str, users: Users | None = None) -> Sample:

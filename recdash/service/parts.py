@@ -43,6 +43,7 @@ class Parts(Evidence):
 
         Raises UnknownName for an unknown ``by``, InputError for one whose table is missing.
         """
+        views.check_cutoff(k)
         runs = self._runs(run_ids)
         scores = [(run, metric, self._slice_scores(run.id, by, metric)) for run in runs for metric in metrics]
         return views.slice_rows(scores, k)
@@ -92,6 +93,7 @@ class Parts(Evidence):
         """
         import pandas as pd
 
+        views.check_cutoff(k)
         rows = [
             {"run_id": run.id, "run": run.name, **row}
             for run in self._runs(run_ids)
@@ -109,6 +111,5 @@ class Parts(Evidence):
         shelf = scoring.shelf_of(self._hits(run_id), reference) if run.hits else None
         if shelf is None:
             return []
-        if k > shelf.depth:
-            raise views.beyond_depth(k, shelf.depth)
+        views.check_cutoff(k, shelf.depth)
         return shown_rows(shelf, reference, attribute, k)

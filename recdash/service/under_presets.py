@@ -14,6 +14,7 @@ from recdash.engines import Reference, list_metrics, match
 from recdash.errors import InputError
 from recdash.evaluation import reading, scoring
 from recdash.metrics import define
+from recdash.metrics import preset as preset_named
 from recdash.service.evidence import Evidence
 
 if TYPE_CHECKING:
@@ -46,9 +47,13 @@ class UnderPresets(Evidence):
         return habits.cause_frame(self._habits(run_id, metric), self._count_at(run_id, k))
 
     def worked_example(self, run_id: str, metric: str, k: int, preset: str = "default") -> Worked | None:
-        """The metric's arithmetic for one user of the run, chosen to be short; None where there is none."""
-        habit = self._habits(run_id, metric)[preset]
+        """The metric's arithmetic for one user of the run, chosen to be short; None where there is none.
+
+        Raises UnknownName for an unknown preset, InputError for a k beyond the depth.
+        """
+        habit = self._habits(run_id, metric)[preset_named(preset).name]
         hits, reference = self._hits_under(run_id, habit)
+        views.check_cutoff(k, hits.depth)
         return worked.of_run(define(habit.spec), hits, k, scoring.familiar_of(reference))
 
     def _habits(self, run_id: str, metric: str) -> dict[str, Habit]:
@@ -56,6 +61,7 @@ class UnderPresets(Evidence):
 
     def _count_at(self, run_id: str, k: int) -> habits.Count:
         """Scores the run under a habit, at k."""
+        views.check_cutoff(k)
 
         def count(habit: Habit) -> Number:
             found = self._counted(run_id, habit)
