@@ -205,6 +205,16 @@ def test_a_band_is_told_from_rounding() -> None:
     assert band_of(hardly, "rbp(p=1e-13)", 2) is None
 
 
+def test_each_user_has_a_worst_order_of_its_own() -> None:
+    truth = {"u": {"a": 1}, "v": {"a": 1, "b": 1}}
+    u, v = {"x": 0.9, "y": 0.8, "a": 0.5, "z": 0.5}, {"a": 0.9, "b": 0.5, "x": 0.5, "y": 0.5}
+    band = band_of(World(truth, {"u": u, "v": v}), "map(norm=hits)", 3)
+    # u is worst off with a beyond 3, and v with b at 3
+    assert band is not None
+    assert band.worst == pytest.approx((0 + (1 + 2 / 3) / 2) / 2)
+    assert band.best == pytest.approx((1 / 3 + 1) / 2)
+
+
 def test_the_same_orders_are_drawn_every_time() -> None:
     assert band_of(ONE_OF_THREE, "mrr", 3) == band_of(ONE_OF_THREE, "mrr", 3)
 
