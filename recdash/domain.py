@@ -236,6 +236,8 @@ class Curve:
 
     ``metric`` is the canonical spec without @k; ``k`` [K] cutoffs, or empty for a metric without
     one (then ``value`` and ``std_error`` have one entry). ``std_error`` is NaN where undefined.
+    ``n_users`` are those behind the values; where not every list has one, those whose list does at the
+    largest k.
     """
 
     metric: str

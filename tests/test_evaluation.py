@@ -497,6 +497,15 @@ def test_what_is_shown_to_users_who_do_not_count_is_not_shown() -> None:
     assert (found["value"].item(), found["n_users"].item()) == (1 / 2, 1)
 
 
+def test_n_users_are_those_whose_list_has_a_value() -> None:
+    """u is shown two films of a genre, v one of them and one without a genre, w one film alone."""
+    films = pd.DataFrame({"item_id": ["a", "b", "c"], "genre": ["Crime", "Crime", None]})
+    lists = {"u": ["a", "b"], "v": ["a", "c"], "w": ["b"]}
+    wanted = {user: ["a"] for user in lists}
+    found = recdash.evaluate({"als": lists}, wanted, catalogue=films, metrics=["diversity@2", "coverage@2"])
+    assert found.table()[["value", "n_users"]].to_numpy().tolist() == [[0.0, 1], [1.0, 3]]
+
+
 @pytest.mark.parametrize("categories", [["u", "w"], ["u", "v", "w"], ["u", "w", "z"]])
 def test_users_and_items_of_the_truth_are_those_with_a_row(categories: list[str]) -> None:
     users = pd.Categorical(["u", "u", "w", "w"], categories=categories)

@@ -71,7 +71,7 @@ def _over_lists(definition: Definition, metric: CatalogueMetric, shelf: Shelf) -
         return Absent(str(definition), reason)
     if not found.n_lists.any():
         return Absent(str(definition), f"no list has what it needs: {metric.needs}")
-    return _curve(definition, found.mean, found.std_error, shelf.exposure.n_lists)
+    return _curve(definition, found.mean, found.std_error, int(found.n_lists[-1]))
 
 
 def _rating(definition: Definition, metric: RatingMetric, rows: Predictions | None) -> Curve | Absent:
