@@ -57,6 +57,11 @@ def test_attributes_come_by_user_by_column_or_by_row(source: Any) -> None:
     assert rows_of(read_upload("users", source)) == [("7", "free", 31), ("8", "paid", None)]
 
 
+def test_numbers_beside_a_word_for_nothing_are_numbers() -> None:
+    upload = read_upload("users", b"user,age\n7,31\n8,None\n9,NaN\n")
+    assert rows_of(upload) == [("7", 31), ("8", None), ("9", None)]
+
+
 def test_a_user_may_be_called_like_a_column() -> None:
     assert rows_of(read_upload("users", {"u": {"plan": "free"}, "v": {"plan": "paid"}})) == [
         ("u", "free"),

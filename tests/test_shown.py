@@ -57,6 +57,20 @@ def test_places_and_items_count_in_each_of_an_items_values() -> None:
     assert rows(found, "run", "attribute", "k")[0] == ("als", "genres", 2)
 
 
+@pytest.mark.parametrize("word", ["", " ", "nan", "NaN", "NAN", "null", "NULL", "None", "<NA>", "NaT"])
+def test_what_libraries_write_for_nothing_is_no_value_of_an_attribute(word: str) -> None:
+    genres = ["Crime", f"Crime|{word}", word, f"{word};{word}"]
+    found = evaluated(CATALOGUE.assign(genres=genres)).shown_by("genres", 2)
+    assert rows(found, "value", "items") == [("Crime", 2), ("(none)", 2)]
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan"), pd.NA])
+def test_nothing_in_a_list_of_values_is_no_value(nothing: Any) -> None:
+    genres = [["Crime", nothing], ["Crime"], [nothing], []]
+    found = evaluated(CATALOGUE.assign(genres=genres)).shown_by("genres", 2)
+    assert rows(found, "value", "items") == [("Crime", 2), ("(none)", 2)]
+
+
 def test_only_the_first_k_places_count() -> None:
     found = evaluated().shown_by("genres", 1)
     assert rows(found, "value", "places")[0] == ("Drama", 2)

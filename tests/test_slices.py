@@ -114,6 +114,13 @@ def test_text_makes_a_slice_of_each_value_and_one_of_those_without() -> None:
     }
 
 
+def test_what_libraries_write_for_nothing_makes_no_slice() -> None:
+    users = attributes(
+        "users", {"user_id": ["ann", "bob", "cid", "dee"]}, plan=["free", "None", "nan", "null"]
+    )
+    assert users_in("user:plan", reference(users=users)) == {"free": {"ann"}, NONE: {"bob", "cid", "dee"}}
+
+
 def test_a_cell_with_several_values_counts_in_each_of_them() -> None:
     table = attributes(
         "catalogue", {"item_id": list("abcd")}, genres=["Crime|Drama", "Drama", "", " Crime | "]

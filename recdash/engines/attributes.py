@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from recdash import compute as pc
-from recdash.domain import Ints, Upload
+from recdash.domain import MISSING, Ints, Upload
 
 SEPARATORS = r"[|;]"
 """Between several values in one cell: ``Adventure|Action``."""
@@ -19,7 +19,7 @@ SEPARATORS = r"[|;]"
 class Attribute:
     """Pairs (row of the table, value): row ``row[p]`` has the value ``values[value[p]]``.
 
-    A row with several values has several pairs, an empty cell none.
+    A row with several values has several pairs; an empty cell has none, nor has one of the words for nothing.
     """
 
     name: str
@@ -49,7 +49,7 @@ def attribute_of(upload: Upload, column: str) -> Attribute:
     parts = pc.split_pattern_regex(texts, SEPARATORS)
     row = row[pc.list_parent_indices(parts).to_numpy()]
     found = pc.utf8_trim_whitespace(pc.list_flatten(parts))
-    filled = pc.fill_null(pc.not_equal(found, ""), False).to_numpy(zero_copy_only=False)
+    filled = ~pc.is_in(found, pa.array([None, *MISSING])).to_numpy(zero_copy_only=False)
     row, coded = row[filled], pc.dictionary_encode(found.filter(pa.array(filled)))
     values = coded.dictionary.to_pylist()
     order = sorted(range(len(values)), key=values.__getitem__)

@@ -42,6 +42,7 @@ from recdash.ingest.validate import (
     Findings,
     Seen,
     in_rows,
+    is_missing,
     is_text,
     note_missing,
     note_without_session,
@@ -490,7 +491,7 @@ def _numbers_if_all(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Text with leading zeros is a code, not a number."""
     if not is_text(column.type) or pc.any(pc.match_substring_regex(column, r"^[+-]?0\d")).as_py():
         return column
-    filled = pc.if_else(pc.equal(pc.utf8_trim_whitespace(column), ""), None, column)
+    filled = pc.if_else(is_missing(pc.utf8_trim_whitespace(column)), None, column)
     for kind in (pa.int64(), pa.float64()):
         try:
             return filled.cast(kind) if filled.null_count < len(filled) else column

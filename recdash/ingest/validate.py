@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from recdash import compute as pc
+from recdash.domain import MISSING
 from recdash.errors import Problem
 from recdash.ingest.columns import WORDS, Reading, Role
 
-MISSING = ("", "nan", "NaN", "NAN", "null", "NULL", "None", "<NA>", "NaT")
 YES_NO = {"yes": 1.0, "y": 1.0, "true": 1.0, "t": 1.0, "no": 0.0, "n": 0.0, "false": 0.0, "f": 0.0}
 # in a column with commas: 1,200 may be thousands; 900, 0.5 and 1,200,300 beside it say that it is
 MAYBE_THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$"

@@ -208,7 +208,9 @@ the run shows more of it than the catalogue has; far from the tick is neither go
 - An item with several values (`Crime|Drama`) counts in each, so that shares may add up to more than 100 %.
 - Numbers are shown one by one; more than 25 of them in bands of a round width, such as decades, or, where
   one such band would hold most of the catalogue, in bands of about equal weight.
-- `(none)`: items without a value, and shown items that are not in the catalogue.
+- `(none)`: items without a value, and shown items that are not in the catalogue. An empty cell has no value,
+  nor have the words that libraries write for one, such as `nan`, `null` and `None`: here and in slices and
+  diversity alike. A genre that is really called None cannot be told apart: give it another name.
 - *Values of …* counts single values, not bands: it is `coverage_by(attribute=…)` times their number.
 - Left out as attributes: titles, and text columns in which fewer than half of the items share a value.
 """,
