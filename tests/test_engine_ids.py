@@ -10,6 +10,7 @@ from small_tables import run, upload
 
 from recdash.engines import Reference, match, read_reference
 from recdash.engines.ids import IdIndex, number_of
+from recdash.errors import InputError
 
 
 def reference(truth_item: Any, user: Any = "u", **tables: Any) -> Reference:
@@ -72,6 +73,26 @@ def test_spellings_that_met_are_said_with_an_example() -> None:
 )
 def test_a_catalogue_with_both_spellings_tells_them_apart(in_truth: str, in_run: str, meet: bool) -> None:
     assert is_hit(reference(in_truth, catalogue=CATALOGUE_WITH_BOTH), in_run) is meet
+
+
+@pytest.mark.parametrize(
+    ("in_truth", "history"), [("1", 1), (1, 1), ("01", 2), ("001", 0)], ids=["1", "number 1", "01", "001"]
+)
+def test_train_users_with_both_spellings_stay_apart(in_truth: Any, history: int) -> None:
+    """01 has x and y, 1 has x; a user of the truth is the one of the same spelling."""
+    train = upload("train", "user_id item_id", [("01", "x"), ("01", "y"), ("1", "x")])
+    known = reference("a", user=in_truth, train=train)
+    assert (known.n_train_users, known.history.tolist()) == (2, [history])
+    assert known.train_users[known.items.codes(pa.array(["x", "y"]), grow=False)].tolist() == [2, 1]
+    assert is_hit(known, "a", user=str(in_truth))
+    with pytest.raises(InputError, match="no user of this run is in the truth"):
+        is_hit(known, "a", user="1" if in_truth == "01" else "01")
+
+
+@pytest.mark.parametrize(("in_truth", "in_train"), [("01", 1), (1, "01"), ("01", "1"), ("1", "01")])
+def test_a_train_user_with_one_spelling_is_that_of_the_truth(in_truth: Any, in_train: Any) -> None:
+    train = upload("train", "user_id item_id", [(in_train, "x")])
+    assert reference("a", user=in_truth, train=train).history.tolist() == [1]
 
 
 def test_a_truth_with_both_spellings_has_two_items() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -83,10 +83,21 @@ class IdIndex:
 
     def add(self, column: pa.Array | pa.ChunkedArray) -> Ints:
         """Codes [n] of a reference column: spellings that differ inside one column stay apart."""
-        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-        self._tell_apart(chunk for chunk in chunks if not pa.types.is_integer(chunk.type))
-        self._last = None
+        self.tell_apart(column)
         return self.codes(column)
+
+    def tell_apart(self, column: pa.Array | pa.ChunkedArray) -> None:
+        """Numbers that one reference column spells in two ways are different ids from now on."""
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        spelled: dict[int, str] = {}
+        for chunk in chunks:
+            for text in [] if pa.types.is_integer(chunk.type) else chunk.unique().to_pylist():
+                number = number_of(text)
+                if number is not None and spelled.setdefault(number, text) != text:
+                    self._told_apart.add(number)
+        for number in self._told_apart & spelled.keys():
+            self._free_number(number)
+        self._last = None
 
     def codes(self, column: pa.Array | pa.ChunkedArray, grow: bool = True, rows: Any = ...) -> Ints:
         """Codes [n] int32 of int64 or (dictionary-encoded) text ids; −1 for the unknown if not grown.
@@ -206,17 +217,6 @@ class IdIndex:
         self._numbers.append(number)
         self._size += 1
         return self._size - 1
-
-    def _tell_apart(self, chunks: Iterable[pa.Array]) -> None:
-        """Numbers spelled in two ways within one reference column are different ids from now on."""
-        spelled: dict[int, str] = {}
-        for chunk in chunks:
-            for text in chunk.unique().to_pylist():
-                number = number_of(text)
-                if number is not None and spelled.setdefault(number, text) != text:
-                    self._told_apart.add(number)
-        for number in self._told_apart & spelled.keys():
-            self._free_number(number)
 
     def _free_number(self, number: int) -> None:
         """A number told apart belongs to its plain spelling; any other spelling keeps its own code."""

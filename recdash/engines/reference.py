@@ -182,6 +182,7 @@ def _repeated_pairs(name: str, count: int) -> Problem:
 
 
 def _read_train(train: Upload, truth: Truth, users: IdIndex, items: IdIndex) -> _Train:
+    users.tell_apart(train.table["user_id"])  # for the runs as well, which know the users of the truth alone
     everyone = users.copy()
     everyone.spellings_met = users.spellings_met
     user, item = everyone.codes(train.table["user_id"]), items.add(train.table["item_id"])
