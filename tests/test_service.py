@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 import recdash
-from recdash.domain import Experiment
+from recdash.domain import Experiment, Hits
+from recdash.engines import hits_to_tables
 from recdash.errors import Forbidden, InputError, NameTaken, NotFound, StoreError, UploadError
 from recdash.service import Workspace
 from recdash.store import open_store
@@ -296,6 +297,22 @@ def test_where_lower_is_better_the_lowest_comes_first(space: Workspace, films: E
         add(space, films, "ease", EASE, predictions=rated(2.5)),
     ]
     assert space.scoreboard(ids, ["rmse"], 1)["run"].tolist() == ["ease", "als"]
+
+
+def test_ties_that_an_older_version_did_not_store_are_found_in_the_upload(
+    space: Workspace, films: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of u's three equal scores one is relevant: first, second or third by chance."""
+    rows = [("u", "x", 1.0), ("u", "a", 1.0), ("u", "y", 1.0)]
+    tied = pd.DataFrame(rows, columns=["user_id", "item_id", "score"])
+
+    def without_ties(hits: Hits) -> dict[str, Any]:
+        return {kind: table for kind, table in hits_to_tables(hits).items() if kind != "ties"}
+
+    monkeypatch.setattr("recdash.service.runs.hits_to_tables", without_ties)
+    band = space.tie_band(add(space, films, "als", tied), "mrr", 3)
+    assert band is not None
+    assert (band.worst, band.best) == (pytest.approx(1 / 3 / 3), pytest.approx(1 / 3))
 
 
 def test_a_definition_that_was_not_stored_is_computed_from_the_hits(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recdash import views
-from recdash.domain import Run, Users
+from recdash.domain import Hits, Run, TiedHits, Users
 from recdash.errors import Problem
 from recdash.evaluation import question
 from recdash.evaluation.comparability import basis_of, problems
@@ -30,6 +31,7 @@ class Answers(Evidence):
         super()._keep()
         self._means = lru_cache(maxsize=4096)(self._compute_mean)
         self._tie_bands = lru_cache(maxsize=1024)(self._compute_tie_band)
+        self._ties_again = lru_cache(maxsize=32)(self._find_ties)
 
     def metrics_of(self, run_ids: Sequence[str]) -> list[str]:
         """Canonical specs that at least one of the runs has, in the order of the guide."""
@@ -140,7 +142,17 @@ class Answers(Evidence):
             return None
         sample = self._sample(run_id)
         views.check_cutoff(k, sample.depth)
-        return tie_band(define(metric), self._hits(run_id), sample, k)
+        return tie_band(define(metric), self._tied(run_id), sample, k)
+
+    def _tied(self, run_id: str) -> Hits:
+        """The run's hits with their ties; where these were not stored, from another look at the upload."""
+        hits = self._hits(run_id)
+        if hits.ties is not None or hits.order != "score" or not hits.ledger.tied_rows:
+            return hits
+        return replace(hits, ties=self._ties_again(run_id))
+
+    def _find_ties(self, run_id: str) -> TiedHits | None:
+        return self._match_again(run_id, exposure=False).ties
 
     def comparability(self, run_ids: Sequence[str]) -> list[Problem]:
         """Why the numbers of these runs may not stand side by side as they are; empty where they may."""

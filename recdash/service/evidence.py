@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from recdash import views
 from recdash.domain import Curve, Experiment, Hits, Recommendations, Run, TableKind, Upload, Users
-from recdash.engines import Reference, hits_from_tables
+from recdash.engines import Reference, hits_from_tables, match
 from recdash.errors import Forbidden, InputError, NotFound, Problem
 from recdash.evaluation import reading, scoring
 from recdash.metrics import Material, define, score
@@ -144,6 +144,12 @@ class Evidence:
             raise InputError(Problem("no-upload", f"run '{run.name}'", "its upload was not kept", ""))
         (lists,) = ingest.read_recommendations(self.store.path(run.upload), name=run.name)
         return lists
+
+    def _match_again(self, run_id: str, **how: Any) -> Hits:
+        """Hits from the stored upload, in the order of the stored ones, for what was not stored with them."""
+        run, stored = self.store.run(run_id), self._hits(run_id)
+        reference = self._reference(run.experiment)
+        return match(self._lists_of(run), reference, depth=stored.depth, order=stored.order, **how)[0]
 
     def _read_reference(self, experiment_id: str) -> Reference:
         threshold = self.experiment(experiment_id).settings["relevance_threshold"]
