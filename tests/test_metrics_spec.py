@@ -289,6 +289,10 @@ def test_numbers_and_names_have_one_spelling(text: str, canonical: str) -> None:
     assert str(define(text)) == canonical
 
 
+def test_a_list_of_metrics_is_taken_as_it_is_and_read_by_the_registry() -> None:
+    assert Parameter("of", {"precision,recall": "the two"}, "metrics").checked("map,mar", "f1") == "map,mar"
+
+
 def test_the_words_that_stand_for_a_number_are_listed() -> None:
     knob = Parameter("p", {"0.5": "a half", "auto": "by itself", "truth": "of the truth"}, "number", above=0)
     with pytest.raises(InputError, match=r"Give a number above 0 or auto, truth\.$"):
