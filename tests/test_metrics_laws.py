@@ -29,7 +29,7 @@ from recdash.engines import (
 from recdash.evaluation.scoring import familiar_of, score_hits
 from recdash.metrics import METRICS, Definition, define, parse, sample_of
 from recdash.metrics.catalogue import CATALOGUE
-from recdash.metrics.formulas import Micro
+from recdash.metrics.formulas import Micro, Sentence
 from recdash.metrics.ranking import RANKING, RankingMetric
 from recdash.metrics.sample import Sample
 
@@ -513,6 +513,18 @@ def test_hits_that_were_saved_score_bit_for_bit_as_before(world: World, users: U
     for metric, curve in before.items():
         np.testing.assert_array_equal(after[metric].value, curve.value, err_msg=metric)
         np.testing.assert_array_equal(after[metric].std_error, curve.std_error, err_msg=metric)
+
+
+@laws
+@given(worlds())
+def test_the_tables_of_a_sentence_grow_with_the_numbers_that_its_norm_sees(world: World) -> None:
+    """Not with the users: lists of many lengths must not make a table [users × depth]."""
+    sample = sample_in(world)
+    seen = {"recall": sample.n_relevant, "precision(over=list)": sample.list_length}
+    for spec, numbers in seen.items():
+        formula = define(spec).formula()
+        assert isinstance(formula, Sentence)
+        assert formula.tables(sample)[0].shape == (DEPTH, len(set(numbers.tolist())))
 
 
 def test_the_laws_look_at_every_metric_that_ranks() -> None:

@@ -1,7 +1,7 @@
 """How per-user values become a curve: mean and standard error at every cutoff at once.
 
-A :class:`Sentence` (credit and norm) is scored from one histogram over (rank, kind of user) and never
-makes a [users × depth] table. What cannot be said as a sentence is a :class:`Walk`: it goes from
+A :class:`Sentence` (credit and norm) is scored from one histogram over (rank, m) and never makes a
+[users × depth] table. What cannot be said as a sentence is a :class:`Walk`: it goes from
 k = 1 to depth holding one value per user.
 """
 
@@ -16,10 +16,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from recdash.domain import Floats, Ints
-from recdash.metrics.sample import Sample, order_by_counting
+from recdash.metrics.sample import Kinds, Number, Sample, order_by_counting, relevant_items
 
 Credit = Callable[[Sample], Floats]
-Norm = Callable[[Ints, Ints, Ints], Floats]
+Norm = Callable[[Ints, Ints], Floats]
+"""From k and one number of the user's (m, unless the sentence names another)."""
 Moments = tuple[Floats, Floats]
 
 
@@ -64,16 +65,16 @@ def more_than_rounding(spread: Floats, squares: Floats) -> Floats:
 # ── credit and norm ──────────────────────────────────────────────────────────────────────────
 
 
-def credit_by_rank(sample: Sample, credit: Floats) -> Floats:
+def credit_by_rank(sample: Sample, credit: Floats, kinds: Kinds) -> Floats:
     """[depth, C] credits of all hits with rank ≤ k, by kind of user."""
-    n_kinds = len(sample.kinds.size)
-    table = np.bincount(sample.cell, weights=credit, minlength=sample.depth * n_kinds)
+    n_kinds = len(kinds.size)
+    table = np.bincount(kinds.cell, weights=credit, minlength=sample.depth * n_kinds)
     return table.reshape(sample.depth, n_kinds).cumsum(axis=0)
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """Σ credit over the hits up to k, divided by norm(k, m, length).
+    """Σ credit over the hits up to k, divided by norm(k, number), the number being m unless said otherwise.
 
     The squares add up the same way: between two hits a user's sum stands still, so the j-th hit adds
     C_j² − C_{j−1}² to the square, C_j being the user's credits so far.
@@ -81,6 +82,7 @@ class Sentence:
 
     credit: Credit
     norm: Norm
+    number: Number = relevant_items
     pooled: bool = False
 
     def curve(self, sample: Sample) -> Moments:
@@ -91,23 +93,30 @@ class Sentence:
 
     def tables(self, sample: Sample) -> tuple[Floats, Floats, Floats, Ints]:
         """Sums [depth, C], sums of squares [depth, C], norm [depth, C], users per kind [C]."""
-        kinds = sample.kinds
-        if self.credit not in sample.credited:  # precision, recall and r_precision credit alike
-            sample.credited[self.credit] = self._credited(sample)
-        sums, squares = sample.credited[self.credit]
+        kinds = sample.kinds(self.number)
+        known = sample.credited.setdefault(self.credit, {})
+        if self.number not in known:  # precision, recall and r_precision credit alike
+            known[self.number] = self._credited(sample, kinds)
+        sums, squares = known[self.number]
         k = np.arange(1, sample.depth + 1)[:, None]
-        norm = self.norm(k, kinds.m, kinds.length)
-        return sums, squares, np.broadcast_to(norm, sums.shape), kinds.size
+        return sums, squares, np.broadcast_to(self.norm(k, kinds.number), sums.shape), kinds.size
 
-    def _credited(self, sample: Sample) -> tuple[Floats, Floats]:
+    def _credited(self, sample: Sample, kinds: Kinds) -> tuple[Floats, Floats]:
         credit = self.credit(sample)
         twice_between = 2 * running_sum(credit, sample) - credit  # C_j + C_{j−1}
-        return credit_by_rank(sample, credit), credit_by_rank(sample, credit * twice_between)
+        return (
+            credit_by_rank(sample, credit, kinds),
+            credit_by_rank(sample, credit * twice_between, kinds),
+        )
 
     def values(self, sample: Sample, k: int) -> Floats:
         credit = np.where(sample.rank <= k, self.credit(sample), 0.0)
         total: Any = np.bincount(sample.user, weights=credit, minlength=sample.n_users)
-        return share(total, self.norm(np.array(k), sample.n_relevant, sample.list_length))
+        return share(total, self.norm_of(sample, k))
+
+    def norm_of(self, sample: Sample, k: int) -> Floats:
+        """[n] what each user's sum is divided by at k."""
+        return self.norm(np.array(k), self.number(sample))
 
     own = values
 
@@ -139,7 +148,7 @@ class Micro:
 
     def values(self, sample: Sample, k: int) -> Floats:
         """[n] the ratio R, moved by the user's pull on it, (a − R·b) / mean b: the delta method."""
-        norm = self.sentence.norm(np.array(k), sample.n_relevant, sample.list_length)
+        norm = self.sentence.norm_of(sample, k)
         a = self.sentence.values(sample, k) * norm
         ratio = share(a.mean(), norm.mean())
         return ratio + share(a - ratio * norm, np.full_like(a, norm.mean()))
@@ -315,9 +324,10 @@ class MeanRecall(Walk):
         """
         a, rank = sample.ordinal.astype(np.float64), sample.rank.astype(np.float64)
         steps = _added_by_a_hit(a, rank, running_sum(rank, sample))
-        sum_a, sum_r, aa, ar, rr = (credit_by_rank(sample, step) for step in steps)
+        kinds = sample.kinds(relevant_items)
+        sum_a, sum_r, aa, ar, rr = (credit_by_rank(sample, step, kinds) for step in steps)
         k = np.arange(1, sample.depth + 1)[:, None]
-        norm = k * sample.kinds.m
+        norm = k * kinds.number
         total = ((k + 1) * sum_a - sum_r) / norm
         squares = ((k + 1) ** 2 * aa - 2 * (k + 1) * ar + rr) / norm**2
         n = sample.n_users

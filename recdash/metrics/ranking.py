@@ -1,8 +1,8 @@
 """Accuracy of ranked lists. A metric says what a hit is worth and what the sum is divided by.
 
-Value of a user at k = Σ credit(hit) over the hits with rank ≤ k ÷ norm(k, m, length), where r is the
-hit's rank, j its ordinal among the user's hits, g its gain, m the user's number of relevant items and
-``length`` the number of items in the user's list. Those that do not fit (graded nDCG, mar(form=ranks), f1
+Value of a user at k = Σ credit(hit) over the hits with rank ≤ k ÷ norm(k, m), where r is the hit's rank,
+j its ordinal among the user's hits, g its gain and m the user's number of relevant items; two norms look at
+the length of the user's list instead. Those that do not fit (graded nDCG, mar(form=ranks), f1
 of two other metrics, judged, user_coverage) say so with ``build``.
 """
 
@@ -31,7 +31,7 @@ from recdash.metrics.formulas import (
     share,
 )
 from recdash.metrics.parameters import Parameter
-from recdash.metrics.sample import Sample, order_by_counting
+from recdash.metrics.sample import Number, Sample, order_by_counting, relevant_items
 from recdash.metrics.spec import split
 
 Resolve = Callable[[str], Formula]
@@ -124,39 +124,55 @@ def unexpected(hits: Sample) -> Floats:
     return np.maximum((n + 1.0 - hits.rank) / n - hits.familiar.expected[hits.item], 0.0)
 
 
-# ── what the sum is divided by (k [K, 1], m [C], length [C]) ─────────────────────────────────
+# ── what the sum is divided by (k [K, 1] and m [C], or the number that LOOKS_AT names) ────────
 
 
-def cutoff(k: Ints, m: Ints, length: Ints) -> Floats:
+def cutoff(k: Ints, m: Ints) -> Floats:
     return k + 0.0 * m
 
 
-def cut_list(k: Ints, m: Ints, length: Ints) -> Floats:
-    return np.minimum(k, length) + 0.0 * m
+def cut_list(k: Ints, length: Ints) -> Floats:
+    return np.minimum(k, length) + 0.0
 
 
-def relevant(k: Ints, m: Ints, length: Ints) -> Floats:
+def relevant(k: Ints, m: Ints) -> Floats:
     return m + 0.0 * k
 
 
-def relevant_squared(k: Ints, m: Ints, length: Ints) -> Floats:
+def relevant_squared(k: Ints, m: Ints) -> Floats:
     return m * m + 0.0 * k
 
 
-def relevant_up_to_k(k: Ints, m: Ints, length: Ints) -> Floats:
-    return np.minimum(m, k).astype(np.float64)
+def relevant_up_to_k(k: Ints, m: Ints) -> Floats:
+    return np.minimum(m, k) + 0.0
 
 
-def relevant_up_to_list(k: Ints, m: Ints, length: Ints) -> Floats:
-    return np.minimum(np.minimum(k, length), m) + 0.0
+def relevant_up_to_list(k: Ints, least: Ints) -> Floats:
+    return np.minimum(k, least) + 0.0
 
 
-def cutoff_plus_relevant(k: Ints, m: Ints, length: Ints) -> Floats:
-    return (k + m).astype(np.float64)
+def cutoff_plus_relevant(k: Ints, m: Ints) -> Floats:
+    return k + m + 0.0
 
 
-def unity(k: Ints, m: Ints, length: Ints) -> Floats:
+def unity(k: Ints, m: Ints) -> Floats:
     return np.ones(np.broadcast_shapes(k.shape, m.shape))
+
+
+def listed(sample: Sample) -> Ints:
+    return sample.list_length
+
+
+def relevant_or_listed(sample: Sample) -> Ints:
+    return np.minimum(sample.n_relevant, sample.list_length)
+
+
+LOOKS_AT: Mapping[Norm, Number] = {cut_list: listed, relevant_up_to_list: relevant_or_listed}
+"""What a norm sees of a user, where that is not m."""
+
+
+def sentence(credit: Credit, norm: Norm) -> Sentence:
+    return Sentence(credit, norm, LOOKS_AT.get(norm, relevant_items))
 
 
 # ── gains and discounts of nDCG ──────────────────────────────────────────────────────────────
@@ -179,8 +195,8 @@ class IdealGain:
     discount: Callable[[Ints], Floats]
     places: Norm
 
-    def __call__(self, k: Ints, m: Ints, length: Ints) -> Floats:
-        filled = self.places(k, m, length).astype(np.int64)
+    def __call__(self, k: Ints, m: Ints) -> Floats:
+        filled = self.places(k, m).astype(np.int64)
         worth = 1.0 / self.discount(np.arange(1, filled.max(initial=1) + 1))
         return np.concatenate(([0.0], np.cumsum(worth)))[filled]
 
@@ -244,7 +260,7 @@ def top_grade(hits: Sample, parameters: Mapping[str, str]) -> float:
 
 
 def build_judged(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
-    return OverJudged(Sentence(one, {"k": cutoff, "list": cut_list}[parameters["over"]]))
+    return OverJudged(sentence(one, {"k": cutoff, "list": cut_list}[parameters["over"]]))
 
 
 def build_user_coverage(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
@@ -336,8 +352,8 @@ class RankingMetric:
         """The metric with every parameter filled in."""
         if self.build is not None:
             return self.build(parameters, resolve)
-        sentence = Sentence(_chosen(self.credit, parameters), _chosen(self.norm, parameters))
-        return Micro(sentence) if parameters.get("average") == "micro" else sentence
+        said = sentence(_chosen(self.credit, parameters), _chosen(self.norm, parameters))
+        return Micro(said) if parameters.get("average") == "micro" else said
 
 
 def _chosen(part: Any, parameters: Mapping[str, str]) -> Any:

@@ -19,17 +19,26 @@ _ROWS_OF_A_PART = 1 << 19
 """So few that what is looked up of them stays in the processor's cache."""
 
 
+Number = Callable[["Sample"], Ints]
+"""One whole number of each user, [n]."""
+
+
+def relevant_items(sample: Sample) -> Ints:
+    """[n] m, the user's number of relevant items."""
+    return sample.n_relevant
+
+
 @dataclass(frozen=True)
 class Kinds:
-    """Users sorted into kinds that share m and list length: all that a norm can see.
+    """Users sorted by one number, all that a norm can see of them.
 
-    ``of`` [n] the kind of each user; ``m``, ``length``, ``size`` [C] describe the kinds.
+    ``number``, ``size`` [C] are the numbers that occur and how many users have each; ``cell`` [H] is the
+    place of each hit in a table [depth, C].
     """
 
-    of: Ints
-    m: Ints
-    length: Ints
+    number: Ints
     size: Ints
+    cell: Ints
 
 
 @dataclass(frozen=True)
@@ -109,13 +118,23 @@ class Sample:
         """[H] the place of the user's first hit."""
         return np.arange(len(self.user)) - self.ordinal + 1
 
+    def kinds(self, number: Number) -> Kinds:
+        """The users by a number of theirs; worked out once."""
+        if number not in self._kinds:
+            of_user = number(self)
+            often = np.bincount(of_user)
+            present = np.flatnonzero(often)
+            kind = np.zeros(len(often), dtype=np.int64)
+            kind[present] = np.arange(len(present))
+            cell = self.rank.astype(np.int64) - 1
+            cell *= len(present)
+            cell += kind[of_user][self.user]
+            self._kinds[number] = Kinds(present, often[present], cell)
+        return self._kinds[number]
+
     @cached_property
-    def cell(self) -> Ints:
-        """[H] the hit's place in a table [depth, kinds of users]."""
-        cell = self.rank.astype(np.int64) - 1
-        cell *= len(self.kinds.size)
-        cell += self.kinds.of[self.user]
-        return cell
+    def _kinds(self) -> dict[Number, Kinds]:
+        return {}
 
     @cached_property
     def by_rank(self) -> tuple[Ints, Ints]:
@@ -124,7 +143,7 @@ class Sample:
         return order_by_counting(self.rank), edges
 
     @cached_property
-    def credited(self) -> MutableMapping[Callable[[Sample], Floats], tuple[Floats, Floats]]:
+    def credited(self) -> MutableMapping[Callable[[Sample], Floats], dict[Number, tuple[Floats, Floats]]]:
         """What sentences have made of a credit, for those that share it; forgotten with the credit."""
         return WeakKeyDictionary()
 
@@ -137,15 +156,6 @@ class Sample:
     def binary(self) -> bool:
         """True when all relevant rows have the same gain, so that it cancels and m alone counts."""
         return bool((self.relevant_gain == self.relevant_gain[:1]).all())
-
-    @cached_property
-    def kinds(self) -> Kinds:
-        width = self.depth + 1
-        code = self.n_relevant.astype(np.int64) * width + self.list_length
-        ascending = np.sort(code)
-        present = ascending[np.diff(ascending, prepend=-1) > 0]
-        of = np.searchsorted(present, code)
-        return Kinds(of, present // width, present % width, np.bincount(of))
 
     @cached_property
     def ideal_start(self) -> Ints:
