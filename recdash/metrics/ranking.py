@@ -152,7 +152,7 @@ def relevant_up_to_list(k: Ints, least: Ints) -> Floats:
 
 
 def cutoff_plus_relevant(k: Ints, m: Ints) -> Floats:
-    return k + m + 0.0
+    return (k + m).astype(np.float64)
 
 
 def unity(k: Ints, m: Ints) -> Floats:
