@@ -16,6 +16,7 @@ import recdash
 from recdash.domain import Experiment, Hits
 from recdash.engines import hits_to_tables
 from recdash.errors import Forbidden, InputError, NameTaken, NotFound, StoreError, UploadError
+from recdash.evaluation import question
 from recdash.service import Workspace
 from recdash.store import open_store
 
@@ -313,6 +314,29 @@ def test_ties_that_an_older_version_did_not_store_are_found_in_the_upload(
     band = space.tie_band(add(space, films, "als", tied), "mrr", 3)
     assert band is not None
     assert (band.worst, band.best) == (pytest.approx(1 / 3 / 3), pytest.approx(1 / 3))
+
+
+def test_metrics_that_an_older_version_did_not_store_are_offered_and_computed(
+    space: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """a shares one of its two genres with b, at an angle of 45°; serendipity needs a train table."""
+    catalogue = {"a": {"genre": "Crime|Drama"}, "b": {"genre": "Drama"}, "c": {"genre": "Crime"}}
+    made = space.create_experiment("Old", TRUTH, catalogue=catalogue, depth=5)
+    with monkeypatch.context() as older:
+        older.setattr(question, "DEFAULT_METRICS", ("precision", "coverage"))
+        run_id = add(space, made, "ease", {"u": ["b", "a"]})
+        assert space.metrics_of([run_id]) == ["precision", "coverage"]
+    newer = open_at(tmp_path)
+    offered = newer.metrics_of([run_id])
+    assert {"rbp", "err", "entropy", "diversity"} < set(offered)
+    assert not {"rmse", "serendipity"} & set(offered)
+    (row,) = newer.scoreboard([run_id], ["diversity"], 2).to_dict("records")
+    assert (
+        row["value"] == newer.under_presets(run_id, "diversity", 2)["value"][0] == pytest.approx(1 - 0.5**0.5)
+    )
+    assert newer.absences([run_id], "diversity") == {}
+    of_presets = newer.under_presets(run_id, "serendipity", 2)["reason"][0]
+    assert newer.absences([run_id], "serendipity") == {run_id: of_presets}
 
 
 def test_a_definition_that_was_not_stored_is_computed_from_the_hits(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recdash import views
-from recdash.domain import Hits, Run, TiedHits, Users
+from recdash.domain import Absent, Hits, Run, TiedHits, Users
 from recdash.errors import Problem
 from recdash.evaluation import question
 from recdash.evaluation.comparability import basis_of, problems
@@ -34,10 +34,21 @@ class Answers(Evidence):
         self._ties_again = lru_cache(maxsize=32)(self._find_ties)
 
     def metrics_of(self, run_ids: Sequence[str]) -> list[str]:
-        """Canonical specs that at least one of the runs has, in the order of the guide."""
+        """Canonical specs that at least one of the runs has or, of the usual ones, can have; these first, in
+        the order of the guide.
+        """
         stored = {metric for metrics in self.store.metrics(run_ids).values() for metric in metrics}
         usual = [str(define(metric)) for metric in question.DEFAULT_METRICS]
-        return [metric for metric in usual if metric in stored] + sorted(stored.difference(usual))
+        runs = self._runs(run_ids)
+        offered = [
+            metric
+            for metric in usual
+            if metric in stored or any(self._can_be_had(run, metric) for run in runs)
+        ]
+        return offered + sorted(stored.difference(usual))
+
+    def _can_be_had(self, run: Run, metric: str) -> bool:
+        return metric not in run.absent and self._possible(run.id, metric)
 
     def curves(self, run_ids: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
         """Tidy: run_id, run, metric, k, value, std_error, n_users.
@@ -83,7 +94,14 @@ class Answers(Evidence):
 
     def absences(self, run_ids: Sequence[str], metric: str) -> dict[str, str]:
         """Why a run lacks the metric, for the runs that do."""
-        return {run.id: run.absent[metric] for run in self._runs(run_ids) if metric in run.absent}
+        stored = self.store.metrics(run_ids)
+        without = [run for run in self._runs(run_ids) if metric not in stored[run.id]]
+        reasons = {run.id: run.absent.get(metric) or self._why_not(run.id, metric) for run in without}
+        return {run_id: reason for run_id, reason in reasons.items() if reason}
+
+    def _why_not(self, run_id: str, metric: str) -> str:
+        found = self._computed(run_id, metric)
+        return found.reason if isinstance(found, Absent) else ""
 
     def list_ends(self, run_ids: Sequence[str]) -> dict[str, int | None]:
         """The k from which more than half of a run's lists have ended; None = never within depth."""

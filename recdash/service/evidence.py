@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from recdash import views
-from recdash.domain import Curve, Experiment, Hits, Recommendations, Run, TableKind, Upload, Users
-from recdash.engines import Reference, hits_from_tables, match
+from recdash.domain import (
+    Absent,
+    Curve,
+    Experiment,
+    Hits,
+    ListMean,
+    Recommendations,
+    Run,
+    TableKind,
+    Upload,
+    Users,
+)
+from recdash.engines import Reference, hits_from_tables, list_metrics, match
 from recdash.errors import Forbidden, InputError, NotFound, Problem
 from recdash.evaluation import reading, scoring
-from recdash.metrics import Material, define, score
+from recdash.metrics import Definition, Material, define, score
+from recdash.metrics.catalogue import CatalogueMetric
+from recdash.metrics.ratings import RatingMetric
 from recdash.metrics.sample import Sample
 from recdash.store import Store, new_id
 
 if TYPE_CHECKING:
     from recdash.domain import Floats, Ints
     from recdash.ingest import Limits
+    from recdash.metrics.ratings import Predictions
 
 Role = Literal["viewer", "editor", "admin"]
 
@@ -35,6 +49,11 @@ class UserValues:
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+def _needs_lists(definition: Definition) -> bool:
+    metric = definition.metric
+    return isinstance(metric, CatalogueMetric) and metric.from_lists(definition.parameters)
 
 
 class Evidence:
@@ -59,6 +78,7 @@ class Evidence:
         self._values = lru_cache(maxsize=64)(self._compute_values)
         self._material = lru_cache(maxsize=32)(self._read_material)
         self._computed = lru_cache(maxsize=1024)(self._compute_curve)
+        self._possible = lru_cache(maxsize=4096)(self._ask_whether_possible)
 
     def experiments(self, archived: bool = False) -> list[Experiment]:
         return self.store.experiments(archived)
@@ -94,16 +114,58 @@ class Evidence:
             for metric in metrics:
                 if metric not in stored[run.id] and metric not in run.absent:
                     curve = self._computed(run.id, metric)
-                    if curve is not None:
+                    if isinstance(curve, Curve):
                         stored[run.id][metric] = curve
         return stored
 
-    def _compute_curve(self, run_id: str, metric: str) -> Curve | None:
-        run = self.store.run(run_id)
+    def _compute_curve(self, run_id: str, metric: str) -> Curve | Absent:
+        definition = define(metric)
+        try:
+            (found,) = score([definition], self._material_for(run_id, definition))
+        except InputError as error:
+            return Absent(metric, "; ".join(problem.found for problem in error.problems))
+        return found
+
+    def _material_for(self, run_id: str, definition: Definition) -> Material:
+        """What the metric is computed from; what was not stored of the lists comes from the upload.
+
+        Raises InputError when the upload was not kept.
+        """
+        if not self.store.run(run_id).hits:
+            return Material()
+        if isinstance(definition.metric, RatingMetric):
+            return Material(predictions=self._predictions(run_id))
+        material = self._material(run_id)
+        shelf = material.shelf
+        if shelf is None or not _needs_lists(definition) or str(definition) in shelf.exposure.list_means:
+            return material
+        exposure = replace(shelf.exposure, list_means=self._means_again(run_id, definition))
+        return replace(material, shelf=replace(shelf, exposure=exposure))
+
+    def _means_again(self, run_id: str, definition: Definition) -> Mapping[str, ListMean]:
+        """The metric's mean over the lists; nothing where the set-up lacks what it needs."""
+        reference = self._reference(self.store.run(run_id).experiment)
+        wanted = list_metrics([definition], reference, self._hits(run_id).depth)
+        exposure = self._match_again(run_id, list_metrics=wanted).exposure if wanted else None
+        return exposure.list_means if exposure else {}
+
+    def _ask_whether_possible(self, run_id: str, metric: str) -> bool:
+        """Are the tables there that the metric needs? Asks without computing it."""
+        definition, run = define(metric), self.store.run(run_id)
         if not run.hits:
+            return False
+        if isinstance(definition.metric, RatingMetric):
+            return "predictions" in run.hits
+        if isinstance(definition.metric, CatalogueMetric):
+            shelf = self._material(run_id).shelf
+            return shelf is not None and not definition.metric.lacks(shelf, definition.parameters)
+        return not definition.lacks(self._sample(run_id))
+
+    def _predictions(self, run_id: str) -> Predictions | None:
+        sha = self.store.run(run_id).hits.get("predictions")
+        if sha is None:
             return None
-        (found,) = score([define(metric)], self._material(run_id))
-        return found if isinstance(found, Curve) else None
+        return reading.predictions_of(Upload("predictions", run_id, self.store.table(sha), {}))
 
     def _compute_values(
         self, run_id: str, metric: str, k: int, users: Users | None = None

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from recdash import views
 from recdash.definitions import habits, worked
 from recdash.definitions.habits import Habit, Number
-from recdash.domain import Absent, Curve, Hits, Upload
+from recdash.domain import Absent, Curve, Hits
 from recdash.engines import Reference, list_metrics, match
 from recdash.errors import InputError
-from recdash.evaluation import reading, scoring
+from recdash.evaluation import scoring
 from recdash.metrics import define
 from recdash.metrics import preset as preset_named
 from recdash.service.evidence import Evidence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from recdash.definitions.worked import Worked
-    from recdash.metrics.ratings import Predictions
 
 
 class UnderPresets(Evidence):
@@ -101,9 +100,3 @@ class UnderPresets(Evidence):
         wanted = list_metrics([define(habit.spec)], reference, depth)
         how: dict[str, Any] = {"depth": depth, "order": habit.order, "ties": habit.ties}
         return match(lists, reference, list_metrics=wanted, **how)[0]
-
-    def _predictions(self, run_id: str) -> Predictions | None:
-        sha = self.store.run(run_id).hits.get("predictions")
-        if sha is None:
-            return None
-        return reading.predictions_of(Upload("predictions", run_id, self.store.table(sha), {}))

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 MEASURES = ("coverage", "gini", "entropy", "tail_share", "novelty", "diversity")
 MOST_ROWS = 16
-NOT_COUNTED = "not counted when the run was added"
 
 
 @dataclass(frozen=True)
@@ -188,11 +187,7 @@ def _shown_of(found: Found, run_id: str) -> str:
 
 def footnote(view: View) -> Html:
     """Where the definitions are, and why cells are empty."""
-    known = _measures(view)
     absences = {metric: data.absences(view.shown_ids, metric) for metric in MEASURES}
-    for metric, absent in absences.items():
-        missing = [run for run in view.shown_ids if run not in known[metric] and run not in absent]
-        absences[metric] = absent | dict.fromkeys(missing, NOT_COUNTED)
     lines = [
         "Names lead to definitions in the guide. More is not better by itself: random lists show most.",
         *reasons(view, view.shown_ids, absences),
