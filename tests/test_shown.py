@@ -57,6 +57,28 @@ def test_places_and_items_count_in_each_of_an_items_values() -> None:
     assert rows(found, "run", "attribute", "k")[0] == ("als", "genres", 2)
 
 
+@pytest.mark.parametrize(
+    ("number", "written"),
+    [
+        (1994.0, "1994"),
+        (1e10, "10000000000"),
+        (-(2.0**62), "-4611686018427387904"),
+        (1e19, "1e+19"),
+        (-1e300, "-1e+300"),
+        (2.5, "2.5"),
+        (-0.0, "0"),
+        (float("inf"), "(none)"),
+    ],
+)
+@pytest.mark.parametrize("beside", [3.0, 0.5])
+def test_a_number_is_written_as_such_whatever_stands_beside_it(
+    number: float, written: str, beside: float
+) -> None:
+    items = pd.DataFrame({"item_id": ["a", "b"], "size": [number, beside]})
+    found = evaluated(items).shown_by("size", 1)
+    assert rows(found[found["places"] > 0], "value", "places") == [(written, 2)]
+
+
 @pytest.mark.parametrize("word", ["", " ", "nan", "NaN", "NAN", "null", "NULL", "None", "<NA>", "NaT"])
 def test_what_libraries_write_for_nothing_is_no_value_of_an_attribute(word: str) -> None:
     genres = ["Crime", f"Crime|{word}", word, f"{word};{word}"]

@@ -60,15 +60,15 @@ def attribute_of(upload: Upload, column: str) -> Attribute:
 
 
 def _plain(cells: pa.Array) -> pa.Array:
-    """Whole numbers in a float column, as a gap in the column makes them, are written without ``.0``.
+    """Whole numbers in a float column, as a gap in the column makes them, are written as such: ``1994``.
 
-    What is no finite number is no value.
+    What is no finite number is no value; one that 64 bits do not hold is written as it is: ``1e+19``.
     """
     if pa.types.is_floating(cells.type):
         cells = pc.if_else(pc.is_finite(cells), cells, None)
-        whole = pc.drop_null(cells)
-        if pc.all(pc.equal(whole, pc.floor(whole))).as_py():
-            return pc.cast(cells, pa.int64(), safe=False)
+        whole = pc.and_(pc.equal(cells, pc.floor(cells)), pc.less(pc.abs(cells), 2.0**63))
+        digits = pc.cast(pc.if_else(whole, cells, None), pa.int64(), safe=False)
+        return pc.if_else(whole, pc.cast(digits, pa.string()), pc.cast(cells, pa.string()))
     return pc.cast(cells, pa.string()) if pa.types.is_dictionary(cells.type) else cells
 
 
