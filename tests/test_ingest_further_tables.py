@@ -88,6 +88,43 @@ def test_a_user_table_without_attributes_is_refused() -> None:
     ]
 
 
+MONTHS = pd.PeriodIndex(["2024-01", "2024-02"], freq="M")
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (MONTHS, ["2024-01", "2024-02"]),
+        (pd.Categorical(MONTHS), ["2024-01", "2024-02"]),
+        (pd.PeriodIndex(["2024Q1", None], freq="Q"), ["2024Q1", None]),
+        (pd.arrays.IntervalArray.from_breaks([0, 18, 65]), ["(0, 18]", "(18, 65]"]),
+    ],
+)
+def test_periods_and_intervals_are_the_words_that_pandas_shows(values: Any, words: list[Any]) -> None:
+    frame = pd.DataFrame({"user_id": [7, 8], "x": values})
+    assert rows_of(read_upload("users", frame)) == [(7, words[0]), (8, words[1])]
+    assert preview("users", frame).rows[0]["x"] == words[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (10**30, "a whole number of more than 64 bits. Write such numbers as text, or as decimals."),
+        (
+            "\ud800",
+            (
+                r"'\ud800' is half a character (a lone surrogate). "
+                "Write the text again as UTF-8; it was cut in the middle of a character."
+            ),
+        ),
+    ],
+)
+def test_a_value_that_no_column_can_hold_is_refused_with_its_column(value: Any, told: str) -> None:
+    frame = pd.DataFrame({"user_id": [7, 8], "x": pd.Series([value, value], dtype=object)})
+    assert refused("users", frame) == [f"column 'x': {told}"]
+    assert [str(problem) for problem in preview("users", frame).problems] == [f"column 'x': {told}"]
+
+
 # ── vectors ──────────────────────────────────────────────────────────────────────────────────
 
 VECTORS = [("a", [1.0, 0.0]), ("b", [0.5, -2.0])]

@@ -182,15 +182,39 @@ def _without_gap(column: pa.Field, metadata: Any) -> bool:
 def read_arrow(source: Any) -> RawTable:
     """A pandas, polars or Arrow table (anything that offers an Arrow stream)."""
     try:
-        table = (
-            source if isinstance(source, pa.Table) else pa.RecordBatchReader.from_stream(source).read_all()
-        )
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        found = f"the table cannot be read as Arrow ({'; '.join(map(_escaped, error.args))})"
-        raise UploadError(
-            Problem("bad-table", "table", found, "Give each column one type; ids that mix forms as text.")
-        ) from error
+        table = source if isinstance(source, pa.Table) else _streamed(source)
+    except NOT_ARROW as error:
+        found, fix = _why_not_arrow(error)
+        raise UploadError(Problem("bad-table", _first_not_arrow(source), found, fix)) from error
     return _of_table(table, "table in memory")
+
+
+NOT_ARROW = (pa.ArrowException, TypeError, ValueError, OverflowError)
+
+
+def _streamed(source: Any) -> pa.Table:
+    return pa.RecordBatchReader.from_stream(source).read_all()
+
+
+def _why_not_arrow(error: Exception) -> tuple[str, str]:
+    """(what was found, what to do)."""
+    if isinstance(error, UnicodeEncodeError):
+        half = _printable(error.object[error.start : error.end])
+        return f"'{half}' is half a character (a lone surrogate)", WHOLE_TEXT
+    if isinstance(error, OverflowError):
+        return "a whole number of more than 64 bits", "Write such numbers as text, or as decimals."
+    found = f"the table cannot be read as Arrow ({'; '.join(map(_escaped, error.args))})"
+    return found, "Give each column one type; ids that mix forms as text."
+
+
+def _first_not_arrow(source: Any) -> str:
+    """The column of a data frame that cannot be read by itself either; the table where there is none."""
+    for name in getattr(source, "columns", ()):
+        try:
+            _streamed(source[[name]])
+        except NOT_ARROW:
+            return f"column '{_printable(name)}'"
+    return "table"
 
 
 def _of_table(table: pa.Table, name: str, **extra: Any) -> RawTable:
@@ -242,13 +266,23 @@ def _projected(batch: pa.RecordBatch, columns: Sequence[str], paths: Mapping[str
 
 
 def _at(batch: pa.RecordBatch, column: str, inner: str | None) -> pa.Array:
-    array = batch.column(column)
+    array = _spelled(batch.column(column))
     if inner is None:
         return array
     values = pc.struct_field(pc.list_flatten(array), inner)
     lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
     offsets = pa.array([0, *lengths.cumsum().tolist()], pa.int64())
     return pa.LargeListArray.from_arrays(offsets, values)
+
+
+def _spelled(array: pa.Array) -> pa.Array:
+    """Periods and intervals of pandas as it writes them; to Arrow a month is its number since 1970."""
+    if pa.types.is_dictionary(array.type):
+        words = _spelled(array.dictionary)
+        return array if words is array.dictionary else pa.DictionaryArray.from_arrays(array.indices, words)
+    if not getattr(array.type, "extension_name", "").startswith("pandas."):
+        return array
+    return pa.array(array.to_pandas().astype("string"), pa.string(), from_pandas=True)
 
 
 def is_list(kind: pa.DataType) -> bool:
