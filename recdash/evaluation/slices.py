@@ -145,9 +145,8 @@ def _lacks(by: str, kind: TableKind) -> Problem:
 def _weights(truth: Truth) -> dict[Side, Ints]:
     """Relevant rows of each user [U] and of each item [N]."""
     relevant = truth.relevant()
-    before = np.concatenate(([0], np.cumsum(relevant)))
     return {
-        "users": np.diff(before[truth.start]),
+        "users": truth.per_user(relevant),
         "items": np.bincount(truth.item[relevant], minlength=len(truth.items)),
     }
 
