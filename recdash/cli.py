@@ -20,7 +20,7 @@ from recdash.spreadsheet import safe_cell
 if TYPE_CHECKING:
     from recdash.errors import Problem
     from recdash.evaluation import Evaluation
-    from recdash.service import OnlineKind, PreparedRun, Setup, Workspace
+    from recdash.service import AddedRun, OnlineKind, PreparedRun, Setup, Workspace
 
 BAD_INPUT = 2
 SHOWN_CUTOFFS = (1, 5, 10, 20, 50, 100)
@@ -369,11 +369,18 @@ def add(
     chosen = where if isinstance(where, str) else _stored(space, where)
     for one in space.store_runs(chosen, prepared, {"tags": tuple(tags)}):
         _tell(one.run.notices)
-        click.echo(f"{one.run.name}: {'already there' if one.already_there else 'added'}")
+        click.echo(f"{one.run.name}: {_became(one)}")
     by_name = {run.name: run.id for run in space.runs(chosen)}
     if baseline is not None:
-        space.set_baseline(chosen, by_name[baseline])
+        space.set_baseline(chosen, _run_named(by_name, baseline))
     _add_online(space, chosen, by_name, more)
+
+
+def _became(one: AddedRun) -> str:
+    if not one.already_there:
+        return "added"
+    how = "Show archived on the Runs page of recdash serve, then Restore"
+    return f"already there, but archived. To bring it back: {how}." if one.is_archived else "already there"
 
 
 ONLINE: tuple[OnlineKind, ...] = ("sessions", "aggregates")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,9 +95,9 @@ def at(curve: Curve, k: int) -> dict[str, Any]:
     return {"value": curve.value[place], "std_error": curve.std_error[place], "n_users": curve.n_users}
 
 
-def check_cutoff(k: int, depth: int | None = None) -> None:
+def check_cutoff(k: Any, depth: int | None = None) -> None:
     """Raises InputError for a k that is no whole number from 1, and for one deeper than lists were read."""
-    if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+    if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
         found = "a cutoff is a whole number from 1"
         raise InputError(Problem("bad-cutoff", f"k = {k}", found, "Choose a k such as 10."))
     if depth is not None and k > depth:

@@ -19,6 +19,7 @@ from click.testing import CliRunner, Result
 import recdash
 from recdash.cli import main
 from recdash.metrics import PRESETS
+from recdash.service import Workspace
 from recdash.settings import settings
 
 Recdash = Callable[..., Result]
@@ -263,6 +264,21 @@ def test_adding_again_changes_nothing_and_says_so(run: Recdash) -> None:
     assert (result.exit_code, result.stdout) == (0, "als: already there\n")
     (films,) = listed(run)
     assert len(films["runs"]) == 1
+
+
+def test_of_an_archived_run_it_is_said_how_to_bring_it_back(run: Recdash) -> None:
+    run(*ADD, "--run", "als=als.csv")
+    space = Workspace.open()
+    (films,) = space.experiments()
+    (als,) = space.runs(films.id)
+    space.archive_run(als.id)
+    again = run(*ADD, "--run", "als=als.csv")
+    assert "als: already there, but archived" in again.stdout
+    assert "Runs page" in again.stdout
+    other = run(*ADD, "--run", "als=ease.csv")
+    assert other.exit_code == 2
+    assert "An archived run of this experiment is called 'als'" in other.stderr
+    assert run(*ADD, "--run", "als=als.csv", "--baseline", "als").exit_code == 2
 
 
 def test_a_run_can_be_added_to_an_experiment_that_is_there(run: Recdash) -> None:

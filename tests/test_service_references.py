@@ -81,6 +81,15 @@ def test_the_choices_say_what_is_there_and_what_each_lacks(space: Workspace, fil
     }
 
 
+def test_the_choices_say_which_is_archived(space: Workspace, films: Experiment) -> None:
+    oracle, _ = space.add_references(films.id, "oracle,popular")
+    space.archive_run(oracle.run.id)
+    found = {one.name for one in space.reference_choices(films.id) if one.is_archived}
+    assert found == {"oracle"}
+    (again,) = space.add_references(films.id, "oracle")
+    assert (again.already_there, again.is_archived) == (True, True)
+
+
 def test_a_viewer_adds_no_references(films: Experiment, tmp_path: Path) -> None:
     store = open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts", read_only=True)
     with pytest.raises(Forbidden):

@@ -81,6 +81,17 @@ def test_one_click_adds_the_references(workspace: Workspace, root: Path, page: s
     assert {run.reference for run in workspace.runs(films)} == {None, "popular", "random", "oracle"}
 
 
+def test_of_an_archived_reference_it_is_said_how_to_bring_it_back(workspace: Workspace, root: Path) -> None:
+    films = add(workspace, 10)
+    (oracle,) = workspace.add_references(films, "oracle")
+    workspace.archive_run(oracle.run.id)
+    app = shown(root, "runs")
+    assert "Oracle" not in [box.label for box in app.checkbox]
+    assert "Oracle is archived; restore it on the Runs page, under Show archived." in [
+        one.value for one in app.caption
+    ]
+
+
 def test_an_only_run_is_compared_with_most_popular(workspace: Workspace, root: Path) -> None:
     workspace.add_references(add(workspace, 10), "random,popular,oracle")
     text = said(shown(root))

@@ -28,6 +28,11 @@ class AddedRun:
     run: Run
     already_there: bool
 
+    @property
+    def is_archived(self) -> bool:
+        """There already, but out of sight until it is restored."""
+        return self.run.archived is not None
+
 
 @dataclass(frozen=True)
 class PreparedRun:
@@ -39,13 +44,16 @@ class PreparedRun:
 
 @dataclass(frozen=True)
 class ReferenceChoice:
-    """A reference candidate for one experiment: what it lacks ("" = nothing), and whether it is there."""
+    """A reference candidate for one experiment: what it lacks ("" = nothing), whether it is there, and if so
+    whether it is archived.
+    """
 
     name: str
     label: str
     meaning: str
     lacks: str
     is_there: bool
+    is_archived: bool
 
 
 class Runs(Evidence):
@@ -158,8 +166,16 @@ class Runs(Evidence):
         """The reference candidates that this experiment may have, has, or lacks a table for."""
         lacks = self._lacks(experiment_id)
         there = {run.reference for run in self.runs(experiment_id, archived=True)}
+        in_sight = {run.reference for run in self.runs(experiment_id)}
         return [
-            ReferenceChoice(one.name, one.label, one.meaning, lacks[one.name], one.name in there)
+            ReferenceChoice(
+                one.name,
+                one.label,
+                one.meaning,
+                lacks[one.name],
+                is_there=one.name in there,
+                is_archived=one.name in there - in_sight,
+            )
             for one in REFERENCES.values()
         ]
 
@@ -243,10 +259,10 @@ class Runs(Evidence):
 
     def _check_names_free(self, experiment_id: str, uploads: Mapping[str, str]) -> None:
         """Before any of the uploads, by name, is stored. The very same upload may come again."""
-        taken = {run.name for run in self.runs(experiment_id, archived=True)} & uploads.keys()
-        for name in sorted(taken):
+        known = {run.name: run for run in self.runs(experiment_id, archived=True)}
+        for name in sorted(known.keys() & uploads.keys()):
             if self.store.find_run(experiment_id, uploads[name]) is None:
-                raise NameTaken(f"Another run of this experiment is called '{name}'. Choose another name.")
+                raise NameTaken(_taken(known[name]))
 
     def rename_run(self, run_id: str, name: str) -> Run:
         return self._write().update_run(run_id, name=clean_name(name))
@@ -272,6 +288,13 @@ class Runs(Evidence):
         check_typed(typed_name, self.store.run(run_id).name)
         self._write().delete_run(run_id)
         self.store.collect()
+
+
+def _taken(run: Run) -> str:
+    if run.archived is None:
+        return f"Another run of this experiment is called '{run.name}'. Choose another name."
+    fix = "Choose another name, or restore or delete that one on the Runs page, under Show archived."
+    return f"An archived run of this experiment is called '{run.name}'. {fix}"
 
 
 def _tagged(facts: Mapping[str, Any], run: Recommendations) -> Mapping[str, Any]:

@@ -307,10 +307,14 @@ def _refuse_foreign_baseline(session: Session, experiment: ExperimentRow) -> Non
 
 
 def _refuse_taken_name(session: Session, kind: Kind, value: Any) -> None:
-    others = select(kind.row.id).where(kind.row.name == value.name, kind.row.id != value.id)
+    others = select(kind.row.archived).where(kind.row.name == value.name, kind.row.id != value.id)
     if kind is not EXPERIMENT:
         others = others.where(kind.row.experiment == value.experiment)
-    if session.scalar(others.limit(1)) is not None:
+    other = session.execute(others.limit(1)).first()
+    if other is not None and other.archived is not None:
+        fix = "Choose another name, or restore or delete that one on the Runs page, under Show archived."
+        raise NameTaken(f"An archived {kind.word} is already called '{value.name}'. {fix}")
+    if other is not None:
         raise NameTaken(f"Another {kind.word} is already called '{value.name}'. Choose another name.")
 
 

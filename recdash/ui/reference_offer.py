@@ -16,10 +16,11 @@ USUAL = ("popular", "random", "oracle")
 
 
 def offer(workspace: Workspace, experiment: Experiment) -> None:
-    """Check boxes and the button; nothing where all are there already, and for viewers."""
-    left = [one for one in workspace.reference_choices(experiment.id) if not one.is_there]
-    possible = [one for one in left if not one.lacks]
-    if workspace.role == "viewer" or not possible:
+    """Check boxes and the button; nothing where all are in sight already, and for viewers."""
+    left = [one for one in workspace.reference_choices(experiment.id) if not one.is_there or one.is_archived]
+    possible = [one for one in left if not one.lacks and not one.is_archived]
+    archived = [one for one in left if one.is_archived]
+    if workspace.role == "viewer" or not (possible or archived):
         return
     st.space("small")
     widgets.section(
@@ -30,7 +31,9 @@ def offer(workspace: Workspace, experiment: Experiment) -> None:
         wanted = [one.name for one in possible if _box(experiment, one)]
     for line in reasons(left):
         st.caption(line)
-    if st.button("Add reference candidates", key=f"references-{experiment.id}", disabled=not wanted):
+    if possible and st.button(
+        "Add reference candidates", key=f"references-{experiment.id}", disabled=not wanted
+    ):
         _add(workspace, experiment, wanted)
 
 
@@ -40,8 +43,13 @@ def _box(experiment: Experiment, one: ReferenceChoice) -> bool:
 
 
 def reasons(choices: Sequence[ReferenceChoice]) -> list[str]:
-    """Why some cannot be had: ``Content-based needs the catalogue.``"""
-    return [f"{one.label} needs {one.lacks}." for one in choices if one.lacks]
+    """Why some cannot be added: ``Content-based needs the catalogue.``"""
+    archived = "is archived; restore it on the Runs page, under Show archived"
+    return [
+        f"{one.label} {archived if one.is_archived else f'needs {one.lacks}'}."
+        for one in choices
+        if one.is_archived or one.lacks
+    ]
 
 
 def _add(workspace: Workspace, experiment: Experiment, names: Sequence[str]) -> None:
