@@ -251,6 +251,24 @@ def test_counts_are_no_grades() -> None:
     assert curve("ndcg", sample=many).value[0] == 1.0
 
 
+def test_gains_too_large_to_be_added_up_are_no_grades_unless_they_are_all_equal() -> None:
+    large = sample_of_users(([1e300, 1e300, 1], {1: 1e300, 3: 1}, 4))
+    assert curve("ndcg(ideal=full)", sample=large).value[0] == 1.0
+    huge = sample_of_users(([1e308, 1e308, 1], {1: 1e308}, 4))
+    for spec in ("ndcg", "ndcg(ideal=full)", "f1(of=ndcg,recall)"):
+        assert reason(spec, sample=huge) == (
+            "gains above 1e+300 add up to more than a number holds; divide all by one number"
+        )
+    assert curve("ndcg(gain=binary)", sample=huge).value[0] == 1.0
+    assert curve("ndcg", sample=sample_of_users(([1e308, 1e308], {1: 1e308}, 4))).value[0] == 1.0
+
+
+def test_gains_of_which_a_power_keeps_nothing_are_no_grades() -> None:
+    tiny = sample_of_users(([1e-17, 1e-18], {1: 1e-17}, 4))
+    assert reason("ndcg(gain=exp)", sample=tiny) == "gain=exp needs gains from 1e-15; use gain=linear"
+    assert curve("ndcg", sample=tiny).value[0] == 1.0
+
+
 def test_the_truth_may_reach_the_grade_that_was_named_and_not_pass_it() -> None:
     sample = sample_of_users(([2.5], {1: 2.5}, 1))
     assert curve("err(max_grade=2.5)", sample=sample).value[0] == pytest.approx(1 - 2**-2.5, **EXACT)
@@ -506,8 +524,15 @@ def test_places_are_counted_within_each_stretch() -> None:
 
 @pytest.mark.parametrize(
     "values",
-    [[1, 0, 2, 0, 5], [1, 3, 2.5, 0, 5], [1, 3, -2, 0, 5], [1, 3, 2.0**20, 0, 5], [1, 3, 2.0**20 - 1, 0, 5]],
-    ids=["grades", "halves", "below zero", "large", "just small enough"],
+    [
+        [1, 0, 2, 0, 5],
+        [1, 3, 2.5, 0, 5],
+        [1, 3, -2, 0, 5],
+        [1, 3, 2.0**20, 0, 5],
+        [1, 3, 2.0**20 - 1, 0, 5],
+        [1, 1e300, 2.0**63, 0, 5],
+    ],
+    ids=["grades", "halves", "below zero", "large", "just small enough", "too large for whole numbers"],
 )
 def test_gains_fall_within_each_user(values: list[float]) -> None:
     found = sort_within(np.array(values, float), np.array([0, 0, 0, 1, 1]))

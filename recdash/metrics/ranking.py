@@ -39,7 +39,11 @@ Resolve = Callable[[str], Formula]
 
 MANNING = "Manning, Raghavan & Schütze 2008, ch. 8"
 JARVELIN = "Järvelin & Kekäläinen 2002"
+SMALLEST_EXPONENT = 1e-15
+"""A little less, and 2^g − 1 is 0."""
 LARGEST_EXPONENT = 1000
+LARGEST_GAIN = 1e300
+"""A hundred million of them still add up to a number."""
 
 
 # ── what a hit is worth ──────────────────────────────────────────────────────────────────────
@@ -300,10 +304,16 @@ def lacks_depth(sample: Sample, parameters: Mapping[str, str]) -> str:
     )
 
 
-def lacks_small_gains(sample: Sample, parameters: Mapping[str, str]) -> str:
-    """2^g must stay a number."""
-    if parameters["gain"] == "exp" and sample.relevant_gain.max(initial=0.0) > LARGEST_EXPONENT:
+def lacks_fitting_gains(sample: Sample, parameters: Mapping[str, str]) -> str:
+    """2^g, and the sum of a user's gains, must be a number and not 0; gains that are all equal cancel."""
+    gain, given = parameters["gain"], sample.relevant_gain
+    least, top = given.min(initial=1.0), given.max(initial=0.0)
+    if gain == "exp" and top > LARGEST_EXPONENT:
         return f"gain=exp needs gains up to {LARGEST_EXPONENT}; are these counts? Use gain=linear"
+    if gain == "exp" and least < SMALLEST_EXPONENT and not sample.binary:
+        return f"gain=exp needs gains from {SMALLEST_EXPONENT:g}; use gain=linear"
+    if gain == "linear" and top > LARGEST_GAIN and not sample.binary:
+        return f"gains above {LARGEST_GAIN:g} add up to more than a number holds; divide all by one number"
     return ""
 
 
@@ -503,7 +513,7 @@ RANKING: tuple[RankingMetric, ...] = (
         r"\frac{\sum_{r_j \le k} g_j / \log_2(r_j + 1)}{\sum_{i=1}^{\min(m,k)} g^*_i / \log_2(i + 1)}",
         f"{JARVELIN}; exponential gain: Burges et al. 2005",
         build=build_ndcg,
-        lacks=lacks_small_gains,
+        lacks=lacks_fitting_gains,
         parameters=(
             Parameter("gain", {"linear": "g", "exp": "2^g − 1", "binary": "1 for every relevant item"}),
             Parameter(

@@ -223,8 +223,8 @@ def sort_within(values: Floats, owner: Ints) -> Floats:
     are counted instead, faster still.
     """
     top = values.max(initial=0.0)
-    whole = values.astype(np.int64)
-    if len(values) and top < 1 << 20 and values.min() >= 0 and (whole == values).all():
+    small = len(values) and top < 1 << 20 and values.min() >= 0  # others may be too large to cast
+    if small and ((whole := values.astype(np.int64)) == values).all():
         span = int(top) + 1
         base = owner * span + int(top)
         packed = base - whole
