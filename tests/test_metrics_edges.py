@@ -330,6 +330,16 @@ def test_the_unexplained_share_is_pooled_over_users() -> None:
     assert r2.std_error == pytest.approx([(1 - 2 / 14 * 5) / (14 / 2)], **EXACT)
 
 
+@pytest.mark.parametrize("metric", ["rmse", "mae", "r2"])
+def test_errors_whose_squares_are_no_numbers_are_not_scored(metric: str) -> None:
+    large = ratings([0, 0, 1], [1, 2, -1e70], [1e70, 2, 3])
+    assert np.isfinite(curve(metric, predictions=large).std_error).all()
+    for huge in (ratings([0, 1], [1, 2], [-1e80, 2]), ratings([0, 1], [1, 1e308], [1, 2])):
+        assert reason(metric, predictions=huge) == (
+            "ratings or predictions beyond 1e+70: the squares of their errors are no numbers"
+        )
+
+
 def test_ratings_that_cannot_be_scored_say_why() -> None:
     assert reason("rmse", predictions=ratings([], [], [])) == "needs a table of rating predictions"
     assert reason("r2", predictions=ratings([], [], [])) == "needs a table of rating predictions"

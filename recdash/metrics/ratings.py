@@ -11,6 +11,9 @@ from recdash.domain import Floats, Ints
 from recdash.metrics.formulas import ratio_of_sums
 from recdash.metrics.parameters import Parameter
 
+LARGEST_RATING = 1e70
+"""The standard error of RMSE adds up fourth powers, which still are numbers."""
+
 
 @dataclass(frozen=True)
 class Predictions:
@@ -59,6 +62,8 @@ def r2(rows: Predictions) -> tuple[float, float]:
 def lacks_predictions(rows: Predictions | None) -> str:
     if rows is None or not len(rows.rating):
         return "needs a table of rating predictions"
+    if max(np.abs(rows.rating).max(), np.abs(rows.prediction).max()) > LARGEST_RATING:
+        return f"ratings or predictions beyond {LARGEST_RATING:g}: the squares of their errors are no numbers"
     return ""
 
 
