@@ -252,6 +252,32 @@ def test_f1_is_a_sum_over_a_norm_or_the_harmonic_mean_of_its_parts(preset: str) 
     assert found.value == pytest.approx(2 * a * b / (a + b))
 
 
+@pytest.mark.parametrize(
+    ("name", "credit", "norm"),
+    [
+        ("bpref", [0, 1, 0, 0], 3),  # a stands above the one negative, y; b below it, of min(n, m) = 1
+        ("judged", [0, 1, 1, 1], 5),
+        ("serendipity", [0, 7 / 8 - 4 / 8, 0, 0], 5),  # b, the most popular, is expected more than at place 4
+    ],
+)
+def test_the_built_in_example_has_a_judged_negative_and_knows_what_is_popular(
+    name: str, credit: list[float], norm: float
+) -> None:
+    found = worked.example(define(name))
+    assert found is not None
+    assert [place.credit for place in found.places] == pytest.approx(credit)
+    assert (found.norm, found.value) == (norm, pytest.approx(sum(credit) / norm))
+    assert [place.negative for place in found.places] == [False, False, True, False]
+
+
+def test_without_an_example_the_true_reason_is_told() -> None:
+    assert worked.why_no_example(define("coverage")) == "this metric is no mean of the users' values"
+    assert worked.why_no_example(define("err(max_grade=2)")) == (
+        "the truth has grades up to 3, above max_grade=2"
+    )
+    assert worked.why_no_example(define("bpref")) == ""
+
+
 def test_a_pooled_metric_says_so() -> None:
     found = worked.example(define("precision(average=micro)"))
     assert found is not None

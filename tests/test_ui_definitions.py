@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from streamlit.testing.v1 import AppTest
 from test_ui_pages import TRUTH, USERS, forget, link, lists, passed, said, warned
 
 from recdash.definitions.worked import Worked, example
+from recdash.domain import Run
 from recdash.metrics import define
 from recdash.service import Workspace
-from recdash.ui import definitions_example, state
+from recdash.ui import definitions, definitions_example, state
 
 COMPARING = ["overview", "leaderboard", "metric_vs_k", "precision_recall"]
 SCORED = lists(2).rename(columns={"rank": "score"}).assign(score=1.0)
@@ -74,7 +76,7 @@ def test_one_run_has_all_its_definitions(workspace: Workspace, shown: Show) -> N
     app = shown()
     text = said(app)
     # one relevant item at rank 2 of 5: 1/log2(3) by default; ideal=full divides by the sum over five places
-    assert "nDCG@5 of only is anything from 0.214 to 1.000, depending on who counts it" in text
+    assert "nDCG@5 of only is anything from 0.214 to 1.000, depending on the definition" in text
     assert "RecTools ndcg(gain=binary, ideal=full) 0.214 −0.417 66 % lower every user n = 20" in text
     assert [box.label for box in app.selectbox].count("Run") == 1
 
@@ -188,6 +190,27 @@ def test_the_sum_is_written_out() -> None:
     assert definitions_example.combined(worked("f1(of=map,recall)")) == (
         "2 × 0.3333 × 0.6667 ÷ (0.3333 + 0.6667) = 0.4444"
     )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (0.1941, 0.1943, "is anything from 0.1941 to 0.1943, depending on the definition"),
+        (0.194, 0.194 + 1e-9, "is 0.194 under every preset, as far as digits are shown"),
+        (0.194, 0.194, "is 0.194 under every preset"),
+    ],
+)
+def test_the_two_ends_of_the_title_are_told_apart(low: float, high: float, said: str) -> None:
+    columns = {"preset": ["default", "rectools"], "value": [low, high], "difference": [0.0, high - low]}
+    presets = pd.DataFrame(columns)
+    run = Run("r", "films", "b", datetime(2026, 3, 1, tzinfo=UTC), 0, None, {}, {})
+    found = definitions.Found(run, "bpref", 10, presets, presets)
+    assert definitions.finding(found) == f"bpref@10 of b {said}"
+
+
+def test_judged_negatives_are_told_from_what_nobody_judged() -> None:
+    lines = definitions_example.rows(worked("judged"))
+    assert [line[0] for line in lines if "judged, not relevant" in str(line[1])] == ["3"]
 
 
 def test_places_without_an_item_are_told() -> None:

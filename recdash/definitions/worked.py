@@ -14,7 +14,15 @@ import numpy as np
 from recdash.domain import Floats, Hits
 from recdash.evaluation import evaluate
 from recdash.metrics import Definition, Sample, define, parse, sample_of
-from recdash.metrics.formulas import Formula, GradedNdcg, HarmonicMean, MeanRecall, Micro, Sentence
+from recdash.metrics.formulas import (
+    Formula,
+    GradedNdcg,
+    HarmonicMean,
+    MeanRecall,
+    Micro,
+    OverJudged,
+    Sentence,
+)
 from recdash.metrics.ranking import Ndcg, RankingMetric
 from recdash.metrics.sample import Familiar
 from recdash.metrics.spec import split
@@ -22,14 +30,16 @@ from recdash.metrics.spec import split
 PLACES = 5
 """Length of the built-in example: a list that can be checked by eye."""
 FEW_HITS, FEW_RELEVANT = 2, 4
+N_POPULAR = 8
+"""Items in the train table of the built-in example."""
 
 
 @dataclass(frozen=True)
 class Place:
     """One place of the list: ``gain`` is None where nothing relevant stands, ``item`` where it is not known.
 
-    ``credit`` is what the place adds, ``total`` what was added so far; both None for a metric that is not
-    such a sum.
+    ``negative``: an item stands there that was judged and is not relevant. ``credit`` is what the place adds,
+    ``total`` what was added so far; both None for a metric that is not such a sum.
     """
 
     rank: int
@@ -37,6 +47,7 @@ class Place:
     gain: float | None
     credit: float | None
     total: float | None
+    negative: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,16 +87,31 @@ def of_run(definition: Definition, hits: Hits, k: int, familiar: Familiar | None
 
 
 def example(definition: Definition) -> Worked | None:
-    """Of a built-in list x, a, y, b in five places, where a (grade 3), b (1) and c (2) are relevant."""
+    """Of a built-in list x, a, y, b in five places, where a (grade 3), b (1) and c (2) are relevant; y was
+    judged and is not, and nobody judged x. Of eight items b is the most popular, then x, c, y and a.
+    """
     hits = _example_hits()
-    return _worked(definition, sample_of(hits), PLACES, hits)
+    return _worked(definition, _example_sample(hits), PLACES, hits)
+
+
+def why_no_example(definition: Definition) -> str:
+    """What stands against an example of the built-in list; empty where nothing does."""
+    if not isinstance(definition.metric, RankingMetric):
+        return "this metric is no mean of the users' values"
+    return definition.lacks(_example_sample(_example_hits()))
+
+
+def _example_sample(hits: Hits) -> Sample:
+    place = {"b": 1, "c": 3, "y": 4, "a": 5}
+    expected = np.array([(N_POPULAR + 1 - place[item]) / N_POPULAR for item in hits.truth.items])
+    return sample_of(hits, familiar=Familiar(expected, N_POPULAR))
 
 
 @lru_cache(maxsize=1)
 def _example_hits() -> Hits:
     found = evaluate(
         {"example": {"you": ["x", "a", "y", "b"]}},
-        truth={"you": {"a": 3, "b": 1, "c": 2}},
+        truth={"you": {"a": 3, "b": 1, "c": 2, "y": 0}},
         metrics=["recall"],
         depth=PLACES,
     )
@@ -121,16 +147,20 @@ def _worked(definition: Definition, sample: Sample, k: int, hits: Hits) -> Worke
     )
     if isinstance(formula, HarmonicMean):
         return replace(shown, parts=_parts(definition, sample, k, hits))
+    if isinstance(formula, OverJudged):
+        return _with_credits(shown, formula.sentence, sample.of_judged())
     return _with_credits(shown, formula, sample)
 
 
 def _places(sample: Sample, k: int, items: Sequence[str]) -> tuple[Place, ...]:
     """The places of the list up to k; only what was hit is known by name."""
     at = {int(rank): place for place, rank in enumerate(sample.rank)}
+    judged = sample.judged
+    negatives = set() if judged is None else set(judged.rank[~judged.relevant].tolist())
     return tuple(
         Place(rank, items[at[rank]], float(sample.gain[at[rank]]), None, None)
         if rank in at
-        else Place(rank, None, None, None, None)
+        else Place(rank, None, None, None, None, negative=rank in negatives)
         for rank in range(1, min(k, int(sample.list_length[0])) + 1)
     )
 

@@ -115,12 +115,20 @@ def finding(found: Found) -> str:
     values = [row["value"] for row in found.rows if is_number(row["value"])]
     if not values:
         return f"{found.run.name} has no {found.where} under any preset"
-    low, high = (
-        f"{numbers.fixed(value, found.decimals)}{found.unit}" for value in (min(values), max(values))
-    )
+    low, high = (f"{end}{found.unit}" for end in _told_apart(min(values), max(values), found.decimals))
     if max(values) - min(values) <= EQUAL:
         return f"{found.where} of {found.run.name} is {low} under every preset"
-    return f"{found.where} of {found.run.name} is anything from {low} to {high}, depending on who counts it"
+    if low == high:
+        return f"{found.where} of {found.run.name} is {low} under every preset, as far as digits are shown"
+    return f"{found.where} of {found.run.name} is anything from {low} to {high}, depending on the definition"
+
+
+def _told_apart(low: float, high: float, decimals: int) -> tuple[str, str]:
+    """Both ends with so many decimals, or with the fewest more that set them apart."""
+    for places in range(decimals, numbers.MOST_DECIMALS + 1):
+        if numbers.fixed(low, places) != numbers.fixed(high, places):
+            return numbers.fixed(low, places), numbers.fixed(high, places)
+    return numbers.fixed(low, decimals), numbers.fixed(high, decimals)
 
 
 def subtitle(found: Found) -> str:

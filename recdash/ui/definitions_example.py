@@ -6,14 +6,16 @@ import streamlit as st
 
 from recdash.charts import numbers
 from recdash.definitions.notation import formula, is_exact
-from recdash.definitions.worked import Place, Worked, example
+from recdash.definitions.worked import N_POPULAR, Place, Worked, example, why_no_example
 from recdash.metrics import METRICS, define
 from recdash.ui import data, widgets
 from recdash.ui.definitions import Found
 from recdash.ui.escaping import Html, html, join
 from recdash.ui.widgets import Column, table_html
+from recdash.ui.words import base
 
 EXAMPLES = {"small": "A list of five places", "run": "One user of this run"}
+OF_POPULARITY = ("serendipity",)
 MOST_LINES = 12
 DECIMALS = 4
 LETTERS = (
@@ -63,8 +65,8 @@ def work_out(found: Found, preset: str) -> None:
     else:
         shown = data.worked_example(found.run.id, found.metric, found.k, preset)
     if shown is None:
-        st.info("This metric is no mean of the users' values, or lacks what it needs: there is no list to "
-                "work out.")  # fmt: skip
+        why = why_no_example(define(row["spec"])) or "no user counts"
+        st.info(f"There is no list to work out: {why}.")
         return
     st.html(heading(shown, chosen))
     for part in shown.parts or (shown,):
@@ -79,8 +81,10 @@ def heading(shown: Worked, chosen: str) -> Html:
     if chosen == "small":
         text = (
             "The list x, a, y, b for k = 5. Relevant are a (grade 3), b (grade 1) and c (grade 2), which the "
-            f"list misses: m\u00a0=\u00a0{shown.m}."
+            f"list misses: m\u00a0=\u00a0{shown.m}. y was judged and is not relevant; nobody judged x."
         )
+        if base(shown.spec) in OF_POPULARITY:
+            text += f" Of {N_POPULAR} items in train b is the most popular, then come x, c, y and a."
     else:
         text = (
             f"User {shown.user}: m = {shown.m} relevant items, a list of {numbers.count(shown.length)}, "
@@ -112,7 +116,7 @@ def rows(shown: Worked) -> list[list[object]]:
 def _hits_only(shown: Worked) -> list[list[object]]:
     lines: list[list[object]] = []
     begin = 1
-    for place in [*(one for one in shown.places if one.gain is not None), None]:
+    for place in [*(one for one in shown.places if one.gain is not None or one.negative), None]:
         end = place.rank - 1 if place else shown.places[-1].rank
         if end >= begin:
             span = str(begin) if begin == end else f"{begin} to {end}"
@@ -127,12 +131,16 @@ def _row(place: Place) -> list[object]:
     hit = place.gain is not None
     return [
         str(place.rank),
-        place.item if hit else html('<span class="rd-muted">not relevant</span>'),
+        place.item if hit else html('<span class="rd-muted">{what}</span>', what=_no_hit(place)),
         html('<b aria-label="hit">●</b>') if hit else MISS,
         f"{place.gain:g}" if place.gain is not None else "",
         _amount(place.credit),
         _amount(place.total),
     ]  # fmt: skip
+
+
+def _no_hit(place: Place) -> str:
+    return "judged, not relevant" if place.negative else "not relevant"
 
 
 def _amount(number: float | None) -> str:
