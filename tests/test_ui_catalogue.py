@@ -73,6 +73,19 @@ def test_the_title_says_who_shows_how_many_values(shown: Open) -> None:
     assert "The catalogue's 24 items have 4." in text
 
 
+def test_a_very_long_value_is_cut_where_it_is_read_and_whole_in_the_csv(
+    workspace: Workspace, shown: Open
+) -> None:
+    stored(workspace, CATALOGUE.replace({"genres": {"War": "War " * 1500}}))
+    app = shown(by="genres")
+    text = said(app)
+    assert "War War War" in text
+    assert "…" in text
+    assert max(map(len, re.findall(r"(?:War )+", text))) < 60
+    (table,) = [one.value for one in app.dataframe]
+    assert table["value"].str.len().max() > 5_000
+
+
 @pytest.mark.usefixtures("films")
 def test_places_by_value_stand_beside_the_catalogue(shown: Open) -> None:
     """Of good's 60 places 40 are strangers' (War), 20 the users' own: all Drama, half of them Crime too."""

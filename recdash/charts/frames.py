@@ -36,7 +36,12 @@ def escape(text: str) -> str:
 
 def short(text: str, longest: int = LONGEST_LABEL) -> str:
     """A name for a narrow margin, escaped; the full one stays in hover, chips and table."""
-    return escape(text if len(text) <= longest else text[: longest - 1].rstrip() + "…")
+    return escape(cut(text, longest))
+
+
+def cut(text: str, longest: int) -> str:
+    """At most so many characters, the last an ellipsis where some are left out; not escaped."""
+    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
 
 
 def rgba(colour: str, alpha: float) -> str:

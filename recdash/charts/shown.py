@@ -21,6 +21,8 @@ PITCH, MARGIN, GAP = 26, (168, 8, 34, 30), 0.02
 LABEL_ROOM = 0.07
 """Of a panel's axis, for each panel beside it: the narrower they are, the more a number takes."""
 LINK_ALPHA = 0.45
+LONGEST_VALUE = 48
+"""Characters of a value where there is room for words; beside the panels there are fewer."""
 
 
 def panels(run_ids: Sequence[str]) -> list[list[str]]:
@@ -121,7 +123,7 @@ def _hover(row: Row, look: Mark, decimals: int) -> str:
     share, catalogue = (numbers.fixed(100 * row[name], decimals) for name in ("share", "catalogue_share"))
     places, items = (numbers.count(row[name]) for name in ("places", "items"))
     return (
-        f"{escape(look.name)}, {escape(str(row['value']))}<br>{share} % of its places: {places}"
+        f"{escape(look.name)}, {short(str(row['value']), LONGEST_VALUE)}<br>{share} % of its places: {places}"
         f"<br>{catalogue} % of the catalogue's items: {items}"
     )
 

@@ -10,8 +10,9 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from recdash.charts import numbers
+from recdash.charts.frames import cut
 from recdash.charts.rows import Row, by_run, records
-from recdash.charts.shown import panels, percent_decimals, shown_by
+from recdash.charts.shown import LONGEST_VALUE, panels, percent_decimals, shown_by
 from recdash.ui import data, frame, state, theme, widgets
 from recdash.ui.board import reasons
 from recdash.ui.cards import value_text
@@ -204,9 +205,10 @@ def show_distribution(view: View, found: Found) -> None:
     widgets.section(furthest(view, found), distribution_words(view, found))
     runs = [run for run in view.shown_ids if run in found.shown]
     lines = panels(runs)
-    for place, line in enumerate(lines):
-        chart = shown_by(found.chosen, line, len(lines[0]), view.marks, theme.palette(), found.largest)
-        widgets.chart(chart, f"catalogue-{place}", alt(view, found, line))
+    with st.container(key=f"panels-{len(lines[0])}"):
+        for place, line in enumerate(lines):
+            chart = shown_by(found.chosen, line, len(lines[0]), view.marks, theme.palette(), found.largest)
+            widgets.chart(chart, f"catalogue-{place}", alt(view, found, line))
     st.html(value_table(view, found, runs))
 
 
@@ -218,8 +220,8 @@ def furthest(view: View, found: Found) -> str:
     row = max(rows, key=lambda row: abs(row["share"] - row["catalogue_share"]))
     share, catalogue = (numbers.three(100 * row[name]) for name in ("share", "catalogue_share"))
     verb = "takes" if row["share"] > row["catalogue_share"] else "takes only"
-    whose = f"{view.name(row['run_id'])}'s places"
-    return f"{row['value']} {verb} {share} % of {whose}, and is {catalogue} % of the catalogue"
+    value, whose = cut(row["value"], LONGEST_VALUE), f"{view.name(row['run_id'])}'s places"
+    return f"{value} {verb} {share} % of {whose}, and is {catalogue} % of the catalogue"
 
 
 def distribution_words(view: View, found: Found) -> str:
@@ -245,7 +247,7 @@ def alt(view: View, found: Found, run_ids: list[str]) -> str:
 
 def _both_shares(row: Row) -> str:
     share, catalogue = (numbers.three(100 * row[name]) for name in ("share", "catalogue_share"))
-    return f"{row['value']} {share} % ({catalogue} %)"
+    return f"{cut(row['value'], LONGEST_VALUE)} {share} % ({catalogue} %)"
 
 
 def value_table(view: View, found: Found, run_ids: list[str]) -> Html:
@@ -261,7 +263,7 @@ def value_table(view: View, found: Found, run_ids: list[str]) -> Html:
     ]
     rows = [
         [
-            row["value"],
+            _value_cell(row["value"]),
             numbers.count(row["items"]),
             numbers.fixed(100 * row["catalogue_share"], decimals),
             *(numbers.fixed(100 * float(shares[run_id][row["value"]]), decimals) for run_id in run_ids),
@@ -269,6 +271,11 @@ def value_table(view: View, found: Found, run_ids: list[str]) -> Html:
         for row in records(found.chosen.drop_duplicates("value"))
     ]
     return table_html(columns, rows, kind="rd-small")
+
+
+def _value_cell(value: str) -> Html:
+    """The value; of a long one its beginning, and all of it on hover."""
+    return html('<span title="{value}">{short}</span>', value=value, short=cut(value, LONGEST_VALUE))
 
 
 def tidy(found: Found) -> pd.DataFrame:
