@@ -57,5 +57,6 @@ def test_a_preset_gives_the_numbers_of_its_library(library: str, k: int, run: st
         assert set(value) <= set(ours)
         differing = {user for user, one in value.items() if abs(ours[user] - one) > 1e-9}
         assert not differing, (metric, len(differing))
+        assert means[metric] == pytest.approx(sum(value.values()) / len(value), abs=1e-9), metric
         # Users that the library leaves out of its answer have nothing here.
         assert not any(ours[user] for user in set(ours) - set(value)), metric
