@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from playwright.sync_api import Page, expect
 from streamlit.testing.v1 import AppTest
 from test_ui_pages import TRUTH, forget, link, lists, passed, said, warned
 
@@ -189,3 +190,26 @@ def test_names_and_values_are_shown_as_text(workspace: Workspace, shown: Open) -
     assert "<img" not in bodies
     assert "<b>genre" not in bodies
     assert "<img" not in app.get("plotly_chart")[0].proto.spec
+
+
+# ── in a browser ─────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.browser
+def test_in_a_narrow_window_nine_runs_scroll_inside_their_box(
+    server: Callable[..., Any], page: Page, settle: Callable[[Page], None], tmp_path: Path
+) -> None:
+    """Five panels beside each other keep room for their ticks; the page itself does not scroll sideways."""
+    data = tmp_path / "recdash-data"
+    space = Workspace.open(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
+    made = space.create_experiment("films", TRUTH, depth=5, catalogue=CATALOGUE)
+    for n in range(9):
+        space.add_runs(made.id, lists(2).assign(rank=lambda rows, n=n: rows["rank"] + n), name=f"run{n}")
+    page.set_viewport_size({"width": 420, "height": 900})
+    page.goto(f"{server(data=data).url}/catalogue")
+    box = page.locator(".st-key-panels-5")
+    expect(box.locator(".js-plotly-plot")).to_have_count(2, timeout=120_000)
+    settle(page)
+    assert box.evaluate("box => box.querySelector('.js-plotly-plot').offsetWidth") >= 800
+    assert box.evaluate("box => box.clientWidth") < 420
+    assert page.evaluate("document.documentElement.scrollWidth") == 420
