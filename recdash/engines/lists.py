@@ -9,7 +9,6 @@ import numpy as np
 
 from recdash.domain import Ints, ListMean
 from recdash.engines.blocks import Block
-from recdash.engines.diversity import diversity
 from recdash.engines.moments import Begin, Moments
 from recdash.engines.reference import Reference
 from recdash.metrics import Definition
@@ -61,8 +60,14 @@ def _novelty(reference: Reference, parameters: Mapping[str, str], depth: int) ->
     return partial(NoveltyOfSeen, reference.train_users, reference.n_train_users, depth)
 
 
+def _diversity(reference: Reference, parameters: Mapping[str, str], depth: int) -> Begin | None:
+    from recdash.engines.diversity import diversity
+
+    return diversity(reference, parameters, depth)
+
+
 _FAMILIES: Mapping[str, Callable[[Reference, Mapping[str, str], int], Begin | None]] = {
     "novelty": _novelty,
-    "diversity": diversity,
+    "diversity": _diversity,
 }
 """How each of them begins; None where the reference lacks what it needs."""

@@ -16,14 +16,14 @@ from recdash.evaluation.comparability import Basis, problems, served
 from recdash.evaluation.question import Asked, Rules, read_question, with_relevance
 from recdash.evaluation.reading import read_runs, read_tables, reference_of, sources_of
 from recdash.evaluation.scoring import Scored, familiar_of, score_predictions, score_run, shelf_of
-from recdash.evaluation.shown import COLUMNS, check_attribute, shown_rows
-from recdash.evaluation.slices import Slice, slices_of
 from recdash.metrics import define, parse, preset, sample_of
-from recdash.metrics.tie_band import TieBand, tie_band
-from recdash.references import make_references
 
 if TYPE_CHECKING:
+    # What not every evaluation asks for is loaded by the one that does: 0.03 s CPU.
     import pandas as pd
+
+    from recdash.evaluation.slices import Slice
+    from recdash.metrics.tie_band import TieBand
 
 
 def evaluate(
@@ -60,7 +60,7 @@ def evaluate(
     rules = with_relevance(rules, relevance, relevance_threshold)
     others = {"users": user_attributes, "vectors": item_vectors, "similarity": item_similarity}
     reference, computed = _set_up(sources_of(truth, train, catalogue, others), rules, references)
-    cuts = [one for by in _texts(slices) for one in slices_of(reference, by)]
+    cuts = _cut(reference, slices) if slices else []
     rated = dict(predictions or {})
     read = [run for name, source in runs.items() for run in read_runs(name, source)]
     read += computed
@@ -76,7 +76,17 @@ def _set_up(
     """The shared tables on codes, and the reference candidates; only these keep the tables themselves."""
     tables = read_tables(sources, rules.relevance)
     reference = reference_of(tables, rules.threshold)
-    return reference, make_references(references, reference, tables, rules.depth) if references else []
+    if not references:
+        return reference, []
+    from recdash.references import make_references
+
+    return reference, make_references(references, reference, tables, rules.depth)
+
+
+def _cut(reference: Reference, slices: str | Sequence[str]) -> list[Slice]:
+    from recdash.evaluation.slices import slices_of
+
+    return [one for by in _texts(slices) for one in slices_of(reference, by)]
 
 
 def _texts(given: str | Sequence[str]) -> list[str]:
@@ -178,6 +188,8 @@ class Evaluation:
         ``n_users`` have a relevant item in a tie that begins within k. A spec without a cutoff is looked at
         at 10 and at the depth.
         """
+        from recdash.metrics.tie_band import tie_band
+
         for run in self.runs:
             if run.hits is None or run.hits.ties is None:
                 continue
@@ -195,11 +207,15 @@ class Evaluation:
         """
         import pandas as pd
 
+        from recdash.evaluation.shown import COLUMNS
+
         columns = ["run", "attribute", "k", *COLUMNS]
         return pd.DataFrame(list(self.shown_rows(attribute, k)), columns=columns)
 
     def shown_rows(self, attribute: str, k: int) -> Iterator[dict[str, Any]]:
         """One dict per run and value: run, attribute, k, and what ``shown_rows`` of ``shown`` gives."""
+        from recdash.evaluation.shown import check_attribute, shown_rows
+
         check_attribute(self.reference, attribute)
         for run in self.runs:
             shelf = None if run.hits is None else shelf_of(run.hits, self.reference)

@@ -14,7 +14,6 @@ from recdash.engines.attributes import attribute_names, attribute_of
 from recdash.errors import Problem
 from recdash.evaluation.question import Asked, Rules
 from recdash.evaluation.reading import open_predictions, predictions_of
-from recdash.evaluation.slices import Slice
 from recdash.metrics import Definition, Material, sample_of, score
 from recdash.metrics.catalogue import CATALOGUE, Labels, Shelf, no_labels
 from recdash.metrics.ratings import Predictions, RatingMetric
@@ -23,6 +22,8 @@ from recdash.metrics.sample import Familiar, familiar
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
+
+    from recdash.evaluation.slices import Slice
 
     Mask = npt.NDArray[np.bool_]
 
