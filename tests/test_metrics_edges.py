@@ -12,6 +12,7 @@ import pytest
 
 from recdash.domain import Absent, Curve, Exposure, Hits, Ledger, ListMean, RankCounts, Truth
 from recdash.metrics import Material, define, score
+from recdash.metrics import sample as sample_module
 from recdash.metrics.catalogue import Labels, Shelf, entropy_of, gini_of, levels_of, shown_by
 from recdash.metrics.formulas import (
     Sentence,
@@ -439,6 +440,7 @@ def test_nothing_shown_is_neither_even_nor_uneven() -> None:
 
 
 MEAN = ListMean(np.array([nan, 0.5]), np.array([nan, 0.25]), np.array([0, 2]))
+LONGER = ListMean(np.array([0.5, 0.5, 0.75]), np.full(3, nan), np.array([4, 3, 2]))
 
 
 def with_means(means: Mapping[str, ListMean]) -> Shelf:
@@ -450,6 +452,52 @@ def test_what_counts_cannot_say_is_taken_from_the_lists() -> None:
     np.testing.assert_array_equal(found.value, MEAN.mean)
     np.testing.assert_array_equal(found.std_error, MEAN.std_error)
     assert (found.k.tolist(), found.n_users) == ([1, 2], 2)  # of three lists
+
+
+def test_a_metric_of_lists_is_of_so_many_as_have_a_value_at_the_depth() -> None:
+    found = curve("novelty(unseen=drop)", shelf=with_means({"novelty(unseen=drop)": LONGER}))
+    assert found.n_users == 2  # not 3, which have one at k = 2
+
+
+def test_the_parts_of_a_sample_are_its_users_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Users with 2, 1, 3 and 1 relevant rows, three rows at a time: the first two, the third, the last."""
+    whole = Sample(
+        depth=3,
+        user=np.array([0, 1, 2, 2]),
+        rank=np.array([2, 1, 1, 3]),
+        gain=np.array([1.0, 3.0, 2.0, 5.0]),
+        n_relevant=np.array([2, 1, 3, 1]),
+        list_length=np.array([3, 2, 3, 0]),
+        truth_user=np.array([5, 6, 8, 9]),
+        relevant_gain=np.array([1.0, 4.0, 3.0, 2.0, 5.0, 1.0, 7.0]),
+        item=np.array([11, 12, 13, 14]),
+    )
+    specs = ("ndcg", "ndcg(ideal=all)", "ndcg(ideal=full)", "ndcg(exp)")
+    expected = {spec: define(spec).formula().curve(whole) for spec in specs}
+    monkeypatch.setattr(sample_module, "_ROWS_OF_A_PART", 3)
+    told = [
+        {name: getattr(part, name).tolist() for name in ("user", "rank", "gain", "n_relevant", "list_length")}
+        | {name: getattr(part, name).tolist() for name in ("truth_user", "relevant_gain", "item")}
+        for part in whole.parts()
+    ]
+    assert told == [
+        {
+            "user": [0, 1], "rank": [2, 1], "gain": [1.0, 3.0], "n_relevant": [2, 1], "list_length": [3, 2],
+            "truth_user": [5, 6], "relevant_gain": [1.0, 4.0, 3.0], "item": [11, 12],
+        },
+        {
+            "user": [0, 0], "rank": [1, 3], "gain": [2.0, 5.0], "n_relevant": [3], "list_length": [3],
+            "truth_user": [8], "relevant_gain": [2.0, 5.0, 1.0], "item": [13, 14],
+        },
+        {
+            "user": [], "rank": [], "gain": [], "n_relevant": [1], "list_length": [0],
+            "truth_user": [9], "relevant_gain": [7.0], "item": [],
+        },
+    ]  # fmt: skip
+    for spec, (value, error) in expected.items():
+        found = define(spec).formula().curve(whole)
+        np.testing.assert_allclose(found[0], value, rtol=1e-15, err_msg=spec)
+        np.testing.assert_allclose(found[1], error, rtol=1e-12, err_msg=spec)
 
 
 def test_what_the_lists_lacked_is_said() -> None:

@@ -332,6 +332,15 @@ def test_what_four_lists_show_of_the_catalogue(spec: str, expected: float) -> No
     assert beyond(spec) == pytest.approx(expected, **EXACT)
 
 
+@pytest.mark.parametrize(
+    ("k", "expected"), [(1, 1 - (0 + 0 + 0 + 1 + 1 + 1) / 6), (2, 1 - (0 + 4 * (1 / 2) + 1) / 6)]
+)
+def test_lists_that_are_all_as_long_as_the_depth_are_compared_alike(k: int, expected: float) -> None:
+    truth = {user: ["a"] for user in FOUR_LISTS}
+    found = recdash.evaluate({"run": FOUR_LISTS}, truth, metrics=f"personalization@{k}", depth=2)
+    assert found.table()["value"].tolist() == [pytest.approx(expected, **EXACT)]
+
+
 def test_novelty_is_measured_in_bits_of_the_share_of_train_users() -> None:
     assert BITS == {"a": 0, "b": 1, "c": 2}
     one_item = {"u": ["c"], "v": ["c"]}
