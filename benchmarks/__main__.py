@@ -98,7 +98,7 @@ def machine() -> dict[str, str | int]:
         "processor": _processor(),
         "cores": os.cpu_count() or 0,
         "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
-        "system": f"{platform.system()} {platform.release()}",
+        "system": f"{platform.system()} {platform.release().partition('-')[0]}",
         "python": platform.python_version(),
         **{name: version(name) for name in ("numpy", "pyarrow")},
         "recdash": _commit(),
