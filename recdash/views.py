@@ -11,7 +11,7 @@ import pandas as pd
 
 from recdash.domain import Curve, Hits, Run
 from recdash.errors import InputError, Problem
-from recdash.metrics import METRICS, define, parse
+from recdash.metrics import METRICS, check_k, define, parse
 from recdash.references import REFERENCES
 
 if TYPE_CHECKING:
@@ -97,9 +97,7 @@ def at(curve: Curve, k: int) -> dict[str, Any]:
 
 def check_cutoff(k: Any, depth: int | None = None) -> None:
     """Raises InputError for a k that is no whole number from 1, and for one deeper than lists were read."""
-    if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
-        found = "a cutoff is a whole number from 1"
-        raise InputError(Problem("bad-cutoff", f"k = {k}", found, "Choose a k such as 10."))
+    check_k(k)
     if depth is not None and k > depth:
         raise InputError(Problem("beyond-depth", f"k = {k}", f"the depth is {depth}", "Choose a smaller k."))
 

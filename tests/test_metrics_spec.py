@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import recdash
 from recdash.errors import InputError, Problem, UnknownName
-from recdash.metrics import METRICS, PRESETS, Spec, define, parse, parse_list, preset
+from recdash.metrics import METRICS, PRESETS, Spec, check_k, define, parse, parse_list, preset
 from recdash.metrics.parameters import Parameter
 
 SPELLED_OUT = [
@@ -410,3 +410,12 @@ def _table(columns: dict[str, list[object]]) -> object:
     import pyarrow as pa
 
     return pa.table(columns)
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.0, "5", True, None])
+def test_a_cutoff_is_a_whole_number_from_1(k: object) -> None:
+    with pytest.raises(InputError) as refused:
+        check_k(k)
+    problem = Problem("bad-cutoff", f"k = {k}", "a cutoff is a whole number from 1", "Choose a k such as 10.")
+    assert refused.value.problems == (problem,)
+    check_k(1)

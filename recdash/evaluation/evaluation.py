@@ -16,7 +16,7 @@ from recdash.evaluation.comparability import Basis, problems, served
 from recdash.evaluation.question import Asked, Rules, read_question, with_relevance
 from recdash.evaluation.reading import read_runs, read_tables, reference_of, sources_of
 from recdash.evaluation.scoring import Scored, familiar_of, score_predictions, score_run, shelf_of
-from recdash.metrics import define, parse, preset, sample_of
+from recdash.metrics import check_k, define, parse, preset, sample_of
 
 if TYPE_CHECKING:
     # What not every evaluation asks for is loaded by the one that does: 0.03 s CPU.
@@ -291,9 +291,8 @@ def _cutoff_of(one: Asked, hits: Hits) -> int:
 
 
 def _checked(k: int, depth: int) -> int:
-    """Raises InputError for a k below 1, or beyond the depth to which the lists were read."""
-    if k < 1:
-        raise InputError(Problem("bad-cutoff", f"k = {k}", "no place", "Use a whole number from 1."))
+    """Raises InputError for a k that is no cutoff, or beyond the depth to which the lists were read."""
+    check_k(k)
     if k > depth:
         found = f"the lists were read to depth {depth}"
         raise InputError(Problem("beyond-depth", f"k = {k}", found, "Evaluate with a larger depth."))

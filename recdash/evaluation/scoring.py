@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -102,10 +102,9 @@ def score_slice(
     """Accuracy in a slice comes from the hits of all, the others from what is ``shown`` to its users."""
     sample = sample_of(hits, users, of.users, of.rows, familiar_of(reference))
     shelf = None if shown is None else shelf_of(replace(hits, exposure=shown), reference)
-    results = score(definitions, Material(sample, shelf))
-    absent = {one.metric: one.reason for one in results if isinstance(one, Absent)}
-    absent |= {str(one): reason for one in definitions if (reason := _not_in(of, one))}
-    return SliceScores(of, {one.metric: one for one in results if isinstance(one, Curve)}, absent)
+    curves, absent = _by_metric(score(definitions, Material(sample, shelf)))
+    refused = {str(one): reason for one in definitions if (reason := _not_in(of, one))}
+    return SliceScores(of, curves, absent | refused)
 
 
 def users_of(cuts: Sequence[Slice]) -> list[Mask]:
@@ -168,9 +167,14 @@ def score_hits(
     predictions: Predictions | None = None,
 ) -> tuple[dict[str, Curve], dict[str, str]]:
     """Curves and reasons of absence by canonical spec, from hits alone."""
-    results = score(definitions, material_of(hits, reference, users, predictions))
-    curves = {one.metric: one for one in results if isinstance(one, Curve)}
-    return curves, {one.metric: one.reason for one in results if isinstance(one, Absent)}
+    return _by_metric(score(definitions, material_of(hits, reference, users, predictions)))
+
+
+def _by_metric(results: Iterable[Curve | Absent]) -> tuple[dict[str, Curve], dict[str, str]]:
+    """Curves, and reasons of absence, by canonical spec."""
+    found = list(results)
+    curves = {one.metric: one for one in found if isinstance(one, Curve)}
+    return curves, {one.metric: one.reason for one in found if isinstance(one, Absent)}
 
 
 def material_of(
@@ -227,10 +231,7 @@ def score_predictions(name: str, source: Any, asked: Sequence[Asked], cuts: Sequ
     """A candidate that only predicts ratings."""
     rated = open_predictions(source)
     rows = None if rated is None else predictions_of(rated)
-    wanted = [one.definition for one in asked]
-    results = score(wanted, Material(predictions=rows))
-    curves = {one.metric: one for one in results if isinstance(one, Curve)}
-    absent = {one.metric: one.reason for one in results if isinstance(one, Absent)}
+    curves, absent = _by_metric(score([one.definition for one in asked], Material(predictions=rows)))
     of_slice = {**absent, **dict.fromkeys(curves, NOT_IN_SLICES)}
     sliced = tuple(SliceScores(one, {}, of_slice) for one in cuts)
     return Scored(name, None, curves, absent, None, rated.notices if rated else (), sliced=sliced)

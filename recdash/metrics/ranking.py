@@ -341,6 +341,7 @@ class RankingMetric:
     """One accuracy metric: credit and norm, or ``build`` where two sentences do not suffice.
 
     ``ideal_is_best``: no list scores higher than the user's relevant items, best first, and nothing else.
+    ``may_fall``: parameters (name, value) under which one hit more can lower the value.
     """
 
     name: str
@@ -355,6 +356,7 @@ class RankingMetric:
     has_cutoff: bool = True
     rises_with_k: bool = False
     ideal_is_best: bool = True
+    may_fall: frozenset[tuple[str, str]] = frozenset()
     example: str = ""
     lacks: Callable[[Sample, Mapping[str, str]], str] = lacks_nothing
 
@@ -485,6 +487,7 @@ RANKING: tuple[RankingMetric, ...] = (
             ),
         ),
         rises_with_k=True,
+        may_fall=frozenset({("norm", "hits")}),
         example="Hits at ranks 1, 2, 4 of m = 10: (1/1 + 2/2 + 3/4)/10 = 0.275.",
     ),
     RankingMetric(

@@ -50,6 +50,14 @@ class Definition:
             and all(part.ideal_is_best for part in self._parts())
         )
 
+    @property
+    def may_fall(self) -> bool:
+        """True where one hit more can lower a user's value."""
+        if not isinstance(self.metric, RankingMetric):
+            return False
+        own = not self.metric.may_fall.isdisjoint(self.parameters.items())
+        return own or any(part.may_fall for part in self._parts())
+
     def lacks(self, sample: Sample) -> str:
         """Why a ranking metric, or a part of it, cannot be had of these users; empty where it can."""
         if not isinstance(self.metric, RankingMetric):

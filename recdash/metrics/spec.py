@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from recdash.errors import InputError, Problem
 
@@ -52,6 +55,13 @@ def parse_list(text: str | Sequence[str]) -> list[Spec]:
     """Read ``"ndcg@10,f1(of=map,mar)@5"`` or a sequence of such texts."""
     texts = [text] if isinstance(text, str) else text
     return [parse(part) for one in texts for part in split(one)]
+
+
+def check_k(k: Any) -> None:
+    """Raises InputError for a cutoff that is no whole number from 1."""
+    if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
+        found = "a cutoff is a whole number from 1"
+        raise InputError(Problem("bad-cutoff", f"k = {k}", found, "Choose a k such as 10."))
 
 
 def split(text: str) -> list[str]:

@@ -197,7 +197,7 @@ def _steps(definition: Definition, ties: Ties, k: int) -> range:
     """How many hits fewer than it could a tie shows within k: none and all, or every number between."""
     few, many = _within(ties, k)
     most = int((many - few).max(initial=0))
-    return range(most + 1) if "norm=hits" in str(definition) else range(0, most + 1, max(most, 1))
+    return range(most + 1) if definition.may_fall else range(0, most + 1, max(most, 1))
 
 
 def _within(ties: Ties, k: int) -> tuple[Ints, Ints]:

@@ -56,6 +56,11 @@ def _needs_lists(definition: Definition) -> bool:
     return isinstance(metric, CatalogueMetric) and metric.from_lists(definition.parameters)
 
 
+def absent_for(metric: str, error: InputError) -> Absent:
+    """The metric, absent because of what was found in its input."""
+    return Absent(metric, "; ".join(problem.found for problem in error.problems))
+
+
 class Evidence:
     """The store as one role sees it; keeps what it read, keyed by ids of things that never change."""
 
@@ -123,7 +128,7 @@ class Evidence:
         try:
             (found,) = score([definition], self._material_for(run_id, definition))
         except InputError as error:
-            return Absent(metric, "; ".join(problem.found for problem in error.problems))
+            return absent_for(metric, error)
         return found
 
     def _material_for(self, run_id: str, definition: Definition) -> Material:
@@ -207,11 +212,14 @@ class Evidence:
         (lists,) = ingest.read_recommendations(self.store.path(run.upload), name=run.name)
         return lists
 
-    def _match_again(self, run_id: str, **how: Any) -> Hits:
-        """Hits from the stored upload, in the order of the stored ones, for what was not stored with them."""
+    def _match_again(self, run_id: str, reference: Reference | None = None, **how: Any) -> Hits:
+        """Hits from the stored upload, for what was not stored with those that are.
+
+        Unless told otherwise, in the same order and against the experiment's own reference.
+        """
         run, stored = self.store.run(run_id), self._hits(run_id)
-        reference = self._reference(run.experiment)
-        return match(self._lists_of(run), reference, depth=stored.depth, order=stored.order, **how)[0]
+        how = {"depth": stored.depth, "order": stored.order, **how}
+        return match(self._lists_of(run), reference or self._reference(run.experiment), **how)[0]
 
     def _read_reference(self, experiment_id: str) -> Reference:
         threshold = self.experiment(experiment_id).settings["relevance_threshold"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash import views
 from recdash.domain import Exposure
-from recdash.engines import list_metrics, match
+from recdash.engines import list_metrics
 from recdash.evaluation import scoring
 from recdash.evaluation.shown import COLUMNS as SHOWN_COLUMNS
 from recdash.evaluation.shown import attributes_of, check_attribute, shown_rows
@@ -77,8 +77,7 @@ class Parts(Evidence):
         if not users:
             return [None] * len(cuts)
         wanted = list_metrics([define(watch)] if watch else [], reference, hits.depth)
-        how: dict[str, Any] = {"depth": hits.depth, "order": hits.order, "list_metrics": wanted}
-        return scoring.shown_in(cuts, match(self._lists_of(run), reference, shown_to=users, **how)[0])
+        return scoring.shown_in(cuts, self._match_again(run_id, shown_to=users, list_metrics=wanted))
 
     def attributes(self, experiment_id: str) -> list[str]:
         """The columns of the catalogue that ``shown_by`` says something by; empty without a catalogue."""

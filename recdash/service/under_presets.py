@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from recdash import views
 from recdash.definitions import habits, worked
 from recdash.definitions.habits import Habit, Number
 from recdash.domain import Absent, Curve, Hits
-from recdash.engines import Reference, list_metrics, match
+from recdash.engines import Reference, list_metrics
 from recdash.errors import InputError
 from recdash.evaluation import scoring
 from recdash.metrics import define
 from recdash.metrics import preset as preset_named
-from recdash.service.evidence import Evidence
+from recdash.service.evidence import Evidence, absent_for
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,7 +75,7 @@ class UnderPresets(Evidence):
         try:
             hits, reference = self._hits_under(run_id, habit)
         except InputError as error:
-            return Absent(habit.spec, "; ".join(problem.found for problem in error.problems))
+            return absent_for(habit.spec, error)
         rated = self._predictions(run_id)
         curves, absent = scoring.score_hits(hits, reference, [definition], habit.users, rated)
         return curves[habit.spec] if curves else Absent(habit.spec, absent[habit.spec])
@@ -93,10 +93,7 @@ class UnderPresets(Evidence):
         return replace(hits, truth=truth), replace(reference, truth=truth)
 
     def _read_hits_again(self, run_id: str, habit: Habit) -> Hits:
-        run = self.store.run(run_id)
-        lists, kept = self._lists_of(run), self._reference(run.experiment)
+        kept = self._reference(self.store.run(run_id).experiment)
         reference = replace(kept, truth=habits.truth_under(kept.truth, habit))
-        depth = self.depth(run.experiment)
-        wanted = list_metrics([define(habit.spec)], reference, depth)
-        how: dict[str, Any] = {"depth": depth, "order": habit.order, "ties": habit.ties}
-        return match(lists, reference, list_metrics=wanted, **how)[0]
+        wanted = list_metrics([define(habit.spec)], reference, self._hits(run_id).depth)
+        return self._match_again(run_id, reference, order=habit.order, ties=habit.ties, list_metrics=wanted)
