@@ -12,6 +12,7 @@ import pandas as pd
 from recdash.domain import Curve, Hits, Run
 from recdash.errors import InputError, Problem
 from recdash.metrics import METRICS, check_k, define, parse
+from recdash.numbers import three
 from recdash.references import REFERENCES
 
 if TYPE_CHECKING:
@@ -203,17 +204,17 @@ class Standing:
     def _way(self, run_id: str) -> str:
         if run_id not in self.share or not self.floor or not self.ceiling:
             return ""
-        floor, ceiling = (f"{one.label} ({_three(one.value)})" for one in (self.floor, self.ceiling))
+        floor, ceiling = (f"{one.label} ({three(one.value)})" for one in (self.floor, self.ceiling))
         share = self.share[run_id]
         if share < 0:
             return f"is below {floor} on {self.title}"
-        return f"reaches {_three(100 * share)} % of the way from {floor} to {ceiling} on {self.title}"
+        return f"reaches {three(100 * share)} % of the way from {floor} to {ceiling} on {self.title}"
 
     def _multiple(self, run_id: str) -> str:
         if run_id not in self.times or not self.usual:
             return ""
         on = "" if run_id in self.share else f" on {self.title}"
-        return f"has {_three(self.times[run_id])} times the value of {self.usual.label}{on}"
+        return f"has {three(self.times[run_id])} times the value of {self.usual.label}{on}"
 
 
 def standing(runs: Sequence[Run], scores: pd.DataFrame, metric: str, k: int) -> Standing | None:
@@ -251,7 +252,3 @@ def _over(rows: _Rows, level: _Row, change: Callable[[float], float]) -> dict[st
 
 def _level(name: str, row: _Row | None) -> Level | None:
     return None if row is None else Level(REFERENCES[name].label, float(row["value"]))
-
-
-def _three(value: float) -> str:
-    return f"{value:#.3g}".rstrip(".")

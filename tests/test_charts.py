@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recdash.charts import numbers
+from recdash import numbers
 from recdash.charts.curves import metric_curve
 from recdash.charts.forest import BESIDE_TABLE, forest
 from recdash.charts.frames import escape, place_labels, spread

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from recdash.charts import numbers
+from recdash import numbers
 from recdash.metrics import METRICS
 from recdash.ui import findings
 from recdash.ui.board import metrics_of_set, ranks

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
-from recdash.charts import numbers
+from recdash import numbers
 from recdash.charts.frames import (
     CLEAR,
     LABEL_PITCH,

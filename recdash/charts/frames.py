@@ -8,7 +8,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from recdash.charts import numbers
+from recdash import numbers
 from recdash.charts.marks import Mark, Palette
 
 FONT = '"Source Sans", "Source Sans Pro", sans-serif'

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
-from recdash.charts import numbers
+from recdash import numbers
 from recdash.charts.curves import Frame
 from recdash.charts.frames import (
     CLEAR,
@@ -27,8 +27,8 @@ from recdash.charts.frames import (
     zero_line,
 )
 from recdash.charts.marks import Mark, Marks, Palette
-from recdash.charts.numbers import glyph, is_number
 from recdash.charts.rows import Row, records
+from recdash.numbers import glyph, is_number
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
-from recdash.charts import numbers
+from recdash import numbers
 from recdash.charts.curves import Frame, until_lists_end
 from recdash.charts.frames import (
     CLEAR,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
-from recdash.charts import numbers
+from recdash import numbers
 from recdash.charts.frames import axis, escape, figure, marker, muted, rgba, short, tick_labels
 from recdash.charts.marks import Mark, Marks, Palette
 from recdash.charts.rows import Row, by_run, records

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from recdash.charts import numbers
+from recdash import numbers
 from recdash.ui.cards import finding_cell, value_text
 from recdash.ui.escaping import Html, html
 from recdash.ui.findings import EQUAL, Delta, values

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from recdash.charts import numbers
+from recdash import numbers
 from recdash.charts.marks import Marks, marks
-from recdash.charts.numbers import glyph, is_number
 from recdash.charts.online import Side
 from recdash.charts.rows import Row, records
 from recdash.domain import OnlineTest
 from recdash.errors import Problem
+from recdash.numbers import glyph, is_number
 from recdash.online.joining import SPLIT_BROKEN
 from recdash.ui import escaping, findings, frame, state, theme, widgets
 from recdash.ui.cards import finding_cell

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recdash.charts import numbers
+from recdash import numbers
 from recdash.charts.marks import Mark
-from recdash.charts.numbers import is_number
+from recdash.numbers import is_number
 from recdash.ui.escaping import Html, html, join
 from recdash.ui.findings import Cell, Delta, Headline
 from recdash.ui.words import is_percent, metric_at, tone

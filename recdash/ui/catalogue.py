@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from recdash.charts import numbers
+from recdash import numbers
 from recdash.charts.frames import cut
 from recdash.charts.rows import Row, by_run, records
 from recdash.charts.shown import LONGEST_VALUE, panels, percent_decimals, shown_by

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from recdash.charts import numbers
+from recdash import numbers
 from recdash.charts.curves import metric_curve
 from recdash.ui import data, theme, widgets
 from recdash.ui.escaping import html

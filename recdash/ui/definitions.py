@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from recdash.charts import numbers
-from recdash.charts.numbers import is_number
+from recdash import numbers
 from recdash.charts.rows import Row, records
 from recdash.definitions.habits import (
     DEFAULT,
@@ -21,6 +20,7 @@ from recdash.definitions.habits import (
 )
 from recdash.definitions.ledger import ledger_lines
 from recdash.domain import Run
+from recdash.numbers import is_number
 from recdash.ui import data, state, widgets
 from recdash.ui.escaping import Html, html, join, markdown
 from recdash.ui.run_table import counting_rule

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.charts import numbers
+from recdash import numbers
 from recdash.definitions.notation import formula, is_exact
 from recdash.definitions.worked import N_POPULAR, Place, Worked, example, why_no_example
 from recdash.metrics import METRICS, define

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recdash.charts import numbers
-from recdash.charts.numbers import glyph, is_number
+from recdash import numbers
 from recdash.charts.rows import records
 from recdash.metrics import define
+from recdash.numbers import glyph, is_number
 from recdash.ui.words import finding, listed, metric_at, metric_name, named_number
 from recdash.views import lower_is_better
 

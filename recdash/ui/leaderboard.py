@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from recdash.charts import numbers
+from recdash import numbers
 from recdash.ui import data, findings, state
 from recdash.ui.board import FEW, Board, baseline_first, columns, matching, metrics_of_set, reasons, rows
 from recdash.ui.escaping import Html, html, join

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from recdash.charts import numbers
+from recdash import numbers
 from recdash.errors import Problem
 from recdash.ui import both_sides, data, findings, frame, reference_offer
 from recdash.ui.cards import value_text

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from recdash.charts import numbers
+from recdash import numbers
 from recdash.charts.precision_recall import eleven_points, path, precision_recall
 from recdash.charts.rows import records
 from recdash.ui import curves, data, theme, widgets

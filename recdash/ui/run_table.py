@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from recdash.charts import numbers
+from recdash import numbers
 from recdash.domain import Experiment, Run
 
 LEDGER = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recdash.charts import numbers
-from recdash.charts.numbers import glyph
+from recdash import numbers
 from recdash.metrics import METRICS, parse
+from recdash.numbers import glyph
 from recdash.views import metric_title
 
 PERCENT = frozenset({"coverage"})
