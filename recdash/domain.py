@@ -24,6 +24,8 @@ Floats = npt.NDArray[np.float64]
 Order = Literal["rank", "score", "file"]
 Ties = Literal["file", "item_desc"]
 Users = Literal["truth", "both"]
+Replication = Literal["seeds", "folds"]
+"""How a candidate's several uploads relate: seeds serve the same users again, folds divide the users."""
 TableKind = Literal[
     "run", "truth", "train", "catalogue", "users", "vectors", "similarity", "predictions", "sessions",
     "aggregates",
@@ -47,6 +49,8 @@ class Recommendations:
     ``batches(columns=("user_id", "item_id"))`` yields only those. ``notices`` grows while a stream is read
     and is complete when it ends; a problem found on the way raises ``UploadError``. ``reference`` names the
     reference candidate (popular, oracle …) that was computed here; None for an upload.
+    ``replicate`` is the label of one of several uploads of the candidate, ``noun`` what such a one is called
+    (fold, seed); None and "" where there is only one.
     """
 
     name: str
@@ -58,6 +62,8 @@ class Recommendations:
     notices: list[Problem] = field(default_factory=list)
     n_rows: int | None = None
     reference: str | None = None
+    replicate: str | None = None
+    noun: str = ""
 
 
 @dataclass(frozen=True)
@@ -280,8 +286,25 @@ class Experiment:
 
 
 @dataclass(frozen=True)
+class Replicated:
+    """How often a candidate was uploaded: ``labels`` of the replicates, and what one of them is called."""
+
+    kind: Replication
+    noun: str
+    labels: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """``5 seeds``."""
+        return f"{len(self.labels)} {self.noun}s"
+
+
+@dataclass(frozen=True)
 class Run:
-    """One candidate's scored upload. ``slot`` numbers its colour and shape for life."""
+    """One candidate's scored upload. ``slot`` numbers its colour and shape for life.
+
+    A replicate, one of a candidate's several folds or seeds, is a run too: ``replicate_of`` is the
+    candidate's id, ``name`` the replicate's label; it has no colour and is never listed as a candidate.
+    """
 
     id: str
     experiment: str
@@ -298,12 +321,25 @@ class Run:
     absent: Mapping[str, str] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
     archived: datetime | None = None
+    replicate_of: str | None = None
 
     @property
     def reference(self) -> str | None:
         """Which reference candidate (popular, oracle …) this run is; None for an upload."""
         name: str | None = self.provenance.get("reference")
         return name
+
+    @property
+    def replicated(self) -> Replicated | None:
+        """How the candidate's replicates relate; None where it was uploaded once."""
+        found = self.provenance.get("replicates")
+        return Replicated(found["kind"], found["noun"], tuple(found["labels"])) if found else None
+
+    @property
+    def is_mean(self) -> bool:
+        """True where users have several lists, one in each replicate, and the candidate is their mean."""
+        replicated = self.replicated
+        return replicated is not None and replicated.kind == "seeds"
 
 
 @dataclass(frozen=True)

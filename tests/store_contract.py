@@ -257,6 +257,58 @@ class StoreContract:
         assert store.add_run(a_run(experiment, "b"), []).slot == 1
         assert [run.name for run in store.runs(experiment.id)] == ["a", "b", "Oracle", "Random"]
 
+    # replicates ────────────────────────────────────────────────────────────────────────────────
+
+    def test_replicates_come_back_in_their_order_below_their_candidate(
+        self, store: Store, open_again: Open
+    ) -> None:
+        experiment = add_experiment(store)
+        seeds = [a_run(experiment, label) for label in ("7", "42", "1")]
+        run = store.add_run(a_run(experiment), [], [(seed, [a_curve()]) for seed in seeds])
+        plain = store.add_run(a_run(experiment, "ease"), [])
+        found = open_again().replicates([run.id, plain.id])
+        assert [one.name for one in found[run.id]] == ["7", "42", "1"]
+        assert {one.replicate_of for one in found[run.id]} == {run.id}
+        assert found[plain.id] == []
+        assert store.metrics([seeds[1].id]) == {seeds[1].id: ("ndcg",)}
+        assert store.run(seeds[0].id) == found[run.id][0]
+
+    def test_a_replicate_is_not_listed_and_uses_up_no_slot(self, store: Store) -> None:
+        experiment = add_experiment(store)
+        upload = put_table(store, 5)
+        folds = [a_run(experiment, label, upload) for label in "12"]
+        run = store.add_run(a_run(experiment), [], [(fold, []) for fold in folds])
+        other = store.add_run(a_run(experiment, "ease"), [])
+        assert store.runs(experiment.id, archived=True) == [run, other]
+        assert [run.slot, other.slot] == [0, 1]
+        assert all(one.slot < 0 for one in store.replicates([run.id])[run.id])
+        assert store.find_run(experiment.id, upload) is None
+        with pytest.raises(NotFound):
+            store.update_experiment(experiment.id, baseline=folds[0].id)
+
+    def test_labels_are_names_within_one_candidate_only(self, store: Store) -> None:
+        experiment = add_experiment(store)
+        for name in ("als", "1"):
+            store.add_run(a_run(experiment, name), [], [(a_run(experiment, "1"), [])])
+        assert [run.name for run in store.runs(experiment.id)] == ["als", "1"]
+
+    def test_a_label_that_is_there_twice_stores_nothing(self, store: Store) -> None:
+        experiment = add_experiment(store)
+        twice = [(a_run(experiment, "1"), []), (a_run(experiment, "1"), [])]
+        with pytest.raises(NameTaken):
+            store.add_run(a_run(experiment), [a_curve()], twice)
+        assert store.runs(experiment.id) == []
+
+    def test_a_deleted_candidate_takes_its_replicates_and_their_curves_along(self, store: Store) -> None:
+        experiment = add_experiment(store)
+        seeds = [a_run(experiment, label) for label in "12"]
+        run = store.add_run(a_run(experiment), [], [(seed, [a_curve()]) for seed in seeds])
+        store.delete_run(run.id)
+        assert store.metrics([seed.id for seed in seeds]) == {seed.id: () for seed in seeds}
+        for seed in seeds:
+            with pytest.raises(NotFound):
+                store.run(seed.id)
+
     # listing ───────────────────────────────────────────────────────────────────────────────────
 
     def test_experiments_are_listed_newest_first_and_runs_by_slot(self, store: Store) -> None:
@@ -327,7 +379,7 @@ class StoreContract:
         assert changed == dataclasses.replace(run, name="ials", tags=("a",), note="n", params={"k": "5"})
         assert store.run(run.id) == changed
 
-    @pytest.mark.parametrize("field", ["id", "slot", "created", "experiment", "nme"])
+    @pytest.mark.parametrize("field", ["id", "slot", "created", "experiment", "nme", "replicate_of"])
     def test_what_makes_a_run_itself_cannot_be_changed(self, store: Store, field: str) -> None:
         run = store.add_run(a_run(add_experiment(store)), [])
         with pytest.raises(TypeError, match=field):

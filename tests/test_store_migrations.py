@@ -13,7 +13,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, create_engine
 from store_contract import a_curve, a_run, add_experiment
 
-from recdash.errors import StoreError, StoreTooNew
+from recdash.errors import NameTaken, StoreError, StoreTooNew
 from recdash.store import open_store, schema
 from recdash.store.schema import HEAD, alembic_config
 
@@ -110,6 +110,34 @@ def test_a_database_of_the_first_schema_is_upgraded_and_keeps_its_experiments(
     assert (experiment.name, experiment.tables) == ("Films", {})
     assert [run.name for run in store.runs(experiment.id)] == ["als", "ease"]
     store.close()
+
+
+def test_a_database_without_replicates_is_upgraded_and_keeps_its_runs_names_and_curves(
+    filled: Path, engine: Engine
+) -> None:
+    with engine.begin() as connection:
+        command.downgrade(alembic_config(connection), "0002")
+    assert "replicate_of" not in [column for _, column, *_ in execute(filled, "PRAGMA table_info(run)")]
+    store = open_store(f"sqlite:///{filled}")
+    (experiment,) = store.experiments()
+    runs = store.runs(experiment.id)
+    assert [(run.name, run.replicate_of) for run in runs] == [("als", None), ("ease", None)]
+    assert set(store.metrics([run.id for run in runs]).values()) == {("ndcg", "recall")}
+    with pytest.raises(NameTaken):
+        store.add_run(a_run(experiment, "als"), [])
+    store.delete_run(runs[0].id)
+    assert execute(filled, "SELECT count(*) FROM curve") == [(2,)]
+    store.close()
+
+
+def test_a_database_that_is_taken_back_forgets_its_replicates_only(filled: Path, engine: Engine) -> None:
+    store = open_store(f"sqlite:///{filled}")
+    (experiment,) = store.experiments()
+    store.add_run(a_run(experiment, "svd"), [], [(a_run(experiment, "1"), []), (a_run(experiment, "2"), [])])
+    store.close()
+    with engine.begin() as connection:
+        command.downgrade(alembic_config(connection), "0002")
+    assert execute(filled, "SELECT name FROM run ORDER BY slot") == [("als",), ("ease",), ("svd",)]
 
 
 NEXT = """

@@ -61,7 +61,13 @@ class Store(Protocol):
     # runs ──────────────────────────────────────────────────────────────────────────────────────
 
     def runs(self, experiment: str, archived: bool = False) -> list[Run]:
-        """The runs of an experiment by slot, that is in the order in which they were added."""
+        """The runs of an experiment by slot, that is in the order in which they were added.
+
+        Replicates are no candidates of their own: ``replicates`` lists them.
+        """
+
+    def replicates(self, run_ids: Sequence[str]) -> dict[str, list[Run]]:
+        """The replicates of each run asked for, in their order; empty lists for runs uploaded once."""
 
     def run(self, run_id: str) -> Run:
         """The run with this id."""
@@ -69,17 +75,27 @@ class Store(Protocol):
     def find_run(self, experiment: str, upload_sha: str) -> Run | None:
         """The run of this experiment made from this upload, one that is not archived if possible."""
 
-    def add_run(self, run: Run, curves: Sequence[Curve]) -> Run:
+    def add_run(
+        self,
+        run: Run,
+        curves: Sequence[Curve],
+        replicates: Sequence[tuple[Run, Sequence[Curve]]] = (),
+    ) -> Run:
         """Store a run with its curves; ``slot`` is given by the store and never used again.
 
         Reference candidates get slots from ``REFERENCE_SLOTS`` on: they stand last and use up no colour.
+        ``replicates`` are stored below the run, with slots below 0; their names, the labels, are each there
+        once.
         """
 
     def update_run(self, run_id: str, **fields: Any) -> Run:
-        """Change fields other than id, experiment, created and slot."""
+        """Change fields other than id, experiment, created, slot and replicate_of."""
 
     def delete_run(self, run_id: str) -> None:
-        """Delete a run, its curves, its place as baseline, its links; files stay for ``collect``."""
+        """Delete a run, its curves and replicates, its place as baseline, its links.
+
+        Files stay for ``collect``.
+        """
 
     def curves(
         self, run_ids: Sequence[str], metrics: Sequence[str] | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,7 +95,7 @@ class SqlStore:
         with self._read() as session:
             return kind.to_value(_row(session, kind, key))
 
-    def _listed(self, kind: Kind, archived: bool, *order: Any, **where: str) -> list[Any]:
+    def _listed(self, kind: Kind, archived: bool, *order: Any, **where: str | None) -> list[Any]:
         query = select(kind.row).filter_by(**where).order_by(*order)
         if not archived:
             query = query.where(kind.row.archived.is_(None))
@@ -168,7 +169,15 @@ class SqlStore:
     # runs ──────────────────────────────────────────────────────────────────────────────────────
 
     def runs(self, experiment: str, archived: bool = False) -> list[Run]:
-        return self._listed(RUN, archived, RunRow.slot, experiment=experiment)
+        return self._listed(RUN, archived, RunRow.slot, experiment=experiment, replicate_of=None)
+
+    def replicates(self, run_ids: Sequence[str]) -> dict[str, list[Run]]:
+        query = select(RunRow).where(RunRow.replicate_of.in_(run_ids)).order_by(RunRow.slot.desc())
+        found: dict[str, list[Run]] = {run_id: [] for run_id in run_ids}
+        with self._read() as session:
+            for row in session.scalars(query):
+                found[str(row.replicate_of)].append(RUN.to_value(row))
+        return found
 
     def run(self, run_id: str) -> Run:
         found: Run = self._one(RUN, run_id)
@@ -176,15 +185,24 @@ class SqlStore:
 
     def find_run(self, experiment: str, upload_sha: str) -> Run | None:
         order = (RunRow.archived.is_not(None), RunRow.slot)
-        return next(iter(self._listed(RUN, True, *order, experiment=experiment, upload=upload_sha)), None)
+        where: dict[str, Any] = {"experiment": experiment, "upload": upload_sha, "replicate_of": None}
+        return next(iter(self._listed(RUN, True, *order, **where)), None)
 
-    def add_run(self, run: Run, curves: Sequence[Curve]) -> Run:
-        columns = [curve_columns(run.id, curve) for curve in curves]
+    def add_run(
+        self,
+        run: Run,
+        curves: Sequence[Curve],
+        replicates: Sequence[tuple[Run, Sequence[Curve]]] = (),
+    ) -> Run:
+        below = [(replace(one, replicate_of=run.id), of_one) for one, of_one in replicates]
+        rows = [
+            (one, [curve_columns(one.id, curve) for curve in found]) for one, found in ((run, curves), *below)
+        ]
         with self._write() as session:
-            row = session.get(RunRow, run.id)
-            if row is None:
-                row = self._insert_run(session, run, columns)
-            stored: Run = _stored(session, RUN, row)
+            if session.get(RunRow, run.id) is None:
+                for one, columns in rows:
+                    self._insert_run(session, one, columns)
+            stored: Run = _stored(session, RUN, _row(session, RUN, run.id))
             return stored
 
     def _insert_run(self, session: Session, run: Run, columns: list[dict[str, Any]]) -> RunRow:
@@ -302,7 +320,7 @@ def _refuse_conflicts(session: Session, kind: Kind, value: Any) -> None:
 
 def _refuse_foreign_baseline(session: Session, experiment: ExperimentRow) -> None:
     run = session.get(RunRow, experiment.baseline)
-    if run is None or run.experiment != experiment.id:
+    if run is None or run.experiment != experiment.id or run.replicate_of is not None:
         raise NotFound(f"The experiment has no run with the id '{experiment.baseline}'.")
 
 
@@ -310,6 +328,8 @@ def _refuse_taken_name(session: Session, kind: Kind, value: Any) -> None:
     others = select(kind.row.archived).where(kind.row.name == value.name, kind.row.id != value.id)
     if kind is not EXPERIMENT:
         others = others.where(kind.row.experiment == value.experiment)
+    if kind is RUN:
+        others = others.where(kind.row.replicate_of.is_not_distinct_from(value.replicate_of))
     other = session.execute(others.limit(1)).first()
     if other is not None and other.archived is not None:
         fix = "Choose another name, or restore or delete that one on the Runs page, under Show archived."
@@ -319,6 +339,9 @@ def _refuse_taken_name(session: Session, kind: Kind, value: Any) -> None:
 
 
 def _next_slot(session: Session, experiment: ExperimentRow, run: Run) -> int:
+    if run.replicate_of is not None:
+        first = session.scalar(select(func.min(RunRow.slot)).filter_by(experiment=experiment.id))
+        return min(first or 0, 0) - 1
     if run.reference:
         last = session.scalar(select(func.max(RunRow.slot)).filter_by(experiment=experiment.id))
         return REFERENCE_SLOTS if last is None else max(REFERENCE_SLOTS, last + 1)

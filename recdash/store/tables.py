@@ -27,6 +27,7 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    text,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
@@ -145,10 +146,17 @@ class ExperimentRow(Base):
     next_slot: Mapped[int] = mapped_column(Integer, default=0)
 
 
+_CANDIDATES: Mapping[str, Any] = {
+    f"{dialect}_where": text("replicate_of IS NULL") for dialect in ("sqlite", "postgresql")
+}
+
+
 class RunRow(Base):
     __tablename__ = "run"
+    # Replicates share the table but not the names: theirs are labels, each once in a candidate.
     __table_args__ = (
-        UniqueConstraint("experiment", "name"),
+        Index("uq_run_experiment_name", "experiment", "name", unique=True, **_CANDIDATES),
+        Index("uq_run_replicate_name", "replicate_of", "name", unique=True),
         UniqueConstraint("experiment", "slot"),
         Index(None, "experiment", "upload"),
     )
@@ -168,6 +176,7 @@ class RunRow(Base):
     absent: Mapped[Any] = mapped_column(Json)
     provenance: Mapped[Any] = mapped_column(Json)
     archived: Mapped[datetime | None] = mapped_column(UtcTime)
+    replicate_of: Mapped[str | None] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"))
 
 
 class CurveRow(Base):
@@ -237,7 +246,7 @@ ONLINE_TEST = Kind("online test", OnlineTest, OnlineTestRow, lambda test: (test.
 KINDS = (EXPERIMENT, RUN, ONLINE_TEST)
 
 # What makes a stored thing itself: these never change.
-FIXED = frozenset({"id", "experiment", "created", "slot"})
+FIXED = frozenset({"id", "experiment", "created", "slot", "replicate_of"})
 
 
 def curve_columns(run: str, curve: Curve) -> dict[str, Any]:
