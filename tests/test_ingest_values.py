@@ -411,7 +411,7 @@ def test_a_preview_shows_roles_rows_and_choices() -> None:
     assert (shown.name, shown.format, shown.columns) == ("als.csv", "CSV", ("userId", "items"))
     assert shown.mapping == {"user_id": "userId", "item_id": "items"}
     assert shown.required == ("user_id", "item_id")
-    assert shown.optional == ("rank", "score", "run")
+    assert shown.optional == ("rank", "score", "run", "replicate")
     assert shown.rows == ({"userId": "7", "items": "[1 2]"},)
     assert shown.problems == ()
 

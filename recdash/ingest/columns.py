@@ -71,6 +71,13 @@ RUN = Role(
     "candidate",
     required=False,
 )
+REPLICATE = Role(
+    "replicate",
+    "run",
+    "replicate replicate_id replication fold fold_id fold_idx fold_index fold_no fold_number cv_fold kfold "
+    "seed seed_id random_seed random_state repeat repeat_id repetition split split_id",
+    required=False,
+)
 RELEVANCE = Role(
     "relevance",
     "relevance",
@@ -134,7 +141,7 @@ SUCCESSES = Role("successes", "number", "successes success conversions converted
 TRIALS = Role("trials", "number", "trials attempts total denominator", required=False)
 
 ROLES: Mapping[TableKind, tuple[Role, ...]] = {
-    "run": (USER, ITEM, RANK, SCORE, RUN),
+    "run": (USER, ITEM, RANK, SCORE, RUN, REPLICATE),
     "truth": (USER, ITEM, RELEVANCE, TIME),
     "train": (USER, ITEM, RATING.optional(), TIME),
     "catalogue": (ITEM, TITLE),
@@ -175,7 +182,9 @@ class Sideways:
 
 
 SIDEWAYS: Mapping[TableKind, Sideways] = {
-    "run": Sideways(ITEM, ("user_id", "run"), "the items", "the places 1 to {n} of one list per row"),
+    "run": Sideways(
+        ITEM, ("user_id", "run", "replicate"), "the items", "the places 1 to {n} of one list per row"
+    ),
     "vectors": Sideways(VECTOR, ("item_id",), "the vector", "the {n} numbers of one vector per row"),
 }
 

@@ -51,11 +51,16 @@ from recdash.ingest.validate import (
 Source = Any  # str | Path | bytes | file object | dict | a table that offers an Arrow stream
 Mapped = Mapping[str, str] | None
 
+SPLITTING = ("run", "replicate")
+"""Roles whose columns name what rows belong to."""
+BETWEEN = "\x1f"
 SUFFIX = re.compile(
     r"(\.(gz|gzip|zip|csv|tsv|tab|txt|dat|data|parquet|pq|json|jsonl|ndjson|run|qrels|trec|xlsx|pkl))+$",
     re.IGNORECASE,
 )
 MOST_RUNS = 100
+Part = Mapping[str, str]
+"""Rows of a file by what their columns name: {"run": "als", "replicate": "1"}; empty for all rows."""
 
 
 @dataclass(frozen=True)
@@ -90,19 +95,23 @@ def read_recommendations(
 ) -> list[Recommendations]:
     """The candidates in ``source``: one, or several when a column names the recommender.
 
+    A column that names a fold or training seed makes several of each: its replicates, all of its name.
     What the header and the first bytes tell is checked now, the values while ``batches()`` is
     read. Raises ``UploadError`` with all problems found.
     """
     opened = _open("run", source, name, mapping, limits)
     try:
-        opened, runs = _runs_in(opened, mapping or {})
+        opened, parts = _split(opened, mapping or {})
     except UploadError as error:
         raise UploadError(error.problems, opened.name) from error
-    if len(runs) < 2:
-        only = runs[0] if runs and opened.given is None else opened.name
-        return [_recommendations(opened, only, None)]
-    prefix = f"{opened.given}: " if opened.given else ""
-    return [_recommendations(opened, prefix + run, run) for run in runs]
+    return [_recommendations(opened, _name_of(opened, part), part) for part in parts]
+
+
+def _name_of(opened: Opened, part: Part) -> str:
+    """What a candidate is called: as given, as the file, or as the column that names the recommender says."""
+    if "run" not in part:
+        return opened.name
+    return f"{opened.given}: {part['run']}" if opened.given else part["run"]
 
 
 def read_upload(
@@ -197,8 +206,7 @@ def _sample(raw: RawTable, rows: int) -> tuple[Mapping[str, str], ...]:
 
 def _first_block_problems(opened: Opened, findings: Findings) -> tuple[Problem, ...]:
     roles = _roles(opened)
-    if "run" in opened.columns.mapping:
-        roles.append(role_named("run", "run"))
+    roles += [role_named("run", name) for name in SPLITTING if name in opened.columns.mapping]
     try:
         next(_checked(opened, roles, findings), None)
     except UploadError as error:
@@ -283,19 +291,63 @@ def _names(source: Source, name: str | None, kind: TableKind) -> tuple[str, str 
     return SUFFIX.sub("", file_name) or file_name or "upload", None
 
 
-def _runs_in(opened: Opened, mapping: Mapping[str, str]) -> tuple[Opened, list[str]]:
-    """The recommenders that a column names; a column that was only guessed must tell some apart."""
-    column = opened.columns.mapping.get("run")
-    if column is None:
-        return opened, []
-    runs = _distinct(opened.raw, column)
-    certain = "run" in mapping or opened.raw.roles is not None
-    if len(runs) > 1 and (certain or len(runs) <= MOST_RUNS):
-        found = f"names {len(runs)} recommenders: {', '.join(runs[:10])}"
-        notices = (*opened.columns.notices, Problem("several-runs", f"column '{column}'", found, ""))
-        return replace(opened, columns=replace(opened.columns, notices=notices)), runs
-    columns = _columns("run", opened.raw, {r: c for r, c in mapping.items() if r != "run"}, ("run",))
-    return replace(opened, columns=columns), runs if certain else []
+def _split(opened: Opened, mapping: Mapping[str, str]) -> tuple[Opened, list[Part]]:
+    """The recommenders that a column names, and the replicates of each that another does.
+
+    A column that was only guessed must tell some apart; else the table is read without it.
+    """
+    named = {
+        role: _named_in(opened, role, certain=role in mapping or opened.raw.roles is not None)
+        for role in SPLITTING
+        if role in opened.columns.mapping
+    }
+    telling = {role: names for role, names in named.items() if len(names) > 1}
+    needless = tuple(role for role in named if role not in telling)
+    if needless:
+        left = {role: column for role, column in mapping.items() if role not in needless}
+        opened = replace(opened, columns=_columns("run", opened.raw, left, needless))
+    if "run" in needless and named["run"] and opened.given is None:
+        opened = replace(opened, name=named["run"][0])
+    if not telling:
+        return opened, [{}]
+    notices = tuple(_told(opened, role, names) for role, names in telling.items())
+    columns = replace(opened.columns, notices=(*opened.columns.notices, *notices))
+    return replace(opened, columns=columns), _parts(opened, tuple(telling))
+
+
+def _told(opened: Opened, role: str, names: Sequence[str]) -> Problem:
+    what = "recommenders" if role == "run" else f"{noun_of(opened.columns.mapping[role])}s of one candidate"
+    found = f"names {len(names)} {what}: {', '.join(names[:10])}"
+    return Problem(f"several-{role}s", f"column '{opened.columns.mapping[role]}'", found, "")
+
+
+def _named_in(opened: Opened, role: str, *, certain: bool) -> list[str]:
+    """What the role's column names; nothing where it was guessed and tells nothing apart."""
+    names = _distinct(opened.raw, opened.columns.mapping[role])
+    guess_holds = 1 < len(names) <= MOST_RUNS and not (role == "replicate" and _are_no_labels(names))
+    return names if certain or guess_holds else []
+
+
+def _are_no_labels(names: Sequence[str]) -> bool:
+    """A column called split may part train from test, one called repeat say yes and no."""
+    words = {name.lower() for name in names}
+    return bool(words & {"train", "training", "test"}) or words <= {"true", "false", "yes", "no"}
+
+
+def _parts(opened: Opened, roles: Sequence[str]) -> list[Part]:
+    """The combinations of names that rows have, in order of first appearance."""
+    columns = [opened.columns.mapping[role] for role in roles]
+    found: dict[tuple[str, ...], None] = {}
+    for batch in opened.raw.blocks(columns, set(columns)):
+        texts = [_texts(batch.column(at), column, opened) for at, column in enumerate(columns)]
+        joined = pc.binary_join_element_wise(*texts, BETWEEN) if len(texts) > 1 else texts[0]
+        found.update({tuple(name.split(BETWEEN)): None for name in joined.unique().to_pylist() if name})
+    return [dict(zip(roles, names, strict=True)) for names in found if all(names)]
+
+
+def _texts(values: pa.Array, column: str, opened: Opened) -> pa.Array:
+    seen = Seen(role_named("run", "run"), column, Findings(), opened.raw.where, opened.raw.decimal)
+    return _read(values, seen).cast(pa.string())
 
 
 def _distinct(raw: RawTable, column: str) -> list[str]:
@@ -312,10 +364,18 @@ def _distinct(raw: RawTable, column: str) -> list[str]:
     return [name for name in names if name]
 
 
+NOUNS = ("fold", "seed", "split", "repeat")
+
+
+def noun_of(column: str) -> str:
+    """What one replicate is called after the column that tells them apart: ``cv_fold`` → ``fold``."""
+    return next((noun for noun in NOUNS if noun in column.lower()), "replicate")
+
+
 # ── reading ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _recommendations(opened: Opened, name: str, run: str | None) -> Recommendations:
+def _recommendations(opened: Opened, name: str, part: Part) -> Recommendations:
     has = [role for role in ("user_id", "item_id", "rank", "score") if role in opened.mapping]
     notices = opened.notices
     known = {(n.code, n.place): n for n in notices}
@@ -323,7 +383,7 @@ def _recommendations(opened: Opened, name: str, run: str | None) -> Recommendati
     def batches(columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         findings = Findings()
         wanted = has if columns is None else [role for role in columns if role in has]
-        for batch in _checked(opened, _with_ids(opened, wanted, run), findings, run):
+        for batch in _checked(opened, _with_ids(opened, wanted, part), findings, part):
             yield batch if batch.schema.names == wanted else batch.select(wanted)
         known.update({(n.code, n.place): n for n in findings.notices})
         notices[:] = known.values()
@@ -336,22 +396,24 @@ def _recommendations(opened: Opened, name: str, run: str | None) -> Recommendati
         is_trec=opened.raw.is_trec,
         mapping={role: column for role, column in opened.mapping.items() if role in has},
         notices=notices,
-        n_rows=opened.raw.n_rows if opened.layout == "rows" and run is None else None,
+        n_rows=opened.raw.n_rows if opened.layout == "rows" and not part else None,
+        replicate=part.get("replicate"),
+        noun=noun_of(opened.mapping["replicate"]) if "replicate" in part else "",
     )
 
 
-def _with_ids(opened: Opened, wanted: Sequence[str], run: str | None) -> list[Role]:
+def _with_ids(opened: Opened, wanted: Sequence[str], part: Part) -> list[Role]:
     """The roles to read: both ids even if unwanted, so that every pass leaves out the same rows."""
     mapping, whole = opened.columns.mapping, opened.raw.whole_ids
     needless = opened.layout == "rows" and {"user_id", "item_id"} <= set(mapping)
     extra = [r for r in ("user_id", "item_id") if r not in wanted and not (needless and mapping[r] in whole)]
-    return [role_named("run", name) for name in (*wanted, *extra, *(("run",) if run is not None else ()))]
+    return [role_named("run", name) for name in (*wanted, *extra, *part)]
 
 
 def _roles(opened: Opened) -> list[Role]:
     """All roles that the table has; every other column too where it is an attribute or part of a vector."""
     mapping = opened.columns.mapping if opened.layout == "rows" else opened.mapping
-    roles = [role for role in ROLES[opened.kind] if role.name in mapping and role.name != "run"]
+    roles = [role for role in ROLES[opened.kind] if role.name in mapping and role.name not in SPLITTING]
     if opened.layout == "rows":
         roles += [Role(column, "number", "") for column in opened.columns.wide]
     if opened.kind in WITH_ATTRIBUTES:
@@ -361,7 +423,7 @@ def _roles(opened: Opened) -> list[Role]:
 
 
 def _checked(
-    opened: Opened, roles: Sequence[Role], findings: Findings, run: str | None = None
+    opened: Opened, roles: Sequence[Role], findings: Findings, part: Part | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The table's blocks, checked; after a problem the rest is only read for further problems."""
     n_rows = n_kept = 0
@@ -369,7 +431,7 @@ def _checked(
         for block in _blocks(opened, roles, findings):
             n_rows += len(block)
             keep_within(opened.limits, "rows", n_rows)
-            batch = _checked_block(block, roles, opened, findings, run)
+            batch = _checked_block(block, roles, opened, findings, part or {})
             n_kept += batch.num_rows
             if not findings.problems and batch.num_rows:
                 yield batch
@@ -377,7 +439,7 @@ def _checked(
         raise UploadError(dict.fromkeys([*findings.problems, *error.problems]), opened.name) from error
     if findings.problems:
         raise UploadError(findings.problems, opened.name)
-    if not (n_kept or (n_rows and run is not None)):
+    if not (n_kept or (n_rows and part)):
         found = "no row has all its ids" if n_rows else "no rows"
         raise UploadError(Problem("no-rows", "file", found, "Upload a table with rows."), opened.name)
 
@@ -391,7 +453,7 @@ def _blocks(opened: Opened, roles: Sequence[Role], findings: Findings) -> Iterat
 
 
 def _checked_block(
-    block: Block, roles: Sequence[Role], opened: Opened, findings: Findings, run: str | None
+    block: Block, roles: Sequence[Role], opened: Opened, findings: Findings, part: Part
 ) -> pa.RecordBatch:
     checked: dict[str, pa.Array] = {}
     keep = None
@@ -403,9 +465,9 @@ def _checked_block(
         seen = Seen(role, column, findings, block.where, opened.raw.decimal, needed)
         checked[role.name] = _read(array, seen)
         keep = _kept(checked[role.name], seen, keep)
-    if run is not None:
-        of_run = pc.fill_null(pc.equal(checked.pop("run"), run), False)
-        keep = of_run if keep is None else pc.and_(keep, of_run)
+    for role_name, named in part.items():
+        of_part = pc.fill_null(pc.equal(checked.pop(role_name), named), False)
+        keep = of_part if keep is None else pc.and_(keep, of_part)
     batch = pa.RecordBatch.from_arrays(list(checked.values()), list(checked))
     return batch if keep is None else batch.filter(keep)
 

@@ -43,6 +43,7 @@ RUN = TableTemplate(
         Column("rank", False, "Place in the list, from 1. Where it is there, it decides the order."),
         Column("score", False, "The higher, the better. Decides the order where there is no rank."),
         Column("run", False, "Name of the candidate, when one file holds several."),
+        Column("replicate", False, "Fold or training seed, when one file holds several of a candidate."),
     ),
     "user_id,item_id,rank,score\nu1,film-07,1,0.93\nu1,film-02,2,0.81\nu2,film-07,1,0.88\nu2,film-05,2,0.42\n",
 )
