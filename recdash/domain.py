@@ -261,6 +261,22 @@ class Absent:
     reason: str
 
 
+@dataclass(frozen=True)
+class UserValues:
+    """A metric of one run, user by user: ``users`` [n] places in the truth, ascending, of those who count.
+
+    ``values`` [n]; ``own`` [n] what each user got, which is the same but for pooled ratios.
+    """
+
+    users: Ints
+    values: Floats
+    own: Floats
+
+    def of(self, places: Any) -> UserValues:
+        """Some of the users: by places in ``users``, or by a mask [n]."""
+        return UserValues(self.users[places], self.values[places], self.own[places])
+
+
 # ── stored things ────────────────────────────────────────────────────────────────────────────
 
 

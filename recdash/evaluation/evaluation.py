@@ -9,13 +9,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recdash import __version__
-from recdash.domain import Curve, Floats, Hits, Order, Recommendations, TableKind, Ties, Users
+from recdash.domain import (
+    Curve,
+    Floats,
+    Hits,
+    Order,
+    Recommendations,
+    Replication,
+    TableKind,
+    Ties,
+    Users,
+)
 from recdash.engines import Reference
 from recdash.errors import InputError, Problem
 from recdash.evaluation.comparability import Basis, problems, served
 from recdash.evaluation.question import Asked, Rules, read_question, with_relevance
 from recdash.evaluation.reading import read_runs, read_tables, reference_of, sources_of
-from recdash.evaluation.scoring import Scored, familiar_of, score_predictions, score_run, shelf_of
+from recdash.evaluation.replicates import grouped, lists_of, mean_per_user, samples_of, score_candidate
+from recdash.evaluation.scoring import Scored, familiar_of, score_predictions, shelf_of
 from recdash.metrics import check_k, define, parse, preset, sample_of
 
 if TYPE_CHECKING:
@@ -46,6 +57,7 @@ def evaluate(
     predictions: Mapping[str, Any] | None = None,
     slices: str | Sequence[str] = (),
     references: str | Sequence[str] = (),
+    replicates: Replication | None = None,
 ) -> Evaluation:
     """Score several candidates against one truth.
 
@@ -53,8 +65,12 @@ def evaluate(
     other tables are given likewise. ``metrics`` are specs such as ``"ndcg@10"`` (without @k: the curve
     1..depth); without any, all that the tables allow. ``slices`` (``"user_warmth"``, ``"item:genres"``; see
     ``recdash.evaluation.slices``) scores parts of the users or items beside the whole; ``references``
-    (``"popular"``, ``"oracle"``; see ``recdash.references``) adds computed candidates. Raises InputError with
-    every problem found.
+    (``"popular"``, ``"oracle"``; see ``recdash.references``) adds computed candidates.
+
+    A candidate may come as several tables, {label: table} or a list of them, or as one with a column ``fold``
+    or ``seed``: its score is then over all of them (see ``recdash.evaluation.replicates``). ``replicates``
+    says whether these are ``"seeds"``, which serve the same users, or ``"folds"``, which divide them; None
+    looks. Raises InputError with every problem found.
     """
     asked, rules = read_question(metrics, preset, depth, users, order, ties)
     rules = with_relevance(rules, relevance, relevance_threshold)
@@ -64,8 +80,14 @@ def evaluate(
     rated = dict(predictions or {})
     read = [run for name, source in runs.items() for run in read_runs(name, source)]
     read += computed
-    _check_told_apart(read)
-    scored = [score_run(run, reference, asked, rules, rated.pop(run.name, None), cuts) for run in read]
+    groups = grouped(read)
+    _check_told_apart([runs[0] for runs in groups])
+    scored = [
+        score_candidate(
+            runs, reference, asked, rules, replicates, cuts=cuts, predictions=rated.pop(runs[0].name, None)
+        )
+        for runs in groups
+    ]
     scored += [score_predictions(name, table, asked, cuts) for name, table in rated.items()]
     return Evaluation(tuple(asked), tuple(scored), rules, reference)
 
@@ -121,6 +143,15 @@ class Evaluation:
             for part in run.sliced:
                 yield from self._rows_of(run.name, part.curves, _slice_facts(part.of))
 
+    def replicate_rows(self) -> Iterator[dict[str, Any]]:
+        """One dict per score of a fold or seed: run, replicate, kind, and what ``rows`` has."""
+        for run in self.runs:
+            if run.replicated is None:
+                continue
+            for label, part in zip(run.replicated.labels, run.replicates, strict=True):
+                facts = {"run": run.name, "replicate": label, "kind": run.replicated.kind}
+                yield from ({**facts, **row} for row in self._rows_of(run.name, part.curves, {}))
+
     def _rows_of(
         self, name: str, curves: Mapping[str, Curve], facts: Mapping[str, str | None]
     ) -> Iterator[dict[str, Any]]:
@@ -164,15 +195,18 @@ class Evaluation:
             fix = "Leave average=… out for the users' own values."
             raise InputError(Problem("no-user-value", f"metric '{one.spec}'", "it pools all users", fix))
         for run in self.runs:
-            if run.hits is None:
+            lists = lists_of(run)
+            if lists is None:
                 continue
-            sample = sample_of(run.hits, self.rules.users, familiar=familiar_of(self.reference))
-            if reason := one.definition.lacks(sample):
+            samples = samples_of(run, self.rules.users, familiar_of(self.reference))
+            if reason := next(filter(None, map(one.definition.lacks, samples)), ""):
                 fix = "Ask for another metric, or add what it needs."
                 raise InputError(Problem("metric-absent", f"metric '{one.spec}'", reason, fix))
-            names = list(run.hits.truth.users)
-            k = _cutoff_of(one, run.hits)
-            yield run, [names[at] for at in sample.truth_user.tolist()], formula.values(sample, k)
+            names, k = list(lists.truth.users), _cutoff_of(one, lists)
+            users, values = mean_per_user(
+                (sample.truth_user, formula.values(sample, k)) for sample in samples
+            )
+            yield run, [names[at] for at in users.tolist()], values
 
     def tie_band(self, spec: str) -> pd.DataFrame:
         """What the order of equal scores can do to a metric: the columns of ``tie_bands``."""
@@ -190,7 +224,7 @@ class Evaluation:
         """
         from recdash.metrics.tie_band import tie_band
 
-        for run in self.runs:
+        for run in (one for candidate in self.runs for one in candidate.with_lists):
             if run.hits is None or run.hits.ties is None:
                 continue
             sample = sample_of(run.hits, self.rules.users, familiar=familiar_of(self.reference))
@@ -217,7 +251,7 @@ class Evaluation:
         from recdash.evaluation.shown import check_attribute, shown_rows
 
         check_attribute(self.reference, attribute)
-        for run in self.runs:
+        for run in (one for candidate in self.runs for one in candidate.with_lists):
             shelf = None if run.hits is None else shelf_of(run.hits, self.reference)
             if shelf is not None:
                 _checked(k, shelf.depth)
@@ -225,9 +259,11 @@ class Evaluation:
                 yield from ({**named, **row} for row in shown_rows(shelf, self.reference, attribute, k))
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as JSON-ready values: scores, ledger, absent, warnings."""
+        """Everything as JSON-ready values: scores, ledger, absent, warnings; any replicates."""
+        replicates = list(self.replicate_rows())
         return {
             "scores": list(self.rows()),
+            **({"replicates": replicates} if replicates else {}),
             "ledger": {run.name: run.ledger.as_dict() for run in self.runs if run.ledger},
             "absent": list(self.absences()),
             "warnings": [str(notice) for notice in self.notices()],
@@ -261,20 +297,21 @@ class Evaluation:
         return problems([basis for run in self.runs if (basis := self._basis(run))])
 
     def _basis(self, run: Scored) -> Basis | None:
-        if run.hits is None or run.ledger is None:
+        hits = lists_of(run)
+        if hits is None or run.ledger is None:
             return None
         return Basis(
             run.name,
             users=self.rules.users,
-            depth=run.hits.depth,
-            order=run.hits.order,
+            depth=hits.depth,
+            order=hits.order,
             ties=self.rules.ties,
             version=__version__,
             counted=run.ledger.counted,
             without_list=run.ledger.without_list,
             tied_rows=run.ledger.tied_rows or 0,
-            threshold=run.hits.truth.threshold,
-            served=served(run.hits),
+            threshold=hits.truth.threshold,
+            served=served(hits),
             computed=run.reference is not None,
         )
 

@@ -11,6 +11,7 @@ import numpy as np
 from recdash.domain import Recommendations, TableKind, Upload
 from recdash.engines import Reference, read_reference
 from recdash.errors import InputError, Problem
+from recdash.evaluation.uploads import read_uploads
 from recdash.metrics.ratings import Predictions
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def read_runs(name: str, source: Any) -> Iterator[Recommendations]:
     if isinstance(source, Recommendations):
         yield source
         return
-    found = ingest.read_recommendations(source, name=name)
+    found = read_uploads(source, name)
     yield from (replace(run, name=name) for run in found) if len(found) == 1 else found
 
 

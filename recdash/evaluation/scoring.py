@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recdash.domain import Absent, Curve, Exposure, Hits, Ledger, Recommendations, Users
+from recdash.domain import Absent, Curve, Exposure, Hits, Ledger, Recommendations, Replicated, Users
 from recdash.engines import Reference, list_metrics, match
 from recdash.engines.attributes import attribute_names, attribute_of
 from recdash.errors import Problem
@@ -33,7 +33,8 @@ class Scored:
     """One run, scored: its hits (None with predictions only), curves, absences and notices.
 
     ``predictions`` is the checked table of rating predictions, where there was one; ``reference`` names the
-    reference candidate that the run is, if any.
+    reference candidate that the run is, if any. A candidate of several folds or seeds says in ``replicated``
+    how they relate and has their own scores in ``replicates``; the mean of seeds has no hits of its own.
     """
 
     name: str
@@ -45,6 +46,13 @@ class Scored:
     predictions: pa.Table | None = None
     sliced: tuple[SliceScores, ...] = ()
     reference: str | None = None
+    replicates: tuple[Scored, ...] = ()
+    replicated: Replicated | None = None
+
+    @property
+    def with_lists(self) -> tuple[Scored, ...]:
+        """Whose lists these are: the run's own, of seeds those of each; none with predictions only."""
+        return self.replicates if self.hits is None else (self,)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,337 @@
+"""A candidate that was uploaded several times, as folds or training seeds, scored as one.
+
+Every replicate is scored against the truth of the experiment. How they add up depends on their users:
+
+**Seeds** serve the same users again. Each replicate is a whole run, under the population rule as usual: with
+``users=truth`` a user without a list in it is a miss there. The candidate's value of a user is the mean of
+the user's values in the replicates in which the user counts, its score the mean of those over users.
+
+**Folds** divide the users: each has a list in one fold only. The candidate's lists are those of all folds
+together, and it is scored as a run that was uploaded once: users without a list in any fold follow the
+population rule, once. A fold's own score is the mean over the users whom it has lists for; nobody counts as a
+miss in another user's fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recdash.domain import (
+    Absent,
+    Curve,
+    Floats,
+    Hits,
+    Ints,
+    Ledger,
+    Recommendations,
+    Replicated,
+    Replication,
+    Users,
+    UserValues,
+)
+from recdash.engines import Reference
+from recdash.errors import InputError, Problem
+from recdash.evaluation.merging import together
+from recdash.evaluation.question import Asked, Rules
+from recdash.evaluation.scoring import Scored, SliceScores, familiar_of, ledger_of, score_hits, score_run
+from recdash.metrics import Definition, sample_of
+from recdash.metrics.ranking import RankingMetric
+from recdash.metrics.sample import Familiar, Sample
+
+if TYPE_CHECKING:
+    from recdash.evaluation.slices import Slice
+
+SAME_USERS = 0.9
+"""From this share of the users with lists who have several on, replicates are taken for seeds."""
+
+
+def grouped(runs: Iterable[Recommendations]) -> list[tuple[Recommendations, ...]]:
+    """The replicates of each candidate together, in order of first appearance; others stand alone."""
+    groups: dict[object, list[Recommendations]] = {}
+    for place, run in enumerate(runs):
+        groups.setdefault(place if run.replicate is None else run.name, []).append(run)
+    return [tuple(group) for group in groups.values()]
+
+
+def score_candidate(
+    runs: Sequence[Recommendations],
+    reference: Reference,
+    asked: Sequence[Asked],
+    rules: Rules,
+    kind: Replication | None = None,
+    *,
+    cuts: Sequence[Slice] = (),
+    predictions: Any = None,
+) -> Scored:
+    """The uploads of one candidate, scored as one; a single one is scored as it is.
+
+    ``kind`` says how several relate; None looks at their users. Raises InputError where that leaves it open,
+    for folds that share users, and for rating predictions beside several.
+    """
+    if len(runs) == 1:
+        return score_run(runs[0], reference, asked, rules, predictions, cuts)
+    _check_labels(runs)
+    if predictions is not None:
+        found, fix = f"they come with {len(runs)} uploads of lists", "Add them as a candidate of their own."
+        raise InputError(
+            Problem("predictions-of-replicates", f"rating predictions of '{runs[0].name}'", found, fix)
+        )
+    name, noun = runs[0].name, runs[0].noun
+    parts = [score_run(run, reference, asked, rules, None, cuts) for run in runs]
+    found = kind or kind_of(name, noun, [hits_of(part) for part in parts])
+    replicated = Replicated(found, noun or found[:-1], tuple(str(run.replicate) for run in runs))
+    parts = [
+        _titled(part, name, label, replicated) for part, label in zip(parts, replicated.labels, strict=True)
+    ]
+    if found == "folds":
+        _check_apart(name, parts)
+        parts = [_of_its_users(part, reference, asked) for part in parts]
+        scored = score_run(together(runs), reference, asked, rules, None, cuts)
+    else:
+        scored = _mean_of(name, parts, reference, asked, rules, cuts)
+    told = (_told(name, replicated), *_gathered(name, parts, scored))
+    return replace(scored, replicates=tuple(parts), replicated=replicated, notices=told)
+
+
+def _titled(part: Scored, name: str, label: str, replicated: Replicated) -> Scored:
+    """Called ``ALS, fold 1`` beside others, in what was noticed too."""
+    title = f"{name}, {replicated.noun} {label}"
+    notices = [replace(one, place=one.place.replace(f"'{name}'", f"'{title}'")) for one in part.notices]
+    return replace(part, name=title, notices=tuple(notices))
+
+
+def hits_of(scored: Scored) -> Hits:
+    if scored.hits is None:
+        raise ValueError(f"run '{scored.name}' has no lists")
+    return scored.hits
+
+
+# ── how they relate ──────────────────────────────────────────────────────────────────────────
+
+
+def kind_of(name: str, noun: str, hits: Sequence[Hits]) -> Replication:
+    """Seeds where (nearly) all users with lists have several, folds where none has.
+
+    Raises InputError in between: there either reading would count users wrongly.
+    """
+    times = times_served(hits)
+    several, served = int((times > 1).sum()), int((times > 0).sum())
+    if not several:
+        return "folds"
+    if several >= SAME_USERS * served:
+        return "seeds"
+    found = f"{several:,} of {served:,} users have lists in several {noun or 'file'}s, the others in one"
+    fix = "Say whether these are seeds (all serve the same users) or folds (each serves its own)."
+    raise InputError(Problem("seeds-or-folds", f"run '{name}'", found, fix, several))
+
+
+def times_served(hits: Sequence[Hits]) -> Ints:
+    """[U] in how many replicates each user of the truth has a list."""
+    times: Ints = np.sum([one.list_length > 0 for one in hits], axis=0)
+    return times
+
+
+def _check_apart(name: str, parts: Sequence[Scored]) -> None:
+    hits = [hits_of(part) for part in parts]
+    twice = np.flatnonzero(times_served(hits) > 1)
+    if len(twice):
+        example = hits[0].truth.users[int(twice[0])]
+        found = f"{len(twice):,} users, such as '{example}', have lists in several folds"
+        fix = "Give each user's list in one fold only, or say that these are seeds."
+        raise InputError(Problem("folds-overlap", f"run '{name}'", found, fix, len(twice)))
+
+
+def _check_labels(runs: Sequence[Recommendations]) -> None:
+    labels = [run.replicate for run in runs]
+    twice = sorted({str(label) for label in labels if labels.count(label) > 1})
+    if twice:
+        found = f"two of its replicates are called '{twice[0]}'"
+        raise InputError(
+            Problem("label-twice", f"run '{runs[0].name}'", found, "Give each a label of its own.")
+        )
+
+
+# ── folds ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _of_its_users(part: Scored, reference: Reference, asked: Sequence[Asked]) -> Scored:
+    """A fold counts the users whom it has lists for, whatever the rule for the whole."""
+    hits = hits_of(part)
+    curves, absent = score_hits(hits, reference, [one.definition for one in asked], "both")
+    return replace(part, curves=curves, absent=absent, ledger=ledger_of(hits, "both"), sliced=())
+
+
+# ── seeds ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _mean_of(
+    name: str,
+    parts: Sequence[Scored],
+    reference: Reference,
+    asked: Sequence[Asked],
+    rules: Rules,
+    cuts: Sequence[Slice],
+) -> Scored:
+    wanted, hits = [one.definition for one in asked], [hits_of(part) for part in parts]
+    samples = [sample_of(one, rules.users, familiar=familiar_of(reference)) for one in hits]
+    curves, absent = mean_scores(wanted, samples, parts)
+    sliced = tuple(_mean_slice(one, at, wanted, parts, reference, rules) for at, one in enumerate(cuts))
+    ledger = mean_ledger([part.ledger for part in parts if part.ledger], samples, hits)
+    return Scored(name, None, curves, absent, ledger, sliced=sliced)
+
+
+def _mean_slice(
+    of: Slice,
+    at: int,
+    wanted: Sequence[Definition],
+    parts: Sequence[Scored],
+    reference: Reference,
+    rules: Rules,
+) -> SliceScores:
+    familiar = familiar_of(reference)
+    samples = [sample_of(hits_of(part), rules.users, of.users, of.rows, familiar) for part in parts]
+    curves, absent = mean_scores(wanted, samples, [part.sliced[at] for part in parts])
+    return SliceScores(of, curves, absent)
+
+
+def mean_scores(
+    definitions: Sequence[Definition], samples: Sequence[Sample], parts: Sequence[Scored | SliceScores]
+) -> tuple[dict[str, Curve], dict[str, str]]:
+    """Curves and reasons of absence of the mean over replicates, by canonical spec.
+
+    A metric that one of the replicates lacks is absent.
+    """
+    found = [
+        mean_curve(definition, samples, [part.curves.get(str(definition)) for part in parts])
+        or Absent(str(definition), _reason(str(definition), parts))
+        for definition in definitions
+    ]
+    curves = {one.metric: one for one in found if isinstance(one, Curve)}
+    return curves, {one.metric: one.reason for one in found if isinstance(one, Absent)}
+
+
+def _reason(metric: str, parts: Sequence[Scored | SliceScores]) -> str:
+    return next((part.absent[metric] for part in parts if metric in part.absent), "no replicate has it")
+
+
+def mean_curve(
+    definition: Definition, samples: Sequence[Sample], curves: Sequence[Curve | None]
+) -> Curve | None:
+    """The candidate's curve; None where a replicate has none.
+
+    Of accuracy metrics from the users' means. Of the others, which have no value per user, the mean of the
+    replicates' values; its standard error is at most the mean of theirs, and that is given.
+    """
+    known = [curve for curve in curves if curve is not None]
+    if len(known) < len(curves):
+        return None
+    if isinstance(definition.metric, RankingMetric):
+        return _curve_of_users(definition, samples, known[0])
+    value, error = (np.mean([getattr(one, of) for one in known], axis=0) for of in ("value", "std_error"))
+    return Curve(str(definition), known[0].k, value, error, max(one.n_users for one in known))
+
+
+def _curve_of_users(definition: Definition, samples: Sequence[Sample], like: Curve) -> Curve:
+    formula, depth = definition.formula(), samples[0].depth
+    value, error = np.empty(len(like.value)), np.full(len(like.value), np.nan)
+    n_users = 0
+    for at, k in enumerate(like.k.tolist() or [depth]):
+        users, values = mean_per_user((sample.truth_user, formula.values(sample, k)) for sample in samples)
+        n_users, value[at] = len(users), values.mean()
+        if n_users > 1:
+            error[at] = values.std(ddof=1) / n_users**0.5
+    return Curve(str(definition), like.k, value, error, n_users)
+
+
+def mean_values(definition: Definition, samples: Sequence[Sample], k: int) -> UserValues | None:
+    """The users' means at k over the replicates; None where one of these lacks the metric."""
+    if any(definition.lacks(sample) for sample in samples):
+        return None
+    formula = definition.formula()
+    users, values = mean_per_user((one.truth_user, formula.values(one, k)) for one in samples)
+    _, own = mean_per_user((one.truth_user, formula.own(one, k)) for one in samples)
+    return UserValues(users, values, own)
+
+
+def samples_of(scored: Scored, users: Users, familiar: Familiar | None) -> list[Sample]:
+    """Who counts and what they were given: one sample, or one per seed; none without lists."""
+    return [sample_of(hits_of(one), users, familiar=familiar) for one in scored.with_lists]
+
+
+def lists_of(scored: Scored) -> Hits | None:
+    """The lists of a run; of seeds those of the first, beside who has a list in any of them."""
+    hits = [hits_of(one) for one in scored.with_lists]
+    if not hits:
+        return None
+    return replace(hits[0], list_length=np.max([one.list_length for one in hits], axis=0))
+
+
+def mean_per_user(parts: Iterable[tuple[Ints, Floats]]) -> tuple[Ints, Floats]:
+    """Users [n], ascending, and each one's mean over the parts (users, values) in which the user counts."""
+    known = list(parts)
+    users, place = np.unique(np.concatenate([users for users, _ in known]), return_inverse=True)
+    total = np.bincount(place, np.concatenate([values for _, values in known]), minlength=len(users))
+    return users, total / np.bincount(place, minlength=len(users))
+
+
+ROWS = ("rows", "duplicates", "tied_rows")
+"""Counts of rows add up over replicates; of counts of users the largest is given."""
+
+
+def mean_ledger(ledgers: Sequence[Ledger], samples: Sequence[Sample], hits: Sequence[Hits]) -> Ledger:
+    """Who counts in any of the replicates, and who of them (under users=both: beside them) has no list."""
+    first = ledgers[0]
+    facts = {
+        name: (sum if name in ROWS else max)(
+            [found[name] or 0 for one in ledgers if (found := one.as_dict())]
+        )
+        for name, value in first.as_dict().items()
+        if value is not None
+    }
+    unserved = (times_served(hits) == 0) & hits[0].truth.users_who_count()
+    counted = len(np.unique(np.concatenate([sample.truth_user for sample in samples])))
+    return replace(first, **{**facts, "counted": counted, "without_list": int(unserved.sum())})
+
+
+# ── what a person is told ────────────────────────────────────────────────────────────────────
+
+
+def _told(name: str, replicated: Replicated) -> Problem:
+    shown = ", ".join(replicated.labels[:10]) + (" …" if len(replicated.labels) > 10 else "")
+    if replicated.kind == "folds":
+        found = f"{replicated} of one candidate, each with users of its own: {shown}"
+        fix = "Its values are over the users of all, each in the one that has the user's list."
+    else:
+        found = f"{replicated} of one candidate over the same users: {shown}"
+        fix = f"Its values are the mean of {replicated}, user by user."
+    return Problem("replicates", f"run '{name}'", found, fix, len(replicated.labels))
+
+
+def _gathered(name: str, parts: Sequence[Scored], whole: Scored) -> list[Problem]:
+    """What was noticed in all replicates alike, once, under the candidate's name; the rest by replicate."""
+    if whole.hits is not None:
+        return list(whole.notices)
+    by_words: dict[Problem, list[Problem]] = {}
+    for part in parts:
+        for notice in part.notices:
+            place = notice.place.replace(f"'{part.name}'", f"'{name}'")
+            by_words.setdefault(replace(notice, place=place), []).append(notice)
+    return [
+        one for common, found in by_words.items() for one in ([common] if len(found) == len(parts) else found)
+    ] + _lists_missing(name, parts)
+
+
+def _lists_missing(name: str, parts: Sequence[Scored]) -> list[Problem]:
+    """Seeds should serve the same users; where some do not, their users are a miss there, or left out."""
+    hits = [hits_of(part) for part in parts]
+    times = times_served(hits)
+    some = int(((times > 0) & (times < len(hits)) & hits[0].truth.users_who_count()).sum())
+    if not some:
+        return []
+    found = f"{some:,} users have a list in some of its replicates only"
+    fix = "Where they have none, the population rule decides: a miss, or not counted."
+    return [Problem("lists-missing-in-replicates", f"run '{name}'", found, fix, some)]
