@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Ints = npt.NDArray[np.integer[Any]]
 Floats = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.number[Any]]
+"""Whole or broken, of any width."""
 Order = Literal["rank", "score", "file"]
 Ties = Literal["file", "item_desc"]
 Users = Literal["truth", "both"]
@@ -88,6 +90,20 @@ class Upload:
     notices: tuple[Problem, ...] = ()
 
 
+@dataclass(frozen=True)
+class Passing:
+    """An :class:`Upload` that is read as it passes instead of being held.
+
+    ``batches()`` yields its rows once, in checked batches of one schema; ``notices`` is complete when they
+    end. Raises ``UploadError`` on the way, with all problems of the file.
+    """
+
+    kind: TableKind
+    name: str
+    batches: Callable[[], Iterator[pa.RecordBatch]]
+    notices: list[Problem] = field(default_factory=list)
+
+
 # ── truth and hits ───────────────────────────────────────────────────────────────────────────
 
 
@@ -96,7 +112,8 @@ class Truth:
     """Held-out rows in compressed form: user ``u`` owns the rows ``start[u]:start[u+1]``.
 
     ``users`` [U] and ``items`` [N] are ids as text; ``item`` [T] is an index into ``items``,
-    ascending within a user; ``gain`` [T] the relevance (1.0 where the upload has none).
+    ascending within a user; ``gain`` [T] the relevance (1 where the upload has none), in the narrowest type
+    that holds all of them: ``gains`` gives numbers to calculate with.
     ``graded`` is False when every relevant row has the same gain.
     """
 
@@ -104,7 +121,7 @@ class Truth:
     items: Sequence[str]
     start: Ints
     item: Ints
-    gain: Floats
+    gain: Numbers
     graded: bool
     threshold: float | None = None
 
@@ -114,7 +131,12 @@ class Truth:
 
     def relevant(self) -> npt.NDArray[np.bool_]:
         """[T] True where the row counts as relevant: gain ≥ threshold, or > 0 without one."""
-        return self.gain > 0 if self.threshold is None else self.gain >= self.threshold
+        # compared as float64: a threshold of 3.3 is more than the 3.3 of float32
+        return self.gain > 0 if self.threshold is None else self.gain >= np.float64(self.threshold)
+
+    def gains(self, rows: Ints) -> Floats:
+        """The gains of some rows, in full width."""
+        return self.gain[rows].astype(np.float64)
 
     def per_user(self, rows: npt.NDArray[np.bool_]) -> Ints:
         """[U] how many of the rows [T] marked belong to each user; 0 for a user without rows."""

@@ -30,7 +30,7 @@ def metric_title(metric: str, k: int | None = None) -> str:
 
 
 def lower_is_better(metric: str) -> bool:
-    return bool(getattr(define(parse(metric)).metric, "lower_is_better", False))
+    return define(metric).lower_is_better
 
 
 def curve_frame(runs: Sequence[Run], curves: Mapping[str, Mapping[str, Curve]]) -> pd.DataFrame:

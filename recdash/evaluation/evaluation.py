@@ -24,7 +24,7 @@ from recdash.engines import Reference
 from recdash.errors import InputError, Problem
 from recdash.evaluation.comparability import Basis, problems, served
 from recdash.evaluation.question import Asked, Rules, read_question, with_relevance
-from recdash.evaluation.reading import read_runs, read_tables, reference_of, sources_of
+from recdash.evaluation.reading import read_coded, read_runs, reference_of, sources_of
 from recdash.evaluation.replicates import grouped, lists_of, mean_per_user, samples_of, score_candidate
 from recdash.evaluation.scoring import Scored, familiar_of, score_predictions, shelf_of
 from recdash.metrics import check_k, define, parse, preset, sample_of
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     # What not every evaluation asks for is loaded by the one that does: 0.03 s CPU.
     import pandas as pd
 
+    from recdash.comparison import Terms
+    from recdash.comparison.compared import Compared
     from recdash.evaluation.slices import Slice
     from recdash.metrics.tie_band import TieBand
 
@@ -96,8 +98,8 @@ def _set_up(
     sources: Mapping[TableKind, Any], rules: Rules, references: str | Sequence[str]
 ) -> tuple[Reference, list[Recommendations]]:
     """The shared tables on codes, and the reference candidates; only these keep the tables themselves."""
-    tables = read_tables(sources, rules.relevance)
-    reference = reference_of(tables, rules.threshold)
+    tables, truth = read_coded(sources, rules.relevance)
+    reference = reference_of(tables, rules.threshold, truth)
     if not references:
         return reference, []
     from recdash.references import make_references
@@ -292,9 +294,30 @@ class Evaluation:
         of_runs = (notice for run in self.runs for notice in run.notices)
         return list(dict.fromkeys([*self.comparability(), *self.reference.notices, *of_runs]))
 
-    def comparability(self) -> list[Problem]:
+    def comparability(self, names: Sequence[str] | None = None) -> list[Problem]:
         """Why the runs' numbers may not stand side by side as they are; empty where they may."""
-        return problems([basis for run in self.runs if (basis := self._basis(run))])
+        asked = [run for run in self.runs if names is None or run.name in names]
+        return problems([basis for run in asked if (basis := self._basis(run))])
+
+    def compare(self, spec: str, baseline: str, terms: Terms | None = None) -> Compared:
+        """Every pair of runs by one metric at its cutoff (``"ndcg@10"``), and a verdict against the baseline.
+
+        Raises UnknownName for a baseline that was not scored, InputError for a metric without a value per
+        user or without a cutoff where it has one.
+        """
+        from recdash.comparison.compared import compared
+        from recdash.evaluation.source import EvaluationSource
+
+        one = self._asked_as(spec)
+        if one.definition.metric.has_cutoff and one.spec.k is None:
+            fix = f"Write {one.spec.label}@10, for example."
+            raise InputError(Problem("no-cutoff", f"metric '{one.spec}'", "no cutoff to compare at", fix))
+        k = one.spec.k or 1
+        return compared(EvaluationSource(self), list(self._lists()), baseline, str(one.definition), k, terms)
+
+    def _lists(self) -> Iterator[str]:
+        """The candidates: of reference candidates, which nobody could ship, only a baseline is compared."""
+        return (run.name for run in self.runs if run.reference is None)
 
     def _basis(self, run: Scored) -> Basis | None:
         hits = lists_of(run)

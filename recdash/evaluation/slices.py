@@ -52,6 +52,7 @@ HEAD = Fraction(1, 5)
 """The head is this share of the train items."""
 BANDS = 5
 MOST_SLICES = 12
+MOST_USER_RULES = 6
 NONE, OTHER = "(none)", "other"
 TABLE_WORDS = {
     "train": "a train table",
@@ -103,6 +104,12 @@ def slices_of(reference: Reference, by: str) -> list[Slice]:
         return [Slice(by, one.value, one.title, users=one.members & counts) for one in groups]
     # Of items every row is in, relevant or not: some metrics look at judged negatives.
     return [Slice(by, one.value, one.title, rows=one.members[reference.truth.item]) for one in groups]
+
+
+def user_slices(reference: Reference, most_rules: int = MOST_USER_RULES) -> list[Slice]:
+    """Every slice of users, by the first rules whose table is there."""
+    rules = [rule.by for rule in rules_of(reference) if rule.of == "users"]
+    return [one for by in rules[:most_rules] for one in slices_of(reference, by)]
 
 
 def known_slices(reference: Reference) -> list[str]:

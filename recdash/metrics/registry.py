@@ -42,6 +42,10 @@ class Definition:
         return isinstance(self.metric, RankingMetric)
 
     @property
+    def lower_is_better(self) -> bool:
+        return bool(getattr(self.metric, "lower_is_better", False))
+
+    @property
     def ideal_is_best(self) -> bool:
         """True where no list scores higher than the user's relevant items, best first, and nothing else."""
         return (

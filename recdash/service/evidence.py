@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,6 +20,7 @@ from recdash.domain import (
     TableKind,
     Upload,
     Users,
+    UserValues,
 )
 from recdash.engines import Reference, hits_from_tables, list_metrics, match
 from recdash.errors import Forbidden, InputError, NotFound, Problem
@@ -31,20 +32,10 @@ from recdash.metrics.sample import Sample
 from recdash.store import Store, new_id
 
 if TYPE_CHECKING:
-    from recdash.domain import Floats, Ints
     from recdash.ingest import Limits
     from recdash.metrics.ratings import Predictions
 
 Role = Literal["viewer", "editor", "admin"]
-
-
-@dataclass(frozen=True)
-class UserValues:
-    """``users`` [n] places in the truth of those who count; their ``values``; what each got (``own``)."""
-
-    users: Ints
-    values: Floats
-    own: Floats
 
 
 def _now() -> datetime:

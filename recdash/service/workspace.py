@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recdash.domain import Experiment
+from recdash.service.comparisons import Comparisons
 from recdash.service.evidence import Role
 from recdash.service.experiments import Experiments
 from recdash.service.manners import Progress, quiet
 from recdash.service.online_tests import OnlineTests
 from recdash.service.parts import Parts
+from recdash.service.per_user import PerUser
 from recdash.service.runs import Runs
 from recdash.service.under_presets import UnderPresets
+from recdash.service.what_is_found import WhatIsFound
 from recdash.store import open_store
 
 if TYPE_CHECKING:
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from recdash.ingest import Limits
 
 
-class Workspace(UnderPresets, Parts, Experiments, Runs, OnlineTests):
+class Workspace(UnderPresets, Comparisons, Parts, PerUser, WhatIsFound, Experiments, Runs, OnlineTests):
     """Experiments, runs and online tests of one store, seen by one role."""
 
     @classmethod

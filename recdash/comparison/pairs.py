@@ -1,0 +1,200 @@
+"""Every pair of runs: the paired difference, judged together with all the others that are shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from recdash.comparison.source import Source
+from recdash.domain import Users, UserValues
+from recdash.errors import InputError, Problem
+from recdash.metrics import define
+from recdash.stats import LEVEL, Correction, Judged, Paired, judge, paired_difference
+
+MARGIN = 0.01
+"""A difference of less than this share of the baseline's value is too small to matter, unless one says so."""
+
+GUARD = 0.2
+
+
+@dataclass(frozen=True)
+class Margin:
+    """What is too small to matter: a share of the baseline's value, or an amount of the metric."""
+
+    size: float = MARGIN
+    relative: bool = True
+
+    def of(self, value: float) -> float:
+        """In units of the metric, where the baseline has ``value``."""
+        return self.size * abs(value) if self.relative else self.size
+
+    def __str__(self) -> str:
+        return f"{100 * self.size:.3g} %" if self.relative else f"{self.size:.3g}"
+
+
+def read_margin(text: str) -> Margin:
+    """``1%`` of the baseline's value, or ``0.002`` of the metric. Raises InputError for anything else."""
+    found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(%?)\s*", text)
+    if found is None:
+        fix = "Write 1% for a share of the baseline's value, or 0.002 for an amount of the metric."
+        raise InputError(Problem("bad-margin", "margin", f"'{text}'", fix))
+    size, percent = float(found[1]), bool(found[2])
+    return Margin(size / 100 if percent else size, percent)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How differences are judged: the margin, the correction of a family, the interval's level.
+
+    ``guard``: the share of its value at the baseline that a guardrail may lose.
+    """
+
+    margin: Margin = field(default_factory=Margin)
+    guard: float = GUARD
+    correction: Correction = "holm"
+    level: float = LEVEL
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Candidate minus baseline, by run id; ``value`` and ``base_value`` are means over the shared users."""
+
+    baseline: str
+    candidate: str
+    base_value: float
+    value: float
+    judged: Judged
+
+    @property
+    def paired(self) -> Paired:
+        return self.judged.paired
+
+    def percent(self, amount: float) -> float:
+        """``amount`` in % of the baseline's value; NaN where that is 0."""
+        return 100 * amount / abs(self.base_value) if self.base_value else float("nan")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs against a baseline by one metric at one k, over the users that each pair shares.
+
+    ``pairs``: the baseline with each candidate, best first, then every other pair. ``apart``: run id → why
+    there is no difference to the baseline.
+    """
+
+    metric: str
+    k: int
+    baseline: str
+    names: Mapping[str, str]
+    pairs: tuple[Pair, ...]
+    apart: Mapping[str, str]
+    terms: Terms
+
+    @cached_property
+    def against(self) -> tuple[Pair, ...]:
+        """The candidates against the baseline, best first."""
+        return tuple(pair for pair in self.pairs if pair.baseline == self.baseline)
+
+    @cached_property
+    def among(self) -> tuple[Pair, ...]:
+        """Every other pair."""
+        return tuple(pair for pair in self.pairs if pair.baseline != self.baseline)
+
+    def to(self, run: str) -> Pair | None:
+        """The candidate's pair with the baseline."""
+        return next((pair for pair in self.against if pair.candidate == run), None)
+
+
+def compare(
+    source: Source,
+    runs: Sequence[str],
+    baseline: str,
+    metric: str,
+    k: int,
+    terms: Terms | None = None,
+    *,
+    among: bool = True,
+    users: Users | None = None,
+) -> Comparison:
+    """Compare ``runs`` with the baseline; one of them may be the baseline itself.
+
+    All pairs are one family. ``among=False`` leaves out those without the baseline; ``users`` counts by
+    another rule than the source's own. Raises InputError for a metric without a value per user.
+    """
+    terms = terms or Terms()
+    known = {run: source.values(run, metric, k, users) for run in dict.fromkeys((baseline, *runs))}
+    there = {run: values for run, values in known.items() if values is not None}
+    candidates = [run for run in known if run != baseline]
+    wanted = [(baseline, run) for run in candidates]
+    found = _paired(wanted + (list(combinations(candidates, 2)) if among else []), there)
+    pairs = family_of(found, metric, terms)
+    sign = 1 if define(metric).lower_is_better else -1
+    best_first = sorted(pairs, key=lambda pair: sign * pair.paired.mean)
+    ordered = [pair for pair in best_first if pair.baseline == baseline]
+    ordered += [pair for pair in pairs if pair.baseline != baseline]
+    paired = {pair.candidate for pair in ordered if pair.baseline == baseline}
+    apart = {run: _why_apart(source, there, run, baseline, metric) for run in candidates if run not in paired}
+    return Comparison(metric, k, baseline, source.names, tuple(ordered), apart, terms)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A paired difference before it is judged."""
+
+    baseline: str
+    candidate: str
+    base_value: float
+    value: float
+    paired: Paired
+
+
+def family_of(found: Sequence[Found], metric: str, terms: Terms) -> list[Pair]:
+    """All differences judged as one family."""
+    judged = judge(
+        [one.paired for one in found],
+        terms.correction,
+        margins=[terms.margin.of(one.base_value) for one in found],
+        lower_is_better=define(metric).lower_is_better,
+        level=terms.level,
+    )
+    return [
+        Pair(one.baseline, one.candidate, one.base_value, one.value, its)
+        for one, its in zip(found, judged, strict=True)
+    ]
+
+
+def _paired(wanted: Sequence[tuple[str, str]], there: Mapping[str, UserValues]) -> list[Found]:
+    found = []
+    for baseline, candidate in wanted:
+        if baseline in there and candidate in there:
+            base, mine = shared(there[baseline], there[candidate])
+            if len(base.users):
+                found.append(pair_of(baseline, candidate, base, mine))
+    return found
+
+
+def pair_of(baseline: str, candidate: str, base: UserValues, mine: UserValues) -> Found:
+    """The difference of two runs over the same users."""
+    paired = paired_difference(mine.values, base.values, own=(mine.own, base.own))
+    return Found(baseline, candidate, float(base.values.mean()), float(mine.values.mean()), paired)
+
+
+def shared(one: UserValues, other: UserValues) -> tuple[UserValues, UserValues]:
+    """Both over the users that count for both, in the same order."""
+    if np.array_equal(one.users, other.users):
+        return one, other
+    _, here, there = np.intersect1d(one.users, other.users, assume_unique=True, return_indices=True)
+    return one.of(here), other.of(there)
+
+
+def _why_apart(source: Source, there: Mapping[str, UserValues], run: str, baseline: str, metric: str) -> str:
+    for one in (run, baseline):
+        if one not in there:
+            reason = source.why_absent(one, metric) or "it was not scored"
+            return f"{source.names[one]} lacks the metric: {reason}"
+    return f"{source.names[run]} shares no user with {source.names[baseline]}"

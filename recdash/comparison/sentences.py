@@ -1,0 +1,275 @@
+"""The verdict in plain words: one template per thing that there is to say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+
+from recdash import numbers
+from recdash.comparison.pairs import Pair
+from recdash.comparison.states import State
+from recdash.comparison.weighing import Guardrail, Part, Weighed
+from recdash.views import metric_title
+
+MOST_NAMED = 3
+NOTABLE = 0.05
+"""A guardrail's change of less than this share is not worth a sentence."""
+RAIL_WORDS = {
+    "coverage": "catalogue coverage",
+    "novelty": "novelty",
+    "diversity": "diversity",
+    "personalization": "personalization",
+}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some words of a sentence; ``page`` and ``params`` of the view lead to the chart that shows them."""
+
+    text: str
+    page: str = ""
+    params: Mapping[str, str] = field(default_factory=dict)
+
+
+Sentence = tuple[Piece, ...]
+
+
+def plain(sentence: Sentence) -> str:
+    return "".join(piece.text for piece in sentence)
+
+
+def headline(state: State, run: str | None, weighed: Weighed) -> str:
+    """``Ship ALS v3`` · ``Keep Popular`` · ``ALS v3 and Popular are a tie`` …"""
+    if state == "ship" and weighed.leader is not None and run == weighed.leader.baseline:
+        return f"Keep {weighed.base}"
+    return {
+        "ship": f"Ship {weighed.name}",
+        "tie": f"{weighed.name} and {weighed.base} are a tie",
+        "trade-off": f"{weighed.name} is a trade-off",
+        "not enough evidence": f"Not enough evidence for {weighed.name}",
+        "not comparable": "These runs cannot be compared",
+    }[state]
+
+
+def told(state: State, weighed: Weighed) -> tuple[Sentence, ...]:
+    """The sentences of a verdict, the evidence first."""
+    if state == "not comparable" or weighed.leader is None:
+        return tuple(_why_not(weighed))
+    said = [evidence(weighed, weighed.leader)]
+    if state == "not enough evidence":
+        said.append(what_would_settle(weighed.leader))
+    if state == "tie":
+        said.append(too_small(weighed, weighed.leader))
+    said += [*_other_metrics(weighed), *_rails(weighed), *_rivals(weighed), *_parts(weighed)]
+    return tuple(said)
+
+
+def _why_not(weighed: Weighed) -> list[Sentence]:
+    if weighed.blocking:
+        return [(Piece(_sentence(f"{one.found}. {one.fix}"), "runs"),) for one in weighed.blocking]
+    apart = [_sentence(reason) for reason in weighed.comparison.apart.values()]
+    shown = " ".join(apart[:MOST_NAMED]) or "There is no candidate beside the baseline."
+    more = f" And {len(apart) - MOST_NAMED} more." if len(apart) > MOST_NAMED else ""
+    return [(Piece(shown + more, "runs"),)]
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+# ── the evidence ─────────────────────────────────────────────────────────────────────────────
+
+
+def evidence(weighed: Weighed, pair: Pair) -> Sentence:
+    """``nDCG@10 is 14.9 % above Popular (95 % CI +12.7 to +17.2 %, …; better for 41 of 100 users …).``"""
+    comparison = weighed.comparison
+    where = metric_title(comparison.metric, comparison.k)
+    subject = where if pair.judged.word == "better" else f"{where} of {weighed.name}"
+    return (
+        Piece(f"{subject} is "),
+        Piece(stands(pair, weighed.base), "leaderboard"),
+        Piece(" ("),
+        Piece(f"{interval(weighed, pair)}, paired over {users(pair.paired.n)}", "leaderboard"),
+        Piece("; "),
+        Piece(who_gains(pair), "users", {"r": pair.candidate}),
+        Piece(")."),
+    )
+
+
+def stands(pair: Pair, base: str) -> str:
+    """``14.9 % above Popular`` · ``0.0031 below Popular`` where the baseline is 0 · ``equal to Popular``."""
+    mean = pair.paired.mean
+    if mean == 0:
+        return f"equal to {base}"
+    share = pair.percent(abs(mean))
+    amount = f"{numbers.three(share)} %" if isfinite(share) else numbers.three(abs(mean))
+    return f"{amount} {'above' if mean > 0 else 'below'} {base}"
+
+
+def interval(weighed: Weighed, pair: Pair) -> str:
+    """``95 % CI +12.7 to +17.2 %, Holm-corrected over 10 pairs``."""
+    terms, m = weighed.comparison.terms, len(weighed.comparison.pairs)
+    found = bounds(pair)
+    names = {"holm": "Holm", "bh": "BH"}
+    corrected = terms.correction in names and m > 1
+    how = f", {names[terms.correction]}-corrected over {m} pairs" if corrected else ""
+    return f"{100 * terms.level:.3g} % CI {found}{how}"
+
+
+def bounds(pair: Pair) -> str:
+    """``+12.7 to +17.2 %`` of the baseline's value; in units of the metric where that is 0."""
+    low, high = pair.judged.corrected.low, pair.judged.corrected.high
+    if not isfinite(low):
+        return "unknown with one user"
+    if pair.base_value:
+        low, high = pair.percent(low), pair.percent(high)
+        return numbers.interval(low, high, numbers.places([low, high]), " %")
+    return numbers.interval(low, high, numbers.places([low, high]))
+
+
+def who_gains(pair: Pair) -> str:
+    """``better for 41 of 100 users, worse for 30``; in users where there are fewer than 100.
+
+    More of the metric is meant, for a lower-is-better one less.
+    """
+    paired = pair.paired
+    wins, losses = paired.wins, paired.losses
+    if pair.judged.lower_is_better:
+        wins, losses = losses, wins
+    if paired.n < 100:
+        return f"better for {wins} of {users(paired.n)}, worse for {losses}"
+    return f"better for {_of_100(wins, paired.n)} of 100 users, worse for {_of_100(losses, paired.n)}"
+
+
+def _of_100(count: int, n: int) -> str:
+    share = 100 * count / n
+    if 0 < share < 1 or 99 < share < 100:
+        return numbers.fixed(share, 1) if share >= 0.05 else "<0.1"
+    return numbers.fixed(share, 0)
+
+
+def users(count: int) -> str:
+    return f"{numbers.count(count)} {'user' if count == 1 else 'users'}"
+
+
+def what_would_settle(pair: Pair) -> Sentence:
+    """``The interval includes zero; about 1,900 more users like these would most likely settle it.``"""
+    more = pair.judged.more_users
+    if more is None:
+        return (Piece("The interval includes zero, and no number of users like these would settle it."),)
+    if more > MANY * pair.paired.n:
+        return (Piece(f"The interval includes zero; more than {MANY} times the users would be needed."),)
+    about = f"about {numbers.count(_rounded(more))} more {'user' if more == 1 else 'users'} like these"
+    return (Piece(f"The interval includes zero; {about} would most likely settle it."),)
+
+
+MANY = 100
+
+
+def _rounded(count: int) -> int:
+    """To two significant digits: it is an estimate."""
+    unit: int = 10 ** max(len(str(count)) - 2, 0)
+    return -(-count // unit) * unit
+
+
+def too_small(weighed: Weighed, pair: Pair) -> Sentence:
+    """``Whatever the difference is, it is within ±1 % (0.000271): too small to matter.``"""
+    size = numbers.three(pair.judged.margin)
+    margin = weighed.comparison.terms.margin
+    width = f"±{margin} ({size})" if margin.relative else f"±{size}"
+    return (Piece(f"Whatever the difference is, it is within {width}: too small to matter."),)
+
+
+# ── what stands beside it ────────────────────────────────────────────────────────────────────
+
+
+def _other_metrics(weighed: Weighed) -> list[Sentence]:
+    """``But Recall@10 is 3.1 % below Popular (95 % CI …).``: the metrics that say otherwise."""
+    if weighed.leader is None:
+        return []
+    against = "better" if weighed.leader.judged.word == "worse" else "worse"
+    k = weighed.comparison.k
+    return [
+        (
+            Piece("But "),
+            Piece(f"{metric_title(metric, k)} is {stands(pair, weighed.base)}", "metric-vs-k", {"m": metric}),
+            Piece(f" ({100 * weighed.comparison.terms.level:.3g} % CI {bounds(pair)})."),
+        )
+        for metric, pair in weighed.metrics
+        if pair.judged.word == against
+    ]
+
+
+def _rails(weighed: Weighed) -> list[Sentence]:
+    return [said for rail in weighed.guardrails if (said := rail_sentence(weighed, rail))]
+
+
+def rail_sentence(weighed: Weighed, rail: Guardrail) -> Sentence:
+    """``It costs 11 % of catalogue coverage (from 23.4 to 20.8 %).``; nothing where little changes."""
+    what, where = RAIL_WORDS[rail.metric], f"@{weighed.comparison.k}"
+    if not isfinite(rail.change) or abs(rail.change) < NOTABLE:
+        return ()
+    change = f"{numbers.three(abs(100 * rail.change))} % of {what}{where}"
+    values = f"from {rail_value(rail, rail.base_value)} to {rail_value(rail, rail.value)}"
+    if rail.change > 0:
+        return (Piece("It raises "), Piece(f"{what}{where} {values}", "catalogue"), Piece("."))
+    broken = f", more than the {100 * rail.guard:.3g} % that is allowed" if rail.is_broken else ""
+    return (Piece("It costs "), Piece(change, "catalogue"), Piece(f" ({values}){broken}."))
+
+
+def rail_value(rail: Guardrail, value: float) -> str:
+    return f"{numbers.three(100 * value)} %" if rail.metric == "coverage" else numbers.three(value)
+
+
+def _rivals(weighed: Weighed) -> list[Sentence]:
+    """``Not separable from EASE: difference +0.0017, 95 % CI −0.0009 to +0.0043.``"""
+    rivals, leader = weighed.rivals(), weighed.leader
+    if not rivals or leader is None:
+        return []
+    names = weighed.comparison.names
+    others = [
+        (pair, pair.baseline if pair.candidate == leader.candidate else pair.candidate) for pair in rivals
+    ]
+    if len(others) > 1:
+        listed = _listed([names[other] for _, other in others])
+        return [(Piece("Not separable from "), Piece(listed, "leaderboard"), Piece("."))]
+    ((pair, other),) = others
+    sign = 1 if pair.candidate == leader.candidate else -1
+    low, high = sorted((sign * pair.judged.corrected.low, sign * pair.judged.corrected.high))
+    mean = sign * pair.paired.mean
+    digits = numbers.places([mean, low, high])
+    found = f"difference {numbers.signed(mean, digits)}, CI {numbers.interval(low, high, digits)}"
+    return [(Piece("Not separable from "), Piece(f"{names[other]} ({found})", "leaderboard"), Piece("."))]
+
+
+def _parts(weighed: Weighed) -> list[Sentence]:
+    """``Worse for new users (n = 312).`` · ``Not shown to be better for new users (n = 312).``"""
+    worse = [part for part in weighed.parts if part.pair.judged.word == "worse"]
+    better = weighed.leader is not None and weighed.leader.judged.word == "better"
+    unsure = [part for part in weighed.parts if part.pair.judged.word in ("tie", "not settled")]
+    improved = [part for part in weighed.parts if part.pair.judged.word == "better"]
+    said = [_about_parts("Worse for ", worse)]
+    said.append(_about_parts("Not shown to be better for ", unsure) if better else ())
+    said.append(() if better else _about_parts("Better for ", improved))
+    return [sentence for sentence in said if sentence]
+
+
+def _about_parts(begin: str, parts: Sequence[Part]) -> Sentence:
+    if not parts:
+        return ()
+    pieces: list[Piece] = [Piece(begin)]
+    for place, part in enumerate(parts[:MOST_NAMED]):
+        joint = "" if place == 0 else " and " if place == len(parts) - 1 else ", "
+        text = f"{part.title[:1].lower()}{part.title[1:]} (n = {numbers.count(part.pair.paired.n)})"
+        pieces += [Piece(joint), Piece(text, "segments", {"by": part.by})]
+    more = len(parts) - MOST_NAMED
+    pieces.append(Piece(f" and {more} more {'slice' if more == 1 else 'slices'}." if more > 0 else "."))
+    return tuple(pieces)
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > MOST_NAMED:
+        return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last

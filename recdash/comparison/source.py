@@ -1,0 +1,39 @@
+"""What a comparison asks of whoever holds the runs: files scored just now, or a store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from recdash.domain import Users, UserValues
+from recdash.errors import Problem
+
+if TYPE_CHECKING:
+    from recdash.evaluation.slices import Slice
+
+
+class Source(Protocol):
+    """Runs by id, all measured against one truth."""
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """Run id → name."""
+
+    def values(self, run: str, metric: str, k: int, users: Users | None = None) -> UserValues | None:
+        """The users who count and their values; None where the run lacks the metric.
+
+        ``users``: by another rule than the source's own. Raises InputError for a metric without a value per
+        user, and for a k beyond the depth.
+        """
+
+    def value(self, run: str, metric: str, k: int) -> float | None:
+        """Any metric's value; None where the run lacks it."""
+
+    def why_absent(self, run: str, metric: str) -> str:
+        """Why the run lacks the metric."""
+
+    def parts(self) -> Sequence[Slice]:
+        """The slices of users that a verdict looks at."""
+
+    def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
+        """Why the runs' numbers may not stand side by side as they are."""

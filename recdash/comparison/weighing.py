@@ -1,0 +1,177 @@
+"""What speaks for the best candidate and what against it: everything that a verdict rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from recdash.comparison.pairs import Comparison, Found, Pair, family_of, pair_of, shared
+from recdash.comparison.source import Source
+from recdash.domain import UserValues
+from recdash.errors import InputError, Problem
+from recdash.metrics import define
+
+if TYPE_CHECKING:
+    from recdash.evaluation.slices import Slice
+
+ACCURACY = ("ndcg", "recall", "precision", "hit_rate", "map", "mrr")
+"""A candidate may not win by one of these and lose by another unnoticed."""
+GUARDRAILS = ("coverage", "novelty", "diversity", "personalization")
+"""What a gain in accuracy must not cost too much of. More of each is better."""
+BLOCKING = ("different-truth", "different-users", "different-threshold", "different-version")
+"""What makes two numbers answers to different questions; the other problems are caveats."""
+
+
+@dataclass(frozen=True)
+class Guardrail:
+    """A catalogue metric of the leader beside the baseline's."""
+
+    metric: str
+    value: float
+    base_value: float
+    guard: float
+
+    @property
+    def change(self) -> float:
+        """As a share of the baseline's value; NaN where that is 0."""
+        return (self.value - self.base_value) / abs(self.base_value) if self.base_value else float("nan")
+
+    @property
+    def is_broken(self) -> bool:
+        return self.change < -self.guard
+
+
+@dataclass(frozen=True)
+class Part:
+    """A slice of the users, and the leader's difference to the baseline within it."""
+
+    by: str
+    value: str
+    title: str
+    pair: Pair
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """A comparison, its ``leader`` and what there is to say about it.
+
+    The leader is the best of the candidates that are better than the baseline; without any, the best of all.
+    ``metrics`` are its differences by the other accuracy metrics, judged as one family; so are ``parts``.
+    """
+
+    comparison: Comparison
+    leader: Pair | None
+    metrics: tuple[tuple[str, Pair], ...] = ()
+    guardrails: tuple[Guardrail, ...] = ()
+    parts: tuple[Part, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def blocking(self) -> list[Problem]:
+        return [problem for problem in self.problems if problem.code in BLOCKING]
+
+    @property
+    def name(self) -> str:
+        """The leader's."""
+        return self.comparison.names[self.leader.candidate] if self.leader else ""
+
+    @property
+    def base(self) -> str:
+        return self.comparison.names[self.comparison.baseline]
+
+    def rivals(self) -> list[Pair]:
+        """The leader's pairs with other candidates that are better too, but not settled apart from it."""
+        if self.leader is None:
+            return []
+        good = {pair.candidate for pair in self.comparison.against if pair.judged.word == "better"}
+        return [
+            pair
+            for pair in self.comparison.among
+            if self.leader.candidate in (pair.baseline, pair.candidate)
+            and {pair.baseline, pair.candidate} <= good
+            and pair.judged.word in ("tie", "not settled")
+        ]
+
+
+def weigh(source: Source, comparison: Comparison) -> Weighed:
+    """Gather what a verdict needs from the source of the comparison."""
+    problems = tuple(source.problems([comparison.baseline, *(p.candidate for p in comparison.against)]))
+    leader = leader_of(comparison)
+    if leader is None:
+        return Weighed(comparison, None, problems=problems)
+    return Weighed(
+        comparison,
+        leader,
+        tuple(_other_metrics(source, comparison, leader)),
+        tuple(_guardrails(source, comparison, leader)),
+        tuple(_parts(source, comparison, leader)),
+        problems,
+    )
+
+
+def leader_of(comparison: Comparison) -> Pair | None:
+    """The best of those better than the baseline, else the best of all; None without a pair."""
+    better = [pair for pair in comparison.against if pair.judged.word == "better"]
+    return next(iter(better or comparison.against), None)
+
+
+def _other_metrics(source: Source, comparison: Comparison, leader: Pair) -> list[tuple[str, Pair]]:
+    primary = define(comparison.metric).metric.name
+    found: dict[str, Found] = {}
+    for metric in ACCURACY:
+        if metric != primary and (values := _both(source, leader, metric, comparison.k)):
+            found[metric] = pair_of(leader.baseline, leader.candidate, *values)
+    pairs = family_of(list(found.values()), comparison.metric, comparison.terms)
+    return list(zip(found, pairs, strict=True))
+
+
+def _both(source: Source, pair: Pair, metric: str, k: int) -> tuple[UserValues, UserValues] | None:
+    """Baseline and candidate over the users they share; None where one lacks the metric."""
+    try:
+        base, mine = source.values(pair.baseline, metric, k), source.values(pair.candidate, metric, k)
+    except InputError:
+        return None
+    if base is None or mine is None:
+        return None
+    both = shared(base, mine)
+    return both if len(both[0].users) else None
+
+
+def _guardrails(source: Source, comparison: Comparison, leader: Pair) -> list[Guardrail]:
+    found = []
+    for metric in GUARDRAILS:
+        value = source.value(leader.candidate, metric, comparison.k)
+        base = source.value(leader.baseline, metric, comparison.k)
+        if value is not None and base is not None:
+            found.append(Guardrail(metric, value, base, comparison.terms.guard))
+    return found
+
+
+def _parts(source: Source, comparison: Comparison, leader: Pair) -> list[Part]:
+    """The leader against the baseline in every slice of users.
+
+    A slice of everybody, or of the same users as another, says nothing new.
+    """
+    both = _both(source, leader, comparison.metric, comparison.k)
+    if both is None:
+        return []
+    told: dict[bytes, tuple[Slice, tuple[UserValues, UserValues]]] = {}
+    for one in source.parts():
+        inside = _within(both, one)
+        if 1 < len(inside[0].users) < len(both[0].users):
+            told.setdefault(inside[0].users.tobytes(), (one, inside))
+    found = [pair_of(leader.baseline, leader.candidate, *pair) for _, pair in told.values()]
+    pairs = family_of(found, comparison.metric, comparison.terms)
+    return [
+        Part(one.by, one.value, one.title, pair) for (one, _), pair in zip(told.values(), pairs, strict=True)
+    ]
+
+
+def _within(both: Sequence[UserValues], part: Slice) -> tuple[UserValues, UserValues]:
+    """Both over the users of a slice."""
+    base, mine = both
+    if part.users is None:
+        raise ValueError(f"{part.title} is a slice of items")
+    inside = part.users[base.users]
+    return base.of(inside), mine.of(inside)

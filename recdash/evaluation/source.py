@@ -1,0 +1,66 @@
+"""An evaluation as what a comparison asks: run names stand for run ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from recdash.domain import Curve, Users, UserValues
+from recdash.errors import Problem
+from recdash.evaluation.scoring import Scored, material_of, score_hits
+from recdash.evaluation.slices import Slice, user_slices
+from recdash.metrics import Material, define
+from recdash.views import check_cutoff
+
+if TYPE_CHECKING:
+    from recdash.evaluation.evaluation import Evaluation
+
+
+class EvaluationSource:
+    """Candidates that were scored from files and are still in memory."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self._evaluation = evaluation
+        self._runs: Mapping[str, Scored] = {run.name: run for run in evaluation.runs}
+        self._material = lru_cache(maxsize=None)(self._material_of)
+        self._curve = lru_cache(maxsize=None)(self._score)
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        return {name: name for name in self._runs}
+
+    def values(self, run: str, metric: str, k: int, users: Users | None = None) -> UserValues | None:
+        definition = define(metric)
+        formula = definition.formula()
+        sample = self._material(run, users or self._evaluation.rules.users).sample
+        if sample is None or definition.lacks(sample):
+            return None
+        check_cutoff(k, sample.depth)
+        return UserValues(sample.truth_user, formula.values(sample, k), formula.own(sample, k))
+
+    def value(self, run: str, metric: str, k: int) -> float | None:
+        curve, _ = self._curve(run, metric)
+        return None if curve is None else float(curve.value[k - 1 if len(curve.k) else 0])
+
+    def why_absent(self, run: str, metric: str) -> str:
+        return self._curve(run, metric)[1]
+
+    def parts(self) -> Sequence[Slice]:
+        return user_slices(self._evaluation.reference)
+
+    def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
+        return self._evaluation.comparability(runs)
+
+    def _material_of(self, run: str, users: Users) -> Material:
+        hits = self._runs[run].hits
+        return Material() if hits is None else material_of(hits, self._evaluation.reference, users)
+
+    def _score(self, run: str, metric: str) -> tuple[Curve | None, str]:
+        one, definition = self._runs[run], define(metric)
+        curve = one.curves.get(metric)
+        if curve is not None or one.hits is None:
+            return curve, one.absent.get(metric, "" if curve else "it has no lists")
+        users = self._evaluation.rules.users
+        curves, absent = score_hits(one.hits, self._evaluation.reference, [definition], users)
+        return curves.get(str(definition)), absent.get(str(definition), "")

@@ -1,0 +1,201 @@
+"""Stored runs compared: pairs, honest ranks, the verdict and what would change it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recdash import views
+from recdash.comparison import Comparison, Source, Terms, compare
+from recdash.domain import Users, UserValues
+from recdash.errors import Problem
+from recdash.evaluation.slices import Slice, user_slices
+from recdash.metrics import define
+from recdash.service.answers import Answers
+from recdash.stats import grouped, standings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from recdash.comparison.changes import Change
+    from recdash.comparison.compared import Compared
+    from recdash.comparison.verdict import Verdict
+
+PAIR_COLUMNS = [
+    "baseline_id", "run_id", "run", "base_value", "value", "mean_diff", "ci_low", "ci_high", "p",
+    "p_corrected", "n_users", "wins", "ties", "losses", "effect_size", "word", "margin", "more_users",
+]  # fmt: skip
+RANK_COLUMNS = ["run_id", "run", "rank", "shared", "rank_low", "rank_high", "n_users"]
+
+
+class Comparisons(Answers):
+    """Which of several runs to choose, and on what evidence."""
+
+    def _keep(self) -> None:
+        super()._keep()
+        self._cut_users = lru_cache(maxsize=8)(self._read_user_slices)
+        self._verdicts = lru_cache(maxsize=256)(self._decide)
+        self._changes = lru_cache(maxsize=256)(self._ask_otherwise)
+
+    def source(self, experiment_id: str) -> Source:
+        """The runs of an experiment as what ``recdash.comparison`` asks."""
+        return StoredSource(self, experiment_id)
+
+    def compare(
+        self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, terms: Terms | None = None
+    ) -> Compared:
+        """Every pair with every test, and the verdict.
+
+        Raises InputError for a metric without a value per user, NotFound for an unknown run.
+        """
+        from recdash.comparison.compared import compared
+
+        source = self.source(self.store.run(baseline_id).experiment)
+        return compared(source, run_ids, baseline_id, str(define(metric)), k, terms)
+
+    def verdict(
+        self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, terms: Terms | None = None
+    ) -> Verdict:
+        """Whom to ship, of the runs beside the baseline; kept for the next question.
+
+        Raises InputError for a metric without a value per user.
+        """
+        return self._verdicts(tuple(run_ids), baseline_id, str(define(metric)), k, terms or Terms())
+
+    def changes(
+        self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, terms: Terms | None = None
+    ) -> list[Change]:
+        """What would change the verdict: other cutoffs, metric, definition, users, slices."""
+        return self._changes(tuple(run_ids), baseline_id, str(define(metric)), k, terms or Terms())
+
+    def pairs(
+        self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, terms: Terms | None = None,
+        *, among: bool = False,
+    ) -> pd.DataFrame:  # fmt: skip
+        """Paired differences to the baseline (with ``among`` of every other pair too), judged as one family.
+
+        Columns: ``PAIR_COLUMNS``; ci_low and ci_high are corrected, ``word`` follows them and the margin.
+        """
+        import pandas as pd
+
+        source = self.source(self.store.run(baseline_id).experiment)
+        found = compare(source, run_ids, baseline_id, str(define(metric)), k, terms, among=among)
+        return pd.DataFrame(_pair_rows(found), columns=PAIR_COLUMNS)
+
+    def ranks(self, run_ids: Sequence[str], metric: str, k: int) -> pd.DataFrame:
+        """Honest ranks over the users that all the runs share: ``RANK_COLUMNS``.
+
+        A run that lacks the metric has no row; below two runs or two shared users nobody has.
+        """
+        import pandas as pd
+
+        views.check_cutoff(k)
+        known = {run.id: self._values(run.id, metric, k) for run in self._runs(run_ids)}
+        there = {run_id: values for run_id, values in known.items() if values is not None}
+        rows = _rank_rows(there, define(metric).lower_is_better) if len(there) > 1 else []
+        names = {run.id: run.name for run in self._runs(run_ids)}
+        return pd.DataFrame([{**row, "run": names[row["run_id"]]} for row in rows], columns=RANK_COLUMNS)
+
+    def values(self, run_id: str, metric: str, k: int, users: Users | None = None) -> UserValues | None:
+        """A metric of a run, user by user; None without lists, and where the run lacks the metric.
+
+        Raises InputError for a metric without a value per user, and for a k beyond the depth.
+        """
+        return self._values(run_id, metric, k, users)
+
+    def value(self, run_id: str, metric: str, k: int) -> float | None:
+        """Any metric of a run; None where it lacks it."""
+        curve = self._curves([run_id], [metric])[run_id].get(metric)
+        return None if curve is None else float(views.at(curve, k)["value"])
+
+    def user_slices(self, experiment_id: str) -> Sequence[Slice]:
+        """The slices of users that a verdict looks at."""
+        return self._cut_users(experiment_id)
+
+    def _read_user_slices(self, experiment_id: str) -> Sequence[Slice]:
+        return user_slices(self._reference(experiment_id))
+
+    def _decide(
+        self, run_ids: tuple[str, ...], baseline_id: str, metric: str, k: int, terms: Terms
+    ) -> Verdict:
+        from recdash.comparison import decide, weigh
+
+        source = self.source(self.store.run(baseline_id).experiment)
+        return decide(weigh(source, compare(source, run_ids, baseline_id, metric, k, terms)))
+
+    def _ask_otherwise(
+        self, run_ids: tuple[str, ...], baseline_id: str, metric: str, k: int, terms: Terms
+    ) -> list[Change]:
+        from recdash.comparison.changes import changes
+
+        experiment = self.experiment(self.store.run(baseline_id).experiment)
+        verdict = self.verdict(run_ids, baseline_id, metric, k, terms)
+        depth, users = int(experiment.settings["depth"]), experiment.settings["users"]
+        return changes(self.source(experiment.id), verdict, depth, users)
+
+
+class StoredSource:
+    """The runs of one experiment as what a comparison asks."""
+
+    def __init__(self, answers: Comparisons, experiment_id: str) -> None:
+        self._answers, self._experiment = answers, experiment_id
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        return {run.id: run.name for run in self._answers.store.runs(self._experiment, archived=True)}
+
+    def values(self, run: str, metric: str, k: int, users: Users | None = None) -> UserValues | None:
+        return self._answers.values(run, metric, k, users)
+
+    def value(self, run: str, metric: str, k: int) -> float | None:
+        return self._answers.value(run, metric, k)
+
+    def why_absent(self, run: str, metric: str) -> str:
+        return self._answers.absences([run], metric).get(run, "")
+
+    def parts(self) -> Sequence[Slice]:
+        return self._answers.user_slices(self._experiment)
+
+    def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
+        return self._answers.comparability(runs)
+
+
+def _pair_rows(found: Comparison) -> list[dict[str, Any]]:
+    return [
+        {
+            "baseline_id": pair.baseline, "run_id": pair.candidate, "run": found.names[pair.candidate],
+            "base_value": pair.base_value, "value": pair.value, "mean_diff": pair.paired.mean,
+            "ci_low": pair.judged.corrected.low, "ci_high": pair.judged.corrected.high, "p": pair.paired.p,
+            "p_corrected": pair.judged.p, "n_users": pair.paired.n, "wins": pair.paired.wins,
+            "ties": pair.paired.ties, "losses": pair.paired.losses, "effect_size": pair.paired.effect_size,
+            "word": pair.judged.word, "margin": pair.judged.margin, "more_users": pair.judged.more_users,
+        }
+        for pair in found.pairs
+    ]  # fmt: skip
+
+
+def _rank_rows(values: Mapping[str, UserValues], lower_is_better: bool) -> list[dict[str, Any]]:
+    users = _shared_users([one.users for one in values.values()])
+    if len(users) < 2:
+        return []
+    columns = (one.values[np.searchsorted(one.users, users)] for one in values.values())
+    found = standings(grouped(columns), lower_is_better)
+    return [
+        {
+            "run_id": run_id, "rank": int(found.rank[at]), "shared": bool(found.shared[at]),
+            "rank_low": int(found.low[at]), "rank_high": int(found.high[at]), "n_users": len(users),
+        }
+        for at, run_id in enumerate(values)
+    ]  # fmt: skip
+
+
+def _shared_users(of_runs: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    """The users that count for all runs, ascending."""
+    first, *others = of_runs
+    for users in others:
+        if not np.array_equal(first, users):
+            first = np.intersect1d(first, users, assume_unique=True)
+    return first

@@ -1,0 +1,126 @@
+"""Several differences judged together: the one place that decides what is significant.
+
+Who looks at twenty differences finds one "significant" by chance. A correction makes that rare for the whole
+family that is on screen: Holm's keeps the chance of a single false finding at 5 %, that of Benjamini and
+Hochberg the share of false ones among the findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from recdash.domain import Floats
+from recdash.stats.paired import LEVEL, Paired
+from recdash.stats.sufficiency import users_to_settle
+
+Correction = Literal["holm", "bh", "off"]
+CORRECTIONS: tuple[Correction, ...] = ("holm", "bh", "off")
+Word = Literal["better", "worse", "tie", "not settled"]
+SIGNS: dict[Word, str] = {"better": "▲", "worse": "▼", "tie": "=", "not settled": "="}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A difference within its family.
+
+    ``corrected`` is ``paired`` with the interval at the level at which the correction tests it: that excludes
+    0 exactly where the corrected ``p`` is at most 1 − level. ``margin`` ≥ 0: what is too small to matter, in
+    units of the metric.
+    """
+
+    paired: Paired
+    corrected: Paired
+    p: float
+    margin: float = 0.0
+    lower_is_better: bool = False
+
+    @property
+    def word(self) -> Word:
+        """*tie* when the whole interval lies inside the margin, *better* or *worse* when it excludes zero."""
+        if -self.margin < self.corrected.low and self.corrected.high < self.margin:
+            return "tie"
+        if not self.corrected.settled:
+            return "not settled"
+        return "better" if (self.corrected.low > 0) != self.lower_is_better else "worse"
+
+    @property
+    def sign(self) -> str:
+        return SIGNS[self.word]
+
+    @property
+    def more_users(self) -> int | None:
+        """How many users more would most likely settle it; 0 where it is, None where none would."""
+        if self.word != "not settled":
+            return 0
+        needed = users_to_settle(self.paired, self.margin, self.corrected.level)
+        return None if needed is None else max(needed - self.paired.n, 1)
+
+
+def judge(
+    family: Sequence[Paired],
+    correction: Correction = "holm",
+    *,
+    margins: Sequence[float] | None = None,
+    lower_is_better: bool = False,
+    level: float = LEVEL,
+) -> list[Judged]:
+    """Every difference of a family with its corrected p, interval and word, in the order given.
+
+    A difference without a p (fewer than two users) takes no part in the correction and is not settled.
+    """
+    p = np.array([one.p for one in family], dtype=float)
+    corrected, levels = p.copy(), np.full(len(p), level)
+    known = np.flatnonzero(~np.isnan(p))
+    if len(known):
+        corrected[known], levels[known] = _CORRECTED[correction](p[known], level)
+    found = zip(family, levels.tolist(), corrected.tolist(), margins or [0.0] * len(p), strict=True)
+    return [Judged(one, one.at(at), p, width, lower_is_better) for one, at, p, width in found]
+
+
+def holm(p: Floats) -> Floats:
+    """[m] p-values corrected by Holm (1979), so that at most one family in twenty holds a false finding."""
+    order = np.argsort(p, kind="stable")
+    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    return _back(np.minimum(stepped, 1.0), order)
+
+
+def benjamini_hochberg(p: Floats) -> Floats:
+    """[m] p-values corrected by Benjamini & Hochberg (1995): at most 5 % of the findings are false."""
+    order = np.argsort(p, kind="stable")
+    scaled = p[order] * len(p) / np.arange(1, len(p) + 1)
+    return _back(np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0), order)
+
+
+def _back(in_order: Floats, order: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Floats:
+    placed = np.empty_like(in_order)
+    placed[order] = in_order
+    return placed
+
+
+def _by_holm(p: Floats, level: float) -> tuple[Floats, Floats]:
+    """The j-th smallest p is held against (1 − level)/(m − j + 1), until the first that fails; it and all
+    after it stay at that bound.
+    """
+    corrected = holm(p)
+    found = int(np.count_nonzero(corrected <= 1 - level))
+    place = np.empty(len(p))
+    place[np.argsort(p, kind="stable")] = np.minimum(np.arange(len(p)), found)
+    return corrected, 1 - (1 - level) / (len(p) - place)
+
+
+def _by_bh(p: Floats, level: float) -> tuple[Floats, Floats]:
+    """With R findings among m each interval is at 1 − R(1 − level)/m (Benjamini & Yekutieli 2005)."""
+    corrected = benjamini_hochberg(p)
+    found = max(int(np.count_nonzero(corrected <= 1 - level)), 1)
+    return corrected, np.full(len(p), 1 - (1 - level) * found / len(p))
+
+
+def _as_they_are(p: Floats, level: float) -> tuple[Floats, Floats]:
+    return p, np.full(len(p), level)
+
+
+_CORRECTED = {"holm": _by_holm, "bh": _by_bh, "off": _as_they_are}

@@ -1,0 +1,59 @@
+"""Users in groups: what resampling works on where there are many of them.
+
+Of more than 16,384 users not each is drawn, but a group of them: every 16,384th user stands in the same one.
+That widens or narrows an interval by half a percent, less than the drawing itself does, makes a thousand
+draws of 162,000 users ten times cheaper, and keeps two hundred runs in 26 MB. Swapping the labels of whole
+groups leaves the permutation test valid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from recdash.domain import Floats
+
+MOST_GROUPS = 1 << 14
+
+
+@dataclass(frozen=True)
+class Groups:
+    """``sums`` [g, c] of c columns of values of ``n`` users, and ``sizes`` [g] of the groups."""
+
+    sums: Floats
+    sizes: Floats
+    n: int
+
+    @property
+    def means(self) -> Floats:
+        """[c] over all users."""
+        means: Floats = self.sums.sum(axis=0) / self.n
+        return means
+
+    def covariance_of_means(self) -> Floats:
+        """[c, c]; for groups of one user that of the values divided by n."""
+        off = self.sums - self.sizes[:, None] * self.means
+        g = len(self.sizes)
+        covariance: Floats = off.T @ off * (g / (g - 1) / self.n**2)
+        return covariance
+
+
+def grouped(columns: Iterable[Floats]) -> Groups:
+    """Of columns [n] of the values of the same users, in the same order; one at a time is in memory."""
+    sums, n = [], 0
+    for column in columns:
+        n = len(column)
+        sums.append(_sums(column))
+    sizes = _sums(np.ones(n))
+    return Groups(np.column_stack(sums) if sums else np.zeros((0, 0)), sizes, n)
+
+
+def _sums(column: Floats) -> Floats:
+    n = len(column)
+    groups = min(n, MOST_GROUPS)
+    whole = n // max(groups, 1) * groups
+    sums: Floats = column[:whole].reshape(-1, max(groups, 1)).sum(axis=0)
+    sums[: n - whole] += column[whole:]
+    return sums
