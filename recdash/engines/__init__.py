@@ -4,5 +4,9 @@ from recdash.engines.lists import list_metrics
 from recdash.engines.local import match
 from recdash.engines.reference import Reference, read_reference
 from recdash.engines.saved import hits_from_tables, hits_to_tables
+from recdash.engines.truth import CodedTruth, code_truth
 
-__all__ = ["Reference", "hits_from_tables", "hits_to_tables", "list_metrics", "match", "read_reference"]
+__all__ = [
+    "CodedTruth", "Reference", "code_truth", "hits_from_tables", "hits_to_tables", "list_metrics", "match",
+    "read_reference",
+]  # fmt: skip

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from recdash.domain import Exposure, Ints, RankCounts
 from recdash.engines.blocks import Block
+from recdash.engines.growing import joined
 from recdash.engines.moments import Begin
 
 _DENSE_CELLS = 1 << 26
@@ -112,7 +113,7 @@ class _Cells:
         items, counts = map(list, zip(*map(self._counts_at, range(self.depth)), strict=True))
         self.table = np.zeros((self.depth, 0), dtype=np.int32)
         start = np.cumsum([0, *map(len, items)])
-        return RankCounts(start, _joined(items), _joined(counts))
+        return RankCounts(start, joined(items), joined(counts))
 
     def _counts_at(self, at: int) -> tuple[Ints, Ints]:
         """Items, ascending, and how often each, at rank ``at`` + 1."""
@@ -120,13 +121,6 @@ class _Cells:
         parts = [(item, self.table[at][item]), *self.sparse[at]]
         if len(parts) == 1:
             return parts[0]
-        items, counts = (_joined(list(part)) for part in zip(*parts, strict=True))
+        items, counts = (joined(list(part)) for part in zip(*parts, strict=True))
         item, back = np.unique(items, return_inverse=True)
         return item, np.bincount(back, weights=counts).astype(np.int32)
-
-
-def _joined(parts: list[Ints]) -> Ints:
-    """One after the other in one array; the parts are given up."""
-    whole = np.concatenate(parts)
-    parts.clear()
-    return whole

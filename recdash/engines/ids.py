@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from recdash.domain import Ints
+from recdash.engines.sorting import distinct
 
 UNKNOWN = -1
 _MARKED = -2
@@ -116,6 +117,17 @@ class IdIndex:
             column = column.dictionary_encode()
         by_entry = self._codes_of_entries(column.dictionary, grow)
         return by_entry[column.indices.to_numpy(zero_copy_only=False)[rows]]
+
+    def code_apart(self, text: str) -> int:
+        """The code of a text, and of no other spelling of its number that is known by now."""
+        number = number_of(text)
+        if number is not None and text not in self._texts and number not in self._told_apart:
+            code = self._code_of_number(number, grow=False)
+            if code != UNKNOWN and self._spelling.get(code, str(number)) != text:
+                self._told_apart.add(number)
+                self._free_number(number)
+        known = self._texts.get(text)
+        return self._code_of_text(text, grow=True) if known is None else known
 
     def _codes_of_entries(self, dictionary: pa.Array, grow: bool) -> Ints:
         """A file's row groups come in several blocks each: their dictionary is looked up once."""
@@ -224,6 +236,39 @@ class IdIndex:
         if code in self._spelling:
             self._texts[self._spelling[code]] = code
             self._assign(number, UNKNOWN)
+
+
+class FirstColumn:
+    """The first column that an index meets, batch after batch: as ``add`` of the whole column.
+
+    What the index knows was written in this very column, so that a number which comes in another spelling is
+    told apart at once. Entries of a dictionary that no row has are no ids.
+    """
+
+    def __init__(self, index: IdIndex) -> None:
+        self._index = index
+        self._last: tuple[pa.Array, Ints] | None = None
+
+    def codes(self, column: pa.Array) -> Ints:
+        """Codes [n] int32 of int64 or (dictionary-encoded) text ids."""
+        if pa.types.is_integer(column.type):
+            return self._index.codes(column)
+        if not pa.types.is_dictionary(column.type):
+            column = column.dictionary_encode()
+        entry, by_entry = column.indices.to_numpy(zero_copy_only=False), self._by_entry(column.dictionary)
+        codes = by_entry[entry]
+        if codes.min(initial=0) == UNKNOWN:
+            new = distinct(entry[codes == UNKNOWN])
+            texts = column.dictionary.take(pa.array(new)).to_pylist()
+            by_entry[new] = [self._index.code_apart(text) for text in texts]
+            codes = by_entry[entry]
+        return codes
+
+    def _by_entry(self, dictionary: pa.Array) -> Ints:
+        """The code of each entry so far; the batches of a row group share their dictionary."""
+        if self._last is None or not self._last[0].equals(dictionary):
+            self._last = dictionary, np.full(len(dictionary), UNKNOWN, dtype=np.int32)
+        return self._last[1]
 
 
 def number_of(text: str) -> int | None:

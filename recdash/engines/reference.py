@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 
-from recdash.domain import Floats, Ints, TableKind, Truth, Upload
+from recdash.domain import Ints, Numbers, TableKind, Truth, Upload
 from recdash.engines.ids import IdIndex
 from recdash.engines.notices import mixed_spellings
-from recdash.engines.sorting import distinct, first_of_equals, order_of
+from recdash.engines.sorting import distinct, first_of_equals
+from recdash.engines.truth import CodedTruth, code_truth, pairs
 from recdash.errors import InputError, Problem
-
-_ROWS_AT_ONCE = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class Reference:
 
 
 def read_reference(
-    truth: Upload,
+    truth: Upload | CodedTruth,
     *,
     catalogue: Upload | None = None,
     train: Upload | None = None,
@@ -51,14 +49,11 @@ def read_reference(
     Raises InputError when no row of the truth is relevant.
     """
     _check_threshold(threshold)
-    users, items, notices = IdIndex(), IdIndex(), []
-    user = users.add(truth.table["user_id"])
-    item = items.add(truth.table["item_id"])
-    gain = _gains(truth)
-    start, item, gain, repeated = _compress(user, item, gain)
-    if repeated:
-        notices.append(_repeated_pairs(truth.name, repeated))
-    known = Truth(users.ids(), items.ids(), start, item, gain, _graded(gain, threshold), threshold)
+    coded = code_truth(truth) if isinstance(truth, Upload) else truth
+    users, items, gain = coded.users, coded.items, coded.gain
+    notices = [_repeated_pairs(coded.name, coded.repeated)] if coded.repeated else []
+    graded = _graded(gain, threshold)
+    known = Truth(users.ids(), items.ids(), coded.start, coded.item, gain, graded, threshold)
     _check_relevance(known, truth.name)
     in_catalogue = distinct(items.add(catalogue.table["item_id"])) if catalogue else None
     seen_in_train = _read_train(train, known, users, items) if train else _NO_TRAIN
@@ -104,55 +99,8 @@ def _check_threshold(threshold: float | None) -> None:
         raise InputError(Problem("bad-threshold", "relevance threshold", f"{threshold:g}", fix))
 
 
-def _gains(truth: Upload) -> Floats:
-    if "relevance" not in truth.table.column_names:
-        return np.ones(truth.table.num_rows)
-    parts = [part.to_numpy(zero_copy_only=False) for part in truth.table["relevance"].chunks]
-    return np.concatenate([np.zeros(0), *parts])
-
-
-def _compress(user: Ints, item: Ints, gain: Floats) -> tuple[Ints, Ints, Floats, int]:
-    """Sort by (user, item), keep the best gain of a repeated pair; → start, item, gain, repeats.
-
-    Every user has a row. The arrays given are sorted in place where that can be.
-    """
-    user, item, gain = _by_pair(user, item, gain)
-    first = first_of_equals(user)
-    begins = np.flatnonzero(first)
-    first |= first_of_equals(item)
-    repeated = len(first) - int(np.count_nonzero(first))
-    if repeated:
-        best = np.lexsort((-gain, item, user))[first]
-        user, item, gain = user[first], item[first], gain[best]
-        begins = np.flatnonzero(first_of_equals(user))
-    return np.append(begins, len(item)), item, gain, repeated
-
-
-def _by_pair(user: Ints, item: Ints, gain: Floats) -> tuple[Ints, Ints, Floats]:
-    """Rows by user, then item. Users who ascend, as they mostly do, are sorted some at a time: these stay in
-    the processor's cache, and nothing as long as the truth is written beside it.
-    """
-    n_items = int(item.max(initial=0)) + 1
-    if (user[1:] < user[:-1]).any():
-        order = order_of(_pairs(user, item, n_items))
-        return user[order], item[order], gain[order]
-    cuts = np.append(np.searchsorted(user, user[::_ROWS_AT_ONCE]), len(user)).tolist()
-    for rows in (slice(*ends) for ends in pairwise(cuts)):
-        order = order_of(_pairs(user[rows], item[rows], n_items))
-        item[rows], gain[rows] = item[rows][order], gain[rows][order]
-    return user, item, gain
-
-
-def _pairs(user: Ints, item: Ints, n_items: int) -> Ints:
-    """[n] one number for each pair of user and item."""
-    pair = user.astype(np.int64)
-    pair *= n_items
-    pair += item
-    return pair
-
-
-def _graded(gain: Floats, threshold: float | None) -> bool:
-    relevant = gain > 0 if threshold is None else gain >= threshold
+def _graded(gain: Numbers, threshold: float | None) -> bool:
+    relevant = gain > 0 if threshold is None else gain >= np.float64(threshold)
     gain = gain if relevant.all() else gain[relevant]
     return bool((gain != gain[:1]).any())
 
@@ -186,10 +134,10 @@ def _read_train(train: Upload, truth: Truth, users: IdIndex, items: IdIndex) -> 
     everyone = users.copy()
     everyone.spellings_met = users.spellings_met
     user, item = everyone.codes(train.table["user_id"]), items.add(train.table["item_id"])
-    pairs = distinct(_pairs(user, item, len(items)))
-    user, item = pairs // len(items), pairs % len(items)
+    both = distinct(pairs(user, item, len(items)))
+    user, item = both // len(items), both % len(items)
     owner = np.repeat(np.arange(truth.n_users), np.diff(truth.start))
-    leaks = _in_both(pairs, _pairs(owner, truth.item, len(items)))
+    leaks = _in_both(both, pairs(owner, truth.item, len(items)))
     notices = (_leaks(train.name, leaks),) if leaks else ()
     rows_of = np.bincount(user, minlength=truth.n_users)
     return _Train(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recdash.domain import Recommendations, TableKind, Upload
-from recdash.engines import Reference, read_reference
+from recdash.engines import CodedTruth, Reference, code_truth, read_reference
 from recdash.errors import InputError, Problem
 from recdash.evaluation.uploads import read_uploads
 from recdash.metrics.ratings import Predictions
@@ -29,7 +29,8 @@ def read_setup(
     others: Mapping[str, Any] | None = None,
 ) -> Reference:
     """Read the tables that all runs share. Problems of all of them are raised together."""
-    return reference_of(read_tables(sources_of(truth, train, catalogue, others), relevance), threshold)
+    tables, coded = read_coded(sources_of(truth, train, catalogue, others), relevance)
+    return reference_of(tables, threshold, coded)
 
 
 def sources_of(
@@ -46,41 +47,68 @@ def read_tables(
     limits: Limits | None = None,
 ) -> dict[TableKind, Upload]:
     """Read the tables that are given (not None). Raises InputError with the problems of all of them."""
-    from recdash import ingest
+    from recdash.ingest import read_upload
 
-    read: dict[TableKind, Upload] = {}
+    def read(kind: TableKind, source: Any) -> Upload:
+        if isinstance(source, Upload):
+            return source
+        chosen = relevance if kind == "truth" else None
+        return read_upload(kind, source, mapping=(mappings or {}).get(kind), relevance=chosen, limits=limits)
+
+    return _read_all(sources, read)
+
+
+def read_coded(
+    sources: Mapping[TableKind, Any], relevance: str | None = None
+) -> tuple[dict[TableKind, Upload], CodedTruth]:
+    """As ``read_tables`` for those who do not keep the truth, the largest table: it is coded as it passes."""
+    from recdash.ingest import read_passing, read_upload
+
+    def read(kind: TableKind, source: Any) -> Upload | CodedTruth:
+        if kind == "truth":
+            held = isinstance(source, Upload)
+            return code_truth(source if held else read_passing(kind, source, relevance=relevance))
+        return source if isinstance(source, Upload) else read_upload(kind, source)
+
+    tables = _read_all(sources, read)
+    return tables, tables.pop("truth")
+
+
+def _read_all(
+    sources: Mapping[TableKind, Any], read: Callable[[TableKind, Any], Any]
+) -> dict[TableKind, Any]:
+    tables: dict[TableKind, Any] = {}
     problems: list[Problem] = []
     for kind, source in sources.items():
-        chosen = relevance if kind == "truth" else None
-        mapping = (mappings or {}).get(kind)
         try:
-            if isinstance(source, Upload):
-                read[kind] = source
-            elif source is not None:
-                read[kind] = ingest.read_upload(
-                    kind, source, mapping=mapping, relevance=chosen, limits=limits
-                )
+            if source is not None:
+                tables[kind] = read(kind, source)
         except InputError as error:
             problems += [_in_table(problem, kind) for problem in placed(error)]
     if problems:
         raise InputError(problems)
-    return read
+    return tables
 
 
-def reference_of(tables: Mapping[TableKind, Upload], threshold: float | None) -> Reference:
-    """The tables on shared codes, with everything that was noticed in them."""
+def reference_of(
+    tables: Mapping[TableKind, Upload], threshold: float | None, coded: CodedTruth | None = None
+) -> Reference:
+    """The tables on shared codes, with everything that was noticed in them; a truth that is coded already is
+    not among the tables.
+    """
+    truth = coded or tables["truth"]
     others = {kind: tables[kind] for kind in OTHER_TABLES if kind in tables}
     reference = read_reference(
-        tables["truth"],
+        truth,
         train=tables.get("train"),
         catalogue=tables.get("catalogue"),
         others=others,
         threshold=threshold,
     )
     notices = [
-        replace(notice, place=f"{kind} '{upload.name}', {notice.place}")
-        for kind, upload in tables.items()
-        for notice in upload.notices
+        replace(notice, place=f"{kind} '{table.name}', {notice.place}")
+        for kind, table in {"truth": truth, **tables}.items()
+        for notice in table.notices
     ]
     return replace(reference, notices=(*notices, *reference.notices))
 
@@ -97,8 +125,6 @@ def placed(error: InputError) -> list[Problem]:
 
 
 def read_runs(name: str, source: Any) -> Iterator[Recommendations]:
-    from recdash import ingest
-
     if isinstance(source, Recommendations):
         yield source
         return

@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from recdash import compute as pc
-from recdash.domain import Recommendations, TableKind, Upload
+from recdash.domain import Passing, Recommendations, TableKind, Upload
 from recdash.errors import Problem, UploadError
 from recdash.ingest import content as contents
 from recdash.ingest.columns import (
@@ -129,17 +129,42 @@ def read_upload(
     ``"none"`` leaves it out (every row is relevant), anything else names the column. Raises
     ``UploadError`` with all problems found.
     """
-    without = ("relevance",) if relevance == "none" else ()
-    chosen = {"relevance": relevance} if relevance and not without else {}
-    opened = _open(kind, source, name, {**(mapping or {}), **chosen}, limits, without)
+    opened = _open_with_relevance(kind, source, name, mapping, relevance, limits)
     findings = Findings()
-    roles = _roles(opened)
     try:
-        table = _together(list(_checked(opened, roles, findings)))
+        table = _together(list(_of_one_type(_checked(opened, _roles(opened), findings))))
         table = FINISH.get(kind, _as_it_is)(table, findings)
     except UploadError as error:
         raise UploadError(error.problems, opened.name) from error
     return Upload(kind, opened.name, table, opened.mapping, (*opened.notices, *findings.notices))
+
+
+def read_passing(
+    kind: Literal["truth", "train"],
+    source: Source,
+    *,
+    name: str | None = None,
+    mapping: Mapped = None,
+    relevance: str | None = None,
+    limits: Limits | None = None,
+) -> Passing:
+    """The rows that ``read_upload`` would hold in memory, to be taken as they pass.
+
+    What the header and the first bytes tell is checked now, the values while ``batches()`` is read; both
+    raise ``UploadError`` with all problems found.
+    """
+    opened = _open_with_relevance(kind, source, name, mapping, relevance, limits)
+    notices = opened.notices
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        findings = Findings()
+        try:
+            yield from _of_one_type(_checked(opened, _roles(opened), findings))
+        except UploadError as error:
+            raise UploadError(error.problems, opened.name) from error
+        notices.extend(findings.notices)
+
+    return Passing(kind, opened.name, batches, notices)
 
 
 @dataclass(frozen=True)
@@ -233,6 +258,20 @@ def _open(
     if opened.columns.problems:
         raise UploadError(opened.columns.problems, opened.name)
     return opened
+
+
+def _open_with_relevance(
+    kind: TableKind,
+    source: Source,
+    name: str | None,
+    mapping: Mapped,
+    relevance: str | None,
+    limits: Limits | None,
+) -> Opened:
+    """``relevance`` as ``read_upload`` takes it."""
+    without = ("relevance",) if relevance == "none" else ()
+    chosen = {"relevance": relevance} if relevance and not without else {}
+    return _open(kind, source, name, {**(mapping or {}), **chosen}, limits, without)
 
 
 def _assigned(
@@ -507,12 +546,21 @@ def _keep_short(array: pa.Array, limits: Limits) -> None:
 # ── small tables: what only the whole table tells ────────────────────────────────────────────
 
 
-def _together(batches: Sequence[pa.RecordBatch]) -> pa.Table:
-    try:
-        table = pa.Table.from_batches(batches)
-    except pa.ArrowInvalid as error:
+def _of_one_type(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Raises ``UploadError`` at the end, when all other problems are known, if a column changed its type."""
+    first, mixed = None, False
+    for batch in batches:
+        first = first or batch.schema
+        mixed = mixed or not batch.schema.equals(first)
+        if not mixed:
+            yield batch
+    if mixed:
         found = "a column that changes its type halfway"
-        raise UploadError(Problem("mixed-types", "file", found, "Write each column in one form.")) from error
+        raise UploadError(Problem("mixed-types", "file", found, "Write each column in one form."))
+
+
+def _together(batches: Sequence[pa.RecordBatch]) -> pa.Table:
+    table = pa.Table.from_batches(batches)
     coded = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]
     table = table.unify_dictionaries().combine_chunks() if coded else table
     for name in coded:

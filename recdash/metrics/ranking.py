@@ -307,7 +307,7 @@ def lacks_depth(sample: Sample, parameters: Mapping[str, str]) -> str:
 def lacks_fitting_gains(sample: Sample, parameters: Mapping[str, str]) -> str:
     """2^g, and the sum of a user's gains, must be a number and not 0; gains that are all equal cancel."""
     gain, given = parameters["gain"], sample.relevant_gain
-    least, top = given.min(initial=1.0), given.max(initial=0.0)
+    least, top = float(given.min(initial=1)), float(given.max(initial=0))
     if gain == "exp" and top > LARGEST_EXPONENT:
         return f"gain=exp needs gains up to {LARGEST_EXPONENT}; are these counts? Use gain=linear"
     if gain == "exp" and least < SMALLEST_EXPONENT and not sample.binary:

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from recdash.domain import Floats, Hits, Ints, Users
+from recdash.domain import Floats, Hits, Ints, Numbers, Users
 
 Mask = npt.NDArray[np.bool_]
 _ROWS_TO_SORT = 1 << 17
@@ -91,8 +91,8 @@ class Sample:
     n_relevant: Ints
     list_length: Ints
     truth_user: Ints
-    relevant_gain: Floats
-    """[Σm] gains of the relevant truth rows, user after user."""
+    relevant_gain: Numbers
+    """[Σm] gains of the relevant truth rows, user after user, as narrow as the truth has them."""
     item: Ints
     """[H] which item of the truth was hit."""
     top_gain: float = 1.0
@@ -163,11 +163,11 @@ class Sample:
 
     @cached_property
     def ideal_gain(self) -> Floats:
-        best = np.empty_like(self.relevant_gain)
+        best = np.empty(len(self.relevant_gain))
         for first, last in self._cuts(_ROWS_TO_SORT):
             rows = slice(self.ideal_start[first], self.ideal_start[last])
             owner = np.repeat(np.arange(last - first), self.n_relevant[first:last])
-            best[rows] = sort_within(self.relevant_gain[rows], owner)
+            best[rows] = sort_within(self.relevant_gain[rows].astype(np.float64), owner)
         return best
 
     def parts(self) -> Iterator[Sample]:
@@ -265,7 +265,7 @@ def sample_of(
         depth=hits.depth,
         user=place[hits.user[kept]],
         rank=hits.rank[kept],
-        gain=truth.gain[row],
+        gain=truth.gains(row),
         n_relevant=n_relevant[counted],
         list_length=hits.list_length[counted],
         truth_user=np.flatnonzero(counted),

@@ -125,7 +125,7 @@ def _ties_of(hits: Hits, sample: Sample, k: int) -> Ties:
         user,
         row,
         relevant[rows],
-        truth.gain[row],
+        truth.gains(row),
         np.zeros(len(row)) if known is None else known.expected[truth.item[row]],
     )
 
@@ -175,7 +175,7 @@ class _Value:
             self.sample,
             user=user[hit],
             rank=ranks[hit],
-            gain=truth.gain[row[hit]],
+            gain=truth.gains(row[hit]),
             item=truth.item[row[hit]],
             judged=judged and replace(judged, user=user, rank=ranks, relevant=hit),
         )

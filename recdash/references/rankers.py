@@ -144,7 +144,7 @@ def oracle(knowledge: Knowledge) -> Lists:
     rows = np.flatnonzero(truth.relevant())
     owner = np.repeat(np.arange(truth.n_users), np.diff(truth.start))[rows]
     item = truth.item[rows]
-    best_first = np.lexsort((knowledge.id_order[item], -truth.gain[rows], owner))
+    best_first = np.lexsort((knowledge.id_order[item], -truth.gains(rows), owner))
     start = np.searchsorted(owner, np.arange(truth.n_users + 1))
     for user in range(truth.n_users):
         yield user, item[best_first[start[user] : start[user + 1]][: knowledge.depth]]
