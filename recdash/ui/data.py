@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from recdash.definitions.worked import Worked
+    from recdash.evaluation.found import Headroom
+    from recdash.evaluation.one_user import OneUser
     from recdash.metrics.tie_band import TieBand
+    from recdash.stats.changes import Bars
     from recdash.views import PopulationEffect, Standing
 
 NO_DIFFERENCES = ("run_id", "run", "mean_diff", "ci_low", "ci_high", "p", "n_users", "wins", "ties", "losses")
@@ -61,6 +64,55 @@ def attributes(experiment_id: str) -> list[str]:
 def shown_by(view: View, run_ids: tuple[str, ...], attribute: str) -> pd.DataFrame:
     """How the runs' places within k fall on an attribute's values; a run without lists has no rows."""
     return _named(_numbers("shown_by", (run_ids, attribute, view.k)), view)
+
+
+def user_changes(view: View, run_ids: tuple[str, ...], baseline: str) -> pd.DataFrame:
+    """For how many users each run is better, the same or worse; see ``Workspace.user_changes``."""
+    return _named(_numbers("user_changes", (run_ids, baseline, view.metric, view.k)), view)
+
+
+def change_bars(view: View, run_id: str, baseline: str) -> Bars:
+    found: Bars = _numbers("change_bars", (run_id, baseline, view.metric, view.k))
+    return found
+
+
+def value_bars(view: View, run_id: str) -> tuple[Bars, int, int]:
+    """One run's users by their values; how many have 0; of how many."""
+    found: tuple[Bars, int, int] = _numbers("value_bars", (run_id, view.metric, view.k))
+    return found
+
+
+def decisive_users(view: View, run_id: str, baseline: str | None) -> pd.DataFrame:
+    found: pd.DataFrame = _numbers(
+        "decisive_users", (run_id, baseline, view.metric, view.k, view.candidate_ids)
+    )
+    return found
+
+
+def user_lists(view: View, user_id: str) -> OneUser:
+    """Raises NotFound for a user whom the truth does not know."""
+    baseline = view.baseline.id if view.baseline else None
+    found: OneUser = _numbers("user_lists", (view.shown_ids, user_id, view.k, baseline))
+    return found
+
+
+def user_values(view: View, user_id: str) -> dict[str, float]:
+    found: dict[str, float] = _numbers("user_values", (view.shown_ids, user_id, view.metric, view.k))
+    return found
+
+
+def list_overlap(view: View, baseline: str) -> pd.DataFrame:
+    return _named(_numbers("list_overlap", (view.shown_ids, baseline, view.k)), view)
+
+
+def headroom(run_ids: tuple[str, ...], k: int) -> Headroom | None:
+    found: Headroom | None = _numbers("headroom", (run_ids, k))
+    return found
+
+
+def found_items(run_ids: tuple[str, ...], k: int) -> pd.DataFrame:
+    found: pd.DataFrame = _numbers("found_items", (run_ids, k))
+    return found
 
 
 def under_presets(run_id: str, metric: str, k: int) -> pd.DataFrame:

@@ -16,6 +16,7 @@ SECTIONS = {
     "Compare": {
         "metric_vs_k": "Metric vs k",
         "precision_recall": "Precision–recall",
+        "users": "Users",
         "catalogue": "Catalogue",
         "definitions": "Definitions",
     },

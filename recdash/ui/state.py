@@ -106,7 +106,7 @@ def choose(**values: str | None) -> None:
 
 def show_experiment(experiment_id: str) -> None:
     """Turn the view to another experiment, with its own baseline and candidates."""
-    choose(e=experiment_id, b=None, c=None, t=None)
+    choose(e=experiment_id, b=None, c=None, t=None, u=None, of=None)
 
 
 def write(name: str, value: str) -> None:

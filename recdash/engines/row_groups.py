@@ -1,0 +1,95 @@
+"""Where in a stored upload a user's rows stand, so that showing one user does not cost reading them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from recdash.domain import Ints, Recommendations
+from recdash.engines.ids import IdIndex, number_of
+from recdash.engines.sorting import distinct
+
+FEW = 8
+"""A user in more row groups than this is not worth looking for: the rows stand in no order of users."""
+
+
+class RowGroups:
+    """The row groups of an upload as it was stored: Parquet, with the columns of :class:`Recommendations`.
+
+    Where ids are numbers in order, the file's own statistics tell where a user is. Else the user column is
+    read once, and which groups each user stands in is kept: 4 bytes for each. Nothing stays open, so that
+    several threads may ask.
+    """
+
+    def __init__(self, path: Path, users: IdIndex) -> None:
+        self._path, self._users = path, users
+        file = self._open(None)
+        self._metadata, self.columns = file.metadata, tuple(file.schema_arrow.names)
+        self.n_groups: int = file.num_row_groups
+
+    def _open(self, metadata: Any) -> Any:
+        import pyarrow.parquet as pq
+
+        return pq.ParquetFile(self._path, memory_map=False, metadata=metadata)
+
+    def of(self, user: int, user_id: str) -> Sequence[int]:
+        """The row groups that may hold rows of the truth user with this code and id."""
+        likely = self._within_range(user_id)
+        if len(likely) <= min(FEW, self.n_groups):
+            return likely
+        first, groups = self._found
+        found: list[int] = groups[first[user] : first[user + 1]].tolist()
+        return found
+
+    def _within_range(self, user_id: str) -> Sequence[int]:
+        number = number_of(user_id)
+        if number is None or self._ranges is None:
+            return range(self.n_groups)
+        low, high = self._ranges
+        likely: list[int] = np.flatnonzero((low <= number) & (number <= high)).tolist()
+        return likely
+
+    @cached_property
+    def _ranges(self) -> tuple[Ints, Ints] | None:
+        """The least and the largest id of each group; None where ids are text, which may be spelled
+        otherwise than in the truth.
+        """
+        at = self.columns.index("user_id")
+        found = [self._metadata.row_group(group).column(at) for group in range(self.n_groups)]
+        stats = [column.statistics for column in found if column.physical_type == "INT64"]
+        if len(stats) < self.n_groups or any(one is None or not one.has_min_max for one in stats):
+            return None
+        return np.array([one.min for one in stats]), np.array([one.max for one in stats])
+
+    @cached_property
+    def _found(self) -> tuple[Ints, Ints]:
+        """``first`` [U + 1] and ``groups``: user u stands in ``groups[first[u]:first[u + 1]]``."""
+        pairs = distinct(np.concatenate([np.zeros(0, dtype=np.int64), *self._pairs()]))
+        first = np.searchsorted(pairs // self.n_groups, np.arange(len(self._users) + 1))
+        return first, (pairs % self.n_groups).astype(np.int32)
+
+    def _pairs(self) -> Iterator[Ints]:
+        """Of each group, one number for each truth user in it."""
+        for group in range(self.n_groups):
+            code = distinct(self._users.codes(self._read(group, ["user_id"])["user_id"], grow=False))
+            yield code[code >= 0].astype(np.int64) * self.n_groups + group
+
+    def lists_in(self, groups: Sequence[int]) -> Recommendations:
+        """The rows of some groups alone."""
+
+        def batches(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+            for group in groups:
+                yield from self._read(group, columns).select(list(columns)).to_batches()
+
+        n_rows = sum(self._metadata.row_group(group).num_rows for group in groups)
+        has_rank, has_score = ("rank" in self.columns), ("score" in self.columns)
+        return Recommendations("", batches, has_rank, has_score, n_rows=n_rows)
+
+    def _read(self, group: int, columns: Sequence[str]) -> Any:
+        file = self._open(self._metadata)
+        return file.read_row_group(group, columns=list(columns), use_threads=False)

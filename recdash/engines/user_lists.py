@@ -1,0 +1,134 @@
+"""The lists of some users as they were scored: in order, each item once, cut at the depth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from recdash.domain import Ints, Order, Recommendations
+from recdash.engines.blocks import Block
+from recdash.engines.ids import IdIndex
+from recdash.engines.reference import Reference
+from recdash.engines.scattered import NotInPlace, placed_blocks, sorted_blocks
+
+Mask = npt.NDArray[np.bool_]
+_NOBODY = Block(np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32))
+
+
+@dataclass(frozen=True)
+class UserLists:
+    """Lists of a run: list n is that of truth user ``user[n]``, ascending; users without one are not there.
+
+    ``item`` [rows] are codes, best first within ``start[n]:start[n + 1]``; ``items`` are their ids as text.
+    Codes below ``n_shared`` are those of the experiment's own tables, alike in all of its runs.
+    """
+
+    user: Ints
+    start: Ints
+    item: Ints
+    items: Sequence[str]
+    n_shared: int
+
+    def of(self, user: int) -> Ints:
+        """The item codes of one truth user's list, best first; empty where there is none."""
+        at = int(np.searchsorted(self.user, user))
+        if at == len(self.user) or self.user[at] != user:
+            return self.item[:0]
+        return self.item[self.start[at] : self.start[at + 1]]
+
+    def only(self, users: Ints) -> UserLists:
+        """Narrowed to the lists of ``users`` [n], ascending, all of which have one."""
+        at = np.searchsorted(self.user, users)
+        lengths = np.diff(self.start)[at]
+        start = np.concatenate(([0], np.cumsum(lengths)))
+        row = np.arange(start[-1]) + np.repeat(self.start[at] - start[:-1], lengths)
+        return UserLists(users, start, self.item[row], self.items, self.n_shared)
+
+    @cached_property
+    def strangers(self) -> dict[str, int]:
+        """Ids of items that none of the experiment's tables knows → their codes in this run."""
+        return {self.items[code]: code for code in range(self.n_shared, len(self.items))}
+
+    def coded_as(self, other: UserLists) -> Ints:
+        """[rows] the items in the codes of another run; what that run does not know gets codes beyond."""
+        new = len(other.items)
+        own = range(self.n_shared, len(self.items))
+        shift = [other.strangers.get(self.items[code], new + code) for code in own]
+        return np.concatenate((np.arange(self.n_shared), np.array(shift, dtype=np.int64)))[self.item]
+
+
+def read_lists(
+    run: Recommendations, reference: Reference, *, depth: int, order: Order, wanted: Mask | None = None
+) -> UserLists:
+    """The lists of the truth users marked in ``wanted`` [U] (all of them by default).
+
+    One pass over the run that keeps only their rows; ``order`` is that in which the run was scored.
+    """
+    users, items = reference.users.copy(), reference.items.copy()
+    if wanted is None and order == "rank":
+        blocks = _placed(run, users, items) or _sorted(run, users, items, order, None)
+    else:
+        blocks = _sorted(run, users, items, order, wanted)
+    parts = [_NOBODY, *(_finished(block, depth) for block in blocks)]
+    user, item = (np.concatenate([getattr(part, name) for part in parts]) for name in ("user", "item"))
+    start = np.cumsum(np.concatenate([[0], *(part.lengths for part in parts)]))
+    return UserLists(user, start, item, items.ids(), len(reference.items))
+
+
+def _rows_of(
+    run: Recommendations, users: IdIndex, by: tuple[str, ...], wanted: Mask | None
+) -> Iterator[pa.RecordBatch]:
+    """The rows of the truth users who are wanted, or of all."""
+    for batch in run.batches(columns=("user_id", "item_id", *by)):
+        code = users.codes(batch.column("user_id"), grow=False)
+        keep = code >= 0 if wanted is None else np.append(wanted, False)[code]  # −1 is nobody
+        yield batch if keep.all() else _compact(batch.filter(pa.array(keep)))
+
+
+def _compact(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """With the dictionary entries that its rows have: a few rows need not look all ids of a file up."""
+    columns = [
+        column.cast(column.type.value_type).dictionary_encode()
+        if pa.types.is_dictionary(column.type)
+        else column
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, batch.schema.names)
+
+
+def _placed(run: Recommendations, users: IdIndex, items: IdIndex) -> list[Block]:
+    """All lists, without a sort; none where the ranks do not say where each row goes."""
+    rows = _rows_of(run, users, ("rank",), None)
+    try:
+        return list(placed_blocks(rows, users, items, len(users), run.n_rows))
+    except NotInPlace:
+        return []
+
+
+def _sorted(
+    run: Recommendations, users: IdIndex, items: IdIndex, order: Order, wanted: Mask | None
+) -> Iterator[Block]:
+    by = () if order == "file" else ("rank", "score") if order == "rank" and run.has_score else (order,)
+    for block in sorted_blocks(_rows_of(run, users, by, wanted), users, items):
+        yield _in_order(block, order)
+
+
+def _in_order(block: Block, order: Order) -> Block:
+    """As the pass that scores them: equal ranks by score, equal scores by the order of the file."""
+    if order == "score":
+        return block.sorted_by(-block.column("score"))
+    if order == "rank":
+        keys = [block.column("rank")] if block.score is None else [-block.score, block.column("rank")]
+        return block.sorted_by(*keys)
+    return block
+
+
+def _finished(block: Block, depth: int) -> Block:
+    """Each item once, cut at the depth."""
+    repeated = block.repeated_items()
+    return (block if repeated is None else block.only_rows(~repeated)).cut(depth)

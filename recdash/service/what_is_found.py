@@ -1,0 +1,118 @@
+"""How different runs' lists are, and which held-out items each of them finds or never shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recdash import views
+from recdash.domain import Run
+from recdash.evaluation import found
+from recdash.evaluation.found import Headroom, Mask
+from recdash.service.stored_lists import StoredLists
+from recdash.stats.overlap import ManyLists, overlap, rank_biased_overlap
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LIKENESS_COLUMNS = (
+    "run_id", "run", "overlap", "rbo", "n_users", "n_both", "hits", "unique", "won", "lost",
+)  # fmt: skip
+_NO_LIKENESS = (float("nan"), float("nan"), 0)
+
+
+class WhatIsFound(StoredLists):
+    """Comparing lists, and hits, without a metric."""
+
+    def _keep(self) -> None:
+        super()._keep()
+        self._found = lru_cache(maxsize=256)(self._find)
+        self._alike = lru_cache(maxsize=1024)(self._compare_lists)
+
+    def list_overlap(self, run_ids: Sequence[str], baseline_id: str, k: int) -> pd.DataFrame:
+        """How alike each run's lists are to the baseline's, and what they find that others do not.
+
+        Columns: run_id, run, overlap (share of common items within k) and rbo (rank-biased overlap of the
+        whole lists, p = 0.9), means over n_users of the n_both users with a relevant item and both lists:
+        all of them, or a seeded sample where uploads are large; hits within k over all users, unique (found
+        by no other of the runs and the baseline), won (not found by the baseline), lost (found by it alone).
+        """
+        import pandas as pd
+
+        views.check_cutoff(k)
+        base, *others = self._runs(list(dict.fromkeys((baseline_id, *run_ids))))
+        masks = {run.id: self._found(run.id, k) for run in (base, *others) if run.hits}
+        counts = dict(zip(masks, found.hit_counts(list(masks.values()), masks.get(base.id)), strict=True))
+        rows = [
+            [run.id, run.name, *self._likeness(run, base, k), *vars(counts[run.id]).values()]
+            for run in (base, *others)
+            if run.id in masks and run.id in run_ids
+        ]
+        return pd.DataFrame(rows, columns=list(LIKENESS_COLUMNS))
+
+    def _likeness(self, run: Run, base: Run, k: int) -> tuple[float, float, int, int]:
+        """Mean overlap, mean rbo, over how many users, of how many with both lists."""
+        if run.id == base.id or not base.hits:
+            return (*_NO_LIKENESS, 0)
+        counted = self._reference(run.experiment).truth.users_who_count()
+        for one in (run, base):
+            counted &= self._hits(one.id).list_length > 0
+        return (*self._alike(run.id, base.id, k), int(counted.sum()))
+
+    def _compare_lists(self, run_id: str, baseline_id: str, k: int) -> tuple[float, float, int]:
+        run, base = self.store.run(run_id), self.store.run(baseline_id)
+        of = self._small_lists if self._is_small(run) and self._is_small(base) else self._sampled_lists
+        mine, theirs = of(run_id), of(baseline_id)
+        counted = np.flatnonzero(self._reference(run.experiment).truth.users_who_count())
+        users = np.intersect1d(np.intersect1d(mine.user, theirs.user), counted)
+        if not len(users):
+            return _NO_LIKENESS
+        mine, theirs = mine.only(users), theirs.only(users)
+        a, b = ManyLists(mine.start, mine.item), ManyLists(theirs.start, theirs.coded_as(mine))
+        return float(overlap(a, b, k).mean()), float(rank_biased_overlap(a, b).mean()), len(users)
+
+    def headroom(self, run_ids: Sequence[str], k: int) -> Headroom | None:
+        """What the lists of all these runs together reach within k; None where none has lists."""
+        views.check_cutoff(k)
+        runs = [run for run in self._runs(run_ids) if run.hits]
+        if not runs:
+            return None
+        hits = [self._hits(run.id) for run in runs]
+        users = self.experiment(runs[0].experiment).settings["users"]
+        masks = [self._found(run.id, k) for run in runs]
+        return found.headroom(hits[0].truth, masks, found.users_of_all(hits, users))
+
+    def _find(self, run_id: str, k: int) -> Mask:
+        hits = self._hits(run_id)
+        views.check_cutoff(k, hits.depth)
+        return found.found_rows(hits, k)
+
+    def found_items(self, run_ids: Sequence[str], k: int) -> pd.DataFrame:
+        """Which held-out items each run finds and shows within k, one row per relevant item.
+
+        Columns: item_id, title, users (who hold it out), finders (how many of the runs find it for anybody),
+        showers (how many show it to anybody), then ``found <run id>`` (for how many of its users) and
+        ``shown <run id>`` (in how many lists) for each run that has lists.
+        """
+        import pandas as pd
+
+        views.check_cutoff(k)
+        runs = [run for run in self._runs(run_ids) if run.hits]
+        if not runs:
+            return pd.DataFrame(columns=["item_id", "title", "users", "finders", "showers"])
+        experiment_id = runs[0].experiment
+        truth, facts = self._reference(experiment_id).truth, self._facts(experiment_id)
+        exposures = [exposure for run in runs if (exposure := self._hits(run.id).exposure) is not None]
+        of = found.items_found(truth, [self._found(run.id, k) for run in runs], exposures, k)
+        ids = [truth.items[code] for code in of.item.tolist()]
+        titles = [title or one for title, one in zip(facts.titles(of.item), ids, strict=True)]
+        columns: Mapping[str, object] = {
+            "item_id": ids, "title": titles, "users": of.users,
+            "finders": (of.found > 0).sum(axis=0), "showers": (of.shown > 0).sum(axis=0),
+            **{f"found {run.id}": row for run, row in zip(runs, of.found, strict=True)},
+            **{f"shown {run.id}": row for run, row in zip(runs, of.shown, strict=True)},
+        }  # fmt: skip
+        return pd.DataFrame(columns)
