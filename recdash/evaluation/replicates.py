@@ -179,22 +179,26 @@ def _mean_of(
     wanted, hits = [one.definition for one in asked], [hits_of(part) for part in parts]
     samples = [sample_of(one, rules.users, familiar=familiar_of(reference)) for one in hits]
     curves, absent = mean_scores(wanted, samples, parts)
-    sliced = tuple(_mean_slice(one, at, wanted, parts, reference, rules) for at, one in enumerate(cuts))
+    sliced = tuple(
+        mean_slice(one, wanted, hits, [part.sliced[at] for part in parts], reference, rules.users)
+        for at, one in enumerate(cuts)
+    )
     ledger = mean_ledger([part.ledger for part in parts if part.ledger], samples, hits)
     return Scored(name, None, curves, absent, ledger, sliced=sliced)
 
 
-def _mean_slice(
+def mean_slice(
     of: Slice,
-    at: int,
-    wanted: Sequence[Definition],
-    parts: Sequence[Scored],
+    definitions: Sequence[Definition],
+    hits: Sequence[Hits],
+    parts: Sequence[SliceScores],
     reference: Reference,
-    rules: Rules,
+    users: Users,
 ) -> SliceScores:
+    """One slice of a candidate, from the hits of its replicates and what was scored of each in the slice."""
     familiar = familiar_of(reference)
-    samples = [sample_of(hits_of(part), rules.users, of.users, of.rows, familiar) for part in parts]
-    curves, absent = mean_scores(wanted, samples, [part.sliced[at] for part in parts])
+    samples = [sample_of(one, users, of.users, of.rows, familiar) for one in hits]
+    curves, absent = mean_scores(definitions, samples, parts)
     return SliceScores(of, curves, absent)
 
 

@@ -7,7 +7,7 @@ hold most of the catalogue. A last row, ``(none)``, holds what has no value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,22 @@ def shown_rows(shelf: Shelf, reference: Reference, attribute: str, k: int) -> li
     sums = [_sums(of, each) for each in (found.places, found.items, np.ones_like(of), found.places > 0)]
     rows = [_row(found, *each) for each in zip(labels, *sums, strict=True)]
     return [*rows, _row(found, NONE, found.places_without, found.items_without, 0, 0)]
+
+
+def mean_rows(of_replicates: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """The rows of several uploads of one candidate as one: places add up, shares are means.
+
+    So many ``values_shown`` as the upload with most of them.
+    """
+    return [
+        {
+            **rows[0],
+            "places": sum(row["places"] for row in rows),
+            "share": sum(row["share"] for row in rows) / len(rows),
+            "values_shown": max(row["values_shown"] for row in rows),
+        }
+        for rows in zip(*of_replicates, strict=True)
+    ]
 
 
 def _by_items(found: ShownBy) -> tuple[list[str], Ints]:

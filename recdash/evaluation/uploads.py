@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recdash.domain import Recommendations
+from recdash.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from recdash.ingest import Limits
@@ -19,12 +20,18 @@ def read_uploads(
     mapping: Mapping[str, str] | None = None,
     limits: Limits | None = None,
 ) -> list[Recommendations]:
-    """The candidates in ``source``, a table or several tables of one candidate: see ``several_of``."""
+    """The candidates in ``source``, a table or several tables of one candidate: see ``several_of``.
+
+    Raises InputError for several tables without a name.
+    """
     from recdash import ingest
 
     tables = several_of(source)
     if tables is None:
         return ingest.read_recommendations(source, name=name, mapping=mapping, limits=limits)
+    if name is None:
+        fix = "Give the candidate a name that they share."
+        raise InputError(Problem("no-name", "candidate", f"{len(tables)} tables and no name", fix))
     return [
         replace(run, replicate=_within(label, run.replicate))
         for label, table in tables.items()

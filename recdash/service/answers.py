@@ -110,7 +110,7 @@ class Answers(Evidence):
     def population_effect(self, run_ids: Sequence[str], metric: str, k: int) -> views.PopulationEffect | None:
         """Does the winner depend on whether users without a list count? None below two runs with lists."""
         views.check_cutoff(k)
-        names = {run.id: run.name for run in self._runs(run_ids) if run.hits}
+        names = {run.id: run.name for run in self._runs(run_ids) if run.hits or run.is_mean}
         if len(names) < 2:
             return None
         values: dict[str, dict[str, float]] = {"truth": {}, "both": {}}
@@ -125,7 +125,7 @@ class Answers(Evidence):
             return None
         return views.population_effect(names, values, n_users, views.metric_title(metric, k))
 
-    def _compute_mean(self, run_id: str, metric: str, k: int, users: Users) -> tuple[float, int]:
+    def _compute_mean(self, run_id: str, metric: str, k: int, users: Users | None) -> tuple[float, int]:
         """Mean and number of users; (0, 0) where nobody counts."""
         found = self._compute_values(run_id, metric, k, users)
         if found is None or not len(found.users):
@@ -156,11 +156,32 @@ class Answers(Evidence):
 
     def _compute_tie_band(self, run_id: str, metric: str, k: int) -> TieBand | None:
         run = self.store.run(run_id)
+        if run.is_mean and metric not in run.absent:
+            return self._mean_band(run_id, metric, k)
         if not run.hits or metric in run.absent:
             return None
         sample = self._sample(run_id)
         views.check_cutoff(k, sample.depth)
         return tie_band(define(metric), self._tied(run_id), sample, k)
+
+    def _mean_band(self, run_id: str, metric: str, k: int) -> TieBand | None:
+        """Of a mean over replicates: the worst is the mean of their worsts, and so on."""
+        below = self._below(run_id)
+        bands = {one.id: self._tie_bands(one.id, metric, k) for one in below}
+        counted = {self._means(one.id, metric, k, None)[1] for one in below}
+        known = [band for band in bands.values() if band is not None]
+        if not known or len(counted) > 1:
+            return None
+        ends = {
+            end: float(np.mean([self._band_end(one, bands[one], end, metric, k) for one in bands]))
+            for end in ("worst", "expected", "best")
+        }
+        return TieBand(
+            **ends, n_users=max(one.n_users for one in known), n_crossed=max(one.n_crossed for one in known)
+        )
+
+    def _band_end(self, run_id: str, band: TieBand | None, end: str, metric: str, k: int) -> float:
+        return self._means(run_id, metric, k, None)[0] if band is None else getattr(band, end)
 
     def _tied(self, run_id: str) -> Hits:
         """The run's hits with their ties; where these were not stored, from another look at the upload."""

@@ -24,7 +24,7 @@ from recdash.domain import (
 )
 from recdash.engines import Reference, hits_from_tables, list_metrics, match
 from recdash.errors import Forbidden, InputError, NotFound, Problem
-from recdash.evaluation import reading, scoring
+from recdash.evaluation import merging, reading, replicates, scoring
 from recdash.metrics import Definition, Material, define, score
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.metrics.ratings import RatingMetric
@@ -52,6 +52,11 @@ def absent_for(metric: str, error: InputError) -> Absent:
     return Absent(metric, "; ".join(problem.found for problem in error.problems))
 
 
+def _several_lists(run: Run) -> Problem:
+    found = f"it is the mean of {run.replicated}, so that each user has several lists"
+    return Problem("several-lists", f"run '{run.name}'", found, "Upload one of them by itself to see lists.")
+
+
 class Evidence:
     """The store as one role sees it; keeps what it read, keyed by ids of things that never change."""
 
@@ -75,6 +80,7 @@ class Evidence:
         self._material = lru_cache(maxsize=32)(self._read_material)
         self._computed = lru_cache(maxsize=1024)(self._compute_curve)
         self._possible = lru_cache(maxsize=4096)(self._ask_whether_possible)
+        self._below = lru_cache(maxsize=4096)(self._read_replicates)
 
     def experiments(self, archived: bool = False) -> list[Experiment]:
         return self.store.experiments(archived)
@@ -114,13 +120,34 @@ class Evidence:
                         stored[run.id][metric] = curve
         return stored
 
+    def _read_replicates(self, run_id: str) -> tuple[Run, ...]:
+        """The folds or seeds of a run; empty for one that was uploaded once."""
+        return tuple(self.store.replicates([run_id])[run_id])
+
     def _compute_curve(self, run_id: str, metric: str) -> Curve | Absent:
         definition = define(metric)
         try:
+            if self.store.run(run_id).is_mean:
+                return self._mean_curve(run_id, definition)
             (found,) = score([definition], self._material_for(run_id, definition))
         except InputError as error:
             return absent_for(metric, error)
         return found
+
+    def _mean_curve(self, run_id: str, definition: Definition) -> Curve | Absent:
+        """Of a run whose users have a list in each of its replicates."""
+        metric, below = str(definition), self._below(run_id)
+        known = self._curves([one.id for one in below], [metric])
+        samples = [self._sample(one.id) for one in below]
+        found = replicates.mean_curve(definition, samples, [known[one.id].get(metric) for one in below])
+        return found or self._first_absence(below, metric)
+
+    def _first_absence(self, below: Sequence[Run], metric: str) -> Absent:
+        """Why the first that lacks the metric does."""
+        asked = (Absent(metric, one.absent[metric]) for one in below if metric in one.absent)
+        computed = (self._computed(one.id, metric) for one in below if metric not in one.absent)
+        lacking = [one for one in (*asked, *computed) if isinstance(one, Absent)]
+        return lacking[0] if lacking else Absent(metric, "one of its replicates lacks it")
 
     def _material_for(self, run_id: str, definition: Definition) -> Material:
         """What the metric is computed from; what was not stored of the lists comes from the upload.
@@ -148,6 +175,8 @@ class Evidence:
     def _ask_whether_possible(self, run_id: str, metric: str) -> bool:
         """Are the tables there that the metric needs? Asks without computing it."""
         definition, run = define(metric), self.store.run(run_id)
+        if run.is_mean:
+            return all(self._possible(one.id, metric) for one in self._below(run_id))
         if not run.hits:
             return False
         if isinstance(definition.metric, RatingMetric):
@@ -169,7 +198,12 @@ class Evidence:
         """None without lists, and for a metric that the run lacks."""
         definition = define(metric)
         formula = definition.formula()
-        if not self.store.run(run_id).hits:
+        run = self.store.run(run_id)
+        if run.is_mean:
+            samples = [self._sample(one.id, users) for one in self._below(run_id)]
+            views.check_cutoff(k, samples[0].depth)
+            return replicates.mean_values(definition, samples, k)
+        if not run.hits:
             return None
         sample = self._sample(run_id, users)
         if definition.lacks(sample):
@@ -186,22 +220,32 @@ class Evidence:
 
     def _read_material(self, run_id: str, users: Users | None = None) -> Material:
         run = self.store.run(run_id)
-        rule = users or self.experiment(run.experiment).settings["users"]
+        rule = users or run.provenance.get("users") or self.experiment(run.experiment).settings["users"]
         return scoring.material_of(self._hits(run_id), self._reference(run.experiment), rule)
 
     def _read_hits(self, run_id: str) -> Hits:
         run = self.store.run(run_id)
+        if run.is_mean:
+            raise InputError(_several_lists(run))
         tables = {name: self.store.table(sha) for name, sha in run.hits.items() if name != "predictions"}
         return hits_from_tables(tables, self._reference(run.experiment).truth)
 
     def _lists_of(self, run: Run) -> Recommendations:
-        """The stored upload of a run."""
+        """The stored upload of a run; a replicate's rows stand in that of its candidate.
+
+        Raises InputError when it was not kept, and for a run whose users have several lists.
+        """
         from recdash import ingest
 
-        if run.upload is None:
+        home = run if run.replicate_of is None else self.store.run(run.replicate_of)
+        if home.upload is None:
             raise InputError(Problem("no-upload", f"run '{run.name}'", "its upload was not kept", ""))
-        (lists,) = ingest.read_recommendations(self.store.path(run.upload), name=run.name)
-        return lists
+        if run.is_mean:
+            raise InputError(_several_lists(run))
+        column = {"replicate": merging.LABEL if run is not home else ""}
+        mapping = column if home.replicated else None
+        found = ingest.read_recommendations(self.store.path(home.upload), name=run.name, mapping=mapping)
+        return next(one for one in found if one.replicate is None or one.replicate == run.name)
 
     def _match_again(self, run_id: str, reference: Reference | None = None, **how: Any) -> Hits:
         """Hits from the stored upload, for what was not stored with those that are.

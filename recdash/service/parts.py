@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from recdash import views
 from recdash.domain import Exposure
 from recdash.engines import list_metrics
-from recdash.evaluation import scoring
+from recdash.evaluation import replicates, scoring
 from recdash.evaluation.shown import COLUMNS as SHOWN_COLUMNS
-from recdash.evaluation.shown import attributes_of, check_attribute, shown_rows
+from recdash.evaluation.shown import attributes_of, check_attribute, mean_rows, shown_rows
 from recdash.evaluation.slices import Slice, known_slices, slices_of
-from recdash.metrics import define
+from recdash.metrics import Definition, define
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.service.evidence import Evidence
 
@@ -53,6 +53,8 @@ class Parts(Evidence):
 
     def _score_slices(self, run_id: str, by: str, metric: str) -> tuple[SliceScores, ...]:
         run, definition = self.store.run(run_id), define(metric)
+        if run.is_mean:
+            return self._mean_slices(run_id, by, definition)
         hits, reference = self._hits(run_id), self._reference(run.experiment)
         users = self.experiment(run.experiment).settings["users"]
         # Metrics that counts suffice for share one look at the lists; the others need their own.
@@ -63,6 +65,17 @@ class Parts(Evidence):
         return tuple(
             scoring.score_slice(hits, reference, [definition], users, one, to_its_users)
             for one, to_its_users in zip(cuts, shown, strict=True)
+        )
+
+    def _mean_slices(self, run_id: str, by: str, definition: Definition) -> tuple[SliceScores, ...]:
+        """Of a run whose users have a list in each of its replicates."""
+        run, below = self.store.run(run_id), self._below(run_id)
+        reference, users = self._reference(run.experiment), self.experiment(run.experiment).settings["users"]
+        hits = [self._hits(one.id) for one in below]
+        parts = [self._slice_scores(one.id, by, str(definition)) for one in below]
+        return tuple(
+            replicates.mean_slice(of, [definition], hits, [part[at] for part in parts], reference, users)
+            for at, of in enumerate(self._slices(run.experiment, by))
         )
 
     def _look_at_slices(self, run_id: str, by: str, watch: str) -> Sequence[Exposure | None]:
@@ -105,6 +118,8 @@ class Parts(Evidence):
 
     def _count_shown(self, run_id: str, attribute: str, k: int) -> Sequence[Mapping[str, Any]]:
         run = self.store.run(run_id)
+        if run.is_mean:
+            return mean_rows([self._shown_rows(one.id, attribute, k) for one in self._below(run_id)])
         reference = self._reference(run.experiment)
         check_attribute(reference, attribute)
         shelf = scoring.shelf_of(self._hits(run_id), reference) if run.hits else None

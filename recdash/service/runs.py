@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
 from recdash import views
-from recdash.domain import Hits, Recommendations, Run
+from recdash.domain import Curve, Hits, Recommendations, Replication, Run
 from recdash.engines import hits_to_tables
 from recdash.errors import InputError, NameTaken, Problem
 from recdash.evaluation import question, reading, scoring
 from recdash.evaluation.comparability import served
+from recdash.evaluation.merging import together
+from recdash.evaluation.replicates import grouped, hits_of, lists_of, score_candidate
+from recdash.evaluation.uploads import read_uploads
 from recdash.references import REFERENCES, make_references
 from recdash.service.evidence import Evidence
 from recdash.service.experiments import Setup
@@ -36,7 +39,7 @@ class AddedRun:
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """A run that was read and scored, and is not stored yet."""
+    """A run that was read and scored, and is not stored yet; of several folds or seeds all rows together."""
 
     run: Recommendations
     scored: scoring.Scored
@@ -75,9 +78,14 @@ class Runs(Evidence):
         tags: Sequence[str] = (),
         note: str = "",
         params: Mapping[str, str] | None = None,
+        replicates: Replication | None = None,
         progress: Progress | None = None,
     ) -> list[AddedRun]:
         """Score an upload (one candidate, or several told apart by a column) and store it.
+
+        Several tables, {label: table} or a list of them, and a column ``fold`` or ``seed``, make one
+        candidate of several folds or seeds; ``replicates`` says which ("seeds" serve the same users, "folds"
+        divide them), None looks: see ``recdash.evaluation.replicates``.
 
         Raises InputError for a file that cannot be used, NameTaken when another upload has the name;
         then nothing of it is stored.
@@ -89,6 +97,7 @@ class Runs(Evidence):
             mapping=mapping,
             predictions=predictions,
             predictions_mapping=predictions_mapping,
+            replicates=replicates,
             progress=progress,
         )
         facts = {"tags": tuple(tags), "note": note, "params": dict(params or {})}
@@ -103,6 +112,7 @@ class Runs(Evidence):
         mapping: Mapping[str, str] | None = None,
         predictions: Any = None,
         predictions_mapping: Mapping[str, str] | None = None,
+        replicates: Replication | None = None,
         progress: Progress | None = None,
     ) -> list[PreparedRun]:
         """Read and score an upload for an experiment (its id) or a set-up not stored yet; stores nothing.
@@ -110,15 +120,13 @@ class Runs(Evidence):
         Raises InputError for a file that cannot be used.
         """
         self._may_write()
-        from recdash import ingest
-
         tell = progress or quiet
         tell(0.0, "Reading the file")
-        found = ingest.read_recommendations(source, name=name, mapping=mapping, limits=self.limits)
+        found = grouped(read_uploads(source, name, mapping, self.limits))
         rated = reading.open_predictions(predictions, predictions_mapping, self.limits)
         if rated is not None and len(found) > 1:
             raise InputError(_predictions_of_several(len(found)))
-        return self._scored(where, found, rated, tell)
+        return self._scored(where, found, rated, tell, replicates)
 
     def store_runs(
         self,
@@ -160,7 +168,7 @@ class Runs(Evidence):
             tables, reference = self._tables(where), self._reference(where)
             settings = self.experiment(where).settings
         found = make_references(names, reference, tables, settings["depth"])
-        return self._scored(where, found, None, progress or quiet)
+        return self._scored(where, [(one,) for one in found], None, progress or quiet)
 
     def reference_choices(self, experiment_id: str) -> list[ReferenceChoice]:
         """The reference candidates that this experiment may have, has, or lacks a table for."""
@@ -185,33 +193,46 @@ class Runs(Evidence):
         return {name: one.lacks(tables) for name, one in REFERENCES.items()}
 
     def _scored(
-        self, where: str | Setup, runs: Sequence[Recommendations], predictions: Any, tell: Progress
+        self,
+        where: str | Setup,
+        candidates: Sequence[Sequence[Recommendations]],
+        predictions: Any,
+        tell: Progress,
+        kind: Replication | None = None,
     ) -> list[PreparedRun]:
         prepared = []
-        for place, run in enumerate(runs):
-            tell(place / len(runs), f"Scoring {run.name}")
-            prepared.append(PreparedRun(run, self._score(where, run, predictions)))
+        for place, runs in enumerate(candidates):
+            tell(place / len(candidates), f"Scoring {runs[0].name}")
+            scored = self._score(where, runs, predictions, kind)
+            prepared.append(PreparedRun(together(runs, labelled=True) if len(runs) > 1 else runs[0], scored))
         return prepared
 
-    def _score(self, where: str | Setup, run: Recommendations, predictions: Any) -> scoring.Scored:
+    def _score(
+        self,
+        where: str | Setup,
+        runs: Sequence[Recommendations],
+        predictions: Any,
+        kind: Replication | None,
+    ) -> scoring.Scored:
         if isinstance(where, Setup):
             settings, reference = where.settings, where.reference
         else:
             settings, reference = self.experiment(where).settings, self._reference(where)
         asked, rules = question.read_question(None, depth=settings["depth"], users=settings["users"])
-        return scoring.score_run(run, reference, asked, rules, predictions)
+        return score_candidate(runs, reference, asked, rules, kind, predictions=predictions)
 
     def _add_run(
         self, experiment_id: str, prepared: PreparedRun, upload: str, facts: Mapping[str, Any]
     ) -> AddedRun:
         run, scored = prepared.run, prepared.scored
-        hits, ledger = scored.hits, scored.ledger
+        hits, ledger = lists_of(scored), scored.ledger
         if hits is None or ledger is None:
             raise InputError(
                 Problem("no-lists", f"run '{run.name}'", "it has no lists", "Upload ranked lists.")
             )
         # Put again even if the run is there: that mends files that were lost or damaged.
-        tables = {kind: self.store.put(table) for kind, table in hits_to_tables(hits).items()}
+        tables = self._put_hits(scored.hits)
+        below = self._replicates(experiment_id, run, scored)
         known = self.store.find_run(experiment_id, upload)
         if known is not None:
             _check_nothing_new(known, scored)
@@ -229,11 +250,11 @@ class Runs(Evidence):
             ledger=ledger.as_dict(),
             notices=scored.notices,
             absent=scored.absent,
-            provenance=self._provenance(experiment_id, run, hits),
+            provenance=self._provenance(experiment_id, run, hits, scored),
             **_tagged(facts, run),
         )
         try:
-            return AddedRun(self.store.add_run(new, list(scored.curves.values())), already_there=False)
+            return AddedRun(self.store.add_run(new, list(scored.curves.values()), below), already_there=False)
         except NameTaken:
             # Another tab may have stored the same upload since we looked.
             known = self.store.find_run(experiment_id, upload)
@@ -241,7 +262,50 @@ class Runs(Evidence):
                 raise
             return AddedRun(known, already_there=True)
 
-    def _provenance(self, experiment_id: str, run: Recommendations, hits: Hits) -> dict[str, Any]:
+    def _put_hits(self, hits: Hits | None) -> dict[str, str]:
+        """{kind: sha256}; the mean of seeds has no hits of its own."""
+        return (
+            {} if hits is None else {kind: self.store.put(one) for kind, one in hits_to_tables(hits).items()}
+        )
+
+    def _replicates(
+        self, experiment_id: str, run: Recommendations, candidate: scoring.Scored
+    ) -> list[tuple[Run, list[Curve]]]:
+        """The folds or seeds, to be stored below their candidate, whose upload holds the lists of all."""
+        if candidate.replicated is None:
+            return []
+        counts = {"users": "both"} if candidate.replicated.kind == "folds" else {}
+        return [
+            (self._replicate(experiment_id, run, label, scored, counts), list(scored.curves.values()))
+            for label, scored in zip(candidate.replicated.labels, candidate.replicates, strict=True)
+        ]
+
+    def _replicate(
+        self,
+        experiment_id: str,
+        run: Recommendations,
+        label: str,
+        scored: scoring.Scored,
+        counts: Mapping[str, str],
+    ) -> Run:
+        hits = hits_of(scored)
+        return Run(
+            id=self._new_id(),
+            experiment=experiment_id,
+            name=label,
+            created=self._clock(),
+            slot=-1,
+            upload=None,
+            hits=self._put_hits(hits),
+            ledger=scored.ledger.as_dict() if scored.ledger else {},
+            notices=scored.notices,
+            absent=scored.absent,
+            provenance={**self._provenance(experiment_id, run, hits, scored), **counts},
+        )
+
+    def _provenance(
+        self, experiment_id: str, run: Recommendations, hits: Hits, scored: scoring.Scored
+    ) -> dict[str, Any]:
         from recdash import __version__
 
         return {
@@ -253,8 +317,9 @@ class Runs(Evidence):
             "mapping": dict(run.mapping),
             "list_end": views.list_end(hits),
             "served": served(hits),
-            "rows": hits.ledger.rows,
+            "rows": scored.ledger.rows if scored.ledger else hits.ledger.rows,
             **({"reference": run.reference} if run.reference else {}),
+            **({"replicates": asdict(scored.replicated)} if scored.replicated else {}),
         }
 
     def _check_names_free(self, experiment_id: str, uploads: Mapping[str, str]) -> None:

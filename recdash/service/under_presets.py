@@ -12,9 +12,10 @@ from recdash.definitions.habits import Habit, Number
 from recdash.domain import Absent, Curve, Hits
 from recdash.engines import Reference, list_metrics
 from recdash.errors import InputError
-from recdash.evaluation import scoring
-from recdash.metrics import define
+from recdash.evaluation import replicates, scoring
+from recdash.metrics import Definition, define, sample_of
 from recdash.metrics import preset as preset_named
+from recdash.metrics.sample import Sample
 from recdash.service.evidence import Evidence, absent_for
 
 if TYPE_CHECKING:
@@ -48,8 +49,12 @@ class UnderPresets(Evidence):
     def worked_example(self, run_id: str, metric: str, k: int, preset: str = "default") -> Worked | None:
         """The metric's arithmetic for one user of the run, chosen to be short; None where there is none.
 
+        There is none for a mean of several lists per user.
+
         Raises UnknownName for an unknown preset, InputError for a k beyond the depth.
         """
+        if self.store.run(run_id).is_mean:
+            return None
         habit = self._habits(run_id, metric)[preset_named(preset).name]
         hits, reference = self._hits_under(run_id, habit)
         views.check_cutoff(k, hits.depth)
@@ -72,6 +77,8 @@ class UnderPresets(Evidence):
 
     def _count(self, run_id: str, habit: Habit) -> Curve | Absent:
         definition = define(habit.spec)
+        if self.store.run(run_id).is_mean:
+            return self._count_mean(run_id, habit, definition)
         try:
             hits, reference = self._hits_under(run_id, habit)
         except InputError as error:
@@ -79,6 +86,22 @@ class UnderPresets(Evidence):
         rated = self._predictions(run_id)
         curves, absent = scoring.score_hits(hits, reference, [definition], habit.users, rated)
         return curves[habit.spec] if curves else Absent(habit.spec, absent[habit.spec])
+
+    def _count_mean(self, run_id: str, habit: Habit, definition: Definition) -> Curve | Absent:
+        below = [one.id for one in self._below(run_id)]
+        counted = [self._counted(one, habit) for one in below]
+        absent = next((one for one in counted if isinstance(one, Absent)), None)
+        if absent is not None:
+            return absent
+        curves = [one for one in counted if isinstance(one, Curve)]
+        samples = [self._sample_under(one, habit) for one in below]
+        return replicates.mean_curve(definition, samples, curves) or Absent(
+            habit.spec, "a replicate lacks it"
+        )
+
+    def _sample_under(self, run_id: str, habit: Habit) -> Sample:
+        hits, reference = self._hits_under(run_id, habit)
+        return sample_of(hits, habit.users, familiar=scoring.familiar_of(reference))
 
     def _hits_under(self, run_id: str, habit: Habit) -> tuple[Hits, Reference]:
         """The run's hits in the habit's order against what it takes as relevant, and the reference to match.

@@ -12,6 +12,7 @@ from recdash.service.manners import Progress, quiet
 from recdash.service.online_tests import OnlineTests
 from recdash.service.parts import Parts
 from recdash.service.per_user import PerUser
+from recdash.service.replicates import Replicates
 from recdash.service.runs import Runs
 from recdash.service.under_presets import UnderPresets
 from recdash.service.what_is_found import WhatIsFound
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from recdash.ingest import Limits
 
 
-class Workspace(UnderPresets, Comparisons, Parts, PerUser, WhatIsFound, Experiments, Runs, OnlineTests):
+class Workspace(
+    UnderPresets, Comparisons, Replicates, Parts, PerUser, WhatIsFound, Experiments, Runs, OnlineTests
+):
     """Experiments, runs and online tests of one store, seen by one role."""
 
     @classmethod
