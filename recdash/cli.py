@@ -8,16 +8,21 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from recdash import __version__
+from recdash import __version__, numbers
 from recdash.errors import InputError, Problem, RecdashError
 from recdash.spreadsheet import safe_cell
+from recdash.stats import CORRECTIONS, Correction
 
 if TYPE_CHECKING:
+    from recdash.comparison import Terms
+    from recdash.comparison.compared import Compared
+    from recdash.domain import Replicated
     from recdash.errors import Problem
     from recdash.evaluation import Evaluation
     from recdash.service import AddedRun, OnlineKind, PreparedRun, Setup, Workspace
@@ -46,6 +51,12 @@ def _words(error: RecdashError) -> str:
     return str(error)
 
 
+class Stem(str):
+    """A name that nobody gave: the file's."""
+
+    __slots__ = ()
+
+
 class NamedFile(click.ParamType[tuple[str, Path]]):
     """NAME=FILE, or FILE alone (then the file's stem is the name)."""
 
@@ -54,7 +65,7 @@ class NamedFile(click.ParamType[tuple[str, Path]]):
     def convert(self, value: str, *_: object) -> tuple[str, Path]:
         name, equals, file = value.partition("=")
         if not equals or Path(value).exists():
-            return Path(value).name.split(".")[0], Path(value)
+            return Stem(Path(value).name.split(".")[0]), Path(value)
         if not name.strip() or not file:
             raise InputError(
                 Problem("bad-name", f"'{value}'", "a name or a file is missing", "Write NAME=FILE.")
@@ -63,6 +74,8 @@ class NamedFile(click.ParamType[tuple[str, Path]]):
 
 
 FORMATS = click.Choice(["table", "json", "csv"])
+RUN_HELP = "A candidate's lists; again for each, and under the same NAME for each of its folds or seeds."
+REPLICATES_HELP = "What several uploads of a candidate are: seeds serve the same users, folds divide them."
 REFERENCE_HELP = (
     "Candidates computed from truth, train and catalogue, with commas between: "
     "popular, weighted_rating, random, content, oracle."
@@ -82,7 +95,8 @@ def main() -> None:
 @click.option(
     "--truth", required=True, type=Path, help="Held-out rows: user, item, and a relevance or rating."
 )
-@click.option("--run", "runs", multiple=True, type=NamedFile(), help="A candidate's lists; again for each.")
+@click.option("--run", "runs", multiple=True, type=NamedFile(), help=RUN_HELP)
+@click.option("--replicates", type=click.Choice(["seeds", "folds"]), help=REPLICATES_HELP)
 @click.option("--predictions", multiple=True, type=NamedFile(), help="A candidate's predicted ratings.")
 @click.option("--train", type=Path, help="Training rows, for novelty and popularity.")
 @click.option("--catalogue", type=Path, help="All items and their attributes, for coverage, Gini, diversity.")
@@ -130,9 +144,8 @@ def evaluate(
         option = "--tie-band" if tie_band else "--shown-by"
         fix = "Use --format table or json."
         raise InputError(Problem("no-room-in-csv", option, "with --format csv", fix))
-    _check_names("--run", runs)
     _check_names("--predictions", predictions)
-    found = score(dict(runs), truth, predictions=dict(predictions), **question)
+    found = score(_uploads(runs), truth, predictions=dict(predictions), **question)
     _tell(found.notices())
     bands = list(found.tie_bands()) if tie_band else None
     places = shown_by_k or min(10, found.rules.depth)
@@ -170,6 +183,18 @@ def _start_light() -> None:
         sys.meta_path.remove(hidden)
 
 
+def _uploads(named: Sequence[tuple[str, Path]]) -> dict[str, Any]:
+    """Each candidate's file, or its files where several are given under one name: its folds or seeds.
+
+    Raises InputError where nobody gave that name: two files may be called alike by chance.
+    """
+    files: dict[str, list[Path]] = {}
+    for name, file in named:
+        files.setdefault(name, []).append(file)
+    _check_names("--run", [one for one in named if len(files[one[0]]) > 1 and isinstance(one[0], Stem)])
+    return {name: several if len(several) > 1 else several[0] for name, several in files.items()}
+
+
 def _check_names(option: str, named: Sequence[tuple[str, Path]]) -> None:
     names = [name for name, _ in named]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -204,11 +229,21 @@ def _print_scores(
         for row in found.rows():
             writer.writerow({**row, **{name: safe_cell(row[name] or "") for name in ["run", *sliced]}})
     else:
-        click.echo(_score_table(found))
-        if bands is not None:
-            click.echo("\n" + _band_table(bands))
-        if shown is not None:
-            click.echo("\n" + _shown_table(shown))
+        click.echo("\n\n".join(_score_tables(found, bands, shown)))
+
+
+def _score_tables(
+    found: Evaluation,
+    bands: Sequence[Mapping[str, Any]] | None,
+    shown: Sequence[Mapping[str, Any]] | None,
+) -> Iterable[str]:
+    yield _score_table(found)
+    if spread := list(_spread_lines(found)):
+        yield _aligned([["run", "metric", "spread over", "lowest", "highest"], *spread], 3)
+    if bands is not None:
+        yield _band_table(bands)
+    if shown is not None:
+        yield _shown_table(shown)
 
 
 def _shown_table(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -273,6 +308,20 @@ def _score_table(found: Evaluation) -> str:
     return _aligned([head, *lines], 2 if parts else 1) + "\n" + "\n".join(_populations(found))
 
 
+def _spread_lines(found: Evaluation) -> Iterable[list[str]]:
+    """How far apart the folds or seeds of each candidate lie; of a whole curve at 10, or at the depth."""
+    k = min(10, found.rules.depth)
+    asked = {one.spec.label for one in found.asked if one.spec.k is not None}
+    values: dict[tuple[str, str], list[float]] = {}
+    for row in found.replicate_rows():
+        if row["value"] is not None and (row["k"] in (None, k) or row["metric"] in asked):
+            metric = row["metric"] if row["k"] is None else f"{row['metric']}@{row['k']}"
+            values.setdefault((row["run"], metric), []).append(row["value"])
+    counted = {run.name: str(run.replicated) for run in found.runs}
+    for (run, metric), spread in values.items():
+        yield [run, metric, counted[run], _three_digits(min(spread)), _three_digits(max(spread))]
+
+
 def _slice_named(row: Mapping[str, Any]) -> str:
     """``user_warmth=cold (2,376)`` with how many count in it; nothing for the whole."""
     if row.get("slice_by") is None:
@@ -311,6 +360,109 @@ def _populations(found: Evaluation) -> Iterable[str]:
         yield f"{name}: no {', '.join(metrics)}{where}: {reason}"
 
 
+# ── compare ──────────────────────────────────────────────────────────────────────────────────
+
+
+@main.command()
+@click.option("--truth", type=Path, help="Held-out rows: user, item, and a relevance or rating.")
+@click.option("--experiment", help="Compare stored runs of this experiment in place of files.")
+@click.option("--run", "runs", multiple=True, type=NamedFile(), help="A candidate's lists; again for each.")
+@click.option("--baseline", required=True, help="The name of the run that the others must beat.")
+@click.option("--metric", default="ndcg@10", show_default=True, help="One spec with its cutoff.")
+@click.option("--margin", default="1%", show_default=True, help="What is too small to matter: 1% or 0.002.")
+@click.option("--correction", default="holm", show_default=True, type=click.Choice(CORRECTIONS))
+@click.option("--slice", "part", help="Only some users or items of an experiment, such as user_warmth=cold.")
+@click.option("--train", type=Path, help="Training rows, for novelty and for new users.")
+@click.option("--catalogue", type=Path, help="All items, for coverage.")
+@click.option("--user-attributes", type=Path, help="Users and their attributes, for slices.")
+@click.option("--preset", default="default", show_default=True, help="Count as this library does.")
+@click.option("--users", help="truth: a missing list is 0; both: only users with a list.  [truth|both]")
+@click.option("--order", help="Column that orders the lists.  [rank|score]")
+@click.option("--ties", help="Order of equal scores.  [file|item_desc]")
+@click.option("--relevance", help="Column of the truth, or 'none': every row is relevant.")
+@click.option("--relevance-threshold", type=float, help="Least relevance that counts (default: above 0).")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def compare(
+    truth: Path | None,
+    experiment: str | None,
+    runs: Sequence[tuple[str, Path]],
+    *,
+    baseline: str,
+    metric: str,
+    margin: str,
+    correction: Correction,
+    part: str | None,
+    form: str,
+    **question: Any,
+) -> None:
+    """Which candidate to ship: every pair with its evidence, and a verdict in plain words."""
+    _start_light()
+    from recdash.comparison import Terms, read_margin
+
+    terms = Terms(margin=read_margin(margin), correction=correction)
+    _check_where(truth, experiment, runs, part)
+    if experiment:
+        found = _compare_stored(experiment, [name for name, _ in runs], baseline, metric, terms, part or "")
+    else:
+        found = _compare_files(runs, truth, baseline, metric, terms, question)
+    _tell(found.verdict.weighed.problems)
+    click.echo(json.dumps(found.as_dict(), indent=2) if form == "json" else _comparison_text(found))
+
+
+def _check_where(truth: Path | None, experiment: str | None, runs: Sequence[Any], part: str | None) -> None:
+    if (truth is None) == (experiment is None):
+        found = "neither --truth nor --experiment" if truth is None else "both --truth and --experiment"
+        fix = "Give --truth with --run NAME=FILE for each candidate, or --experiment NAME."
+        raise InputError(Problem("no-source", "recdash compare", found, fix))
+    if truth is not None and not runs:
+        raise InputError(Problem("no-run", "recdash compare", "no candidate", "Add --run NAME=FILE."))
+    if truth is not None and part:
+        fix = "Store the runs with recdash add, then compare with --experiment."
+        raise InputError(Problem("no-slice", "--slice", "with files", fix))
+
+
+def _compare_files(
+    runs: Sequence[tuple[str, Path]], truth: Any, baseline: str, metric: str, terms: Terms, question: Any
+) -> Compared:
+    from recdash.comparison.weighing import GUARDRAILS
+    from recdash.evaluation import evaluate as score
+
+    found = score(_uploads(runs), truth, metrics=[metric, *GUARDRAILS], **question)
+    return found.compare(metric, baseline, terms)
+
+
+def _compare_stored(
+    experiment: str, names: Sequence[str], baseline: str, metric: str, terms: Terms, part: str
+) -> Compared:
+    from recdash.comparison.compared import cutoff_of
+    from recdash.domain import Scope
+    from recdash.metrics import parse
+
+    space, spec = _workspace(), parse(metric)
+    stored = space.runs(space.experiment_named(experiment).id)
+    ids = {run.name: run.id for run in stored}
+    own = [run.name for run in stored if not run.reference]
+    wanted = [_run_named(ids, name) for name in names or own]
+    base, scope = _run_named(ids, baseline), Scope(slice=part)
+    return space.compare(wanted, base, spec.label, cutoff_of(spec), terms, scope)
+
+
+def _comparison_text(found: Compared) -> str:
+    """The verdict, then one line per pair."""
+    names, head = found.comparison.names, "candidate,baseline,difference,CI,p,finding,users"
+    lines = [head.split(",")]
+    for pair in found.comparison.pairs:
+        mean, ends = pair.paired.mean, (pair.judged.corrected.low, pair.judged.corrected.high)
+        digits = numbers.places([mean, *ends])
+        how = [numbers.signed(mean, digits), numbers.interval(*ends, digits), numbers.p_value(pair.judged.p)]
+        who = [names[pair.candidate], names[pair.baseline]]
+        lines.append([*who, *how, pair.judged.word, numbers.count(pair.paired.n)])
+    correction = found.comparison.terms.correction
+    how = [f"\nCI and p are corrected over these {len(lines) - 1} pairs ({correction})."]
+    apart = [f"{reason}." for reason in found.comparison.apart.values()]
+    return "\n".join([found.verdict.text, "", _aligned(lines, texts=2), *how, *apart])
+
+
 # ── the store ────────────────────────────────────────────────────────────────────────────────
 
 
@@ -323,7 +475,8 @@ def _workspace() -> Workspace:
 @main.command()
 @click.option("--experiment", required=True, help="Name of the experiment; made if it is not there yet.")
 @click.option("--truth", type=Path, help="Held-out rows; needed for a new experiment.")
-@click.option("--run", "runs", multiple=True, type=NamedFile(), help="A candidate's lists; again for each.")
+@click.option("--run", "runs", multiple=True, type=NamedFile(), help=RUN_HELP)
+@click.option("--replicates", type=click.Choice(["seeds", "folds"]), help=REPLICATES_HELP)
 @click.option("--predictions", multiple=True, type=NamedFile(), help="Predicted ratings of a candidate.")
 @click.option("--train", type=Path, help="Training rows.")
 @click.option("--catalogue", type=Path, help="All items.")
@@ -358,13 +511,13 @@ def add(
 
     All files are read and scored before anything of a candidate is stored.
     """
-    _check_names("--run", runs)
+    uploads = _uploads(runs)
     _check_names("--predictions", predictions)
     for name, _ in predictions:
         _run_named(dict.fromkeys((run for run, _ in runs), ""), name)
     space = _workspace()
     where = _where(space, experiment, truth, more)
-    prepared = _prepared(space, where, runs, dict(predictions), more["references"])
+    prepared = _prepared(space, where, uploads, dict(predictions), more)
     _check_names_known(space, where, prepared, baseline, more["links"])
     for kind in ONLINE:
         if more[kind] is not None:
@@ -417,14 +570,15 @@ def _stored(space: Workspace, setup: Setup) -> str:
 def _prepared(
     space: Workspace,
     where: str | Setup,
-    runs: Sequence[tuple[str, Path]],
+    uploads: Mapping[str, Any],
     rated: Mapping[str, Path],
-    references: str,
+    more: Mapping[str, Any],
 ) -> list[PreparedRun]:
+    references, kind = more["references"], more["replicates"]
     found = [
         one
-        for name, file in runs
-        for one in space.prepare_runs(where, file, name=name, predictions=rated.get(name))
+        for name, files in uploads.items()
+        for one in space.prepare_runs(where, files, name=name, predictions=rated.get(name), replicates=kind)
     ]
     found += space.prepare_references(where, references) if references else []
     _check_names("--run", [(one.run.name, Path()) for one in found])
@@ -486,8 +640,13 @@ def list_experiments(form: str) -> None:
         click.echo(f"{one['name']} ({one['truth_users']:,} users, depth {one['depth']})")
         for run in one["runs"]:
             mark = ", baseline" if run["baseline"] else ""
+            several = f"{run['replicates']['n']} {run['replicates']['noun']}s, " if run["replicates"] else ""
             missing = run["ledger"]["without_list"]
-            click.echo(f"  {run['name']} ({missing:,} users without a list{mark})")
+            click.echo(f"  {run['name']} ({several}{missing:,} users without a list{mark})")
+
+
+def _replicates_facts(replicated: Replicated | None) -> dict[str, Any] | None:
+    return None if replicated is None else {"n": len(replicated.labels), **asdict(replicated)}
 
 
 def _experiment_facts(space: Workspace, one: Any) -> dict[str, Any]:
@@ -505,6 +664,7 @@ def _experiment_facts(space: Workspace, one: Any) -> dict[str, Any]:
                 "tags": list(run.tags),
                 "baseline": run.id == one.baseline,
                 "ledger": dict(run.ledger),
+                "replicates": _replicates_facts(run.replicated),
             }
             for run in space.runs(one.id)
         ],

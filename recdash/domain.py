@@ -7,7 +7,7 @@ Letters used in shapes: ``U`` users of the truth, ``T`` rows of the truth, ``H``
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -137,6 +137,14 @@ class Truth:
     def gains(self, rows: Ints) -> Floats:
         """The gains of some rows, in full width."""
         return self.gain[rows].astype(np.float64)
+
+    def under(self, threshold: float | None) -> Truth:
+        """The same rows, relevant from another threshold on; None: above 0."""
+        if threshold == self.threshold:
+            return self
+        relevant = replace(self, threshold=threshold).relevant()
+        gains = self.gain[relevant]
+        return replace(self, threshold=threshold, graded=bool((gains != gains[:1]).any()))
 
     def per_user(self, rows: npt.NDArray[np.bool_]) -> Ints:
         """[U] how many of the rows [T] marked belong to each user; 0 for a user without rows."""
@@ -281,6 +289,21 @@ class Absent:
 
     metric: str
     reason: str
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A part of an experiment that is looked at, and what counts as relevant in it.
+
+    ``slice`` names some of the users or items as ``by=value`` (``user_warmth=cold``), empty for all;
+    ``threshold`` replaces that of the experiment.
+    """
+
+    slice: str = ""
+    threshold: float | None = None
+
+
+WHOLE = Scope()
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,13 @@ def interval(low: float | None, high: float | None, decimals: int, unit: str = "
     return f"{signed(low, decimals)} to {signed(high, decimals)}{unit}"
 
 
+def p_value(value: float | None) -> str:
+    """``0.0312``; ``<0.001`` below that; ``–`` where there is none."""
+    if value is None or not math.isfinite(value):
+        return NONE
+    return "<0.001" if value < 0.001 else fixed(value, 3)
+
+
 def count(value: float | None) -> str:
     return fixed(value, 0)
 

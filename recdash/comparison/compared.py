@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from recdash.comparison.source import Source
 from recdash.comparison.verdict import Verdict, decide
 from recdash.comparison.weighing import weigh
 from recdash.domain import UserValues
-from recdash.errors import UnknownName
+from recdash.errors import InputError, Problem, UnknownName
+from recdash.metrics import Spec, define
 from recdash.stats import (
     benjamini_hochberg,
     bootstrap,
@@ -122,6 +123,14 @@ def compared(
         if run not in source.names:
             raise UnknownName("run", run, sorted(source.names.values()))
     return Compared(source, decide(weigh(source, compare(source, runs, baseline, metric, k, terms))))
+
+
+def cutoff_of(spec: Spec) -> int:
+    """The k to compare at; 1 for a metric without one. Raises InputError where one is needed."""
+    if spec.k is None and define(replace(spec, k=None)).metric.has_cutoff:
+        fix = f"Write {spec.label}@10, for example."
+        raise InputError(Problem("no-cutoff", f"metric '{spec}'", "no cutoff to compare at", fix))
+    return spec.k or 1
 
 
 def _plain_facts(names: Mapping[str, str], pair: Pair) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def told(state: State, weighed: Weighed) -> tuple[Sentence, ...]:
 def _why_not(weighed: Weighed) -> list[Sentence]:
     if weighed.blocking:
         return [(Piece(_sentence(f"{one.found}. {one.fix}"), "runs"),) for one in weighed.blocking]
-    apart = [_sentence(reason) for reason in weighed.comparison.apart.values()]
+    apart = [f"{reason}." for reason in weighed.comparison.apart.values()]
     shown = " ".join(apart[:MOST_NAMED]) or "There is no candidate beside the baseline."
     more = f" And {len(apart) - MOST_NAMED} more." if len(apart) > MOST_NAMED else ""
     return [(Piece(shown + more, "runs"),)]

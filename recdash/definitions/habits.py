@@ -242,7 +242,7 @@ def truth_under(truth: Truth, habit: Habit) -> Truth:
     """The truth with what the habit takes as relevant."""
     if habit.relevance == EVERY_ROW:
         return replace(truth, gain=np.ones(len(truth.gain)), graded=False, threshold=None)
-    return truth if truth.threshold == habit.threshold else replace(truth, threshold=habit.threshold)
+    return truth.under(habit.threshold)
 
 
 def needs_upload(hits: Hits, truth: Truth, habit: Habit) -> bool:

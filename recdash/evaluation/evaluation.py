@@ -305,15 +305,12 @@ class Evaluation:
         Raises UnknownName for a baseline that was not scored, InputError for a metric without a value per
         user or without a cutoff where it has one.
         """
-        from recdash.comparison.compared import compared
+        from recdash.comparison.compared import compared, cutoff_of
         from recdash.evaluation.source import EvaluationSource
 
         one = self._asked_as(spec)
-        if one.definition.metric.has_cutoff and one.spec.k is None:
-            fix = f"Write {one.spec.label}@10, for example."
-            raise InputError(Problem("no-cutoff", f"metric '{one.spec}'", "no cutoff to compare at", fix))
-        k = one.spec.k or 1
-        return compared(EvaluationSource(self), list(self._lists()), baseline, str(one.definition), k, terms)
+        metric, k = str(one.definition), cutoff_of(one.spec)
+        return compared(EvaluationSource(self), list(self._lists()), baseline, metric, k, terms)
 
     def _lists(self) -> Iterator[str]:
         """The candidates: of reference candidates, which nobody could ship, only a baseline is compared."""

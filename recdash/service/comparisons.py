@@ -10,7 +10,7 @@ import numpy as np
 
 from recdash import views
 from recdash.comparison import Comparison, Source, Terms, compare
-from recdash.domain import Users, UserValues
+from recdash.domain import WHOLE, Scope, Users, UserValues
 from recdash.errors import Problem
 from recdash.evaluation.slices import Slice, user_slices
 from recdash.metrics import define
@@ -40,12 +40,18 @@ class Comparisons(Answers):
         self._verdicts = lru_cache(maxsize=256)(self._decide)
         self._changes = lru_cache(maxsize=256)(self._ask_otherwise)
 
-    def source(self, experiment_id: str) -> Source:
-        """The runs of an experiment as what ``recdash.comparison`` asks."""
-        return StoredSource(self, experiment_id)
+    def source(self, experiment_id: str, scope: Scope = WHOLE) -> Source:
+        """The runs of an experiment, or of a part of it, as what ``recdash.comparison`` asks."""
+        return StoredSource(self, experiment_id, scope)
 
     def compare(
-        self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, terms: Terms | None = None
+        self,
+        run_ids: Sequence[str],
+        baseline_id: str,
+        metric: str,
+        k: int,
+        terms: Terms | None = None,
+        scope: Scope = WHOLE,
     ) -> Compared:
         """Every pair with every test, and the verdict.
 
@@ -53,27 +59,39 @@ class Comparisons(Answers):
         """
         from recdash.comparison.compared import compared
 
-        source = self.source(self.store.run(baseline_id).experiment)
+        source = self.source(self.store.run(baseline_id).experiment, scope)
         return compared(source, run_ids, baseline_id, str(define(metric)), k, terms)
 
     def verdict(
-        self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, terms: Terms | None = None
+        self,
+        run_ids: Sequence[str],
+        baseline_id: str,
+        metric: str,
+        k: int,
+        terms: Terms | None = None,
+        scope: Scope = WHOLE,
     ) -> Verdict:
         """Whom to ship, of the runs beside the baseline; kept for the next question.
 
         Raises InputError for a metric without a value per user.
         """
-        return self._verdicts(tuple(run_ids), baseline_id, str(define(metric)), k, terms or Terms())
+        return self._verdicts(tuple(run_ids), baseline_id, str(define(metric)), k, terms or Terms(), scope)
 
     def changes(
-        self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, terms: Terms | None = None
+        self,
+        run_ids: Sequence[str],
+        baseline_id: str,
+        metric: str,
+        k: int,
+        terms: Terms | None = None,
+        scope: Scope = WHOLE,
     ) -> list[Change]:
         """What would change the verdict: other cutoffs, metric, definition, users, slices."""
-        return self._changes(tuple(run_ids), baseline_id, str(define(metric)), k, terms or Terms())
+        return self._changes(tuple(run_ids), baseline_id, str(define(metric)), k, terms or Terms(), scope)
 
     def pairs(
         self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, terms: Terms | None = None,
-        *, among: bool = False,
+        *, among: bool = False, scope: Scope = WHOLE,
     ) -> pd.DataFrame:  # fmt: skip
         """Paired differences to the baseline (with ``among`` of every other pair too), judged as one family.
 
@@ -81,11 +99,11 @@ class Comparisons(Answers):
         """
         import pandas as pd
 
-        source = self.source(self.store.run(baseline_id).experiment)
+        source = self.source(self.store.run(baseline_id).experiment, scope)
         found = compare(source, run_ids, baseline_id, str(define(metric)), k, terms, among=among)
         return pd.DataFrame(_pair_rows(found), columns=PAIR_COLUMNS)
 
-    def ranks(self, run_ids: Sequence[str], metric: str, k: int) -> pd.DataFrame:
+    def ranks(self, run_ids: Sequence[str], metric: str, k: int, scope: Scope = WHOLE) -> pd.DataFrame:
         """Honest ranks over the users that all the runs share: ``RANK_COLUMNS``.
 
         A run that lacks the metric has no row; below two runs or two shared users nobody has.
@@ -93,22 +111,24 @@ class Comparisons(Answers):
         import pandas as pd
 
         views.check_cutoff(k)
-        known = {run.id: self._values(run.id, metric, k) for run in self._runs(run_ids)}
+        known = {run.id: self._values(run.id, metric, k, None, scope) for run in self._runs(run_ids)}
         there = {run_id: values for run_id, values in known.items() if values is not None}
         rows = _rank_rows(there, define(metric).lower_is_better) if len(there) > 1 else []
         names = {run.id: run.name for run in self._runs(run_ids)}
         return pd.DataFrame([{**row, "run": names[row["run_id"]]} for row in rows], columns=RANK_COLUMNS)
 
-    def values(self, run_id: str, metric: str, k: int, users: Users | None = None) -> UserValues | None:
+    def values(
+        self, run_id: str, metric: str, k: int, users: Users | None = None, scope: Scope = WHOLE
+    ) -> UserValues | None:
         """A metric of a run, user by user; None without lists, and where the run lacks the metric.
 
         Raises InputError for a metric without a value per user, and for a k beyond the depth.
         """
-        return self._values(run_id, metric, k, users)
+        return self._values(run_id, metric, k, users, scope)
 
-    def value(self, run_id: str, metric: str, k: int) -> float | None:
+    def value(self, run_id: str, metric: str, k: int, scope: Scope = WHOLE) -> float | None:
         """Any metric of a run; None where it lacks it."""
-        curve = self._curves([run_id], [metric])[run_id].get(metric)
+        curve = self._curves([run_id], [metric], scope)[run_id].get(metric)
         return None if curve is None else float(views.at(curve, k)["value"])
 
     def user_slices(self, experiment_id: str) -> Sequence[Slice]:
@@ -119,42 +139,42 @@ class Comparisons(Answers):
         return user_slices(self._reference(experiment_id))
 
     def _decide(
-        self, run_ids: tuple[str, ...], baseline_id: str, metric: str, k: int, terms: Terms
+        self, run_ids: tuple[str, ...], baseline_id: str, metric: str, k: int, terms: Terms, scope: Scope
     ) -> Verdict:
         from recdash.comparison import decide, weigh
 
-        source = self.source(self.store.run(baseline_id).experiment)
+        source = self.source(self.store.run(baseline_id).experiment, scope)
         return decide(weigh(source, compare(source, run_ids, baseline_id, metric, k, terms)))
 
     def _ask_otherwise(
-        self, run_ids: tuple[str, ...], baseline_id: str, metric: str, k: int, terms: Terms
+        self, run_ids: tuple[str, ...], baseline_id: str, metric: str, k: int, terms: Terms, scope: Scope
     ) -> list[Change]:
         from recdash.comparison.changes import changes
 
         experiment = self.experiment(self.store.run(baseline_id).experiment)
-        verdict = self.verdict(run_ids, baseline_id, metric, k, terms)
+        verdict = self.verdict(run_ids, baseline_id, metric, k, terms, scope)
         depth, users = int(experiment.settings["depth"]), experiment.settings["users"]
-        return changes(self.source(experiment.id), verdict, depth, users)
+        return changes(self.source(experiment.id, scope), verdict, depth, users)
 
 
 class StoredSource:
     """The runs of one experiment as what a comparison asks."""
 
-    def __init__(self, answers: Comparisons, experiment_id: str) -> None:
-        self._answers, self._experiment = answers, experiment_id
+    def __init__(self, answers: Comparisons, experiment_id: str, scope: Scope) -> None:
+        self._answers, self._experiment, self._scope = answers, experiment_id, scope
 
     @property
     def names(self) -> Mapping[str, str]:
         return {run.id: run.name for run in self._answers.store.runs(self._experiment, archived=True)}
 
     def values(self, run: str, metric: str, k: int, users: Users | None = None) -> UserValues | None:
-        return self._answers.values(run, metric, k, users)
+        return self._answers.values(run, metric, k, users, self._scope)
 
     def value(self, run: str, metric: str, k: int) -> float | None:
-        return self._answers.value(run, metric, k)
+        return self._answers.value(run, metric, k, self._scope)
 
     def why_absent(self, run: str, metric: str) -> str:
-        return self._answers.absences([run], metric).get(run, "")
+        return self._answers.absences([run], metric, self._scope).get(run, "")
 
     def parts(self) -> Sequence[Slice]:
         return self._answers.user_slices(self._experiment)

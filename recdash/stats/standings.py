@@ -20,8 +20,8 @@ DRAWS = 1_000
 class Standings:
     """``rank`` [r] from 1: one more than the runs that are significantly better, after Holm over all pairs.
 
-    ``low`` and ``high`` [r]: the places that a run took in 95 % of the draws of users. ``above`` [r, r]: is
-    the run of the column significantly better than that of the row?
+    ``low`` and ``high`` [r]: the places that a run took in 95 % of the draws of users, and its rank.
+    ``above`` [r, r]: is the run of the column significantly better than that of the row?
     """
 
     rank: Ints
@@ -44,7 +44,8 @@ def standings(values: Groups, lower_is_better: bool = False, level: float = LEVE
     tail = (1 - level) / 2
     places = _places(resampled_means(better, DRAWS))
     low, high = np.quantile(places, (tail, 1 - tail), axis=0, method="nearest").astype(np.int64)
-    return Standings(1 + above.sum(axis=1), low, high, above)
+    rank = 1 + above.sum(axis=1)
+    return Standings(rank, np.minimum(low, rank), np.maximum(high, rank), above)
 
 
 def _significantly_above(values: Groups, level: float) -> npt.NDArray[np.bool_]:

@@ -1,0 +1,150 @@
+"""Differences judged together: corrections, the intervals that go with them, and the word."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from recdash.stats import Paired, benjamini_hochberg, holm, judge, paired_difference
+from recdash.stats.paired import t_test
+
+
+def of(mean: float, error: float, n: int = 10_001) -> Paired:
+    """A difference with this mean and standard error."""
+    values = np.tile([mean - 1, mean + 1], n // 2 + 1)[:n]
+    sd = error * n**0.5
+    spread = mean + (values - values.mean()) / values.std(ddof=1) * sd
+    return paired_difference(spread, np.zeros(n))
+
+
+P = np.array([0.01, 0.04, 0.03, 0.005])
+
+
+def test_holm_by_hand() -> None:
+    """Ascending 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1; never less than the one before."""
+    assert holm(P).tolist() == pytest.approx([3 * 0.01, 2 * 0.03, 2 * 0.03, 4 * 0.005])
+
+
+def test_benjamini_hochberg_by_hand() -> None:
+    """Ascending, times 4/1, 4/2, 4/3, 4/4; never more than the one after."""
+    assert benjamini_hochberg(P).tolist() == pytest.approx([0.02, 0.04, 0.04, 0.02])
+
+
+p_values = st.lists(st.floats(0, 1), min_size=1, max_size=30)
+
+
+@given(p_values)
+def test_benjamini_hochberg_is_that_of_scipy(p: list[float]) -> None:
+    expected = scipy_stats.false_discovery_control(p, method="bh")
+    assert benjamini_hochberg(np.array(p)) == pytest.approx(expected)
+
+
+@given(p_values)
+def test_holm_lies_between_nothing_and_bonferroni(p: list[float]) -> None:
+    found = holm(np.array(p))
+    assert (found >= p).all()
+    assert (found <= np.minimum(np.array(p) * len(p), 1) + 1e-12).all()
+
+
+@pytest.mark.parametrize("correction", ["holm", "bh", "off"])
+@settings(max_examples=60)
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=8))
+def test_a_corrected_interval_excludes_zero_exactly_where_the_corrected_p_is_small(
+    correction: str, means: list[float]
+) -> None:
+    family = [of(mean, error=1.0, n=200) for mean in means]
+    for one in judge(family, correction):  # type: ignore[arg-type]
+        if abs(one.p - 0.05) > 1e-9:
+            assert one.corrected.settled == (one.p <= 0.05)
+
+
+def test_a_family_of_one_is_not_corrected() -> None:
+    (alone,) = judge([of(0.02, 0.01)])
+    assert alone.p == alone.paired.p
+    assert (alone.corrected.low, alone.corrected.high) == (alone.paired.low, alone.paired.high)
+
+
+def test_the_same_difference_is_settled_alone_and_not_among_twenty() -> None:
+    one = of(0.021, 0.01)
+    assert judge([one])[0].word == "better"
+    assert judge([one] + [of(0.0, 0.01)] * 19)[0].word == "not settled"
+    assert judge([one] + [of(0.0, 0.01)] * 19, "off")[0].word == "better"
+
+
+@pytest.mark.parametrize(
+    ("mean", "error", "margin", "word"),
+    [
+        (0.05, 0.01, 0.0, "better"),  # 0.030 to 0.070
+        (-0.05, 0.01, 0.0, "worse"),
+        (0.01, 0.01, 0.0, "not settled"),  # −0.010 to 0.030
+        (0.01, 0.01, 0.04, "tie"),
+        (0.01, 0.01, 0.02, "not settled"),  # it leaves the margin
+        (0.05, 0.01, 0.08, "tie"),  # not zero, but too small to matter
+        (0.05, 0.01, 0.06, "better"),
+    ],
+)
+def test_the_word_follows_the_interval_and_the_margin(
+    mean: float, error: float, margin: float, word: str
+) -> None:
+    (found,) = judge([of(mean, error)], margins=[margin])
+    assert found.word == word
+
+
+def test_less_is_better_where_the_metric_says_so() -> None:
+    (found,) = judge([of(-0.05, 0.01)], lower_is_better=True)
+    assert (found.word, found.sign) == ("better", "▲")
+
+
+def test_a_single_user_takes_no_part_in_the_correction() -> None:
+    lonely = paired_difference(np.array([1.0]), np.array([0.0]))
+    known, other = judge([of(0.05, 0.01), lonely])
+    assert known.p == known.paired.p
+    assert np.isnan(other.p)
+    assert other.word == "not settled"
+    assert other.more_users is None
+
+
+def test_what_is_settled_needs_no_more_users() -> None:
+    assert judge([of(0.05, 0.01)])[0].more_users == 0
+
+
+def test_so_many_more_users_give_the_power_that_is_promised() -> None:
+    """(1.96 + 0.84)² · sd² / mean² users in all, for 80 % power at 5 %."""
+    (found,) = judge([of(0.01, 0.01, n=10_001)])
+    sd = 0.01 * 10_001**0.5
+    needed = ((1.959964 + 0.841621) * sd / 0.01) ** 2
+    assert found.more_users == pytest.approx(needed - 10_001, abs=2)
+
+
+def test_a_tie_may_need_fewer_users_than_a_difference() -> None:
+    (without,) = judge([of(0.001, 0.01)])
+    (within,) = judge([of(0.001, 0.01)], margins=[0.015])
+    assert within.word == "not settled"
+    assert within.more_users is not None
+    assert without.more_users is not None
+    assert within.more_users < without.more_users
+
+
+@given(st.integers(2, 50), st.floats(-3, 3), st.floats(0.01, 3))
+def test_the_t_test_is_that_of_scipy(n: int, mean: float, sd: float) -> None:
+    rng = np.random.default_rng(n)
+    values = mean + sd * rng.standard_normal(n)
+    expected = scipy_stats.ttest_1samp(values, 0.0)
+    found = paired_difference(values, np.zeros(n))
+    assert found.p == pytest.approx(expected.pvalue, rel=1e-9)
+    ends = expected.confidence_interval(0.95)
+    assert (found.low, found.high) == pytest.approx((ends.low, ends.high))
+
+
+def test_a_mean_without_spread_is_itself_or_is_not() -> None:
+    assert t_test(5, 0.0, 0.0) == 1.0
+    assert t_test(5, 0.1, 0.0) == 0.0
+    assert t_test(5, 0.1, 0.0, value=0.1) == 1.0
+
+
+def test_the_effect_size_is_the_mean_in_standard_deviations() -> None:
+    found = paired_difference(np.array([1.0, 3.0]), np.array([0.0, 0.0]))
+    assert found.effect_size == pytest.approx(2 / 2**0.5)

@@ -1,0 +1,63 @@
+"""Honest ranks: who is significantly above whom, and where each could have come."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from recdash.stats import grouped, holm, standings
+from recdash.stats.groups import MOST_GROUPS
+
+RNG = np.random.default_rng(3)
+
+
+def runs(*means: float, n: int = 2_000, noise: float = 0.5) -> list[np.ndarray]:
+    """Runs with these means over the same users, whose own level they share."""
+    level = RNG.standard_normal(n)
+    made = [level + noise * RNG.standard_normal(n) for _ in means]
+    return [run - run.mean() + mean for run, mean in zip(made, means, strict=True)]
+
+
+def test_runs_that_cannot_be_told_apart_share_a_rank() -> None:
+    found = standings(grouped(runs(0.5, 0.5, 0.2, -0.1)))
+    assert found.rank.tolist() == [1, 1, 3, 4]
+    assert found.shared.tolist() == [True, True, False, False]
+
+
+def test_the_range_holds_the_rank_and_the_places_of_the_draws() -> None:
+    found = standings(grouped(runs(0.5, 0.5, 0.2, -0.1)))
+    assert found.low.tolist() == [1, 1, 3, 4]
+    assert found.high.tolist() == [2, 2, 3, 4]
+
+
+def test_lower_is_better_turns_the_ranks_round() -> None:
+    found = standings(grouped(runs(0.5, 0.2, -0.1)), lower_is_better=True)
+    assert found.rank.tolist() == [3, 2, 1]
+
+
+def test_above_is_the_paired_t_test_after_holm_over_all_pairs() -> None:
+    columns = runs(0.05, 0.03, 0.02, 0.0)
+    pairs = [(a, b) for a in range(4) for b in range(a + 1, 4)]
+    p = holm(np.array([scipy_stats.ttest_rel(columns[a], columns[b]).pvalue for a, b in pairs]))
+    found = standings(grouped(columns)).above
+    for (a, b), corrected in zip(pairs, p, strict=True):
+        assert found[b, a] == (corrected <= 0.05)  # a has the higher mean
+        assert not found[a, b]
+
+
+def test_equal_runs_share_everything() -> None:
+    (one,) = runs(0.3)
+    found = standings(grouped([one, one.copy(), one - 1]))
+    assert found.rank.tolist() == [1, 1, 3]
+    assert found.high.tolist() == [1, 1, 3]
+
+
+def test_many_users_are_ranked_like_few() -> None:
+    found = standings(grouped(runs(0.5, 0.5, 0.4, n=3 * MOST_GROUPS)))
+    assert found.rank.tolist() == [1, 1, 3]
+
+
+def test_one_user_ranks_nobody() -> None:
+    with pytest.raises(ValueError, match="two users"):
+        standings(grouped([np.array([1.0]), np.array([0.0])]))
