@@ -14,6 +14,8 @@ from recdash.service.parts import Parts
 from recdash.service.per_user import PerUser
 from recdash.service.replicates import Replicates
 from recdash.service.runs import Runs
+from recdash.service.segments import Segments
+from recdash.service.trade_offs import TradeOffs
 from recdash.service.under_presets import UnderPresets
 from recdash.service.what_is_found import WhatIsFound
 from recdash.store import open_store
@@ -25,7 +27,17 @@ if TYPE_CHECKING:
 
 
 class Workspace(
-    UnderPresets, Comparisons, Replicates, Parts, PerUser, WhatIsFound, Experiments, Runs, OnlineTests
+    UnderPresets,
+    TradeOffs,
+    Segments,
+    Comparisons,
+    Replicates,
+    Parts,
+    PerUser,
+    WhatIsFound,
+    Experiments,
+    Runs,
+    OnlineTests,
 ):
     """Experiments, runs and online tests of one store, seen by one role."""
 
