@@ -27,7 +27,7 @@ SEGMENT_COLUMNS = [
 ]  # fmt: skip
 
 
-class Segments(Comparisons, Parts):
+class Segments(Parts, Comparisons):
     """For whom a candidate is better, and for whom it is not."""
 
     def _keep(self) -> None:

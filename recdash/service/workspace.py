@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recdash.domain import Experiment
-from recdash.service.comparisons import Comparisons
 from recdash.service.evidence import Role
 from recdash.service.experiments import Experiments
 from recdash.service.manners import Progress, quiet
 from recdash.service.online_tests import OnlineTests
-from recdash.service.parts import Parts
 from recdash.service.per_user import PerUser
 from recdash.service.replicates import Replicates
 from recdash.service.runs import Runs
@@ -27,17 +25,7 @@ if TYPE_CHECKING:
 
 
 class Workspace(
-    UnderPresets,
-    TradeOffs,
-    Segments,
-    Comparisons,
-    Replicates,
-    Parts,
-    PerUser,
-    WhatIsFound,
-    Experiments,
-    Runs,
-    OnlineTests,
+    UnderPresets, TradeOffs, Segments, Replicates, PerUser, WhatIsFound, Experiments, Runs, OnlineTests
 ):
     """Experiments, runs and online tests of one store, seen by one role."""
 
