@@ -14,14 +14,16 @@ gains = users.gather(view)
 if gains:
     widgets.title(users.finding(view, gains), users.subtitle(view, gains))
     users.show_charts(view, gains)
-    users.choose_candidate(view, gains)
     widgets.table_behind(gains.changes.drop(columns="run_id"), "users")
 run_id = gains.run_id if gains else users.show_alone(view)
 
 st.html('<hr class="rd-rule">')
 picked = user_pick.pick(view, run_id)
 if picked:
-    user_lists.heading(picked.user)
-    user_pick.choose(view, run_id, picked)
-    user_lists.show(view, picked.user)
+    who, choice = st.columns([1, 1.75], vertical_alignment="bottom")
+    with who:
+        user_lists.heading(picked.user)
+    with choice:
+        user_pick.choose(view, run_id, picked)
+    user_lists.show(view, picked.user, run_id)
 likeness.show(view)

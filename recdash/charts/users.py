@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -22,15 +21,9 @@ if TYPE_CHECKING:
 PITCH, THICK = 48, 0.58
 NARROWEST = 6.0
 """Of 100: a part that is narrower has no room for its number."""
-ROOM_FOR_WORD = 17.0
+ROOM_FOR_WORD, INDENT = 17.0, 0.9
 HEIGHT = 236
-
-
-@dataclass(frozen=True)
-class _Part:
-    word: str
-    fill: str
-    ink: str
+WORDS = ("better", "same", "worse")
 
 
 def better_same_worse(changes: pd.DataFrame, marks: Marks, palette: Palette) -> go.Figure:
@@ -43,33 +36,45 @@ def better_same_worse(changes: pd.DataFrame, marks: Marks, palette: Palette) -> 
     labels: dict[str, Any] = {"tickvals": list(range(len(rows))), "ticktext": names, "ticklabelstandoff": 8}
     ink = {"size": 14, "color": palette.ink}
     chart.update_yaxes(axis(palette, len(rows) - 0.5, -0.5, showgrid=False, tickfont=ink, **labels))
-    for part in (
-        _Part("better", palette.better, palette.background),
-        _Part("same", palette.same, palette.ink),
-        _Part("worse", palette.worse, palette.background),
+    for word, fill, written in (
+        ("better", palette.better, palette.background),
+        ("same", palette.same, palette.ink),
+        ("worse", palette.worse, palette.background),
     ):
-        chart.add_trace(_bar(rows, part, marks, palette))
+        chart.add_trace(_bar(rows, word, fill, marks, palette))
+        chart.add_trace(_inside(rows, word, written))
     return chart
 
 
-def _bar(rows: Sequence[Row], part: _Part, marks: Marks, palette: Palette) -> go.Bar:
-    shares = [100 * row[part.word] / row["n_users"] for row in rows]
+def _share(row: Row, *words: str) -> float:
+    """Of 100 users."""
+    return sum(100 * row[word] / row["n_users"] for word in words)
+
+
+def _bar(rows: Sequence[Row], word: str, fill: str, marks: Marks, palette: Palette) -> go.Bar:
     return go.Bar(
-        x=shares, y=list(range(len(rows))), orientation="h", name=part.word, cliponaxis=False,
-        marker={"color": part.fill, "line": {"color": palette.background, "width": 2}},
-        text=[_inside(share, part.word, first=place == 0) for place, share in enumerate(shares)],
-        textposition="inside", insidetextanchor="start", textangle=0, constraintext="none",
-        textfont={"size": 13, "color": part.ink}, hoverinfo="text",
-        hovertext=[_hover(row, part.word, marks) for row in rows],
+        x=[_share(row, word) for row in rows], y=list(range(len(rows))), orientation="h", name=word,
+        marker={"color": fill, "line": {"color": palette.background, "width": 2}}, hoverinfo="text",
+        hovertext=[_hover(row, word, marks) for row in rows],
     )  # fmt: skip
 
 
-def _inside(share: float, word: str, first: bool) -> str:
-    """The number of 100 users; in the first row with its word."""
+def _inside(rows: Sequence[Row], word: str, ink: str) -> go.Scatter:
+    """The numbers inside the bars, where there is room; the word beside one of them."""
+    before = WORDS[: WORDS.index(word)]
+    widest = max(range(len(rows)), key=lambda place: min(_share(rows[place], word), ROOM_FOR_WORD))
+    texts = [_text(_share(row, word), word if place == widest else "") for place, row in enumerate(rows)]
+    return go.Scatter(
+        x=[_share(row, *before) + INDENT for row in rows], y=list(range(len(rows))), mode="text", text=texts,
+        textposition="middle right", textfont={"size": 13, "color": ink}, hoverinfo="skip", name=word,
+    )  # fmt: skip
+
+
+def _text(share: float, word: str) -> str:
     if share < NARROWEST:
         return ""
     number = f"<b>{numbers.fixed(share, 0)}</b>"
-    return f"{number} {word}" if first and share >= ROOM_FOR_WORD else number
+    return f"{number} {word}" if word and share >= ROOM_FOR_WORD else number
 
 
 def _hover(row: Row, word: str, marks: Marks) -> str:

@@ -42,6 +42,8 @@ class RowGroups:
         likely = self._within_range(user_id)
         if len(likely) <= min(FEW, self.n_groups):
             return likely
+        if self._found is None:
+            return range(self.n_groups)
         first, groups = self._found
         found: list[int] = groups[first[user] : first[user + 1]].tolist()
         return found
@@ -67,9 +69,18 @@ class RowGroups:
         return np.array([one.min for one in stats]), np.array([one.max for one in stats])
 
     @cached_property
-    def _found(self) -> tuple[Ints, Ints]:
-        """``first`` [U + 1] and ``groups``: user u stands in ``groups[first[u]:first[u + 1]]``."""
-        pairs = distinct(np.concatenate([np.zeros(0, dtype=np.int64), *self._pairs()]))
+    def _found(self) -> tuple[Ints, Ints] | None:
+        """``first`` [U + 1] and ``groups``: user u stands in ``groups[first[u]:first[u + 1]]``.
+
+        None where users are all over the file: as soon as that shows, the rest is not read.
+        """
+        parts, n_pairs = [np.zeros(0, dtype=np.int64)], 0
+        for part in self._pairs():
+            parts.append(part)
+            n_pairs += len(part)
+            if n_pairs > FEW * len(self._users) + self.n_groups:
+                return None
+        pairs = distinct(np.concatenate(parts))
         first = np.searchsorted(pairs // self.n_groups, np.arange(len(self._users) + 1))
         return first, (pairs % self.n_groups).astype(np.int32)
 

@@ -74,20 +74,42 @@ def read_lists(
         blocks = _placed(run, users, items) or _sorted(run, users, items, order, None)
     else:
         blocks = _sorted(run, users, items, order, wanted)
-    parts = [_NOBODY, *(_finished(block, depth) for block in blocks)]
+    parts = [_NOBODY, *(_finished(block, depth, reference.truth.n_users) for block in blocks)]
     user, item = (np.concatenate([getattr(part, name) for part in parts]) for name in ("user", "item"))
     start = np.cumsum(np.concatenate([[0], *(part.lengths for part in parts)]))
     return UserLists(user, start, item, items.ids(), len(reference.items))
 
 
-def _rows_of(
-    run: Recommendations, users: IdIndex, by: tuple[str, ...], wanted: Mask | None
-) -> Iterator[pa.RecordBatch]:
-    """The rows of the truth users who are wanted, or of all."""
-    for batch in run.batches(columns=("user_id", "item_id", *by)):
-        code = users.codes(batch.column("user_id"), grow=False)
-        keep = code >= 0 if wanted is None else np.append(wanted, False)[code]  # −1 is nobody
-        yield batch if keep.all() else _compact(batch.filter(pa.array(keep)))
+def _placed(run: Recommendations, users: IdIndex, items: IdIndex) -> list[Block]:
+    """All lists, without a sort; none where the ranks do not say where each row goes."""
+    rows = run.batches(columns=("user_id", "item_id", "rank"))
+    try:
+        return list(placed_blocks(rows, users, items, len(users), run.n_rows))
+    except NotInPlace:
+        return []
+
+
+def _sorted(
+    run: Recommendations, users: IdIndex, items: IdIndex, order: Order, wanted: Mask | None
+) -> Iterator[Block]:
+    by = () if order == "file" else ("rank", "score") if order == "rank" and run.has_score else (order,)
+    rows = run.batches(columns=("user_id", "item_id", *by))
+    if wanted is not None:
+        kept = list(_only(rows, users, wanted))
+        if not kept:
+            return
+        rows = iter(kept)
+    for block in sorted_blocks(rows, users, items):
+        yield _in_order(block, order)
+
+
+def _only(rows: Iterator[pa.RecordBatch], users: IdIndex, wanted: Mask) -> Iterator[pa.RecordBatch]:
+    """The rows of the truth users who are wanted."""
+    known = np.append(wanted, False)  # −1 is nobody
+    for batch in rows:
+        keep = known[users.codes(batch.column("user_id"), grow=False)]
+        if keep.any():
+            yield _compact(batch.filter(pa.array(keep)))
 
 
 def _compact(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -101,23 +123,6 @@ def _compact(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, batch.schema.names)
 
 
-def _placed(run: Recommendations, users: IdIndex, items: IdIndex) -> list[Block]:
-    """All lists, without a sort; none where the ranks do not say where each row goes."""
-    rows = _rows_of(run, users, ("rank",), None)
-    try:
-        return list(placed_blocks(rows, users, items, len(users), run.n_rows))
-    except NotInPlace:
-        return []
-
-
-def _sorted(
-    run: Recommendations, users: IdIndex, items: IdIndex, order: Order, wanted: Mask | None
-) -> Iterator[Block]:
-    by = () if order == "file" else ("rank", "score") if order == "rank" and run.has_score else (order,)
-    for block in sorted_blocks(_rows_of(run, users, by, wanted), users, items):
-        yield _in_order(block, order)
-
-
 def _in_order(block: Block, order: Order) -> Block:
     """As the pass that scores them: equal ranks by score, equal scores by the order of the file."""
     if order == "score":
@@ -128,7 +133,9 @@ def _in_order(block: Block, order: Order) -> Block:
     return block
 
 
-def _finished(block: Block, depth: int) -> Block:
-    """Each item once, cut at the depth."""
+def _finished(block: Block, depth: int, n_users: int) -> Block:
+    """Of users whom the truth knows, each item once, cut at the depth."""
+    strangers = block.user >= n_users
+    block = block.only_lists(~strangers) if strangers.any() else block
     repeated = block.repeated_items()
     return (block if repeated is None else block.only_rows(~repeated)).cut(depth)

@@ -17,6 +17,7 @@ SECTIONS = {
         "metric_vs_k": "Metric vs k",
         "precision_recall": "Precision–recall",
         "users": "Users",
+        "items": "Items",
         "catalogue": "Catalogue",
         "definitions": "Definitions",
     },

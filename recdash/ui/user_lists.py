@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 def heading(user: OneUser) -> None:
+    """Who it is, and of how much we know."""
     held_out = sum(one.relevant for one in user.held_out)
     had = f"{_items(user.n_history)} in train. " if user.n_history else ""
     counts = "" if user.counts else " No held-out item is relevant, so this user is not counted."
@@ -29,25 +30,26 @@ def _items(count: int) -> str:
     return f"{numbers.count(count)} {'item' if count == 1 else 'items'}"
 
 
-def show(view: View, user: OneUser) -> None:
-    """The grid, and under it what its signs mean."""
+def show(view: View, user: OneUser, first: str) -> None:
+    """The grid, and under it what its signs mean. ``first``: the run that stands beside the baseline."""
     values = data.user_values(view, user.user_id) if user.counts else {}
     lists = {one.run_id: one for one in user.lists}
-    columns = [_column(view, run_id, lists.get(run_id), values) for run_id in view.shown_ids]
+    order = sorted(view.shown, key=lambda run: (run != view.baseline, run.id != first))
+    columns = [_column(view, run.id, lists.get(run.id), values) for run in order]
     side = join([_held_out(user), _history(user)])
     st.html(
         html('<div class="rd-user"><div class="rd-side">{side}</div><div class="rd-lists" tabindex="0" '
              'role="region" aria-label="Lists side by side">{columns}</div></div>',
              side=side, columns=join(columns))
     )  # fmt: skip
-    st.html(_legend(view, user))
+    st.html(_legend(view, user, first))
 
 
 # ── the user's own ───────────────────────────────────────────────────────────────────────────
 
 
 def _held_out(user: OneUser) -> Html:
-    rows = [_own_row(one.item, _grade(one, user)) for one in user.held_out]
+    rows = [_own_row(one.item, _grade(one, user), f"relevance {one.gain:g}") for one in user.held_out]
     return _side("Held out", numbers.count(len(user.held_out)), rows)
 
 
@@ -64,7 +66,7 @@ def _history(user: OneUser) -> Html:
     count = numbers.count(user.n_history)
     some = f"{len(user.history)} of {count}" if len(user.history) < user.n_history else count
     return _side("Recent history" if user.dated else "History", f"{some}, {order}",
-                 [_own_row(item, "") for item in user.history])  # fmt: skip
+                 [_own_row(item) for item in user.history])  # fmt: skip
 
 
 def _side(title: str, count: str, rows: Sequence[Html]) -> Html:
@@ -72,9 +74,9 @@ def _side(title: str, count: str, rows: Sequence[Html]) -> Html:
                 title=title, count=count, rows=join(list(rows)))  # fmt: skip
 
 
-def _own_row(item: Item, note: str) -> Html:
-    return html('<li class="rd-own">{what}<span class="rd-move">{note}</span></li>',
-                what=_what(item), note=note)  # fmt: skip
+def _own_row(item: Item, note: str = "", said: str = "") -> Html:
+    return html('<li class="rd-own">{what}<span class="rd-move" title="{said}">{note}</span></li>',
+                what=_what(item), said=said, note=note)  # fmt: skip
 
 
 def _what(item: Item) -> Html:
@@ -136,12 +138,12 @@ def _move(place: Place, base: str) -> Html:
     return html('<span class="rd-move" title="{said}">{text}</span>', said=said, text=text)
 
 
-def _legend(view: View, user: OneUser) -> Html:
+def _legend(view: View, user: OneUser, first: str) -> Html:
     base = view.name(view.baseline.id) if view.baseline else ""
     parts = ["● held-out item found", "○ not held out"]
     if view.candidates:
         parts += [f"↑ ↓ places moved against {base}", "= same place", f"new: not in {base}'s list"]
-        parts += [_shared(view, one, base) for one in user.lists if one.run_id in view.candidate_ids][:1]
+        parts += [_shared(view, one, base) for one in user.lists if one.run_id == first]
     if view.k > MOST_PLACES:
         parts.append(f"The first {MOST_PLACES} places are shown; hits are counted to {view.k}")
     shown = [html("<span>{part}</span>", part=part) for part in parts]

@@ -44,12 +44,13 @@ def pick(view: View, run_id: str) -> Picked | None:
 
 
 def _find(view: View, wanted: str, decisive: Sequence[str]) -> OneUser | None:
-    if wanted:
-        try:
-            return data.user_lists(view, wanted)
-        except NotFound as error:
-            widgets.problems(error)
-    return data.user_lists(view, decisive[0]) if decisive else None
+    with st.spinner("Reading the lists"):
+        if wanted:
+            try:
+                return data.user_lists(view, wanted)
+            except NotFound as error:
+                widgets.problems(error)
+        return data.user_lists(view, decisive[0]) if decisive else None
 
 
 def words(found: pd.DataFrame) -> dict[str, str]:
@@ -74,13 +75,13 @@ def choose(view: View, run_id: str, picked: Picked) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="user-pick"):
         st.session_state["users-user"] = user_id
         st.selectbox(
-            f"Most decisive for {markdown(view.name(run_id))}", options, key="users-user", width=300,
+            f"Most decisive for {markdown(view.name(run_id))}", options, key="users-user", width=250,
             format_func=lambda one: f"{one}: {picked.decisive[one]}" if one in picked.decisive else one,
             on_change=lambda: go_to(st.session_state["users-user"]),
         )  # fmt: skip
         st.session_state["users-id"] = ""
         st.text_input(
-            "Or any user id", key="users-id", placeholder="user id", width=150,
+            "Or any user id", key="users-id", placeholder="user id", width=130,
             on_change=lambda: go_to(st.session_state["users-id"].strip() or user_id),
         )  # fmt: skip
         _step("Previous", ids, place - 1)

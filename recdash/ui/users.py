@@ -63,7 +63,7 @@ def _chosen(view: View, run_ids: list[str]) -> str:
     return state.option(PARAMETER, order[0] if order else run_ids[0], run_ids)
 
 
-def choose_candidate(view: View, gains: Gains) -> None:
+def _choose_candidate(view: View, gains: Gains) -> None:
     """A select box where there is something to choose; in the URL either way."""
     run_ids = list(gains.changes["run_id"])
     state.write(PARAMETER, gains.run_id)
@@ -134,6 +134,7 @@ def show_charts(view: View, gains: Gains) -> None:
     left, right = st.columns([1.45, 1], gap="large")
     with left:
         _show_split(view, gains)
+        _choose_candidate(view, gains)
     with right:
         _show_distribution(view, gains)
     absent = [view.name(run) for run in view.candidate_ids if run not in set(gains.changes["run_id"])]
@@ -145,7 +146,9 @@ def show_charts(view: View, gains: Gains) -> None:
 
 def _show_split(view: View, gains: Gains) -> None:
     base = view.name(view.baseline.id) if view.baseline else ""
-    widgets.section("Better, same, worse", f"Of 100 users, against {base}. Ordered as in the frame.")
+    widgets.section(
+        "Better, same, worse", f"Of 100 users, against {base}; from left to right. Ordered as in the frame."
+    )
     rows = records(gains.changes)
     alt = "; ".join(
         f"{row['run']}: better for {numbers.count(row['better'])}, same for {numbers.count(row['same'])}, "
