@@ -203,7 +203,10 @@ def test_notices_go_to_standard_error_and_into_the_json(run: Recdash) -> None:
             ("--truth", "truth.csv", "--run", "als.csv", "--depth", "0"),
             "Use a whole number from 1 to 10,000.",
         ),
-        (("--truth", "truth.csv", "--run", "a=als.csv", "--run", "a=ease.csv"), "'a' names two candidates"),
+        (
+            ("--truth", "truth.csv", "--run", "a=als.csv", "--run", "a=als.csv", "--replicates", "folds"),
+            "in several folds",
+        ),
         (
             ("--truth", "truth.csv", "--run", "als.csv", "--relevance-threshold", "9"),
             "Lower the relevance threshold",

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from recdash.domain import Curve, Users, UserValues
 from recdash.errors import Problem
-from recdash.evaluation.scoring import Scored, material_of, score_hits
+from recdash.evaluation.replicates import hits_of, mean_curve, mean_values, samples_of
+from recdash.evaluation.scoring import Scored, familiar_of, material_of, score_hits
 from recdash.evaluation.slices import Slice, user_slices
-from recdash.metrics import Material, define
+from recdash.metrics import Definition, Material, define
+from recdash.metrics.sample import Sample
 from recdash.views import check_cutoff
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ class EvaluationSource:
         self._evaluation = evaluation
         self._runs: Mapping[str, Scored] = {run.name: run for run in evaluation.runs}
         self._material = lru_cache(maxsize=None)(self._material_of)
+        self._seeds = lru_cache(maxsize=None)(self._samples_of)
         self._curve = lru_cache(maxsize=None)(self._score)
 
     @property
@@ -33,6 +36,9 @@ class EvaluationSource:
     def values(self, run: str, metric: str, k: int, users: Users | None = None) -> UserValues | None:
         definition = define(metric)
         formula = definition.formula()
+        if len(samples := self._seeds(run, users or self._evaluation.rules.users)) > 1:
+            check_cutoff(k, samples[0].depth)
+            return mean_values(definition, samples, k)
         sample = self._material(run, users or self._evaluation.rules.users).sample
         if sample is None or definition.lacks(sample):
             return None
@@ -56,11 +62,26 @@ class EvaluationSource:
         hits = self._runs[run].hits
         return Material() if hits is None else material_of(hits, self._evaluation.reference, users)
 
+    def _samples_of(self, run: str, users: Users) -> Sequence[Sample]:
+        """Of a run that is the mean of several seeds, one for each; empty for the others."""
+        one = self._runs[run]
+        return samples_of(one, users, familiar_of(self._evaluation.reference)) if one.hits is None else ()
+
     def _score(self, run: str, metric: str) -> tuple[Curve | None, str]:
         one, definition = self._runs[run], define(metric)
         curve = one.curves.get(metric)
+        users = self._evaluation.rules.users
+        if curve is None and one.replicates and one.hits is None:
+            return self._mean_curve(one, definition, users)
         if curve is not None or one.hits is None:
             return curve, one.absent.get(metric, "" if curve else "it has no lists")
-        users = self._evaluation.rules.users
         curves, absent = score_hits(one.hits, self._evaluation.reference, [definition], users)
         return curves.get(str(definition)), absent.get(str(definition), "")
+
+    def _mean_curve(self, one: Scored, definition: Definition, users: Users) -> tuple[Curve | None, str]:
+        reference, metric = self._evaluation.reference, str(definition)
+        found = [score_hits(hits_of(part), reference, [definition], users) for part in one.replicates]
+        curve = mean_curve(
+            definition, self._seeds(one.name, users), [curves.get(metric) for curves, _ in found]
+        )
+        return curve, next((absent[metric] for _, absent in found if metric in absent), "")
