@@ -26,7 +26,8 @@ def places(values: Iterable[float | None]) -> int:
     sizes = [abs(float(value)) for value in values if value is not None and math.isfinite(value) and value]
     if not sizes:
         return 3
-    return min(MOST_DECIMALS, max(0, 2 - math.floor(math.log10(max(sizes)))))
+    largest = float(f"{max(sizes):.2e}")  # as it will be read: 9.9996 is a 10.0
+    return min(MOST_DECIMALS, max(0, 2 - math.floor(math.log10(largest))))
 
 
 def fixed(value: float | None, decimals: int) -> str:

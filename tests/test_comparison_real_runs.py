@@ -1,0 +1,106 @@
+"""Paired tests on real runs against values that other libraries computed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+import recdash
+from recdash.comparison.compared import Compared
+from recdash.evaluation import Evaluation
+
+METRICS = ("ndcg@10", "map@10", "recall@10", "precision@10", "hit_rate@10")
+RUNS = ("als", "bpr", "ease", "popular", "itemknn")
+
+
+@pytest.fixture(scope="module")
+def tweetings(shared_data: Path) -> Path:
+    return shared_data / "movietweetings"
+
+
+@pytest.fixture(scope="module")
+def reference(tweetings: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((tweetings / "reference" / "significance.json").read_text())["pairs"]
+    return found
+
+
+@pytest.fixture(scope="module")
+def scored(tweetings: Path) -> Evaluation:
+    """Every held-out row is relevant, as in the reference values."""
+    runs = {name: tweetings / "runs" / f"{name}.parquet" for name in RUNS}
+    return recdash.evaluate(
+        runs, tweetings / "truth.csv", metrics=[*METRICS, "coverage@10"], relevance="none",
+        train=tweetings / "train.csv.gz", catalogue=tweetings / "catalogue.csv",
+    )  # fmt: skip
+
+
+def pair_of(found: Compared, candidate: str, baseline: str) -> dict[str, Any]:
+    return next(row for row in found.rows() if (row["candidate"], row["baseline"]) == (candidate, baseline))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_t_wilcoxon_and_intervals_are_those_of_scipy(
+    scored: Evaluation, reference: dict[str, Any], metric: str
+) -> None:
+    for names, values in reference.items():
+        candidate, baseline = names.split(" vs ")
+        found, expected = pair_of(scored.compare(metric, baseline), candidate, baseline), values[metric]
+        assert found["n_users"] == expected["n_users"]
+        assert found["mean_diff"] == pytest.approx(expected["mean_diff"], abs=1e-12)
+        assert found["t_p"] == pytest.approx(expected["scipy.ttest_rel p"], rel=1e-9)
+        assert found["wilcoxon_p"] == pytest.approx(expected["scipy.wilcoxon(wilcox) p"], rel=1e-9)
+        ends = expected["ttest 95% CI of diff"]
+        assert [found["ci_low"], found["ci_high"]] == pytest.approx(ends, abs=1e-12)
+        width = ends[1] - ends[0]
+        assert found["bootstrap_low"] == pytest.approx(ends[0], abs=0.02 * width)
+        assert found["bootstrap_high"] == pytest.approx(ends[1], abs=0.02 * width)
+
+
+def test_the_permutation_test_agrees_where_both_are_sure(
+    scored: Evaluation, reference: dict[str, Any]
+) -> None:
+    name = "paired randomisation p ((c+1)/(B+1), B=5000, numpy default_rng(0))"
+    for names, values in reference.items():
+        candidate, baseline = names.split(" vs ")
+        found = pair_of(scored.compare("ndcg@10", baseline), candidate, baseline)
+        assert found["permutation_p"] == pytest.approx(values["ndcg@10"][name], abs=0.002)
+
+
+def test_holm_is_over_every_pair_that_is_answered(scored: Evaluation) -> None:
+    rows = list(scored.compare("ndcg@10", "itemknn").rows())
+    p = np.array([row["t_p"] for row in rows])
+    assert len(rows) == 5 * 4 / 2
+    order = np.argsort(p)
+    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)).clip(max=1)
+    assert [rows[at]["t_p_holm"] for at in order] == pytest.approx(stepped.tolist())
+    by_bh = scipy_stats.false_discovery_control(p)
+    assert [row["t_p_bh"] for row in rows] == pytest.approx(by_bh.tolist())
+
+
+def test_als_against_itemknn_is_a_verdict_to_act_on(tweetings: Path) -> None:
+    runs = {name: tweetings / "runs" / f"{name}.parquet" for name in ("als", "itemknn")}
+    found = recdash.evaluate(
+        runs, tweetings / "truth.csv", metrics=["ndcg@10", "coverage@10"], relevance="none",
+        catalogue=tweetings / "catalogue.csv",
+    ).compare("ndcg@10", "itemknn")  # fmt: skip
+    assert found.verdict.state == "not enough evidence"
+    (first, second, *others) = found.verdict.text.split(". ")
+    assert first == "Not enough evidence for als"
+    assert second.startswith("nDCG@10 of als is 4.44 % below itemknn (95 % CI −")
+    assert any(one.startswith("The interval includes zero; about ") for one in others)
+    assert any(one.startswith("It costs ") and "catalogue coverage@10" in one for one in others)
+
+
+def test_popular_is_kept_until_only_users_with_a_list_count(scored: Evaluation) -> None:
+    from recdash.comparison.changes import changes
+
+    found = scored.compare("ndcg@10", "popular")
+    assert found.verdict.headline == "Keep popular"
+    asked = {one.question: one for one in changes(found.source, found.verdict, depth=100, users="truth")}
+    assert asked["Only users with a list"].matters
+    assert not asked["k = 5, 20, 50"].matters

@@ -1,0 +1,337 @@
+"""The verdict in its five states, sentence by sentence, from values that can be checked by hand."""
+
+# ruff: noqa: ARG002  # a table answers the same whatever it is asked for
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from recdash.comparison import Margin, Terms, Verdict, compare, decide, read_margin, weigh
+from recdash.comparison.changes import Change, brief, changes
+from recdash.comparison.sentences import plain
+from recdash.domain import Users, UserValues
+from recdash.errors import InputError, Problem
+from recdash.evaluation.slices import Slice
+
+N = 400
+
+
+def run(mean: float, *, wins: int, losses: int, n: int = N) -> np.ndarray:
+    """Differences of n users to a baseline: so many gain and lose as much as makes this mean."""
+    changes = np.zeros(n)
+    step = mean * n / (wins - losses)
+    changes[:wins], changes[wins : wins + losses] = step, -step
+    return changes
+
+
+BASE = np.full(N, 0.2)
+"""Every user of the baseline has 0.2: 1 % of that, the margin, is 0.002."""
+CLEAR = BASE + run(0.02, wins=120, losses=40)
+"""+10 %; 95 % CI by hand in ``test_a_clear_gain_is_shipped``."""
+LOSS = BASE - run(0.02, wins=120, losses=40)
+UNSURE = BASE + run(0.01, wins=60, losses=50)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Runs as arrays: what a verdict asks, without files."""
+
+    of: Mapping[str, np.ndarray]
+    catalogue: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    others: Mapping[tuple[str, str], np.ndarray] = field(default_factory=dict)
+    cuts: Sequence[Slice] = ()
+    between: Sequence[Problem] = ()
+    users: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def names(self) -> dict[str, str]:
+        return {run: run for run in self.of}
+
+    def values(self, run: str, metric: str, k: int, users: Users | None = None) -> UserValues | None:
+        found = self.of[run] if metric == "ndcg" else self.others.get((run, metric))
+        if found is None:
+            return None
+        return UserValues(self.users.get(run, np.arange(len(found))), found, found)
+
+    def value(self, run: str, metric: str, k: int) -> float | None:
+        return self.catalogue.get((run, metric))
+
+    def why_absent(self, run: str, metric: str) -> str:
+        return "it was not uploaded"
+
+    def parts(self) -> Sequence[Slice]:
+        return self.cuts
+
+    def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
+        return self.between
+
+
+def verdict(source: Table, terms: Terms | None = None) -> Verdict:
+    runs = [name for name in source.of if name != "Popular"]
+    return decide(weigh(source, compare(source, runs, "Popular", "ndcg", 10, terms)))
+
+
+def said(found: Verdict) -> list[str]:
+    return [plain(sentence) for sentence in found.sentences]
+
+
+# ── ship ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_clear_gain_is_shipped() -> None:
+    """120 users gain 0.1 and 40 lose 0.1: mean 0.02, sd √(0.01·160/400 − 0.02²)·√(400/399) = 0.0601."""
+    sd = ((0.01 * 160 / 400 - 0.02**2) * 400 / 399) ** 0.5
+    half = 1.965927 * sd / 400**0.5  # t with 399 degrees of freedom
+    low, high = (100 * end / 0.2 for end in (0.02 - half, 0.02 + half))
+    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}))
+    assert (found.state, found.run, found.headline) == ("ship", "ALS", "Ship ALS")
+    (told,) = said(found)
+    assert told == (
+        f"nDCG@10 is 10.0 % above Popular (95 % CI +{low:.1f} to +{high:.1f} %, paired over 400 users; "
+        "better for 30 of 100 users, worse for 10)."
+    )
+    assert found.as_dict() == {"state": "ship", "run": "ALS", "text": f"Ship ALS. {told}"}
+
+
+def test_where_every_candidate_is_worse_the_baseline_is_kept() -> None:
+    found = verdict(Table({"Popular": BASE, "ALS": LOSS, "BPR": LOSS - 0.01}))
+    assert (found.state, found.run, found.headline) == ("ship", "Popular", "Keep Popular")
+    assert said(found)[0].startswith("nDCG@10 of ALS is 10.0 % below Popular (95 % CI −")
+    assert "Holm-corrected over 3 pairs" in said(found)[0]
+
+
+def test_of_those_that_are_better_the_best_is_shipped_and_its_rivals_are_named() -> None:
+    rival = CLEAR + run(0.001, wins=60, losses=50)
+    found = verdict(Table({"Popular": BASE, "ALS": CLEAR, "EASE": rival, "BPR": LOSS}))
+    assert found.headline == "Ship EASE"
+    assert [one for one in said(found) if one.startswith("Not separable from ALS (difference +0.00100, CI −")]
+
+
+def test_a_small_loss_of_coverage_is_told_and_allowed() -> None:
+    kept = {("Popular", "coverage"): 0.5, ("ALS", "coverage"): 0.445}
+    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, kept))
+    assert found.state == "ship"
+    assert said(found)[1] == "It costs 11.0 % of catalogue coverage@10 (from 50.0 % to 44.5 %)."
+
+
+def test_a_change_too_small_to_mention_is_not_mentioned() -> None:
+    kept = {("Popular", "coverage"): 0.5, ("ALS", "coverage"): 0.49}
+    assert len(said(verdict(Table({"Popular": BASE, "ALS": CLEAR}, kept)))) == 1
+
+
+def test_a_gain_of_coverage_is_told_too() -> None:
+    kept = {("Popular", "coverage"): 0.012, ("ALS", "coverage"): 0.234}
+    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, kept))
+    assert said(found)[1] == "It raises catalogue coverage@10 from 1.20 % to 23.4 %."
+
+
+def part(title: str, users: np.ndarray) -> Slice:
+    mask = np.zeros(N, dtype=bool)
+    mask[users] = True
+    return Slice("user_warmth", title, title, users=mask)
+
+
+def test_a_slice_without_a_shown_gain_is_named_with_its_size() -> None:
+    """Three of twenty new users gain 0.1, the others nothing: the interval holds zero."""
+    cut = [part("New users", np.r_[0:3, 160:177])]
+    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, cuts=cut))
+    assert found.state == "ship"
+    assert said(found)[1] == "Not shown to be better for new users (n = 20)."
+
+
+# ── trade-off ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_broken_guardrail_is_a_trade_off() -> None:
+    kept = {("Popular", "coverage"): 0.5, ("ALS", "coverage"): 0.3}
+    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, kept))
+    assert (found.state, found.run, found.headline) == ("trade-off", "ALS", "ALS is a trade-off")
+    assert said(found)[1] == (
+        "It costs 40.0 % of catalogue coverage@10 (from 50.0 % to 30.0 %), "
+        "more than the 20 % that is allowed."
+    )
+
+
+def test_a_wider_guardrail_holds() -> None:
+    kept = {("Popular", "coverage"): 0.5, ("ALS", "coverage"): 0.3}
+    assert verdict(Table({"Popular": BASE, "ALS": CLEAR}, kept), Terms(guard=0.5)).state == "ship"
+
+
+def test_a_slice_that_loses_is_a_trade_off() -> None:
+    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, cuts=[part("New users", np.r_[120:160])]))
+    assert found.state == "trade-off"
+    assert said(found)[1] == "Worse for new users (n = 40)."
+
+
+def test_another_metric_that_loses_is_a_trade_off() -> None:
+    others = {("Popular", "recall"): BASE, ("ALS", "recall"): LOSS}
+    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, others=others))
+    assert found.state == "trade-off"
+    assert said(found)[1].startswith("But Recall@10 is 10.0 % below Popular (95 % CI −")
+
+
+# ── tie, not enough evidence, not comparable ─────────────────────────────────────────────────
+
+
+def test_a_difference_inside_the_margin_is_a_tie() -> None:
+    tight = BASE + run(0.0001, wins=4, losses=2)
+    found = verdict(Table({"Popular": BASE, "ALS": tight}), Terms(margin=Margin(0.05)))
+    assert (found.state, found.run, found.headline) == ("tie", "ALS", "ALS and Popular are a tie")
+    assert said(found)[1] == "Whatever the difference is, it is within ±5 % (0.0100): too small to matter."
+
+
+def test_an_absolute_margin_is_told_in_units_of_the_metric() -> None:
+    tight = BASE + run(0.0001, wins=4, losses=2)
+    found = verdict(Table({"Popular": BASE, "ALS": tight}), Terms(margin=Margin(0.01, relative=False)))
+    assert said(found)[1] == "Whatever the difference is, it is within ±0.0100: too small to matter."
+
+
+def test_what_includes_zero_and_leaves_the_margin_is_not_enough_evidence() -> None:
+    """110 users change by ±0.4: sd² = (0.16·110/400 − 0.01²)·400/399, and (1.96 + 0.84)²·sd²/0.01² in all."""
+    variance = (0.16 * 110 / 400 - 0.01**2) * 400 / 399
+    more = (1.965927 + 0.841621) ** 2 * variance / 0.01**2 - 400
+    found = verdict(Table({"Popular": BASE, "ALS": UNSURE}))
+    assert (found.state, found.run) == ("not enough evidence", "ALS")
+    assert found.headline == "Not enough evidence for ALS"
+    told = said(found)[1]
+    assert told.startswith("The interval includes zero; about ")
+    assert told.endswith(" more users like these would most likely settle it.")
+    number = int(told.split("about ")[1].split(" more")[0].replace(",", ""))
+    assert number == pytest.approx(more, rel=0.05)  # two digits are told
+
+
+def test_an_equal_run_is_never_settled_by_more_users_without_a_margin() -> None:
+    mixed = BASE + np.where(np.arange(N) % 2, 0.1, -0.1)
+    found = verdict(Table({"Popular": BASE, "ALS": mixed}), Terms(margin=Margin(0.0)))
+    assert said(found)[0].startswith("nDCG@10 of ALS is equal to Popular") or "above" in said(found)[0]
+    assert found.state == "not enough evidence"
+
+
+def test_runs_of_different_truths_are_not_compared() -> None:
+    told = ("the runs were scored with different truths", "Score them in one.")
+    between = [Problem("different-truth", "comparison", *told)]
+    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, between=between))
+    assert (found.state, found.run) == ("not comparable", None)
+    assert found.headline == "These runs cannot be compared"
+    assert said(found) == ["The runs were scored with different truths. Score them in one."]
+
+
+def test_a_caveat_does_not_block_the_verdict() -> None:
+    caveat = [Problem("lists-missing", "comparison", "some runs have no list", "Compare both rules.")]
+    assert verdict(Table({"Popular": BASE, "ALS": CLEAR}, between=caveat)).state == "ship"
+
+
+def test_runs_without_a_shared_user_are_not_compared() -> None:
+    apart = Table({"Popular": BASE, "ALS": CLEAR}, users={"ALS": np.arange(N) + N})
+    found = verdict(apart)
+    assert found.state == "not comparable"
+    assert said(found) == ["ALS shares no user with Popular."]
+
+
+def test_a_single_run_is_compared_with_nothing() -> None:
+    found = verdict(Table({"Popular": BASE}))
+    assert said(found) == ["There is no candidate beside the baseline."]
+
+
+# ── links, families, margins ─────────────────────────────────────────────────────────────────
+
+
+def test_every_number_leads_to_its_chart() -> None:
+    kept = {("Popular", "coverage"): 0.5, ("ALS", "coverage"): 0.3}
+    cut = [part("New users", np.r_[120:160])]
+    pieces = [piece for sentence in verdict(Table({"Popular": BASE, "ALS": CLEAR}, kept, cuts=cut)).sentences
+              for piece in sentence]  # fmt: skip
+    pages = {piece.text: piece.page for piece in pieces if piece.page}
+    assert pages["10.0 % above Popular"] == "leaderboard"
+    assert pages["better for 30 of 100 users, worse for 10"] == "users"
+    assert pages["40.0 % of catalogue coverage@10"] == "catalogue"
+    assert pages["new users (n = 40)"] == "segments"
+
+
+def test_a_user_who_is_one_in_a_thousand_is_not_rounded_away() -> None:
+    few = np.zeros(2_000)
+    few[:3] = 0.5
+    found = verdict(Table({"Popular": np.full(2_000, 0.2), "ALS": 0.2 + few}))
+    assert "better for 0.1 of 100 users, worse for 0" in said(found)[0]
+
+
+def test_the_family_is_every_pair_and_the_candidates_come_best_first() -> None:
+    source = Table({"Popular": BASE, "BPR": LOSS, "ALS": CLEAR})
+    found = compare(source, ["BPR", "ALS"], "Popular", "ndcg", 10)
+    assert [pair.candidate for pair in found.against] == ["ALS", "BPR"]
+    assert [(pair.baseline, pair.candidate) for pair in found.among] == [("BPR", "ALS")]
+
+
+def test_a_run_that_lacks_the_metric_is_left_out_with_its_reason() -> None:
+    recall = {("Popular", "recall"): BASE, ("ALS", "recall"): CLEAR}
+    source = Table({"Popular": BASE, "ALS": CLEAR, "SVD": BASE}, others=recall)
+    found = compare(source, ["ALS", "SVD"], "Popular", "recall", 10)
+    assert found.apart == {"SVD": "SVD lacks the metric: it was not uploaded"}
+    assert [pair.candidate for pair in found.pairs] == ["ALS"]
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "relative"),
+    [("1%", 0.01, True), ("2.5 %", 0.025, True), ("0.002", 0.002, False), ("0", 0.0, False)],
+)
+def test_a_margin_is_a_share_or_an_amount(text: str, size: float, relative: bool) -> None:
+    assert read_margin(text) == Margin(pytest.approx(size), relative)
+
+
+@pytest.mark.parametrize("text", ["", "%", "-1%", "one", "1%%", "nan"])
+def test_a_margin_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="margin"):
+        read_margin(text)
+
+
+# ── what would change this ───────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class ByCutoff(Table):
+    """A table in which the candidate loses at 20 and by recall, and wins otherwise."""
+
+    def values(self, run: str, metric: str, k: int, users: Users | None = None) -> UserValues | None:
+        loses = run == "ALS" and (k == 20 or metric == "recall" or users == "both")
+        found = LOSS if loses else self.of[run]
+        return UserValues(np.arange(N), found, found)
+
+
+def questions(found: Sequence[Change]) -> dict[str, str]:
+    return {one.question: one.answer for one in found}
+
+
+def test_every_question_is_answered_by_deciding_anew() -> None:
+    source = ByCutoff({"Popular": BASE, "ALS": CLEAR})
+    asked = changes(source, verdict(source), depth=20, users="truth")
+    assert questions(asked) == {
+        "k = 5, 20": "Keep Popular at 20",
+        "Recall instead of nDCG": "Keep Popular",
+        "Defined as nDCG(gain=exp)": "Nothing: trade-off for ALS",
+        "Only users with a list": "Keep Popular",
+    }
+    assert [one.matters for one in asked] == [True, True, False, True]
+    assert asked[0].params == (("k", "20"),)
+    assert asked[1].params == (("m", "recall"),)
+
+
+def test_a_slice_of_another_mind_is_named() -> None:
+    source = Table({"Popular": BASE, "ALS": CLEAR}, cuts=[part("New users", np.r_[120:160])])
+    found = changes(source, verdict(source), depth=10, users="truth")
+    assert questions(found)["New users only"] == "Worse (n = 40)"
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"ALS": CLEAR}, "ship ALS"),
+        ({"ALS": LOSS}, "keep Popular"),
+        ({"ALS": UNSURE}, "not enough evidence for ALS"),
+    ],
+)
+def test_a_verdict_in_a_few_words(table: Mapping[str, np.ndarray], words: str) -> None:
+    assert brief(verdict(Table({"Popular": BASE, **table}))).startswith(words)
