@@ -74,7 +74,8 @@ class RowGroups:
 
         None where users are all over the file: as soon as that shows, the rest is not read.
         """
-        parts, n_pairs = [np.zeros(0, dtype=np.int64)], 0
+        parts: list[Ints] = [np.zeros(0, dtype=np.int64)]
+        n_pairs = 0
         for part in self._pairs():
             parts.append(part)
             n_pairs += len(part)
