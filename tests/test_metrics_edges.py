@@ -16,6 +16,7 @@ from recdash.metrics import sample as sample_module
 from recdash.metrics.catalogue import Labels, Shelf, entropy_of, gini_of, levels_of, shown_by
 from recdash.metrics.formulas import (
     Sentence,
+    curves,
     harmonic_slopes,
     more_than_rounding,
     ratio_of_sums,
@@ -498,6 +499,35 @@ def test_the_parts_of_a_sample_are_its_users_some_at_a_time(monkeypatch: pytest.
         found = define(spec).formula().curve(whole)
         np.testing.assert_allclose(found[0], value, rtol=1e-15, err_msg=spec)
         np.testing.assert_allclose(found[1], error, rtol=1e-12, err_msg=spec)
+
+
+JUDGED_OF_THREE = Sample(
+    depth=3,
+    user=np.array([0, 1, 2, 2]),
+    rank=np.array([2, 1, 1, 3]),
+    gain=np.array([1.0, 3.0, 2.0, 5.0]),
+    n_relevant=np.array([2, 1, 3]),
+    list_length=np.array([3, 2, 3]),
+    truth_user=np.array([0, 1, 2]),
+    relevant_gain=np.array([1, 4, 3, 2, 5, 1], dtype=np.int8),
+    item=np.array([0, 1, 2, 3]),
+    judged=Judged(
+        np.array([0, 0, 1, 2, 2, 2]),
+        np.array([1, 2, 1, 1, 2, 3]),
+        np.array([False, True, True, True, False, True]),
+        np.array([1, 0, 2]),
+    ),
+)
+
+
+@pytest.mark.parametrize("spec", CHAINED)
+def test_a_curve_is_the_same_in_parts(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = define(spec).formula().curve(JUDGED_OF_THREE)
+    monkeypatch.setattr(sample_module, "_ROWS_OF_A_PART", 1)
+    assert [part.n_users for part in JUDGED_OF_THREE.parts()] == [1, 1, 1]
+    (together,) = curves([define(spec).formula()], JUDGED_OF_THREE)
+    for found in (define(spec).formula().curve(JUDGED_OF_THREE), together):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
 
 
 def test_what_the_lists_lacked_is_said() -> None:

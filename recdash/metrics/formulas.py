@@ -1,8 +1,8 @@
 """How per-user values become a curve: mean and standard error at every cutoff at once.
 
 A :class:`Sentence` (credit and norm) is scored from one histogram over (rank, m) and never makes a
-[users × depth] table. What cannot be said as a sentence is a :class:`Walk`: it goes from
-k = 1 to depth holding one value per user.
+[users × depth] table. What cannot be said as a sentence goes from k = 1 to depth holding one value per user.
+Whatever adds up over users is summed some users at a time.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,6 +32,9 @@ class Formula(Protocol):
     @property
     def pooled(self) -> bool: ...
 
+    def additive(self, sample: Sample) -> Additive | None:
+        """What says the same in sums that add up over users; None where all users are needed at once."""
+
     def curve(self, sample: Sample) -> Moments:
         """Mean [depth] and standard error [depth] at k = 1..depth."""
 
@@ -41,6 +43,45 @@ class Formula(Protocol):
 
     def own(self, sample: Sample, k: int) -> Floats:
         """[n] what each user got, for counting who is better off; ``values`` unless users are pooled."""
+
+
+class Additive(ABC):
+    """A formula made of sums over users: those of some users and those of the others add up."""
+
+    @abstractmethod
+    def sums(self, part: Sample) -> Floats:
+        """[depth, n] sums over the users of a part at k = 1..depth; of values and squares, unless ``moments``
+        of the formula knows better.
+        """
+
+    def moments(self, sums: Floats, n_users: int) -> Moments:
+        """From the sums of all users."""
+        total, squares = sums.T
+        return total / n_users, standard_error(total, squares, n_users)
+
+    def additive(self, sample: Sample) -> Additive:
+        return self
+
+    def curve(self, sample: Sample) -> Moments:
+        sums = [self.sums(part) for part in sample.parts()]
+        return self.moments(np.sum(sums, axis=0), sample.n_users)
+
+
+def curves(formulas: Sequence[Formula], sample: Sample) -> list[Moments]:
+    """Of several formulas, all of them for some users and then for the next.
+
+    What one works out of these users the others need not; it stays in the processor's cache, and nothing as
+    long as the hits is written for all: at a million users a third of the memory.
+    """
+    additive = [formula.additive(sample) for formula in formulas]
+    totals: list[Any] = [0.0] * len(formulas)
+    for part in sample.parts():
+        for at, one in enumerate(additive):
+            totals[at] += 0.0 if one is None else one.sums(part)
+    return [
+        formula.curve(sample) if one is None else one.moments(total, sample.n_users)
+        for formula, one, total in zip(formulas, additive, totals, strict=True)
+    ]
 
 
 def running_sum(credit: Floats, sample: Sample) -> Floats:
@@ -73,7 +114,7 @@ def credit_by_rank(sample: Sample, credit: Floats, kinds: Kinds) -> Floats:
 
 
 @dataclass(frozen=True)
-class Sentence:
+class Sentence(Additive):
     """Σ credit over the hits up to k, divided by norm(k, number), the number being m unless said otherwise.
 
     The squares add up the same way: between two hits a user's sum stands still, so the j-th hit adds
@@ -85,11 +126,9 @@ class Sentence:
     number: Number = relevant_items
     pooled: bool = False
 
-    def curve(self, sample: Sample) -> Moments:
-        sums, squares, norm, _ = self.tables(sample)
-        n = sample.n_users
-        total = share(sums, norm).sum(axis=1)
-        return total / n, standard_error(total, share(squares, norm**2).sum(axis=1), n)
+    def sums(self, part: Sample) -> Floats:
+        sums, squares, norm, _ = self.tables(part)
+        return np.stack([share(sums, norm).sum(axis=1), share(squares, norm**2).sum(axis=1)], axis=1)
 
     def tables(self, sample: Sample) -> tuple[Floats, Floats, Floats, Ints]:
         """Sums [depth, C], sums of squares [depth, C], norm [depth, C], users per kind [C]."""
@@ -128,23 +167,21 @@ def share(part: Any, whole: Any) -> Floats:
 
 
 @dataclass(frozen=True)
-class Micro:
+class Micro(Additive):
     """Σ over all users of the credits ÷ Σ over all users of the norms; error by the delta method."""
 
     sentence: Sentence
     pooled: bool = True
 
-    def curve(self, sample: Sample) -> Moments:
-        sums, squares, norm, size = self.sentence.tables(sample)
-        n = sample.n_users
-        return ratio_of_sums(
-            sums.sum(axis=1),
-            (norm * size).sum(axis=1),
-            squares.sum(axis=1),
-            (sums * norm).sum(axis=1),
-            (norm**2 * size).sum(axis=1),
-            n,
-        )
+    def sums(self, part: Sample) -> Floats:
+        """[depth, 5] of the credits a, the norms b, a², ab and b²."""
+        sums, squares, norm, size = self.sentence.tables(part)
+        by_kind = sums, norm * size, squares, sums * norm, norm**2 * size
+        return np.stack([one.sum(axis=1) for one in by_kind], axis=1)
+
+    def moments(self, sums: Floats, n_users: int) -> Moments:
+        a, b, aa, ab, bb = sums.T
+        return ratio_of_sums(a, b, aa, ab, bb, n_users)
 
     def values(self, sample: Sample, k: int) -> Floats:
         """[n] the ratio R, moved by the user's pull on it, (a − R·b) / mean b: the delta method."""
@@ -167,16 +204,14 @@ def ratio_of_sums(a: Floats, b: Floats, aa: Floats, ab: Floats, bb: Floats, n: i
 
 
 @dataclass(frozen=True)
-class OfUser:
+class OfUser(Additive):
     """A value that each user has, whatever k."""
 
     value: Callable[[Sample], Floats]
     pooled: bool = False
 
-    def curve(self, sample: Sample) -> Moments:
-        value = self.value(sample)
-        total, squares = np.full(sample.depth, value.sum()), np.full(sample.depth, value @ value)
-        return total / sample.n_users, standard_error(total, squares, sample.n_users)
+    def sums(self, part: Sample) -> Floats:
+        return np.tile(sum_and_squares(self.value(part)), (part.depth, 1))
 
     def values(self, sample: Sample, k: int) -> Floats:
         return self.value(sample)
@@ -185,14 +220,14 @@ class OfUser:
 
 
 @dataclass(frozen=True)
-class OverJudged:
+class OverJudged(Additive):
     """A sentence about everything that was judged instead of the hits alone."""
 
     sentence: Sentence
     pooled: bool = False
 
-    def curve(self, sample: Sample) -> Moments:
-        return self.sentence.curve(sample.of_judged())
+    def sums(self, part: Sample) -> Floats:
+        return self.sentence.sums(part.of_judged())
 
     def values(self, sample: Sample, k: int) -> Floats:
         return self.sentence.values(sample.of_judged(), k)
@@ -200,101 +235,88 @@ class OverJudged:
     own = values
 
 
-# ── walks ────────────────────────────────────────────────────────────────────────────────────
+# ── what is no sentence ──────────────────────────────────────────────────────────────────────
 
 
-class Walk(ABC):
-    """A formula that goes through k = 1..depth with a value per user in hand, or knows a short cut."""
-
-    @property
-    def pooled(self) -> bool:
-        return False
-
-    @abstractmethod
-    def values(self, sample: Sample, k: int) -> Floats:
-        """[n] the value of each user at k."""
-
-    def own(self, sample: Sample, k: int) -> Floats:
-        return self.values(sample, k)
-
-    def curve(self, sample: Sample) -> Moments:
-        return curve_of([sums(self.values(sample, k)) for k in range(1, sample.depth + 1)], sample)
-
-
-def sums(value: Floats) -> Floats:
-    """Sum and sum of squares."""
+def sum_and_squares(value: Floats) -> Floats:
+    """Sum and sum of squares; not value @ value, for which the linear algebra starts threads."""
     return np.array([value.sum(), (value * value).sum()])
 
 
-def curve_of(by_k: Sequence[Floats], sample: Sample) -> Moments:
-    """From sum and sum of squares over the users at every k."""
-    total, squares = np.array(by_k).T
-    return total / sample.n_users, standard_error(total, squares, sample.n_users)
-
-
 @dataclass(frozen=True)
-class GradedNdcg(Walk):
+class GradedNdcg(Additive):
     """nDCG whose ideal differs from user to user: the denominator moves as long as k ≤ m."""
 
     gain: Callable[[Floats], Floats]
     discount: Callable[[Ints], Floats]
     ideal: str
+    pooled: bool = False
 
     def credit(self, sample: Sample) -> Floats:
         return self.gain(sample.gain) / self.discount(sample.rank)
 
-    def curve(self, sample: Sample) -> Moments:
-        """Some users at a time: what is looked up of them stays in the processor's cache."""
-        return curve_of(np.sum([self._sums(part) for part in sample.parts()], axis=0), sample)
+    def sums(self, part: Sample) -> Floats:
+        """Only users whose ideal still moves are divided anew at every k; others add up as in a Sentence."""
+        if self.ideal == "all":
+            return self._settled(part, self.ideal_at(part, part.depth), np.zeros_like(part.n_relevant))
+        by_k, best = self._moving(part)
+        return by_k if self.ideal == "full" else by_k + self._settled(part, best, part.n_relevant)
 
-    def _sums(self, sample: Sample) -> list[Floats]:
-        """[depth, 2] the users' values and their squares, summed at every k.
+    def _settled(self, sample: Sample, best: Floats, m: Ints) -> Floats:
+        """[depth, 2] of users at k > m: their hits up to m count from m + 1, later ones from their rank."""
+        credit = self.credit(sample) / best[sample.user]
+        since = np.maximum(sample.rank, m[sample.user] + 1)
+        squares = credit * (2 * running_sum(credit, sample) - credit)
+        steps = [np.bincount(since, step, sample.depth + 1) for step in (credit, squares)]
+        return np.stack(steps, axis=1)[1 : sample.depth + 1].cumsum(axis=0)
 
-        Users stand in order of falling m: those whose ideal still moves at k are in front, one slice. Only
-        these are divided anew at every k. The others' values change with their hits alone, so that their
-        sums are carried on: an eighth of the time with ten relevant items per user.
+    def _moving(self, sample: Sample) -> tuple[Floats, Floats]:
+        """[depth, 2] of users at k ≤ m (ideal=full: at every k), and everyone's ideal at the last of these.
+
+        Users stand in order of falling m, so that those whose ideal moves at k are in front, one slice.
         """
         order = order_by_counting(sample.n_relevant.max(initial=0) - sample.n_relevant)
+        user, credit, edges = self._hits_that_move(sample, order)
+        found, best, by_k = np.zeros(sample.n_users), np.zeros(sample.n_users), np.zeros((sample.depth, 2))
+        for at, (moving, gained) in enumerate(self._ideal_steps(sample, order)):
+            hits = slice(edges[at], edges[at + 1])
+            found[user[hits]] += credit[hits]  # a user has at most one hit at a rank
+            best[:moving] += gained
+            by_k[at] = sum_and_squares(found[:moving] / best[:moving])
+        of_user = np.empty_like(best)
+        of_user[order] = best
+        return by_k, of_user
+
+    def _hits_that_move(self, sample: Sample, order: Ints) -> tuple[Ints, Floats, list[int]]:
+        """Place in the order and credit of hits with rank ≤ m (ideal=full: all), by rank, and their edges."""
         place = np.empty(sample.n_users, dtype=np.int64)
         place[order] = np.arange(sample.n_users)
-        by_rank, edges = sample.by_rank
-        user, credit = place[sample.user[by_rank]], self.credit(sample)[by_rank]
-        found, value = np.zeros(sample.n_users), np.zeros(sample.n_users)
-        settled, moved, by_k = np.zeros(2), sample.n_users, []
-        for at_k, (moving, best) in zip(
-            pairwise(edges.tolist()), self._ideal_steps(sample, order), strict=True
-        ):
-            settled += sums(value[moving:moved])
-            hit = user[slice(*at_k)]  # a user has at most one hit at a rank
-            found[hit] += credit[slice(*at_k)]
-            late = hit[hit >= moving]
-            settled -= sums(value[late])
-            value[late] = found[late] / best[late]
-            settled += sums(value[late])
-            np.divide(found[:moving], best[:moving], out=value[:moving])
-            by_k.append(settled + sums(value[:moving]))
-            moved = moving
-        return by_k
+        hit = np.flatnonzero(sample.rank <= (sample.depth if self.ideal == "full" else sample.m))
+        hit = hit[order_by_counting(sample.rank[hit])]
+        often = np.bincount(sample.rank[hit], minlength=sample.depth + 1)
+        return place[sample.user[hit]], self.credit(sample)[hit], np.cumsum(often).tolist()
 
     def values(self, sample: Sample, k: int) -> Floats:
         credit = np.where(sample.rank <= k, self.credit(sample), 0.0)
         found: Any = np.bincount(sample.user, weights=credit, minlength=sample.n_users)
         return share(found, self.ideal_at(sample, k))
 
+    own = values
+
     def _ideal_steps(self, sample: Sample, order: Ints) -> Iterator[tuple[int, Floats]]:
-        """Yield for k = 1, 2 … depth how many users in front have an ideal that moves, and everyone's [n]."""
-        if self.ideal == "all":
-            fixed = self.ideal_at(sample, sample.depth)[order]
-            yield from ((0, fixed) for _ in range(sample.depth))
-            return
-        best, gains = np.zeros(sample.n_users), self.gain(sample.ideal_gain)
-        start, m = sample.ideal_start[:-1][order], sample.n_relevant[order]
+        """Yield for k = 1, 2 … how many users in front have an ideal that moves, and what each's gains."""
+        gains, start, m = (
+            self.gain(sample.ideal_gain),
+            sample.ideal_start[:-1][order],
+            sample.n_relevant[order],
+        )
         fewer = np.searchsorted(-m, -np.arange(1, sample.depth + 1), side="right").tolist()
         for k in range(1, sample.depth + 1):
             moving = sample.n_users if self.ideal == "full" else fewer[k - 1]
+            if not moving:
+                return
             place = start[:moving] + (k - 1 if moving == fewer[k - 1] else np.minimum(k, m) - 1)
-            best[:moving] += gains[place] / self.discount(np.array(k))
-            yield moving, best
+            yield moving, gains[place] / self.discount(np.array(k))
 
     def ideal_at(self, sample: Sample, k: int) -> Floats:
         """[n] the gain of the best possible list at k, by which the found gain is divided."""
@@ -315,27 +337,30 @@ class GradedNdcg(Walk):
 
 
 @dataclass(frozen=True)
-class MeanRecall(Walk):
+class MeanRecall(Additive):
     """Mean of recall@1..k: a hit at rank r counts in k − r + 1 of the k recalls."""
 
-    def curve(self, sample: Sample) -> Moments:
+    pooled: bool = False
+
+    def sums(self, part: Sample) -> Floats:
         """A user with A hits up to k, whose ranks add up to R, has ((k + 1)·A − R) / km: sums of A, R and of
         their products say all, and they add up from hit to hit as those of a Sentence do.
         """
-        a, rank = sample.ordinal.astype(np.float64), sample.rank.astype(np.float64)
-        steps = _added_by_a_hit(a, rank, running_sum(rank, sample))
-        kinds = sample.kinds(relevant_items)
-        sum_a, sum_r, aa, ar, rr = (credit_by_rank(sample, step, kinds) for step in steps)
-        k = np.arange(1, sample.depth + 1)[:, None]
+        a, rank = part.ordinal.astype(np.float64), part.rank.astype(np.float64)
+        steps = _added_by_a_hit(a, rank, running_sum(rank, part))
+        kinds = part.kinds(relevant_items)
+        sum_a, sum_r, aa, ar, rr = (credit_by_rank(part, step, kinds) for step in steps)
+        k = np.arange(1, part.depth + 1)[:, None]
         norm = k * kinds.number
         total = ((k + 1) * sum_a - sum_r) / norm
         squares = ((k + 1) ** 2 * aa - 2 * (k + 1) * ar + rr) / norm**2
-        n = sample.n_users
-        return total.sum(axis=1) / n, standard_error(total.sum(axis=1), squares.sum(axis=1), n)
+        return np.stack([total.sum(axis=1), squares.sum(axis=1)], axis=1)
 
     def values(self, sample: Sample, k: int) -> Floats:
         worth = np.maximum(k - sample.rank + 1, 0).astype(np.float64)
         return np.bincount(sample.user, weights=worth, minlength=sample.n_users) / (k * sample.n_relevant)
+
+    own = values
 
 
 def _added_by_a_hit(a: Floats, rank: Floats, r: Floats) -> Iterator[Floats]:
@@ -348,7 +373,7 @@ def _added_by_a_hit(a: Floats, rank: Floats, r: Floats) -> Iterator[Floats]:
 
 
 @dataclass(frozen=True)
-class HarmonicMean(Walk):
+class HarmonicMean:
     """2ab / (a + b) of two metrics, per user (0 where both are 0) or of the two means."""
 
     a: Formula
@@ -358,6 +383,14 @@ class HarmonicMean(Walk):
     @property
     def pooled(self) -> bool:
         return self.of_means
+
+    def additive(self, sample: Sample) -> None:
+        """A share in the mean depends on everybody."""
+
+    def curve(self, sample: Sample) -> Moments:
+        by_k = [sum_and_squares(self.values(sample, k)) for k in range(1, sample.depth + 1)]
+        total, squares = np.array(by_k).T
+        return total / sample.n_users, standard_error(total, squares, sample.n_users)
 
     def values(self, sample: Sample, k: int) -> Floats:
         """[n] per user. With ``of_means`` each user's linear share: 2ab / (a + b) is homogeneous, so the

@@ -214,7 +214,7 @@ class Ndcg:
     discount: str
     pooled: bool = False
 
-    def formula(self, sample: Sample) -> Formula:
+    def formula(self, sample: Sample) -> GradedNdcg | Sentence:
         discount = DISCOUNTS[self.discount]
         if self.gain != "binary" and not sample.binary:
             return GradedNdcg(GAINS[self.gain], discount, self.ideal)
@@ -227,7 +227,7 @@ class Ndcg:
     def values(self, sample: Sample, k: int) -> Floats:
         return self.formula(sample).values(sample, k)
 
-    own = values
+    additive, own = formula, values
 
 
 def build_ndcg(parameters: Mapping[str, str], resolve: Resolve) -> Formula:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from recdash.domain import Absent, Curve, Floats
 from recdash.metrics.catalogue import CatalogueMetric, Shelf
+from recdash.metrics.formulas import Moments, curves
 from recdash.metrics.ranking import RankingMetric
 from recdash.metrics.ratings import Predictions, RatingMetric
 from recdash.metrics.registry import Definition
@@ -26,30 +27,46 @@ class Material:
 
 def score(definitions: Iterable[Definition], material: Material) -> list[Curve | Absent]:
     """One curve over k = 1..depth per definition, or the reason why there is none."""
-    return [_score_one(definition, material) for definition in definitions]
+    wanted = list(definitions)
+    ranked = _ranked([one for one in wanted if isinstance(one.metric, RankingMetric)], material.sample)
+    return [_score_one(one, material, ranked) for one in wanted]
 
 
-def _score_one(definition: Definition, material: Material) -> Curve | Absent:
+def _score_one(
+    definition: Definition, material: Material, ranked: Iterator[Curve | Absent]
+) -> Curve | Absent:
+    """``ranked`` has the accuracy of ranked lists, in order."""
     metric = definition.metric
     if isinstance(metric, RankingMetric):
-        return _ranking(definition, metric, material.sample)
+        return next(ranked)
     if isinstance(metric, RatingMetric):
         return _rating(definition, metric, material.predictions)
     return _catalogue(definition, metric, material.shelf)
 
 
-def _ranking(definition: Definition, metric: RankingMetric, sample: Sample | None) -> Curve | Absent:
+def _ranked(definitions: Sequence[Definition], sample: Sample | None) -> Iterator[Curve | Absent]:
+    """All together, since what one works out of the hits the next need not."""
+    reasons = [_lacks(definition, sample) for definition in definitions]
+    formulas = [one.formula() for one, reason in zip(definitions, reasons, strict=True) if not reason]
+    found = iter(curves(formulas, sample) if sample and formulas else ())
+    n_users = sample.n_users if sample else 0
+    for one, reason in zip(definitions, reasons, strict=True):
+        yield Absent(str(one), reason) if reason else _of_ranking(one, next(found), n_users)
+
+
+def _lacks(definition: Definition, sample: Sample | None) -> str:
     if sample is None:
-        return Absent(str(definition), "needs ranked lists, and only rating predictions were given")
+        return "needs ranked lists, and only rating predictions were given"
     if sample.n_users == 0:
-        return Absent(str(definition), "no user counts: none of them has both a list and a relevant item")
-    lacks = definition.lacks(sample)
-    if lacks:
-        return Absent(str(definition), lacks)
-    value, error = definition.formula().curve(sample)
-    if not metric.has_cutoff:
-        return Curve(str(definition), np.zeros(0, dtype=np.int64), value[-1:], error[-1:], sample.n_users)
-    return _curve(definition, value, error, sample.n_users)
+        return "no user counts: none of them has both a list and a relevant item"
+    return definition.lacks(sample)
+
+
+def _of_ranking(definition: Definition, moments: Moments, n_users: int) -> Curve:
+    value, error = moments
+    if definition.metric.has_cutoff:
+        return _curve(definition, value, error, n_users)
+    return Curve(str(definition), np.zeros(0, dtype=np.int64), value[-1:], error[-1:], n_users)
 
 
 def _catalogue(definition: Definition, metric: CatalogueMetric, shelf: Shelf | None) -> Curve | Absent:
