@@ -184,8 +184,9 @@ def matching(frame: pd.DataFrame, text: str) -> pd.DataFrame:
 
 def in_order(frame: pd.DataFrame, order: str) -> pd.DataFrame:
     """Numbers from the largest, titles from A; what is equal by the users who hold it out."""
-    by = [order] if order == TITLE else list(dict.fromkeys((order, USERS)))
-    return frame.sort_values(by, ascending=order == TITLE, kind="stable")
+    if order == TITLE:
+        return frame.sort_values(TITLE, key=lambda titles: titles.str.casefold(), kind="stable")
+    return frame.sort_values(list(dict.fromkeys((order, USERS))), ascending=False, kind="stable")
 
 
 # ── the table ────────────────────────────────────────────────────────────────────────────────

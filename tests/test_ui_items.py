@@ -1,0 +1,193 @@
+"""The Items page over a small store: what is found, by whom alone, and what nobody is ever shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_ui_pages import forget, link, passed, said
+
+from recdash.service import Workspace
+from recdash.ui import state
+
+TRUTH = pd.DataFrame(
+    [("u1", "a"), ("u2", "a"), ("u3", "a"), ("u1", "b"), ("u2", "c"), ("u3", "d")],
+    columns=["user_id", "item_id"],
+)
+"""a is held out by three users, b, c and d by one each."""
+CATALOGUE = pd.DataFrame({"item_id": [*"abcdx"], "title": ["Alpha", "Beta", "Gamma", "delta", "Xi"]})
+Open = Callable[..., AppTest]
+
+
+def ranked(lists: dict[str, str]) -> pd.DataFrame:
+    rows = [(user, item, at) for user, items in lists.items() for at, item in enumerate(items, start=1)]
+    return pd.DataFrame(rows, columns=["user_id", "item_id", "rank"])
+
+
+BASE = ranked({"u1": "ax", "u2": "ab", "u3": "xa"})
+"""Within 2 a is found for all three; b is shown to u2, who does not hold it out."""
+NEW = ranked({"u1": "ba", "u2": "ax", "u3": "xb"})
+"""Within 2 a is found for two, b for u1, and shown to u3 as well."""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
+    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path / 'recdash.db'}")
+    monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "artifacts"))
+    forget()
+    yield state.workspace()
+    forget()
+
+
+def stored(
+    workspace: Workspace, runs: dict[str, pd.DataFrame], catalogue: pd.DataFrame | None
+) -> dict[str, str]:
+    made = workspace.create_experiment("films", TRUTH, depth=5, catalogue=catalogue)
+    added = {name: workspace.add_runs(made.id, table, name=name)[0].run.id for name, table in runs.items()}
+    return {"films": made.id, **added}
+
+
+@pytest.fixture
+def films(workspace: Workspace) -> dict[str, str]:
+    return stored(workspace, {"base": BASE, "new": NEW}, CATALOGUE)
+
+
+@pytest.fixture
+def shown(root: Path) -> Open:
+    def show(**parameters: str) -> AppTest:
+        app = AppTest.from_file(str(root / "recdash/ui/shell.py"), default_timeout=60)
+        for name, value in parameters.items():
+            app.query_params[name] = value
+        passed(app.run())
+        app.switch_page(str(root / "pages" / "items.py"))
+        return passed(app.run())
+
+    return show
+
+
+def titles(app: AppTest) -> list[str]:
+    """Of the items in the table, from the top."""
+    (table,) = [str(one.proto.body) for one in app.get("html") if "rd-items" in one.proto.body]
+    return re.findall(r'<tr class=""><td class=""><span title="[^"]*">([^<]*)<', table)
+
+
+# ── what it says ─────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("films")
+def test_the_title_says_how_many_items_nobody_finds_or_shows(shown: Open) -> None:
+    text = said(shown())
+    assert "2 of 4 held-out items are found by no run, 2 of them never shown" in text
+    assert "new finds most that nobody else does: 1." in text
+
+
+@pytest.mark.usefixtures("films")
+def test_each_run_says_what_it_finds_alone_and_at_all_and_shows(shown: Open) -> None:
+    """base finds a and shows b in vain; new finds a and b, b alone."""
+    text = said(shown())
+    assert "base 1 25.0 0 2 1" in text
+    assert "new 2 50.0 1 2 0" in text
+
+
+@pytest.mark.usefixtures("films")
+def test_each_item_says_for_how_many_users_and_in_how_many_lists(shown: Open) -> None:
+    text = said(shown())
+    assert "Alpha 3 3 of 3 2 of 2" in text
+    assert "Beta 1 0 of 1 1 of 2" in text
+    assert "Gamma 1 – –" in text
+
+
+@pytest.mark.usefixtures("films")
+def test_at_one_place_less_is_found(shown: Open) -> None:
+    assert "Alpha 3 2 of 2 1 of 1" in said(shown(k="1"))
+
+
+def test_one_run_alone_says_what_it_does_not_find(workspace: Workspace, shown: Open) -> None:
+    stored(workspace, {"base": BASE}, CATALOGUE)
+    text = said(shown())
+    assert "base does not find 3 of 4 held-out items, 2 of them never shown" in text
+    assert "base 1 25.0 – 2 1" in text
+
+
+def test_where_everything_is_found_that_is_said(workspace: Workspace, shown: Open) -> None:
+    stored(workspace, {"all": ranked({"u1": "ab", "u2": "ac", "u3": "ad"})}, CATALOGUE)
+    assert "Each of the 4 items held out is found by some run" in said(shown())
+
+
+# ── which items ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_items_are_narrowed_to_those_that_one_run_alone_finds(films: dict[str, str], shown: Open) -> None:
+    app = shown()
+    assert titles(app) == ["Alpha", "Beta", "Gamma", "delta"]
+    passed(app.selectbox(key="items-which").set_value(films["new"]).run())
+    assert titles(app) == ["Beta"]
+    assert link(app)["which"] == films["new"]
+    passed(app.selectbox(key="items-which").set_value("never").run())
+    assert titles(app) == ["Gamma", "delta"]
+    passed(app.selectbox(key="items-which").set_value(films["base"]).run())
+    assert "No item is like this." in said(app)
+
+
+def test_items_are_sorted_by_what_is_asked(films: dict[str, str], shown: Open) -> None:
+    assert titles(shown(order="title")) == ["Alpha", "Beta", "delta", "Gamma"]
+    assert titles(shown(order=f"shown {films['new']}")) == ["Alpha", "Beta", "Gamma", "delta"]
+    assert titles(shown(which="nobody", order="users")) == ["Gamma", "delta"]
+
+
+@pytest.mark.usefixtures("films")
+def test_titles_and_ids_are_searched_whatever_their_case(shown: Open) -> None:
+    app = shown(item="DELT")
+    assert titles(app) == ["delta"]
+    passed(app.text_input(key="items-search").set_value("c").run())
+    assert titles(app) == ["Gamma"]  # by its id
+    assert link(app)["item"] == "c"
+    passed(app.text_input(key="items-search").set_value("(").run())
+    assert "No item is like this." in said(app)
+
+
+@pytest.mark.usefixtures("films")
+def test_all_rows_can_be_taken_away_with_the_names_of_the_runs(shown: Open) -> None:
+    (table,) = [one.value for one in shown().dataframe]
+    assert list(table.columns) == [
+        "item_id", "title", "users", "found by runs", "shown by runs",
+        "found by base", "found by new", "shown by base", "shown by new",
+    ]  # fmt: skip
+    assert table["found by base"].tolist() == [3, 0, 0, 0]
+
+
+def test_of_many_items_the_first_are_shown_and_all_are_in_the_table(
+    workspace: Workspace, shown: Open
+) -> None:
+    truth = pd.DataFrame({"user_id": "u1", "item_id": [f"i{n:03}" for n in range(120)]})
+    made = workspace.create_experiment("many", truth, depth=5)
+    workspace.add_runs(made.id, ranked({"u1": "x"}), name="none")
+    app = shown()
+    assert len(titles(app)) == 50
+    assert "The first 50 of 120 items; all of them under Table." in said(app)
+    assert len(app.dataframe[0].value) == 120
+
+
+# ── where something is missing ───────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("workspace")
+def test_an_empty_store_says_what_to_do_next(shown: Open) -> None:
+    assert "Nothing to compare yet" in said(shown())
+
+
+def test_without_a_catalogue_items_go_by_their_ids(workspace: Workspace, shown: Open) -> None:
+    stored(workspace, {"base": BASE}, None)
+    assert titles(shown()) == ["a", "b", "c", "d"]
+
+
+def test_titles_and_names_are_shown_as_text(workspace: Workspace, shown: Open) -> None:
+    hostile = "<img src=x onerror=alert(1)>"
+    stored(workspace, {"base": BASE, hostile: NEW}, CATALOGUE.assign(title=hostile))
+    bodies = " ".join(str(one.proto.body) for one in shown().get("html"))
+    assert "<img" not in bodies
+    assert "&lt;img" in bodies

@@ -1,0 +1,299 @@
+"""The Users page over a small store: who gains, which user is open, and what the lists show."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from playwright.sync_api import Page, expect
+from streamlit.testing.v1 import AppTest
+from test_ui_pages import TRUTH, USERS, forget, link, lists, passed, said, warned
+
+from recdash.charts.marks import LIGHT, Mark
+from recdash.evaluation.one_user import Item, Place
+from recdash.service import Workspace
+from recdash.ui import state
+from recdash.ui.user_lists import _move
+from recdash.ui.users import of_100
+
+CATALOGUE = pd.DataFrame(
+    {
+        "item_id": [*TRUTH["item_id"], "x1", "x2", "x3"],
+        "title": [*(f"Film {n}" for n in range(1, 21)), "First", "Second", None],
+        "genres": [*["Drama"] * 20, "War", "War", "War"],
+    }
+)
+TRAIN = pd.DataFrame({"user_id": ["u1", "u1"], "item_id": ["x1", "x2"], "timestamp": [1, 2]})
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
+    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path / 'recdash.db'}")
+    monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "artifacts"))
+    forget()
+    yield state.workspace()
+    forget()
+
+
+def mixed() -> pd.DataFrame:
+    """Half of the users have their item first, five second, five no list at all."""
+    return pd.concat([lists(1, USERS[:10]), lists(2, USERS[10:15])])
+
+
+def stored(workspace: Workspace, runs: dict[str, pd.DataFrame], **how: Any) -> dict[str, str]:
+    made = workspace.create_experiment("films", TRUTH, depth=5, **how)
+    added = {name: workspace.add_runs(made.id, table, name=name)[0].run.id for name, table in runs.items()}
+    return {"films": made.id, **added}
+
+
+@pytest.fixture
+def films(workspace: Workspace) -> dict[str, str]:
+    """base has everybody's item second; mixed gains for ten users, loses for five; poor never hits."""
+    runs = {"base": lists(2), "mixed": mixed(), "poor": lists(9)}
+    return stored(workspace, runs, catalogue=CATALOGUE, train=TRAIN)
+
+
+@pytest.fixture
+def shown(root: Path) -> Open:
+    def show(**parameters: str) -> AppTest:
+        app = AppTest.from_file(str(root / "recdash/ui/shell.py"), default_timeout=60)
+        for name, value in parameters.items():
+            app.query_params[name] = value
+        passed(app.run())
+        app.switch_page(str(root / "pages" / "users.py"))
+        return passed(app.run())
+
+    return show
+
+
+# ── all users ────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("films")
+def test_the_title_says_for_how_many_the_best_candidate_is_better_and_worse(shown: Open) -> None:
+    text = said(shown(m="mrr"))
+    assert "mixed is better for 10 of 20 users, worse for 5" in text
+    assert "Per-user MRR@5 against base, 20 users. 5 of 20 users carry half of the gain" in text
+
+
+def test_of_more_than_a_hundred_users_shares_are_said(workspace: Workspace, shown: Open) -> None:
+    users = [f"u{n}" for n in range(1, 301)]
+    truth = pd.DataFrame({"user_id": users, "item_id": [f"i{n}" for n in range(1, 301)]})
+    made = workspace.create_experiment("many", truth, depth=5)
+    for name, table in (("base", lists(2, users)), ("new", lists(1, users[:299]))):
+        workspace.add_runs(made.id, table, name=name)
+    assert "new is better for 99.7 of 100 users, worse for 0.3" in said(shown(m="mrr"))
+
+
+@pytest.mark.parametrize(
+    ("count", "n", "share"),
+    [(1, 3_000, "<0.1"), (5, 1_000, "0.5"), (2_999, 3_000, ">99.9"), (0, 9, "0"), (9, 9, "100")],
+)
+def test_nearly_nobody_is_not_nobody(count: int, n: int, share: str) -> None:
+    assert of_100(count, n) == share
+
+
+def test_another_candidate_is_looked_at_and_stays_in_the_link(films: dict[str, str], shown: Open) -> None:
+    app = shown(m="mrr")
+    assert link(app)["of"] == films["mixed"]
+    passed(app.selectbox(key="users-candidate").set_value(films["poor"]).run())
+    assert "poor is better for 0 of 20 users, worse for 20" in said(app)
+    assert "Nobody gains." in said(app)
+    assert link(app)["of"] == films["poor"]
+
+
+@pytest.mark.usefixtures("films")
+def test_users_without_a_change_are_counted_and_not_drawn(shown: Open) -> None:
+    app = shown(m="mrr")
+    assert "mixed minus base, per user; 5 users without a change not drawn." in said(app)
+    split, distribution = app.get("plotly_chart")
+    assert sum(json.loads(distribution.proto.spec)["data"][0]["y"]) == 15
+    assert "mixed: better for 10, same for 5, worse for 5 of 20 users" in split.proto.alt
+    assert "better for 10 of 20 users" in distribution.proto.alt
+
+
+def test_a_candidate_that_changes_nothing_is_said_to(workspace: Workspace, shown: Open) -> None:
+    stored(workspace, {"base": lists(2), "twin": lists(2).assign(score=1.0)})
+    app = shown()
+    assert "twin changes nothing for any user" in said(app)
+    assert "No user changes" in said(app)
+
+
+@pytest.mark.usefixtures("films")
+def test_of_a_pooled_metric_each_users_own_value_is_said_to_count(shown: Open) -> None:
+    assert "The metric pools users; here each user's own value counts." in said(
+        shown(m="precision(average=micro)")
+    )
+
+
+# ── one user ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_most_decisive_user_is_open_and_the_next_is_a_loss(films: dict[str, str], shown: Open) -> None:
+    app = shown(m="mrr")
+    assert (link(app)["u"], link(app)["of"]) == ("u1", films["mixed"])
+    assert "User u1 2 items in train. 1 item held out." in said(app)
+    assert app.button(key="users-previous").disabled
+    passed(app.button(key="users-next").click().run())
+    assert link(app)["u"] == "u16"
+    assert "no list for this user" in said(app)
+    passed(app.button(key="users-previous").click().run())
+    assert link(app)["u"] == "u1"
+
+
+@pytest.mark.usefixtures("films")
+def test_a_link_opens_the_same_user_and_any_id_can_be_typed(shown: Open) -> None:
+    app = shown(u="u13")
+    assert "User u13 1 item held out." in said(app)
+    passed(app.text_input(key="users-id").set_value(" u7 ").run())
+    assert link(app)["u"] == "u7"
+    assert "User u7" in said(app)
+    passed(app.selectbox(key="users-user").set_value("u2").run())
+    assert link(app)["u"] == "u2"
+
+
+@pytest.mark.usefixtures("films")
+def test_a_user_whom_the_truth_does_not_know_is_said_and_another_shown(shown: Open) -> None:
+    app = shown(u="<b>nobody</b>")
+    assert any("knows no user" in str(one.value) for one in app.error)
+    assert "User u1" in said(app)
+    assert link(app)["u"] == "<b>nobody</b>"
+
+
+@pytest.mark.usefixtures("films")
+def test_lists_stand_side_by_side_with_hits_moves_and_values(shown: Open) -> None:
+    """base shows First, Film 1, x3; mixed Film 1, Second, x3: one up, one new, one in its place."""
+    text = said(shown(u="u1", m="mrr"))
+    assert "Held out 1 Film 1 Drama" in text
+    assert "Recent history 2, newest first Second War First War" in text
+    assert "base 1 hit, MRR@5 0.500 1 ○ First War 2 ● Film 1 Drama 3 ○ x3 War" in text
+    assert "mixed 1 hit, MRR@5 1.00 1 ● Film 1 Drama ↑ 1 2 ○ Second War new 3 ○ x3 War =" in text
+    assert "mixed and base share 2 of 3 items" in text
+
+
+@pytest.mark.usefixtures("films")
+def test_a_short_list_says_where_it_ends_and_a_missing_one_that_it_is_missing(shown: Open) -> None:
+    assert "4 no item at rank 4 5 no item at rank 5" in said(shown(u="u1"))
+    assert re.search(r"mixed 0 hits, nDCG@5 0\.000 no list for this user", said(shown(u="u20")))
+
+
+def test_the_candidate_looked_at_stands_beside_the_baseline(films: dict[str, str], shown: Open) -> None:
+    text = said(shown(of=films["poor"], u="u1"))
+    assert text.index("base 1 hit") < text.index("poor 0 hits") < text.index("mixed 1 hit")
+
+
+def test_a_place_lost_points_down() -> None:
+    mark = Mark("r", "r", LIGHT.better, "circle", "candidate")
+    item = Item("a", "A")
+    moves = [_move(Place(3, item, hit=False, before=rank), mark.name) for rank in (1, 5, 3, None)]
+    assert [re.sub(r"<[^>]+>", "", move) for move in moves] == ["↓ 2", "↑ 2", "=", "new"]
+
+
+def test_titles_and_names_are_shown_as_text(workspace: Workspace, shown: Open) -> None:
+    hostile = "<img src=x onerror=alert(1)>"
+    catalogue = CATALOGUE.assign(title=hostile, genres=[hostile] * 20 + ["War"] * 3)
+    stored(workspace, {"base": lists(2), hostile: lists(1)}, catalogue=catalogue)
+    app = shown(u="u1")
+    bodies = " ".join(str(one.proto.body) for one in app.get("html"))
+    assert "<img" not in bodies
+    assert "<img" not in " ".join(chart.proto.spec for chart in app.get("plotly_chart"))
+
+
+# ── how different the lists are ──────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("films")
+def test_unique_hits_and_those_lost_by_switching_stand_in_a_table(shown: Open) -> None:
+    """Within 5 base hits for all 20, mixed for 15; of three places two are common for ten, all for five."""
+    text = said(shown())
+    common = 100 * (10 * 2 / 3 + 5 * 3 / 3) / 15
+    assert re.search(rf"mixed {common:.1f} 0\.\d+ 15 15 0 0 5 ", text)
+    assert re.search(r"poor 66\.7 0\.\d+ 20 0 0 0 20 ", text)
+    assert "Together the lists reach 100 of 100 users; base alone reaches 100" in text
+    assert "Webber, Moffat & Zobel 2010" in text
+
+
+# ── where something is missing ───────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("workspace")
+def test_an_empty_store_says_what_to_do_next(shown: Open) -> None:
+    assert "Nothing to compare yet" in said(shown())
+
+
+@pytest.mark.usefixtures("films")
+def test_a_metric_of_all_lists_has_no_users(shown: Open) -> None:
+    text = said(shown(m="coverage"))
+    assert "Coverage@5 has no value per user" in text
+    assert "Choose an accuracy metric such as nDCG or Recall" in text
+
+
+def test_one_run_alone_shows_its_values_and_asks_for_a_second(workspace: Workspace, shown: Open) -> None:
+    stored(workspace, {"only": mixed()}, catalogue=CATALOGUE)
+    app = shown(m="mrr")
+    text = said(app)
+    assert "only is above zero for 15 of 20 users" in text
+    assert "Add a second run" in text
+    assert "MRR@5 of 20 users; 5 users at zero not drawn." in text
+    assert "only 1 hit, MRR@5 1.00 1 ● Film 1 Drama 2 ○ Second" in text
+    assert not re.search("new: not in", text)
+
+
+def test_without_a_catalogue_ids_are_shown(workspace: Workspace, shown: Open) -> None:
+    stored(workspace, {"base": lists(2), "good": lists(1)})
+    assert "good 1 hit, nDCG@5 1.00 1 ● i1 ↑ 1" in said(shown(u="u1"))
+
+
+def test_a_reference_may_be_the_baseline_and_a_candidate(workspace: Workspace, shown: Open) -> None:
+    films = stored(workspace, {"good": lists(1)}, catalogue=CATALOGUE, train=TRAIN)
+    added = workspace.add_references(films["films"], "popular,oracle")
+    popular, oracle = (one.run.id for one in added)
+    text = said(shown(b=popular, c=f"{films['good']}~{oracle}", u="u1"))
+    assert "good is better for 20 of 20 users, worse for 0" in text
+    assert re.search(r"Oracle[^●]* 1 hit, nDCG@5 1\.00 1 ● Film 1", text)
+
+
+def test_runs_of_other_users_are_named_and_left_out(workspace: Workspace, shown: Open) -> None:
+    """With users=both, left and right count users that are not the same."""
+    runs = {"left": lists(1, USERS[:10]), "right": lists(1, USERS[10:]), "all": lists(2)}
+    stored(workspace, runs, users="both")
+    app = shown()
+    assert "all is better for 0 of 10 users, worse for 10" in said(app)
+    assert "Not drawn: right, without this metric or without a user in common with left." in " ".join(
+        str(one.value) for one in app.caption
+    )
+    assert not warned(app)
+
+
+# ── in a browser ─────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.browser
+def test_eight_candidates_scroll_inside_their_box_and_the_baseline_stays(
+    server: Callable[..., Any], page: Page, settle: Callable[[Page], None], tmp_path: Path
+) -> None:
+    data = tmp_path / "recdash-data"
+    space = Workspace.open(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
+    made = space.create_experiment("films", TRUTH, depth=5, catalogue=CATALOGUE)
+    for n in range(9):
+        name = f"run {n} " + "with a very long name " * 3
+        space.add_runs(made.id, lists(1 + n % 3).assign(score=n), name=name.strip())
+    page.goto(f"{server(data=data).url}/users?u=u3")
+    box = page.locator(".rd-lists")
+    expect(box.locator(".rd-column")).to_have_count(9, timeout=120_000)
+    settle(page)
+    assert box.evaluate("box => box.scrollWidth > box.clientWidth + 800")
+    assert page.evaluate("document.documentElement.scrollWidth") == 1440
+    base = box.locator(".rd-base")
+    before = base.bounding_box()
+    box.evaluate("box => box.scrollTo(900, 0)")
+    assert before is not None
+    assert base.bounding_box() == before
+    widths = box.locator(".rd-column").evaluate_all("all => all.map(one => one.offsetWidth)")
+    assert min(widths) >= 220
