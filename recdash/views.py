@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from recdash.domain import Curve, Hits, Run
+from recdash.domain import Curve, Hits, Run, UserValues
 from recdash.errors import InputError, Problem
 from recdash.metrics import METRICS, check_k, define, parse
 from recdash.numbers import three
@@ -56,14 +56,17 @@ def _of_curve(run: Run, curve: Curve) -> pd.DataFrame:
 
 
 def score_rows(
-    runs: Sequence[Run], curves: Mapping[str, Mapping[str, Curve]], metrics: Sequence[str], k: int
+    runs: Sequence[Run], scores: Mapping[tuple[str, str], Mapping[str, Any]], metrics: Sequence[str]
 ) -> pd.DataFrame:
-    """run_id, run, metric, value, std_error, n_users at k; the best run by the first metric first."""
+    """run_id, run, metric, value, std_error, n_users; the best run by the first metric first.
+
+    ``scores``: the last three by (run id, metric).
+    """
     rows = [
-        {"run_id": run.id, "run": run.name, "metric": metric, **at(curves[run.id][metric], k)}
+        {"run_id": run.id, "run": run.name, "metric": metric, **scores[run.id, metric]}
         for run in runs
         for metric in metrics
-        if metric in curves.get(run.id, {})
+        if (run.id, metric) in scores
     ]
     frame = pd.DataFrame(rows, columns=["run_id", "run", "metric", "value", "std_error", "n_users"])
     if frame.empty:
@@ -94,6 +97,13 @@ def at(curve: Curve, k: int) -> dict[str, Any]:
     check_cutoff(k, len(curve.k) or None)
     place = k - 1 if len(curve.k) else 0
     return {"value": curve.value[place], "std_error": curve.std_error[place], "n_users": curve.n_users}
+
+
+def of_values(values: UserValues) -> dict[str, Any]:
+    """value, std_error and n_users of a metric's values, user by user."""
+    n, own = len(values.users), values.values
+    error = float(own.std(ddof=1)) / n**0.5 if n > 1 else np.nan
+    return {"value": float(own.mean()), "std_error": error, "n_users": n}
 
 
 def check_cutoff(k: Any, depth: int | None = None) -> None:

@@ -43,7 +43,9 @@ class EvaluationSource:
         if sample is None or definition.lacks(sample):
             return None
         check_cutoff(k, sample.depth)
-        return UserValues(sample.truth_user, formula.values(sample, k), formula.own(sample, k))
+        values = formula.values(sample, k)
+        own = formula.own(sample, k) if formula.pooled else values
+        return UserValues(sample.truth_user, values, own)
 
     def value(self, run: str, metric: str, k: int) -> float | None:
         curve, _ = self._curve(run, metric)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recdash import views
-from recdash.domain import Absent, Hits, Run, TiedHits, Users
+from recdash.domain import WHOLE, Absent, Curve, Hits, Run, Scope, TiedHits, Users
 from recdash.errors import Problem
 from recdash.evaluation import question
 from recdash.evaluation.comparability import basis_of, problems
@@ -50,17 +50,39 @@ class Answers(Evidence):
     def _can_be_had(self, run: Run, metric: str) -> bool:
         return metric not in run.absent and self._possible(run.id, metric)
 
-    def curves(self, run_ids: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
+    def curves(self, run_ids: Sequence[str], metrics: Sequence[str], scope: Scope = WHOLE) -> pd.DataFrame:
         """Tidy: run_id, run, metric, k, value, std_error, n_users.
 
-        A definition that was not stored is computed from the hits.
+        A definition that was not stored, and a part of the experiment, are computed from the hits.
         """
-        return views.curve_frame(self._runs(run_ids), self._curves(run_ids, metrics))
+        return views.curve_frame(self._runs(run_ids), self._curves(run_ids, metrics, scope))
 
-    def scoreboard(self, run_ids: Sequence[str], metrics: Sequence[str], k: int) -> pd.DataFrame:
+    def scoreboard(
+        self, run_ids: Sequence[str], metrics: Sequence[str], k: int, scope: Scope = WHOLE
+    ) -> pd.DataFrame:
         """run_id, run, metric, value, std_error, n_users at k; best first by the first metric."""
         views.check_cutoff(k)
-        return views.score_rows(self._runs(run_ids), self._curves(run_ids, metrics), metrics, k)
+        stored = self.store.curves(run_ids, metrics) if scope == WHOLE else {}
+        scores = {
+            (run.id, metric): score
+            for run in self._runs(run_ids)
+            for metric in metrics
+            if metric not in run.absent
+            and (score := self._score_at(run.id, metric, k, scope, stored.get(run.id, {}).get(metric)))
+        }
+        return views.score_rows(self._runs(run_ids), scores, metrics)
+
+    def _score_at(
+        self, run_id: str, metric: str, k: int, scope: Scope, stored: Curve | None
+    ) -> dict[str, Any] | None:
+        """value, std_error and n_users; of what was not stored only that k, where users have values."""
+        if stored is not None:
+            return views.at(stored, k)
+        if define(metric).has_user_values:
+            found = self._values(run_id, metric, k, None, scope)
+            return None if found is None or not len(found.users) else views.of_values(found)
+        curve = self._computed(run_id, metric, scope)
+        return views.at(curve, k) if isinstance(curve, Curve) else None
 
     def differences(self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int) -> pd.DataFrame:
         """Each run minus the baseline, paired over the users.
@@ -92,15 +114,15 @@ class Answers(Evidence):
             "ties": paired.ties, "losses": paired.losses,
         }  # fmt: skip
 
-    def absences(self, run_ids: Sequence[str], metric: str) -> dict[str, str]:
+    def absences(self, run_ids: Sequence[str], metric: str, scope: Scope = WHOLE) -> dict[str, str]:
         """Why a run lacks the metric, for the runs that do."""
-        stored = self.store.metrics(run_ids)
-        without = [run for run in self._runs(run_ids) if metric not in stored[run.id]]
-        reasons = {run.id: run.absent.get(metric) or self._why_not(run.id, metric) for run in without}
+        stored = self.store.metrics(run_ids) if scope == WHOLE else {}
+        without = [run for run in self._runs(run_ids) if metric not in stored.get(run.id, ())]
+        reasons = {run.id: run.absent.get(metric) or self._why_not(run.id, metric, scope) for run in without}
         return {run_id: reason for run_id, reason in reasons.items() if reason}
 
-    def _why_not(self, run_id: str, metric: str) -> str:
-        found = self._computed(run_id, metric)
+    def _why_not(self, run_id: str, metric: str, scope: Scope) -> str:
+        found = self._computed(run_id, metric, scope)
         return found.reason if isinstance(found, Absent) else ""
 
     def list_ends(self, run_ids: Sequence[str]) -> dict[str, int | None]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from recdash import views
 from recdash.domain import (
+    WHOLE,
     Absent,
     Curve,
     Experiment,
@@ -17,18 +18,20 @@ from recdash.domain import (
     ListMean,
     Recommendations,
     Run,
+    Scope,
     TableKind,
     Upload,
     Users,
     UserValues,
 )
 from recdash.engines import Reference, hits_from_tables, list_metrics, match
-from recdash.errors import Forbidden, InputError, NotFound, Problem
+from recdash.errors import Forbidden, InputError, NotFound, Problem, UnknownName
 from recdash.evaluation import merging, reading, replicates, scoring
+from recdash.evaluation.slices import Slice, known_slices, slices_of
 from recdash.metrics import Definition, Material, define, score
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.metrics.ratings import RatingMetric
-from recdash.metrics.sample import Sample
+from recdash.metrics.sample import Sample, sample_of
 from recdash.store import Store, new_id
 
 if TYPE_CHECKING:
@@ -76,8 +79,10 @@ class Evidence:
         """Make room for what is asked again."""
         self._reference = lru_cache(maxsize=4)(self._read_reference)
         self._hits = lru_cache(maxsize=64)(self._read_hits)
+        self._reference_under = lru_cache(maxsize=8)(self._take_as_relevant)
+        self._slices = lru_cache(maxsize=32)(self._cut_into)
         self._values = lru_cache(maxsize=64)(self._compute_values)
-        self._material = lru_cache(maxsize=32)(self._read_material)
+        self._material = lru_cache(maxsize=64)(self._read_material)
         self._computed = lru_cache(maxsize=1024)(self._compute_curve)
         self._possible = lru_cache(maxsize=4096)(self._ask_whether_possible)
         self._below = lru_cache(maxsize=4096)(self._read_replicates)
@@ -110,12 +115,16 @@ class Evidence:
         known = {run.id: run for run in self.store.runs(experiment, archived=True)}
         return [known.get(run_id) or self.store.run(run_id) for run_id in run_ids]
 
-    def _curves(self, run_ids: Sequence[str], metrics: Sequence[str]) -> dict[str, dict[str, Curve]]:
-        stored = {run_id: dict(found) for run_id, found in self.store.curves(run_ids, metrics).items()}
+    def _curves(
+        self, run_ids: Sequence[str], metrics: Sequence[str], scope: Scope = WHOLE
+    ) -> dict[str, dict[str, Curve]]:
+        stored: dict[str, dict[str, Curve]] = {run_id: {} for run_id in run_ids}
+        if scope == WHOLE:
+            stored |= {run_id: dict(found) for run_id, found in self.store.curves(run_ids, metrics).items()}
         for run in self._runs(run_ids):
             for metric in metrics:
                 if metric not in stored[run.id] and metric not in run.absent:
-                    curve = self._computed(run.id, metric)
+                    curve = self._computed(run.id, metric, scope)
                     if isinstance(curve, Curve):
                         stored[run.id][metric] = curve
         return stored
@@ -124,21 +133,21 @@ class Evidence:
         """The folds or seeds of a run; empty for one that was uploaded once."""
         return tuple(self.store.replicates([run_id])[run_id])
 
-    def _compute_curve(self, run_id: str, metric: str) -> Curve | Absent:
+    def _compute_curve(self, run_id: str, metric: str, scope: Scope = WHOLE) -> Curve | Absent:
         definition = define(metric)
         try:
             if self.store.run(run_id).is_mean:
-                return self._mean_curve(run_id, definition)
-            (found,) = score([definition], self._material_for(run_id, definition))
+                return self._mean_curve(run_id, definition, scope)
+            (found,) = score([definition], self._material_for(run_id, definition, scope))
         except InputError as error:
             return absent_for(metric, error)
         return found
 
-    def _mean_curve(self, run_id: str, definition: Definition) -> Curve | Absent:
+    def _mean_curve(self, run_id: str, definition: Definition, scope: Scope) -> Curve | Absent:
         """Of a run whose users have a list in each of its replicates."""
         metric, below = str(definition), self._below(run_id)
-        known = self._curves([one.id for one in below], [metric])
-        samples = [self._sample(one.id) for one in below]
+        known = self._curves([one.id for one in below], [metric], scope)
+        samples = [self._sample(one.id, None, scope) for one in below]
         found = replicates.mean_curve(definition, samples, [known[one.id].get(metric) for one in below])
         return found or self._first_absence(below, metric)
 
@@ -149,7 +158,7 @@ class Evidence:
         lacking = [one for one in (*asked, *computed) if isinstance(one, Absent)]
         return lacking[0] if lacking else Absent(metric, "one of its replicates lacks it")
 
-    def _material_for(self, run_id: str, definition: Definition) -> Material:
+    def _material_for(self, run_id: str, definition: Definition, scope: Scope = WHOLE) -> Material:
         """What the metric is computed from; what was not stored of the lists comes from the upload.
 
         Raises InputError when the upload was not kept.
@@ -158,7 +167,7 @@ class Evidence:
             return Material()
         if isinstance(definition.metric, RatingMetric):
             return Material(predictions=self._predictions(run_id))
-        material = self._material(run_id)
+        material = self._material(run_id, None, scope)
         shelf = material.shelf
         if shelf is None or not _needs_lists(definition) or str(definition) in shelf.exposure.list_means:
             return material
@@ -193,35 +202,71 @@ class Evidence:
         return reading.predictions_of(Upload("predictions", run_id, self.store.table(sha), {}))
 
     def _compute_values(
-        self, run_id: str, metric: str, k: int, users: Users | None = None
+        self, run_id: str, metric: str, k: int, users: Users | None = None, scope: Scope = WHOLE
     ) -> UserValues | None:
         """None without lists, and for a metric that the run lacks."""
         definition = define(metric)
         formula = definition.formula()
         run = self.store.run(run_id)
         if run.is_mean:
-            samples = [self._sample(one.id, users) for one in self._below(run_id)]
+            samples = [self._sample(one.id, users, scope) for one in self._below(run_id)]
             views.check_cutoff(k, samples[0].depth)
             return replicates.mean_values(definition, samples, k)
         if not run.hits:
             return None
-        sample = self._sample(run_id, users)
+        sample = self._sample(run_id, users, scope)
         if definition.lacks(sample):
             return None
         views.check_cutoff(k, sample.depth)
-        return UserValues(sample.truth_user, formula.values(sample, k), formula.own(sample, k))
+        values = formula.values(sample, k)
+        own = formula.own(sample, k) if formula.pooled else values
+        return UserValues(sample.truth_user, values, own)
 
-    def _sample(self, run_id: str, users: Users | None = None) -> Sample:
+    def _sample(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> Sample:
         """The run's users who count, by the experiment's rule unless another is named."""
-        sample = self._material(run_id, users).sample
+        sample = self._material(run_id, users, scope).sample
         if sample is None:
             raise ValueError(f"run '{run_id}' has no lists")
         return sample
 
-    def _read_material(self, run_id: str, users: Users | None = None) -> Material:
+    def _read_material(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> Material:
+        """Of a slice only what accuracy rests on: what it is shown takes another look at the lists."""
         run = self.store.run(run_id)
         rule = users or run.provenance.get("users") or self.experiment(run.experiment).settings["users"]
-        return scoring.material_of(self._hits(run_id), self._reference(run.experiment), rule)
+        reference = self._reference_under(run.experiment, scope.threshold)
+        hits = replace(self._hits(run_id), truth=reference.truth)
+        if not scope.slice:
+            return scoring.material_of(hits, reference, rule)
+        of = self._slice(run.experiment, scope)
+        return Material(sample_of(hits, rule, of.users, of.rows, scoring.familiar_of(reference)))
+
+    def _slice(self, experiment_id: str, scope: Scope) -> Slice:
+        """Raises UnknownName for a slice in which nobody counts."""
+        known = known_slices(self._reference(experiment_id))
+        by = max((one for one in known if scope.slice.startswith(f"{one}=")), key=len, default="")
+        cuts = self._slices(experiment_id, by, scope.threshold) if by else ()
+        names = {f"{one.by}={one.value}": one for one in cuts}
+        if scope.slice not in names:
+            raise UnknownName("slice", scope.slice, sorted(names) or [f"{one}=…" for one in known])
+        return names[scope.slice]
+
+    def _cut_into(self, experiment_id: str, by: str, threshold: float | None = None) -> tuple[Slice, ...]:
+        return tuple(slices_of(self._reference_under(experiment_id, threshold), by))
+
+    def _take_as_relevant(self, experiment_id: str, threshold: float | None) -> Reference:
+        """The reference with another threshold; the experiment's own without one."""
+        own = self._reference(experiment_id)
+        if threshold is None:
+            return own
+        if not threshold > 0:
+            fix = "Use a number above 0; rows with relevance 0 or less are never relevant."
+            raise InputError(Problem("bad-threshold", "relevance threshold", f"{threshold:g}", fix))
+        truth = own.truth.under(threshold)
+        if not truth.relevant().any():
+            found = f"no row of the truth has a relevance of {threshold:g} or more"
+            fix = f"The largest is {float(truth.gain.max()):g}; choose a smaller threshold."
+            raise InputError(Problem("nothing-relevant", "relevance threshold", found, fix))
+        return replace(own, truth=truth)
 
     def _read_hits(self, run_id: str) -> Hits:
         run = self.store.run(run_id)

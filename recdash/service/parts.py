@@ -7,12 +7,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from recdash import views
-from recdash.domain import Exposure
+from recdash.domain import WHOLE, Absent, Curve, Exposure, Scope
 from recdash.engines import list_metrics
 from recdash.evaluation import replicates, scoring
 from recdash.evaluation.shown import COLUMNS as SHOWN_COLUMNS
 from recdash.evaluation.shown import attributes_of, check_attribute, mean_rows, shown_rows
-from recdash.evaluation.slices import Slice, known_slices, slices_of
+from recdash.evaluation.slices import known_slices
 from recdash.metrics import Definition, define
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.service.evidence import Evidence
@@ -28,7 +28,6 @@ class Parts(Evidence):
 
     def _keep(self) -> None:
         super()._keep()
-        self._slices = lru_cache(maxsize=16)(self._cut)
         self._shown = lru_cache(maxsize=4)(self._look_at_slices)
         self._slice_scores = lru_cache(maxsize=1024)(self._score_slices)
         self._attributes = lru_cache(maxsize=64)(self._read_attributes)
@@ -48,8 +47,17 @@ class Parts(Evidence):
         scores = [(run, metric, self._slice_scores(run.id, by, metric)) for run in runs for metric in metrics]
         return views.slice_rows(scores, k)
 
-    def _cut(self, experiment_id: str, by: str) -> tuple[Slice, ...]:
-        return tuple(slices_of(self._reference(experiment_id), by))
+    def _compute_curve(self, run_id: str, metric: str, scope: Scope = WHOLE) -> Curve | Absent:
+        """What is shown to a slice of users does not depend on what counts as relevant."""
+        if not scope.slice or not isinstance(define(metric).metric, CatalogueMetric):
+            return super()._compute_curve(run_id, metric, scope)
+        of = self._slice(self.store.run(run_id).experiment, scope)
+        for scores in self._slice_scores(run_id, of.by, metric):
+            if scores.of.value == of.value and metric in scores.curves:
+                return scores.curves[metric]
+            if scores.of.value == of.value:
+                return Absent(metric, scores.absent.get(metric, "nothing is shown to this slice"))
+        return Absent(metric, "nobody in this slice counts")
 
     def _score_slices(self, run_id: str, by: str, metric: str) -> tuple[SliceScores, ...]:
         run, definition = self.store.run(run_id), define(metric)

@@ -32,6 +32,12 @@ class Groups:
         means: Floats = self.sums.sum(axis=0) / self.n
         return means
 
+    def merged(self, most: int) -> Groups:
+        """The same users in fewer groups, for what needs less precision."""
+        if len(self.sizes) <= most:
+            return self
+        return Groups(_folded(self.sums, most), _folded(self.sizes, most), self.n)
+
     def covariance_of_means(self) -> Floats:
         """[c, c]; for groups of one user that of the values divided by n."""
         off = self.sums - self.sizes[:, None] * self.means
@@ -45,15 +51,15 @@ def grouped(columns: Iterable[Floats]) -> Groups:
     sums, n = [], 0
     for column in columns:
         n = len(column)
-        sums.append(_sums(column))
-    sizes = _sums(np.ones(n))
+        sums.append(_folded(column, MOST_GROUPS))
+    sizes = _folded(np.ones(n), MOST_GROUPS)
     return Groups(np.column_stack(sums) if sums else np.zeros((0, 0)), sizes, n)
 
 
-def _sums(column: Floats) -> Floats:
-    n = len(column)
-    groups = min(n, MOST_GROUPS)
-    whole = n // max(groups, 1) * groups
-    sums: Floats = column[:whole].reshape(-1, max(groups, 1)).sum(axis=0)
-    sums[: n - whole] += column[whole:]
+def _folded(rows: Floats, groups: int) -> Floats:
+    """Sums of every so-many-th row."""
+    n, groups = len(rows), max(min(len(rows), groups), 1)
+    whole = n // groups * groups
+    sums: Floats = rows[:whole].reshape(-1, groups, *rows.shape[1:]).sum(axis=0)
+    sums[: n - whole] += rows[whole:]
     return sums

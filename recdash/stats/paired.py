@@ -12,6 +12,8 @@ LEVEL = 0.95
 """Of an interval, where nobody says otherwise."""
 TIE = 1e-12
 """Two values of a user closer than this are a tie: only rounding separates them."""
+_ROUNDED = 1e-6
+"""Where the spread is so small a part of the squares, it is worked out once more about the mean."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +66,12 @@ def paired_difference(
     """
     if len(candidate) == 0:
         raise ValueError("there is no user to compare over")
-    difference = differences(candidate, baseline)
-    gained = difference if own is None else differences(*own)
-    wins, losses = int(np.count_nonzero(gained > 0)), int(np.count_nonzero(gained < 0))
+    difference = candidate - baseline
+    gained = difference if own is None or own[0] is candidate else own[0] - own[1]
+    wins, losses = int(np.count_nonzero(gained > TIE)), int(np.count_nonzero(gained < -TIE))
     n, mean = len(difference), float(difference.mean())
-    sd = float(difference.std(ddof=1)) if n > 1 else float("nan")
+    mean = mean if abs(mean) >= TIE else 0.0
+    sd = _spread(difference, mean)
     low, high = _interval(n, mean, sd / n**0.5, level)
     return Paired(
         n, mean, sd, low, high, t_test(n, mean, sd / n**0.5), wins, n - wins - losses, losses, level
@@ -80,6 +83,21 @@ def differences(candidate: Floats, baseline: Floats) -> Floats:
     difference: Floats = candidate - baseline
     difference[np.abs(difference) < TIE] = 0.0
     return difference
+
+
+def _spread(difference: Floats, mean: float) -> float:
+    """The standard deviation, from one pass over the users: half the time of a pair.
+
+    A constant leaves only rounding behind; that is not a spread.
+    """
+    n = len(difference)
+    if n < 2:
+        return float("nan")
+    squares = float(np.einsum("i,i", difference, difference))  # no threads, unlike a dot product
+    spread = squares - n * mean * mean
+    if spread <= _ROUNDED * squares:
+        spread = float(np.square(difference - mean).sum())
+    return (spread / (n - 1)) ** 0.5 if spread > TIE * TIE * n else 0.0
 
 
 def t_test(n: int, mean: float, error: float, value: float = 0.0) -> float:

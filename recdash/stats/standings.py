@@ -13,7 +13,8 @@ from recdash.stats.groups import Groups
 from recdash.stats.paired import LEVEL, TIE
 from recdash.stats.resampling import resampled_means
 
-DRAWS = 1_000
+DRAWS, GROUPS = 1_000, 4_096
+"""Places are whole numbers: a range of them needs no more."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def standings(values: Groups, lower_is_better: bool = False, level: float = LEVE
     better = replace(values, sums=-values.sums) if lower_is_better else values
     above = _significantly_above(better, level)
     tail = (1 - level) / 2
-    places = _places(resampled_means(better, DRAWS))
+    places = _places(resampled_means(better.merged(GROUPS), DRAWS))
     low, high = np.quantile(places, (tail, 1 - tail), axis=0, method="nearest").astype(np.int64)
     rank = 1 + above.sum(axis=1)
     return Standings(rank, np.minimum(low, rank), np.maximum(high, rank), above)
