@@ -141,7 +141,7 @@ def test_items_are_sorted_by_what_is_asked(films: dict[str, str], shown: Open) -
 
 @pytest.mark.usefixtures("films")
 def test_titles_and_ids_are_searched_whatever_their_case(shown: Open) -> None:
-    app = shown(item="DELT")
+    app = shown(item="DELTA")
     assert titles(app) == ["delta"]
     passed(app.text_input(key="items-search").set_value("c").run())
     assert titles(app) == ["Gamma"]  # by its id
