@@ -10,7 +10,7 @@ import numpy as np
 
 from recdash import views
 from recdash.comparison import Comparison, Source, Terms, compare
-from recdash.domain import WHOLE, Scope, Users, UserValues
+from recdash.domain import WHOLE, Floats, Ints, Scope, Users, UserValues
 from recdash.errors import Problem
 from recdash.evaluation.slices import Slice, user_slices
 from recdash.metrics import define
@@ -201,7 +201,7 @@ def _rank_rows(values: Mapping[str, UserValues], lower_is_better: bool) -> list[
     users = _shared_users([one.users for one in values.values()])
     if len(users) < 2:
         return []
-    columns = (one.values[np.searchsorted(one.users, users)] for one in values.values())
+    columns = (_over(one, users) for one in values.values())
     found = standings(grouped(columns), lower_is_better)
     return [
         {
@@ -212,7 +212,13 @@ def _rank_rows(values: Mapping[str, UserValues], lower_is_better: bool) -> list[
     ]  # fmt: skip
 
 
-def _shared_users(of_runs: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+def _over(values: UserValues, users: Ints) -> Floats:
+    """The values of some of the users."""
+    same = np.array_equal(values.users, users)
+    return values.values if same else values.values[np.searchsorted(values.users, users)]
+
+
+def _shared_users(of_runs: Sequence[Ints]) -> Ints:
     """The users that count for all runs, ascending."""
     first, *others = of_runs
     for users in others:
