@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from recdash.charts.forest import BESIDE_TABLE, forest
-from recdash.ui import board, comparing, frame, leaderboard, theme, widgets
+from recdash.ui import board, comparing, frame, leaderboard, spread, theme, widgets
 
 view = frame.show()
 title = st.container()
@@ -33,3 +33,4 @@ with st.container(key="leaderboard-body"):
         widgets.chart(chart, "leaderboard-forest", leaderboard.alt(view, shown))
 st.html(leaderboard.footnote(view, shown))
 widgets.csv_button(board.export(view, shown), "leaderboard")
+spread.section(view)

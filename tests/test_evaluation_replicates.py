@@ -11,7 +11,7 @@ import pytest
 
 from recdash import Evaluation, evaluate
 from recdash.errors import InputError
-from recdash.evaluation.uploads import several_of
+from recdash.evaluation.uploads import several_of, shared_name
 
 TRUTH = pd.DataFrame({"user_id": ["u1", "u2", "u3", "u4"], "item_id": list("abcd")})
 
@@ -221,3 +221,17 @@ def test_dicts_by_label_hold_dicts_by_user() -> None:
 )
 def test_files_are_called_by_what_tells_them_apart(files: list[str], labels: list[str]) -> None:
     assert list(several_of([Path(file) for file in files]) or ()) == labels
+
+
+@pytest.mark.parametrize(
+    ("names", "shared"),
+    [
+        (["als_seed1", "als_seed2"], "als"),
+        (["als1", "als2"], "als"),
+        (["mine v2 - fold 1", "mine v2 - fold 2"], "mine v2"),
+        (["knn_s10", "knn_s11"], "knn"),
+        (["first", "second"], ""),
+    ],
+)
+def test_what_files_are_called_alike_names_the_candidate(names: list[str], shared: str) -> None:
+    assert shared_name(names) == shared

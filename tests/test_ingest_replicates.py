@@ -41,6 +41,11 @@ def test_recommenders_and_folds_split_together_into_those_that_are_there() -> No
     ]
 
 
+def test_replicates_stand_as_one_counts() -> None:
+    rows = b"user_id,item_id,fold\nu,a,10\nu,b,fold 2\nu,c,9\nu,d,fold 1\n"
+    assert [run.replicate for run in read_recommendations(rows)] == ["9", "10", "fold 1", "fold 2"]
+
+
 @pytest.mark.parametrize(
     "values", [("42", "42"), ("train", "test"), ("True", "False"), ("yes", "no")], ids="-".join
 )
@@ -54,7 +59,7 @@ def test_a_guessed_column_that_names_no_replicates_is_left_out(values: tuple[str
 def test_a_column_that_is_mapped_to_it_makes_replicates_whatever_it_says() -> None:
     rows = b"user_id,item_id,which\nu,a,yes\nu,b,no\n"
     found = read_recommendations(rows, mapping={"replicate": "which"})
-    assert [(run.replicate, run.noun) for run in found] == [("yes", "replicate"), ("no", "replicate")]
+    assert [(run.replicate, run.noun) for run in found] == [("no", "replicate"), ("yes", "replicate")]
 
 
 def test_a_column_that_is_mapped_away_makes_none() -> None:

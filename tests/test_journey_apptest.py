@@ -112,7 +112,7 @@ def test_a_truth_and_three_files_become_a_leaderboard_that_follows_k(app: AppTes
 def test_an_experiment_leads_on_to_its_candidates(app: AppTest) -> None:
     create_experiment(app)
     assert "Stored the experiment films" in text_of(app).replace("**", "")
-    assert [one.label for one in app.file_uploader] == ["Recommendations, one file per candidate"]
+    assert [one.label for one in app.file_uploader] == ["Recommendations, one file per candidate, fold or seed"]
 
 
 def test_further_tables_are_checked_and_kept(app: AppTest) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from recdash.domain import Experiment
+from recdash.domain import Experiment, Scope
 from recdash.errors import InputError, NameTaken
 from recdash.service import Workspace
 from recdash.stats.replicates import Measured, difference_over_replicates
@@ -310,3 +310,17 @@ def test_folds_and_a_metric_that_is_no_mean_over_users_are_not_compared(
     space: Workspace, films: Experiment, folds: str
 ) -> None:
     assert space.outlives(folds, add(space, films, POP, "pop"), "coverage", 1) is None
+
+
+def test_spread_and_difference_may_be_those_of_a_part(
+    space: Workspace, films: Experiment, seeds: str, folds: str
+) -> None:
+    old = Scope(slice="user:age=old")
+    found = space.spread([seeds, folds], "recall", 1, old)
+    assert [(row.replicate, row.value, row.n_users) for row in found.itertuples()] == [
+        ("7", 1 / 2, 2), ("42", 1 / 2, 2), ("1", 1 / 2, 2),
+    ]  # fmt: skip
+    pop = add(space, films, POP, "pop")
+    difference = space.outlives(seeds, pop, "recall", 1, old)
+    assert difference is not None
+    assert difference.mean == 0.0

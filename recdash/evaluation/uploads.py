@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -76,6 +77,14 @@ def labels_of(tables: Sequence[Any]) -> list[str]:
             if len(set(names)) == len(names) and all(names):
                 return names
     return [str(number) for number in range(1, len(tables) + 1)]
+
+
+_LEADING_ON = re.compile(r"[\W_]+(seed|fold|split|repeat|run|part|s|f)?[\W_]*$", re.IGNORECASE)
+
+
+def shared_name(names: Sequence[str]) -> str:
+    """What names begin with alike, but for what leads to a number: ``als_seed1``, ``als_seed2`` → als."""
+    return _LEADING_ON.sub("", names[0][: len(names[0]) - len(_own_part(names)[0])])
 
 
 def _own_part(names: Sequence[str]) -> list[str]:

@@ -355,6 +355,7 @@ def _split(opened: Opened, mapping: Mapping[str, str]) -> tuple[Opened, list[Par
 
 
 def _told(opened: Opened, role: str, names: Sequence[str]) -> Problem:
+    names = sorted(names, key=_counted) if role == "replicate" else names
     what = "recommenders" if role == "run" else f"{noun_of(opened.columns.mapping[role])}s of one candidate"
     found = f"names {len(names)} {what}: {', '.join(names[:10])}"
     return Problem(f"several-{role}s", f"column '{opened.columns.mapping[role]}'", found, "")
@@ -374,14 +375,21 @@ def _are_no_labels(names: Sequence[str]) -> bool:
 
 
 def _parts(opened: Opened, roles: Sequence[str]) -> list[Part]:
-    """The combinations of names that rows have, in order of first appearance."""
+    """The combinations of names that rows have: replicates as one counts, else in order of appearance."""
     columns = [opened.columns.mapping[role] for role in roles]
     found: dict[tuple[str, ...], None] = {}
     for batch in opened.raw.blocks(columns, set(columns)):
         texts = [_texts(batch.column(at), column, opened) for at, column in enumerate(columns)]
         joined = pc.binary_join_element_wise(*texts, BETWEEN) if len(texts) > 1 else texts[0]
         found.update({tuple(name.split(BETWEEN)): None for name in joined.unique().to_pylist() if name})
-    return [dict(zip(roles, names, strict=True)) for names in found if all(names)]
+    parts: list[Part] = [dict(zip(roles, names, strict=True)) for names in found if all(names)]
+    return sorted(parts, key=lambda part: _counted(part.get("replicate", "")))
+
+
+def _counted(label: str) -> list[tuple[float, str]]:
+    """Orders labels with numbers in them as one counts: fold 2 before fold 10."""
+    pieces = re.findall(r"(\d+)|(\D+)", label)
+    return [(float(digits or "inf"), text) for digits, text in pieces]
 
 
 def _texts(values: pa.Array, column: str, opened: Opened) -> pa.Array:

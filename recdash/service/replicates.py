@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recdash import views
-from recdash.domain import Ints, Run
+from recdash.domain import WHOLE, Ints, Run, Scope
 from recdash.metrics import define
 from recdash.service.answers import Answers
 from recdash.stats.replicates import Measured, ReplicateDifference, difference_over_replicates
@@ -26,7 +26,7 @@ class Replicates(Answers):
         """The folds or seeds of a run, in their order; each is a run too, called by its label."""
         return list(self._below(run_id))
 
-    def spread(self, run_ids: Sequence[str], metric: str, k: int) -> pd.DataFrame:
+    def spread(self, run_ids: Sequence[str], metric: str, k: int, scope: Scope = WHOLE) -> pd.DataFrame:
         """Each replicate's own value: ``SPREAD_COLUMNS``; no rows for a run that was uploaded once.
 
         A fold's value is over its own users.
@@ -38,13 +38,15 @@ class Replicates(Answers):
             {"run_id": run.id, "run": run.name, "replicate": one.name, **found}
             for run in self._runs(run_ids)
             if run.replicated
-            for one, found in self._found_below(run.id, metric, k)
+            for one, found in self._found_below(run.id, metric, k, scope)
         ]
         return pd.DataFrame(rows, columns=list(SPREAD_COLUMNS))
 
-    def _found_below(self, run_id: str, metric: str, k: int) -> list[tuple[Run, dict[str, float]]]:
+    def _found_below(
+        self, run_id: str, metric: str, k: int, scope: Scope
+    ) -> list[tuple[Run, dict[str, float]]]:
         below = self._below(run_id)
-        curves = self._curves([one.id for one in below], [metric])
+        curves = self._curves([one.id for one in below], [metric], scope)
         found = [(one, curves[one.id].get(metric)) for one in below]
         return [
             (one, {"value": float(at["value"]), "n_users": at["n_users"]})
@@ -52,41 +54,44 @@ class Replicates(Answers):
             if curve is not None and not np.isnan((at := views.at(curve, k))["value"])
         ]
 
-    def outlives(self, run_id: str, baseline_id: str, metric: str, k: int) -> ReplicateDifference | None:
+    def outlives(
+        self, run_id: str, baseline_id: str, metric: str, k: int, scope: Scope = WHOLE
+    ) -> ReplicateDifference | None:
         """The run minus the baseline over their folds or seeds; None where one of them lacks the metric.
 
         A run without folds of its own is cut to the users of the other's folds, which pairs them.
         """
         views.check_cutoff(k)
         run, baseline = self.store.run(run_id), self.store.run(baseline_id)
-        mine, theirs = self._over_folds(run, baseline, metric, k), self._over_folds(baseline, run, metric, k)
+        asked = (metric, k, scope)
+        mine, theirs = self._over_folds(run, baseline, *asked), self._over_folds(baseline, run, *asked)
         if not mine or not theirs:
             return None
         both_have_folds = _has_folds(run) and _has_folds(baseline)
         same_users = not both_have_folds or self._same_folds(run, baseline)
         return difference_over_replicates(mine, theirs, same_users=same_users)
 
-    def _measured(self, run: Run, metric: str, k: int) -> Measured:
+    def _measured(self, run: Run, metric: str, k: int, scope: Scope) -> Measured:
         """The run's value in each of its replicates, or its one value; empty where it lacks the metric."""
         replicated = run.replicated
         if replicated is None:
-            curve = self._curves([run.id], [metric])[run.id].get(metric)
+            curve = self._curves([run.id], [metric], scope)[run.id].get(metric)
             return Measured({} if curve is None else {"": float(views.at(curve, k)["value"])})
-        values = {one.name: found["value"] for one, found in self._found_below(run.id, metric, k)}
+        values = {one.name: found["value"] for one, found in self._found_below(run.id, metric, k, scope)}
         return Measured(values, replicated.noun, overlap=replicated.kind == "folds")
 
-    def _over_folds(self, run: Run, other: Run, metric: str, k: int) -> Measured | None:
+    def _over_folds(self, run: Run, other: Run, metric: str, k: int, scope: Scope) -> Measured | None:
         """The run's values, where the other alone has folds its means over the users of each of these.
 
         None for a metric that is no mean over users: of fewer users it is another number.
         """
         folds = other.replicated
         if folds is None or not _has_folds(other) or _has_folds(run):
-            return self._measured(run, metric, k)
-        own = self._values(run.id, metric, k) if define(metric).has_user_values else None
+            return self._measured(run, metric, k, scope)
+        own = self._values(run.id, metric, k, None, scope) if define(metric).has_user_values else None
         if own is None:
             return None
-        parts = {one.name: self._values(one.id, metric, k) for one in self._below(other.id)}
+        parts = {one.name: self._values(one.id, metric, k, None, scope) for one in self._below(other.id)}
         shared = {label: np.isin(own.users, part.users) for label, part in parts.items() if part}
         known = {label: float(own.values[here].mean()) for label, here in shared.items() if here.any()}
         return Measured(known, folds.noun, overlap=True)

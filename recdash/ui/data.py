@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from recdash.evaluation.one_user import OneUser
     from recdash.metrics.tie_band import TieBand
     from recdash.stats.changes import Bars
+    from recdash.stats.replicates import ReplicateDifference
     from recdash.views import PopulationEffect, Standing
 
 NO_DIFFERENCES = ("run_id", "run", "mean_diff", "ci_low", "ci_high", "p", "n_users", "wins", "ties", "losses")
@@ -146,6 +147,18 @@ def population_effect(view: View, run_ids: tuple[str, ...]) -> PopulationEffect 
 def standing(view: View, run_ids: tuple[str, ...]) -> Standing | None:
     """Where runs stand between the experiment's reference candidates."""
     return workspace().standing(run_ids, view.metric, view.k)
+
+
+def spread(view: View, run_ids: tuple[str, ...]) -> pd.DataFrame:
+    """The values of the runs' folds or seeds at the view's metric and k: see ``Workspace.spread``."""
+    return _named(_numbers("spread", (run_ids, view.metric, view.k)), view)
+
+
+def outlives(view: View, run_id: str, baseline: str) -> ReplicateDifference | None:
+    """The run's difference to the baseline over their folds or seeds: see ``Workspace.outlives``."""
+    asked = (run_id, baseline, view.metric, view.k)
+    found: ReplicateDifference | None = _numbers("outlives", asked)
+    return found
 
 
 def absences(run_ids: tuple[str, ...], metric: str) -> dict[str, str]:

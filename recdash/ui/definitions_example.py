@@ -7,6 +7,7 @@ import streamlit as st
 from recdash import numbers
 from recdash.definitions.notation import formula, is_exact
 from recdash.definitions.worked import N_POPULAR, Place, Worked, example, why_no_example
+from recdash.domain import Run
 from recdash.metrics import METRICS, define
 from recdash.ui import data, widgets
 from recdash.ui.definitions import Found
@@ -57,11 +58,11 @@ def work_out(found: Found, preset: str) -> None:
     """The arithmetic of the built-in list or of one of the run's users, as the reader chooses."""
     chosen = widgets.choice("Example", "ex", EXAMPLES, "small")
     row = found.row(preset)
+    if chosen == "run" and (reason := _why_no_user(found.run, row["reason"])):
+        st.info(f"No example of this run: {reason}.")
+        return
     if chosen == "small":
         shown = example(define(row["spec"]))
-    elif row["reason"]:
-        st.info(f"No example of this run: {row['reason']}.")
-        return
     else:
         shown = data.worked_example(found.run.id, found.metric, found.k, preset)
     if shown is None:
@@ -74,6 +75,13 @@ def work_out(found: Found, preset: str) -> None:
         st.html(html('<p class="rd-sum">{line}</p>', line=arithmetic(part)))
     if shown.parts:
         st.html(html('<p class="rd-sum">{line}</p>', line=combined(shown)))
+
+
+def _why_no_user(run: Run, reason: str) -> str:
+    """Why no list of the run can be worked out; empty where one may."""
+    if not run.is_mean:
+        return reason
+    return f"it is the mean of {run.replicated}, so that each user has several lists"
 
 
 def heading(shown: Worked, chosen: str) -> Html:

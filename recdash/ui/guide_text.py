@@ -80,6 +80,43 @@ where more than half of the run's lists have ended.
 """,
     ),
     Article(
+        "replicates",
+        "Folds and seeds",
+        """
+A candidate that was trained several times has several values. Upload all of them: as one file with a
+column `fold` or `seed` (also `split`, `repeat`, `replicate`), as several files under Upload, as
+`--run ALS=1.csv --run ALS=2.csv`, or in Python as `{"ALS": {"1": …, "2": …}}`. They become **one**
+candidate with replicates. Every replicate is scored against the one truth of the experiment.
+
+- **Seeds** serve the same users again. Each is scored as a run of its own, by the population rule: with
+  `users=truth` a user without a list in it is a miss there. A user's value of the candidate is the mean
+  over the seeds in which the user counts, the candidate's value the mean of those over the users. Metrics
+  without a value per user, such as coverage, are means over the seeds.
+- **Folds** divide the users: each user has a list in one fold only. The candidate has the lists of all
+  folds and is scored like a run that was uploaded at once; a user without a list in any fold follows the
+  population rule, once. A fold's own value is over the users whom it has lists for.
+
+Users with lists in one replicate only make folds, users with lists in nearly all make seeds, and a notice
+says which was found. In between it must be told: *These files are* under Upload, `--replicates`, or
+`replicates="seeds"`. Folds that hold out other rows *of the same users* each have a truth of their own:
+make an experiment for each.
+
+**Does a difference outlive them?** A difference can be clear over the users and still turn round with the
+next seed. The Leaderboard therefore tests it over the replicates as well, at 95 %:
+
+| candidates | test |
+|---|---|
+| seeds with the same labels | t-test, paired over the labels |
+| seeds with other labels | Welch's t-test |
+| seeds against a run uploaded once | one-sample t-test |
+| folds of the same users, or folds and a run cut to their users | corrected resampled t-test |
+
+The training sets of folds overlap, so that their values lie closer together than those of independent
+trainings. The corrected test (Nadeau and Bengio 2003) takes (1/n + 1/(n − 1))·s² in place of s²/n.
+With fewer than five replicates points and their mean are drawn, from five on a box as well.
+""",
+    ),
+    Article(
         "references",
         "Reference candidates: floor and ceiling",
         """

@@ -11,7 +11,7 @@ from recdash.domain import Experiment, OnlineTest, Run
 from recdash.errors import RecdashError
 from recdash.service import Workspace
 from recdash.ui import escaping, state, widgets
-from recdash.ui.run_table import experiment_rows, provenance_rows
+from recdash.ui.run_table import experiment_rows, ledger_names, ledger_row, ledger_title, provenance_rows
 from recdash.ui.upload_desk import params_as_text, params_from
 from recdash.ui.upload_online import link_boxes
 from recdash.ui.widgets import Column
@@ -63,9 +63,20 @@ def run_panel(workspace: Workspace, experiment: Experiment, run: Run, known_tags
         widgets.notices(run.notices, nothing="Nothing was noticed while this run was read.")
     with provenance:
         widgets.table([Column("what"), Column("value")], provenance_rows(run))
+        _replicates(workspace, run)
     with remove:
         _archive_run(workspace, run)
         _delete("run", run.name, run.id, lambda typed: workspace.delete_run(run.id, typed))
+
+
+def _replicates(workspace: Workspace, run: Run) -> None:
+    """Who was counted in each fold or seed."""
+    below = workspace.replicates(run.id)
+    if below:
+        widgets.section(str(run.replicated).capitalize(), "Each scored by itself, too.")
+        names = ledger_names(below)
+        columns = [Column("Label"), *(Column(ledger_title(name), number=True) for name in names)]
+        widgets.table(columns, [[one.name, *ledger_row(one, names)] for one in below])
 
 
 def _edit_run(workspace: Workspace, experiment: Experiment, run: Run, known_tags: Sequence[str]) -> None:

@@ -15,10 +15,10 @@ from recdash.ui import data, escaping, frame, state, widgets
 from recdash.ui.state import MOST_CANDIDATES
 from recdash.ui.table_templates import TEMPLATES
 from recdash.ui.upload_desk import Desk, Outcome, stem
+from recdash.ui.upload_replicates import describe_all
 from recdash.ui.upload_steps import (
     CheckedFile,
     check_file,
-    describe,
     last_step,
     one_file,
     refused,
@@ -192,16 +192,18 @@ def candidates(desk: Desk, workspace: Workspace) -> None:
         return
     st.subheader("1 · Files")
     files = st.file_uploader(
-        "Recommendations, one file per candidate", accept_multiple_files=True, key=desk.key("run")
+        "Recommendations, one file per candidate, fold or seed",
+        accept_multiple_files=True,
+        key=desk.key("run"),
     )
     template_button("run", "many")
     if not files:
         return
     st.subheader("2 · Columns, checks, names")
     tags = sorted({tag for run in workspace.runs(experiment.id, archived=True) for tag in run.tags})
-    described = [describe(desk, workspace, file, tags, is_only=len(files) == 1) for file in files]
+    described = describe_all(desk, workspace, files, tags)
     st.subheader("3 · Score")
-    if last_step(_score_label(len(files)), desk, described, all(one.name for one in described)):
+    if last_step(_score_label(len(described)), desk, described, all(one.name for one in described)):
         store_candidates(desk, workspace, experiment, described)
 
 

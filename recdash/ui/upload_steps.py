@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from recdash.domain import Experiment, TableKind
+from recdash.domain import Experiment, Replication, TableKind
 from recdash.errors import InputError, Problem, RecdashError, UploadError
 from recdash.ingest import Preview
 from recdash.service import AddedRun, Workspace
@@ -43,7 +43,10 @@ class CheckedFile:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One file of recommendations with what was written beside it; ``problems`` come from those fields."""
+    """One file of recommendations with what was written beside it; ``problems`` come from those fields.
+
+    Of a candidate in several files, its folds or seeds (``kind``), ``others`` are the further ones.
+    """
 
     checked: CheckedFile
     name: str
@@ -52,10 +55,24 @@ class Candidate:
     params: Mapping[str, str]
     predictions: CheckedFile | None
     problems: tuple[Problem, ...] = ()
+    others: tuple[CheckedFile, ...] = ()
+    labels: tuple[str, ...] = ()
+    kind: Replication | None = None
+
+    @property
+    def data(self) -> bytes | dict[str, bytes]:
+        """The file, or the files by label."""
+        files = (self.checked, *self.others)
+        return (
+            dict(zip(self.labels, (file.data for file in files), strict=True))
+            if self.others
+            else files[0].data
+        )
 
     @property
     def is_usable(self) -> bool:
-        files = (self.checked, self.predictions) if self.predictions else (self.checked,)
+        predictions = (self.predictions,) if self.predictions else ()
+        files = (self.checked, *self.others, *predictions)
         return not self.problems and all(file.is_usable for file in files)
 
 
@@ -105,6 +122,13 @@ def show_file(
             st.html(rows_as_html(preview.columns, preview.mapping, preview.rows))
     show_checks(preview.problems, preview.notices)
     return CheckedFile(file.name, file, mapping, preview)
+
+
+def other_file(
+    desk: Desk, workspace: Workspace, file: UploadedFile, mapping: Mapping[str, str] | None
+) -> CheckedFile:
+    """A further file of a candidate, read with the columns of the first."""
+    return CheckedFile(file.name, file, mapping, _preview(desk, workspace, "run", file, mapping))
 
 
 def show_checks(problems: Sequence[Problem], notices: Sequence[Problem]) -> None:
@@ -178,14 +202,21 @@ def _row(values: Sequence[object]) -> Html:
 
 
 def describe(
-    desk: Desk, workspace: Workspace, file: UploadedFile, known_tags: Sequence[str], *, is_only: bool
+    desk: Desk,
+    workspace: Workspace,
+    file: UploadedFile,
+    known_tags: Sequence[str],
+    *,
+    is_only: bool,
+    name: str | None = None,
 ) -> Candidate:
     """One candidate's card: its file, then name, tags, note, parameters and rating predictions."""
+    suggested, own = name or stem(file.name), "name" if name is None else "name_all"
     file_id = file.file_id
     with st.container(border=True, key=f"candidate_{file_id}"):
         checked = show_file(desk, workspace, "run", file, is_open=is_only)
         left, right = st.columns(2)
-        name = left.text_input("Name", value=stem(file.name), key=f"name_{file_id}", max_chars=200)
+        name = left.text_input("Name", value=suggested, key=f"{own}_{file_id}", max_chars=200)
         tags = right.multiselect(
             "Tags", known_tags, accept_new_options=True, key=f"tags_{file_id}", placeholder="add tags"
         )
@@ -272,7 +303,7 @@ def _store_candidate(
     try:
         added = workspace.add_runs(
             experiment.id,
-            candidate.checked.data,
+            candidate.data,
             name=candidate.name,
             mapping=candidate.checked.mapping,
             predictions=predictions.data if predictions else None,
@@ -280,6 +311,7 @@ def _store_candidate(
             tags=candidate.tags,
             note=candidate.note,
             params=candidate.params,
+            replicates=candidate.kind,
             progress=progress,
         )
     except RecdashError as error:

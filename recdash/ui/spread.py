@@ -1,0 +1,158 @@
+"""The spread over folds or seeds, where a shown run has some, and whether differences outlive it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from recdash import numbers
+from recdash.charts.spread import LEAST_FOR_BOX, replicate_spread
+from recdash.ui import data, findings, theme, widgets
+from recdash.ui.escaping import Html, html
+from recdash.ui.state import View
+from recdash.ui.widgets import Column, run_cell, table_html
+from recdash.ui.words import is_percent, listed, metric_at
+from recdash.views import lower_is_better
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from recdash.domain import Run
+    from recdash.stats.replicates import ReplicateDifference
+
+
+@dataclass(frozen=True)
+class Spread:
+    """``rows`` of the replicates, the runs' own ``values`` best first, each one's ``outlived`` difference to
+    the baseline, and what a replicate is called (``noun``).
+    """
+
+    rows: pd.DataFrame
+    values: Mapping[str, float]
+    outlived: Mapping[str, ReplicateDifference]
+    noun: str
+
+
+def section(view: View) -> None:
+    """Drawn only when a shown run has folds or seeds that have the metric."""
+    found = gather(view)
+    if found is None:
+        return
+    st.space("small")
+    widgets.section(finding(view, found), note(view, found))
+    scale = 100.0 if is_percent(view.metric) else 1.0
+    chart = replicate_spread(found.rows, found.values, view.marks, theme.palette(), scale)
+    widgets.chart(chart, "replicate-spread", alt(view, found))
+    if found.outlived:
+        st.html(differences_table(view, found))
+    widgets.table_behind(found.rows.drop(columns="run_id"), "replicates")
+
+
+def gather(view: View) -> Spread | None:
+    several = [run for run in view.shown if run.replicated]
+    rows = data.spread(view, tuple(run.id for run in several)) if several else None
+    if rows is None or rows.empty:
+        return None
+    scores = data.scoreboard(view, tuple(run.id for run in view.shown), (view.metric,), view.k)
+    values = findings.values(scores, view.metric)
+    baseline = view.shown[0]
+    others = [run for run in view.shown[1:] if run.id in values and (run.replicated or baseline.replicated)]
+    outlived = {run.id: data.outlives(view, run.id, baseline.id) for run in others}
+    known = {run_id: one for run_id, one in outlived.items() if one is not None}
+    return Spread(rows, values, known, noun_of(several))
+
+
+def noun_of(runs: list[Run]) -> str:
+    """``seeds``; ``folds and seeds`` where runs have either."""
+    return listed(sorted({f"{run.replicated.noun}s" for run in runs if run.replicated}))
+
+
+def finding(view: View, found: Spread) -> str:
+    """What the spread means for the differences to the baseline."""
+    told = [one for one in found.outlived.values() if one.outlives is not None]
+    if not told:
+        return f"How far the {found.noun} lie apart"
+    lasting = sum(bool(one.outlives) for one in told)
+    what = "difference" if len(told) == 1 else "differences"
+    if lasting == len(told):
+        return f"The {what} outlive{'s' if len(told) == 1 else ''} the {found.noun}"
+    if lasting:
+        return f"{lasting} of {len(told)} differences to {view.shown[0].name} outlive the {found.noun}"
+    if all(_wider(found, run_id) for run_id in found.outlived):
+        return f"{found.noun.capitalize()} differ by more than the candidates do"
+    return f"The {found.noun} do not settle the {what}"
+
+
+def _wider(found: Spread, run_id: str) -> bool:
+    """Whether replicates, of this run or of those beside it, lie further apart than its difference."""
+    ranges = found.rows.groupby("run_id")["value"].agg(lambda values: values.max() - values.min())
+    own = ranges.get(run_id, ranges.max())
+    return bool(own > abs(found.outlived[run_id].mean))
+
+
+def note(view: View, found: Spread) -> str:
+    where = metric_at(view.metric, view.k) + (" in %" if is_percent(view.metric) else "")
+    most = int(found.rows.groupby("run_id").size().max())
+    boxes = "; boxes are quartiles, whiskers reach lowest and highest" if most >= LEAST_FOR_BOX else ""
+    points = f"{where}. One point for each of the {found.noun}, the line is their mean{boxes}."
+    return points + _left_out(view, found)
+
+
+def _left_out(view: View, found: Spread) -> str:
+    """Folds score their own users, so that their mean may be another number than the candidate's."""
+    folds = [run for run in view.shown if run.id in set(found.rows["run_id"]) and not run.is_mean]
+    without = sum((run.ledger.get("without_list") or 0) for run in folds)
+    if not without or view.experiment.settings.get("users") == "both":
+        return ""
+    return " A fold counts only users whom it has lists for; the table above counts the others as 0."
+
+
+def differences_table(view: View, found: Spread) -> Html:
+    """A row per candidate: its difference over replicates, with the test in words."""
+    base = view.shown[0].name
+    columns = [
+        Column("Run"), Column(f"Difference to {base}", number=True), Column("95 % CI", number=True),
+        Column("p", number=True), Column(f"Over the {found.noun}"), Column("Tested by"),
+    ]  # fmt: skip
+    told = found.outlived.values()
+    decimals = numbers.places([end for one in told for end in (one.mean, one.low, one.high)])
+    return table_html(
+        columns,
+        [
+            [
+                run_cell(view.marks[run_id]),
+                numbers.signed(one.mean, decimals),
+                html(
+                    '<span class="rd-muted">{text}</span>', text=numbers.interval(one.low, one.high, decimals)
+                ),
+                numbers.p_value(one.p),
+                _word(view, one),
+                one.method,
+            ]
+            for run_id, one in found.outlived.items()
+        ],
+    )
+
+
+def _word(view: View, one: ReplicateDifference) -> Html:
+    if one.outlives is None:
+        return html('<span class="rd-muted">one upload each</span>')
+    if not one.outlives:
+        return html('<span class="rd-same">= not settled</span>')
+    better = (one.mean > 0) != lower_is_better(view.metric)
+    kind, word = ("rd-better", "better") if better else ("rd-worse", "worse")
+    return html(
+        '<span class="{kind}">{glyph} {word}</span>', kind=kind, glyph="▲" if one.mean > 0 else "▼", word=word
+    )
+
+
+def alt(view: View, found: Spread) -> str:
+    ends = found.rows.groupby("run_id", sort=False)["value"].agg(["min", "max"])
+    parts = [
+        f"{view.name(str(run_id))} {numbers.three(low)} to {numbers.three(high)}"
+        for run_id, low, high in ends.itertuples()
+    ]
+    return f"Spread of {metric_at(view.metric, view.k)} over {found.noun}: {listed(parts)}."

@@ -1,0 +1,268 @@
+"""Folds and seeds on the pages: their spread, what it means, and how they are uploaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_ui_pages import TRUTH, USERS, Open, forget, lists, passed, said
+
+from recdash.charts.marks import LIGHT, Mark
+from recdash.charts.spread import replicate_spread
+from recdash.service import Workspace
+from recdash.ui import state
+
+
+def some_hits(n: int) -> pd.DataFrame:
+    """The first n users find their item at rank 1, the others none."""
+    return pd.concat([lists(1, USERS[:n]), lists(9, USERS[n:])])
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
+    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path / 'recdash.db'}")
+    monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "artifacts"))
+    forget()
+    yield state.workspace()
+    forget()
+
+
+@pytest.fixture
+def films(workspace: Workspace) -> dict[str, str]:
+    """Names → ids: the experiment, and runs uploaded once: poor (no hit), good (rank 2), best (rank 1)."""
+    made = workspace.create_experiment("films", TRUTH, depth=5)
+    runs = {"poor": lists(9), "good": lists(2), "best": lists(1)}
+    added = {name: workspace.add_runs(made.id, table, name=name)[0].run.id for name, table in runs.items()}
+    return {"films": made.id, **added}
+
+
+@pytest.fixture
+def open_page(root: Path) -> Open:
+    def show(page: str = "overview", **link: str) -> AppTest:
+        app = AppTest.from_file(str(root / "recdash/ui/shell.py"), default_timeout=60)
+        for name, value in link.items():
+            app.query_params[name] = value
+        passed(app.run())
+        if page != "overview":
+            app.switch_page(str(root / "pages" / f"{page}.py"))
+            passed(app.run())
+        return app
+
+    return show
+
+
+@pytest.fixture
+def seeds(workspace: Workspace, films: dict[str, str]) -> dict[str, str]:
+    """Further runs: als has 5 seeds that find 11 to 15 of 20 items, bpr 3 seeds with 1 to 20."""
+    for name, hits in (("als", range(11, 16)), ("bpr", (1, 9, 20))):
+        tables = {f"seed {n}": some_hits(n) for n in hits}
+        films[name] = workspace.add_runs(films["films"], tables, name=name)[0].run.id
+    return films
+
+
+def board(open_page: Open, seeds: dict[str, str], *chosen: str, base: str = "poor", **link: str) -> AppTest:
+    runs = "~".join(seeds[name] for name in chosen)
+    return open_page("leaderboard", e=seeds["films"], b=seeds[base], c=runs, m="recall", k="1", **link)
+
+
+# ── the leaderboard ──────────────────────────────────────────────────────────────────────────
+
+
+def test_without_folds_or_seeds_there_is_no_spread(open_page: Open, films: dict[str, str]) -> None:
+    text = said(open_page("leaderboard", e=films["films"]))
+    assert "seeds" not in text
+
+
+def test_a_difference_that_holds_for_every_seed_outlives_them(open_page: Open, seeds: dict[str, str]) -> None:
+    text = said(board(open_page, seeds, "als"))
+    assert "The difference outlives the seeds" in text
+    assert "one-sample t-test, 5 seeds against one value" in text
+    assert "boxes are quartiles" in text
+
+
+def test_seeds_that_lie_further_apart_than_the_candidates_are_said_to(
+    open_page: Open,
+    seeds: dict[str, str],
+) -> None:
+    # bpr: 1, 9, 20 of 20 (mean 0.5) beside als: 11 … 15 of 20 (mean 0.65), other labels
+    text = said(board(open_page, seeds, "bpr", base="als"))
+    assert "Seeds differ by more than the candidates do" in text
+    assert "Welch's t-test, 3 seeds against 5 seeds" in text
+    assert "not settled" in text
+
+
+def test_seeds_that_are_too_few_do_not_settle_a_large_difference(
+    open_page: Open, seeds: dict[str, str]
+) -> None:
+    state.workspace().add_runs(seeds["films"], [some_hits(10), some_hits(17)], name="two")
+    seeds["two"] = next(run.id for run in state.workspace().runs(seeds["films"]) if run.name == "two")
+    assert "The seeds do not settle the difference" in said(board(open_page, seeds, "two"))
+
+
+def test_of_several_differences_those_that_outlive_are_counted(
+    open_page: Open, seeds: dict[str, str]
+) -> None:
+    text = said(board(open_page, seeds, "als", "bpr", "good"))
+    assert "1 of 2 differences to poor outlive the seeds" in text
+
+
+def test_a_baseline_with_seeds_among_runs_uploaded_once_is_tested_too(
+    open_page: Open,
+    seeds: dict[str, str],
+) -> None:
+    text = said(board(open_page, seeds, "poor", "best", base="als"))
+    assert "The differences outlive the seeds" in text
+
+
+def test_one_run_with_seeds_alone_says_how_far_they_lie_apart(open_page: Open, seeds: dict[str, str]) -> None:
+    text = said(board(open_page, seeds, base="als"))
+    assert "How far the seeds lie apart" in text
+
+
+def test_a_metric_without_values_per_user_has_a_spread_too(open_page: Open, seeds: dict[str, str]) -> None:
+    app = open_page(
+        "leaderboard", e=seeds["films"], b=seeds["poor"], c=seeds["als"], m="personalization", k="2"
+    )
+    assert "outlive" in said(app) or "differ by more" in said(app) or "do not settle" in said(app)
+
+
+def test_names_from_strangers_are_text(open_page: Open, seeds: dict[str, str]) -> None:
+    space = state.workspace()
+    space.rename_run(seeds["als"], "<img src=x onerror=alert(1)>" + "a" * 60)
+    app = board(open_page, seeds, "als")
+    assert all("<img" not in one.proto.body for one in app.get("html"))
+
+
+def test_folds_say_whom_they_count(open_page: Open, workspace: Workspace, films: dict[str, str]) -> None:
+    folds = {"1": lists(1, USERS[:6]), "2": lists(1, USERS[6:12])}
+    films["knn"] = workspace.add_runs(films["films"], folds, name="knn")[0].run.id
+    text = said(board(open_page, films, "knn"))
+    assert "A fold counts only users whom it has lists for; the table above counts the others as 0." in text
+    assert "corrected resampled t-test over 2 folds" in text
+
+
+# ── other pages ──────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["overview", "metric_vs_k", "precision_recall", "users", "items", "catalogue", "definitions", "runs"],
+)
+def test_every_page_takes_seeds_as_one_run(page: str, open_page: Open, seeds: dict[str, str]) -> None:
+    chosen = "~".join(seeds[name] for name in ("bpr", "good"))
+    for base in ("als", "poor"):
+        app = open_page(page, e=seeds["films"], b=seeds[base], c=f"{chosen}~{seeds['als']}", k="2")
+        assert not app.error
+
+
+def test_the_overview_says_that_a_run_is_a_mean(open_page: Open, seeds: dict[str, str]) -> None:
+    text = said(open_page("overview", e=seeds["films"], b=seeds["poor"], c=seeds["als"]))
+    assert "Its values are the mean of 5 seeds, user by user." in text
+
+
+def test_a_mean_has_no_example_of_one_user_and_says_why(open_page: Open, seeds: dict[str, str]) -> None:
+    app = open_page(
+        "definitions", e=seeds["films"], b=seeds["poor"], c=seeds["als"], r=seeds["als"], ex="run"
+    )
+    told = " ".join(one.value for one in app.info)
+    assert "the mean of 5 seeds, so that each user has several lists" in told
+
+
+# ── the figure ───────────────────────────────────────────────────────────────────────────────
+
+LOOK = {"a": Mark("a", "ALS <b>", "#0072B2", "circle", "candidate")}
+
+
+def rows(*values: float) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {"run_id": "a", "replicate": f"<i>{n}", "value": value, "n_users": 7}
+            for n, value in enumerate(values)
+        ],
+        columns=["run_id", "replicate", "value", "n_users"],
+    )
+
+
+@pytest.mark.parametrize(("n", "boxes"), [(4, 0), (5, 1)])
+def test_quartiles_are_drawn_from_five_replicates_on(n: int, boxes: int) -> None:
+    chart = replicate_spread(rows(*[0.1 * at for at in range(n)]), {"a": 0.2}, LOOK, LIGHT)
+    assert sum(shape.type == "rect" for shape in chart.layout.shapes) == boxes
+    points = next(trace for trace in chart.data if trace.mode == "markers")
+    assert len(points.x) == n
+
+
+def test_the_line_is_the_mean_and_labels_are_escaped() -> None:
+    chart = replicate_spread(rows(0.1, 0.4), {"a": 0.9}, LOOK, LIGHT, scale=100)
+    (mean,) = [trace for trace in chart.data if trace.name == "mean"]
+    assert mean.x == pytest.approx((25.0, 25.0))
+    hover = " ".join(str(text) for trace in chart.data for text in trace.hovertext or ())
+    assert "&lt;i&gt;0" in hover
+    assert "<i>" not in hover
+
+
+def test_a_run_uploaded_once_is_one_mark() -> None:
+    chart = replicate_spread(rows(), {"a": 0.3}, LOOK, LIGHT)
+    (only,) = chart.data
+    assert list(only.x) == [0.3]
+    assert "uploaded once" in only.hovertext[0]
+
+
+# ── uploading ────────────────────────────────────────────────────────────────────────────────
+
+
+def upload(open_page: Open, films: dict[str, str], **files: pd.DataFrame) -> AppTest:
+    app = open_page("upload", e=films["films"], add="candidates")
+    box = next(one for one in app.file_uploader if one.label.startswith("Recommendations"))
+    named = [(f"{name}.csv", table.to_csv(index=False).encode(), "text/csv") for name, table in files.items()]
+    return passed(box.set_value(named).run())
+
+
+def meaning(app: AppTest, what: str) -> AppTest:
+    control = next(one for one in app.segmented_control if one.label == "These files are")
+    return passed(control.set_value(what).run())
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    return passed(next(button for button in app.button if button.label == label).click().run())
+
+
+def test_several_files_may_be_the_seeds_of_one_candidate(open_page: Open, films: dict[str, str]) -> None:
+    app = meaning(upload(open_page, films, als_seed7=some_hits(5), als_seed42=some_hits(9)), "seeds")
+    assert next(one for one in app.text_input if one.label == "Name").value == "als"
+    press(app, "Score and store the candidate")
+    run = next(one for one in state.workspace().runs(films["films"]) if one.name == "als")
+    assert run.replicated is not None
+    assert (str(run.replicated), run.replicated.labels) == ("2 seeds", ("7", "42"))
+
+
+def test_several_files_are_candidates_of_their_own_unless_told(
+    open_page: Open, films: dict[str, str]
+) -> None:
+    app = upload(open_page, films, one=some_hits(5), two=some_hits(9))
+    press(app, "Score and store 2 candidates")
+    assert {"one", "two"} <= {run.name for run in state.workspace().runs(films["films"])}
+
+
+def test_a_broken_file_among_the_seeds_keeps_the_button_closed(
+    open_page: Open, films: dict[str, str]
+) -> None:
+    broken = some_hits(5).rename(columns={"item_id": "what"})
+    app = meaning(upload(open_page, films, s1=some_hits(5), s2=broken), "seeds")
+    assert next(one for one in app.button if one.label == "Score and store the candidate").disabled
+
+
+def test_folds_that_share_users_are_refused_in_words(open_page: Open, films: dict[str, str]) -> None:
+    app = meaning(upload(open_page, films, f1=some_hits(5), f2=some_hits(9)), "folds")
+    press(app, "Score and store the candidate")
+    told = " ".join(one.value for one in app.error)
+    assert "have lists in several folds" in told
+
+
+def test_a_column_of_folds_needs_no_telling(open_page: Open, films: dict[str, str]) -> None:
+    table = pd.concat([lists(1, USERS[:9]).assign(fold=1), lists(2, USERS[9:]).assign(fold=2)])
+    press(upload(open_page, films, knn=table), "Score and store the candidate")
+    run = next(one for one in state.workspace().runs(films["films"]) if one.name == "knn")
+    assert str(run.replicated) == "2 folds"
