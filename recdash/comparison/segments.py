@@ -9,11 +9,13 @@ from typing import Literal
 
 from recdash.comparison.pairs import Found, Pair, Terms, family_of, pair_of, shared
 from recdash.domain import UserValues
+from recdash.metrics import define
+from recdash.stats import Word
 
 LEAST = 30
 """Fewer users than this say too little about a segment, unless one asks for other."""
-WHOLE = ""
-"""The key of everybody among the segments."""
+EVERYBODY = ""
+"""The key of all users among the segments."""
 NEARLY_ALL = 0.9
 """From this share of a difference on, it is said to come from one segment."""
 
@@ -38,16 +40,20 @@ class Cell:
     why: str = ""
 
     @property
-    def word(self) -> str:
-        return self.pair.judged.word if self.pair else ""
+    def word(self) -> Word | None:
+        return self.pair.judged.word if self.pair else None
+
+    @property
+    def sign(self) -> str:
+        return self.pair.judged.sign if self.pair else "–"
 
 
 @dataclass(frozen=True)
 class Segmented:
     """Runs in every segment by one metric at one k.
 
-    ``titles``: segment → title, in order; ``cells``: (segment, run) → its cell, ``WHOLE`` being everybody.
-    ``additive``: each user is in one segment, so that shares of users and of a difference add up to 1.
+    ``titles``: segment → title, in order; ``cells``: (segment, run) → its cell, ``EVERYBODY`` being a segment
+    too. ``of_items``: segments of items, in which only these count.
     """
 
     by: str
@@ -66,6 +72,11 @@ class Segmented:
         return tuple(dict.fromkeys(run for _, run in self.cells))
 
     @property
+    def by_value(self) -> bool:
+        """The metric has no value per user: there is nothing to judge."""
+        return not define(self.metric).has_user_values
+
+    @property
     def candidates(self) -> tuple[str, ...]:
         return tuple(run for run in self.runs if run != self.baseline)
 
@@ -78,17 +89,18 @@ class Segmented:
         return [one for one, cell in self.judged(run).items() if cell.word == word]
 
     def is_additive(self, run: str) -> bool:
+        """Is each user in one segment, so that shares of users and of the difference add up to 1?"""
         parts = sum(self.cells[one, run].n_shared for one in self.titles)
-        return not self.of_items and parts == self.cells[WHOLE, run].n_shared
+        return not self.of_items and parts == self.cells[EVERYBODY, run].n_shared
 
     def share(self, segment: str, run: str) -> float:
         """Of the users whom run and baseline share, how many are in the segment; 0..1."""
-        everybody = self.cells[WHOLE, run].n_shared
+        everybody = self.cells[EVERYBODY, run].n_shared
         return self.cells[segment, run].n_shared / everybody if everybody else float("nan")
 
     def contribution(self, segment: str, run: str) -> float:
         """The segment's share of the whole difference; more than 1 where others take some of it back."""
-        whole = self.cells[WHOLE, run].difference
+        whole = self.cells[EVERYBODY, run].difference
         return (
             self.share(segment, run) * self.cells[segment, run].difference / whole if whole else float("nan")
         )
@@ -110,7 +122,7 @@ class Flag:
 
 
 def segmented(empty: Segmented, values: Mapping[str, Values]) -> Segmented:
-    """``empty`` with the cells that follow from users' values in each segment, ``WHOLE`` among them.
+    """``empty`` with the cells that follow from users' values in each segment, ``EVERYBODY`` among them.
 
     All segments × candidates with at least ``least`` users are one family; the whole is one of its own.
     """
@@ -124,7 +136,9 @@ def segmented(empty: Segmented, values: Mapping[str, Values]) -> Segmented:
     }
     cells |= {key: _different(cells[key], one, empty.least) for key, one in found.items()}
     for whole in (True, False):
-        family = {key: one for key, one in found.items() if (key[0] == WHOLE) == whole and not cells[key].why}
+        family = {
+            key: one for key, one in found.items() if (key[0] == EVERYBODY) == whole and not cells[key].why
+        }
         pairs = family_of(list(family.values()), empty.metric, empty.terms) if family else []
         cells |= {key: replace(cells[key], pair=pair) for key, pair in zip(family, pairs, strict=True)}
     return replace(empty, cells=cells)
@@ -170,11 +184,11 @@ def _ahead(found: Segmented, segment: str, run: str) -> float:
 def _reversed(found: Segmented, run: str) -> Flag | None:
     judged = list(found.judged(run))
     same_users = all(
-        found.cells[one, run].n == found.cells[one, found.baseline].n for one in (*judged, WHOLE)
+        found.cells[one, run].n == found.cells[one, found.baseline].n for one in (*judged, EVERYBODY)
     )
     if same_users or found.of_items or len(judged) < 2:
         return None
-    whole = _ahead(found, WHOLE, run)
+    whole = _ahead(found, EVERYBODY, run)
     if whole and all(_ahead(found, one, run) * whole < 0 for one in judged):
         return Flag("reversed", run, tuple(judged))
     return None
@@ -182,18 +196,18 @@ def _reversed(found: Segmented, run: str) -> Flag | None:
 
 def _cancelled(found: Segmented, run: str) -> Flag | None:
     better, worse = found.in_words(run, "better"), found.in_words(run, "worse")
-    if found.cells[WHOLE, run].word in ("tie", "not settled") and better and worse:
+    if found.cells[EVERYBODY, run].word in ("tie", "not settled") and better and worse:
         return Flag("cancelled", run, (*better, *worse))
     return None
 
 
 def _outvoted(found: Segmented, run: str) -> Flag | None:
-    whole, judged = found.cells[WHOLE, run].word, found.judged(run)
+    whole, judged = found.cells[EVERYBODY, run].word, found.judged(run)
     for word in ("better", "worse"):
         saying = found.in_words(run, word)
         every = len(judged) > 1 and len(saying) == len(judged)
         most = whole in ("better", "worse") and _users(judged, saying) > 0.5 * _users(judged, list(judged))
-        if whole not in ("", word) and saying and (every or most):
+        if whole not in (None, word) and saying and (every or most):
             return Flag("outvoted", run, tuple(saying))
     return None
 
@@ -204,9 +218,9 @@ def _users(judged: Mapping[str, Cell], segments: Sequence[str]) -> int:
 
 def _one_segment(found: Segmented, run: str) -> Flag | None:
     """Nearly all of the difference is one segment's, and no other shows it; of several judged."""
-    whole = found.cells[WHOLE, run].word
-    saying = found.in_words(run, whole)
-    if whole not in ("better", "worse") or len(saying) != 1 or len(found.judged(run)) < 2:
+    whole = found.cells[EVERYBODY, run].word
+    saying = found.in_words(run, whole) if whole in ("better", "worse") else []
+    if len(saying) != 1 or len(found.judged(run)) < 2:
         return None
     if not found.is_additive(run):
         open_ = found.in_words(run, "not settled")

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from recdash import views
 from recdash.comparison import Terms
-from recdash.comparison.segments import LEAST, WHOLE, Cell, Segmented, segmented
-from recdash.domain import Run, UserValues
-from recdash.evaluation import replicates, scoring
-from recdash.evaluation.slices import Slice
-from recdash.metrics import Definition, define, sample_of
+from recdash.comparison.segments import EVERYBODY, LEAST, Cell, Segmented, segmented
+from recdash.domain import Scope, UserValues
+from recdash.evaluation import replicates
+from recdash.metrics import Definition, define
 from recdash.metrics.sample import Sample
 from recdash.service.comparisons import Comparisons
 from recdash.service.parts import Parts
@@ -49,7 +48,7 @@ class Segments(Parts, Comparisons):
         import pandas as pd
 
         found = self.segmented(run_ids, baseline_id, metric, k, by, terms, least=least)
-        titles = {WHOLE: "All users", **found.titles}
+        titles = {EVERYBODY: "All users", **found.titles}
         rows = [
             {"segment": one, "title": titles[one], "run_id": run, "run": found.names[run], **_row(cell)}
             for (one, run), cell in found.cells.items()
@@ -77,7 +76,7 @@ class Segments(Parts, Comparisons):
         if not define(metric).has_user_values:
             return replace(empty, cells=self._by_value(run_ids, by, metric, k))
         inside = {run: self._inside(run, by, metric, k) for run in run_ids}
-        parts = enumerate((WHOLE, *titles))
+        parts = enumerate((EVERYBODY, *titles))
         return segmented(empty, {one: {run: of[at] for run, of in inside.items()} for at, one in parts})
 
     # ── with a value per user ────────────────────────────────────────────────────────────────
@@ -102,21 +101,19 @@ class Segments(Parts, Comparisons):
     def _sample_slices(self, run_id: str, by: str) -> list[list[Sample]]:
         """For each slice who counts in it: one sample, or one per seed."""
         run = self.store.run(run_id)
-        runs = self._below(run_id) if run.is_mean else (run,)
-        return [[self._sample_slice(one, cut) for one in runs] for cut in self._slices(run.experiment, by)]
-
-    def _sample_slice(self, run: Run, of: Slice) -> Sample:
-        rule = run.provenance.get("users") or self.experiment(run.experiment).settings["users"]
-        familiar = scoring.familiar_of(self._reference(run.experiment))
-        return sample_of(self._hits(run.id), rule, of.users, of.rows, familiar)
+        ids = [one.id for one in self._below(run_id)] if run.is_mean else [run_id]
+        parts = [Scope(f"{by}={cut.value}") for cut in self._slices(run.experiment, by)]
+        # not through the cache of materials, which so many would empty
+        samples = [[self._read_material(one, None, part).sample for one in ids] for part in parts]
+        return [[one for one in of_part if one is not None] for of_part in samples]
 
     # ── without ──────────────────────────────────────────────────────────────────────────────
 
     def _by_value(self, run_ids: Sequence[str], by: str, metric: str, k: int) -> dict[tuple[str, str], Cell]:
         """Values alone, of metrics that look at the lists as a whole."""
         absent = self.absences(run_ids, metric).items()
-        cells = {(WHOLE, run): Cell(float("nan"), 0, why=reason) for run, reason in absent}
-        whole = self.scoreboard(run_ids, [metric], k).assign(slice=WHOLE, reason="")
+        cells = {(EVERYBODY, run): Cell(float("nan"), 0, why=reason) for run, reason in absent}
+        whole = self.scoreboard(run_ids, [metric], k).assign(slice=EVERYBODY, reason="")
         for rows in (whole, self.sliced(run_ids, by, [metric], k)):
             for row in rows.to_dict("records"):
                 value, n = float(row["value"]), int(row["n_users"])
@@ -139,5 +136,5 @@ def _row(cell: Cell) -> dict[str, Any]:
         "ci_low": corrected.low if corrected else None, "ci_high": corrected.high if corrected else None,
         "p": paired.p if paired else None, "p_corrected": cell.pair.judged.p if cell.pair else None,
         "wins": paired.wins if paired else None, "ties": paired.ties if paired else None,
-        "losses": paired.losses if paired else None, "word": cell.word, "reason": cell.why,
+        "losses": paired.losses if paired else None, "word": cell.word or "", "reason": cell.why,
     }  # fmt: skip

@@ -8,6 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from recdash.comparison import Terms
+from recdash.domain import WHOLE, Scope
 from recdash.metrics import define
 from recdash.service.comparisons import Comparisons
 
@@ -27,6 +28,8 @@ class TradeOffs(Comparisons):
         k: int,
         asked: Sequence[str] | None = None,
         terms: Terms | None = None,
+        *,
+        scope: Scope = WHOLE,
     ) -> TradeOff:
         """Which runs no other beats on both metrics, and who beats those ``asked`` about (default: all).
 
@@ -35,11 +38,11 @@ class TradeOffs(Comparisons):
         from recdash.comparison.dominance import trade_off
 
         named = (str(define(metrics[0])), str(define(metrics[1])))
-        scores = self.scoreboard(run_ids, named, k)
+        scores = self.scoreboard(run_ids, named, k, scope)
         places = {
             run: place for run, place in _pairs(scores, named, "value").items() if all(map(isfinite, place))
         }
-        source = self.source(self.store.run(run_ids[0]).experiment)
+        source = self.source(self.store.run(run_ids[0]).experiment, scope)
         found = trade_off(source, named, k, places, run_ids if asked is None else asked, terms or Terms())
         return replace(found, errors=_pairs(scores, named, "std_error"))
 

@@ -1,0 +1,233 @@
+"""What the segments say of the candidates, in words that follow the corrected differences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from recdash import numbers
+from recdash.charts.frames import cut
+from recdash.ui.state import View
+from recdash.ui.words import listed, metric_at
+
+if TYPE_CHECKING:
+    from recdash.comparison.segments import Cell, Flag, Segmented
+
+MOST_NAMED = 2
+LONGEST_NAME = 32
+RULES = {"holm": "Holm", "bh": "Benjamini–Hochberg", "off": "not corrected"}
+
+
+def titled(found: Segmented, segment: str) -> str:
+    """``Known users (with train rows)`` → ``known users``, for the middle of a sentence."""
+    title = re.sub(r"(?<=[^:\s]) \([^()]*\)$", "", found.titles[segment])
+    return cut(f"{title[:1].lower()}{title[1:]}", 60)
+
+
+def named(found: Segmented, segments: Sequence[str]) -> str:
+    """``known users and new users``; of many how many."""
+    if len(segments) > MOST_NAMED:
+        return f"{len(segments)} of {len(found.titles)} segments"
+    return listed([titled(found, one) for one in segments])
+
+
+def finding(view: View, found: Segmented) -> str:
+    """``EASE is better for known users and worse for new users``."""
+    runs = [run for run in found.candidates if found.judged(run)]
+    if not runs:
+        return _unjudged(view, found)
+    mixed = [run for run in runs if found.in_words(run, "better") and found.in_words(run, "worse")]
+    for run in mixed[:1]:
+        better, worse = (named(found, found.in_words(run, word)) for word in ("better", "worse"))
+        also = f" ({_others(len(mixed) - 1)} too)" if len(mixed) > 1 else ""
+        return f"{_name(view, run)} is better for {better} and worse for {worse}{also}"
+    return _one_way(view, found, runs)
+
+
+def _unjudged(view: View, found: Segmented) -> str:
+    where = metric_at(found.metric, found.k)
+    if len(found.runs) < 2:
+        return f"{_name(view, found.baseline)} has nobody to be compared with"
+    if found.by_value:
+        return f"{where} by segment: values only, without a verdict"
+    return f"No segment can be judged on {where}"
+
+
+def _one_way(view: View, found: Segmented, runs: Sequence[str]) -> str:
+    """Nobody is better here and worse there: who is better everywhere, or somewhere, or nowhere."""
+    everywhere = [run for run in runs if _is_everywhere(found, run, "better")]
+    if everywhere:
+        return f"{_are(view, everywhere)} better {_every(found, everywhere[0])}"
+    best, worst = (_most(found, runs, word) for word in ("better", "worse"))
+    if best:
+        return _only(view, found, best, "better", "worse")
+    if worst and len(runs) == 1:
+        return _only(view, found, worst, "worse", "better")
+    return _nobody(view, found, runs)
+
+
+def _is_everywhere(found: Segmented, run: str, word: str) -> bool:
+    return len(found.in_words(run, word)) == len(found.judged(run))
+
+
+def _only(view: View, found: Segmented, run: str, word: str, other: str) -> str:
+    return f"{_name(view, run)} is {word} for {named(found, found.in_words(run, word))}, and nowhere {other}"
+
+
+def _nobody(view: View, found: Segmented, runs: Sequence[str]) -> str:
+    base = _name(view, found.baseline)
+    if all(_is_everywhere(found, run, "worse") for run in runs):
+        return f"{_are(view, runs)} worse {_every(found, runs[0])}"
+    if any(found.in_words(run, "worse") for run in runs):
+        return f"No candidate is better than {base} in any segment"
+    if len(runs) == 1:
+        return f"{_name(view, runs[0])} is not settled against {base} in any segment"
+    return f"No candidate is settled against {base} in any segment"
+
+
+def _most(found: Segmented, runs: Sequence[str], word: str) -> str | None:
+    """The run that is ``word`` in most segments; None where none is in any."""
+    saying = [run for run in runs if found.in_words(run, word)]
+    return max(saying, key=lambda run: len(found.in_words(run, word)), default=None)
+
+
+def _every(found: Segmented, run: str) -> str:
+    judged = list(found.judged(run))
+    return f"for {named(found, judged)}" if len(judged) == 1 else "in every segment that is judged"
+
+
+def _are(view: View, runs: Sequence[str]) -> str:
+    if len(runs) > MOST_NAMED + 1:
+        return f"{len(runs)} candidates are"
+    return f"{listed([_name(view, run) for run in runs])} {'is' if len(runs) == 1 else 'are'}"
+
+
+def _others(n: int) -> str:
+    return "another" if n == 1 else f"{n} others"
+
+
+def _name(view: View, run: str) -> str:
+    return cut(view.name(run), LONGEST_NAME)
+
+
+def subtitle(view: View, found: Segmented) -> str:
+    """What is drawn, against whom, and how it is judged."""
+    where = metric_at(found.metric, found.k)
+    if found.by_value or len(found.runs) < 2:
+        return f"{where} within each segment, as it is: no value per user, so no interval."
+    family = sum(len(found.judged(run)) for run in found.candidates)
+    rule = RULES[found.terms.correction]
+    return (
+        f"{where} against {view.name(found.baseline)}, paired user by user; 95 % intervals, {rule} over "
+        f"{family} differences. Filled: settled. Grey: fewer than {found.least} users, not judged."
+    )
+
+
+# ── what the whole does not show ─────────────────────────────────────────────────────────────
+
+
+def flagged(view: View, found: Segmented, flag: Flag) -> str:
+    """One or two sentences, with the numbers that explain the flag."""
+    tell = {
+        "reversed": _reversed,
+        "cancelled": _cancelled,
+        "outvoted": _outvoted,
+        "one segment": _one_segment,
+    }
+    return tell[flag.kind](view, found, flag)
+
+
+def _whole(found: Segmented, run: str) -> Cell:
+    return found.cells["", run]
+
+
+def _with_n(found: Segmented, run: str, segments: Sequence[str]) -> str:
+    """``new users (−0.0391, n = 2,376)`` and so on."""
+    cells = [(titled(found, one), found.cells[one, run]) for one in segments[:4]]
+    digits = numbers.places(cell.difference for _, cell in cells)
+    told = [
+        f"{title} ({numbers.signed(cell.difference, digits)}, n = {numbers.count(cell.n_shared)})"
+        for title, cell in cells
+    ]
+    more = len(segments) - len(told)
+    return listed([*told, *([f"{more} more"] if more else [])])
+
+
+def _overall(view: View, found: Segmented, run: str) -> str:
+    """``EASE is worse than Popular over all users (−0.0131)``."""
+    cell, base = _whole(found, run), view.name(found.baseline)
+    said = {
+        "better": f"is better than {base}", "worse": f"is worse than {base}", "tie": f"is level with {base}",
+        "not settled": f"is not settled against {base}",
+    }[cell.word or "not settled"]  # fmt: skip
+    amount = numbers.signed(cell.difference, numbers.places([cell.difference]))
+    return f"{view.name(run)} {said} over all users ({amount})"
+
+
+def _cancelled(view: View, found: Segmented, flag: Flag) -> str:
+    better, worse = (found.in_words(flag.run, word) for word in ("better", "worse"))
+    return (
+        f"{_overall(view, found, flag.run)} because its gains and losses hide each other: better for "
+        f"{_with_n(found, flag.run, better)}, worse for {_with_n(found, flag.run, worse)}."
+    )
+
+
+def _outvoted(view: View, found: Segmented, flag: Flag) -> str:
+    word = found.cells[flag.segments[0], flag.run].word
+    judged = found.judged(flag.run)
+    every = (
+        "every segment"
+        if len(flag.segments) == len(judged)
+        else f"{len(flag.segments)} of {len(judged)} segments"
+    )
+    where = _with_n(found, flag.run, flag.segments)
+    told = f"{_overall(view, found, flag.run)}, but {word} in {every}: {where}."
+    opposite = [one for one in judged if one not in flag.segments]
+    if found.of_items:
+        return f"{told} A segment counts only its own items, so the whole is not the mean of the segments."
+    return f"{told} {_carried(found, flag.run, opposite)}"
+
+
+def _carried(found: Segmented, run: str, segments: Sequence[str]) -> str:
+    """Who turns the whole: larger differences of fewer users."""
+    if not segments:
+        return "The users whom no segment holds turn it."
+    users = 100 * sum(found.share(one, run) for one in segments)
+    return f"The whole follows {_with_n(found, run, segments)}: {numbers.three(users)} % of the users."
+
+
+def _one_segment(view: View, found: Segmented, flag: Flag) -> str:
+    (segment,), run = flag.segments, flag.run
+    word = _whole(found, run).word
+    kind = "gain" if (word == "better") else "loss"
+    who = _with_n(found, run, flag.segments)
+    if not found.is_additive(run):
+        return f"{_overall(view, found, run)}, but of the segments only {who} shows it."
+    part = found.contribution(segment, run)
+    much = "all of the" if part >= 1 else f"{numbers.three(100 * part)} % of the"
+    return (
+        f"{_overall(view, found, run)}, and {much} {kind} comes from {who}: "
+        f"{numbers.three(100 * found.share(segment, run))} % of the users. Nobody else is shown to be {word}."
+    )
+
+
+def _reversed(view: View, found: Segmented, flag: Flag) -> str:
+    run, base = flag.run, found.baseline
+    whole = [_whole(found, one).value for one in (run, base)]
+    side, other = ("above", "below") if whole[0] > whole[1] else ("below", "above")
+    apart = max(
+        flag.segments, key=lambda one: abs(_own_share(found, one, run) - _own_share(found, one, base))
+    )
+    shares = [f"{numbers.three(100 * _own_share(found, apart, one))} %" for one in (run, base)]
+    values = " against ".join(numbers.three(value) for value in whole)
+    return (
+        f"By its own mean {view.name(run)} is {side} {view.name(base)} ({values}), but {other} it in every "
+        f"segment that is judged. They count different users: {titled(found, apart)} are {shares[0]} of "
+        f"those of {view.name(run)} and {shares[1]} of those of {view.name(base)}."
+    )
+
+
+def _own_share(found: Segmented, segment: str, run: str) -> float:
+    """Of the users whom the run counts."""
+    return found.cells[segment, run].n / max(1, _whole(found, run).n)
