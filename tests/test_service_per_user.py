@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from recdash.domain import Hits
+from recdash.domain import Hits, Scope
 from recdash.errors import InputError, NotFound
 from recdash.evaluation.one_user import OneUser
 from recdash.service import Workspace, stored_lists
@@ -106,6 +106,22 @@ def test_bars_hold_everybody_who_changed(space: Workspace, films: dict[str, str]
     assert (found.edge[0], found.edge[-1]) == (pytest.approx(-0.5), pytest.approx(1))
     bars, without, n = space.value_bars(films["base"], "mrr", 3)
     assert (int(bars.count.sum()), without, n) == (2, 2, 4)
+
+
+def test_another_threshold_and_a_part_of_the_users_change_who_is_compared(space: Workspace) -> None:
+    """At 2 only 01 has a relevant item; of those with train rows 01 gains and 02 loses."""
+    films = stored(space)
+    good, base = films["good"], films["base"]
+    strict = Scope(threshold=2)
+    (row,) = space.user_changes([good], base, "mrr", 3, strict).to_dict("records")
+    assert (row["n_users"], row["better"]) == (1, 1)
+    assert space.decisive_users(good, base, "mrr", 3, scope=strict)["user_id"].tolist() == ["01"]
+    user = space.user_lists([base], "01", 3, scope=strict)
+    assert [place.hit for place in user.lists[0].places] == [False, True, False]
+    warm = Scope(slice="user_warmth=warm")
+    (row,) = space.user_changes([good], base, "mrr", 3, warm).to_dict("records")
+    assert (row["n_users"], row["better"], row["worse"]) == (2, 1, 1)
+    assert space.value_bars(good, "mrr", 3, warm)[2] == 2
 
 
 # ── the most decisive ────────────────────────────────────────────────────────────────────────

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from test_service_per_user import CATALOGUE, TRUTH, ranked
+from test_service_per_user import CATALOGUE, TRAIN, TRUTH, ranked
 
+from recdash.domain import Scope
 from recdash.errors import InputError
 from recdash.service import Workspace, stored_lists
 
@@ -78,7 +79,7 @@ def test_of_large_uploads_a_sample_of_users_is_compared_and_said_so(
     space = Workspace.open(f"sqlite:///{tmp_path / 'r.db'}", tmp_path / "artifacts")
     users = [f"u{n}" for n in range(100)]
     made = space.create_experiment("films", pd.DataFrame({"user_id": users, "item_id": "a"}))
-    tables = [ranked(dict.fromkeys(users, items)) for items in ("abc", "abd")]
+    tables = [ranked(dict.fromkeys(users, items)) for items in ("abc", "abx")]
     ids = [space.add_runs(made.id, table, name=f"run {n}")[0].run.id for n, table in enumerate(tables)]
     (row,) = space.list_overlap([ids[1]], ids[0], 3).to_dict("records")
     assert (row["overlap"], row["n_users"], row["n_both"]) == (pytest.approx(2 / 3), 10, 100)
@@ -121,6 +122,24 @@ def test_where_only_users_with_lists_count_the_union_is_over_those_with_all_list
     found = space.headroom([films[name] for name in ("base", "good", "other")], K)
     assert found is not None
     assert (found.n_users, found.hit_rate) == (1, 1.0)
+
+
+def test_hits_and_lists_of_a_part_are_those_of_its_users(space: Workspace) -> None:
+    """Users 01 and 02 have train rows: base finds a and c there, good a; 01 and 02 have both lists."""
+    made = space.create_experiment("films", TRUTH, train=TRAIN, depth=5, relevance_threshold=1)
+    ids = [space.add_runs(made.id, table, name=name)[0].run.id for name, table in
+           (("base", BASE), ("good", GOOD))]  # fmt: skip
+    warm, cold = (Scope(slice=f"user_warmth={name}") for name in ("warm", "cold"))
+    (row,) = space.list_overlap([ids[1]], ids[0], K, warm).to_dict("records")
+    assert [row[name] for name in ("hits", "lost", "won", "n_users", "n_both")] == [1, 1, 0, 2, 2]
+    (row,) = space.list_overlap([ids[1]], ids[0], K, cold).to_dict("records")
+    assert [row[name] for name in ("hits", "lost", "won", "n_users", "n_both")] == [1, 0, 1, 0, 0]
+    found = space.headroom(ids, K, warm)
+    assert found is not None
+    assert (found.n_users, found.hit_rate, found.hit_rates) == (2, 1.0, [1.0, 1 / 2])
+    strict = space.headroom(ids, K, Scope(threshold=2))
+    assert strict is not None
+    assert (strict.n_users, strict.recall) == (1, 1.0)
 
 
 # ── items ────────────────────────────────────────────────────────────────────────────────────

@@ -71,7 +71,7 @@ def shown(root: Path) -> Open:
 
 def titles(app: AppTest) -> list[str]:
     """Of the items in the table, from the top."""
-    (table,) = [str(one.proto.body) for one in app.get("html") if "rd-items" in one.proto.body]
+    (table,) = [str(one.proto.body) for one in app.get("html") if "rd-small rd-items" in one.proto.body]
     return re.findall(r'<tr class=""><td class=""><span title="[^"]*">([^<]*)<', table)
 
 

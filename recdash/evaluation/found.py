@@ -13,11 +13,11 @@ from recdash.domain import Exposure, Hits, Ints, Truth, Users
 Mask = npt.NDArray[np.bool_]
 
 
-def found_rows(hits: Hits, k: int) -> Mask:
-    """[T] True where a relevant row of the truth stands within the first k places of its user's list."""
+def found_rows(hits: Hits, k: int, relevant: Mask) -> Mask:
+    """[T] True where a ``relevant`` row of the truth stands within the first k places of its user's list."""
     found = np.zeros(len(hits.truth.item), dtype=bool)
     found[hits.row[hits.rank <= k]] = True
-    return found & hits.truth.relevant()
+    return found & relevant
 
 
 @dataclass(frozen=True)
@@ -69,25 +69,24 @@ class Headroom:
         return int(np.argmax(self.recalls))
 
 
-def headroom(truth: Truth, found: Sequence[Mask], counted: Mask) -> Headroom | None:
-    """Over the users marked in ``counted`` [U], all with a relevant item; None where there is none."""
+def headroom(truth: Truth, relevant: Mask, found: Sequence[Mask], listed: Mask) -> Headroom | None:
+    """Over the users with a ``relevant`` row [T] among those marked in ``listed`` [U]; None without any."""
+    per_user = truth.per_user(relevant)
+    counted = (per_user > 0) & listed
     if not counted.any() or not found:
         return None
-    relevant = truth.per_user(truth.relevant())[counted]
     union = np.logical_or.reduce(found)
-    shares = [truth.per_user(one)[counted] / relevant for one in (union, *found)]
+    shares = [truth.per_user(one)[counted] / per_user[counted] for one in (union, *found)]
     hit_rates = [float((share > 0).mean()) for share in shares]
     recalls = [float(share.mean()) for share in shares]
     return Headroom(int(counted.sum()), hit_rates[0], recalls[0], hit_rates[1:], recalls[1:])
 
 
 def users_of_all(hits: Sequence[Hits], users: Users) -> Mask:
-    """[U] who counts for every one of the runs, so that they are compared over the same users."""
-    counted = hits[0].truth.users_who_count()
-    if users == "both":
-        for one in hits:
-            counted &= one.list_length > 0
-    return counted
+    """[U] who may count for every one of the runs, so that they are compared over the same users."""
+    if users == "truth":
+        return np.ones(hits[0].truth.n_users, dtype=bool)
+    return np.logical_and.reduce([one.list_length > 0 for one in hits])
 
 
 @dataclass(frozen=True)

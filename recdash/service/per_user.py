@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from recdash import views
-from recdash.domain import Floats, Ints
+from recdash.comparison.pairs import shared
+from recdash.domain import WHOLE, Floats, Scope, UserValues
 from recdash.errors import NotFound
 from recdash.evaluation.one_user import Beside, Histories, OneUser, held_out_of
 from recdash.service.stored_lists import StoredLists
@@ -41,7 +42,9 @@ class PerUser(StoredLists):
 
     # ── who gains, who loses ─────────────────────────────────────────────────────────────────
 
-    def user_changes(self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int) -> pd.DataFrame:
+    def user_changes(
+        self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, scope: Scope = WHOLE
+    ) -> pd.DataFrame:
         """For how many users each run is better, the same or worse than the baseline.
 
         Columns: run_id, run, n_users (who count in both), better, same, worse, gain and loss (sums over
@@ -54,22 +57,22 @@ class PerUser(StoredLists):
 
         rows = []
         for run in self._runs(run_ids):
-            gaps = self._gaps(run.id, baseline_id, metric, k)
+            gaps = self._gaps(run.id, baseline_id, metric, k, scope)
             if gaps is not None:
-                rows.append([run.id, run.name, *vars(changes(gaps[1])).values()])
+                rows.append([run.id, run.name, *vars(changes(gaps)).values()])
         return pd.DataFrame(rows, columns=list(CHANGE_COLUMNS))
 
-    def change_bars(self, run_id: str, baseline_id: str, metric: str, k: int) -> Bars:
+    def change_bars(self, run_id: str, baseline_id: str, metric: str, k: int, scope: Scope = WHOLE) -> Bars:
         """The distribution of the users' differences to the baseline, without those that are 0."""
-        gaps = self._gaps(run_id, baseline_id, metric, k)
-        return bars(np.zeros(0) if gaps is None else gaps[1])
+        gaps = self._gaps(run_id, baseline_id, metric, k, scope)
+        return bars(np.zeros(0) if gaps is None else gaps)
 
-    def value_bars(self, run_id: str, metric: str, k: int) -> tuple[Bars, int, int]:
+    def value_bars(self, run_id: str, metric: str, k: int, scope: Scope = WHOLE) -> tuple[Bars, int, int]:
         """The distribution of one run's users by their values that are not 0; how many have 0; all."""
-        own = self._own(run_id, metric, k)
-        if own is None:
+        found = self._user_values(run_id, metric, k, scope)
+        if found is None:
             return bars(np.zeros(0)), 0, 0
-        return bars(own[1]), int((own[1] == 0).sum()), len(own[1])
+        return bars(found.own), int((found.own == 0).sum()), len(found.own)
 
     def decisive_users(
         self,
@@ -78,7 +81,9 @@ class PerUser(StoredLists):
         metric: str,
         k: int,
         beside: Sequence[str] = (),
+        *,
         n: int = MOST_DECISIVE,
+        scope: Scope = WHOLE,
     ) -> pd.DataFrame:
         """The users for whom the run differs most from the baseline: best, worst, second best, and so on.
 
@@ -89,63 +94,44 @@ class PerUser(StoredLists):
         import pandas as pd
 
         views.check_cutoff(k)
-        rows = self._decisive(run_id, baseline_id, metric, k, tuple(beside), n)
-        return pd.DataFrame(rows, columns=list(DECISIVE_COLUMNS))
-
-    def _decisive(
-        self, run_id: str, baseline_id: str | None, metric: str, k: int, beside: tuple[str, ...], n: int
-    ) -> list[tuple[str, float, float, float, int]]:
-        known = self._beside_each_other(run_id, baseline_id, metric, k)
+        known = self._beside_each_other(run_id, baseline_id, metric, k, scope)
         if known is None:
-            return []
-        users, values, base = known
-        usual = base if baseline_id else np.full(len(values), np.median(values))
-        gap = self._turned(metric, differences(values, usual))
-        chosen = alternately(gap, self._spread(users, beside, metric, k), n)
-        truth = self._reference(self.store.run(run_id).experiment).truth
-        relevant = truth.per_user(truth.relevant())[users[chosen]]
-        names = [truth.users[user] for user in users[chosen].tolist()]
-        columns = (one[chosen].tolist() for one in (gap, values, base))
-        return list(zip(names, *columns, relevant.tolist(), strict=True))
+            return pd.DataFrame(columns=list(DECISIVE_COLUMNS))
+        mine, base = known
+        usual = base.own if baseline_id else np.full(len(mine.own), np.median(mine.own))
+        gap = self._turned(metric, differences(mine.own, usual))
+        others = [self._user_values(one, metric, k, scope) for one in beside]
+        chosen = alternately(gap, spread(mine, others), n)
+        truth = self._reference_under(self.store.run(run_id).experiment, scope.threshold).truth
+        relevant = truth.per_user(truth.relevant())[mine.users]
+        names = [truth.users[user] for user in mine.users[chosen].tolist()]
+        columns = (names, *(one[chosen] for one in (gap, mine.own, base.own, relevant)))
+        return pd.DataFrame(dict(zip(DECISIVE_COLUMNS, columns, strict=True)))
 
     def _beside_each_other(
-        self, run_id: str, baseline_id: str | None, metric: str, k: int
-    ) -> tuple[Ints, Floats, Floats] | None:
-        """Users who count in both, what each got from the run and from the baseline (NaN without one)."""
-        mine = self._own(run_id, metric, k)
-        theirs = self._own(baseline_id, metric, k) if baseline_id else mine
-        if mine is None or theirs is None:
+        self, run_id: str, baseline_id: str | None, metric: str, k: int, scope: Scope
+    ) -> tuple[UserValues, UserValues] | None:
+        """The run and the baseline (all NaN without one) over the users who count in both."""
+        mine = self._user_values(run_id, metric, k, scope)
+        if mine is None or not len(mine.users):
             return None
-        users, here, there = np.intersect1d(mine[0], theirs[0], assume_unique=True, return_indices=True)
-        base = theirs[1][there] if baseline_id else np.full(len(users), np.nan)
-        return (users, mine[1][here], base) if len(users) else None
+        if baseline_id is None:
+            nothing = np.full(len(mine.users), np.nan)
+            return mine, UserValues(mine.users, nothing, nothing)
+        base = self._user_values(baseline_id, metric, k, scope)
+        found = None if base is None else shared(mine, base)
+        return found if found and len(found[0].users) else None
 
-    def _spread(self, users: Ints, run_ids: tuple[str, ...], metric: str, k: int) -> Floats:
-        """[n] how far the runs' values of each user lie apart."""
-        low, high = np.full(len(users), np.inf), np.full(len(users), -np.inf)
-        for run_id in run_ids:
-            own = self._own(run_id, metric, k)
-            if own is not None:
-                _, here, there = np.intersect1d(users, own[0], assume_unique=True, return_indices=True)
-                low[here] = np.minimum(low[here], own[1][there])
-                high[here] = np.maximum(high[here], own[1][there])
-        return np.where(high > low, high - low, 0.0)
-
-    def _own(self, run_id: str, metric: str, k: int) -> tuple[Ints, Floats] | None:
-        """Places in the truth of the users who count, and what each got."""
+    def _user_values(self, run_id: str, metric: str, k: int, scope: Scope) -> UserValues | None:
         views.check_cutoff(k)
-        values = self._values(run_id, metric, k)
-        return None if values is None else (values.users, values.own)
+        return self._values(run_id, metric, k, None, scope)
 
     def _compare_users(
-        self, run_id: str, baseline_id: str, metric: str, k: int
-    ) -> tuple[Ints, Floats] | None:
-        """Users who count in both, and their differences, above 0 where the run is better for them."""
-        known = self._beside_each_other(run_id, baseline_id, metric, k)
-        if known is None:
-            return None
-        users, mine, theirs = known
-        return users, self._turned(metric, differences(mine, theirs))
+        self, run_id: str, baseline_id: str, metric: str, k: int, scope: Scope
+    ) -> Floats | None:
+        """Differences of the users who count in both, above 0 where the run is better for them."""
+        known = self._beside_each_other(run_id, baseline_id, metric, k, scope)
+        return None if known is None else self._turned(metric, differences(known[0].own, known[1].own))
 
     def _turned(self, metric: str, difference: Floats) -> Floats:
         return -difference if views.lower_is_better(metric) else difference
@@ -153,7 +139,12 @@ class PerUser(StoredLists):
     # ── one user ─────────────────────────────────────────────────────────────────────────────
 
     def user_lists(
-        self, run_ids: Sequence[str], user_id: str, k: int, baseline_id: str | None = None
+        self,
+        run_ids: Sequence[str],
+        user_id: str,
+        k: int,
+        baseline_id: str | None = None,
+        scope: Scope = WHOLE,
     ) -> OneUser:
         """A user of the truth with the lists of some runs of one experiment, to k (at most 50 places).
 
@@ -164,9 +155,10 @@ class PerUser(StoredLists):
         experiment_id = self.store.run(run_ids[0]).experiment
         user = self._user(experiment_id, user_id)
         reference, facts = self._reference(experiment_id), self._facts(experiment_id)
-        truth, histories = reference.truth, self._histories(experiment_id)
+        truth = self._reference_under(experiment_id, scope.threshold).truth
+        histories = self._histories(experiment_id)
         had = histories.of(user) if histories else np.zeros(0, dtype=np.int64)
-        runs = [run for run in self._runs(run_ids) if run.hits and run.upload]
+        runs = [run for run in self._runs(run_ids) if self._has_lists(run)]
         base = next((self._one_list(run.id, user) for run in runs if run.id == baseline_id), None)
         beside = Beside(truth, user, facts, base, k, MOST_PLACES)
         rows = slice(truth.start[user], truth.start[user + 1])
@@ -181,17 +173,19 @@ class PerUser(StoredLists):
             lists=tuple(beside.list_of(run.id, self._one_list(run.id, user)) for run in runs),
         )
 
-    def user_values(self, run_ids: Sequence[str], user_id: str, metric: str, k: int) -> dict[str, float]:
+    def user_values(
+        self, run_ids: Sequence[str], user_id: str, metric: str, k: int, scope: Scope = WHOLE
+    ) -> dict[str, float]:
         """What one user got by the metric from each run, for the runs in which the user counts."""
         if not run_ids:
             return {}
         user = self._user(self.store.run(run_ids[0]).experiment, user_id)
         found_values = {}
         for run_id in run_ids:
-            own = self._own(run_id, metric, k)
-            at = int(np.searchsorted(own[0], user)) if own else 0
-            if own and at < len(own[0]) and own[0][at] == user:
-                found_values[run_id] = float(own[1][at])
+            known = self._user_values(run_id, metric, k, scope)
+            own = known.own[known.users == user] if known else np.zeros(0)
+            if len(own):
+                found_values[run_id] = float(own[0])
         return found_values
 
     def _user(self, experiment_id: str, user_id: str) -> int:
@@ -205,3 +199,16 @@ class PerUser(StoredLists):
     def _read_histories(self, experiment_id: str) -> Histories | None:
         train = self._tables(experiment_id).get("train")
         return None if train is None else Histories(train, self._reference(experiment_id))
+
+
+def spread(mine: UserValues, others: Sequence[UserValues | None]) -> Floats:
+    """[n] how far apart the others' values of each of the users lie; 0 where fewer than two have one."""
+    low, high = np.full(len(mine.users), np.inf), np.full(len(mine.users), -np.inf)
+    place = np.arange(len(mine.users), dtype=np.float64)
+    for other in others:
+        if other is not None:
+            at, found = shared(UserValues(mine.users, place, place), other)
+            here = at.own.astype(np.int64)
+            low[here] = np.minimum(low[here], found.own)
+            high[here] = np.maximum(high[here], found.own)
+    return np.where(high > low, high - low, 0.0)

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recdash.domain import Run
 from recdash.engines.row_groups import FEW, RowGroups
 from recdash.engines.user_lists import Mask, UserLists, read_lists
-from recdash.errors import InputError, Problem
 from recdash.evaluation.one_user import ItemFacts
 from recdash.service.evidence import Evidence
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SMALL_ROWS, LARGE_ROWS = 2_000_000, 1 << 25
 """Uploads of up to so many rows are kept as lists, 4 bytes for each row; those with every user all over the
@@ -46,12 +41,17 @@ class StoredLists(Evidence):
         if self._is_small(run):
             return self._small_lists(run_id)
         truth = self._reference(run.experiment).truth
-        groups = self._row_groups(run_id).of(user, truth.users[user])
-        if len(groups) > FEW and self._n_rows(run) <= LARGE_ROWS:
+        groups = None if run.replicate_of else self._row_groups(run_id).of(user, truth.users[user])
+        if groups and len(groups) > FEW and self._n_rows(run) <= LARGE_ROWS:
             return self._large_lists(run_id)
         wanted = np.zeros(truth.n_users, dtype=bool)
         wanted[user] = True
         return self._lists_in(run, groups, wanted)
+
+    def _has_lists(self, run: Run) -> bool:
+        """One list for each user at most, and the upload was kept; a replicate's is that of its candidate."""
+        home = self.store.run(run.replicate_of) if run.replicate_of else run
+        return bool(run.hits) and not run.is_mean and home.upload is not None
 
     def _is_small(self, run: Run) -> bool:
         return self._n_rows(run) <= SMALL_ROWS
@@ -61,19 +61,14 @@ class StoredLists(Evidence):
 
     def _open_row_groups(self, run_id: str) -> RowGroups:
         run = self.store.run(run_id)
-        return RowGroups(self._upload_of(run), self._reference(run.experiment).users.copy())
-
-    def _upload_of(self, run: Run) -> Path:
-        if run.upload is None:
-            raise InputError(Problem("no-upload", f"run '{run.name}'", "its upload was not kept", ""))
-        return self.store.path(run.upload)
+        return RowGroups(self.store.path(run.upload or ""), self._reference(run.experiment).users.copy())
 
     def _lists_in(
         self, run: Run, groups: Sequence[int] | None = None, wanted: Mask | None = None
     ) -> UserLists:
         """From some row groups of a run's upload, or from all; of some truth users, or of all."""
-        hits, stored = self._hits(run.id), self._row_groups(run.id)
-        rows = stored.lists_in(range(stored.n_groups) if groups is None else groups)
+        hits = self._hits(run.id)
+        rows = self._lists_of(run) if groups is None else self._row_groups(run.id).lists_in(groups)
         reference = self._reference(run.experiment)
         return read_lists(rows, reference, depth=hits.depth, order=hits.order, wanted=wanted)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recdash import views
-from recdash.domain import Run
+from recdash.domain import WHOLE, Run, Scope
 from recdash.evaluation import found
 from recdash.evaluation.found import Headroom, Mask
 from recdash.service.stored_lists import StoredLists
@@ -30,9 +30,12 @@ class WhatIsFound(StoredLists):
     def _keep(self) -> None:
         super()._keep()
         self._found = lru_cache(maxsize=256)(self._find)
+        self._relevant = lru_cache(maxsize=32)(self._look_for_relevant)
         self._alike = lru_cache(maxsize=1024)(self._compare_lists)
 
-    def list_overlap(self, run_ids: Sequence[str], baseline_id: str, k: int) -> pd.DataFrame:
+    def list_overlap(
+        self, run_ids: Sequence[str], baseline_id: str, k: int, scope: Scope = WHOLE
+    ) -> pd.DataFrame:
         """How alike each run's lists are to the baseline's, and what they find that others do not.
 
         Columns: run_id, run, overlap (share of common items within k) and rbo (rank-biased overlap of the
@@ -44,29 +47,30 @@ class WhatIsFound(StoredLists):
 
         views.check_cutoff(k)
         base, *others = self._runs(list(dict.fromkeys((baseline_id, *run_ids))))
-        masks = {run.id: self._found(run.id, k) for run in (base, *others) if run.hits}
+        masks = {run.id: self._found(run.id, k, scope) for run in (base, *others) if run.hits}
         counts = dict(zip(masks, found.hit_counts(list(masks.values()), masks.get(base.id)), strict=True))
         rows = [
-            [run.id, run.name, *self._likeness(run, base, k), *vars(counts[run.id]).values()]
+            [run.id, run.name, *self._likeness(run, base, k, scope), *vars(counts[run.id]).values()]
             for run in (base, *others)
             if run.id in masks and run.id in run_ids
         ]
         return pd.DataFrame(rows, columns=list(LIKENESS_COLUMNS))
 
-    def _likeness(self, run: Run, base: Run, k: int) -> tuple[float, float, int, int]:
+    def _likeness(self, run: Run, base: Run, k: int, scope: Scope) -> tuple[float, float, int, int]:
         """Mean overlap, mean rbo, over how many users, of how many with both lists."""
         if run.id == base.id or not base.hits:
             return (*_NO_LIKENESS, 0)
-        counted = self._reference(run.experiment).truth.users_who_count()
-        for one in (run, base):
-            counted &= self._hits(one.id).list_length > 0
-        return (*self._alike(run.id, base.id, k), int(counted.sum()))
+        lengths = [self._hits(one.id).list_length for one in (run, base)]
+        counted = self._users_in(run.experiment, scope) & (lengths[0] > 0) & (lengths[1] > 0)
+        return (*self._alike(run.id, base.id, k, scope), int(counted.sum()))
 
-    def _compare_lists(self, run_id: str, baseline_id: str, k: int) -> tuple[float, float, int]:
+    def _compare_lists(self, run_id: str, baseline_id: str, k: int, scope: Scope) -> tuple[float, float, int]:
         run, base = self.store.run(run_id), self.store.run(baseline_id)
+        if not (self._has_lists(run) and self._has_lists(base)):
+            return _NO_LIKENESS
         of = self._small_lists if self._is_small(run) and self._is_small(base) else self._sampled_lists
         mine, theirs = of(run_id), of(baseline_id)
-        counted = np.flatnonzero(self._reference(run.experiment).truth.users_who_count())
+        counted = np.flatnonzero(self._users_in(run.experiment, scope))
         users = np.intersect1d(np.intersect1d(mine.user, theirs.user), counted)
         if not len(users):
             return _NO_LIKENESS
@@ -74,7 +78,7 @@ class WhatIsFound(StoredLists):
         a, b = ManyLists(mine.start, mine.item), ManyLists(theirs.start, theirs.coded_as(mine))
         return float(overlap(a, b, k).mean()), float(rank_biased_overlap(a, b).mean()), len(users)
 
-    def headroom(self, run_ids: Sequence[str], k: int) -> Headroom | None:
+    def headroom(self, run_ids: Sequence[str], k: int, scope: Scope = WHOLE) -> Headroom | None:
         """What the lists of all these runs together reach within k; None where none has lists."""
         views.check_cutoff(k)
         runs = [run for run in self._runs(run_ids) if run.hits]
@@ -82,13 +86,29 @@ class WhatIsFound(StoredLists):
             return None
         hits = [self._hits(run.id) for run in runs]
         users = self.experiment(runs[0].experiment).settings["users"]
-        masks = [self._found(run.id, k) for run in runs]
-        return found.headroom(hits[0].truth, masks, found.users_of_all(hits, users))
+        masks = [self._found(run.id, k, scope) for run in runs]
+        relevant = self._relevant(runs[0].experiment, scope)
+        return found.headroom(hits[0].truth, relevant, masks, found.users_of_all(hits, users))
 
-    def _find(self, run_id: str, k: int) -> Mask:
+    def _find(self, run_id: str, k: int, scope: Scope) -> Mask:
         hits = self._hits(run_id)
         views.check_cutoff(k, hits.depth)
-        return found.found_rows(hits, k)
+        return found.found_rows(hits, k, self._relevant(self.store.run(run_id).experiment, scope))
+
+    def _look_for_relevant(self, experiment_id: str, scope: Scope) -> Mask:
+        """[T] the rows of the truth that are relevant, in the part that is looked at."""
+        truth = self._reference_under(experiment_id, scope.threshold).truth
+        relevant = truth.relevant()
+        if not scope.slice:
+            return relevant
+        of = self._slice(experiment_id, scope)
+        if of.users is not None:
+            relevant = relevant & np.repeat(of.users, np.diff(truth.start))
+        return relevant if of.rows is None else relevant & of.rows
+
+    def _users_in(self, experiment_id: str, scope: Scope) -> Mask:
+        """[U] the users with a relevant row there."""
+        return self._reference(experiment_id).truth.per_user(self._relevant(experiment_id, scope)) > 0
 
     def found_items(self, run_ids: Sequence[str], k: int) -> pd.DataFrame:
         """Which held-out items each run finds and shows within k, one row per relevant item.
@@ -106,7 +126,7 @@ class WhatIsFound(StoredLists):
         experiment_id = runs[0].experiment
         truth, facts = self._reference(experiment_id).truth, self._facts(experiment_id)
         exposures = [exposure for run in runs if (exposure := self._hits(run.id).exposure) is not None]
-        of = found.items_found(truth, [self._found(run.id, k) for run in runs], exposures, k)
+        of = found.items_found(truth, [self._found(run.id, k, WHOLE) for run in runs], exposures, k)
         ids = [truth.items[code] for code in of.item.tolist()]
         titles = [title or one for title, one in zip(facts.titles(of.item), ids, strict=True)]
         columns: Mapping[str, object] = {
