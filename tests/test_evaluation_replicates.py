@@ -11,6 +11,7 @@ import pytest
 
 from recdash import Evaluation, evaluate
 from recdash.errors import InputError
+from recdash.evaluation.question import RANKING_METRICS
 from recdash.evaluation.uploads import several_of, shared_name
 
 TRUTH = pd.DataFrame({"user_id": ["u1", "u2", "u3", "u4"], "item_id": list("abcd")})
@@ -93,6 +94,52 @@ def test_seeds_that_are_all_alike_score_as_one_of_them(metric: str) -> None:
     one = evaluate({"als": SEED_1}, TRUTH, metrics=[metric], depth=3).table()
     three = evaluate({"als": [SEED_1] * 3}, TRUTH, metrics=[metric], depth=3).table()
     pd.testing.assert_frame_equal(one, three)
+
+
+def some_lists(seed: int) -> pd.DataFrame:
+    """30 users with 8 of 12 items each, in an order of chance."""
+    rng = np.random.default_rng(seed)
+    rows = [(f"u{u}", f"i{i}", rank) for u in range(30) for rank, i in enumerate(rng.permutation(12)[:8], 1)]
+    return pd.DataFrame(rows, columns=["user_id", "item_id", "rank"])
+
+
+@pytest.fixture(scope="module")
+def judged() -> pd.DataFrame:
+    """Six rows for each of 32 users, with relevance 0 (judged and not relevant) to 3."""
+    rng = np.random.default_rng(1)
+    rows = [(f"u{u}", f"i{i}", rng.integers(0, 4)) for u in range(32) for i in rng.permutation(12)[:6]]
+    return pd.DataFrame(rows, columns=["user_id", "item_id", "relevance"])
+
+
+@pytest.mark.parametrize("users", ["truth", "both"])
+@pytest.mark.parametrize(
+    "metric",
+    [
+        *(name for name in RANKING_METRICS if "micro" not in name),
+        "ndcg(gain=exp)", "map(norm=hits)", "precision(over=list)", "f1(of=map,mar)",
+    ],
+)  # fmt: skip
+def test_the_curve_of_seeds_is_mean_and_standard_error_of_the_users_means(
+    metric: str, users: Any, judged: pd.DataFrame
+) -> None:
+    seeds = {"a": some_lists(1), "b": some_lists(2).query("user_id != 'u7'"), "c": some_lists(3)}
+    train = some_lists(4)[["user_id", "item_id"]]
+    found = evaluate(
+        {"als": seeds}, judged, metrics=[metric], depth=5, train=train, users=users, replicates="seeds"
+    )
+    for row in found.rows():
+        at_k = f"{metric}@{row['k']}" if row["k"] else metric
+        values = found.per_user(at_k)["value"].to_numpy()
+        assert row["n_users"] == len(values)
+        assert row["value"] == pytest.approx(values.mean())
+        assert row["std_error"] == pytest.approx(values.std(ddof=1) / len(values) ** 0.5)
+
+
+@pytest.mark.parametrize("metric", ["precision(average=micro)", "recall(average=micro)", "f1(average=means)"])
+def test_pooled_metrics_of_seeds_are_the_means_of_theirs(metric: str, judged: pd.DataFrame) -> None:
+    found = evaluate({"als": [some_lists(1), some_lists(2)]}, judged, metrics=[metric], depth=5)
+    own = [row["value"] for row in found.replicate_rows()]
+    assert [row["value"] for row in found.rows()] == pytest.approx(np.mean(np.reshape(own, (2, 5)), axis=0))
 
 
 # ── folds ────────────────────────────────────────────────────────────────────────────────────

@@ -23,7 +23,6 @@ import numpy as np
 from recdash.domain import (
     Absent,
     Curve,
-    Floats,
     Hits,
     Ints,
     Ledger,
@@ -31,19 +30,23 @@ from recdash.domain import (
     Replicated,
     Replication,
     Users,
-    UserValues,
 )
 from recdash.engines import Reference
 from recdash.errors import InputError, Problem
+from recdash.evaluation.means import mean_curve, mean_per_user, mean_values
 from recdash.evaluation.merging import together
 from recdash.evaluation.question import Asked, Rules
 from recdash.evaluation.scoring import Scored, SliceScores, familiar_of, ledger_of, score_hits, score_run
 from recdash.metrics import Definition, sample_of
-from recdash.metrics.ranking import RankingMetric
 from recdash.metrics.sample import Familiar, Sample
 
 if TYPE_CHECKING:
     from recdash.evaluation.slices import Slice
+
+__all__ = [
+    "grouped", "hits_of", "kind_of", "lists_of", "mean_curve", "mean_per_user", "mean_slice", "mean_values",
+    "samples_of", "score_candidate",
+]  # fmt: skip
 
 SAME_USERS = 0.9
 """From this share of the users with lists who have several on, replicates are taken for seeds."""
@@ -222,45 +225,6 @@ def _reason(metric: str, parts: Sequence[Scored | SliceScores]) -> str:
     return next((part.absent[metric] for part in parts if metric in part.absent), "no replicate has it")
 
 
-def mean_curve(
-    definition: Definition, samples: Sequence[Sample], curves: Sequence[Curve | None]
-) -> Curve | None:
-    """The candidate's curve; None where a replicate has none.
-
-    Of accuracy metrics from the users' means. Of the others, which have no value per user, the mean of the
-    replicates' values; its standard error is at most the mean of theirs, and that is given.
-    """
-    known = [curve for curve in curves if curve is not None]
-    if len(known) < len(curves):
-        return None
-    if isinstance(definition.metric, RankingMetric):
-        return _curve_of_users(definition, samples, known[0])
-    value, error = (np.mean([getattr(one, of) for one in known], axis=0) for of in ("value", "std_error"))
-    return Curve(str(definition), known[0].k, value, error, max(one.n_users for one in known))
-
-
-def _curve_of_users(definition: Definition, samples: Sequence[Sample], like: Curve) -> Curve:
-    formula, depth = definition.formula(), samples[0].depth
-    value, error = np.empty(len(like.value)), np.full(len(like.value), np.nan)
-    n_users = 0
-    for at, k in enumerate(like.k.tolist() or [depth]):
-        users, values = mean_per_user((sample.truth_user, formula.values(sample, k)) for sample in samples)
-        n_users, value[at] = len(users), values.mean()
-        if n_users > 1:
-            error[at] = values.std(ddof=1) / n_users**0.5
-    return Curve(str(definition), like.k, value, error, n_users)
-
-
-def mean_values(definition: Definition, samples: Sequence[Sample], k: int) -> UserValues | None:
-    """The users' means at k over the replicates; None where one of these lacks the metric."""
-    if any(definition.lacks(sample) for sample in samples):
-        return None
-    formula = definition.formula()
-    users, values = mean_per_user((one.truth_user, formula.values(one, k)) for one in samples)
-    _, own = mean_per_user((one.truth_user, formula.own(one, k)) for one in samples)
-    return UserValues(users, values, own)
-
-
 def samples_of(scored: Scored, users: Users, familiar: Familiar | None) -> list[Sample]:
     """Who counts and what they were given: one sample, or one per seed; none without lists."""
     return [sample_of(hits_of(one), users, familiar=familiar) for one in scored.with_lists]
@@ -272,14 +236,6 @@ def lists_of(scored: Scored) -> Hits | None:
     if not hits:
         return None
     return replace(hits[0], list_length=np.max([one.list_length for one in hits], axis=0))
-
-
-def mean_per_user(parts: Iterable[tuple[Ints, Floats]]) -> tuple[Ints, Floats]:
-    """Users [n], ascending, and each one's mean over the parts (users, values) in which the user counts."""
-    known = list(parts)
-    users, place = np.unique(np.concatenate([users for users, _ in known]), return_inverse=True)
-    total = np.bincount(place, np.concatenate([values for _, values in known]), minlength=len(users))
-    return users, total / np.bincount(place, minlength=len(users))
 
 
 ROWS = ("rows", "duplicates", "tied_rows")
