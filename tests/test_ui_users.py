@@ -183,6 +183,14 @@ def test_a_short_list_says_where_it_ends_and_a_missing_one_that_it_is_missing(sh
     assert re.search(r"mixed 0 hits, nDCG@5 0\.000 no list for this user", said(shown(u="u20")))
 
 
+def test_without_a_list_of_the_baseline_nothing_moves(workspace: Workspace, shown: Open) -> None:
+    stored(workspace, {"base": lists(2, USERS[:10]), "good": lists(1)})
+    text = said(shown(u="u20"))
+    assert "base 0 hits, nDCG@5 0.000 no list for this user" in text
+    assert "good 1 hit, nDCG@5 1.00 1 ● i20 2 ○ x2 3 ○ x3 4 no item" in text
+    assert "new: not in" not in text
+
+
 def test_the_candidate_looked_at_stands_beside_the_baseline(films: dict[str, str], shown: Open) -> None:
     text = said(shown(of=films["poor"], u="u1"))
     assert text.index("base 1 hit") < text.index("poor 0 hits") < text.index("mixed 1 hit")
@@ -238,7 +246,7 @@ def test_one_run_alone_shows_its_values_and_asks_for_a_second(workspace: Workspa
     stored(workspace, {"only": mixed()}, catalogue=CATALOGUE)
     app = shown(m="mrr")
     text = said(app)
-    assert "only is above zero for 15 of 20 users" in text
+    assert "only has MRR@5 above zero for 15 of 20 users" in text
     assert "Add a second run" in text
     assert "MRR@5 of 20 users; 5 users at zero not drawn." in text
     assert "only 1 hit, MRR@5 1.00 1 ● Film 1 Drama 2 ○ Second" in text

@@ -35,14 +35,16 @@ def show(view: View, user: OneUser, first: str) -> None:
     values = data.user_values(view, user.user_id) if user.counts else {}
     lists = {one.run_id: one for one in user.lists}
     order = sorted(view.shown, key=lambda run: (run != view.baseline, run.id != first))
-    columns = [_column(view, run.id, lists.get(run.id), values) for run in order]
+    base = lists.get(view.baseline.id) if view.baseline else None
+    against = view.name(base.run_id) if base and base.length else ""
+    columns = [_column(view, run.id, lists.get(run.id), values, against) for run in order]
     side = join([_held_out(user), _history(user)])
     st.html(
         html('<div class="rd-user"><div class="rd-side">{side}</div><div class="rd-lists" tabindex="0" '
              'role="region" aria-label="Lists side by side">{columns}</div></div>',
              side=side, columns=join(columns))
     )  # fmt: skip
-    st.html(_legend(view, user, first))
+    st.html(_legend(view, user, first, against))
 
 
 # ── the user's own ───────────────────────────────────────────────────────────────────────────
@@ -92,20 +94,29 @@ def _what(item: Item) -> Html:
 # ── lists ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _column(view: View, run_id: str, found: UserList | None, values: Mapping[str, float]) -> Html:
+def _column(
+    view: View, run_id: str, found: UserList | None, values: Mapping[str, float], against: str
+) -> Html:
+    """``against``: the baseline whose list ranks are compared with; empty where it has none."""
     mark, k = view.marks[run_id], min(view.k, MOST_PLACES)
     head = html('<h3><span class="rd-run">{glyph}<bdi title="{name}">{name}</bdi></span>'
                 "<span>{result}</span></h3>", glyph=theme.glyph(mark), name=mark.name,
                 result=_result(view, found, values.get(run_id)))  # fmt: skip
     is_base = mark.role == "baseline"
     if found is None or not found.length:
-        why = "no list for this user" if found else "no lists were kept of this run"
+        why = "no list for this user" if found else _why_no_lists(view, run_id)
         rows = [html('<li class="rd-none">{why}</li>', why=why)]
     else:
         places = {place.rank: place for place in found.places}
-        rows = [_row(view, places.get(rank), rank, is_base=is_base) for rank in range(1, k + 1)]
+        against = "" if is_base else against
+        rows = [_row(places.get(rank), rank, against) for rank in range(1, k + 1)]
     return html('<div class="rd-column {base}">{head}<ol>{rows}</ol></div>', head=head,
                 base="rd-base" if is_base else "", rows=join(rows))  # fmt: skip
+
+
+def _why_no_lists(view: View, run_id: str) -> str:
+    is_mean = any(run.is_mean for run in view.shown if run.id == run_id)
+    return "the mean of several lists for each user" if is_mean else "no lists were kept of this run"
 
 
 def _result(view: View, found: UserList | None, value: float | None) -> str:
@@ -116,11 +127,11 @@ def _result(view: View, found: UserList | None, value: float | None) -> str:
     return hits if value is None else f"{hits}, {metric_at(view.metric, view.k)} {numbers.three(value)}"
 
 
-def _row(view: View, place: Place | None, rank: int, *, is_base: bool) -> Html:
+def _row(place: Place | None, rank: int, against: str) -> Html:
     if place is None:
         return html('<li><span class="rd-at">{rank}</span><i>no item at rank {rank}</i></li>', rank=rank)
     sign, said = ("●", "hit") if place.hit else ("○", "not held out")
-    move = Html("") if is_base or view.baseline is None else _move(place, view.name(view.baseline.id))
+    move = _move(place, against) if against else Html("")
     return html('<li class="{kind}"><span class="rd-at">{rank}</span>'
                 '<span class="rd-sign" role="img" aria-label="{said}">{sign}</span>{what}{move}</li>',
                 kind="rd-hit" if place.hit else "", rank=rank, said=said, sign=sign, what=_what(place.item),
@@ -138,12 +149,11 @@ def _move(place: Place, base: str) -> Html:
     return html('<span class="rd-move" title="{said}">{text}</span>', said=said, text=text)
 
 
-def _legend(view: View, user: OneUser, first: str) -> Html:
-    base = view.name(view.baseline.id) if view.baseline else ""
+def _legend(view: View, user: OneUser, first: str, against: str) -> Html:
     parts = ["● held-out item found", "○ not held out"]
-    if view.candidates:
-        parts += [f"↑ ↓ places moved against {base}", "= same place", f"new: not in {base}'s list"]
-        parts += [_shared(view, one, base) for one in user.lists if one.run_id == first]
+    if view.candidates and against:
+        parts += [f"↑ ↓ places moved against {against}", "= same place", f"new: not in {against}'s list"]
+        parts += [_shared(view, one, against) for one in user.lists if one.run_id == first and one.length]
     if view.k > MOST_PLACES:
         parts.append(f"The first {MOST_PLACES} places are shown; hits are counted to {view.k}")
     shown = [html("<span>{part}</span>", part=part) for part in parts]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from recdash import numbers
+from recdash.charts.frames import cut
 from recdash.charts.rows import records
 from recdash.errors import NotFound
 from recdash.ui import data, state, widgets
@@ -75,7 +76,7 @@ def choose(view: View, run_id: str, picked: Picked) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="user-pick"):
         st.session_state["users-user"] = user_id
         st.selectbox(
-            f"Most decisive for {markdown(view.name(run_id))}", options, key="users-user", width=250,
+            _label(view, run_id), options, key="users-user", width=250,
             format_func=lambda one: f"{one}: {picked.decisive[one]}" if one in picked.decisive else one,
             on_change=lambda: go_to(st.session_state["users-user"]),
         )  # fmt: skip
@@ -86,6 +87,11 @@ def choose(view: View, run_id: str, picked: Picked) -> None:
         )  # fmt: skip
         _step("Previous", ids, place - 1)
         _step("Next user", ids, place + 1)
+
+
+def _label(view: View, run_id: str) -> str:
+    name = markdown(cut(view.name(run_id), 24))
+    return f"Most decisive for {name}" if view.candidates else f"Highest and lowest of {name}"
 
 
 def _step(label: str, ids: Sequence[str], place: int) -> None:

@@ -186,7 +186,7 @@ def show_alone(view: View) -> str:
     if not n:
         widgets.title(f"{name} has no {title} of single users", hint)
         return run_id
-    widgets.title(f"{name} is above zero for {_share(n - without, n)}", f"Per-user {title}. {hint}")
+    widgets.title(f"{name} has {title} above zero for {_share(n - without, n)}", hint)
     widgets.section("Users by their value", f"{title} of {_users(n)}; {_users(without)} at zero not drawn.")
     alt = f"Distribution of {title}: {_users(without)} of {numbers.count(n)} have zero."
     figure = distribution(bars, theme.palette(), f"{title} (height: users)", signed=False)
