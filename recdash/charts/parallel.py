@@ -25,7 +25,8 @@ from recdash.charts.frames import (
 from recdash.charts.marks import Mark, Marks, Palette
 
 HEIGHT, MARGIN = 400, (64, 214, 74, 34)
-CONTEXT_ALPHA = 0.4
+FEW_ASIDE, FEW_ALPHA, MANY_ALPHA = 20, 0.4, 0.16
+"""Grey lines are fainter where there are more than a few."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,10 @@ def parallel(uprights: Sequence[Upright], order: Sequence[str], marks: Marks, pa
     chart.update_yaxes(axis(palette, -0.03, 1.03, showgrid=False, tickvals=[]))
     for place, one in enumerate(uprights):
         _name_axis(chart, place, one, palette)
+    few = sum(marks[run_id].role == "context" for run_id in order) <= FEW_ASIDE
     roles = ("context", "baseline", "candidate")
     for run_id in sorted(order, key=lambda run_id: roles.index(marks[run_id].role)):
-        _draw_run(chart, run_id, uprights, marks[run_id], palette)
+        _draw_run(chart, run_id, uprights, marks[run_id], palette, FEW_ALPHA if few else MANY_ALPHA)
     _label_ends(chart, [run for run in order if marks[run].role != "context"], uprights, marks, palette)
     return chart
 
@@ -84,7 +86,7 @@ def _name_axis(chart: go.Figure, place: int, one: Upright, palette: Palette) -> 
 
 
 def _draw_run(
-    chart: go.Figure, run_id: str, uprights: Sequence[Upright], look: Mark, palette: Palette
+    chart: go.Figure, run_id: str, uprights: Sequence[Upright], look: Mark, palette: Palette, alpha: float
 ) -> None:
     heights = [one.height(run_id) for one in uprights]
     grey = look.role == "context"
@@ -94,7 +96,7 @@ def _draw_run(
             x=list(range(len(uprights))), y=heights, mode="lines" if grey else "lines+markers",
             name=escape(look.name), connectgaps=False, cliponaxis=False, hoverinfo="text",
             hovertext=[f"{escape(look.name)}<br>{_said(one, run_id)}" for one in uprights],
-            line={"color": rgba(look.colour, CONTEXT_ALPHA) if grey else look.colour,
+            line={"color": rgba(look.colour, alpha) if grey else look.colour,
                   "width": 1 if grey else LINE, "dash": look.dash},
             marker=drawn,
         )
@@ -116,7 +118,8 @@ def _label_ends(
     placed = spread(wanted, LABEL_PITCH, 0, pixels)
     for (run, (place, height)), here, there in zip(ends.items(), wanted, placed, strict=True):
         look = marks[run]
-        text = short(look.name, 24) + (muted(palette, ", baseline") if look.role == "baseline" else "")
+        is_baseline = look.role == "baseline"
+        text = short(look.name, 18) + muted(palette, ", baseline") if is_baseline else short(look.name, 24)
         chart.add_annotation(end_label(palette, text, (place, height), (26, there - here), look.colour))
 
 

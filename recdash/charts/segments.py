@@ -31,8 +31,10 @@ PITCH, MARGIN = 42, (6, 34, 34)
 TITLE_ROOM, LONGEST_TITLE = (96, 280), 40
 LETTER = 6.6
 """px of a title's letter, nearly."""
-WORDS_ROOM = {1: 0.34, 2: 0.34, 3: 0.34, 4: 0.12, 5: 0.14}
-"""Of a panel's width, for the words right of its marks, by how many panels stand beside each other."""
+USUAL_WIDTH = 1112
+"""Of a figure, in px; rooms for words are set for it."""
+LEAST_ROOM, MOST_ROOM = 0.1, 0.45
+"""Of a panel's width, for the words right of its marks."""
 DOT = 11
 
 Look = Literal["filled", "hollow", "faint"]
@@ -73,10 +75,11 @@ def segment_panels(
     right, top, bottom = MARGIN
     chart = figure(palette, PITCH * len(lines) + top + bottom, (_room(lines), right, top, bottom))
     chart.update_layout(yaxis=axis(palette, len(lines) - 0.5, -0.5, showgrid=False, **_names(lines, palette)))
+    room = _words_room(dots, beside, USUAL_WIDTH - _room(lines))
     differences = not any(is_number(dot.tick) for dot in chain.from_iterable(dots.values()))
     for place, (run_id, of_run) in enumerate(dots.items()):
         left = place / beside
-        end = left + (1 - WORDS_ROOM[beside]) / beside
+        end = left + (1 - room) / beside
         ticks = tick_labels(numbers.ticks(*ends, 4 if beside < 3 else 3), sign=differences)
         chart.update_layout(
             {f"xaxis{place + 1}": axis(palette, *ends, **ticks, anchor="y", domain=[left, end])}
@@ -94,6 +97,12 @@ def _room(lines: Sequence[Line]) -> int:
     """px left of the panels, for the longest of the titles."""
     longest = max((min(len(one.title), LONGEST_TITLE) for one in lines), default=0)
     return min(max(round(LETTER * longest) + 20, TITLE_ROOM[0]), TITLE_ROOM[1])
+
+
+def _words_room(dots: Mapping[str, Sequence[Dot]], beside: int, width: int) -> float:
+    """The share of a panel that its longest words take."""
+    longest = max((len(dot.words) for dot in chain.from_iterable(dots.values())), default=0)
+    return min(max((LETTER * longest + 22) * beside / width, LEAST_ROOM), MOST_ROOM)
 
 
 def ends_of(dots: Mapping[str, Sequence[Dot]], *, zero: bool) -> tuple[float, float]:

@@ -32,7 +32,7 @@ USUAL_WIDTH = 1010
 """Of the drawn area, in px; labels are placed for it."""
 MOST_GREY_LABELS = 8
 LONGEST_NAME = 30
-SMALL = 8
+SMALL, ASIDE = 8, 0.45
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def trade_off(
     for dot in sorted(
         dots, key=lambda dot: ("context", "baseline", "candidate").index(marks[dot.run_id].role)
     ):
-        _draw_dot(chart, dot, marks[dot.run_id], palette, decimals)
+        _draw_dot(chart, dot, marks[dot.run_id], palette, decimals, on_front=dot in steps)
     _name(chart, dots, steps, area, marks, palette)
     return chart
 
@@ -115,7 +115,10 @@ def _draw_front(chart: go.Figure, known: Sequence[Dot], area: Frame, palette: Pa
     chart.add_trace(go.Scatter(x=x, y=y, mode="lines", hoverinfo="skip", name="front", line=line))
 
 
-def _draw_dot(chart: go.Figure, dot: Dot, look: Mark, palette: Palette, decimals: tuple[int, int]) -> None:
+def _draw_dot(
+    chart: go.Figure, dot: Dot, look: Mark, palette: Palette, decimals: tuple[int, int], *, on_front: bool
+) -> None:
+    """What is neither chosen nor on the front steps back."""
     if look.role != "context":
         _draw_cross(chart, dot, look)
     size = SMALL if look.role == "context" else MARKER
@@ -125,7 +128,8 @@ def _draw_dot(chart: go.Figure, dot: Dot, look: Mark, palette: Palette, decimals
             x=[dot.x], y=[dot.y], mode="markers", name=escape(look.name), hoverinfo="text",
             hovertext=f"{escape(look.name)}<br>{_value(dot.x, dot.x_half, decimals[0])}"
             f"<br>{_value(dot.y, dot.y_half, decimals[1])}",
-            marker=drawn | {"opacity": 0.6 if look.role == "context" else 1}, cliponaxis=False,
+            marker=drawn | {"opacity": ASIDE if look.role == "context" and not on_front else 1},
+            cliponaxis=False,
         )
     )  # fmt: skip
 

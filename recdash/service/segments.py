@@ -118,7 +118,8 @@ class Segments(Parts, Comparisons):
             for row in rows.to_dict("records"):
                 value, n = float(row["value"]), int(row["n_users"])
                 cells[row["slice"], row["run_id"]] = Cell(value, n, why=row["reason"])
-        return cells
+        order = ((one, run) for one in dict.fromkeys(one for one, _ in cells) for run in run_ids)
+        return {key: cells[key] for key in order if key in cells}
 
 
 def _values_of(definition: Definition, samples: Sequence[Sample], k: int) -> UserValues | None:

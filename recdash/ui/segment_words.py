@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from recdash import numbers
 from recdash.charts.frames import cut
+from recdash.comparison.segments import EVERYBODY
 from recdash.ui.state import View
-from recdash.ui.words import listed, metric_at
+from recdash.ui.words import listed, metric_at, named_number
 
 if TYPE_CHECKING:
     from recdash.comparison.segments import Cell, Flag, Segmented
@@ -25,33 +26,41 @@ def titled(found: Segmented, segment: str) -> str:
     return cut(f"{title[:1].lower()}{title[1:]}", 60)
 
 
-def named(found: Segmented, segments: Sequence[str]) -> str:
-    """``known users and new users``; of many how many."""
+def where(found: Segmented, segments: Sequence[str]) -> str:
+    """``for known users and new users``; of many how many."""
     if len(segments) > MOST_NAMED:
-        return f"{len(segments)} of {len(found.titles)} segments"
-    return listed([titled(found, one) for one in segments])
+        return f"in {len(segments)} of {len(found.titles)} segments"
+    return f"for {listed([titled(found, one) for one in segments])}"
 
 
 def finding(view: View, found: Segmented) -> str:
     """``EASE is better for known users and worse for new users``."""
     runs = [run for run in found.candidates if found.judged(run)]
+    mixed = [run for run in runs if found.in_words(run, "better") and found.in_words(run, "worse")]
     if not runs:
         return _unjudged(view, found)
-    mixed = [run for run in runs if found.in_words(run, "better") and found.in_words(run, "worse")]
-    for run in mixed[:1]:
-        better, worse = (named(found, found.in_words(run, word)) for word in ("better", "worse"))
-        also = f" ({_others(len(mixed) - 1)} too)" if len(mixed) > 1 else ""
-        return f"{_name(view, run)} is better for {better} and worse for {worse}{also}"
-    return _one_way(view, found, runs)
+    if not mixed:
+        return _one_way(view, found, runs)
+    best = max(mixed, key=lambda run: found.cells[EVERYBODY, run].difference)
+    also = "" if len(mixed) == 1 else f"; {_others(len(mixed) - 1)} mixed too"
+    return f"{_name(view, best)} is {_both_ways(found, best)}{also}"
+
+
+def _both_ways(found: Segmented, run: str) -> str:
+    """``better in 3 and worse in 6 of 12 segments``, or named."""
+    better, worse = (found.in_words(run, word) for word in ("better", "worse"))
+    if min(len(better), len(worse)) > MOST_NAMED:
+        return f"better in {len(better)} and worse {where(found, worse)}"
+    return f"better {where(found, better)} and worse {where(found, worse)}"
 
 
 def _unjudged(view: View, found: Segmented) -> str:
-    where = metric_at(found.metric, found.k)
+    metric = metric_at(found.metric, found.k)
     if len(found.runs) < 2:
         return f"{_name(view, found.baseline)} has nobody to be compared with"
     if found.by_value:
-        return f"{where} by segment: values only, without a verdict"
-    return f"No segment can be judged on {where}"
+        return f"{metric} by segment: values only, without a verdict"
+    return f"No segment can be judged on {metric}"
 
 
 def _one_way(view: View, found: Segmented, runs: Sequence[str]) -> str:
@@ -72,7 +81,7 @@ def _is_everywhere(found: Segmented, run: str, word: str) -> bool:
 
 
 def _only(view: View, found: Segmented, run: str, word: str, other: str) -> str:
-    return f"{_name(view, run)} is {word} for {named(found, found.in_words(run, word))}, and nowhere {other}"
+    return f"{_name(view, run)} is {word} {where(found, found.in_words(run, word))}, and nowhere {other}"
 
 
 def _nobody(view: View, found: Segmented, runs: Sequence[str]) -> str:
@@ -94,17 +103,17 @@ def _most(found: Segmented, runs: Sequence[str], word: str) -> str | None:
 
 def _every(found: Segmented, run: str) -> str:
     judged = list(found.judged(run))
-    return f"for {named(found, judged)}" if len(judged) == 1 else "in every segment that is judged"
+    return where(found, judged) if len(judged) == 1 else "in every segment that is judged"
 
 
 def _are(view: View, runs: Sequence[str]) -> str:
     if len(runs) > MOST_NAMED + 1:
-        return f"{len(runs)} candidates are"
+        return f"{named_number(len(runs))} candidates are"
     return f"{listed([_name(view, run) for run in runs])} {'is' if len(runs) == 1 else 'are'}"
 
 
 def _others(n: int) -> str:
-    return "another" if n == 1 else f"{n} others"
+    return "another is" if n == 1 else f"{n} others are"
 
 
 def _name(view: View, run: str) -> str:
@@ -113,13 +122,15 @@ def _name(view: View, run: str) -> str:
 
 def subtitle(view: View, found: Segmented) -> str:
     """What is drawn, against whom, and how it is judged."""
-    where = metric_at(found.metric, found.k)
-    if found.by_value or len(found.runs) < 2:
-        return f"{where} within each segment, as it is: no value per user, so no interval."
+    metric, base = metric_at(found.metric, found.k), view.name(found.baseline)
+    if len(found.runs) < 2:
+        return f"{metric} of {base} in each segment. Choose a candidate to see for whom it is better."
+    if found.by_value:
+        return f"{metric} within each segment: it has no value per user, so no interval. Grey tick: {base}."
     family = sum(len(found.judged(run)) for run in found.candidates)
     rule = RULES[found.terms.correction]
     return (
-        f"{where} against {view.name(found.baseline)}, paired user by user; 95 % intervals, {rule} over "
+        f"{metric} against {base}, paired user by user; 95 % intervals, {rule} over "
         f"{family} differences. Filled: settled. Grey: fewer than {found.least} users, not judged."
     )
 
@@ -139,7 +150,7 @@ def flagged(view: View, found: Segmented, flag: Flag) -> str:
 
 
 def _whole(found: Segmented, run: str) -> Cell:
-    return found.cells["", run]
+    return found.cells[EVERYBODY, run]
 
 
 def _with_n(found: Segmented, run: str, segments: Sequence[str]) -> str:
@@ -181,8 +192,8 @@ def _outvoted(view: View, found: Segmented, flag: Flag) -> str:
         if len(flag.segments) == len(judged)
         else f"{len(flag.segments)} of {len(judged)} segments"
     )
-    where = _with_n(found, flag.run, flag.segments)
-    told = f"{_overall(view, found, flag.run)}, but {word} in {every}: {where}."
+    those = _with_n(found, flag.run, flag.segments)
+    told = f"{_overall(view, found, flag.run)}, but {word} in {every}: {those}."
     opposite = [one for one in judged if one not in flag.segments]
     if found.of_items:
         return f"{told} A segment counts only its own items, so the whole is not the mean of the segments."

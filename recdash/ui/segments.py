@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from recdash import numbers
+from recdash.charts.frames import cut
 from recdash.charts.segments import Dot, Line, ends_of, segment_panels
 from recdash.charts.shown import panels
 from recdash.comparison import Terms
@@ -20,7 +21,7 @@ from recdash.ui.cards import value_text
 from recdash.ui.escaping import Html, html, join, markdown, plotly
 from recdash.ui.segment_words import flagged
 from recdash.ui.state import View
-from recdash.ui.widgets import Column, run_cell, table_html
+from recdash.ui.widgets import Column, table_html
 from recdash.ui.words import is_percent, metric_at, tone
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ DERIVED = {
 }  # fmt: skip
 COLUMNS = {"user:": "Users by", "item:": "Items by"}
 MOST_LEAST = 1_000_000
+FEW_RUNS = 5
 
 
 # ── by what ──────────────────────────────────────────────────────────────────────────────────
@@ -121,7 +123,7 @@ def banner(view: View, found: Segmented) -> None:
 
 def draw(view: View, found: Segmented) -> None:
     """Panels of the candidates' differences; of a metric without a value per user, of all runs' values."""
-    runs = found.runs if found.by_value else found.candidates
+    runs = found.candidates or found.runs if found.by_value else found.candidates
     lines = panels(runs) if runs else []
     dots = {run: [_dot(found, one, run, len(lines[0])) for one in found.titles] for run in runs}
     ends = ends_of(dots, zero=not found.by_value)
@@ -180,7 +182,7 @@ def _value_dot(found: Segmented, segment: str, run: str) -> Dot:
     scale = 100 if is_percent(found.metric) else 1
     cell, base = _cell(found, segment, run), _cell(found, segment, found.baseline)
     text = value_text(found.metric, cell.value)
-    words = text if isfinite(cell.value) else "–"
+    words = text.removesuffix(" %") if isfinite(cell.value) else numbers.NONE
     name = plotly(f"{found.names[run]}, {found.titles[segment]}")
     return Dot(cell.value * scale, words, f"{name}<br>{text}, n = {cell.n}", tick=base.value * scale)
 
@@ -206,17 +208,19 @@ def _said(found: Segmented, cell: Cell) -> str:
 
 def show_values(view: View, found: Segmented) -> None:
     """One row per segment and one for all users: every run's value, n, and the word of its difference."""
-    widgets.section(f"{metric_at(found.metric, found.k)} of every run", _values_words(found))
+    unit = ", %" if is_percent(found.metric) else ""
+    widgets.section(f"{metric_at(found.metric, found.k)} of every run{unit}", _values_words(found))
     st.html(values_table(view, found))
-    reasons = dict.fromkeys(f"– {cell.why}" for cell in found.cells.values() if cell.why and not cell.n)
-    lines = join([html("<p>{x}</p>", x=reason) for reason in reasons])
+    why = {(run, cell.why) for (_, run), cell in found.cells.items() if cell.why and not cell.n}
+    lines = join([html("<p>– {name}: {x}.</p>", name=view.name(run), x=text) for run, text in sorted(why)])
     st.html(html('<div class="rd-note">{lines}</div>', lines=lines))
 
 
 def _values_words(found: Segmented) -> str:
+    if found.by_value:
+        return "Of what the lists show to the users of each segment."
     items = " In a segment of items only these count, and only users who have one." if found.of_items else ""
-    words = "" if found.by_value else " Under it, how the run stands against the baseline."
-    return f"The mean over each run's own users.{words}{items}"
+    return f"The mean over each run's own users. Under it, how the run stands against the baseline.{items}"
 
 
 def values_table(view: View, found: Segmented) -> Html:
@@ -225,13 +229,26 @@ def values_table(view: View, found: Segmented) -> Html:
     titles: Mapping[str, str] = {EVERYBODY: "All users", **found.titles}
     columns = [
         Column("Segment"), Column("n", number=True),
-        *(Column(run_cell(view.marks[run]), number=True) for run in found.runs),
+        *(Column(_head(view, run, len(found.runs)), number=True) for run in found.runs),
     ]  # fmt: skip
     rows = [
-        [title, _users(found, one), *(_value(found, one, run, decimals) for run in found.runs)]
+        [_wide(title), _users(found, one), *(_value(found, one, run, decimals) for run in found.runs)]
         for one, title in titles.items()
     ]
     return table_html(columns, rows, bands=(0,))
+
+
+def _head(view: View, run: str, n_runs: int) -> Html:
+    """A run's mark and name; of a long one its beginning, the shorter the more runs there are."""
+    mark = view.marks[run]
+    return html(
+        '<span class="rd-run" title="{name}">{glyph}<bdi>{short}</bdi></span>',
+        name=mark.name, glyph=theme.glyph(mark), short=cut(mark.name, 12 if n_runs > FEW_RUNS else 26),
+    )  # fmt: skip
+
+
+def _wide(title: str) -> Html:
+    return html('<div style="min-width:150px">{title}</div>', title=title)
 
 
 def _value(found: Segmented, segment: str, run: str, decimals: int) -> Html:
