@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from recdash.domain import Exposure, Ints, RankCounts
 from recdash.engines.blocks import Block
-from recdash.engines.growing import joined
+from recdash.engines.growing import Growing
 from recdash.engines.moments import Begin
 
 _DENSE_CELLS = 1 << 26
@@ -76,7 +76,7 @@ class _Cells:
         self.depth, self.n_items, self.n_held = depth, 0, 0
         self.dense_cells, self.most_held = _DENSE_CELLS // n_audiences, _HELD_ROWS // n_audiences
         self.held: list[list[Ints]] = [[] for _ in range(depth)]
-        self.table = np.zeros((depth, 0), dtype=np.int32)
+        self.table = [np.zeros(0, dtype=np.int32) for _ in range(depth)]
         self.sparse: list[list[tuple[Ints, Ints]]] = [[] for _ in range(depth)]
 
     def add(self, ranked: Iterable[tuple[int, Ints]], n_items: int) -> None:
@@ -96,31 +96,33 @@ class _Cells:
             items = np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.int32)
             pieces.clear()
             if dense:
-                self.table[at] += np.bincount(items, minlength=self.table.shape[1])
+                self.table[at] += np.bincount(items, minlength=len(self.table[at]))
             elif len(items):
                 self.sparse[at].append(np.unique(items, return_counts=True))
         self.n_held = 0
 
     def _widen(self) -> None:
-        if self.n_items > self.table.shape[1]:
-            wider = np.zeros((self.depth, self.n_items), dtype=np.int32)
-            wider[:, : self.table.shape[1]] = self.table
-            self.table = wider
+        for row in self.table:
+            row.resize(self.n_items, refcheck=False)
 
     def counts(self) -> RankCounts:
-        """Of all that was added; the table is given up for it, as both are large."""
+        """Of all that was added, which is given up for it, rank by rank, as both are large."""
         self._count_held()
-        items, counts = map(list, zip(*map(self._counts_at, range(self.depth)), strict=True))
-        self.table = np.zeros((self.depth, 0), dtype=np.int32)
-        start = np.cumsum([0, *map(len, items)])
-        return RankCounts(start, joined(items), joined(counts))
+        item, count, start = Growing(np.int32), Growing(np.int32), [0]
+        for at in range(self.depth):
+            items, counts = self._counts_at(at)
+            item.add(items)
+            count.add(counts)
+            start.append(start[-1] + len(items))
+        return RankCounts(np.array(start), item.whole(), count.whole())
 
     def _counts_at(self, at: int) -> tuple[Ints, Ints]:
-        """Items, ascending, and how often each, at rank ``at`` + 1."""
-        item = np.flatnonzero(self.table[at] > 0).astype(np.int32)
-        parts = [(item, self.table[at][item]), *self.sparse[at]]
+        """Items, ascending, and how often each, at rank ``at`` + 1; they are forgotten here."""
+        row, self.table[at] = self.table[at], np.zeros(0, dtype=np.int32)
+        item = np.flatnonzero(row > 0).astype(np.int32)
+        parts = [(item, row[item]), *self.sparse[at]]
         if len(parts) == 1:
             return parts[0]
-        items, counts = (joined(list(part)) for part in zip(*parts, strict=True))
+        items, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
         item, back = np.unique(items, return_inverse=True)
         return item, np.bincount(back, weights=counts).astype(np.int32)

@@ -21,7 +21,7 @@ class Growing:
         """Values of a wider type than there was so far widen the column."""
         end = self._size + len(values)
         if end > len(self._values):
-            self._values.resize(max(end, len(self._values) * 5 // 4), refcheck=False)
+            self._values.resize(max(end, len(self._values) * 9 // 8), refcheck=False)
         kind = np.result_type(self._values, values)
         self._values = self._values.astype(kind, copy=False)
         self._values[self._size : end] = values
@@ -33,10 +33,3 @@ class Growing:
         values.resize(self._size, refcheck=False)
         self._values, self._size = np.zeros(0, dtype=values.dtype), 0
         return values
-
-
-def joined(parts: list[Any]) -> Any:
-    """One after the other in one array; the parts are given up."""
-    whole = np.concatenate(parts)
-    parts.clear()
-    return whole

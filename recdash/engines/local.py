@@ -16,9 +16,11 @@ import numpy.typing as npt
 from recdash.domain import Exposure, Hits, Ints, Ledger, Order, Recommendations, Ties
 from recdash.engines.blocks import Block, grouped_blocks
 from recdash.engines.exposure import Audience
+from recdash.engines.growing import Growing
 from recdash.engines.ids import IdIndex
 from recdash.engines.lists import ListMetrics
 from recdash.engines.lookup import TruthLookup
+from recdash.engines.memory import give_back
 from recdash.engines.notices import Seen, notices
 from recdash.engines.reference import Reference
 from recdash.engines.scattered import NotInPlace, placed_blocks, sorted_blocks
@@ -72,13 +74,16 @@ def match(
     InputError when the run shares no user with the truth or lacks the column to order by.
     """
     plan, watch = _first_plan(run, order, ties), _Watch(exposure, list_metrics or {}, shown_to)
-    while True:
+    found = None
+    while found is None:
         try:
-            return _Pass(run, reference, depth, plan, watch).hits()
+            found = _Pass(run, reference, depth, plan, watch).hits()
         except _Replan as other:
             plan = other.plan
         except NotInPlace:
             plan = replace(plan, rows="sorted")
+    give_back()
+    return found
 
 
 def _first_plan(run: Recommendations, order: Order | None, ties: Ties) -> _Plan:
@@ -110,11 +115,11 @@ class _Pass:
         self.strangers: set[int] = set()
         self.lookup = TruthLookup(self.truth)
         self.seen = Seen()
-        self.found: list[tuple[Ints, Ints, Ints]] = []
+        self.found = Growing(np.int32), Growing(np.int32), Growing(np.int32)
         self.list_length = np.zeros(self.truth.n_users, dtype=np.int32)
         self.had_list = np.zeros(self.truth.n_users, dtype=bool)
         self.counts = self.truth.users_who_count()
-        self.list_in_block = np.zeros(self.truth.n_users, dtype=np.int64)
+        self.list_in_block = np.zeros(self.truth.n_users, dtype=np.int32)
         self.audiences = self._audiences(watch) if watch.exposure else []
         self.ties = TieWatch(depth) if plan.order == "score" else None
 
@@ -128,6 +133,7 @@ class _Pass:
     def hits(self) -> tuple[Hits, list[Problem]]:
         for block in self._blocks():
             self._see(block)
+        give_back()
         if not self.had_list.any():
             raise InputError(_no_common_user(self.run, self.truth.users))
         user, rank, row = self._joined_hits()
@@ -237,12 +243,11 @@ class _Pass:
         row, truth_row = self.lookup.rows(block)
         owner = block.list_of(row)
         rank = row - block.start[owner] + 1
-        self.found.append(
-            (block.user[owner].astype(np.int32), rank.astype(np.int32), truth_row.astype(np.int32))
-        )
+        for column, values in zip(self.found, (block.user[owner], rank, truth_row), strict=True):
+            column.add(values.astype(np.int32))
 
     def _joined_hits(self) -> tuple[Ints, Ints, Ints]:
-        user, rank, row = (np.concatenate(part) for part in zip(*self.found, strict=True))
+        user, rank, row = (column.whole() for column in self.found)
         if (user[1:] < user[:-1]).any():
             order = np.argsort(user, kind="stable")
             user, rank, row = user[order], rank[order], row[order]

@@ -11,6 +11,7 @@ import pyarrow as pa
 from recdash.domain import Floats, Ints, Numbers, Passing, Upload
 from recdash.engines.growing import Growing
 from recdash.engines.ids import FirstColumn, IdIndex
+from recdash.engines.memory import give_back
 from recdash.engines.sorting import first_of_equals, order_of
 from recdash.errors import Problem
 
@@ -48,6 +49,7 @@ def code_truth(truth: Upload | Passing) -> CodedTruth:
         item.add(item_column.codes(batch["item_id"]))
         gain.add(_gains(batch))
     start, items_of, gains, repeated = _compress(user.whole(), item.whole(), gain.whole())
+    give_back()
     return CodedTruth(truth.name, users, items, start, items_of, gains, repeated, tuple(truth.notices))
 
 

@@ -182,7 +182,7 @@ class Sample:
             hits = slice(*np.searchsorted(self.user, [first, last]).tolist())
             yield replace(
                 self,
-                user=self.user[hits] - first,
+                user=self.user[hits].astype(np.int64) - first,
                 rank=self.rank[hits],
                 gain=self.gain[hits],
                 item=self.item[hits],
@@ -260,13 +260,14 @@ def sample_of(
         counted &= hits.list_length > 0
     if only is not None:
         counted &= only
-    place = np.cumsum(counted) - 1
-    kept = relevant[hits.row] & counted[hits.user]
+    place = (np.cumsum(counted) - 1).astype(np.int32)
+    marked = relevant[hits.row] & counted[hits.user]
+    kept = slice(None) if marked.all() else marked  # then nothing is copied
     row = hits.row[kept]
     rows_that_count = relevant if counted.all() else relevant & np.repeat(counted, np.diff(truth.start))
     return Sample(
         depth=hits.depth,
-        user=place[hits.user[kept]],
+        user=hits.user[kept] if counted.all() else place[hits.user[kept]],
         rank=hits.rank[kept],
         gain=truth.gains(row),
         n_relevant=n_relevant[counted],
@@ -283,6 +284,8 @@ def sample_of(
 
 def _judged(hits: Hits, relevant: Mask, rows: Mask | None, counted: Mask, place: Ints) -> Judged | None:
     """A row with a relevance of 0 or more was judged; a negative one says that nobody looked."""
+    if relevant.all():
+        return None
     judged = relevant | (hits.truth.gain >= 0)
     if rows is not None:
         judged &= rows
