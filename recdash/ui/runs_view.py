@@ -65,7 +65,9 @@ def _mark(experiment: Experiment, run: Run) -> Mark:
 
 
 def _name_cell(run: Run, look: Mark) -> Html:
-    aside = " (archived)" if run.archived else " (baseline)" if look.role == "baseline" else ""
+    asides = [str(run.replicated)] if run.replicated else []
+    asides += ["archived"] if run.archived else ["baseline"] if look.role == "baseline" else []
+    aside = f" ({', '.join(asides)})" if asides else ""
     return html('{cell}<span class="rd-muted">{aside}</span>', cell=widgets.run_cell(look), aside=aside)
 
 
