@@ -295,3 +295,27 @@ def test_real_users_see_their_lists(space: Workspace, shared_data: Path) -> None
     user = space.user_lists([run_id], "3566", 20)
     assert "The Prestige (2006)" in [item.title for item in user.history]
     assert all(place.item.title != place.item.id for place in user.lists[0].places)
+
+
+@pytest.mark.parametrize("small_rows", [0, 2_000_000])
+def test_folds_show_the_one_list_of_each_user_and_seeds_those_of_each_seed(
+    space: Workspace, films: dict[str, str], small_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mean of several seeds has no list of its own."""
+    monkeypatch.setattr(stored_lists, "SMALL_ROWS", small_rows)
+    folds, seeds = (
+        space.add_runs(films["films"], parts, name=name)[0].run.id
+        for name, parts in (
+            ("folds", {"1": {"01": ["a", "x"]}, "2": {"02": ["c"]}}),
+            ("seeds", {"7": {"01": ["a"], "02": ["x"]}, "42": {"01": ["x", "b"], "02": ["c"]}}),
+        )
+    )
+    of_folds = space.user_lists([folds, seeds], "01", 3)
+    assert seen(of_folds) == [[(1, "Alpha", True, None), (2, "Xi", False, None)]]
+    each = [run.id for run in space.replicates(seeds)]
+    shown = [[place.item.id for place in one.places] for one in space.user_lists(each, "01", 3).lists]
+    assert shown == [["a"], ["x", "b"]]
+    (row,) = space.user_changes([seeds], films["base"], "mrr", 3).to_dict("records")
+    assert row["gain"] == (1 + 1 / 2) / 2 - 1 / 2  # 01: the mean of both seeds, against 1/2
+    assert space.list_overlap([seeds], films["base"], 3).empty
+    assert space.found_items([seeds], 3).empty
