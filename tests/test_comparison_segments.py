@@ -1,0 +1,222 @@
+"""Runs against a baseline in every segment: words, shares, and what the whole does not show."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from recdash.comparison import Terms
+from recdash.comparison.pairs import Margin
+from recdash.comparison.segments import EVERYBODY, Segmented, flags, segmented
+from recdash.domain import UserValues
+
+N = 200
+USERS = np.arange(N)
+NOISE = np.tile([0.01, -0.01], N // 2)
+"""Adds nothing to a mean over an even number of users."""
+
+
+def of_users(values: np.ndarray, users: np.ndarray = USERS) -> UserValues:
+    return UserValues(users, values.astype(float), values.astype(float))
+
+
+def compared(
+    base: UserValues,
+    mine: UserValues,
+    cuts: dict[str, np.ndarray],
+    least: int = 30,
+    terms: Terms | None = None,
+) -> Segmented:
+    """``mine`` against ``base`` in segments of users, given as masks over all of them."""
+    inside = {
+        one: {"base": base.of(mask[base.users]), "mine": mine.of(mask[mine.users])}
+        for one, mask in cuts.items()
+    }
+    titles = {one: one for one in cuts}
+    empty = Segmented("x", "ndcg", 10, "base", {}, titles, {}, least, terms or Terms())
+    return segmented(empty, {EVERYBODY: {"base": base, "mine": mine}, **inside})
+
+
+def parts(*sizes: int) -> dict[str, np.ndarray]:
+    """``a``, ``b`` …: the first so many users, the next, and so on."""
+    ends = np.cumsum((0, *sizes))
+    return {
+        name: (first <= USERS) & (last > USERS)
+        for name, first, last in zip("abcd", ends, ends[1:], strict=False)
+    }
+
+
+def gained(*by_part: tuple[int, float]) -> UserValues:
+    """Values above a baseline of 1: so many users with so much."""
+    return of_users(1.0 + np.concatenate([np.full(n, gain) for n, gain in by_part]) + NOISE)
+
+
+FLAT = of_users(np.ones(N))
+
+
+# ── cells ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_each_segment_has_its_own_means_difference_and_word() -> None:
+    found = compared(FLAT, gained((150, 0.2), (50, -0.1)), parts(150, 50))
+    a, b, whole = (found.cells[one, "mine"] for one in ("a", "b", EVERYBODY))
+    assert (a.n, a.value, a.difference, a.word) == (150, pytest.approx(1.2), pytest.approx(0.2), "better")
+    assert (b.n, b.value, b.difference, b.word) == (50, pytest.approx(0.9), pytest.approx(-0.1), "worse")
+    assert (whole.difference, whole.word) == (pytest.approx((150 * 0.2 - 50 * 0.1) / 200), "better")
+    assert found.cells["a", "base"].value == 1.0
+    assert found.cells["a", "base"].pair is None
+
+
+def test_few_users_are_not_judged_but_their_difference_is_told() -> None:
+    found = compared(FLAT, gained((190, 0.2), (10, 0.5)), parts(190, 10))
+    cell = found.cells["b", "mine"]
+    assert (cell.word, cell.why, cell.n_shared) == (None, "too few users", 10)
+    assert cell.difference == pytest.approx(0.5)
+    assert (
+        compared(FLAT, gained((190, 0.2), (10, 0.5)), parts(190, 10), least=10).cells["b", "mine"].word
+        == "better"
+    )
+
+
+def test_one_user_is_never_judged() -> None:
+    found = compared(FLAT, gained((199, 0.2), (1, 0.5)), parts(199, 1), least=1)
+    assert found.cells["b", "mine"].why == "too few users"
+
+
+def test_all_judged_segments_are_one_family_and_the_whole_is_not_in_it() -> None:
+    rng = np.random.default_rng(2)
+    found = compared(FLAT, of_users(1 + 0.1 + rng.normal(size=N)), parts(80, 70, 40, 10))
+    judged = [found.cells[one, "mine"].pair for one in "abc"]
+    smallest = min((pair for pair in judged if pair), key=lambda pair: pair.paired.p)
+    whole = found.cells[EVERYBODY, "mine"].pair
+    assert smallest.judged.p == pytest.approx(min(1.0, 3 * smallest.paired.p))
+    assert whole is not None
+    assert whole.judged.p == whole.paired.p
+
+
+def test_without_a_correction_p_stays_as_it_is() -> None:
+    rng = np.random.default_rng(2)
+    mine = of_users(1 + rng.normal(size=N))
+    pair = compared(FLAT, mine, parts(100, 100), terms=Terms(correction="off")).cells["a", "mine"].pair
+    assert pair is not None
+    assert pair.judged.p == pair.paired.p
+
+
+def test_a_run_without_the_metric_has_empty_cells() -> None:
+    empty = Segmented("x", "ndcg", 10, "base", {}, {"a": "a"}, {}, 30, Terms())
+    found = segmented(empty, {one: {"base": FLAT, "bare": None} for one in (EVERYBODY, "a")})
+    assert (found.cells["a", "bare"].n, found.cells["a", "bare"].word) == (0, None)
+    assert flags(found) == []
+
+
+def test_a_segment_in_which_nobody_counts_says_so() -> None:
+    found = compared(FLAT, gained((200, 0.2)), parts(200, 0))
+    assert found.cells["b", "mine"].why == "nobody counts"
+
+
+def test_shares_of_users_and_of_the_difference_add_up() -> None:
+    """0.75 × 0.2 of 0.125 and 0.25 × −0.1 of it."""
+    found = compared(FLAT, gained((150, 0.2), (50, -0.1)), parts(150, 50))
+    assert found.is_additive("mine")
+    assert [found.share(one, "mine") for one in "ab"] == [0.75, 0.25]
+    assert [found.contribution(one, "mine") for one in "ab"] == [pytest.approx(1.2), pytest.approx(-0.2)]
+
+
+def test_users_in_two_segments_do_not_add_up() -> None:
+    found = compared(FLAT, gained((200, 0.2)), {"a": USERS < 150, "b": USERS > 50})
+    assert not found.is_additive("mine")
+
+
+# ── what the whole does not show ─────────────────────────────────────────────────────────────
+
+
+def kinds(found: Segmented) -> list[tuple[str, tuple[str, ...]]]:
+    return [(flag.kind, flag.segments) for flag in flags(found)]
+
+
+def test_the_same_everywhere_raises_no_flag() -> None:
+    assert kinds(compared(FLAT, gained((100, 0.2), (100, 0.3)), parts(100, 100))) == []
+
+
+def test_a_large_gain_of_few_that_outweighs_the_loss_of_most() -> None:
+    """140 lose 0.1 each, 60 gain 1: together +46 over 200 users."""
+    found = compared(FLAT, gained((70, -0.1), (70, -0.1), (60, 1.0)), parts(70, 70, 60))
+    assert found.cells[EVERYBODY, "mine"].word == "better"
+    assert kinds(found) == [("outvoted", ("a", "b"))]
+
+
+def test_a_large_loss_of_few_that_outweighs_the_gain_of_most() -> None:
+    found = compared(FLAT, gained((140, 0.1), (60, -1.0)), parts(140, 60))
+    assert found.cells[EVERYBODY, "mine"].word == "worse"
+    assert kinds(found) == [("outvoted", ("a",))]
+
+
+def test_where_most_agree_with_the_whole_there_is_no_flag() -> None:
+    found = compared(FLAT, gained((120, 0.3), (80, -0.1)), parts(120, 80))
+    assert found.in_words("mine", "worse") == ["b"]
+    assert kinds(compared(FLAT, gained((60, 0.3), (60, 0.3), (80, -0.1)), parts(60, 60, 80))) == []
+
+
+def test_gain_and_loss_that_hide_each_other() -> None:
+    found = compared(FLAT, gained((100, 0.2), (100, -0.2)), parts(100, 100))
+    assert found.cells[EVERYBODY, "mine"].word == "not settled"
+    assert kinds(found) == [("cancelled", ("a", "b"))]
+
+
+def test_a_whole_gain_from_one_segment() -> None:
+    """50 of 200 users gain 0.4; the others tie within 1 %."""
+    found = compared(FLAT, gained((50, 0.4), (150, 0.0)), parts(50, 150))
+    assert found.contribution("a", "mine") == pytest.approx(1.0)
+    assert kinds(found) == [("one segment", ("a",))]
+
+
+def test_a_gain_that_a_small_second_segment_may_share_is_not_one_segments() -> None:
+    """The second is not settled, but a quarter of the gain is its: 100 × 0.3 of 100 × 0.3 + 100 × 0.1."""
+    wild = np.where(USERS >= 100, np.tile([1.0, -1.0], N // 2), 0.0)
+    mine = of_users(1 + np.r_[np.full(100, 0.3), np.full(100, 0.1)] + wild + NOISE)
+    found = compared(FLAT, mine, parts(100, 100))
+    assert found.in_words("mine", "not settled") == ["b"]
+    assert kinds(found) == []
+
+
+def test_a_segment_that_is_nearly_everybody_is_no_news() -> None:
+    assert kinds(compared(FLAT, gained((185, 0.4), (15, 0.0)), parts(185, 15), least=10)) == []
+
+
+def test_means_over_different_users_may_order_the_runs_against_every_segment() -> None:
+    """In each segment mine is 0.1 below; but three in four of its users are where values are high."""
+    high = USERS < 100
+    base = of_users(np.where(high, 1.0, 0.2) + NOISE)
+    there = np.r_[0:90, 100:130]
+    mine = of_users((np.where(high, 0.9, 0.1) + NOISE)[there], there)
+    found = compared(base, mine, {"high": high, "low": ~high})
+    assert found.cells[EVERYBODY, "mine"].value == pytest.approx((90 * 0.9 + 30 * 0.1) / 120)
+    assert found.cells[EVERYBODY, "base"].value == pytest.approx(0.6)
+    assert found.in_words("mine", "worse") == ["high", "low"]
+    assert kinds(found) == [("reversed", ("high", "low"))]
+
+
+def test_items_segments_that_all_say_better_where_the_whole_does_not() -> None:
+    base = of_users(np.ones(N))
+    wild = of_users(1 + np.tile([2.0, -2.0], N // 2))
+    better = of_users(1.3 + NOISE)
+    empty = Segmented("x", "ndcg", 10, "base", {}, {"a": "a", "b": "b"}, {}, 30, Terms(), of_items=True)
+    inside = {one: {"base": base, "mine": better} for one in "ab"}
+    found = segmented(empty, {EVERYBODY: {"base": base, "mine": wild}, **inside})
+    assert kinds(found) == [("outvoted", ("a", "b"))]
+
+
+def test_items_of_one_segment_only_are_told_where_the_others_are_settled() -> None:
+    empty = Segmented("x", "ndcg", 10, "base", {}, {"a": "a", "b": "b"}, {}, 30, Terms(), of_items=True)
+    better, same = of_users(1.3 + NOISE), of_users(1 + NOISE / 10)
+    whole = {"base": FLAT, "mine": better}
+    found = segmented(empty, {EVERYBODY: whole, "a": whole, "b": {"base": FLAT, "mine": same}})
+    assert found.cells["b", "mine"].word == "tie"
+    assert kinds(found) == [("one segment", ("a",))]
+
+
+def test_the_margin_makes_ties() -> None:
+    mine = gained((100, 0.2), (100, 0.004))
+    within = compared(FLAT, mine, parts(100, 100)).cells["b", "mine"].word
+    without = compared(FLAT, mine, parts(100, 100), terms=Terms(Margin(0.0))).cells["b", "mine"].word
+    assert (within, without) == ("tie", "better")
