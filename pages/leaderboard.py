@@ -1,4 +1,4 @@
-"""Leaderboard: every run of the experiment, its values and its paired difference to the baseline."""
+"""Leaderboard: every run of the experiment, its honest rank, values and paired difference to the baseline."""
 
 from __future__ import annotations
 
@@ -7,30 +7,34 @@ import streamlit as st
 from recdash.charts.forest import BESIDE_TABLE, forest
 from recdash.ui import board, comparing, frame, leaderboard, spread, theme, widgets
 
-view = frame.show()
+view = frame.show(scoped=True)
 title = st.container()
-search, columns = st.columns([1, 3], gap="small")
-with search:
-    wanted = leaderboard.search()
-with columns:
-    chosen = widgets.choice("Columns", "cols", board.SETS, "core")
+with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+    with st.container(width=236):
+        wanted = leaderboard.search()
+    chosen, relative, correction = leaderboard.choices()
 
-shown = leaderboard.gather(view, wanted, chosen)
+found = leaderboard.gather(view, wanted, chosen, relative=relative, correction=correction)
 with title:
     comparing.banner(leaderboard.compared(view))
-    widgets.title(leaderboard.finding(view), leaderboard.subtitle(view))
-if not shown.order:
+    widgets.title(leaderboard.finding(view, found), leaderboard.subtitle(view, found))
+if not found.order:
     st.info("No run's name or tag contains this text. Clear the search to see all runs.")
     st.stop()
 
+shown = leaderboard.one_page(view, found)
 with st.container(key="leaderboard-body"):
     table, plot = st.columns([4, 1], gap=None, wrap=False)
     with table:
         st.html(leaderboard.table(view, shown))
     with plot, st.container(gap=None):
-        st.html(leaderboard.plot_head(view))
-        chart = forest(leaderboard.differences(view), shown.order, view.marks, theme.palette(), BESIDE_TABLE)
+        st.html(leaderboard.plot_head(view, shown))
+        chart = forest(leaderboard.forest_rows(shown), shown.order, view.marks, theme.palette(), BESIDE_TABLE)
         widgets.chart(chart, "leaderboard-forest", leaderboard.alt(view, shown))
 st.html(leaderboard.footnote(view, shown))
-widgets.csv_button(board.export(view, shown), "leaderboard")
+leaderboard.population_note(view)
+leaderboard.select(view, found)
+with st.container(horizontal=True, gap="small"):
+    leaderboard.compare_button(view, found)
+    widgets.csv_button(board.export(view, found), "leaderboard")
 spread.section(view)

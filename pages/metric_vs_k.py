@@ -1,29 +1,30 @@
-"""Metric vs k: one small chart per metric, a line and an interval ribbon per run."""
+"""Metric vs k: one small chart per metric, as value or as difference to the baseline, and who leads where."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import comparing, curves, frame, widgets
+from recdash.ui import comparing, curves, frame, leading, widgets
 
-view = frame.show()
+view = frame.show(scoped=True)
 title = st.container()
-left, right = st.columns([3, 1], gap="medium")
-with left:
-    chosen = widgets.several("Metrics", "ms", curves.names(view), curves.usual(view))
-with right:
+with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+    chosen = tuple(widgets.several("Metrics", "ms", curves.names(view), curves.usual(view)))
+    modes = {"value": "Value", "delta": "Delta to baseline"}
+    delta = widgets.choice("Show", "show", modes, "value") == "delta"
     ribbon = widgets.choice("Interval", "ci", {"on": "Ribbon", "off": "Off"}, "on") == "on"
 
 with title:
     comparing.banner(view.shown_ids)
-    widgets.title(curves.finding(view), curves.subtitle(view))
+    leading.title(view, curves.subtitle(view, delta=delta))
 if not chosen:
     st.info("Choose at least one metric to draw.")
     st.stop()
 
-numbers = curves.gather(view, tuple(chosen))
+found = curves.deltas(view, chosen) if delta else curves.values(view, chosen)
 for row in curves.pairs(chosen):
     for place, metric in zip(st.columns(2, gap="small"), row, strict=False):
         with place:
-            curves.draw(view, numbers, metric, ribbon=ribbon)
-widgets.table_behind(curves.tidy(numbers), "metric-vs-k")
+            curves.draw(view, found, metric, ribbon=ribbon, delta=delta)
+leading.strip(view, chosen)
+widgets.table_behind(curves.tidy(found), "metric-vs-k")

@@ -6,7 +6,7 @@ import streamlit as st
 
 from recdash.ui import comparing, frame, paths, widgets
 
-view = frame.show()
+view = frame.show(scoped=True)
 title = st.container()
 left, right = st.columns([1.1, 2], gap="small")
 with left:

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recdash import numbers
-from recdash.charts.curves import metric_curve
+from recdash.charts.curves import metric_curve, with_interval
 from recdash.charts.forest import BESIDE_TABLE, forest
 from recdash.charts.frames import escape, place_labels, spread
+from recdash.charts.leaders import Stretch, leader_strip, stretches
 from recdash.charts.marks import CONTEXT_GREY, DARK, LIGHT, Marks, colour, marks, shape
 from recdash.charts.online import Side, bars, quadrants
 from recdash.charts.precision_recall import interpolated, path, precision_recall
@@ -33,8 +34,12 @@ def looks(*names: str) -> Marks:
     return marks(runs, "base", names, LIGHT)
 
 
-def difference(run_id: str, mean: float, low: float, high: float) -> dict[str, object]:
-    return {"run_id": run_id, "run": run_id, "mean_diff": mean, "ci_low": low, "ci_high": high}
+def difference(
+    run_id: str, mean: float, low: float, high: float, *, word: str = "", margin: float = 0.004
+) -> dict[str, object]:
+    judged = word or ("not settled" if low <= 0 <= high else "better" if low > 0 else "worse")
+    interval = {"mean_diff": mean, "ci_low": low, "ci_high": high, "margin": margin}
+    return {"run_id": run_id, "run": run_id, "word": judged, **interval}
 
 
 def marker_of(figure: go.Figure, name: str) -> go.scatter.Marker:
@@ -115,7 +120,8 @@ def test_no_name_becomes_a_tag_a_link_or_a_template_in_any_figure() -> None:
     sides = pd.DataFrame([SIDES | {"run_id": "x"}])
     figures = [
         forest(rows, ["x"], seen, LIGHT),
-        metric_curve(curve, seen, LIGHT, 1, {}),
+        metric_curve(with_interval(curve), seen, LIGHT, 1, {}),
+        leader_strip({HOSTILE: stretches({1: ("x",), 2: ("x", "base")})}, [1, 2], seen, LIGHT),
         precision_recall(paths, seen, LIGHT, 1, {}),
         quadrants(sides, seen, LIGHT, HOSTILE, HOSTILE),
         bars(sides, seen, LIGHT, Side("online_lift", "online_low", "online_high")),
@@ -157,7 +163,7 @@ def test_two_points_at_one_place_get_different_label_places() -> None:
 TWO = pd.DataFrame([difference("a", 0.02, 0.01, 0.03), difference("b", 0.001, -0.002, 0.004)])
 
 
-def test_a_mark_is_filled_when_the_interval_excludes_zero_and_hollow_when_not() -> None:
+def test_a_mark_is_filled_when_its_word_decides_and_hollow_when_not() -> None:
     figure = forest(TWO, ["a", "b"], looks("a", "b"), LIGHT)
     assert marker_of(figure, "a").color == "#D55E00"
     assert marker_of(figure, "b").color == LIGHT.background
@@ -169,6 +175,21 @@ def test_the_forest_draws_the_interval_of_the_difference() -> None:
     lines = {trace.name: list(trace.x) for trace in figure.data if trace.mode == "lines"}
     assert lines["a"] == [0.01, 0.03]
     assert lines["zero"] == [0, 0]
+
+
+def test_a_tie_is_hollow_though_its_interval_excludes_zero() -> None:
+    tie = difference("a", 0.002, 0.001, 0.003, word="tie", margin=0.004)
+    figure = forest(pd.DataFrame([tie]), ["a"], looks("a"), LIGHT)
+    assert marker_of(figure, "a").color == LIGHT.background
+    assert figure.layout.annotations[0].text.startswith("=")
+
+
+def test_what_is_too_small_to_matter_is_a_band_over_its_rows() -> None:
+    wide = difference("c", 0.1, 0.05, 0.15, margin=0.02)
+    rows = pd.DataFrame([*TWO.to_dict("records"), wide])
+    figure = forest(rows, ["a", "b", "c"], looks("a", "b", "c"), LIGHT)
+    bands = [(one.x0, one.x1, one.y0, one.y1) for one in figure.layout.shapes]
+    assert bands == [(-0.004, 0.004, -0.5, 1.5), (-0.02, 0.02, 1.5, 2.5)]
 
 
 def test_rows_stay_level_with_the_table_when_one_has_no_difference() -> None:
@@ -190,8 +211,8 @@ def test_figures_set_their_own_background_in_both_themes(palette: object) -> Non
 
 def curve_of(run_id: str, depth: int) -> pd.DataFrame:
     k = [float(cutoff) for cutoff in range(1, depth + 1)]
-    return pd.DataFrame(
-        {"run_id": run_id, "k": k, "value": [0.1 * cutoff for cutoff in k], "std_error": 0.01}
+    return with_interval(
+        pd.DataFrame({"run_id": run_id, "k": k, "value": [0.1 * cutoff for cutoff in k], "std_error": 0.01})
     )
 
 
@@ -218,6 +239,42 @@ def test_every_line_is_named_at_its_end() -> None:
     texts = " ".join(label.text for label in figure.layout.annotations)
     assert "a  " in texts
     assert "base  " in texts
+
+
+def test_differences_stand_on_a_heavy_zero_that_is_the_baseline() -> None:
+    gaps = pd.concat([curve_of("a", 5), curve_of("base", 5).assign(value=0.0, low=0.0, high=0.0)])
+    figure = metric_curve(gaps, looks("a"), LIGHT, 1, {}, delta=True)
+    (zero,) = [trace for trace in figure.data if trace.name == "zero"]
+    assert (list(zero.x), list(zero.y), zero.line.width) == ([1, 5], [0, 0], 2.5)
+    (marked,) = [trace for trace in figure.data if trace.mode == "markers"]
+    assert list(marked.x) == [1, 2, 3, 4, 5]
+    assert any("+0.50" in label.text for label in figure.layout.annotations)
+
+
+# ── who leads ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_cutoffs_with_the_same_runs_in_front_are_one_stretch() -> None:
+    first = {1: ("a", "b"), 2: ("b", "a"), 5: ("a",), 10: ("a",), 20: ("b",)}
+    assert stretches(first) == [
+        Stretch(0, 1, ("a", "b")), Stretch(2, 3, ("a",)), Stretch(4, 4, ("b",)),
+    ]  # fmt: skip
+
+
+def test_only_a_single_leader_has_a_colour_others_are_striped_and_named() -> None:
+    rows = {"nDCG@k": stretches({1: ("a", "b"), 2: ("a", "b"), 5: ("a",)})}
+    figure = leader_strip(rows, [1, 2, 5], looks("a", "b"), LIGHT)
+    open_, led = [trace for trace in figure.data if trace.type == "bar"]
+    assert (open_.marker.pattern.shape, led.marker.pattern.shape) == ("/", None)
+    assert led.marker.line.color == "#D55E00"
+    assert [label.text for label in figure.layout.annotations] == ["Not separable: a, b", "a"]
+    assert open_.hovertext == "k = 1 to 2: Not separable: a, b"
+
+
+def test_a_stretch_too_narrow_for_its_names_says_how_many_they_are() -> None:
+    many = {k: ("a", "b") if k == 1 else ("a",) for k in range(1, 13)}
+    figure = leader_strip({"nDCG@k": stretches(many)}, list(many), looks("a", "b"), LIGHT)
+    assert [label.text for label in figure.layout.annotations] == ["2 runs", "a"]
 
 
 # ── precision–recall ─────────────────────────────────────────────────────────────────────────

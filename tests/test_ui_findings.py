@@ -5,29 +5,24 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from recdash import numbers
+from recdash.comparison.pairs import Pair
+from recdash.comparison.weighing import Guardrail, Part
 from recdash.metrics import METRICS
-from recdash.ui import findings
-from recdash.ui.board import metrics_of_set, ranks
-from recdash.ui.findings import Delta
+from recdash.stats import Paired, judge
+from recdash.ui import findings, verdict_card
+from recdash.ui.board import Place, in_percent, metrics_of_set, places_by_value, places_of
+from recdash.ui.cards import Tile, of_pair, of_rail, strip_range
+from recdash.ui.overview import telling_part
 from recdash.ui.words import BEYOND, CORE, finding, listed, metric_at, metric_name
 
-NAMES = {"p": "Popular", "a": "ALS", "b": "BPR"}
 
-
-def delta(run_id: str, mean: float, low: float, high: float) -> Delta:
-    return Delta(run_id, NAMES[run_id], "ndcg", 0.2 + mean, 0.2, mean, low, high, 100, 40, 30, 30)
-
-
-BETTER, OPEN, WORSE = (
-    delta("a", 0.02, 0.01, 0.03),
-    delta("a", 0.02, -0.01, 0.05),
-    delta("a", -0.02, -0.03, -0.01),
-)
-
-
-def headline(known: dict[str, float], *found: Delta) -> findings.Headline:
-    return findings.headline(known, NAMES, "p", found, "ndcg", 10)
+def pair(mean: float, half: float, *, margin: float = 0.0, n: int = 100, lower: bool = False) -> Pair:
+    """A run with ``mean`` above a baseline of 0.2, ± ``half``: sd and p are those of that interval."""
+    t = 1.984217  # 97.5 % of Student's t with 99 degrees of freedom
+    sd = half / t * 10
+    one = Paired(n, mean, sd, mean - half, mean + half, 0.5, wins=40, ties=30, losses=30)
+    (judged,) = judge([one], "off", margins=[margin], lower_is_better=lower)
+    return Pair("p", "a", 0.2, 0.2 + mean, judged)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +34,7 @@ def headline(known: dict[str, float], *found: Delta) -> findings.Headline:
         (0.0, 0.01, "not settled"),
     ],
 )
-def test_better_and_worse_need_an_interval_without_zero(low: float, high: float, word: str) -> None:
+def test_better_and_worse_online_need_an_interval_without_zero(low: float, high: float, word: str) -> None:
     assert finding(low, high) == word
 
 
@@ -47,146 +42,153 @@ def test_a_lower_error_is_better() -> None:
     assert finding(-0.02, -0.01, lower_is_better=True) == "better"
 
 
-def test_a_leader_that_is_settled_leads() -> None:
-    found = headline({"a": 0.22, "p": 0.2}, BETTER)
-    assert (found.word, found.title) == ("better", "ALS leads on nDCG@10")
-    assert found.sentence == (
-        "nDCG@10 of ALS is 10.0 % above Popular (difference +0.0200, 95 % CI +0.0100 to +0.0300, "
-        "paired over 100 users)."
+# ── who is first ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_first_of_several_is_first_and_those_of_one_rank_share_it() -> None:
+    assert findings.first_place(["ALS"], 3, "nDCG@10") == "ALS is first on nDCG@10"
+    assert findings.first_place(["ALS", "BPR"], 3, "nDCG@10") == "ALS and BPR share first place on nDCG@10"
+
+
+def test_many_who_share_first_place_are_counted() -> None:
+    assert findings.first_place(list("abcd"), 9, "nDCG@10") == "Four runs share first place on nDCG@10"
+
+
+def test_where_all_share_first_place_nobody_is_better() -> None:
+    assert findings.first_place(["ALS", "BPR"], 2, "nDCG@10") == (
+        "Both runs share first place on nDCG@10: none is significantly better than another"
     )
 
 
-def test_a_leader_that_is_not_settled_is_only_ahead() -> None:
-    found = headline({"a": 0.22, "p": 0.2}, OPEN)
-    assert (found.word, found.title) == (
-        "not settled",
-        "ALS is ahead of Popular on nDCG@10, but that is not settled",
+def test_one_run_and_none_are_said_to_be_so() -> None:
+    assert findings.first_place(["ALS"], 1, "nDCG@10") == "ALS is the only run with nDCG@10"
+    assert findings.first_place([], 0, "nDCG@10") == "No run has nDCG@10"
+
+
+def test_without_a_value_per_user_the_best_value_is_told_and_nothing_judged() -> None:
+    assert findings.best_value({"ALS": 0.5, "BPR": 0.4}, "Coverage@10") == "ALS has the best Coverage@10"
+    assert findings.best_value({"ALS": 0.1 + 0.2, "BPR": 0.3}, "Coverage@10") == (
+        "ALS and BPR have the same Coverage@10, the best"
     )
 
 
-def test_a_baseline_in_front_is_not_beaten() -> None:
-    assert headline({"p": 0.2, "a": 0.18}, WORSE).title == "No candidate beats Popular on nDCG@10"
-
-
-def test_candidates_are_counted_only_when_better() -> None:
-    assert (
-        findings.beats([BETTER, delta("b", 0.01, -0.01, 0.03)], "Popular")
-        == "One of two candidates beats Popular"
-    )
-    assert findings.beats([BETTER, BETTER], "Popular") == "Two of two candidates beat Popular"
-    assert findings.beats([OPEN], "Popular") == "ALS is not settled against Popular"
-
-
-def test_runs_that_cannot_be_told_apart_share_the_top() -> None:
-    to_leader = pd.DataFrame(
-        [{"run_id": "b", "run": "BPR", "mean_diff": -0.001, "ci_low": -0.003, "ci_high": 0.001},
-         {"run_id": "p", "run": "Popular", "mean_diff": -0.02, "ci_low": -0.03, "ci_high": -0.01}]
-    )  # fmt: skip
-    shared = findings.shared_first({"a": 0.3, "b": 0.29, "p": 0.2}, NAMES, to_leader, "nDCG@10")
-    assert shared == "ALS and BPR are not separable at the top on nDCG@10"
-    assert "BPR" in findings.not_separable(to_leader, "ALS")
-    assert "Popular" not in findings.not_separable(to_leader, "ALS")
-
-
-def test_other_cutoffs_name_who_takes_over() -> None:
-    assert findings.leaders_at({5: ["ALS"], 20: ["BPR"]}, ["ALS"]).answer == "BPR first at 20"
-    assert findings.leaders_at({5: ["ALS"], 20: ["ALS"]}, ["ALS"]).answer == "Nothing: ALS first at each"
-
-
-def test_who_shares_first_elsewhere_is_named_together() -> None:
-    assert findings.leaders_at({5: ["ALS", "BPR"]}, ["ALS"]).answer == "ALS and BPR first at 5"
-    assert findings.leader_by("map", "ndcg", ["BPR", "ALS"], ["ALS", "BPR"]).answer == (
-        "Nothing: ALS and BPR first too"
-    )
-
-
-# ── values that are equal ────────────────────────────────────────────────────────────────────
-
-
-def test_equal_values_share_first_whatever_the_order_of_the_uploads() -> None:
-    level = delta("b", 0.02, 0.01, 0.03)
-    assert headline({"a": 0.22, "b": 0.22, "p": 0.2}, BETTER, level).title == (
-        "ALS and BPR share first on nDCG@10"
-    )
-    assert headline({"b": 0.22 + 1e-14, "a": 0.22, "p": 0.2}, level, BETTER).title == (
-        "BPR and ALS share first on nDCG@10"
-    )
-
-
-def test_no_difference_at_all_is_equality_and_not_zero_percent_above() -> None:
-    found = headline({"a": 0.2, "p": 0.2}, delta("a", 0.0, 0.0, 0.0))
-    assert found.title == "ALS and Popular share first on nDCG@10"
-    assert "nDCG@10 of ALS equals that of Popular" in found.sentence
-    assert "above" not in found.sentence
-
-
-def test_equal_values_without_intervals_share_the_top_of_the_board() -> None:
-    nobody = pd.DataFrame(columns=["run_id", "run", "mean_diff", "ci_low", "ci_high"])
-    assert findings.shared_first({"a": 0.5, "b": 0.5, "p": 0.1}, NAMES, nobody, "Coverage@10") == (
-        "ALS and BPR share first on Coverage@10"
-    )
-
-
-def test_ranks_are_shared_by_what_only_rounding_separates() -> None:
-    assert ranks(["a", "b"], {"a": 0.3, "b": 0.1 + 0.2}) == {"a": "=1", "b": "=1"}
-
-
-# ── means over other users than the difference ───────────────────────────────────────────────
-
-
-def over_shared(run_id: str, value: float, mean: float, low: float, high: float) -> Delta:
-    """A difference over few shared users; the values are means over each run's own."""
-    return Delta(run_id, NAMES[run_id], "ndcg", value, 0.2, mean, low, high, 20, 5, 5, 10)
-
-
-def test_the_best_mean_does_not_lead_when_it_is_worse_for_the_shared_users() -> None:
-    found = headline({"a": 0.5, "p": 0.2}, over_shared("a", 0.5, -0.1, -0.15, -0.05))
-    assert (found.word, found.title) == (
-        "worse",
-        "Over the users they share, ALS is below Popular on nDCG@10",
-    )
-    assert found.sentence.startswith("nDCG@10 of ALS is below Popular (difference −0.100")
-
-
-def test_a_lower_mean_that_is_better_for_the_shared_users_is_not_called_beaten() -> None:
-    found = headline(
-        {"p": 0.2, "b": 0.19, "a": 0.1},
-        delta("b", -0.01, -0.02, -0.005),
-        over_shared("a", 0.1, 0.1, 0.05, 0.15),
-    )
-    assert (found.word, found.title) == (
-        "better",
-        "Over the users they share, ALS is above Popular on nDCG@10",
-    )
-    assert found.about is not None
-    assert found.about.run_id == "a"
-
-
-def test_percentages_are_of_the_users_of_the_difference_or_not_there() -> None:
-    assert BETTER.percent(0.02) == pytest.approx(10)
-    assert not numbers.is_number(over_shared("a", 0.5, 0.1, 0.05, 0.15).percent(0.1))
-
-
-def test_a_leader_that_others_beat_over_shared_users_is_not_simply_first() -> None:
-    to_leader = pd.DataFrame(
-        [{"run_id": "b", "run": "BPR", "mean_diff": 0.1, "ci_low": 0.05, "ci_high": 0.15}]
-    )
-    assert findings.shared_first({"a": 0.5, "b": 0.4}, NAMES, to_leader, "nDCG@10") == (
-        "ALS has the best mean nDCG@10, but BPR does better over shared users"
-    )
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ({"ALS": "better", "BPR": "not settled"}, "One of two candidates beats Popular"),
+        ({"ALS": "better", "BPR": "better"}, "Two of two candidates beat Popular"),
+        ({"ALS": "worse", "BPR": "tie"}, "None of two candidates beats Popular"),
+        ({"ALS": "better"}, "ALS beats Popular"),
+        ({"ALS": "worse"}, "ALS is worse than Popular"),
+        ({"ALS": "tie"}, "ALS is a tie with Popular"),
+        ({"ALS": "not settled"}, "ALS is not settled against Popular"),
+    ],
+)
+def test_candidates_are_counted_only_when_better(words: dict[str, str], told: str) -> None:
+    assert findings.beats(words, "Popular") == told
 
 
 def test_runs_without_a_shared_user_are_named() -> None:
-    nobody = pd.DataFrame(columns=["run_id", "run", "mean_diff", "ci_low", "ci_high"])
-    known = {"a": 0.5, "p": 0.2}
-    assert findings.apart(known, nobody, "ndcg", "p") == ["a"]
-    assert findings.apart(known, nobody, "coverage", "p") == []
     assert findings.no_shared_user(["ALS"], "Popular") == (
         "ALS shares no user with Popular: there is nothing to pair."
     )
-    found = headline(known)
-    assert found.title == "No candidate shares a user with Popular"
-    assert found.about is None
+
+
+# ── ranks ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_ranks_are_written_with_who_shares_them_and_where_they_could_have_been() -> None:
+    ranks = pd.DataFrame(
+        {
+            "run_id": ["a", "b"],
+            "rank": [1, 3],
+            "rank_low": [1, 3],
+            "rank_high": [2, 3],
+            "shared": [True, False],
+        }
+    )
+    found = places_of(ranks)
+    assert [(one.text, one.range) for one in found.values()] == [("=1", "1–2"), ("3", "3")]
+
+
+def test_equal_values_share_a_rank_where_there_is_nothing_to_test() -> None:
+    found = places_by_value({"a": 0.3, "b": 0.1 + 0.2, "c": 0.1})
+    assert {run: one.text for run, one in found.items()} == {"a": "=1", "b": "=1", "c": "3"}
+    assert found["c"] == Place(3, 3, 3, shared=False)
+
+
+def test_differences_in_percent_are_of_the_baseline_over_the_same_users() -> None:
+    rows = {"base_value": [0.2, 0.0], "mean_diff": [0.02, 0.1], "ci_low": [0.01, 0], "ci_high": [0.03, 0.2]}
+    found = in_percent(pd.DataFrame({**rows, "margin": [0.002, 0.0]}))
+    assert found.loc[0, ["mean_diff", "ci_low", "ci_high", "margin"]].tolist() == pytest.approx(
+        [10, 5, 15, 1]
+    )
+    assert found.loc[1, ["mean_diff", "ci_low", "ci_high"]].isna().all()  # nothing is a share of 0
+
+
+# ── tiles ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_tile_says_value_change_and_corrected_interval() -> None:
+    tile = of_pair("nDCG@10", "ndcg", pair(0.02, 0.01))
+    assert (tile.value, tile.sign, tile.change, tile.word) == ("0.220", "▲", "+10.0 %", "better")
+    assert tile.note == "95 % CI +5.0 to +15.0 %"
+    assert tile.strip is not None
+    assert not tile.strip.hollow
+
+
+def test_a_tile_that_decides_nothing_is_hollow() -> None:
+    tile = of_pair("nDCG@10", "ndcg", pair(0.01, 0.02))
+    assert (tile.sign, tile.word) == ("=", "not settled")
+    assert tile.strip is not None
+    assert tile.strip.hollow
+
+
+def test_a_guardrail_has_no_interval_and_says_whether_it_holds() -> None:
+    held = of_rail("Coverage@10", Guardrail("coverage", value=0.18, base_value=0.2, guard=0.2))
+    assert (held.value, held.sign, held.change, held.word) == (
+        "18.0 %",
+        "▼",
+        "−10.0 %",
+        "within its guardrail",
+    )
+    broken = of_rail("Coverage@10", Guardrail("coverage", value=0.1, base_value=0.2, guard=0.2))
+    assert (broken.word, broken.strip) == ("below its guardrail", None)
+
+
+def test_all_strips_have_one_scale_with_zero_on_it() -> None:
+    tiles = [of_pair("a", "ndcg", pair(0.02, 0.01)), of_pair("b", "recall", pair(0.04, 0.02))]
+    low, high = strip_range(tiles)  # 0 to 30 % with 12 % of room on both sides
+    assert (low, high) == (pytest.approx(-3.6), pytest.approx(33.6))
+    assert strip_range([Tile("a", "0", "=", "0 %", "tie", "")]) == (-1, 1)
+
+
+def test_the_slice_that_loses_is_told_before_a_larger_one_that_gains() -> None:
+    gains = Part("history", "long", "Long", pair(0.02, 0.01, n=100))
+    open_ = Part("history", "short", "Short", pair(0.0, 0.05, n=90))
+    loses = Part("user_warmth", "cold", "New", pair(-0.02, 0.01, n=50))
+    assert telling_part([gains, open_, loses]) == loses
+    assert telling_part([gains, open_]) == open_
+    assert telling_part([]) is None
+
+
+# ── who gains ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_few_users_are_counted_and_many_are_a_share_of_100() -> None:
+    of_100 = verdict_card.user_split(pair(0.02, 0.01), "ALS", "Popular")
+    assert "ALS against Popular, of 100 users" in of_100
+    few = Paired(20, 0.1, 0.1, 0.05, 0.15, 0.01, wins=12, ties=5, losses=3)
+    (judged,) = judge([few], "off")
+    counted = verdict_card.user_split(Pair("p", "a", 0.2, 0.3, judged), "ALS", "Popular")
+    assert "of 20 users" in counted
+    assert "better for</span><b>12</b>" in counted
+
+
+def test_less_of_an_error_is_a_gain_for_the_user() -> None:
+    less = Paired(20, -0.1, 0.1, -0.15, -0.05, 0.01, wins=3, ties=5, losses=12)
+    (judged,) = judge([less], "off", lower_is_better=True)
+    assert "better for</span><b>12</b>" in verdict_card.user_split(Pair("p", "a", 0.2, 0.1, judged), "A", "P")
 
 
 def test_agreement_counts_the_settled_sides_that_match() -> None:
@@ -211,15 +213,6 @@ def test_every_metric_of_the_column_sets_exists(name: str) -> None:
     assert name in METRICS
 
 
-def test_equal_values_share_a_rank_and_a_missing_value_has_none() -> None:
-    assert ranks(["a", "b", "c", "d"], {"a": 0.2, "b": 0.2, "c": 0.1}) == {
-        "a": "=1",
-        "b": "=1",
-        "c": "3",
-        "d": "–",
-    }
-
-
 def test_column_sets_start_with_the_primary_metric() -> None:
     available = [
         "ndcg",
@@ -231,7 +224,7 @@ def test_column_sets_start_with_the_primary_metric() -> None:
         "coverage",
         "gini",
     ]
-    assert metrics_of_set(available, "map", "core") == ("map", "ndcg", "recall", "precision")
+    assert metrics_of_set(available, "map", "core", few=3) == ("map", "ndcg", "recall", "precision")
     assert metrics_of_set(available, "ndcg", "beyond") == ("ndcg", "coverage", "gini")
     assert set(metrics_of_set(available, "ndcg", "all")) == set(available)
 

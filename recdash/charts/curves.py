@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -60,35 +60,60 @@ def until_lists_end(curves: pd.DataFrame, ends: Mapping[str, int | None]) -> pd.
     return curves[~(curves["k"] > last)]
 
 
+def with_interval(curves: pd.DataFrame) -> pd.DataFrame:
+    """``curves`` with the 95 % interval of each mean by itself: low and high."""
+    half = Z_95 * curves["std_error"]
+    return curves.assign(low=curves["value"] - half, high=curves["value"] + half)
+
+
 def metric_curve(
     curves: pd.DataFrame, marks: Marks, palette: Palette, k: int, ends: Mapping[str, int | None],
-    *, ribbon: bool = True, percent: bool = False,
+    *, ribbon: bool = True, percent: bool = False, delta: bool = False,
 ) -> go.Figure:  # fmt: skip
-    """Figure of one metric's ``curves`` (run_id, k, value, std_error); ``k`` is marked.
+    """Figure of one metric's ``curves`` (run_id, k, value, low, high); ``k`` is marked.
 
-    ``ends`` maps a run to the last k it is drawn at (None: to the end). Ribbons are value ± 1.96 std_error.
+    ``ends`` maps a run to the last k it is drawn at (None: to the end). ``delta``: values are differences to
+    the baseline, which is zero and the heaviest line.
     """
-    scaled = curves.assign(
-        **{name: curves[name] * (100 if percent else 1) for name in ("value", "std_error")}
-    )
+    scale = 100 if percent else 1
+    scaled = curves.assign(**{name: curves[name] * scale for name in ("value", "low", "high")})
     drawn = until_lists_end(scaled.sort_values("k"), ends)
     depth = int(curves["k"].max())
-    room = (drawn["std_error"].fillna(0) * (Z_95 if ribbon else 0)).to_numpy()
-    low, high = span([*(drawn["value"] - room), *(drawn["value"] + room)], pad=0.06)
-    low = max(low, 0.0) if drawn["value"].min() >= 0 else low
+    low, high = _y_range(drawn, ribbon=ribbon, delta=delta)
     chart = figure(palette, HEIGHT, MARGIN)
     area = Frame((1 - depth * 0.01, depth), (low, high), HEIGHT - MARGIN[2] - MARGIN[3])
     chart.update_xaxes(axis(palette, *area.x, showgrid=False, **_k_ticks(depth)))
     chart.update_yaxes(
-        axis(palette, low, high, **tick_labels(numbers.ticks(low, high, 4)), ticklabelstandoff=6)
+        axis(palette, low, high, **tick_labels(numbers.ticks(low, high, 4), sign=delta), ticklabelstandoff=6)
     )
     _mark_k(chart, palette, k)
     ordered = sorted(by_run(drawn), key=lambda pair: marks[pair[0]].role == "candidate")
-    decimals = numbers.places(drawn["value"])
+    write = _writer(numbers.places(drawn["value"]), delta=delta)
     for run_id, rows in ordered:
-        _draw_run(chart, rows, marks[run_id], palette, decimals, ribbon)
-    _label_ends(chart, drawn, marks, palette, area, ends)
+        if delta and marks[run_id].role == "baseline":
+            chart.add_trace(_heavy_zero(palette, depth))
+        else:
+            _draw_run(chart, rows, marks[run_id], palette, write, ribbon, every=delta)
+    last = [row | {"end": ends.get(row["run_id"]), "text": write(row["value"])} for row in last_of_run(drawn)]
+    _label_ends(chart, last, marks, palette, area)
     return chart
+
+
+def _writer(decimals: int, *, delta: bool) -> Callable[[float], str]:
+    return lambda value: numbers.signed(value, decimals) if delta else numbers.fixed(value, decimals)
+
+
+def _y_range(drawn: pd.DataFrame, *, ribbon: bool, delta: bool) -> tuple[float, float]:
+    ends = [*drawn["low"].dropna(), *drawn["high"].dropna()] if ribbon else []
+    low, high = span([*drawn["value"], *ends], pad=0.06, zero=delta)
+    return (max(low, 0.0) if not delta and drawn["value"].min() >= 0 else low), high
+
+
+def _heavy_zero(palette: Palette, depth: int) -> go.Scatter:
+    return go.Scatter(
+        x=[1, depth], y=[0, 0], mode="lines", hoverinfo="skip", name="zero",
+        line={"color": palette.ink, "width": 2.5},
+    )  # fmt: skip
 
 
 def _k_ticks(depth: int) -> dict[str, Any]:
@@ -108,11 +133,13 @@ def _mark_k(chart: go.Figure, palette: Palette, k: int) -> None:
 
 
 def _draw_run(
-    chart: go.Figure, rows: pd.DataFrame, look: Mark, palette: Palette, decimals: int, ribbon: bool
-) -> None:
+    chart: go.Figure, rows: pd.DataFrame, look: Mark, palette: Palette, write: Callable[[float], str],
+    ribbon: bool, *, every: bool,
+) -> None:  # fmt: skip
+    """``every``: a mark at each cutoff, where these are few."""
     if ribbon and look.role == "candidate":
         _draw_ribbon(chart, rows, look)
-    values = [numbers.fixed(value, decimals) for value in rows["value"]]
+    values = [write(value) for value in rows["value"]]
     hover = [
         f"{escape(look.name)}<br>k = {k:.0f}: {value}" for k, value in zip(rows["k"], values, strict=True)
     ]
@@ -124,7 +151,7 @@ def _draw_run(
         )
     )  # fmt: skip
     if look.role == "candidate":
-        few = rows[(rows["k"] == 1) | (rows["k"] % _marker_step(rows) == 0)]
+        few = rows if every else rows[(rows["k"] == 1) | (rows["k"] % _marker_step(rows) == 0)]
         chart.add_trace(
             go.Scatter(
                 x=list(few["k"]), y=list(few["value"]), mode="markers", hoverinfo="skip",
@@ -138,32 +165,31 @@ def _marker_step(rows: pd.DataFrame) -> int:
 
 
 def _draw_ribbon(chart: go.Figure, rows: pd.DataFrame, look: Mark) -> None:
-    known = rows.dropna(subset=["std_error"])
+    known = rows.dropna(subset=["low", "high"])
     if known.empty:
         return
-    upper, lower = known["value"] + Z_95 * known["std_error"], known["value"] - Z_95 * known["std_error"]
     chart.add_trace(
         go.Scatter(
-            x=[*known["k"], *known["k"][::-1]], y=[*upper, *lower[::-1]], fill="toself", mode="lines",
-            fillcolor=rgba(look.colour, RIBBON_ALPHA), line={"width": 0}, name=escape(look.name),
-            hoverinfo="skip",
+            x=[*known["k"], *known["k"][::-1]], y=[*known["high"], *known["low"][::-1]],
+            fill="toself", mode="lines", fillcolor=rgba(look.colour, RIBBON_ALPHA), line={"width": 0},
+            name=escape(look.name), hoverinfo="skip",
         )
     )  # fmt: skip
 
 
 def _label_ends(
-    chart: go.Figure, drawn: pd.DataFrame, marks: Marks, palette: Palette, area: Frame,
-    ends: Mapping[str, int | None],
+    chart: go.Figure, last: Sequence[Row], marks: Marks, palette: Palette, area: Frame
 ) -> None:  # fmt: skip
-    """Names in the right margin, pushed apart; lists that end early are labelled at their end."""
-    last = last_of_run(drawn)
-    decimals = numbers.places(row["value"] for row in last)
+    """Names in the right margin, pushed apart; lists that end early are labelled at their end.
+
+    ``last``: each run's last row, with its value as ``text`` and the ``end`` of its lists.
+    """
     wanted = [area.pixel(row["value"]) for row in last]
     placed = spread(wanted, LABEL_PITCH, 6, area.pixels + 10)
     width = area.x[1] - area.x[0]
     for row, here, there in zip(last, wanted, placed, strict=True):
-        look, end = marks[row["run_id"]], ends.get(row["run_id"])
-        value = muted(palette, numbers.fixed(row["value"], decimals))
+        look, end = marks[row["run_id"]], row["end"]
+        value = muted(palette, row["text"])
         text = f"{short(look.name, 20)}  {value}"
         if end is not None:
             text += muted(palette, f" at {end}")
@@ -177,6 +203,6 @@ def _margin_label(
     """The label of a line that reaches the margin, or of one whose lists end ``gap`` before it."""
     if gap <= 0.02:
         return end_label(palette, text, (row["k"], row["value"]), (22, shift), look.colour)
-    ending = muted(palette, f"lists end at {row['k']:.0f}")
+    ending = muted(palette, f"lists end at {row['end'] or row['k']:.0f}")
     early = f"{short(look.name, 20)}:<br>{ending}"
     return end_label(palette, early, (row["k"], row["value"]), (14, 34), look.colour) | {"bgcolor": CLEAR}

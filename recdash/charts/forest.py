@@ -1,9 +1,13 @@
-"""The paired difference of each run to the baseline, one row per run, zero heavy."""
+"""The paired difference of each run to the baseline, one row per run, zero heavy.
+
+What a difference means was judged elsewhere: its ``word`` makes the sign and fills the mark.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
@@ -16,6 +20,7 @@ from recdash.charts.frames import (
     figure,
     marker,
     muted,
+    rgba,
     short,
     span,
     tick_labels,
@@ -23,12 +28,14 @@ from recdash.charts.frames import (
 )
 from recdash.charts.marks import Mark, Marks, Palette
 from recdash.charts.rows import Row, records
-from recdash.numbers import glyph, is_number
+from recdash.numbers import is_number
+from recdash.stats.family import SIGNS
 
 if TYPE_CHECKING:
     import pandas as pd
 
 AXIS_ROOM = 30
+DECIDED = ("better", "worse")
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,7 @@ class Rows:
     rules: bool = False
     left: int = 144
     right: int = 214
+    unit: str = ""
 
 
 BESIDE_TABLE = Rows(pitch=54, names=False, values=False, rules=True, left=16, right=16)
@@ -49,11 +57,12 @@ BESIDE_TABLE = Rows(pitch=54, names=False, values=False, rules=True, left=16, ri
 def forest(
     differences: pd.DataFrame, order: Sequence[str], marks: Marks, palette: Palette, rows: Rows = Rows()
 ) -> go.Figure:
-    """Figure of ``differences`` (run_id, mean_diff, ci_low, ci_high), in the ``order`` of run ids.
+    """Figure of ``differences`` (run_id, mean_diff, ci_low, ci_high, word, margin), in the ``order`` of ids.
 
-    A run without a difference keeps its row, empty: rows stay level with a table beside them.
+    A run without a difference keeps its row, empty: rows stay level with a table beside them. The grey band
+    is what is too small to matter.
     """
-    found = {row["run_id"]: row for row in records(differences)}
+    found = {row["run_id"]: row for row in records(differences) if row["run_id"] in order}
     margin = (rows.left, rows.right, 0, AXIS_ROOM)
     chart = figure(palette, rows.pitch * len(order) + AXIS_ROOM, margin)
     bounds = [row[name] for row in found.values() for name in ("ci_low", "ci_high", "mean_diff")]
@@ -64,12 +73,13 @@ def forest(
         axis(palette, len(order) - 0.5, -0.5, showgrid=False, **_names(order, marks, palette, rows))
     )
     _draw_rules(chart, order, marks, palette, rows)
+    _draw_margins(chart, order, found, palette)
     chart.add_trace(zero_line(palette, _zero_rows(order, marks, rows)))
     decimals = numbers.places(bounds)
     for place, run_id in enumerate(order):
         if run_id in found and is_number(found[run_id]["mean_diff"]):
             look, row = marks[run_id], found[run_id]
-            _draw_row(chart, row, place, look, palette, decimals=decimals, values=rows.values)
+            _draw_row(chart, row, place, look, palette, decimals=decimals, rows=rows)
     return chart
 
 
@@ -102,9 +112,20 @@ def _draw_rules(chart: go.Figure, order: Sequence[str], marks: Marks, palette: P
             chart.add_shape(**band, fillcolor=palette.panel, line={"width": 0}, layer="below")
 
 
+def _draw_margins(chart: go.Figure, order: Sequence[str], found: Mapping[str, Row], palette: Palette) -> None:
+    """One band over neighbours of the same margin; margins differ where runs share other users."""
+    known = [(place, found[run]["margin"]) for place, run in enumerate(order) if run in found]
+    for margin, rows in groupby(known, key=lambda pair: pair[1]):
+        places = [place for place, _ in rows]
+        chart.add_shape(
+            type="rect", x0=-margin, x1=margin, y0=places[0] - 0.5, y1=places[-1] + 0.5,
+            fillcolor=rgba(palette.faint, 0.22), line={"width": 0}, layer="below",
+        )  # fmt: skip
+
+
 def _draw_row(
-    chart: go.Figure, row: Row, place: int, look: Mark, palette: Palette, *, decimals: int, values: bool
-) -> None:
+    chart: go.Figure, row: Row, place: int, look: Mark, palette: Palette, *, decimals: int, rows: Rows
+) -> None:  # fmt: skip
     low, high = row["ci_low"], row["ci_high"]
     chart.add_trace(
         go.Scatter(
@@ -112,17 +133,17 @@ def _draw_row(
             line={"color": look.colour, "width": INTERVAL},
         )
     )  # fmt: skip
-    difference = numbers.signed(row["mean_diff"], decimals)
-    bounds = numbers.interval(low, high, decimals)
+    difference = f"{numbers.signed(row['mean_diff'], decimals)}{rows.unit}"
+    bounds = numbers.interval(low, high, decimals, rows.unit)
     chart.add_trace(
         go.Scatter(
             x=[row["mean_diff"]], y=[place], mode="markers", name=escape(look.name), hoverinfo="text",
-            hovertext=f"{escape(look.name)}<br>{difference}<br>95 % CI {bounds}",
-            marker=marker(look, palette, hollow=glyph(low, high) == "="),
+            hovertext=f"{escape(look.name)}<br>{difference} {row['word']}<br>95 % CI {bounds}",
+            marker=marker(look, palette, hollow=row["word"] not in DECIDED),
         )
     )  # fmt: skip
-    if values:
-        text = f"{glyph(low, high)}  {difference}  {muted(palette, f'[{bounds}]')}"
+    if rows.values:
+        text = f"{SIGNS[row['word']]}  {difference}  {muted(palette, f'[{bounds}]')}"
         _right_text(chart, text, place)
 
 

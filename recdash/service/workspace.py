@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recdash.domain import Experiment
+from recdash.service.across_cutoffs import AcrossCutoffs
 from recdash.service.evidence import Role
 from recdash.service.experiments import Experiments
 from recdash.service.manners import Progress, quiet
@@ -12,6 +13,7 @@ from recdash.service.online_tests import OnlineTests
 from recdash.service.per_user import PerUser
 from recdash.service.replicates import Replicates
 from recdash.service.runs import Runs
+from recdash.service.scopes import Scopes
 from recdash.service.segments import Segments
 from recdash.service.trade_offs import TradeOffs
 from recdash.service.under_presets import UnderPresets
@@ -25,7 +27,17 @@ if TYPE_CHECKING:
 
 
 class Workspace(
-    UnderPresets, TradeOffs, Segments, Replicates, PerUser, WhatIsFound, Experiments, Runs, OnlineTests
+    UnderPresets,
+    AcrossCutoffs,
+    Scopes,
+    TradeOffs,
+    Segments,
+    Replicates,
+    PerUser,
+    WhatIsFound,
+    Experiments,
+    Runs,
+    OnlineTests,
 ):
     """Experiments, runs and online tests of one store, seen by one role."""
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recdash import numbers
+from recdash.charts.rows import Row, records
+from recdash.stats import Correction
+from recdash.stats.family import SIGNS
 from recdash.ui.cards import finding_cell, value_text
 from recdash.ui.escaping import Html, html
-from recdash.ui.findings import EQUAL, Delta, values
+from recdash.ui.findings import EQUAL, values
 from recdash.ui.widgets import Column, run_cell
 from recdash.ui.words import BEYOND, CORE, base, has_k, is_percent, metric_at, metric_name
 
@@ -19,25 +22,60 @@ if TYPE_CHECKING:
     from recdash.ui.state import View
     from recdash.views import Standing
 
-SETS = {"core": "Core", "beyond": "Beyond accuracy", "all": "All"}
-FEW = 3
+SETS = {"core": "Core", "beyond": "Beyond accuracy", "all": "All", "differ": "Differing"}
+RULES: dict[Correction, str] = {"holm": "Holm", "bh": "BH", "off": "Off"}
+FEW = 4
+PAGE = 25
+"""So many rows stand on a page, beside the baseline's."""
+DIFFERENCE = ("mean_diff", "ci_low", "ci_high", "margin")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A run's rank, the range in which it could have come, and whether others share it."""
+
+    rank: int
+    low: int
+    high: int
+    shared: bool
+
+    @property
+    def text(self) -> str:
+        return f"={self.rank}" if self.shared else str(self.rank)
+
+    @property
+    def range(self) -> str:
+        return str(self.low) if self.low == self.high else f"{self.low}–{self.high}"
 
 
 @dataclass(frozen=True)
 class Board:
     """What the leaderboard shows: run ids in order, the metrics of its columns, and their numbers.
 
-    ``apart``: runs that share no user with the baseline; ``standing`` where there are references.
+    ``pairs``: run id → its judged difference to the baseline, in % of the baseline's value where
+    ``relative``. ``apart``: runs that share no user with the baseline; ``standing`` where there are
+    references.
     """
 
     order: tuple[str, ...]
     metrics: tuple[str, ...]
     scores: pd.DataFrame
-    deltas: Mapping[str, Delta]
+    pairs: Mapping[str, Row]
+    places: Mapping[str, Place]
     absences: Mapping[str, Mapping[str, str]]
     n_users: Mapping[str, int]
+    correction: Correction = "holm"
+    relative: bool = False
     apart: frozenset[str] = frozenset()
     standing: Standing | None = None
+
+    @property
+    def unit(self) -> str:
+        return " %" if self.relative else ""
+
+    @property
+    def users_differ(self) -> bool:
+        return len(set(self.n_users.values())) > 1
 
 
 def metrics_of_set(available: Sequence[str], primary: str, name: str, few: int = FEW) -> tuple[str, ...]:
@@ -50,20 +88,29 @@ def metrics_of_set(available: Sequence[str], primary: str, name: str, few: int =
     return (primary, *(plain[:few] if name == "core" else plain))
 
 
-def ranks(ordered: Sequence[str], scores: Mapping[str, float]) -> dict[str, str]:
-    """Run id → rank in words: equal values share it ("=1"); a run without a value has none ("–")."""
-    best_first = [run_id for run_id in ordered if run_id in scores]
-    groups: list[list[str]] = []
-    for run_id in best_first:
-        if groups and abs(scores[groups[-1][0]] - scores[run_id]) <= EQUAL:
-            groups[-1].append(run_id)
-        else:
-            groups.append([run_id])
-    found = dict.fromkeys(ordered, numbers.NONE)
-    for group in groups:
-        place = best_first.index(group[0]) + 1
-        found |= dict.fromkeys(group, f"={place}" if len(group) > 1 else str(place))
+def places_by_value(scores: Mapping[str, float]) -> dict[str, Place]:
+    """By the value alone, equal ones sharing, where users have none of their own. ``scores``: best first."""
+    found: dict[str, Place] = {}
+    for place, (run_id, value) in enumerate(scores.items(), start=1):
+        above = [other for other in found if abs(scores[other] - value) <= EQUAL]
+        rank = found[above[0]].rank if above else place
+        found |= {one: Place(rank, rank, rank, shared=True) for one in above}
+        found[run_id] = Place(rank, rank, rank, shared=bool(above))
     return found
+
+
+def places_of(ranks: pd.DataFrame) -> dict[str, Place]:
+    """From the rows of ``Workspace.ranks``."""
+    return {
+        row["run_id"]: Place(row["rank"], row["rank_low"], row["rank_high"], row["shared"])
+        for row in records(ranks)
+    }
+
+
+def in_percent(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Differences, intervals and margins in % of the baseline's value; NaN where that is 0."""
+    of = pairs["base_value"].abs().where(pairs["base_value"] != 0)
+    return pairs.assign(**{name: 100 * pairs[name] / of for name in DIFFERENCE})
 
 
 def matching(view: View, wanted: str) -> tuple[str, ...]:
@@ -80,17 +127,17 @@ def baseline_first(order: Sequence[str], baseline: str) -> tuple[str, ...]:
 
 def columns(view: View, board: Board) -> list[Column]:
     base_name = view.name(view.baseline.id) if view.baseline else ""
-    others = [Column(_head(metric, view.k), number=True) for metric in board.metrics[1:]]
+    rule = "" if board.correction == "off" else f", {RULES[board.correction]}"
     return [
-        Column("Rank"),
+        Column(two_lines("Rank,", "range")),
         Column("Run"),
         Column(_head(view.metric, view.k), number=True),
-        Column(two_lines("Difference", f"to {_clipped(base_name)}"), number=True),
-        Column(two_lines("95 % CI", "(paired)"), number=True),
+        Column(two_lines(f"Difference{board.unit and ', %'}", f"to {_clipped(base_name)}"), number=True),
+        Column(two_lines("95 % CI", f"(paired{rule})"), number=True),
         Column("Finding"),
-        Column(two_lines("n", "users"), number=True),
+        *([Column(two_lines("n", "users"), number=True)] if board.users_differ else []),
         *_standing_columns(board.standing),
-        *others,
+        *[Column(_head(metric, view.k), number=True) for metric in board.metrics[1:]],
     ]
 
 
@@ -106,7 +153,7 @@ def _standing_cells(view: View, standing: Standing | None, run_id: str) -> list[
         return []
     shares = {run: 100 * share for run, share in standing.share.items()}
     return [
-        numbers.fixed(found.get(run_id), numbers.places(_without_references(view, found).values()))
+        numbers.fixed(found.get(run_id), numbers.places(without_references(view, found).values()))
         for found in (shares, standing.times)
         if found
     ]
@@ -128,12 +175,10 @@ def two_lines(first: str, second: str) -> Html:
 def rows(view: View, board: Board) -> list[list[object]]:
     """Cells of the table, in the board's order."""
     known = {metric: values(board.scores, metric) for metric in board.metrics}
-    ranked = _without_references(view, known[view.metric])
-    rank = ranks([*ranked, *(run for run in view.run_ids if run not in ranked)], ranked)
     decimals = {
-        metric: _decimals(metric, _without_references(view, known[metric])) for metric in board.metrics
+        metric: _decimals(metric, without_references(view, known[metric])) for metric in board.metrics
     }
-    spread = numbers.places([x for d in board.deltas.values() for x in (d.mean_diff, d.ci_low, d.ci_high)])
+    spread = numbers.places(row[name] for row in board.pairs.values() for name in DIFFERENCE[:3])
 
     def cell(run_id: str, metric: str) -> Html:
         if run_id in known[metric]:
@@ -143,11 +188,11 @@ def rows(view: View, board: Board) -> list[list[object]]:
 
     return [
         [
-            html("<b>{rank}</b>", rank=rank[run_id]),
+            _place_cell(board.places.get(run_id)),
             run_cell(view.marks[run_id]),
             html("<b>{value}</b>", value=cell(run_id, view.metric)),
             *_difference(view, board, run_id, spread),
-            numbers.count(board.n_users.get(run_id)),
+            *([numbers.count(board.n_users.get(run_id))] if board.users_differ else []),
             *_standing_cells(view, board.standing, run_id),
             *(cell(run_id, metric) for metric in board.metrics[1:]),
         ]
@@ -155,7 +200,14 @@ def rows(view: View, board: Board) -> list[list[object]]:
     ]
 
 
-def _without_references(view: View, found: Mapping[str, float]) -> dict[str, float]:
+def _place_cell(place: Place | None) -> Html:
+    if place is None:
+        return html('<b title="not ranked">{none}</b>', none=numbers.NONE)
+    return html('<b class="rd-rank">{rank}</b><small class="rd-muted">{range}</small>',
+                rank=place.text, range=place.range)  # fmt: skip
+
+
+def without_references(view: View, found: Mapping[str, float]) -> dict[str, float]:
     """An oracle's 1 must take neither a rank nor the candidates' digits."""
     return {run_id: value for run_id, value in found.items() if not view.is_reference(run_id)}
 
@@ -166,22 +218,24 @@ def _decimals(metric: str, found: Mapping[str, float]) -> int:
 
 
 def _difference(view: View, board: Board, run_id: str, decimals: int) -> list[object]:
-    delta = board.deltas.get(run_id)
     if view.baseline and run_id == view.baseline.id:
-        return [html('<span class="rd-muted">baseline</span>'), numbers.NONE, ""]
+        return [_muted("baseline"), numbers.NONE, ""]
     if view.is_reference(run_id):
-        return [html('<span class="rd-muted">reference</span>'), numbers.NONE, ""]
-    if delta is None:
+        return [_muted("reference"), numbers.NONE, ""]
+    row = board.pairs.get(run_id)
+    if row is None:
         if run_id in board.apart:
-            return [html('<span class="rd-muted">no shared user</span>'), numbers.NONE, ""]
-        reason = html('<span title="No mean over users, so no paired interval">–</span>')
-        return [reason, numbers.NONE, ""]
-    interval = numbers.interval(delta.ci_low, delta.ci_high, decimals)
+            return [_muted("no shared user"), numbers.NONE, ""]
+        return [html('<span title="No value per user, so no paired interval">–</span>'), numbers.NONE, ""]
     return [
-        html("<b>{text}</b>", text=numbers.signed(delta.mean_diff, decimals)),
-        html('<span class="rd-muted">{text}</span>', text=interval),
-        finding_cell(delta.word, delta.sign),
+        html("<b>{text}</b>", text=numbers.signed(row["mean_diff"], decimals)),
+        _muted(numbers.interval(row["ci_low"], row["ci_high"], decimals)),
+        finding_cell(row["word"], SIGNS[row["word"]]),
     ]
+
+
+def _muted(text: str) -> Html:
+    return html('<span class="rd-muted">{text}</span>', text=text)
 
 
 def reasons(view: View, order: Sequence[str], absences: Mapping[str, Mapping[str, str]]) -> list[str]:
@@ -202,17 +256,24 @@ def export(view: View, board: Board) -> pd.DataFrame:
     import pandas as pd
 
     known = {metric: values(board.scores, metric) for metric in board.metrics}
-    records = []
-    for run_id in board.order:
-        delta = board.deltas.get(run_id)
-        named = {metric_at(metric, view.k): known[metric].get(run_id) for metric in board.metrics}
-        paired = {
-            "difference": delta.mean_diff if delta else None,
-            "ci_low": delta.ci_low if delta else None,
-            "ci_high": delta.ci_high if delta else None,
-            "finding": delta.word if delta else "",
-        }
-        role = "reference" if view.is_reference(run_id) else view.marks[run_id].role
-        count = board.n_users.get(run_id)
-        records.append({"run": view.name(run_id), "role": role, **named, **paired, "n_users": count})
-    return pd.DataFrame(records)
+    return pd.DataFrame([_exported(view, board, known, run_id) for run_id in board.order])
+
+
+def _exported(
+    view: View, board: Board, known: Mapping[str, Mapping[str, float]], run_id: str
+) -> dict[str, Any]:
+    place, pair = board.places.get(run_id), board.pairs.get(run_id, {})
+    paired = ("mean_diff", "ci_low", "ci_high", "p", "p_corrected", "margin", "wins", "ties", "losses")
+    return {
+        "run": view.name(run_id),
+        "role": "reference" if view.is_reference(run_id) else view.marks[run_id].role,
+        "rank": place.rank if place else None,
+        "rank_low": place.low if place else None,
+        "rank_high": place.high if place else None,
+        **{metric_at(metric, view.k): known[metric].get(run_id) for metric in board.metrics},
+        **{("difference" if name == "mean_diff" else name): pair.get(name) for name in paired},
+        "difference_in": "percent" if board.relative else "metric",
+        "correction": board.correction,
+        "finding": pair.get("word", ""),
+        "n_users": board.n_users.get(run_id),
+    }

@@ -1,114 +1,109 @@
-"""The overview's card and tiles as HTML: headline, shares of users, values with interval strips."""
+"""The overview's tiles as HTML: a value, its difference, and the interval on one scale for all."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
 
 from recdash import numbers
 from recdash.charts.marks import Mark
+from recdash.comparison.pairs import Pair
+from recdash.comparison.sentences import bounds, rail_value
+from recdash.comparison.weighing import Guardrail
 from recdash.numbers import is_number
 from recdash.ui.escaping import Html, html, join
-from recdash.ui.findings import Cell, Delta, Headline
-from recdash.ui.words import is_percent, metric_at, tone
+from recdash.ui.words import is_percent, tone
 
 
-def card(headline: Headline, best: Delta | None, base: str, cells: Sequence[Cell]) -> Html:
-    """The headline with its sentences, the split of users beside it, and what would change it below."""
-    sign = best.sign if best else "="
-    aside = (
-        html('<p class="rd-lead rd-muted">{text}</p>', text=headline.aside) if headline.aside else Html("")
-    )
-    text = html(
-        '<div><div class="rd-badges"><span class="rd-badge rd-badge-{tone}">{sign} {word}</span></div>'
-        '<h1>{title}</h1><p class="rd-lead">{sentence}</p>{aside}</div>',
-        tone=tone(headline.word), sign=sign, word=headline.word.capitalize(), title=headline.title,
-        sentence=headline.sentence, aside=aside,
+@dataclass(frozen=True)
+class Strip:
+    """An interval in % of the baseline's value; ``hollow`` where it decides nothing."""
+
+    low: float
+    middle: float
+    high: float
+    hollow: bool
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One of the four numbers; ``sign`` and ``word`` judge its ``change``, ``note`` says how sure that is."""
+
+    title: str
+    value: str
+    sign: str
+    change: str
+    word: str
+    note: str
+    strip: Strip | None = None
+
+
+def of_pair(title: str, metric: str, pair: Pair) -> Tile:
+    """A metric with its corrected interval."""
+    share = pair.percent(pair.paired.mean)
+    word = pair.judged.word
+    strip = Strip(
+        pair.percent(pair.judged.corrected.low), share, pair.percent(pair.judged.corrected.high),
+        hollow=word in ("tie", "not settled"),
     )  # fmt: skip
-    split = user_split(best, base) if best else Html("<div></div>")
+    known = all(map(isfinite, (strip.low, strip.middle, strip.high)))
+    note = f"95 % CI {bounds(pair)}"
+    value = value_text(metric, pair.value)
+    return Tile(title, value, pair.judged.sign, _change(share, pair), word, note, strip if known else None)
+
+
+def _change(share: float, pair: Pair) -> str:
+    """In % of the baseline's value; in units of the metric where that is 0."""
+    if isfinite(share):
+        return f"{numbers.signed(share, numbers.places([share]))} %"
+    return numbers.signed(pair.paired.mean, numbers.places([pair.paired.mean]))
+
+
+def of_rail(title: str, rail: Guardrail) -> Tile:
+    """A guardrail: one number for all lists, so that it has no interval."""
+    share = 100 * rail.change
+    change = f"{numbers.signed(share, numbers.places([share]))} %" if isfinite(share) else numbers.NONE
+    sign = numbers.glyph(share, share) if isfinite(share) else "="
+    word = "below its guardrail" if rail.is_broken else "within its guardrail"
+    note = f"from {rail_value(rail, rail.base_value)}; no interval: one number for all lists"
+    return Tile(title, rail_value(rail, rail.value), sign, change, word, note)
+
+
+def strip_range(tiles: Sequence[Tile]) -> tuple[float, float]:
+    """One scale for all strips, in % of the baseline's value; zero is on it."""
+    ends = [end for tile in tiles if tile.strip for end in (tile.strip.low, tile.strip.high)]
+    low, high = min((*ends, 0.0)), max((*ends, 0.0))
+    room = 0.12 * (high - low) or 1.0
+    return low - room, high + room
+
+
+def tiles_html(tiles: Sequence[Tile], mark: Mark) -> Html:
+    scale = strip_range(tiles)
+    return html('<div class="rd-tiles">{tiles}</div>', tiles=join([_tile(one, mark, scale) for one in tiles]))
+
+
+def _tile(tile: Tile, mark: Mark, scale: tuple[float, float]) -> Html:
     return html(
-        '<div class="rd-card">{text}{split}</div>{cells}', text=text, split=split, cells=_cells(cells)
-    )
-
-
-def _cells(cells: Sequence[Cell]) -> Html:
-    if not cells:
-        return Html("")
-    shown = [
-        html("<div><b>{question}</b>{answer}</div>", question=c.question, answer=c.answer) for c in cells
-    ]
-    return html('<div class="rd-cells"><h3>What would change this</h3>{shown}</div>', shown=join(shown))
-
-
-def user_split(delta: Delta, base: str) -> Html:
-    """Better, no change and worse, of 100 users. For metrics where lower is better wins stay wins."""
-    total = max(1, delta.wins + delta.ties + delta.losses)
-    parts = (
-        ("better", "▲", "better for", delta.wins),
-        ("same", "=", "no change for", delta.ties),
-        ("worse", "▼", "worse for", delta.losses),
-    )
-    bar = [
-        html('<span style="flex:{n};background:var(--{tone})"></span>', n=n, tone=name)
-        for name, _, _, n in parts
-    ]
-    rows = [
-        html('<li><span><span class="rd-{tone}">{sign}</span> {text}</span><b>{share}</b></li>',
-             tone=name, sign=sign, text=text, share=numbers.fixed(100 * n / total, 0))
-        for name, sign, text, n in parts
-    ]  # fmt: skip
-    return html(
-        '<div class="rd-split"><h3>{name} against {base}, of 100 users</h3><div class="rd-bar">{bar}</div>'
-        "<ul>{rows}</ul></div>", name=delta.name, base=base, bar=join(bar), rows=join(rows),
-    )  # fmt: skip
-
-
-def strip_range(found: Sequence[Delta]) -> tuple[float, float]:
-    """One scale for all strips, in % of the baseline's value."""
-    ends = [delta.percent(bound) for delta in found for bound in (delta.ci_low, delta.ci_high)]
-    ends = [end for end in ends if is_number(end)] or [-1.0, 1.0]
-    room = max(1e-9, 0.12 * (max(*ends, 0) - min(*ends, 0)))
-    return min(*ends, 0) - room, max(*ends, 0) + room
-
-
-def tiles(found: Sequence[Delta], mark: Mark, k: int) -> Html:
-    """A tile per metric: value, difference and paired interval, and the interval on a shared strip."""
-    scale = strip_range(found)
-    return html(
-        '<div class="rd-tiles">{tiles}</div>', tiles=join([_tile(delta, mark, k, scale) for delta in found])
-    )
-
-
-def _tile(delta: Delta, mark: Mark, k: int, scale: tuple[float, float]) -> Html:
-    decimals = numbers.places([delta.mean_diff, delta.ci_low, delta.ci_high])
-    change = delta.percent(delta.mean_diff)
-    relative = f" ({numbers.signed(change, numbers.places([change]))} %)" if is_number(change) else ""
-    return html(
-        '<div class="rd-tile"><h3>{metric}</h3><div class="rd-value">{value}</div>'
-        '<div><b class="rd-{tone}">{sign} {diff}</b>{relative} {word}</div>'
-        "<small>95 % CI {bounds}</small>{strip}</div>",
-        metric=metric_at(delta.metric, k), value=value_text(delta.metric, delta.value), tone=tone(delta.word),
-        sign=delta.sign, diff=numbers.signed(delta.mean_diff, decimals), relative=relative, word=delta.word,
-        bounds=numbers.interval(delta.ci_low, delta.ci_high, decimals), strip=_strip(delta, mark, scale),
+        '<div class="rd-tile"><h3>{title}</h3><div class="rd-value">{value}</div>'
+        '<div><b class="rd-{tone}">{sign} {change}</b> {word}</div><small>{note}</small>{strip}</div>',
+        title=tile.title, value=tile.value, tone=tone(tile.word), sign=tile.sign, change=tile.change,
+        word=tile.word, note=tile.note, strip=_strip(tile.strip, mark, scale) if tile.strip else "",
     )  # fmt: skip
 
 
-def _strip(delta: Delta, mark: Mark, scale: tuple[float, float]) -> Html:
-    low, high = (delta.percent(bound) for bound in (delta.ci_low, delta.ci_high))
-    if not (is_number(low) and is_number(high)):
-        return Html("")
-
+def _strip(strip: Strip, mark: Mark, scale: tuple[float, float]) -> Html:
     def at(percent: float) -> str:
         return f"{100 * (percent - scale[0]) / (scale[1] - scale[0]):.2f}%"
 
-    width = f"{100 * (high - low) / (scale[1] - scale[0]):.2f}%"
-    hollow = "rd-hollow" if delta.sign == "=" else ""
+    width = f"{100 * (strip.high - strip.low) / (scale[1] - scale[0]):.2f}%"
     return html(
         '<div class="rd-strip" style="--run:{colour}" aria-hidden="true"><span class="rd-track"></span>'
-        '<span class="rd-zero" style="left:{zero}"></span>'
         '<span class="rd-ci" style="left:{low};width:{width}"></span>'
+        '<span class="rd-zero" style="left:{zero}"></span>'
         '<span class="rd-dot {hollow}" style="left:{middle}"></span></div>',
-        colour=mark.colour, zero=at(0), low=at(low), width=width, hollow=hollow,
-        middle=at(delta.percent(delta.mean_diff)),
+        colour=mark.colour, zero=at(0), low=at(strip.low), width=width,
+        hollow="rd-hollow" if strip.hollow else "", middle=at(strip.middle),
     )  # fmt: skip
 
 
@@ -120,5 +115,5 @@ def value_text(metric: str, value: float, decimals: int | None = None) -> str:
 
 
 def finding_cell(word: str, sign: str) -> Html:
-    """▲ better, ▼ worse, = not settled."""
+    """▲ better, ▼ worse, = tie, = not settled."""
     return html('<span class="rd-{tone}">{sign} {word}</span>', tone=tone(word), sign=sign, word=word)

@@ -13,7 +13,7 @@ from recdash import numbers
 from recdash.charts.frames import cut
 from recdash.charts.rows import Row, by_run, records
 from recdash.charts.shown import LONGEST_VALUE, panels, percent_decimals, shown_by
-from recdash.ui import data, frame, state, theme, widgets
+from recdash.ui import data, frame, links, state, theme, widgets
 from recdash.ui.board import reasons
 from recdash.ui.cards import value_text
 from recdash.ui.escaping import Html, html, join, markdown
@@ -176,7 +176,7 @@ def _head(view: View, metric: str) -> Html:
 
 def _link(view: View, metric: str, text: str) -> Html:
     """The measure's name, leading to its definition in the guide; the view comes along."""
-    query = urlencode(frame.link_of(view) | state.params() | {"metric": base(metric)}, safe=SEPARATOR)
+    query = urlencode(links.of_view(view) | state.params() | {"metric": base(metric)}, safe=SEPARATOR)
     return html('<a href="guide?{query}">{text}</a>', query=query, text=text)
 
 

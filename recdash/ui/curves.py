@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from recdash import numbers
-from recdash.charts.curves import metric_curve
+from recdash.charts.curves import metric_curve, with_interval
+from recdash.metrics import define
 from recdash.ui import data, theme, widgets
 from recdash.ui.escaping import html
-from recdash.ui.findings import EQUAL
 from recdash.ui.state import View
 from recdash.ui.words import has_k, is_percent, listed, metric_at, metric_name
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 USUAL = ("ndcg", "recall", "precision", "coverage", "hit_rate", "map")
 FEW = 4
+SHOWN = ["run_id", "run", "metric", "k", "value", "low", "high", "n_users"]
 
 
 def names(view: View) -> dict[str, str]:
@@ -38,6 +39,48 @@ def gather(view: View, metrics: tuple[str, ...]) -> pd.DataFrame:
     return data.curves(view, view.shown_ids, metrics)
 
 
+def values(view: View, metrics: tuple[str, ...]) -> pd.DataFrame:
+    """Every value with the interval of its mean: ``SHOWN``."""
+    found = gather(view, metrics)
+    return with_interval(found.dropna(subset=["k"]))[SHOWN]
+
+
+def deltas(view: View, metrics: tuple[str, ...]) -> pd.DataFrame:
+    """Every difference to the baseline with its paired interval: ``SHOWN``; the baseline itself is 0."""
+    import pandas as pd
+
+    parts = [part for metric in metrics if not (part := _delta(view, metric)).empty]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=SHOWN)
+
+
+def _delta(view: View, metric: str) -> pd.DataFrame:
+    import pandas as pd
+
+    baseline = view.shown[0].id
+    found = _paired(view, metric) if define(metric).has_user_values else _plain(view, metric)
+    if found.empty:
+        return pd.DataFrame(columns=SHOWN)
+    ks = sorted(set(found["k"]))
+    zero = {"run_id": baseline, "run": view.name(baseline), "value": 0.0, "low": 0.0, "high": 0.0}
+    itself = pd.DataFrame([{**zero, "k": k, "n_users": found["n_users"].max()} for k in ks])
+    return pd.concat([itself, found], ignore_index=True).assign(metric=metric)[SHOWN]
+
+
+def _paired(view: View, metric: str) -> pd.DataFrame:
+    found = data.delta_curves(view, view.shown_ids, view.shown[0].id, metric)
+    return found.rename(columns={"mean_diff": "value", "ci_low": "low", "ci_high": "high"})
+
+
+def _plain(view: View, metric: str) -> pd.DataFrame:
+    """Of a metric without a value per user: plain differences at the same cutoffs, without an interval."""
+    rows = gather(view, (metric,))
+    rows = rows[rows["k"].isin(data.cutoffs(view))]
+    base = rows[rows["run_id"] == view.shown[0].id].set_index("k")["value"]
+    others = rows[(rows["run_id"] != view.shown[0].id) & rows["k"].isin(base.index)]
+    gaps = others["value"] - others["k"].map(base)
+    return others.assign(value=gaps, low=float("nan"), high=float("nan"))
+
+
 def last_k(view: View) -> dict[str, int | None]:
     """Run → the last k at which most of its lists still have an item; None: they reach the depth."""
     ends = data.list_ends(view.shown_ids)
@@ -48,80 +91,53 @@ def pairs(metrics: Sequence[str]) -> list[list[str]]:
     return [list(metrics[at : at + 2]) for at in range(0, len(metrics), 2)]
 
 
-def draw(view: View, curves: pd.DataFrame, metric: str, *, ribbon: bool) -> None:
+def draw(view: View, found: pd.DataFrame, metric: str, *, ribbon: bool, delta: bool) -> None:
     """One metric's title and chart; or why no run has it."""
     unit = ", %" if is_percent(metric) else ""
-    st.html(html('<div class="rd-title"><h2>{name}{unit}</h2></div>', name=metric_at(metric, "k"), unit=unit))
-    rows = curves[(curves["metric"] == metric) & curves["k"].notna()]
+    change = "Difference in " if delta else ""
+    title = f"{change}{metric_at(metric, 'k')}{unit}"
+    st.html(html('<div class="rd-title"><h2>{title}</h2></div>', title=title))
+    rows = found[found["metric"] == metric]
     if rows.empty:
-        reasons = sorted(set(data.absences(view.shown_ids, metric).values()))
+        reasons = sorted(set(data.absences(view.shown_ids, metric, view.scope).values()))
         st.caption(f"– {'; '.join(reasons) or 'not scored'}")
         return
     chart = metric_curve(
-        rows, view.marks, theme.palette(), view.k, last_k(view), ribbon=ribbon, percent=is_percent(metric)
-    )
-    widgets.chart(chart, f"curve-{metric}", alt(view, rows, metric))
+        rows, view.marks, theme.palette(), view.k, last_k(view), ribbon=ribbon,
+        percent=is_percent(metric), delta=delta,
+    )  # fmt: skip
+    widgets.chart(chart, f"curve-{metric}", alt(view, rows, metric, delta=delta))
 
 
-def alt(view: View, rows: pd.DataFrame, metric: str) -> str:
-    here = rows[rows["k"] == view.k].sort_values("value", ascending=False)
+def alt(view: View, rows: pd.DataFrame, metric: str, *, delta: bool = False) -> str:
+    """Values at the frame's k; of differences, which stand at few cutoffs, at the nearest one."""
+    k = min(set(rows["k"]), key=lambda one: abs(one - view.k))
+    here = rows[rows["k"] == k].sort_values("value", ascending=False)
     parts = [f"{run} {numbers.three(value)}" for run, value in zip(here["run"], here["value"], strict=True)]
-    return (
-        f"{metric_name(metric)} against k. At k = {view.k}: {listed(parts)}."
-        if parts
-        else metric_name(metric)
-    )
+    what = f"Difference in {metric_name(metric)}" if delta else metric_name(metric)
+    return f"{what} against k. At k = {k:.0f}: {listed(parts)}."
 
 
-def finding(view: View) -> str:
-    """Who is first by the primary metric at each usual k; the same one, or where it changes."""
-    if not has_k(view.metric):
-        return f"{metric_name(view.metric)} does not depend on k"
-    first = leaders(view)
-    name = metric_name(view.metric)
-    if not first:
-        return f"No run has {name}"
-    changes = [f"{listed(runs)} from k = {k}" for k, runs in _changes(first)]
-    if len(changes) == 1:
-        runs = next(iter(first.values()))
-        share = "has" if len(runs) == 1 else "share"
-        return f"{listed(runs)} {share} the highest {name} at every k from 1 to {view.depth}"
-    if len(changes) > 3:
-        return f"Who is first on {name} changes {len(changes) - 1} times between k = 1 and {view.depth}"
-    return f"First on {name}: {', '.join(changes)}"
-
-
-def leaders(view: View) -> dict[int, tuple[str, ...]]:
-    """k → names of the runs with the highest value of the primary metric, several where values are equal."""
-    rows = gather(view, (view.metric,)).dropna(subset=["k", "value"])
-    rows = rows[rows["run_id"].isin(view.contender_ids)]
-    first = rows[rows["value"] >= rows.groupby("k")["value"].transform("max") - EQUAL]
-    return {k: tuple(first.loc[first["k"] == k, "run"]) for k in sorted(set(first["k"].astype(int)))}
-
-
-def _changes(first: Mapping[int, tuple[str, ...]]) -> list[tuple[int, tuple[str, ...]]]:
-    """The ks from which others are first; the order within a tie changes nothing."""
-    found: list[tuple[int, tuple[str, ...]]] = []
-    for k, runs in sorted(first.items()):
-        if not found or set(found[-1][1]) != set(runs):
-            found.append((k, runs))
-    return found
-
-
-def subtitle(view: View) -> str:
+def subtitle(view: View, *, delta: bool) -> str:
     rows = gather(view, (view.metric,))
     users = sorted({int(n) for n in rows["n_users"]})
     count = " to ".join(numbers.count(n) for n in dict.fromkeys((*users[:1], *users[-1:]))) or numbers.NONE
     ended = [f"{view.name(run)} at {end}" for run, end in last_k(view).items() if end is not None]
     stops = f" Lists end: {listed(ended)}; the line stops there." if ended else ""
+    base = view.name(view.shown[0].id)
+    if delta:
+        return (
+            f"Difference to {base} over {count} users; ribbon: 95 % interval of the paired difference at "
+            f"each marked k by itself. The heavy line is {base}.{stops}"
+        )
     return (
-        f"Mean over {count} users; ribbon: 95 % interval of each mean (the Leaderboard shows paired "
-        f"differences). Dashed grey: {view.name(view.shown[0].id)}.{stops}"
+        f"Mean over {count} users; ribbon: 95 % interval of each mean. Overlapping ribbons do not decide: "
+        f"paired differences do. Dashed grey: {base}.{stops}"
     )
 
 
-def tidy(curves: pd.DataFrame) -> pd.DataFrame:
-    return curves[["run", "metric", "k", "value", "std_error", "n_users"]]
+def tidy(found: pd.DataFrame) -> pd.DataFrame:
+    return found.drop(columns="run_id")
 
 
 MICRO = (

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
-
 import streamlit as st
 
 from recdash.domain import Experiment
-from recdash.ui import data, state, theme
+from recdash.ui import data, links, part, state, theme
 from recdash.ui.escaping import html, join, markdown
 from recdash.ui.state import MOST_CANDIDATES, SEPARATOR, USUAL_K, View
 from recdash.ui.widgets import empty
@@ -18,16 +16,22 @@ evaluation = recdash.evaluate({"als": "als.parquet", "popular": "popular.csv"}, 
 print(evaluation.table())"""
 
 
-def show() -> View:
-    """Draw the frame and return the view. Without an experiment or a run, say what to do and stop."""
+def show(*, scoped: bool = False) -> View:
+    """Draw the frame and return the view. Without an experiment or a run, say what to do and stop.
+
+    ``scoped``: the page's numbers follow the chosen part of the users and items.
+    """
     experiments = state.workspace().experiments()
     if not experiments:
         _no_experiment()
         st.stop()
     experiment = _experiment(experiments)
-    view = state.view_of(experiment) if experiment else None
+    view = state.view_of(experiment, scoped=scoped) if experiment else None
     with st.container(key="frame", gap="small"):
         _draw(experiments, experiment, view)
+        if view:
+            part.show(view, scoped=scoped)
+        st.html('<hr class="rd-rule">')
     if experiment is None:
         wanted = markdown(state.params().get("e", ""))
         st.warning(f"The link's experiment, {wanted}, is not here: deleted, archived, or kept elsewhere. "
@@ -59,10 +63,11 @@ def _draw(experiments: list[Experiment], experiment: Experiment | None, view: Vi
     if view:
         with st.container(horizontal=True, vertical_alignment="center", wrap=False):
             st.html(_chips(view))
+            with st.popover("Narrow down", width=124, key="frame-part"):
+                part.choose(view)
             with st.popover("Change runs", width=124, key="frame-runs"):
                 _choose_runs(view)
         _write(view)
-    st.html('<hr class="rd-rule">')
 
 
 def _choose_experiment(experiments: list[Experiment], experiment: Experiment | None) -> None:
@@ -100,13 +105,7 @@ def _choose_k(view: View) -> None:
 def _link(view: View) -> None:
     with st.popover("Copy link", width=124, key="frame-link"):
         st.caption("This link shows the same view elsewhere.")
-        st.code(link(view), language=None, wrap_lines=True)
-
-
-def link(view: View) -> str:
-    """The present page's address with the whole view (``st.context.url`` has no query string)."""
-    address = (st.context.url or "").split("?")[0]
-    return f"{address}?{urlencode(link_of(view) | state.params(), safe=SEPARATOR)}"
+        st.code(links.here(view), language=None, wrap_lines=True)
 
 
 def _chips(view: View) -> str:
@@ -142,24 +141,14 @@ def _change_baseline(view: View) -> None:
     state.choose(b=new, c=SEPARATOR.join(run_id for run_id in swapped if run_id))
 
 
-def link_of(view: View) -> dict[str, str]:
-    """The frame's parameters. What a link named in vain stays in it, and stays warned about."""
-    asked = state.params()
-    shown = {
-        "e": view.experiment.id,
-        "b": view.baseline.id if view.baseline else "",
-        "c": SEPARATOR.join(view.candidate_ids),
-        "m": view.metric,
-        "k": str(view.k),
-    }
-    return {name: asked.get(name, value) for name, value in shown.items()}
-
-
 def _write(view: View) -> None:
     """Write the view back to the URL."""
     state.choose(e=view.experiment.id)  # a newer experiment must not take this one's place
-    for name, value in link_of(view).items():
+    written = links.of_view(view)
+    for name, value in written.items():
         state.write(name, value)
+    for name in set(links.PART).difference(written).intersection(st.query_params):
+        del st.query_params[name]
 
 
 def _no_experiment() -> None:

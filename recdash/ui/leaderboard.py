@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from recdash import numbers
-from recdash.ui import data, findings, state
-from recdash.ui.board import FEW, Board, baseline_first, columns, matching, metrics_of_set, reasons, rows
-from recdash.ui.escaping import Html, html, join
-from recdash.ui.state import View
-from recdash.ui.widgets import table_html
+from recdash.charts.rows import records
+from recdash.metrics import define
+from recdash.stats import Correction
+from recdash.ui import board, data, findings, frame, state, widgets
+from recdash.ui.board import PAGE, RULES, SETS, Board
+from recdash.ui.escaping import Html, html, join, markdown
+from recdash.ui.state import MOST_CANDIDATES, SEPARATOR, View
 from recdash.ui.words import BEYOND, base, listed, metric_at
 
 if TYPE_CHECKING:
     import pandas as pd
+
+WITHOUT_STANDING, WITH_STANDING = 3, 1
+"""How many more metrics fit beside the forest."""
 
 
 def search() -> str:
@@ -23,11 +29,21 @@ def search() -> str:
     st.session_state["leaderboard-search"] = state.params().get("q", "")
     found = st.text_input(
         "Search runs and tags", key="leaderboard-search", placeholder="name or tag",
-        on_change=lambda: state.choose(q=st.session_state["leaderboard-search"]),
+        on_change=lambda: state.choose(q=st.session_state["leaderboard-search"], p=None),
     )  # fmt: skip
     if found or "q" in state.params():
         state.write("q", found)
     return found
+
+
+def choices() -> tuple[str, bool, Correction]:
+    """Column set, whether differences are in %, and the correction; all in the URL."""
+    chosen = widgets.choice("Columns", "cols", SETS, "core")
+    unit = widgets.choice("Difference", "diff", {"abs": "Absolute", "rel": "Relative"}, "abs")
+    rules = {str(rule): title for rule, title in RULES.items()}
+    rule = widgets.choice("Correction", "corr", rules, "holm")
+    corrections: dict[str, Correction] = {str(one): one for one in RULES}
+    return chosen, unit == "rel", corrections[rule]
 
 
 def compared(view: View) -> tuple[str, ...]:
@@ -35,97 +51,185 @@ def compared(view: View) -> tuple[str, ...]:
     return tuple(dict.fromkeys((view.shown[0].id, *view.own_ids)))
 
 
-def differences(view: View) -> pd.DataFrame:
-    """Paired differences of every run of the experiment, but for the references, to the baseline."""
-    return data.differences(view, view.own_ids, view.shown[0].id, view.metric, view.k)
-
-
-def gather(view: View, wanted: str, chosen: str) -> Board:
-    """Rows that match the search, best first under the baseline's band."""
-    standing = data.standing(view, view.run_ids)
-    metrics = metrics_of_set(view.metrics, view.metric, chosen, few=FEW - 2 if standing else FEW)
+def gather(view: View, wanted: str, chosen: str, *, relative: bool, correction: Correction) -> Board:
+    """All rows that match the search, best first under the baseline's band."""
+    baseline, standing = view.shown[0].id, data.standing(view, view.run_ids)
+    metrics = _metrics(view, chosen, correction, WITH_STANDING if standing else WITHOUT_STANDING)
     scores = data.scoreboard(view, view.run_ids, metrics, view.k)
+    pairs = data.pairs(view, compared(view), baseline, view.metric, correction)
     known = findings.values(scores, view.metric)
-    everyone = [*known, *(run for run in view.run_ids if run not in known)]
-    everyone.sort(key=view.is_reference)  # below the candidates: they are not ranked
-    kept = set(matching(view, wanted))
-    order = baseline_first([run for run in everyone if run in kept], view.shown[0].id)
-    paired, baseline = differences(view), view.shown[0].id
-    found = findings.deltas(paired, scores, view.metric, baseline)
+    places = _places(view, known)
     primary = scores[scores["metric"] == view.metric]
+    shown = board.in_percent(pairs) if relative and len(pairs) else pairs
     return Board(
-        order=order, metrics=metrics, scores=scores, deltas={delta.run_id: delta for delta in found},
-        absences={name: data.absences(view.run_ids, name) for name in _explained(view, metrics, chosen)},
+        order=_order(view, known, places, wanted), metrics=metrics, scores=scores,
+        pairs={row["run_id"]: row for row in records(shown)}, places=places,
+        absences=_absences(view, metrics, chosen),
         n_users=dict(zip(primary["run_id"], primary["n_users"], strict=True)),
-        apart=frozenset(findings.apart(known, paired, view.metric, baseline)) & frozenset(view.own_ids),
-        standing=standing,
+        correction=correction, relative=relative, apart=_apart(view, known, pairs), standing=standing,
     )  # fmt: skip
+
+
+def _metrics(view: View, chosen: str, correction: Correction, few: int) -> tuple[str, ...]:
+    if chosen == "differ":
+        return (view.metric, *differing(view, correction))
+    return board.metrics_of_set(view.metrics, view.metric, chosen, few)
+
+
+def differing(view: View, correction: Correction) -> list[str]:
+    """The other metrics by which some run is better or worse than the baseline after correction.
+
+    A metric without a value per user differs where its first three digits do.
+    """
+    others = [metric for metric in view.metrics if metric != view.metric]
+    with st.spinner(f"Comparing {len(others)} metrics", show_time=False):
+        return [metric for metric in others if _differs(view, metric, correction)]
+
+
+def _differs(view: View, metric: str, correction: Correction) -> bool:
+    runs = compared(view)
+    if define(metric).has_user_values:
+        found = data.pairs(view, runs, view.shown[0].id, metric, correction)
+        return bool(found["word"].isin(["better", "worse"]).any())
+    known = findings.values(data.scoreboard(view, runs, (metric,), view.k), metric)
+    return len({f"{value:.3g}" for value in known.values()}) > 1
+
+
+def _places(view: View, known: dict[str, float]) -> dict[str, board.Place]:
+    """Honest ranks; by the value alone for one run, and for a metric without a value per user."""
+    ranked = {run: value for run, value in known.items() if run in compared(view)}
+    if len(ranked) > 1 and define(view.metric).has_user_values:
+        return board.places_of(data.ranks(view, compared(view)))
+    return board.places_by_value(ranked)
+
+
+def _order(
+    view: View, known: dict[str, float], places: dict[str, board.Place], wanted: str
+) -> tuple[str, ...]:
+    """By rank, then by value; below them who has no rank, and the references."""
+    everyone = [*known, *(run for run in view.run_ids if run not in known)]
+    last = len(everyone) + 1
+    everyone.sort(key=lambda run: (view.is_reference(run), places[run].rank if run in places else last))
+    kept = set(board.matching(view, wanted))
+    return board.baseline_first([run for run in everyone if run in kept], view.shown[0].id)
+
+
+def _apart(view: View, known: dict[str, float], pairs: pd.DataFrame) -> frozenset[str]:
+    """Runs that have the metric, and no user in common with the baseline."""
+    baseline = view.shown[0].id
+    if baseline not in known or not define(view.metric).has_user_values:
+        return frozenset()
+    return frozenset(known).intersection(view.own_ids).difference(pairs["run_id"], {baseline})
+
+
+def _absences(view: View, metrics: tuple[str, ...], chosen: str) -> dict[str, dict[str, str]]:
+    explained = _explained(view, metrics, chosen)
+    return {metric: data.absences(view.run_ids, metric, view.scope) for metric in explained}
 
 
 def _explained(view: View, metrics: tuple[str, ...], chosen: str) -> list[str]:
     """The columns, and what the set would hold but no run has: its absence has reasons."""
     absent = sorted({metric for run in view.runs for metric in run.absent}.difference(metrics))
-    wanted = {"core": (), "beyond": BEYOND}.get(chosen)
+    wanted = {"core": (), "differ": (), "beyond": BEYOND}.get(chosen)
     return [*metrics, *(metric for metric in absent if wanted is None or base(metric) in wanted)]
 
 
-def finding(view: View) -> str:
-    """The H1: who is first among all runs, and who cannot be told apart from it."""
+def one_page(view: View, shown: Board) -> Board:
+    """The rows of the page in the URL; the baseline's band stands on each."""
+    baseline = [run for run in shown.order if run == view.shown[0].id]
+    others = [run for run in shown.order if run not in baseline]
+    if len(others) <= PAGE:
+        return shown
+    starts = range(0, len(others), PAGE)
+    ends = {str(1 + at // PAGE): f"{at + 1}–{min(at + PAGE, len(others))}" for at in starts}
+    page = int(widgets.choice(f"Rows of {len(others)}", "p", ends, "1")) - 1
+    return replace(shown, order=(*baseline, *others[page * PAGE : (page + 1) * PAGE]))
+
+
+# ── in words ─────────────────────────────────────────────────────────────────────────────────
+
+
+def finding(view: View, shown: Board) -> str:
+    """The H1: who is first, or who shares first place."""
     where = metric_at(view.metric, view.k)
-    found = findings.values(data.scoreboard(view, view.run_ids, (view.metric,), view.k), view.metric)
-    known = {run_id: value for run_id, value in found.items() if run_id in view.own_ids}
-    if not known:
-        return f"No run has {where}"
-    leader, baseline = next(iter(known)), view.shown[0]
-    if baseline.reference and list(found).index(baseline.id) < list(found).index(leader):
-        return f"No candidate has a better mean {where} than {baseline.name}"
-    to_leader = data.differences(view, view.own_ids, leader, view.metric, view.k)
-    names = {run.id: run.name for run in view.runs}
-    return findings.shared_first(known, names, to_leader, where)
+    known = findings.values(shown.scores, view.metric)
+    if not define(view.metric).has_user_values:
+        return findings.best_value(
+            {view.name(run): value for run, value in known.items() if run in compared(view)}, where
+        )
+    first = [view.name(run) for run in known if run in shown.places and shown.places[run].rank == 1]
+    if known and not shown.places:
+        return f"No two users have {where} from all runs: nobody is ranked"
+    return findings.first_place(first, len(shown.places), where)
 
 
-def subtitle(view: View) -> str:
-    base = view.name(view.shown[0].id)
-    effect = data.population_effect(view, view.own_ids)
-    known = findings.values(data.scoreboard(view, view.own_ids, (view.metric,), view.k), view.metric)
-    stands = findings.stands(data.standing(view, view.own_ids), list(known))
+def subtitle(view: View, shown: Board) -> str:
+    where = metric_at(view.metric, view.k)
+    counts = sorted({shown.n_users[run] for run in shown.n_users if run in shown.places})
+    users = " to ".join(dict.fromkeys(map(numbers.count, (*counts[:1], *counts[-1:])))) or numbers.NONE
+    if not define(view.metric).has_user_values:
+        return f"{where} has no value per user: ranks follow the value alone, and there are no intervals."
     return (
-        f"{metric_at(view.metric, view.k)}; differences to {base} are paired over users. "
-        "Not separable: the paired 95 % interval of the difference includes zero. "
-        f"{effect.sentence if effect and effect.changes else ''} {stands}"
-    ).rstrip()
+        f"{where} over {users} users. Runs share a rank when the paired difference between them is not "
+        "significant after Holm's correction over all pairs."
+    )
 
 
 def table(view: View, shown: Board) -> Html:
     bands = [place for place, run_id in enumerate(shown.order) if view.marks[run_id].role == "baseline"]
-    return table_html(columns(view, shown), rows(view, shown), bands=bands, kind="rd-board")
-
-
-def plot_head(view: View) -> Html:
-    return html(
-        '<div class="rd-board-head">Paired difference, {where}</div>', where=metric_at(view.metric, view.k)
+    return widgets.table_html(
+        board.columns(view, shown), board.rows(view, shown), bands=bands, kind="rd-board"
     )
+
+
+def plot_head(view: View, shown: Board) -> Html:
+    what = metric_at(view.metric, view.k)
+    return html('<div class="rd-board-head">Paired difference, {what}</div>',
+                what=f"{what}{', %' if shown.relative else ''}")  # fmt: skip
 
 
 def footnote(view: View, shown: Board) -> Html:
     """How to read the marks, and why cells are empty."""
-    grey = (
-        " Grey marks: runs that are not among the chosen candidates."
-        if set(view.own_ids) - set(view.shown_ids)
-        else ""
-    )
     lines = [
-        "Equal values share a rank (=). Filled mark: the interval excludes zero. Hollow mark: it does not. "
-        "Intervals are per run, not corrected for the number of runs." + grey,
+        *_how_to_read(view, shown),
         *_alone(view, shown),
-        *references(view, shown),
-        *reasons(view, shown.order, shown.absences),
+        *_references(view, shown),
+        *board.reasons(view, shown.order, shown.absences),
+        _standing(view, shown),
     ]
-    paragraphs = [html("<p>{line}</p>", line=line) for line in lines]
+    paragraphs = [html("<p>{line}</p>", line=line) for line in lines if line]
     return html('<div class="rd-note">{lines}</div>', lines=join(paragraphs))
 
 
-def references(view: View, shown: Board) -> list[str]:
+def _standing(view: View, shown: Board) -> str:
+    own = [run for run in findings.values(shown.scores, view.metric) if not view.is_reference(run)]
+    return findings.stands(data.standing(view, compared(view)), own)
+
+
+def _how_to_read(view: View, shown: Board) -> list[str]:
+    if not shown.pairs:
+        return ["= means a shared rank: equal values."]
+    grey = set(view.own_ids) - set(view.shown_ids)
+    others = " Grey marks: runs that are not among the chosen candidates." if grey else ""
+    ranks = "=1 means shared first; the range is where the rank fell in 95 % of 1,000 draws of the users."
+    marks = f"Filled mark: better or worse. Hollow mark: not settled, or a tie. {_margin(shown)}{others}"
+    return [f"{ranks} {marks}", _family(shown)]
+
+
+def _margin(shown: Board) -> str:
+    margins = {numbers.three(row["margin"]) for row in shown.pairs.values()}
+    return f"Grey band: too small to matter (±{' or '.join(sorted(margins)[:2])}{shown.unit})."
+
+
+def _family(shown: Board) -> str:
+    many = len(shown.pairs)
+    if shown.correction == "off":
+        return f"Intervals are not corrected for the {many} differences: one in twenty is found by chance."
+    rule = {"holm": "Holm", "bh": "Benjamini and Hochberg"}[shown.correction]
+    return f"Differences to the baseline and their intervals are corrected after {rule} over all {many}."
+
+
+def _references(view: View, shown: Board) -> list[str]:
     """How to read the rows and columns of the reference candidates."""
     if len(view.own_ids) == len(view.runs):
         return []
@@ -140,14 +244,70 @@ def _alone(view: View, shown: Board) -> list[str]:
     return [findings.no_shared_user(alone, view.name(view.shown[0].id))] if alone else []
 
 
+@st.fragment(parallel=True)
+def population_note(view: View) -> None:
+    """Whether users without a list decide who is first; worked out beside the page."""
+    effect = data.population_effect(view, view.own_ids)
+    if effect and effect.changes:
+        st.html(html('<div class="rd-note"><p>{told}</p></div>', told=effect.sentence))
+
+
 def alt(view: View, shown: Board) -> str:
     parts = [
-        f"{delta.name} {numbers.three(delta.mean_diff)} ({delta.word})"
-        for run_id, delta in shown.deltas.items()
-        if run_id in shown.order
+        f"{view.name(run)} {numbers.three(shown.pairs[run]['mean_diff'])}{shown.unit} "
+        f"({shown.pairs[run]['word']})"
+        for run in shown.order
+        if run in shown.pairs
     ]
-    return (
-        f"Paired differences in {metric_at(view.metric, view.k)}: {listed(parts)}."
-        if parts
-        else "No differences."
+    where = metric_at(view.metric, view.k)
+    return f"Paired differences in {where}: {listed(parts)}." if parts else "No differences."
+
+
+def forest_rows(shown: Board) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(list(shown.pairs.values()), columns=["run_id", *board.DIFFERENCE, "word"])
+
+
+# ── from many to a few ───────────────────────────────────────────────────────────────────────
+
+
+def select(view: View, shown: Board) -> None:
+    """The frame's candidates, chosen from the ranked runs, and the way on to their curves."""
+    baseline = view.shown[0].id
+    ranked = [run for run in shown.order if run != baseline]
+    options = list(dict.fromkeys([*view.candidate_ids, *ranked]))
+    st.session_state["leaderboard-selected"] = list(view.candidate_ids)
+    st.multiselect(
+        f"Runs to compare (at most {MOST_CANDIDATES})", options, key="leaderboard-selected",
+        format_func=lambda run: _ranked_name(view, shown, run), max_selections=MOST_CANDIDATES,
+        on_change=lambda: state.choose(c=SEPARATOR.join(st.session_state["leaderboard-selected"])),
+    )  # fmt: skip
+
+
+def _ranked_name(view: View, shown: Board, run_id: str) -> str:
+    place = shown.places.get(run_id)
+    return f"{place.text} · {view.name(run_id)}" if place else view.name(run_id)
+
+
+def compare_button(view: View, shown: Board) -> None:
+    """One click to those who share first place; else to the chosen ones."""
+    first = shared_first(view, shown)
+    wanted = first or list(view.candidate_ids)
+    names = findings.some([view.name(run) for run in wanted])
+    label = (
+        f"Compare {names if len(wanted) <= findings.MOST_NAMED else names.lower()}"
+        if len(wanted) > 1
+        else "Compare with the baseline"
     )
+    if wanted and st.button(markdown(label), type="primary", key="leaderboard-compare"):
+        state.choose(c=SEPARATOR.join(run for run in wanted if run != view.shown[0].id))
+        frame.go("metric-vs-k")
+
+
+def shared_first(view: View, shown: Board) -> list[str]:
+    """The runs of rank 1 where several share it and all can be shown at once; else none."""
+    baseline = view.shown[0].id
+    first = [run for run, place in shown.places.items() if place.rank == 1 and place.shared]
+    few = len([run for run in first if run != baseline]) <= MOST_CANDIDATES
+    return sorted(first, key=list(shown.order).index) if few and set(first) <= set(shown.order) else []

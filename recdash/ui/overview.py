@@ -2,47 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from recdash import numbers
+from recdash.charts.forest import forest
+from recdash.charts.rows import records
 from recdash.errors import Problem
-from recdash.ui import both_sides, data, findings, frame, reference_offer
-from recdash.ui.cards import value_text
-from recdash.ui.escaping import Html, html
-from recdash.ui.findings import Cell, Delta, Headline
-from recdash.ui.state import USUAL_K, View, workspace
-from recdash.ui.widgets import Column, empty, notices_html, run_cell, table_html
-from recdash.ui.words import CORE, listed, metric_at, named_number
+from recdash.ui import (
+    both_sides,
+    cards,
+    data,
+    findings,
+    frame,
+    reference_offer,
+    theme,
+    verdict_card,
+    widgets,
+)
+from recdash.ui.cards import Tile, value_text
+from recdash.ui.escaping import Html, html, join
+from recdash.ui.state import View, workspace
+from recdash.ui.widgets import Column, empty, notices_html, run_cell
+from recdash.ui.words import listed, metric_at, named_number
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from recdash.views import PopulationEffect
+    from recdash.comparison.verdict import Verdict
+    from recdash.comparison.weighing import Part
 
 TILES = 4
 MOST_NOTES = 6
-
-
-@dataclass(frozen=True)
-class Summary:
-    """Everything the page draws."""
-
-    headline: Headline
-    best: Delta | None
-    base: str
-    cells: tuple[Cell, ...]
-    deltas: tuple[Delta, ...]
-    tiles: tuple[Delta, ...]
-    differences: pd.DataFrame
-    forest_title: str
-    forest_note: str
-    strip_note: str
-    alt: str
-    values: Html
+TELLING = ("worse", "not settled", "tie", "better")
+"""Which slice is worth a tile: first one that loses, last one that gains like the whole."""
+CORRECTIONS = {"holm": "Holm", "bh": "BH"}
 
 
 def one_run(view: View) -> None:
@@ -51,8 +48,7 @@ def one_run(view: View) -> None:
     where, run = metric_at(view.metric, view.k), view.shown[0].name
     value = numbers.three(float(score["value"].iloc[0])) if len(score) else numbers.NONE
     users = numbers.count(score["n_users"].iloc[0]) if len(score) else numbers.NONE
-    own = [run_id for run_id in view.contender_ids if not view.is_reference(run_id)]
-    stands = findings.stands(data.standing(view, view.contender_ids), own)
+    stands = _standing(view)
     empty("Add a second run to compare", f"{run} has {where} {value} over {users} users. "
           f"{stands or 'One number alone decides nothing.'}")  # fmt: skip
     if len(view.runs) > 1:
@@ -62,126 +58,176 @@ def one_run(view: View) -> None:
     reference_offer.offer(workspace(), view.experiment)
 
 
-def summarise(view: View) -> Summary:
-    """Numbers and sentences for the baseline and candidates that the frame shows."""
-    baseline = view.shown[0].id
-    base = view.name(baseline)
-    scores = data.scoreboard(view, view.contender_ids, (view.metric,), view.k)
-    differences = data.differences(view, view.contender_ids, baseline, view.metric, view.k)
-    found = tuple(findings.deltas(differences, scores, view.metric, baseline))
-    known = findings.values(scores, view.metric)
-    names = {run_id: view.name(run_id) for run_id in view.contender_ids}
-    headline = findings.headline(known, names, baseline, found, view.metric, view.k)
+def _standing(view: View) -> str:
+    """Where the best of the shown runs stands between floor and ceiling."""
+    known = findings.values(data.scoreboard(view, view.contender_ids, (view.metric,), view.k), view.metric)
+    own = [run_id for run_id in known if not view.is_reference(run_id)]
+    return findings.stands(data.standing(view, view.contender_ids), own)
+
+
+# ── the verdict ──────────────────────────────────────────────────────────────────────────────
+
+
+def show_verdict(view: View, verdict: Verdict) -> None:
+    """The card; what would change it is worked out beside the page, so that this stands at once."""
+    with st.container(border=True, key="headline", gap=None):
+        st.html(verdict_card.card(view, verdict, _standing(view)))
+        if verdict.weighed.leader is not None:
+            what_would_change(view)
+
+
+@st.fragment(parallel=True)
+def what_would_change(view: View) -> None:
+    """The same verdict asked otherwise, and whether users without a list decide who is first."""
+    st.html(verdict_card.changes(view, data.changes(view)))
     effect = data.population_effect(view, view.contender_ids)
-    best = headline.about
-    where = metric_at(view.metric, view.k)
-    alone = [names[run_id] for run_id in findings.apart(known, differences, view.metric, baseline)]
-    return Summary(
-        headline=replace(headline, aside=_aside(view, known, effect, findings.no_shared_user(alone, base))),
-        best=best,
-        base=base,
-        cells=tuple(_cells(view, known, effect)),
-        deltas=found,
-        tiles=_tiles(view, best, baseline),
-        differences=differences,
-        forest_title=findings.beats(found, base) if found else f"{where} has no intervals",
-        forest_note=_forest_note(found, scores, where, base),
-        strip_note=_strip_note(found, base),
-        alt=_alt(found, where, base),
-        values=_values(view, known),
+    if effect and effect.changes:
+        st.html(html('<p class="rd-aside">{told}</p>', told=effect.sentence))
+
+
+def no_verdict(view: View) -> None:
+    """A metric without a value per user: who is first, and why nothing is judged."""
+    scores = data.scoreboard(view, view.contender_ids, (view.metric,), view.k)
+    known = {view.name(run): value for run, value in findings.values(scores, view.metric).items()}
+    widgets.title(
+        findings.best_value(known, metric_at(view.metric, view.k)),
+        "This metric has no value per user: there are no intervals, and nothing is judged. "
+        "Choose another primary metric for a verdict.",
     )
 
 
-def _forest_note(found: tuple[Delta, ...], scores: pd.DataFrame, where: str, base: str) -> str:
-    if not found:
-        return f"Values over each run's own users, n = {_range(int(n) for n in scores['n_users'])}"
-    users = _range(delta.n_users for delta in found)
-    return f"Paired difference in {where} to {base}, 95 % CI, n = {users}. Hollow: it includes zero"
+def show_values(view: View) -> None:
+    """The plain values, where there are no differences to draw; else why there are none."""
+    scores = data.scoreboard(view, view.contender_ids, (view.metric,), view.k)
+    known, where = findings.values(scores, view.metric), metric_at(view.metric, view.k)
+    users = _range(int(n) for n in scores["n_users"])
+    widgets.section(where, f"Values over each run's own users, n = {users}")
+    rows = [[run_cell(view.marks[run_id]), value_text(view.metric, value)] for run_id, value in known.items()]
+    widgets.table([Column("Run"), Column(where, number=True)], rows)
+    reasons = data.absences(view.contender_ids, view.metric, view.scope)
+    lines = [html("<p>{run}: {why}</p>", run=view.name(run), why=why) for run, why in reasons.items()]
+    st.html(html('<div class="rd-note">{lines}</div>', lines=join(lines)))
+
+
+# ── four numbers ─────────────────────────────────────────────────────────────────────────────
+
+
+def show_numbers(view: View, verdict: Verdict) -> None:
+    weighed = verdict.weighed
+    found = tiles(verdict)
+    if weighed.leader is None or not found:
+        return
+    many = f"{named_number(len(found)).lower()} {'number' if len(found) == 1 else 'numbers'}"
+    widgets.section(f"{weighed.name} in {many}", _strip_note(found, weighed.base))
+    st.html(cards.tiles_html(found, view.marks[weighed.leader.candidate]))
+
+
+def tiles(verdict: Verdict) -> list[Tile]:
+    """The primary metric, other accuracy metrics, one guardrail and one slice where there are any."""
+    weighed, k = verdict.weighed, verdict.weighed.comparison.k
+    if weighed.leader is None:
+        return []
+    primary = weighed.comparison.metric
+    rails = [cards.of_rail(metric_at(one.metric, k), one) for one in weighed.guardrails[:1]]
+    part = telling_part(weighed.parts)
+    where = metric_at(primary, k)
+    parts = [cards.of_pair(f"{where}, {_small(part.title)}", primary, part.pair)] if part else []
+    others = [cards.of_pair(metric_at(metric, k), metric, pair) for metric, pair in weighed.metrics]
+    room = TILES - 1 - len(rails) - len(parts)
+    return [cards.of_pair(where, primary, weighed.leader), *others[:room], *rails, *parts]
+
+
+def telling_part(parts: Sequence[Part]) -> Part | None:
+    """The largest of the slices that say most against the leader."""
+    if not parts:
+        return None
+    return min(parts, key=lambda one: (TELLING.index(one.pair.judged.word), -one.pair.paired.n))
+
+
+def _small(title: str) -> str:
+    """``users new to the service``, without what stands in brackets."""
+    short = title.partition(" (")[0]
+    return f"{short[:1].lower()}{short[1:]}"
+
+
+def _strip_note(found: Sequence[Tile], base: str) -> str:
+    drawn = any(tile.strip for tile in found)
+    strips = f" Strips: one scale, in % of {base}'s value; the tick is zero." if drawn else ""
+    return f"Change against {base}, over the users of both.{strips}"
+
+
+# ── the forest ───────────────────────────────────────────────────────────────────────────────
+
+
+def show_forest(view: View, verdict: Verdict) -> None:
+    """Every candidate's difference to the baseline."""
+    found, comparison = differences(view, verdict), verdict.weighed.comparison
+    if found.empty:
+        show_values(view)
+        return
+    widgets.section(title_of_forest(found, verdict.weighed.base), note_of_forest(view, verdict))
+    order = list(found["run_id"])
+    widgets.chart(forest(found, order, view.marks, theme.palette()), "overview-forest", _alt(view, found))
+    apart = [f"{reason[:1].upper()}{reason[1:]}." for reason in comparison.apart.values()]
+    if apart:
+        st.html(html('<p class="rd-muted">{apart}</p>', apart=" ".join(apart)))
+    widgets.table_behind(found.drop(columns="run_id"), "paired-differences")
+
+
+def differences(view: View, verdict: Verdict) -> pd.DataFrame:
+    """run_id, run, mean_diff, ci_low, ci_high (corrected), p_corrected, word, margin, n_users, wins …"""
+    import pandas as pd
+
+    rows = [
+        {
+            "run_id": pair.candidate, "run": view.name(pair.candidate), "mean_diff": pair.paired.mean,
+            "ci_low": pair.judged.corrected.low, "ci_high": pair.judged.corrected.high, "p": pair.paired.p,
+            "p_corrected": pair.judged.p, "word": pair.judged.word, "margin": pair.judged.margin,
+            "n_users": pair.paired.n, "wins": pair.paired.wins, "ties": pair.paired.ties,
+            "losses": pair.paired.losses,
+        }
+        for pair in verdict.weighed.comparison.against
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def title_of_forest(found: pd.DataFrame, base: str) -> str:
+    return findings.beats(dict(zip(found["run"], found["word"], strict=True)), base)
+
+
+def note_of_forest(view: View, verdict: Verdict) -> str:
+    comparison = verdict.weighed.comparison
+    users = _range(pair.paired.n for pair in comparison.against)
+    margins = dict.fromkeys(numbers.three(pair.judged.margin) for pair in comparison.against)
+    rule, many = CORRECTIONS.get(comparison.terms.correction), len(comparison.pairs)
+    corrected = f", {rule}-corrected over {many} pairs" if rule and many > 1 else ""
+    return (
+        f"Paired difference in {metric_at(view.metric, view.k)} to {verdict.weighed.base}, "
+        f"95 % CI{corrected}, n = {users}. "
+        f"Grey band: too small to matter (±{' to '.join(_ends(list(margins)))}). "
+        "Hollow: not settled, or a tie."
+    )
+
+
+def _ends(found: list[str]) -> list[str]:
+    return list(dict.fromkeys((*found[:1], *found[-1:])))
 
 
 def _range(counts: Iterable[int]) -> str:
     """``6,040``; ``5,100 to 6,040`` where the candidates share different users with the baseline."""
     known = sorted(set(counts))
-    return " to ".join(dict.fromkeys(map(numbers.count, (*known[:1], *known[-1:])))) or numbers.NONE
+    return " to ".join(_ends([numbers.count(count) for count in known])) or numbers.NONE
 
 
-def _strip_note(found: tuple[Delta, ...], base: str) -> str:
-    """The strips are left out where values and differences are means over different users."""
-    drawn = any(numbers.is_number(delta.percent(delta.mean_diff)) for delta in found)
-    strips = f" Strips: one scale, in % of {base}'s value; the tick is zero" if drawn else ""
-    return f"Difference to {base}, over the users of both.{strips}"
-
-
-def _values(view: View, known: Mapping[str, float]) -> Html:
-    """The plain values, for a metric that has no differences to draw."""
-    rows = [[run_cell(view.marks[run_id]), value_text(view.metric, value)] for run_id, value in known.items()]
-    return table_html([Column("Run"), Column(metric_at(view.metric, view.k), number=True)], rows)
-
-
-def in_numbers(summary: Summary) -> str:
-    """``in four numbers``."""
-    count = len(summary.tiles)
-    return f"in {named_number(count).lower()} {'number' if count == 1 else 'numbers'}"
-
-
-def _aside(view: View, known: Mapping[str, float], effect: PopulationEffect | None, alone: str) -> str:
-    if not known:
-        return ""
-    leader = next(iter(known))
-    to_leader = data.differences(view, view.contender_ids, leader, view.metric, view.k)
-    close = findings.not_separable(to_leader, view.name(leader))
-    changed = effect.sentence if effect and effect.changes else ""
-    own = [run_id for run_id in known if not view.is_reference(run_id)]
-    stands = findings.stands(data.standing(view, view.contender_ids), own)
-    return " ".join(part for part in (close, alone, changed, stands) if part)
-
-
-def _cells(view: View, known: Mapping[str, float], effect: PopulationEffect | None) -> list[Cell]:
-    """Other cutoffs, another metric, the other population."""
-    if not known:
-        return []
-    present = [view.name(run_id) for run_id in findings.leaders(known)]
-    first_at = {k: _first(view, view.metric, k) for k in USUAL_K if k <= view.depth and k != view.k}
-    cells = (
-        [findings.leaders_at({k: names for k, names in first_at.items() if names}, present)]
-        if first_at
-        else []
-    )
-    other = next((metric for metric in view.metrics if metric in CORE and metric != view.metric), None)
-    if other:
-        cells.append(findings.leader_by(other, view.metric, _first(view, other, view.k), present))
-    if effect:
-        both = [view.name(run_id) for run_id in effect.leaders_both]
-        cells.append(Cell("Only users with lists", findings.still_first(both, present)))
-    return cells
-
-
-def _first(view: View, metric: str, k: int) -> list[str]:
-    """The names of the run that is first, and of all that equal it."""
-    known = findings.values(data.scoreboard(view, view.contender_ids, (metric,), k), metric)
-    return [view.name(run_id) for run_id in findings.leaders(known)]
-
-
-def _tiles(view: View, best: Delta | None, baseline: str) -> tuple[Delta, ...]:
-    """The best candidate by the primary metric and up to three more that have paired intervals."""
-    if best is None:
-        return ()
-    found = [best]
-    for metric in [metric for metric in view.metrics if metric in CORE and metric != view.metric]:
-        if len(found) == TILES:
-            break
-        pair = (best.run_id, baseline)
-        scores = data.scoreboard(view, pair, (metric,), view.k)
-        paired = data.differences(view, pair[:1], baseline, metric, view.k)
-        found += findings.deltas(paired, scores, metric, baseline)
-    return tuple(found)
-
-
-def _alt(found: tuple[Delta, ...], where: str, base: str) -> str:
+def _alt(view: View, found: pd.DataFrame) -> str:
     parts = [
-        f"{d.name} {numbers.signed(d.mean_diff, numbers.places([d.mean_diff]))} ({d.word})" for d in found
+        f"{row['run']} {numbers.signed(row['mean_diff'], numbers.places([row['mean_diff']]))} ({row['word']})"
+        for row in records(found)
     ]
-    return f"Paired difference in {where} to {base}: {listed(parts)}." if parts else where
+    return f"Paired difference in {metric_at(view.metric, view.k)}: {listed(parts)}."
+
+
+# ── what to know about the data ──────────────────────────────────────────────────────────────
 
 
 def together(notices: list[Problem]) -> list[Problem]:

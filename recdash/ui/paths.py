@@ -33,7 +33,8 @@ def gather(view: View, average: str) -> pd.DataFrame:
 
 
 def why_empty(view: View, average: str) -> str:
-    reasons = {text for metric in METRICS[average] for text in data.absences(view.shown_ids, metric).values()}
+    absences = [data.absences(view.shown_ids, metric, view.scope) for metric in METRICS[average]]
+    reasons = {text for of_metric in absences for text in of_metric.values()}
     return f"No {average} precision and recall: {'; '.join(sorted(reasons)) or 'they were not scored here'}."
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 import streamlit as st
 
 from recdash.charts.marks import Marks, marks
-from recdash.domain import Experiment, Run
+from recdash.domain import WHOLE, Experiment, Run, Scope
 from recdash.ingest import Limits
 from recdash.service import Workspace
 from recdash.settings import settings
@@ -47,6 +47,7 @@ class View:
     k: int
     depth: int
     missing: tuple[str, ...] = ()
+    scope: Scope = WHOLE
 
     @property
     def shown(self) -> tuple[Run, ...]:
@@ -106,7 +107,7 @@ def choose(**values: str | None) -> None:
 
 def show_experiment(experiment_id: str) -> None:
     """Turn the view to another experiment, with its own baseline and candidates."""
-    choose(e=experiment_id, b=None, c=None, t=None, u=None, of=None)
+    choose(e=experiment_id, b=None, c=None, s=None, th=None, t=None, u=None, of=None)
 
 
 def write(name: str, value: str) -> None:
@@ -115,8 +116,11 @@ def write(name: str, value: str) -> None:
         st.query_params[name] = value
 
 
-def view_of(experiment: Experiment) -> View | None:
-    """The view of ``experiment`` that the parameters ask for; None when it has no runs."""
+def view_of(experiment: Experiment, *, scoped: bool = False) -> View | None:
+    """The view of ``experiment`` that the parameters ask for; None when it has no runs.
+
+    Not ``scoped``: of all users and items, whatever part the parameters name.
+    """
     source = workspace()
     runs = tuple(source.runs(experiment.id))
     if not runs:
@@ -127,8 +131,9 @@ def view_of(experiment: Experiment) -> View | None:
     metric, metric_missing = _metric(metrics)
     depth = source.depth(experiment.id)
     k, k_missing = _k(depth)
-    missing = (*baseline_missing, *candidates_missing, *metric_missing, *k_missing)
-    return View(experiment, runs, baseline, candidates, metrics, metric, k, depth, missing)
+    scope, scope_missing = _scope(experiment) if scoped else (WHOLE, [])
+    missing = (*baseline_missing, *candidates_missing, *metric_missing, *k_missing, *scope_missing)
+    return View(experiment, runs, baseline, candidates, metrics, metric, k, depth, missing, scope)
 
 
 def _baseline(experiment: Experiment, runs: Sequence[Run]) -> tuple[Run | None, list[str]]:
@@ -186,6 +191,27 @@ def _k(depth: int) -> tuple[int, list[str]]:
     if wanted.isdecimal() and len(wanted) < 9 and 1 <= int(wanted) <= depth:
         return int(wanted), []
     return default, [f"The link's k, {wanted}, is not between 1 and {depth}; k = {default} is shown"]
+
+
+def _scope(experiment: Experiment) -> tuple[Scope, list[str]]:
+    """The part of the users or items, and the relevance from which a row counts."""
+    missing = []
+    threshold = _number(params().get("th", ""))
+    if "th" in params() and threshold not in workspace().thresholds(experiment.id):
+        missing.append(f"The link's threshold, {params()['th']}, cannot be had here; the usual one holds")
+        threshold = None
+    part = params().get("s", "")
+    if part and part not in workspace().scopes(experiment.id, threshold):
+        missing.append(f"The link's part, {part}, is empty or not known here; all users and items are shown")
+        part = ""
+    return Scope(part, threshold), missing
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def option(name: str, default: str, allowed: Sequence[str]) -> str:

@@ -49,7 +49,7 @@ def finding(low: float, high: float, *, lower_is_better: bool = False) -> str:
 
 def tone(word: str) -> str:
     """The colour class of a finding."""
-    return {"better": "better", "worse": "worse"}.get(word, "same")
+    return {"better": "better", "worse": "worse", "below its guardrail": "worse"}.get(word, "same")
 
 
 def named_number(n: int) -> str:

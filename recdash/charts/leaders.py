@@ -1,0 +1,126 @@
+"""Who leads at each cutoff: a strip per metric, one cell per cutoff, coloured only where one run leads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import plotly.graph_objects as go
+
+from recdash.charts.frames import axis, cut, escape, figure, marker, rgba
+from recdash.charts.marks import Marks, Palette
+
+PITCH, BAR, AXIS_ROOM = 36, 0.62, 44
+MARGIN = (128, 16)
+PIXELS_OF_LETTER = 6.6
+WIDTH = 950
+"""About how wide the strip is drawn, for cutting names that would not fit."""
+LEFT, ROOM_OF_MARK = 10, 16
+TINT = {False: 0.28, True: 0.42}
+"""How strong a leader's colour is, by light and dark."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Neighbouring cutoffs, by their places ``first`` to ``last``, at which the same ``runs`` are in front.
+
+    Several: they are not separable, or (``equal``) have the same value.
+    """
+
+    first: int
+    last: int
+    runs: tuple[str, ...]
+    equal: bool = False
+
+    @property
+    def cells(self) -> int:
+        return self.last - self.first + 1
+
+
+def stretches(first: Mapping[int, tuple[str, ...]], *, equal: bool = False) -> list[Stretch]:
+    """Cutoffs joined where the same runs are in front. ``first``: k → runs, by ascending k."""
+    found: list[Stretch] = []
+    for place, runs in enumerate(first.values()):
+        if found and set(found[-1].runs) == set(runs):
+            found[-1] = replace(found[-1], last=place)
+        else:
+            found.append(Stretch(place, place, runs, equal))
+    return found
+
+
+def leader_strip(
+    rows: Mapping[str, Sequence[Stretch]], cutoffs: Sequence[int], marks: Marks, palette: Palette
+) -> go.Figure:
+    """Figure of ``rows``: title → its stretches. Every cutoff is as wide as the next."""
+    left, right = MARGIN
+    chart = figure(palette, PITCH * len(rows) + AXIS_ROOM, (left, right, 0, AXIS_ROOM))
+    places = list(range(len(cutoffs)))
+    chart.update_xaxes(
+        axis(palette, -0.5, len(cutoffs) - 0.5, showgrid=False, tickvals=places,
+             ticktext=[str(k) for k in cutoffs])
+    )  # fmt: skip
+    chart.update_xaxes(title_text="k")
+    titles = [escape(cut(title, 20)) for title in rows]
+    chart.update_yaxes(
+        axis(palette, len(rows) - 0.5, -0.5, showgrid=False, tickvals=list(range(len(rows))),
+             ticktext=titles, ticklabelstandoff=8, tickfont={"size": 13, "color": palette.ink})
+    )  # fmt: skip
+    chart.update_layout(barmode="overlay")
+    for row, found in enumerate(rows.values()):
+        for one in found:
+            _draw(chart, one, row, cutoffs, marks, palette)
+    return chart
+
+
+def _draw(
+    chart: go.Figure, one: Stretch, row: int, cutoffs: Sequence[int], marks: Marks, palette: Palette
+) -> None:
+    ks = f"k = {cutoffs[one.first]}" + (f" to {cutoffs[one.last]}" if one.cells > 1 else "")
+    words = in_words(one, marks)
+    chart.add_trace(
+        go.Bar(
+            y=[row], x=[one.cells - 0.06], base=[one.first - 0.47], orientation="h", width=BAR,
+            marker=_look(one, marks, palette), hoverinfo="text", hovertext=f"{ks}: {escape(words)}",
+        )
+    )  # fmt: skip
+    leads = len(one.runs) == 1
+    if leads:
+        _mark(chart, one, row, marks, palette)
+    room = one.cells * WIDTH / len(cutoffs) - LEFT - (2 * ROOM_OF_MARK if leads else ROOM_OF_MARK)
+    letters = int(room / PIXELS_OF_LETTER)
+    text = words if leads or len(words) <= letters else f"{len(one.runs)} runs"
+    if letters >= 3:
+        chart.add_annotation(
+            x=one.first - 0.47, y=row, text=escape(cut(text, letters)), showarrow=False, xanchor="left",
+            xshift=LEFT + (ROOM_OF_MARK if leads else 0), font={"size": 12.5, "color": palette.ink},
+            bgcolor="rgba(0,0,0,0)" if leads else palette.background, borderpad=0 if leads else 1,
+        )  # fmt: skip
+
+
+def _mark(chart: go.Figure, one: Stretch, row: int, marks: Marks, palette: Palette) -> None:
+    """The leader's shape at the left end of its stretch; the baseline has none but its name."""
+    look = marks[one.runs[0]]
+    at = one.first - 0.47 + (LEFT + 4) * 12 / WIDTH
+    chart.add_trace(
+        go.Scatter(
+            x=[at], y=[row], mode="markers", hoverinfo="skip", marker=marker(look, palette, size=10),
+            name=escape(look.name),
+        )
+    )  # fmt: skip
+
+
+def _look(one: Stretch, marks: Marks, palette: Palette) -> dict[str, object]:
+    if len(one.runs) == 1:
+        colour = marks[one.runs[0]].colour
+        return {"color": rgba(colour, TINT[palette.dark]), "line": {"color": colour, "width": 1}}
+    stripes = {"shape": "/", "fgcolor": palette.same, "bgcolor": palette.background, "size": 7,
+               "solidity": 0.25}  # fmt: skip
+    return {"color": palette.background, "pattern": stripes, "line": {"color": palette.same, "width": 1}}
+
+
+def in_words(one: Stretch, marks: Marks) -> str:
+    """``ALS``, ``Not separable: ALS, EASE`` or ``Equal: ALS, EASE``."""
+    names = ", ".join(marks[run].name for run in one.runs)
+    if len(one.runs) == 1:
+        return names
+    return f"{'Equal' if one.equal else 'Not separable'}: {names}" if names else "No run"

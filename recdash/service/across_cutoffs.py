@@ -1,0 +1,116 @@
+"""Paired differences from k to k: of each run to the baseline, and who leads at which k."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recdash.comparison.pairs import shared
+from recdash.domain import WHOLE, Scope, UserValues
+from recdash.metrics import define
+from recdash.service.comparisons import Comparisons
+from recdash.stats.across import AllPairs, all_pairs, leaders
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CUTOFFS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
+DELTA_COLUMNS = ["run_id", "run", "k", "mean_diff", "std_error", "ci_low", "ci_high", "n_users"]
+
+
+def cutoffs_within(depth: int) -> tuple[int, ...]:
+    """The cutoffs at which runs are compared: denser where lists begin, and the depth itself."""
+    return (*(k for k in CUTOFFS if k < depth), depth)
+
+
+class AcrossCutoffs(Comparisons):
+    """Comparisons at several cutoffs at once; kept by run, so that another baseline costs nothing."""
+
+    def _keep(self) -> None:
+        super()._keep()
+        self._across = lru_cache(maxsize=256)(self._compare_across)
+
+    def delta_curves(
+        self, run_ids: Sequence[str], baseline_id: str, metric: str, scope: Scope = WHOLE
+    ) -> pd.DataFrame:
+        """Each run minus the baseline at ``cutoffs_within`` the depth, paired over the users of both.
+
+        Columns: ``DELTA_COLUMNS``; the interval is that of one cutoff by itself. A run without the metric
+        has no rows. Raises InputError for a metric without a value per user.
+        """
+        import pandas as pd
+
+        place, found = self._of(sorted({*run_ids, baseline_id}), metric, scope)
+        names = {run.id: run.name for run in self._runs(run_ids)}
+        others = [run for run in run_ids if run in place and run != baseline_id]
+        rows = [
+            {"run_id": run, "run": names[run], "k": k, **_cells(pairs, place[baseline_id], place[run])}
+            for run in (others if baseline_id in place else [])
+            for k, pairs in found.items()
+        ]
+        return pd.DataFrame(rows, columns=DELTA_COLUMNS)
+
+    def leaders_by_k(
+        self, run_ids: Sequence[str], metric: str, scope: Scope = WHOLE
+    ) -> dict[int, tuple[str, ...]]:
+        """k → the runs that no other is significantly better than, after Holm over all pairs and cutoffs.
+
+        One run leads by itself; several are not separable. Raises InputError for a metric without a value
+        per user.
+        """
+        place, found = self._of(sorted(run_ids), metric, scope)
+        first = leaders(list(found.values()), define(metric).lower_is_better)
+        known = [run for run in run_ids if run in place]
+        return {
+            k: tuple(run for run in known if unbeaten[place[run]])
+            for k, unbeaten in zip(found, first, strict=True)
+        }
+
+    def _of(
+        self, run_ids: Sequence[str], metric: str, scope: Scope
+    ) -> tuple[Mapping[str, int], Mapping[int, AllPairs]]:
+        return self._across(tuple(run_ids), str(define(metric)), scope)
+
+    def _compare_across(
+        self, run_ids: tuple[str, ...], metric: str, scope: Scope
+    ) -> tuple[Mapping[str, int], Mapping[int, AllPairs]]:
+        """Run → its place among those that have the metric; k → all their pairs."""
+        define(metric).formula()  # refuses a metric without a value per user
+        depth = self.depth(self.store.run(run_ids[0]).experiment)
+        known: tuple[str, ...] = run_ids
+        found: dict[int, AllPairs] = {}
+        for k in cutoffs_within(depth):
+            # Not kept: these values of many cutoffs would push out those that pages ask for again.
+            values = {run: self._compute_values(run, metric, k, None, scope) for run in known}
+            there = {run: one for run, one in values.items() if one is not None}
+            known = tuple(there)
+            found[k] = _all_pairs(list(there.values()))
+        return {run: at for at, run in enumerate(known)}, found
+
+
+def _cells(pairs: AllPairs, baseline: int, run: int) -> dict[str, Any]:
+    low, high = pairs.interval()
+    at = (baseline, run)
+    return {
+        "mean_diff": float(pairs.mean[at]), "std_error": float(pairs.error[at]), "ci_low": float(low[at]),
+        "ci_high": float(high[at]), "n_users": int(pairs.n[at]),
+    }  # fmt: skip
+
+
+def _all_pairs(values: Sequence[UserValues]) -> AllPairs:
+    """Over the users of all where they are the same; else each pair over the users that it shares."""
+    if all(np.array_equal(values[0].users, one.users) for one in values[1:]):
+        columns = [one.values for one in values]
+        return all_pairs(np.column_stack(columns) if columns else np.zeros((0, 0)))
+    r = len(values)
+    found = AllPairs(np.zeros((r, r)), np.zeros((r, r)), np.zeros((r, r), dtype=np.int64))
+    for row in range(r):
+        for column in range(r):
+            base, mine = shared(values[row], values[column])
+            pair = all_pairs(np.column_stack([base.values, mine.values]))
+            for into, of in ((found.mean, pair.mean), (found.error, pair.error), (found.n, pair.n)):
+                into[row, column] = of[0, 1]
+    return found

@@ -1,0 +1,56 @@
+"""Addresses of views: what "Copy link" shows, and where the words of a verdict lead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from recdash.ui import state
+from recdash.ui.escaping import Html, html
+from recdash.ui.state import SEPARATOR, View
+
+PART = ("s", "th")
+"""The parameters of a part of the experiment: its slice, and the relevance from which a row counts."""
+
+
+def of_view(view: View) -> dict[str, str]:
+    """The frame's parameters. What a link named in vain stays in it, and stays warned about."""
+    asked = state.params()
+    shown = {
+        "e": view.experiment.id,
+        "b": view.baseline.id if view.baseline else "",
+        "c": SEPARATOR.join(view.candidate_ids),
+        "m": view.metric,
+        "k": str(view.k),
+    }
+    of_part = {name: asked[name] for name in PART if name in asked}
+    return {name: asked.get(name, value) for name, value in shown.items()} | of_part
+
+
+def here(view: View) -> str:
+    """The present page's address with the whole view (``st.context.url`` has no query string)."""
+    address = (st.context.url or "").split("?")[0]
+    return f"{address}?{_query(of_view(view) | state.params())}"
+
+
+def to(view: View, page: str, params: Mapping[str, str]) -> str:
+    """Another page's address, seen from any page, with the frame's view and ``params`` of its own."""
+    path = "./" if page == "overview" else page
+    return f"{path}?{_query(of_view(view) | dict(params))}"
+
+
+def is_there(page: str) -> bool:
+    return page in st.session_state["recdash.pages"]
+
+
+def link(view: View, text: str, page: str, params: Mapping[str, str]) -> Html:
+    """``text`` leading to the chart that shows it; plain where there is no such page."""
+    if not page or not is_there(page):
+        return html("{text}", text=text)
+    return html('<a href="{to}" target="_self">{text}</a>', to=to(view, page, params), text=text)
+
+
+def _query(params: Mapping[str, str]) -> str:
+    return urlencode(params, safe=SEPARATOR)
