@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recdash import views
-from recdash.domain import WHOLE, Run, Scope
+from recdash.domain import WHOLE, Floats, Run, Scope
 from recdash.evaluation import found
 from recdash.evaluation.found import Headroom, Mask
 from recdash.service.stored_lists import StoredLists
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LIKENESS_COLUMNS = (
     "run_id", "run", "overlap", "rbo", "n_users", "n_both", "hits", "unique", "won", "lost",
 )  # fmt: skip
-_NO_LIKENESS = (float("nan"), float("nan"), 0)
+_NO_LIKENESS = (np.zeros(0), float("nan"), 0)
 
 
 class WhatIsFound(StoredLists):
@@ -59,12 +59,14 @@ class WhatIsFound(StoredLists):
     def _likeness(self, run: Run, base: Run, k: int, scope: Scope) -> tuple[float, float, int, int]:
         """Mean overlap, mean rbo, over how many users, of how many with both lists."""
         if run.id == base.id or not base.hits:
-            return (*_NO_LIKENESS, 0)
+            return float("nan"), float("nan"), 0, 0
         lengths = [self._hits(one.id).list_length for one in (run, base)]
         counted = self._users_in(run.experiment, scope) & (lengths[0] > 0) & (lengths[1] > 0)
-        return (*self._alike(run.id, base.id, k, scope), int(counted.sum()))
+        overlaps, rbo, n_users = self._alike(run.id, base.id, scope)
+        return float(overlaps[k - 1]) if n_users else float("nan"), rbo, n_users, int(counted.sum())
 
-    def _compare_lists(self, run_id: str, baseline_id: str, k: int, scope: Scope) -> tuple[float, float, int]:
+    def _compare_lists(self, run_id: str, baseline_id: str, scope: Scope) -> tuple[Floats, float, int]:
+        """Mean overlap at k = 1..depth, mean rbo, over how many users."""
         run, base = self.store.run(run_id), self.store.run(baseline_id)
         if not (self._has_lists(run) and self._has_lists(base)):
             return _NO_LIKENESS
@@ -76,7 +78,8 @@ class WhatIsFound(StoredLists):
             return _NO_LIKENESS
         mine, theirs = mine.only(users), theirs.only(users)
         a, b = ManyLists(mine.start, mine.item), ManyLists(theirs.start, theirs.coded_as(mine))
-        return float(overlap(a, b, k).mean()), float(rank_biased_overlap(a, b).mean()), len(users)
+        by_k: Floats = overlap(a, b, self._hits(run_id).depth).mean(axis=0)
+        return by_k, float(rank_biased_overlap(a, b).mean()), len(users)
 
     def headroom(self, run_ids: Sequence[str], k: int, scope: Scope = WHOLE) -> Headroom | None:
         """What the lists of all these runs together reach within k; None where none has lists."""

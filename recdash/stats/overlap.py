@@ -50,14 +50,15 @@ def in_common(a: ManyLists, b: ManyLists, depth: int) -> Ints:
     return met_at[:, :depth].cumsum(axis=1)
 
 
-def overlap(a: ManyLists, b: ManyLists, k: int) -> Floats:
-    """[lists] items in the first k places of both ÷ items there in the longer of the two; 0..1.
+def overlap(a: ManyLists, b: ManyLists, depth: int) -> Floats:
+    """[lists, depth] items in the first k places of both ÷ items there in the longer of the two; 0..1.
 
-    NaN where both lists are empty.
+    For k = 1..depth; NaN where both lists are empty.
     """
-    longer = np.minimum(np.maximum(a.lengths, b.lengths), k)
-    common = in_common(a, b, k)[:, -1]
-    return np.divide(common, longer, out=np.full(len(common), np.nan), where=longer > 0)
+    longest = np.maximum(a.lengths, b.lengths)[:, None]
+    longer = np.minimum(longest, np.arange(1, depth + 1))
+    common = in_common(a, b, depth)
+    return np.divide(common, longer, out=np.full(common.shape, np.nan), where=longer > 0)
 
 
 def rank_biased_overlap(a: ManyLists, b: ManyLists, p: float = PERSISTENCE) -> Floats:
