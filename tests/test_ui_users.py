@@ -227,6 +227,19 @@ def test_unique_hits_and_those_lost_by_switching_stand_in_a_table(shown: Open) -
     assert "Webber, Moffat & Zobel 2010" in text
 
 
+# ── a part of the experiment ─────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("films")
+def test_a_part_of_the_users_is_compared_by_itself(shown: Open) -> None:
+    """u1 alone has train rows."""
+    app = shown(m="mrr", s="user_warmth=warm")
+    text = said(app)
+    assert "mixed is better for 1 of 1 user, worse for 0" in text
+    assert list(app.selectbox(key="users-user").options) == ["u1: +0.500 (better)"]
+    assert re.search(r"mixed 66\.7 0\.\d+ 1 1 0 0 0 ", text)
+
+
 # ── where something is missing ───────────────────────────────────────────────────────────────
 
 

@@ -6,8 +6,8 @@ import streamlit as st
 
 from recdash import numbers
 from recdash.charts.rows import Row, records
-from recdash.ui import data, widgets
-from recdash.ui.escaping import Html, html, join
+from recdash.ui import data, links, widgets
+from recdash.ui.escaping import Html, html
 from recdash.ui.state import View
 from recdash.ui.users import of_100
 from recdash.ui.widgets import Column, run_cell, table_html
@@ -17,7 +17,10 @@ RBO_SOURCE = "Webber, Moffat & Zobel 2010"
 
 def show(view: View) -> None:
     """Nothing without a baseline and a candidate, both with lists."""
-    rows = records(data.list_overlap(view, view.baseline.id)) if view.baseline and view.candidates else []
+    if view.baseline is None or not view.candidates:
+        return
+    with st.spinner("Comparing the lists"):
+        rows = records(data.list_overlap(view, view.baseline.id))
     if len(rows) < 2:
         return
     st.html('<hr class="rd-rule">')
@@ -28,7 +31,7 @@ def show(view: View) -> None:
 
 def finding(view: View) -> str:
     """What all lists together reach against the best alone."""
-    known = data.headroom(view.shown_ids, view.k)
+    known = data.headroom(view)
     if known is None:
         return "How different the lists are"
     best = view.name(_with_lists(view)[known.best_hit_rate])
@@ -44,7 +47,7 @@ def _with_lists(view: View) -> list[str]:
 
 
 def _explained(view: View) -> str:
-    known = data.headroom(view.shown_ids, view.k)
+    known = data.headroom(view)
     if known is None:
         return ""
     best = view.name(_with_lists(view)[known.best_recall])
@@ -58,6 +61,7 @@ def _explained(view: View) -> str:
 def table_of(view: View, rows: list[Row]) -> Html:
     columns = [
         Column("Run"), Column(f"Common items\nat {view.k}, %", number=True), Column("RBO", number=True),
+        Column("n", number=True),
         Column("Hits", number=True), Column("Found by no\nother run", number=True),
         Column("Hits won\nby switching", number=True), Column("Hits lost\nby switching", number=True),
     ]  # fmt: skip
@@ -68,7 +72,8 @@ def table_of(view: View, rows: list[Row]) -> Html:
 def _cells(view: View, row: Row) -> list[object]:
     is_base = view.baseline is not None and row["run_id"] == view.baseline.id
     switching = ["", ""] if is_base else [numbers.count(row[name]) for name in ("won", "lost")]
-    alike = ["", ""] if is_base else [numbers.fixed(100 * row["overlap"], 1), numbers.fixed(row["rbo"], 3)]
+    shares = numbers.fixed(100 * row["overlap"], 1), numbers.fixed(row["rbo"], 3)
+    alike = ["", "", ""] if is_base else [*shares, numbers.count(row["n_users"])]
     counts = [numbers.count(row[name]) for name in ("hits", "unique")]
     return [run_cell(view.marks[row["run_id"]]), *alike, *counts, *switching]
 
@@ -78,22 +83,21 @@ def _notes(view: View, rows: list[Row]) -> Html:
     alike = (
         f"Common items: of the first {view.k} places, those that {base} fills with the same items, in any "
         f"order. RBO: rank-biased overlap of the whole lists, p = 0.9, extrapolated ({RBO_SOURCE}); 1 is the "
-        f"same list, 0 no common item. Both are means over users with both lists{_over(rows)}."
+        f"same list, 0 no common item. Both are means over n users with both lists{_sampled(rows)}."
     )
     hits = (
-        f"Hits are counted over all users. Won: found and not by {base}; lost: found by {base} and not here."
+        f"Hits are counted over all users who count. Won: found and not by {base}; "
+        f"lost: found by {base} and not here."
     )
     return html(
-        '<div class="rd-note">{lines}</div>', lines=join([html("<p>{x}</p>", x=x) for x in (alike, hits)])
+        '<div class="rd-note"><p>{alike}</p><p>{hits} {items} these are.</p></div>',
+        alike=alike,
+        hits=hits,
+        items=links.link(view, "Which items", "items", {}),
     )
 
 
-def _over(rows: list[Row]) -> str:
-    """All users, or a sample of so many."""
-    sampled = [row for row in rows if row["n_users"] < row["n_both"]]
-    if not sampled:
-        return f", {numbers.count(max(row['n_users'] for row in rows))} at most"
-    least = min(sampled, key=lambda row: row["n_users"])
-    return (
-        f"; of a large upload over a random sample, n = {numbers.count(least['n_users'])}, the same each time"
-    )
+def _sampled(rows: list[Row]) -> str:
+    """Of large uploads not all lists are compared, and then that is said."""
+    sampled = any(row["n_users"] < row["n_both"] for row in rows)
+    return ": where uploads are large, a random sample of them, the same each time" if sampled else ""

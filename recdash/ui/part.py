@@ -32,7 +32,7 @@ def choose(view: View) -> None:
             "Relevant from", options, format_func=lambda one: one or _usual(view), key="frame-threshold",
             on_change=lambda: state.choose(th=st.session_state["frame-threshold"] or None),
         )  # fmt: skip
-    st.caption("Overview, Leaderboard, Metric vs k and Precision–recall follow.")
+    st.caption("Overview, Leaderboard, Metric vs k, Precision–recall and Users follow.")
 
 
 def _slices(view: View) -> Mapping[str, str]:
