@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from small_tables import run, upload
 
-from recdash.domain import Passing
+from recdash import domain
+from recdash.domain import Passing, Truth
 from recdash.engines import CodedTruth, code_truth, match, read_reference
 from recdash.engines.growing import Growing
 from recdash.engines.truth import narrow
@@ -121,6 +122,19 @@ def test_a_threshold_is_no_rounder_than_the_gains() -> None:
     truth = read_reference(code_truth(passing(rows, 2)), threshold=3.3).truth
     assert truth.gain.dtype == np.float32
     assert truth.relevant().tolist() == [False, True]
+
+
+@pytest.mark.parametrize("users_at_once", [1, 2, 3, 100])
+def test_rows_are_counted_for_users_some_at_a_time(
+    users_at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(domain, "_USERS_AT_ONCE", users_at_once)
+    start = np.array([0, 2, 2, 2, 3, 6, 6])
+    truth = Truth([], [], start, np.zeros(6, dtype=np.int32), np.ones(6, dtype=np.int8), graded=False)
+    marked = np.array([True, False, True, False, True, True])
+    assert truth.per_user(marked).tolist() == [1, 0, 0, 1, 2, 0]
+    assert truth.per_user(~marked).tolist() == [1, 0, 0, 0, 1, 0]
+    assert truth.per_user(np.ones(6, dtype=bool)).tolist() == [2, 0, 0, 1, 3, 0]
 
 
 # ── through the door ─────────────────────────────────────────────────────────────────────────

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from recdash.domain import Exposure, Hits, Ints, Ledger, ListMean, RankCounts, TiedHits, Truth
@@ -81,16 +80,18 @@ def _ties(table: pa.Table | None) -> TiedHits | None:
 
 
 def _exposure(table: pa.Table, items: pa.Table, depth: int) -> Exposure:
-    ended = table["ended"].to_numpy()
     facts = json.loads(table.schema.metadata[b"recdash"])
     means = {spec: ListMean(*map(np.array, parts)) for spec, parts in facts["list_means"].items()}
-    shown, short = (_rank_counts(table, mask, depth) for mask in (~ended, ended))
+    columns = [table[name].to_numpy() for name in ("rank", "item", "count")]
+    n_shown = table.num_rows - int(np.count_nonzero(table["ended"].to_numpy()))
+    shown = _rank_counts(*(column[:n_shown] for column in columns), depth=depth)
+    short = _rank_counts(*(column[n_shown:] for column in columns), depth=depth)
     return Exposure(items["item_id"].to_pylist(), shown, short, facts["n_lists"], means)
 
 
-def _rank_counts(table: pa.Table, mask: npt.NDArray[np.bool_], depth: int) -> RankCounts:
-    rank, item, count = (table[name].to_numpy()[mask] for name in ("rank", "item", "count"))
-    return RankCounts(np.searchsorted(rank, np.arange(1, depth + 2)), item, count)
+def _rank_counts(rank: Ints, item: Ints, count: Ints, depth: int) -> RankCounts:
+    begins = np.arange(1, depth + 2, dtype=rank.dtype)  # of another type, numpy would widen all ranks
+    return RankCounts(np.searchsorted(rank, begins), item, count)
 
 
 def _small(values: Ints) -> Ints:
