@@ -17,7 +17,7 @@ from recdash.evaluation.reading import open_predictions, predictions_of
 from recdash.metrics import Definition, Material, sample_of, score
 from recdash.metrics.catalogue import CATALOGUE, Labels, Shelf, no_labels
 from recdash.metrics.ratings import Predictions, RatingMetric
-from recdash.metrics.sample import Familiar, familiar
+from recdash.metrics.sample import Familiar, Ideals, familiar
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -186,10 +186,14 @@ def _by_metric(results: Iterable[Curve | Absent]) -> tuple[dict[str, Curve], dic
 
 
 def material_of(
-    hits: Hits, reference: Reference, users: Users, predictions: Predictions | None = None
+    hits: Hits,
+    reference: Reference,
+    users: Users,
+    predictions: Predictions | None = None,
+    ideals: Ideals | None = None,
 ) -> Material:
     """What every metric is computed from; what one of them works out, the next need not."""
-    sample = sample_of(hits, users, familiar=familiar_of(reference))
+    sample = sample_of(hits, users, familiar=familiar_of(reference), ideals=ideals)
     return Material(sample, shelf_of(hits, reference), predictions)
 
 

@@ -149,8 +149,8 @@ class Sentence(Additive):
         )
 
     def values(self, sample: Sample, k: int) -> Floats:
-        credit = np.where(sample.rank <= k, self.credit(sample), 0.0)
-        total: Any = np.bincount(sample.user, weights=credit, minlength=sample.n_users)
+        cut = sample.up_to(k)
+        total: Any = np.bincount(cut.user, weights=self.credit(cut), minlength=sample.n_users)
         return share(total, self.norm_of(sample, k))
 
     def norm_of(self, sample: Sample, k: int) -> Floats:
@@ -297,9 +297,9 @@ class GradedNdcg(Additive):
         return place[sample.user[hit]], self.credit(sample)[hit], np.cumsum(often).tolist()
 
     def values(self, sample: Sample, k: int) -> Floats:
-        credit = np.where(sample.rank <= k, self.credit(sample), 0.0)
-        found: Any = np.bincount(sample.user, weights=credit, minlength=sample.n_users)
-        return share(found, self.ideal_at(sample, k))
+        cut = sample.up_to(k)
+        found: Any = np.bincount(cut.user, weights=self.credit(cut), minlength=sample.n_users)
+        return share(found, sample.ideals.kept((self, k), lambda: self.ideal_at(sample, k)))
 
     own = values
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterator, MutableMapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from weakref import WeakKeyDictionary
@@ -18,6 +18,8 @@ _ROWS_TO_SORT = 1 << 17
 _ROWS_OF_A_PART = 1 << 19
 """So few that what is looked up of them stays in the processor's cache."""
 
+
+_IDEALS_KEPT = 16
 
 Number = Callable[["Sample"], Ints]
 """One whole number of each user, [n]."""
@@ -81,6 +83,24 @@ def familiar(users_with: Ints, n_items: int, n_truth_items: int) -> Familiar:
     return Familiar(np.where(here > 0, (n_items + 1.0 - place) / n_items, 0.0), n_items)
 
 
+class Ideals:
+    """What the best possible lists of the users gain at some k: the same for every run.
+
+    Keeps the last few answers, [n] each.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, Floats] = {}
+
+    def kept(self, question: Hashable, answer: Callable[[], Floats]) -> Floats:
+        """The answer, worked out if nobody has asked lately."""
+        if question not in self._known:
+            if len(self._known) >= _IDEALS_KEPT:
+                del self._known[next(iter(self._known))]
+            self._known[question] = answer()
+        return self._known[question]
+
+
 @dataclass(frozen=True)
 class Sample:
     """Relevant hits of the users who count (n of them, in truth order).
@@ -110,6 +130,8 @@ class Sample:
     """None where nothing was judged and found not relevant."""
     familiar: Familiar | None = None
     """None without a train table."""
+    ideals: Ideals = field(default_factory=Ideals, repr=False, compare=False)
+    """Shared by the samples of several runs, where the same users count by the same truth."""
 
     @property
     def n_users(self) -> int:
@@ -171,6 +193,19 @@ class Sample:
             best[rows] = sort_within(self.relevant_gain[rows], owner)
         return best
 
+    def up_to(self, k: int) -> Sample:
+        """The same users with their hits up to k; kept until another k is asked for."""
+        if k not in self._cut:
+            self._cut.clear()
+            kept = np.flatnonzero(self.rank <= k)
+            hits = {name: getattr(self, name)[kept] for name in ("user", "rank", "gain", "item")}
+            self._cut[k] = replace(self, **hits)
+        return self._cut[k]
+
+    @cached_property
+    def _cut(self) -> dict[int, Sample]:
+        return {}
+
     def parts(self) -> Iterator[Sample]:
         """The same hits, some users at a time."""
         cuts = list(self._cuts(_ROWS_OF_A_PART))
@@ -191,6 +226,7 @@ class Sample:
                 truth_user=self.truth_user[users],
                 relevant_gain=self.relevant_gain[rows],
                 judged=self.judged and self.judged.of_users(first, last),
+                ideals=Ideals(),
             )
 
     def _cuts(self, n_rows: int) -> Iterator[tuple[int, int]]:
@@ -246,11 +282,13 @@ def sample_of(
     only: Mask | None = None,
     rows: Mask | None = None,
     familiar: Familiar | None = None,
+    ideals: Ideals | None = None,
 ) -> Sample:
     """The users of ``hits`` who count and their relevant hits.
 
     ``users="truth"``: every user with a relevant item; ``"both"``: only those who also have a list.
-    ``only`` [U] narrows to a slice of the truth's users, ``rows`` [T] to a slice of its rows.
+    ``only`` [U] narrows to a slice of the truth's users, ``rows`` [T] to a slice of its rows. ``ideals`` are
+    those of another run, of which the same users count by the same truth.
     """
     truth = hits.truth
     relevant = truth.relevant() if rows is None else truth.relevant() & rows
@@ -279,6 +317,7 @@ def sample_of(
         cut_lists=hits.ledger.cut_lists,
         judged=_judged(hits, relevant, rows, counted, place),
         familiar=familiar,
+        ideals=ideals or Ideals(),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +37,7 @@ class Comparisons(Answers):
     def _keep(self) -> None:
         super()._keep()
         self._cut_users = lru_cache(maxsize=8)(self._read_user_slices)
+        self._value_at = lru_cache(maxsize=4096)(self._read_value)
         self._verdicts = lru_cache(maxsize=256)(self._decide)
         self._changes = lru_cache(maxsize=256)(self._ask_otherwise)
 
@@ -128,6 +129,9 @@ class Comparisons(Answers):
 
     def value(self, run_id: str, metric: str, k: int, scope: Scope = WHOLE) -> float | None:
         """Any metric of a run; None where it lacks it."""
+        return self._value_at(run_id, metric, k, scope)
+
+    def _read_value(self, run_id: str, metric: str, k: int, scope: Scope) -> float | None:
         curve = self._curves([run_id], [metric], scope)[run_id].get(metric)
         return None if curve is None else float(views.at(curve, k)["value"])
 
@@ -162,8 +166,9 @@ class StoredSource:
 
     def __init__(self, answers: Comparisons, experiment_id: str, scope: Scope) -> None:
         self._answers, self._experiment, self._scope = answers, experiment_id, scope
+        self._problems = lru_cache(maxsize=16)(answers.comparability)
 
-    @property
+    @cached_property
     def names(self) -> Mapping[str, str]:
         return {run.id: run.name for run in self._answers.store.runs(self._experiment, archived=True)}
 
@@ -180,7 +185,7 @@ class StoredSource:
         return self._answers.user_slices(self._experiment)
 
     def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
-        return self._answers.comparability(runs)
+        return self._problems(tuple(runs))
 
 
 def _pair_rows(found: Comparison) -> list[dict[str, Any]]:

@@ -31,7 +31,7 @@ from recdash.evaluation.slices import Slice, known_slices, slices_of
 from recdash.metrics import Definition, Material, define, score
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.metrics.ratings import RatingMetric
-from recdash.metrics.sample import Sample, sample_of
+from recdash.metrics.sample import Ideals, Sample, sample_of
 from recdash.store import Store, new_id
 
 if TYPE_CHECKING:
@@ -79,8 +79,12 @@ class Evidence:
         """Make room for what is asked again."""
         self._reference = lru_cache(maxsize=4)(self._read_reference)
         self._hits = lru_cache(maxsize=64)(self._read_hits)
+        self._lasting = lru_cache(maxsize=4096)(self.store.run)
+        """What never changes of a run: hits, provenance, experiment. Its name and archive may."""
+        self._settings = lru_cache(maxsize=64)(lambda experiment_id: self.experiment(experiment_id).settings)
         self._reference_under = lru_cache(maxsize=8)(self._take_as_relevant)
         self._slices = lru_cache(maxsize=32)(self._cut_into)
+        self._ideals = lru_cache(maxsize=16)(lambda _experiment, _scope: Ideals())
         self._values = lru_cache(maxsize=64)(self._compute_values)
         self._material = lru_cache(maxsize=64)(self._read_material)
         self._computed = lru_cache(maxsize=1024)(self._compute_curve)
@@ -207,13 +211,17 @@ class Evidence:
         """None without lists, and for a metric that the run lacks."""
         definition = define(metric)
         formula = definition.formula()
-        run = self.store.run(run_id)
+        run = self._lasting(run_id)
         if run.is_mean:
             samples = [self._sample(one.id, users, scope) for one in self._below(run_id)]
             views.check_cutoff(k, samples[0].depth)
             return replicates.mean_values(definition, samples, k)
         if not run.hits:
             return None
+        if self._rule(run, users) == "both" and not formula.pooled:
+            found = self._values(run_id, metric, k, "truth", scope)
+            if found is not None:  # nobody's value depends on who else counts
+                return found.of(self._sample(run_id, "truth", scope).list_length > 0)
         sample = self._sample(run_id, users, scope)
         if definition.lacks(sample):
             return None
@@ -231,14 +239,22 @@ class Evidence:
 
     def _read_material(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> Material:
         """Of a slice only what accuracy rests on: what it is shown takes another look at the lists."""
-        run = self.store.run(run_id)
-        rule = users or run.provenance.get("users") or self.experiment(run.experiment).settings["users"]
+        run = self._lasting(run_id)
+        rule = self._rule(run, users)
         reference = self._reference_under(run.experiment, scope.threshold)
         hits = replace(self._hits(run_id), truth=reference.truth)
+        # where the same users count for every run, what their best lists gain is worked out once
+        ideals = self._ideals(run.experiment, scope) if rule == "truth" else None
         if not scope.slice:
-            return scoring.material_of(hits, reference, rule)
+            return scoring.material_of(hits, reference, rule, ideals=ideals)
         of = self._slice(run.experiment, scope)
-        return Material(sample_of(hits, rule, of.users, of.rows, scoring.familiar_of(reference)))
+        known = scoring.familiar_of(reference)
+        return Material(sample_of(hits, rule, of.users, of.rows, known, ideals))
+
+    def _rule(self, run: Run, users: Users | None) -> Users:
+        """Who counts: by the rule named, that of the replicate, or that of the experiment."""
+        rule: Users = users or run.provenance.get("users") or self._settings(run.experiment)["users"]
+        return rule
 
     def _slice(self, experiment_id: str, scope: Scope) -> Slice:
         """Raises UnknownName for a slice in which nobody counts."""
@@ -269,7 +285,7 @@ class Evidence:
         return replace(own, truth=truth)
 
     def _read_hits(self, run_id: str) -> Hits:
-        run = self.store.run(run_id)
+        run = self._lasting(run_id)
         if run.is_mean:
             raise InputError(_several_lists(run))
         tables = {name: self.store.table(sha) for name, sha in run.hits.items() if name != "predictions"}
