@@ -222,16 +222,49 @@ other users of the same kind, 95 of 100 such intervals would hold the true value
 - The interval excludes zero (filled mark): *better* or *worse*.
 - The interval includes zero (hollow mark): *not settled*. That is no proof of equality; it may only
   be too few users.
+- The whole interval lies inside the **margin** (grey band, 1 % of the baseline's value unless you choose
+  another): *tie*. Whatever the difference is, it is too small to matter.
+
+Who looks at twenty differences finds one “significant” by chance. So all differences on a page, or in one
+answer of the command line, are judged together as a **family**. *Holm* keeps the chance of a single false
+finding in the family at 5 %; *BH* (Benjamini and Hochberg) lets at most 5 % of the findings be false. Each
+interval is drawn at the level at which the correction tests it: it excludes zero exactly where the
+corrected p is at most 0.05. That is why intervals grow when more runs are shown.
+
+The interval is that of a paired t-test over users. `recdash compare --format json` puts a bootstrap
+interval (users drawn again), a permutation test (labels of a pair swapped) and Wilcoxon's signed-rank test
+beside it: with thousands of users they agree, and where they do not, doubt the finding.
+""",
+    ),
+    Article(
+        "verdict",
+        "The verdict",
+        """
+The verdict compares the candidates with the baseline on the metric and k of the frame. Its leader is the
+best candidate among those that are better than the baseline; without any, the best of all.
+
+| state | means |
+|---|---|
+| Ship | the leader is better, and nothing below speaks against it; where all are worse: keep the baseline |
+| Tie | the leader's difference lies within the margin |
+| Trade-off | the leader is better, but loses by another metric, in a slice of users, or breaks a guardrail |
+| Not enough evidence | the interval includes zero and leaves the margin |
+| Not comparable | other truth, users, threshold or definitions; or no user in common |
+
+A **guardrail** is a catalogue metric (coverage, novelty, diversity, personalization) that may not fall by
+more than 20 % of the baseline's value. “About 1,900 more users” is how many of the same kind would settle the
+difference with a chance of 80 %, were it as large as it looks now. *What would change this* takes the same
+decision again at other k, by another metric or definition, with the other rule of who counts, and in the
+slice that disagrees most.
 """,
     ),
     Article(
         "rank-shared",
         "Shared ranks",
         """
-“=1” means that these runs have equal values: they share the rank. Different ranks do not mean a
-settled difference. Runs whose paired interval to the first includes zero are *not separable* from it:
-which of them stands above the other is then chance, and another sample of users may well turn it
-round. The title of the Leaderboard names them.
+A run's rank is one more than the number of runs that are significantly better, after Holm over all pairs.
+“=1” means that several share the rank: which of them stands above the other may be chance. The range
+beside it (1–2) holds the places that the run took in 95 % of 1,000 draws of the users, and its rank.
 """,
     ),
     Article(
