@@ -149,7 +149,18 @@ def test_folds_say_whom_they_count(open_page: Open, workspace: Workspace, films:
 
 @pytest.mark.parametrize(
     "page",
-    ["overview", "metric_vs_k", "precision_recall", "users", "items", "catalogue", "definitions", "runs"],
+    [
+        "overview",
+        "metric_vs_k",
+        "precision_recall",
+        "tradeoffs",
+        "users",
+        "segments",
+        "items",
+        "catalogue",
+        "definitions",
+        "runs",
+    ],
 )
 def test_every_page_takes_seeds_as_one_run(page: str, open_page: Open, seeds: dict[str, str]) -> None:
     chosen = "~".join(seeds[name] for name in ("bpr", "good"))
@@ -159,8 +170,15 @@ def test_every_page_takes_seeds_as_one_run(page: str, open_page: Open, seeds: di
 
 
 def test_the_overview_says_that_a_run_is_a_mean(open_page: Open, seeds: dict[str, str]) -> None:
-    text = said(open_page("overview", e=seeds["films"], b=seeds["poor"], c=seeds["als"]))
+    text = said(open_page("overview", e=seeds["films"], b=seeds["poor"], c=seeds["als"], m="recall", k="1"))
     assert "Its values are the mean of 5 seeds, user by user." in text
+    assert "difference to poor in Recall@1" in text
+    assert "outlives the seeds for als." in text
+
+
+def test_items_say_why_a_mean_of_lists_is_not_looked_into(open_page: Open, seeds: dict[str, str]) -> None:
+    app = open_page("items", e=seeds["films"], b=seeds["poor"], c=seeds["als"])
+    assert "several lists for each user" in " ".join(one.value for one in app.caption)
 
 
 def test_a_mean_has_no_example_of_one_user_and_says_why(open_page: Open, seeds: dict[str, str]) -> None:

@@ -96,7 +96,8 @@ def score_candidate(
         scored = score_run(together(runs), reference, asked, rules, None, cuts)
     else:
         scored = _mean_of(name, parts, reference, asked, rules, cuts)
-    told = (_told(name, replicated), *_gathered(name, parts, scored))
+    noticed = [one for one in _gathered(name, parts, scored) if one.code != "several-replicates"]
+    told = (_told(name, replicated), *noticed)
     return replace(scored, replicates=tuple(parts), replicated=replicated, notices=told)
 
 

@@ -244,6 +244,11 @@ def tidy(view: View, items: Items, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def left_out(view: View) -> str:
-    """Who has no lists to look into."""
-    names = [run.name for run in view.shown if not run.hits]
-    return f"{listed(names)}: no lists, so nothing is found or shown." if names else ""
+    """Who has no lists to look into, or several for each user."""
+    means = [run.name for run in view.shown if run.is_mean]
+    names = [run.name for run in view.shown if not run.hits and not run.is_mean]
+    told = (
+        [f"{listed(means)}: several lists for each user, which cannot be looked at as one."] if means else []
+    )
+    told += [f"{listed(names)}: no lists, so nothing is found or shown."] if names else []
+    return " ".join(told)

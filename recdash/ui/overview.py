@@ -19,6 +19,7 @@ from recdash.ui import (
     findings,
     frame,
     reference_offer,
+    spread,
     theme,
     verdict_card,
     widgets,
@@ -255,6 +256,7 @@ def notes(view: View) -> Html:
         *broken,
         *both_sides.disagreements(view),
         *others,
+        *spread.told(view),
         *together(of_runs),
     ]
     list_html = notices_html(found[:MOST_NOTES], nothing=_nothing(view))

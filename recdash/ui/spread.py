@@ -10,6 +10,7 @@ import streamlit as st
 
 from recdash import numbers
 from recdash.charts.spread import LEAST_FOR_BOX, replicate_spread
+from recdash.errors import Problem
 from recdash.ui import data, findings, theme, widgets
 from recdash.ui.escaping import Html, html
 from recdash.ui.state import View
@@ -63,6 +64,23 @@ def gather(view: View) -> Spread | None:
     outlived = {run.id: data.outlives(view, run.id, baseline.id) for run in others}
     known = {run_id: one for run_id, one in outlived.items() if one is not None}
     return Spread(rows, values, known, noun_of(several))
+
+
+def told(view: View) -> list[Problem]:
+    """Whether the differences to the baseline outlive the folds or seeds, as a notice for the Overview."""
+    found = gather(view)
+    if found is None:
+        return []
+    by_outcome = {
+        outcome: [view.name(run_id) for run_id, one in found.outlived.items() if one.outlives is outcome]
+        for outcome in (True, False)
+    }
+    words = {True: f"outlives the {found.noun} for", False: f"is not settled over the {found.noun} for"}
+    parts = [f"{words[outcome]} {listed(names)}" for outcome, names in by_outcome.items() if names]
+    if not parts:
+        return []
+    place = f"difference to {view.shown[0].name} in {metric_at(view.metric, view.k)}"
+    return [Problem("replicates", place, "; it ".join(parts), "The spread is on the Leaderboard.")]
 
 
 def noun_of(runs: list[Run]) -> str:
