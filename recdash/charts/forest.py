@@ -5,9 +5,9 @@ What a difference means was judged elsewhere: its ``word`` makes the sign and fi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
@@ -72,14 +72,18 @@ def forest(
     chart.update_yaxes(
         axis(palette, len(order) - 0.5, -0.5, showgrid=False, **_names(order, marks, palette, rows))
     )
-    _draw_rules(chart, order, marks, palette, rows)
-    _draw_margins(chart, order, found, palette)
-    chart.add_trace(zero_line(palette, _zero_rows(order, marks, rows)))
+    chart.update_layout(shapes=[*_rules(order, marks, palette, rows), *_margins(order, found, palette)])
     decimals = numbers.places(bounds)
-    for place, run_id in enumerate(order):
-        if run_id in found and is_number(found[run_id]["mean_diff"]):
-            look, row = marks[run_id], found[run_id]
-            _draw_row(chart, row, place, look, palette, decimals=decimals, rows=rows)
+    known = [
+        (place, found[run_id])
+        for place, run_id in enumerate(order)
+        if run_id in found and is_number(found[run_id]["mean_diff"])
+    ]
+    drawn = [_of_row(row, place, marks[row["run_id"]], palette, decimals, rows.unit) for place, row in known]
+    chart.add_traces([zero_line(palette, _zero_rows(order, marks, rows)), *chain.from_iterable(drawn)])
+    if rows.values:
+        texts = [_right_text(row, place, palette, decimals, rows.unit) for place, row in known]
+        chart.update_layout(annotations=texts)
     return chart
 
 
@@ -101,61 +105,53 @@ def _zero_rows(order: Sequence[str], marks: Marks, rows: Rows) -> list[float]:
     return [0.5 if banded else -0.5, len(order) - 0.5]
 
 
-def _draw_rules(chart: go.Figure, order: Sequence[str], marks: Marks, palette: Palette, rows: Rows) -> None:
+def _rules(order: Sequence[str], marks: Marks, palette: Palette, rows: Rows) -> Iterator[dict[str, Any]]:
     if not rows.rules:
         return
     for place, run_id in enumerate(order):
-        edge = {"type": "line", "xref": "paper", "x0": -1, "x1": 2, "y0": place + 0.5, "y1": place + 0.5}
-        chart.add_shape(**edge, line={"color": palette.border, "width": 1})
+        across = {"xref": "paper", "x0": -1, "x1": 2}
         if marks[run_id].role == "baseline":
-            band = {"type": "rect", "xref": "paper", "x0": -1, "x1": 2, "y0": place - 0.5, "y1": place + 0.5}
-            chart.add_shape(**band, fillcolor=palette.panel, line={"width": 0}, layer="below")
+            band = {"type": "rect", "y0": place - 0.5, "y1": place + 0.5, "layer": "below"}
+            yield {**across, **band, "fillcolor": palette.panel, "line": {"width": 0}}
+        edge = {"type": "line", "y0": place + 0.5, "y1": place + 0.5}
+        yield {**across, **edge, "line": {"color": palette.border, "width": 1}}
 
 
-def _draw_margins(chart: go.Figure, order: Sequence[str], found: Mapping[str, Row], palette: Palette) -> None:
+def _margins(order: Sequence[str], found: Mapping[str, Row], palette: Palette) -> Iterator[dict[str, Any]]:
     """One band over neighbours of the same margin; margins differ where runs share other users."""
     known = [(place, found[run]["margin"]) for place, run in enumerate(order) if run in found]
     for margin, rows in groupby(known, key=lambda pair: pair[1]):
         places = [place for place, _ in rows]
-        chart.add_shape(
-            type="rect", x0=-margin, x1=margin, y0=places[0] - 0.5, y1=places[-1] + 0.5,
-            fillcolor=rgba(palette.faint, 0.22), line={"width": 0}, layer="below",
-        )  # fmt: skip
+        yield {
+            "type": "rect", "x0": -margin, "x1": margin, "y0": places[0] - 0.5, "y1": places[-1] + 0.5,
+            "fillcolor": rgba(palette.faint, 0.22), "line": {"width": 0}, "layer": "below",
+        }  # fmt: skip
 
 
-def _draw_row(
-    chart: go.Figure, row: Row, place: int, look: Mark, palette: Palette, *, decimals: int, rows: Rows
-) -> None:  # fmt: skip
+def _of_row(
+    row: Row, place: int, look: Mark, palette: Palette, decimals: int, unit: str
+) -> tuple[go.Scatter, go.Scatter]:
+    """The interval and, over it, the mark."""
     low, high = row["ci_low"], row["ci_high"]
-    chart.add_trace(
-        go.Scatter(
-            x=[low, high], y=[place, place], mode="lines", hoverinfo="skip", name=escape(look.name),
-            line={"color": look.colour, "width": INTERVAL},
-        )
+    told = f"{numbers.signed(row['mean_diff'], decimals)}{unit} {row['word']}"
+    bounds = numbers.interval(low, high, decimals, unit)
+    line = go.Scatter(
+        x=[low, high], y=[place, place], mode="lines", hoverinfo="skip", name=escape(look.name),
+        line={"color": look.colour, "width": INTERVAL},
     )  # fmt: skip
-    difference = f"{numbers.signed(row['mean_diff'], decimals)}{rows.unit}"
-    bounds = numbers.interval(low, high, decimals, rows.unit)
-    chart.add_trace(
-        go.Scatter(
-            x=[row["mean_diff"]], y=[place], mode="markers", name=escape(look.name), hoverinfo="text",
-            hovertext=f"{escape(look.name)}<br>{difference} {row['word']}<br>95 % CI {bounds}",
-            marker=marker(look, palette, hollow=row["word"] not in DECIDED),
-        )
+    mark = go.Scatter(
+        x=[row["mean_diff"]], y=[place], mode="markers", name=escape(look.name), hoverinfo="text",
+        hovertext=f"{escape(look.name)}<br>{told}<br>95 % CI {bounds}",
+        marker=marker(look, palette, hollow=row["word"] not in DECIDED),
     )  # fmt: skip
-    if rows.values:
-        text = f"{SIGNS[row['word']]}  {difference}  {muted(palette, f'[{bounds}]')}"
-        _right_text(chart, text, place)
+    return line, mark
 
 
-def _right_text(chart: go.Figure, text: str, place: int) -> None:
-    chart.add_annotation(
-        x=1,
-        xref="paper",
-        xanchor="left",
-        xshift=16,
-        y=place,
-        yref="y",
-        text=text,
-        showarrow=False,
-        align="left",
-    )
+def _right_text(row: Row, place: int, palette: Palette, decimals: int, unit: str) -> dict[str, Any]:
+    difference = f"{numbers.signed(row['mean_diff'], decimals)}{unit}"
+    bounds = numbers.interval(row["ci_low"], row["ci_high"], decimals, unit)
+    text = f"{SIGNS[row['word']]}  {difference}  {muted(palette, f'[{bounds}]')}"
+    return {
+        "x": 1, "xref": "paper", "xanchor": "left", "xshift": 16, "y": place, "yref": "y", "text": text,
+        "showarrow": False, "align": "left",
+    }  # fmt: skip

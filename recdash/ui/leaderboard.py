@@ -97,7 +97,8 @@ def _differs(view: View, metric: str, correction: Correction) -> bool:
 
 def _places(view: View, known: dict[str, float]) -> dict[str, board.Place]:
     """Honest ranks; by the value alone for one run, and for a metric without a value per user."""
-    ranked = {run: value for run, value in known.items() if run in compared(view)}
+    everyone = frozenset(compared(view))
+    ranked = {run: value for run, value in known.items() if run in everyone}
     if len(ranked) > 1 and define(view.metric).has_user_values:
         return board.places_of(data.ranks(view, compared(view)))
     return board.places_by_value(ranked)
@@ -157,10 +158,13 @@ def finding(view: View, shown: Board) -> str:
         return findings.best_value(
             {view.name(run): value for run, value in known.items() if run in compared(view)}, where
         )
-    first = [view.name(run) for run in known if run in shown.places and shown.places[run].rank == 1]
+    first = [run for run in known if run in shown.places and shown.places[run].rank == 1]
+    baseline = view.shown[0]
+    if first == [baseline.id] and baseline.reference and len(shown.places) > 1:
+        return f"No candidate is ahead of {baseline.name} on {where}"
     if known and not shown.places:
         return f"No two users have {where} from all runs: nobody is ranked"
-    return findings.first_place(first, len(shown.places), where)
+    return findings.first_place([view.name(run) for run in first], len(shown.places), where)
 
 
 def subtitle(view: View, shown: Board) -> str:
@@ -203,7 +207,7 @@ def footnote(view: View, shown: Board) -> Html:
 
 def _standing(view: View, shown: Board) -> str:
     own = [run for run in findings.values(shown.scores, view.metric) if not view.is_reference(run)]
-    return findings.stands(data.standing(view, compared(view)), own)
+    return findings.stands(shown.standing, own)
 
 
 def _how_to_read(view: View, shown: Board) -> list[str]:
@@ -244,9 +248,15 @@ def _alone(view: View, shown: Board) -> list[str]:
     return [findings.no_shared_user(alone, view.name(view.shown[0].id))] if alone else []
 
 
+MOST_ASKED_TWICE = 30
+"""Of more runs nobody waits for the means over two populations; the banner names the difference."""
+
+
 @st.fragment(parallel=True)
 def population_note(view: View) -> None:
     """Whether users without a list decide who is first; worked out beside the page."""
+    if len(view.own_ids) > MOST_ASKED_TWICE:
+        return
     effect = data.population_effect(view, view.own_ids)
     if effect and effect.changes:
         st.html(html('<div class="rd-note"><p>{told}</p></div>', told=effect.sentence))

@@ -67,13 +67,17 @@ class View:
         """Whom findings compare: baseline and candidates. A reference counts only as the chosen baseline."""
         return tuple(run.id for run in self.shown if run == self.baseline or not run.reference)
 
-    @property
+    @cached_property
     def own_ids(self) -> tuple[str, ...]:
         """All runs of the experiment but the reference candidates."""
         return tuple(run.id for run in self.runs if not run.reference)
 
+    @cached_property
+    def _references(self) -> frozenset[str]:
+        return frozenset(run.id for run in self.runs if run.reference)
+
     def is_reference(self, run_id: str) -> bool:
-        return run_id not in self.own_ids
+        return run_id in self._references
 
     @property
     def run_ids(self) -> tuple[str, ...]:
