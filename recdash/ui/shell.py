@@ -16,7 +16,9 @@ SECTIONS = {
     "Compare": {
         "metric_vs_k": "Metric vs k",
         "precision_recall": "Precision–recall",
+        "tradeoffs": "Trade-offs",
         "users": "Users",
+        "segments": "Segments",
         "items": "Items",
         "catalogue": "Catalogue",
         "definitions": "Definitions",
