@@ -15,7 +15,7 @@ from recdash.domain import Floats, Hits, Ints, Numbers, Users
 
 Mask = npt.NDArray[np.bool_]
 _ROWS_TO_SORT = 1 << 17
-_ROWS_OF_A_PART = 1 << 19
+_ROWS_OF_A_PART = 1 << 18
 """So few that what is looked up of them stays in the processor's cache."""
 
 
@@ -55,6 +55,11 @@ class Judged:
     rank: Ints
     relevant: Mask
     n_not_relevant: Ints
+
+    def up_to(self, k: int) -> Judged:
+        """What stands within k; how many were judged is of the users, whatever their lists."""
+        kept = self.rank <= k
+        return replace(self, user=self.user[kept], rank=self.rank[kept], relevant=self.relevant[kept])
 
     def of_users(self, first: int, last: int) -> Judged:
         """Those of the users first..last - 1, who are then 0..last - first - 1."""
@@ -199,7 +204,7 @@ class Sample:
             self._cut.clear()
             kept = np.flatnonzero(self.rank <= k)
             hits = {name: getattr(self, name)[kept] for name in ("user", "rank", "gain", "item")}
-            self._cut[k] = replace(self, **hits)
+            self._cut[k] = replace(self, **hits, judged=self.judged and self.judged.up_to(k))
         return self._cut[k]
 
     @cached_property
