@@ -366,11 +366,18 @@ def _populations(found: Evaluation) -> Iterable[str]:
 @main.command()
 @click.option("--truth", type=Path, help="Held-out rows: user, item, and a relevance or rating.")
 @click.option("--experiment", help="Compare stored runs of this experiment in place of files.")
-@click.option("--run", "runs", multiple=True, type=NamedFile(), help="A candidate's lists; again for each.")
+@click.option("--run", "runs", multiple=True, type=NamedFile(), help=RUN_HELP)
+@click.option("--replicates", type=click.Choice(["seeds", "folds"]), help=REPLICATES_HELP)
 @click.option("--baseline", required=True, help="The name of the run that the others must beat.")
 @click.option("--metric", default="ndcg@10", show_default=True, help="One spec with its cutoff.")
 @click.option("--margin", default="1%", show_default=True, help="What is too small to matter: 1% or 0.002.")
-@click.option("--correction", default="holm", show_default=True, type=click.Choice(CORRECTIONS))
+@click.option(
+    "--correction",
+    default="holm",
+    show_default=True,
+    type=click.Choice(CORRECTIONS),
+    help="How several differences are judged together.",
+)
 @click.option("--slice", "part", help="Only some users or items of an experiment, such as user_warmth=cold.")
 @click.option("--train", type=Path, help="Training rows, for novelty and for new users.")
 @click.option("--catalogue", type=Path, help="All items, for coverage.")

@@ -123,3 +123,12 @@ def test_seeds_are_compared_by_the_users_means(run: Recdash) -> None:
     (pair,) = found["pairs"]
     # users' means 1, 1/2, 1, 0 against 1, 0, 0, 0
     assert (pair["candidate"], pair["mean_diff"], pair["wins"]) == ("als", 1.5 / 4, 2)
+
+
+def test_what_replicates_are_may_be_said_to_a_comparison_too(run: Recdash) -> None:
+    result = run(
+        "compare", "--truth", "truth.csv", *SEEDS, "--replicates", "folds", "--run", "pop=pop.csv",
+        "--baseline", "pop",
+    )  # fmt: skip
+    assert result.exit_code == 2
+    assert "have lists in several folds" in result.stderr
