@@ -152,6 +152,24 @@ def test_the_link_keeps_the_attribute(films: dict[str, str], shown: Open) -> Non
 
 
 @pytest.mark.usefixtures("films")
+def test_segments_of_items_by_an_attribute_lead_to_that_attribute(shown: Open) -> None:
+    app = shown(by="item:year")
+    assert "good shows 3 of 4 values of year" in said(app)
+    assert not app.warning
+
+
+def test_segments_of_users_leave_the_usual_attribute_without_a_warning(
+    workspace: Workspace, shown: Open
+) -> None:
+    train = pd.DataFrame({"user_id": TRUTH["user_id"], "item_id": "x1"})
+    made = workspace.create_experiment("films", TRUTH, depth=5, catalogue=CATALOGUE, train=train)
+    workspace.add_runs(made.id, lists(2), name="good")
+    app = shown(by="user_warmth")
+    assert "values of genres" in said(app)
+    assert not app.warning
+
+
+@pytest.mark.usefixtures("films")
 def test_an_attribute_named_in_vain_is_warned_of_and_stays_in_the_link(shown: Open) -> None:
     app = shown(by="author")
     assert "The link's attribute, author, is not in this catalogue; genres stands in." in warned(app)

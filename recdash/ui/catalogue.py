@@ -71,8 +71,8 @@ def choose_attribute(view: View) -> str | None:
     names = data.attributes(view.experiment.id)
     if not names:
         return None
-    wanted = state.params().get("by", names[0])
-    if wanted not in names:
+    wanted = state.params().get("by", names[0]).removeprefix("item:")  # as segments of items are called
+    if wanted not in names and wanted not in data.slices(view.experiment.id):
         st.warning(f"The link's attribute, {markdown(wanted)}, is not in this catalogue; "
                    f"{markdown(names[0])} stands in.")  # fmt: skip
     chosen = wanted if wanted in names else names[0]
