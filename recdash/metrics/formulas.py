@@ -93,7 +93,7 @@ def running_sum(credit: Floats, sample: Sample) -> Floats:
 def standard_error(total: Floats, squares: Floats, n: int) -> Floats:
     """Of a mean over n users, from the sum and the sum of squares; NaN below two users."""
     if n < 2:
-        return np.full_like(total, np.nan)
+        return np.full(total.shape, np.nan)  # sums over no hits at all are integers
     spread = more_than_rounding(squares - total * total / n, squares)
     return np.sqrt(spread / (n - 1) / n)
 
