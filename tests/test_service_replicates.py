@@ -139,7 +139,7 @@ def test_differences_of_seeds_are_paired_over_the_users_means(
     space: Workspace, films: Experiment, seeds: str
 ) -> None:
     pop = add(space, films, POP, "pop")
-    row = space.differences([seeds], pop, "recall", 1).iloc[0]
+    row = space.pairs([seeds], pop, "recall", 1).iloc[0]
     # users' means 0.5, 0.5, 1, 0 against 1, 0, 0, 0
     assert (row["mean_diff"], row["wins"], row["losses"], row["ties"]) == (1 / 4, 2, 1, 1)
 

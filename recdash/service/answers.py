@@ -18,7 +18,6 @@ from recdash.guide import MetricGuide, PresetGuide, metric_guides, preset_guides
 from recdash.metrics import define
 from recdash.metrics.tie_band import TieBand, tie_band
 from recdash.service.evidence import Evidence
-from recdash.stats import paired_difference
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,36 +82,6 @@ class Answers(Evidence):
             return None if found is None or not len(found.users) else views.of_values(found)
         curve = self._computed(run_id, metric, scope)
         return views.at(curve, k) if isinstance(curve, Curve) else None
-
-    def differences(self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int) -> pd.DataFrame:
-        """Each run minus the baseline, paired over the users.
-
-        Columns: run_id, run, mean_diff, ci_low, ci_high, p, n_users, wins, ties, losses. Raises InputError
-        for a metric without a value per user.
-        """
-        import pandas as pd
-
-        views.check_cutoff(k)
-        rows = [self._difference(run, baseline_id, metric, k) for run in self._runs(run_ids)]
-        columns = [
-            "run_id", "run", "mean_diff", "ci_low", "ci_high", "p", "n_users", "wins", "ties", "losses",
-        ]  # fmt: skip
-        return pd.DataFrame([row for row in rows if row], columns=columns)
-
-    def _difference(self, run: Run, baseline_id: str, metric: str, k: int) -> dict[str, Any] | None:
-        mine, theirs = self._values(run.id, metric, k), self._values(baseline_id, metric, k)
-        if mine is None or theirs is None:
-            return None
-        _, here, there = np.intersect1d(mine.users, theirs.users, assume_unique=True, return_indices=True)
-        if not len(here):
-            return None
-        own = (mine.own[here], theirs.own[there])
-        paired = paired_difference(mine.values[here], theirs.values[there], own=own)
-        return {
-            "run_id": run.id, "run": run.name, "mean_diff": paired.mean, "ci_low": paired.low,
-            "ci_high": paired.high, "p": paired.p, "n_users": paired.n, "wins": paired.wins,
-            "ties": paired.ties, "losses": paired.losses,
-        }  # fmt: skip
 
     def absences(self, run_ids: Sequence[str], metric: str, scope: Scope = WHOLE) -> dict[str, str]:
         """Why a run lacks the metric, for the runs that do."""

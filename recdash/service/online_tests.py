@@ -9,7 +9,7 @@ from recdash import views
 from recdash.domain import OnlineTest, Upload
 from recdash.errors import NotFound, UnknownName
 from recdash.metrics import define
-from recdash.service.answers import Answers
+from recdash.service.comparisons import Comparisons
 from recdash.service.manners import check_typed, clean_name
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 OnlineKind = Literal["sessions", "aggregates"]
 
 
-class OnlineTests(Answers):
+class OnlineTests(Comparisons):
     """Everything that is done to online tests, and asked of them."""
 
     def online_tests(self, experiment_id: str, archived: bool = False) -> list[OnlineTest]:
@@ -123,7 +123,8 @@ class OnlineTests(Answers):
     def offline_online(self, test_id: str, metric: str, k: int, online_metric: str) -> pd.DataFrame:
         """One row per linked variant; columns as in ``recdash.online.joining``.
 
-        The offline difference is paired against the run that the control served (else the baseline).
+        The offline difference is paired against the run that the control served (else the baseline), and
+        corrected over the variants.
         """
         from recdash.online.joining import SPLIT_BROKEN, join_offline
 
@@ -132,7 +133,7 @@ class OnlineTests(Answers):
         reference = test.links.get(test.control) or self.experiment(test.experiment).baseline
         others = [run_id for run_id in names if run_id != reference]
         paired = reference is not None and define(metric).has_user_values
-        delta = self.differences(others, reference, metric, k) if paired and reference else None
+        delta = self.pairs(others, reference, metric, k) if paired and reference else None
         return join_offline(
             self.online_results(test_id),
             online_metric,
