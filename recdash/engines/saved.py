@@ -84,12 +84,12 @@ def _exposure(table: pa.Table, items: pa.Table, depth: int) -> Exposure:
     means = {spec: ListMean(*map(np.array, parts)) for spec, parts in facts["list_means"].items()}
     columns = [table[name].to_numpy() for name in ("rank", "item", "count")]
     n_shown = table.num_rows - int(np.count_nonzero(table["ended"].to_numpy()))
-    shown = _rank_counts(*(column[:n_shown] for column in columns), depth=depth)
-    short = _rank_counts(*(column[n_shown:] for column in columns), depth=depth)
+    shown = _rank_counts(depth, *(column[:n_shown] for column in columns))
+    short = _rank_counts(depth, *(column[n_shown:] for column in columns))
     return Exposure(items["item_id"].to_pylist(), shown, short, facts["n_lists"], means)
 
 
-def _rank_counts(rank: Ints, item: Ints, count: Ints, depth: int) -> RankCounts:
+def _rank_counts(depth: int, rank: Ints, item: Ints, count: Ints) -> RankCounts:
     begins = np.arange(1, depth + 2, dtype=rank.dtype)  # of another type, numpy would widen all ranks
     return RankCounts(np.searchsorted(rank, begins), item, count)
 

@@ -15,7 +15,7 @@ from recdash.domain import Floats, Hits, Ints, Numbers, Users
 
 Mask = npt.NDArray[np.bool_]
 _ROWS_TO_SORT = 1 << 17
-_ROWS_OF_A_PART = 1 << 18
+_ROWS_OF_A_PART = 1 << 19
 """So few that what is looked up of them stays in the processor's cache."""
 
 
