@@ -116,6 +116,8 @@ def test_in_items_segments_only_these_count(shown: Open) -> None:
     text = said(shown(m="recall", k="2", by="item:kind"))
     assert "known is better for kind: b and worse for kind: a" in text
     assert "In a segment of items only these count, and only users who have one." in text
+    # the whole is no mean of items' segments: nothing is said to be because of them
+    assert "over all users (0.000), but better for kind: b (+0.500, n = 80), worse for kind: a" in text
 
 
 @pytest.mark.usefixtures("films")

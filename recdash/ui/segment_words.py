@@ -42,7 +42,8 @@ def finding(view: View, found: Segmented) -> str:
     if not mixed:
         return _one_way(view, found, runs)
     best = max(mixed, key=lambda run: found.cells[EVERYBODY, run].difference)
-    also = "" if len(mixed) == 1 else f"; {_others(len(mixed) - 1)} mixed too"
+    others = [_name(view, run) for run in mixed if run != best]
+    also = f"; {_others(others)} mixed too" if others else ""
     return f"{_name(view, best)} is {_both_ways(found, best)}{also}"
 
 
@@ -112,8 +113,8 @@ def _are(view: View, runs: Sequence[str]) -> str:
     return f"{listed([_name(view, run) for run in runs])} {'is' if len(runs) == 1 else 'are'}"
 
 
-def _others(n: int) -> str:
-    return "another is" if n == 1 else f"{n} others are"
+def _others(names: Sequence[str]) -> str:
+    return f"{names[0]} is" if len(names) == 1 else f"{named_number(len(names)).lower()} others are"
 
 
 def _name(view: View, run: str) -> str:
@@ -177,11 +178,10 @@ def _overall(view: View, found: Segmented, run: str) -> str:
 
 
 def _cancelled(view: View, found: Segmented, flag: Flag) -> str:
-    better, worse = (found.in_words(flag.run, word) for word in ("better", "worse"))
-    return (
-        f"{_overall(view, found, flag.run)} because its gains and losses hide each other: better for "
-        f"{_with_n(found, flag.run, better)}, worse for {_with_n(found, flag.run, worse)}."
-    )
+    """Of users the parts make the whole; of items they do not, and only stand beside it."""
+    better, worse = (_with_n(found, flag.run, found.in_words(flag.run, word)) for word in ("better", "worse"))
+    why = ", but" if found.of_items else " because its gains and losses hide each other:"
+    return f"{_overall(view, found, flag.run)}{why} better for {better}, worse for {worse}."
 
 
 def _outvoted(view: View, found: Segmented, flag: Flag) -> str:

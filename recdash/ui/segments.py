@@ -163,12 +163,19 @@ def _dot(found: Segmented, segment: str, run: str, beside: int) -> Dot:
         words = "–" if beside > 3 else f"– {cell.why or 'not scored'}"
         return Dot(cell.difference, words, f"{name}<br>{cell.why}, n = {cell.n_shared}", look="faint")
     low, high = cell.pair.judged.corrected.low, cell.pair.judged.corrected.high
-    digits = numbers.places([cell.difference, low, high])
+    digits = _digits(found)
     amount = numbers.signed(cell.difference, digits)
     hover = f"{name}<br>{amount} ({numbers.interval(low, high, digits)})<br>{cell.word}, n = {cell.n_shared}"
     settled = cell.word in ("better", "worse")
     return Dot(cell.difference, _words(cell, amount, beside), hover, low, high,
                look="filled" if settled else "hollow")  # fmt: skip
+
+
+def _digits(found: Segmented) -> int:
+    """Decimals of all differences, so that they stand alike."""
+    return numbers.places(
+        cell.difference for (one, run), cell in found.cells.items() if one != EVERYBODY and cell.pair
+    )
 
 
 def _words(cell: Cell, amount: str, beside: int) -> str:
