@@ -315,6 +315,17 @@ WHOLE = Scope()
 
 
 @dataclass(frozen=True)
+class OnlineLift:
+    """What an A/B test found of a run: lift over its control and interval, as shares of the control's value."""
+
+    test: str
+    title: str
+    lift: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class UserValues:
     """A metric of one run, user by user: ``users`` [n] places in the truth, ascending, of those who count.
 

@@ -13,7 +13,7 @@ import pytest
 from recdash.comparison import Margin, Terms, Verdict, compare, decide, read_margin, weigh
 from recdash.comparison.changes import Change, brief, changes
 from recdash.comparison.sentences import plain
-from recdash.domain import Users, UserValues
+from recdash.domain import OnlineLift, Users, UserValues
 from recdash.errors import InputError, Problem
 from recdash.evaluation.slices import Slice
 
@@ -46,6 +46,7 @@ class Table:
     cuts: Sequence[Slice] = ()
     between: Sequence[Problem] = ()
     users: Mapping[str, np.ndarray] = field(default_factory=dict)
+    tests: Sequence[OnlineLift] = ()
 
     @property
     def names(self) -> dict[str, str]:
@@ -65,6 +66,9 @@ class Table:
 
     def parts(self) -> Sequence[Slice]:
         return self.cuts
+
+    def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
+        return self.tests
 
     def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
         return self.between
@@ -167,6 +171,20 @@ def test_a_slice_that_loses_is_a_trade_off() -> None:
     assert said(found)[1] == "Worse for new users (n = 40)."
 
 
+def test_what_won_offline_and_lost_online_is_a_trade_off() -> None:
+    tests = [
+        OnlineLift("Homepage", "Session watch time", -0.122, -0.157, -0.0856),
+        OnlineLift("Homepage", "Engagement rate", 0.068, 0.0438, 0.0927),
+        OnlineLift("Homepage", "Videos watched", 0.02, -0.01, 0.05),
+    ]
+    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, tests=tests))
+    assert found.state == "trade-off"
+    assert said(found)[1:] == [
+        "But online it lost: session watch time −12.2 % (95 % CI −15.7 to −8.6 %).",
+        "Online it won: engagement rate +6.80 % (95 % CI +4.38 to +9.27 %).",
+    ]
+
+
 def test_another_metric_that_loses_is_a_trade_off() -> None:
     others = {("Popular", "recall"): BASE, ("ALS", "recall"): LOSS}
     found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, others=others))
@@ -250,6 +268,14 @@ def test_every_number_leads_to_its_chart() -> None:
     assert pages["better for 30 of 100 users, worse for 10"] == "users"
     assert pages["40.0 % of catalogue coverage@10"] == "catalogue"
     assert pages["new users (n = 40)"] == "segments"
+
+
+def test_a_pooled_ratio_says_nothing_of_slices() -> None:
+    pooled = {(run, "precision(average=micro)"): of for run, of in {"Popular": BASE, "ALS": CLEAR}.items()}
+    cut = [part("New users", np.r_[120:160])]
+    source = Table({"Popular": BASE, "ALS": CLEAR}, others=pooled, cuts=cut)
+    found = decide(weigh(source, compare(source, ["ALS"], "Popular", "precision(average=micro)", 10)))
+    assert (found.state, found.weighed.parts) == ("ship", ())
 
 
 def test_a_user_who_is_one_in_a_thousand_is_not_rounded_away() -> None:

@@ -10,6 +10,7 @@ from recdash import numbers
 from recdash.comparison.pairs import Pair
 from recdash.comparison.states import State
 from recdash.comparison.weighing import Guardrail, Part, Weighed
+from recdash.domain import OnlineLift
 from recdash.views import metric_title
 
 MOST_NAMED = 3
@@ -61,7 +62,13 @@ def told(state: State, weighed: Weighed) -> tuple[Sentence, ...]:
         said.append(what_would_settle(weighed.leader))
     if state == "tie":
         said.append(too_small(weighed, weighed.leader))
-    said += [*_other_metrics(weighed), *_rails(weighed), *_rivals(weighed), *_parts(weighed)]
+    said += [
+        *_other_metrics(weighed),
+        *_online(weighed),
+        *_rails(weighed),
+        *_rivals(weighed),
+        *_parts(weighed),
+    ]
     return tuple(said)
 
 
@@ -92,7 +99,7 @@ def evidence(weighed: Weighed, pair: Pair) -> Sentence:
         Piece(" ("),
         Piece(f"{interval(weighed, pair)}, paired over {users(pair.paired.n)}", "leaderboard"),
         Piece("; "),
-        Piece(who_gains(pair), "users", {"r": pair.candidate}),
+        Piece(who_gains(pair), "users", {"of": pair.candidate}),
         Piece(")."),
     )
 
@@ -199,6 +206,29 @@ def _other_metrics(weighed: Weighed) -> list[Sentence]:
         for metric, pair in weighed.metrics
         if pair.judged.word == against
     ]
+
+
+def _online(weighed: Weighed) -> list[Sentence]:
+    """``Online it lost: session watch time −12.2 % (95 % CI −15.7 to −8.56 %).``; what is settled alone."""
+    lost = [lift for lift in weighed.online if lift.high < 0]
+    won = [lift for lift in weighed.online if lift.low > 0]
+    opposite = weighed.leader is not None and weighed.leader.judged.word != "worse"
+    said = [
+        _about_lifts("But online it lost: " if opposite else "Online it lost: ", lost),
+        _about_lifts("Online it won: ", won),
+    ]
+    return [sentence for sentence in said if sentence]
+
+
+def _about_lifts(begin: str, lifts: Sequence[OnlineLift]) -> Sentence:
+    pieces = []
+    for lift in lifts:
+        ends = [100 * one for one in (lift.lift, lift.low, lift.high)]
+        digits = numbers.places(ends)
+        name = f"{lift.title[:1].lower()}{lift.title[1:]}"
+        bounds_ = numbers.interval(ends[1], ends[2], digits, " %")
+        pieces.append(f"{name} {numbers.signed(ends[0], digits)} % (95 % CI {bounds_})")
+    return (Piece(begin), Piece(", ".join(pieces), "offline-online"), Piece(".")) if pieces else ()
 
 
 def _rails(weighed: Weighed) -> list[Sentence]:

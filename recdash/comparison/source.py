@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from recdash.domain import Users, UserValues
+from recdash.domain import OnlineLift, Users, UserValues
 from recdash.errors import Problem
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ class Source(Protocol):
 
     def parts(self) -> Sequence[Slice]:
         """The slices of users that a verdict looks at."""
+
+    def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
+        """What A/B tests found of the run against the baseline."""
 
     def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
         """Why the runs' numbers may not stand side by side as they are."""

@@ -28,9 +28,10 @@ def state_of(weighed: Weighed) -> tuple[State, str | None]:
 
 
 def losses(weighed: Weighed) -> bool:
-    """Does the leader lose by another accuracy metric, break a guardrail, or lose in a slice?"""
+    """Does the leader lose by another accuracy metric, in a slice or online, or break a guardrail?"""
     return (
         any(pair.judged.word == "worse" for _, pair in weighed.metrics)
         or any(rail.is_broken for rail in weighed.guardrails)
         or any(part.pair.judged.word == "worse" for part in weighed.parts)
+        or any(lift.high < 0 for lift in weighed.online)
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from recdash.comparison.pairs import Comparison, Found, Pair, family_of, pair_of, shared
 from recdash.comparison.source import Source
-from recdash.domain import UserValues
+from recdash.domain import OnlineLift, UserValues
 from recdash.errors import InputError, Problem
 from recdash.metrics import define
 
@@ -65,6 +65,7 @@ class Weighed:
     metrics: tuple[tuple[str, Pair], ...] = ()
     guardrails: tuple[Guardrail, ...] = ()
     parts: tuple[Part, ...] = ()
+    online: tuple[OnlineLift, ...] = ()
     problems: tuple[Problem, ...] = ()
 
     @property
@@ -106,6 +107,7 @@ def weigh(source: Source, comparison: Comparison) -> Weighed:
         tuple(_other_metrics(source, comparison, leader)),
         tuple(_guardrails(source, comparison, leader)),
         tuple(_parts(source, comparison, leader)),
+        tuple(source.online(leader.candidate, leader.baseline)),
         problems,
     )
 
@@ -151,10 +153,11 @@ def _guardrails(source: Source, comparison: Comparison, leader: Pair) -> list[Gu
 def _parts(source: Source, comparison: Comparison, leader: Pair) -> list[Part]:
     """The leader against the baseline in every slice of users.
 
-    A slice of everybody, or of the same users as another, says nothing new.
+    A slice of everybody, or of the same users as another, says nothing new. A pooled ratio has no values of
+    users that some of them could be taken from.
     """
     both = _both(source, leader, comparison.metric, comparison.k)
-    if both is None:
+    if both is None or define(comparison.metric).formula().pooled:
         return []
     told: dict[bytes, tuple[Slice, tuple[UserValues, UserValues]]] = {}
     for one in source.parts():

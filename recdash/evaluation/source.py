@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from recdash.domain import Curve, Users, UserValues
+from recdash.domain import Curve, OnlineLift, Users, UserValues
 from recdash.errors import Problem
 from recdash.evaluation.replicates import hits_of, mean_curve, mean_values, samples_of
 from recdash.evaluation.scoring import Scored, familiar_of, material_of, score_hits
@@ -56,6 +56,10 @@ class EvaluationSource:
 
     def parts(self) -> Sequence[Slice]:
         return user_slices(self._evaluation.reference)
+
+    def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002
+        """Files know of no test."""
+        return ()
 
     def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
         return self._evaluation.comparability(runs)

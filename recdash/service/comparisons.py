@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from recdash import views
 from recdash.comparison import Comparison, Source, Terms, compare
-from recdash.domain import WHOLE, Floats, Ints, Scope, Users, UserValues
+from recdash.domain import WHOLE, Floats, Ints, OnlineLift, Scope, Users, UserValues
 from recdash.errors import Problem
 from recdash.evaluation.slices import Slice, user_slices
 from recdash.metrics import define
+from recdash.online.joining import SPLIT_BROKEN
 from recdash.service.answers import Answers
 from recdash.stats import grouped, standings
 
@@ -29,6 +30,17 @@ PAIR_COLUMNS = [
     "p_corrected", "n_users", "wins", "ties", "losses", "effect_size", "word", "margin", "more_users",
 ]  # fmt: skip
 RANK_COLUMNS = ["run_id", "run", "rank", "shared", "rank_low", "rank_high", "n_users"]
+
+
+class Asked(NamedTuple):
+    """What a verdict is asked about."""
+
+    runs: tuple[str, ...]
+    baseline: str
+    metric: str
+    k: int
+    terms: Terms
+    scope: Scope
 
 
 class Comparisons(Answers):
@@ -76,7 +88,8 @@ class Comparisons(Answers):
 
         Raises InputError for a metric without a value per user.
         """
-        return self._verdicts(tuple(run_ids), baseline_id, str(define(metric)), k, terms or Terms(), scope)
+        asked = Asked(tuple(run_ids), baseline_id, str(define(metric)), k, terms or Terms(), scope)
+        return self._verdicts(asked, self._told_of(baseline_id))
 
     def changes(
         self,
@@ -88,7 +101,15 @@ class Comparisons(Answers):
         scope: Scope = WHOLE,
     ) -> list[Change]:
         """What would change the verdict: other cutoffs, metric, definition, users, slices."""
-        return self._changes(tuple(run_ids), baseline_id, str(define(metric)), k, terms or Terms(), scope)
+        asked = Asked(tuple(run_ids), baseline_id, str(define(metric)), k, terms or Terms(), scope)
+        return self._changes(asked, self._told_of(baseline_id))
+
+    def _told_of(self, run_id: str) -> Hashable:
+        """What a verdict tells and somebody may change: the names of the runs, and the online tests."""
+        experiment = self.store.run(run_id).experiment
+        names = [(run.id, run.name) for run in self.store.runs(experiment, archived=True)]
+        tests = self.store.online_tests(experiment)
+        return (*names, *((test.id, test.name, *sorted(test.links.items())) for test in tests))
 
     def pairs(
         self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, terms: Terms | None = None,
@@ -135,6 +156,21 @@ class Comparisons(Answers):
         curve = self._curves([run_id], [metric], scope)[run_id].get(metric)
         return None if curve is None else float(views.at(curve, k)["value"])
 
+    def online_lifts(self, run_id: str, baseline_id: str) -> list[OnlineLift]:
+        """What the experiment's A/B tests found of a run, where the control served the baseline.
+
+        A test with a broken split of users has found nothing.
+        """
+        tests = self.store.online_tests(self.store.run(run_id).experiment)
+        return [
+            OnlineLift(test.name, str(row["title"]), row["lift"], row["lift_low"], row["lift_high"])
+            for test in tests
+            if test.links.get(test.control, baseline_id) == baseline_id
+            and all(notice.code != SPLIT_BROKEN for notice in test.notices)
+            for row in test.results
+            if test.links.get(str(row["variant"])) == run_id and row["lift_low"] is not None
+        ]
+
     def user_slices(self, experiment_id: str) -> Sequence[Slice]:
         """The slices of users that a verdict looks at."""
         return self._cut_users(experiment_id)
@@ -142,23 +178,19 @@ class Comparisons(Answers):
     def _read_user_slices(self, experiment_id: str) -> Sequence[Slice]:
         return user_slices(self._reference(experiment_id))
 
-    def _decide(
-        self, run_ids: tuple[str, ...], baseline_id: str, metric: str, k: int, terms: Terms, scope: Scope
-    ) -> Verdict:
+    def _decide(self, asked: Asked, told: Hashable) -> Verdict:  # noqa: ARG002 - a key of what is kept
         from recdash.comparison import decide, weigh
 
-        source = self.source(self.store.run(baseline_id).experiment, scope)
-        return decide(weigh(source, compare(source, run_ids, baseline_id, metric, k, terms)))
+        source = self.source(self.store.run(asked.baseline).experiment, asked.scope)
+        found = compare(source, asked.runs, asked.baseline, asked.metric, asked.k, asked.terms)
+        return decide(weigh(source, found))
 
-    def _ask_otherwise(
-        self, run_ids: tuple[str, ...], baseline_id: str, metric: str, k: int, terms: Terms, scope: Scope
-    ) -> list[Change]:
+    def _ask_otherwise(self, asked: Asked, told: Hashable) -> list[Change]:
         from recdash.comparison.changes import changes
 
-        experiment = self.experiment(self.store.run(baseline_id).experiment)
-        verdict = self.verdict(run_ids, baseline_id, metric, k, terms, scope)
+        experiment = self.experiment(self.store.run(asked.baseline).experiment)
         depth, users = int(experiment.settings["depth"]), experiment.settings["users"]
-        return changes(self.source(experiment.id, scope), verdict, depth, users)
+        return changes(self.source(experiment.id, asked.scope), self._verdicts(asked, told), depth, users)
 
 
 class StoredSource:
@@ -183,6 +215,9 @@ class StoredSource:
 
     def parts(self) -> Sequence[Slice]:
         return self._answers.user_slices(self._experiment)
+
+    def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
+        return self._answers.online_lifts(run, baseline)
 
     def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
         return self._problems(tuple(runs))
