@@ -316,7 +316,7 @@ WHOLE = Scope()
 
 @dataclass(frozen=True)
 class OnlineLift:
-    """What an A/B test found of a run: lift over its control and interval, as shares of the control's value."""
+    """What an A/B test found of a run: lift and interval, as shares of the control's value."""
 
     test: str
     title: str

@@ -232,20 +232,33 @@ def _about_lifts(begin: str, lifts: Sequence[OnlineLift]) -> Sentence:
 
 
 def _rails(weighed: Weighed) -> list[Sentence]:
-    return [said for rail in weighed.guardrails if (said := rail_sentence(weighed, rail))]
+    """What the leader costs, a sentence each, and what it raises; nothing where little changes."""
+    notable = [rail for rail in weighed.guardrails if isfinite(rail.change) and abs(rail.change) >= NOTABLE]
+    costs = [_cost(weighed, rail) for rail in notable if rail.change < 0]
+    return [*costs, *_raised(weighed, [rail for rail in notable if rail.change > 0])]
 
 
-def rail_sentence(weighed: Weighed, rail: Guardrail) -> Sentence:
-    """``It costs 11 % of catalogue coverage (from 23.4 to 20.8 %).``; nothing where little changes."""
-    what, where = RAIL_WORDS[rail.metric], f"@{weighed.comparison.k}"
-    if not isfinite(rail.change) or abs(rail.change) < NOTABLE:
-        return ()
-    change = f"{numbers.three(abs(100 * rail.change))} % of {what}{where}"
-    values = f"from {rail_value(rail, rail.base_value)} to {rail_value(rail, rail.value)}"
-    if rail.change > 0:
-        return (Piece("It raises "), Piece(f"{what}{where} {values}", "catalogue"), Piece("."))
+def _cost(weighed: Weighed, rail: Guardrail) -> Sentence:
+    """``It costs 11.0 % of catalogue coverage@10 (from 23.4 % to 20.8 %).``"""
+    amount = f"{numbers.three(abs(100 * rail.change))} % of {_rail_name(weighed, rail)}"
     broken = f", more than the {100 * rail.guard:.3g} % that is allowed" if rail.is_broken else ""
-    return (Piece("It costs "), Piece(change, "catalogue"), Piece(f" ({values}){broken}."))
+    return (Piece("It costs "), Piece(amount, "catalogue"), Piece(f" ({_from_to(rail)}){broken}."))
+
+
+def _raised(weighed: Weighed, rails: Sequence[Guardrail]) -> list[Sentence]:
+    """``It raises catalogue coverage@10 from 1.20 % to 23.4 % and novelty@10 from 3.90 to 5.81.``"""
+    if not rails:
+        return []
+    told = [f"{_rail_name(weighed, rail)} {_from_to(rail)}" for rail in rails]
+    return [(Piece("It raises "), Piece(_listed(told, len(told)), "catalogue"), Piece("."))]
+
+
+def _rail_name(weighed: Weighed, rail: Guardrail) -> str:
+    return f"{RAIL_WORDS[rail.metric]}@{weighed.comparison.k}"
+
+
+def _from_to(rail: Guardrail) -> str:
+    return f"from {rail_value(rail, rail.base_value)} to {rail_value(rail, rail.value)}"
 
 
 def rail_value(rail: Guardrail, value: float) -> str:
@@ -298,8 +311,8 @@ def _about_parts(begin: str, parts: Sequence[Part]) -> Sentence:
     return tuple(pieces)
 
 
-def _listed(names: Sequence[str]) -> str:
-    if len(names) > MOST_NAMED:
-        return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
+def _listed(names: Sequence[str], most_named: int = MOST_NAMED) -> str:
+    if len(names) > most_named:
+        return f"{', '.join(names[:most_named])} and {len(names) - most_named} more"
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
