@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.charts.forest import BESIDE_TABLE, forest
-from recdash.ui import board, comparing, frame, leaderboard, spread, theme, widgets
+from recdash.ui import board, comparing, frame, leaderboard, spread, widgets
 
 view = frame.show(scoped=True)
 title = st.container()
@@ -24,13 +23,7 @@ if not found.order:
 
 shown = leaderboard.one_page(view, found)
 with st.container(key="leaderboard-body"):
-    table, plot = st.columns([4, 1], gap=None, wrap=False)
-    with table:
-        st.html(leaderboard.table(view, shown))
-    with plot, st.container(gap=None):
-        st.html(leaderboard.plot_head(view, shown))
-        chart = forest(leaderboard.forest_rows(shown), shown.order, view.marks, theme.palette(), BESIDE_TABLE)
-        widgets.chart(chart, "leaderboard-forest", leaderboard.alt(view, shown))
+    leaderboard.show_table(view, shown)
 st.html(leaderboard.footnote(view, shown))
 leaderboard.population_note(view)
 leaderboard.select(view, found)

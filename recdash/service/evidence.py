@@ -32,6 +32,7 @@ from recdash.metrics import Definition, Material, define, score
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.metrics.ratings import RatingMetric
 from recdash.metrics.sample import Ideals, Sample, sample_of
+from recdash.service.kept import Kept
 from recdash.store import Store, new_id
 
 if TYPE_CHECKING:
@@ -78,15 +79,15 @@ class Evidence:
     def _keep(self) -> None:
         """Make room for what is asked again."""
         self._reference = lru_cache(maxsize=4)(self._read_reference)
-        self._hits = lru_cache(maxsize=64)(self._read_hits)
+        self._hits = Kept(self._read_hits, least=64)
         self._lasting = lru_cache(maxsize=4096)(self.store.run)
         """What never changes of a run: hits, provenance, experiment. Its name and archive may."""
         self._settings = lru_cache(maxsize=64)(lambda experiment_id: self.experiment(experiment_id).settings)
         self._reference_under = lru_cache(maxsize=8)(self._take_as_relevant)
         self._slices = lru_cache(maxsize=32)(self._cut_into)
         self._ideals = lru_cache(maxsize=16)(lambda _experiment, _scope: Ideals())
-        self._values = lru_cache(maxsize=64)(self._compute_values)
-        self._material = lru_cache(maxsize=64)(self._read_material)
+        self._values = Kept(self._compute_values, least=64)
+        self._material = Kept(self._read_material, least=64)
         self._computed = lru_cache(maxsize=1024)(self._compute_curve)
         self._possible = lru_cache(maxsize=4096)(self._ask_whether_possible)
         self._below = lru_cache(maxsize=4096)(self._read_replicates)

@@ -164,8 +164,10 @@ def _clipped(name: str) -> str:
 
 
 def _head(metric: str, k: int) -> Html:
-    cutoff = f"@{k}" if has_k(metric) else ""
-    return two_lines(metric_name(metric), f"{cutoff} %" if is_percent(metric) else cutoff)
+    """A variant's parameters stand in the second line, so that its column stays narrow."""
+    name, bracket, parameters = metric_name(metric).partition("(")
+    cutoff = f"{bracket}{parameters}{f'@{k}' if has_k(metric) else ''}"
+    return two_lines(name, f"{cutoff} %" if is_percent(metric) else cutoff)
 
 
 def two_lines(first: str, second: str) -> Html:

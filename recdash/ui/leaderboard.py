@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from recdash import numbers
+from recdash.charts.forest import BESIDE_TABLE, forest
 from recdash.charts.rows import records
 from recdash.metrics import define
 from recdash.stats import Correction
-from recdash.ui import board, data, findings, frame, state, widgets
+from recdash.ui import board, data, findings, frame, state, theme, widgets
 from recdash.ui.board import PAGE, RULES, SETS, Board
 from recdash.ui.escaping import Html, html, join, markdown
 from recdash.ui.state import MOST_CANDIDATES, SEPARATOR, View
@@ -273,7 +274,21 @@ def alt(view: View, shown: Board) -> str:
     return f"Paired differences in {where}: {listed(parts)}." if parts else "No differences."
 
 
-def forest_rows(shown: Board) -> pd.DataFrame:
+def show_table(view: View, shown: Board) -> None:
+    """The table, and beside its rows the forest where there are differences to draw."""
+    if not shown.pairs:
+        st.html(table(view, shown))
+        return
+    left, right = st.columns([4, 1], gap=None, wrap=False)
+    with left:
+        st.html(table(view, shown))
+    with right, st.container(gap=None):
+        st.html(plot_head(view, shown))
+        chart = forest(_forest_rows(shown), shown.order, view.marks, theme.palette(), BESIDE_TABLE)
+        widgets.chart(chart, "leaderboard-forest", alt(view, shown))
+
+
+def _forest_rows(shown: Board) -> pd.DataFrame:
     import pandas as pd
 
     return pd.DataFrame(list(shown.pairs.values()), columns=["run_id", *board.DIFFERENCE, "word"])

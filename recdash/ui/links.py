@@ -49,7 +49,7 @@ def link(view: View, text: str, page: str, params: Mapping[str, str]) -> Html:
     """``text`` leading to the chart that shows it; plain where there is no such page."""
     if not page or not is_there(page):
         return html("{text}", text=text)
-    return html('<a href="{to}" target="_self">{text}</a>', to=to(view, page, params), text=text)
+    return html('<a href="{to}">{text}</a>', to=to(view, page, params), text=text)
 
 
 def _query(params: Mapping[str, str]) -> str:

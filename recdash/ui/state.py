@@ -14,7 +14,9 @@ import streamlit as st
 
 from recdash.charts.marks import Marks, marks
 from recdash.domain import WHOLE, Experiment, Run, Scope
+from recdash.errors import InputError
 from recdash.ingest import Limits
+from recdash.metrics import define
 from recdash.service import Workspace
 from recdash.settings import settings
 from recdash.ui import theme
@@ -131,8 +133,7 @@ def view_of(experiment: Experiment, *, scoped: bool = False) -> View | None:
         return None
     baseline, baseline_missing = _baseline(experiment, runs)
     candidates, candidates_missing = _candidates(runs, baseline)
-    metrics = tuple(ordered_metrics(source.metrics_of([run.id for run in runs])))
-    metric, metric_missing = _metric(metrics)
+    metrics, metric, metric_missing = _metric(ordered_metrics(source.metrics_of([run.id for run in runs])))
     depth = source.depth(experiment.id)
     k, k_missing = _k(depth)
     scope, scope_missing = _scope(experiment) if scoped else (WHOLE, [])
@@ -181,12 +182,22 @@ def _gone(experiment: Experiment | str, run_id: str) -> str:
     return f"run {run_id}, no longer exists here"
 
 
-def _metric(metrics: Sequence[str]) -> tuple[str, list[str]]:
-    default = DEFAULT_METRIC if DEFAULT_METRIC in metrics or not metrics else metrics[0]
+def _metric(offered: Sequence[str]) -> tuple[tuple[str, ...], str, list[str]]:
+    """The metrics to choose from, the chosen one, and what is missing.
+
+    Another definition of a metric that is offered can be named in a link: it is computed when asked for.
+    """
+    default = DEFAULT_METRIC if DEFAULT_METRIC in offered or not offered else offered[0]
     wanted = params().get("m", default)
-    if wanted in metrics or not metrics:
-        return wanted if wanted in metrics else default, []
-    return default, [f"The link's metric, {wanted}, was not scored here; {default} is shown"]
+    if wanted in offered or not offered:
+        return tuple(offered), wanted if wanted in offered else default, []
+    try:
+        defined = define(wanted)
+    except InputError:
+        defined = None
+    if defined is not None and defined.metric.name in offered:
+        return (*offered, str(defined)), str(defined), []
+    return tuple(offered), default, [f"The link's metric, {wanted}, was not scored here; {default} is shown"]
 
 
 def _k(depth: int) -> tuple[int, list[str]]:

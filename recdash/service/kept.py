@@ -1,0 +1,58 @@
+"""Answers kept for the next question, as many as there is room for."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from threading import RLock
+from typing import Any, Generic, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+ROOM = 256 << 20
+
+
+class Kept(Generic[P, R]):
+    """A function of hashable arguments that keeps its last answers.
+
+    ``least`` of them whatever they weigh, and more while all together weigh at most ``room`` bytes: many
+    small runs are read once, few large ones do not fill the memory.
+    """
+
+    def __init__(self, function: Callable[P, R], least: int, room: int = ROOM) -> None:
+        self._function, self._least, self._room = function, least, room
+        self._answers: OrderedDict[Any, tuple[R, int]] = OrderedDict()
+        self._weight = 0
+        self._lock = RLock()
+
+    def __call__(self, *args: P.args, **named: P.kwargs) -> R:
+        key = (args, tuple(named.items()))
+        with self._lock:
+            if key in self._answers:
+                self._answers.move_to_end(key)
+                return self._answers[key][0]
+        answer = self._function(*args, **named)
+        with self._lock:
+            self._keep(key, answer)
+        return answer
+
+    def _keep(self, key: Any, answer: R) -> None:
+        """Two may have asked at once; the later answer stays."""
+        self._weight -= self._answers.pop(key, (None, 0))[1]
+        self._answers[key] = (answer, weight(answer))
+        self._weight += self._answers[key][1]
+        while len(self._answers) > self._least and self._weight > self._room:
+            _, (_, gone) = self._answers.popitem(last=False)
+            self._weight -= gone
+
+
+def weight(value: Any) -> int:
+    """Bytes of the arrays and tables in a value; what several values share counts in each."""
+    if hasattr(value, "nbytes"):
+        return int(value.nbytes)
+    if is_dataclass(value) and not isinstance(value, type):
+        return sum(weight(getattr(value, one.name)) for one in fields(value))
+    if isinstance(value, Mapping):
+        return sum(map(weight, value.values()))
+    return sum(map(weight, value)) if isinstance(value, list | tuple) else 0
