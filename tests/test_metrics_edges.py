@@ -24,7 +24,7 @@ from recdash.metrics.formulas import (
 )
 from recdash.metrics.ranking import Ndcg
 from recdash.metrics.ratings import Predictions
-from recdash.metrics.sample import Judged, Sample, familiar, positions, sample_of, sort_within
+from recdash.metrics.sample import Ideals, Judged, Sample, familiar, positions, sample_of, sort_within
 
 EXACT = {"rel": 1e-14, "abs": 1e-15}
 ROUNDED = {"rtol": 1e-9, "atol": 1e-12}
@@ -764,3 +764,57 @@ def test_judged_places_are_counted_whether_relevant_or_not() -> None:
     of_judged = judged_sample().of_judged()
     assert (of_judged.item.tolist(), of_judged.gain.tolist()) == ([0] * 6, [0.0] * 6)
     assert of_judged.item.dtype == np.int32
+
+
+def test_a_user_with_a_list_and_nothing_wanted_does_not_count() -> None:
+    """Of the three users the second has no relevant row at this threshold, and a list."""
+    hits = replace(HITS, truth=replace(TRUTH, threshold=2))
+    assert sample_of(hits, "both").truth_user.tolist() == [0]
+    everyone = np.ones(3, dtype=bool)
+    assert sample_of(hits, only=everyone).truth_user.tolist() == [0]
+
+
+def test_hits_up_to_k_are_those_with_a_rank_of_at_most_k() -> None:
+    sample = sample_of(HITS)
+    cut = sample.up_to(2)
+    assert (cut.user.tolist(), cut.rank.tolist(), cut.gain.tolist()) == ([0], [2], [1])
+    assert cut.item.tolist() == [0]
+    assert plain(cut.judged) == {
+        "user": [0, 0], "rank": [1, 2], "relevant": [False, True], "n_not_relevant": [1, 0, 0],
+    }  # fmt: skip
+    assert cut.n_users == sample.n_users
+    assert sample.up_to(2) is cut
+    assert sample.up_to(3).rank.tolist() == [2, 3, 3]
+    assert sample.up_to(2) is not cut  # only the last k is kept
+
+
+def test_what_the_best_lists_gain_is_worked_out_once_for_all_runs() -> None:
+    ideals, asked = Ideals(), []
+
+    def answer() -> np.ndarray:
+        asked.append(1)
+        return np.zeros(2)
+
+    for _ in range(3):
+        ideals.kept("nDCG@5", answer)
+    assert asked == [1]
+    shared = sample_of(HITS, ideals=ideals)
+    assert shared.ideals is ideals
+    assert sample_of(HITS).ideals is not sample_of(HITS).ideals
+
+
+def test_few_answers_of_the_best_lists_are_kept() -> None:
+    ideals = Ideals()
+    for k in range(17):
+        ideals.kept(k, lambda k=k: np.array([k]))  # type: ignore[misc]
+    assert ideals.kept(16, lambda: np.array([-1])).tolist() == [16]
+    assert ideals.kept(1, lambda: np.array([-1])).tolist() == [1]
+    assert ideals.kept(0, lambda: np.array([-1])).tolist() == [-1]
+
+
+def test_parts_of_the_users_have_ideals_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recdash.metrics.sample._ROWS_OF_A_PART", 1)
+    shared = sample_of(HITS)
+    parts = list(shared.parts())
+    assert len(parts) == 3
+    assert all(part.ideals is not shared.ideals for part in parts)

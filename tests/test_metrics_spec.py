@@ -236,6 +236,24 @@ ACCURACY = ", ".join(name for name, metric in METRICS.items() if hasattr(metric,
             ),
         ),
         (
+            "f1(of=r_precision,recall)",
+            Problem(
+                "part-without-cutoff",
+                "f1(…r_precision…)",
+                "r_precision has no cutoff",
+                "Name metrics that f1 can cut at k.",
+            ),
+        ),
+        (
+            "f1(of=" * 21 + "map,mar" + ")" * 21,
+            Problem(
+                "bad-metric-spec",
+                f"metric '{('f1(of=' * 7)[:40]}…'",
+                "more than 20 brackets",
+                GRAMMAR,
+            ),
+        ),
+        (
             "f1(of=map,rmse)",
             Problem(
                 "no-user-value",
@@ -419,3 +437,7 @@ def test_a_cutoff_is_a_whole_number_from_1(k: object) -> None:
     problem = Problem("bad-cutoff", f"k = {k}", "a cutoff is a whole number from 1", "Choose a k such as 10.")
     assert refused.value.problems == (problem,)
     check_k(1)
+
+
+def test_twenty_brackets_are_read() -> None:
+    assert parse("f1(of=" * 20 + "map,mar" + ")" * 20).name == "f1"

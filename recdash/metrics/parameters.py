@@ -33,7 +33,7 @@ class Parameter:
 
     def checked(self, value: str, metric: str) -> str:
         """The value in its canonical spelling. Raises InputError, naming what is known."""
-        if value in self.values or self.kind == "metrics":
+        if value in self.values:
             return value
         if self.kind == "choice":
             raise UnknownName(f"value of {metric}({self.name}=…)", value, list(self.values))
