@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import pandas as pd
 import pytest
@@ -431,3 +432,226 @@ def test_the_browser_tab_says_which_page_it_shows(
     monkeypatch.setattr(st, "set_page_config", lambda title, *_, **__: titles.append(title))
     open_page(page)
     assert titles[-1] == f"{tab} · recdash"
+
+
+# ── the verdict and where it leads ───────────────────────────────────────────────────────────
+
+
+def anchors(app: AppTest) -> dict[str, str]:
+    """Text → address of every link on the page."""
+    raw = " ".join(str(one.proto.body) for one in app.get("html"))
+    return {
+        html.unescape(text): html.unescape(to)
+        for to, text in re.findall(r'<a href="([^"]+)">([^<]+)</a>', raw)
+    }
+
+
+def asked(address: str) -> tuple[str, dict[str, str]]:
+    """Page and parameters of an address."""
+    parts = urlsplit(address)
+    return parts.path, dict(parse_qsl(parts.query))
+
+
+def test_the_numbers_of_a_verdict_lead_to_their_charts_with_the_whole_view(
+    films: dict[str, str], open_page: Open
+) -> None:
+    found = anchors(open_page(k="3"))
+    view = {
+        "e": films["films"], "b": films["poor"], "c": f"{films['good']}~{films['best']}", "m": "ndcg",
+        "k": "3",
+    }  # fmt: skip
+    assert asked(found["1.00 above poor"]) == ("leaderboard", view)
+    page, params = asked(found["better for 20 of 20 users, worse for 0"])
+    assert (page, params) == ("users", view | {"of": films["best"]})
+
+
+@pytest.mark.usefixtures("films")
+def test_what_would_change_a_verdict_leads_to_the_view_that_shows_it(open_page: Open) -> None:
+    app = open_page(k="1")
+    assert "What would change this k = 5 Nothing: ship best at each" in said(app)
+    page, params = asked(anchors(app)["Recall instead of nDCG"])
+    assert (page, params["m"], params["k"]) == ("./", "recall", "1")
+    again = open_page(**params)
+    assert "Recall@1 is 1.00 above poor" in said(again)
+
+
+@pytest.mark.usefixtures("films")
+def test_a_link_may_name_another_definition_of_a_metric(open_page: Open) -> None:
+    app = open_page(m="recall(norm=min)")
+    assert "Recall(norm=min)@5 is 1.00 above poor" in said(app)
+    assert not app.warning
+    assert "The link's metric, recall(norm=sum), was not scored here" in warned(
+        open_page(m="recall(norm=sum)")
+    )
+
+
+def test_half_of_the_users_better_and_half_worse_is_not_enough_evidence(
+    workspace: Workspace, open_page: Open
+) -> None:
+    made = workspace.create_experiment("films", TRUTH, depth=3)
+    halves = pd.concat([lists(1, USERS[:10]), lists(9, USERS[10:])])
+    other = pd.concat([lists(9, USERS[:10]), lists(1, USERS[10:])])
+    workspace.add_runs(made.id, halves, name="odd")
+    workspace.add_runs(made.id, other, name="even")
+    text = said(open_page())
+    assert "? Not enough evidence The interval includes zero" in text
+    assert "better for 10 of 20 users, worse for 10" in text
+    assert "even is not settled against odd" in text
+
+
+# ── the leaderboard's choices ────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("films")
+def test_differences_are_shown_in_the_metric_or_in_percent(films: dict[str, str], open_page: Open) -> None:
+    absolute = said(open_page("leaderboard", b=films["good"], k="5"))
+    assert re.search(r"best 1\.00\d* \+0\.369", absolute)  # 1 − 1 / log2(3)
+    relative = said(open_page("leaderboard", b=films["good"], k="5", diff="rel"))
+    assert re.search(r"best 1\.00\d* \+58 ", relative)  # log2(3) − 1
+    assert "Grey band: too small to matter (±1.00 %)" in relative
+
+
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ("holm", "corrected after Holm over all 2"),
+        ("bh", "corrected after Benjamini and Hochberg over all 2"),
+        ("off", "not corrected for the 2 differences"),
+    ],
+)
+@pytest.mark.usefixtures("films")
+def test_the_correction_is_said(open_page: Open, rule: str, told: str) -> None:
+    assert told in said(open_page("leaderboard", corr=rule))
+
+
+def test_only_metrics_that_differ_are_columns(workspace: Workspace, open_page: Open) -> None:
+    """At k = 3 one list hits at rank 1, the other at rank 2: nDCG differs, Recall does not."""
+    made = workspace.create_experiment("films", TRUTH, depth=3)
+    workspace.add_runs(made.id, lists(2), name="second")
+    workspace.add_runs(made.id, lists(1), name="first")
+    head = said(open_page("leaderboard", cols="differ"))
+    head = head[head.index("Finding") :][:150]
+    assert "MRR" in head
+    assert "Recall" not in head
+
+
+def test_many_runs_are_shown_in_pages_under_the_baseline(workspace: Workspace, open_page: Open) -> None:
+    made = workspace.create_experiment("films", TRUTH, depth=3)
+    for number in range(28):
+        workspace.add_runs(made.id, lists(1 + number % 3, USERS[: 20 - number % 20]), name=f"run{number:02}")
+    first, second = said(open_page("leaderboard")), said(open_page("leaderboard", p="2"))
+    tables = [text[text.index("Finding") : text.index("=1 means")] for text in (first, second)]
+    names = [set(re.findall(r"run\d\d", table)) for table in tables]
+    assert [len(one) for one in names] == [26, 3]  # 25 and 2 of 27, each with the baseline
+    assert names[0] & names[1] == {"run00"}
+    assert len(names[0] | names[1]) == 28
+
+
+@pytest.mark.usefixtures("films")
+def test_chosen_rows_become_the_candidates(films: dict[str, str], open_page: Open) -> None:
+    app = open_page("leaderboard")
+    passed(app.multiselect(key="leaderboard-selected").set_value([films["best"]]).run())
+    assert link(app)["c"] == films["best"]
+    assert app.multiselect(key="frame-candidates").value == [films["best"]]
+
+
+def test_those_who_share_first_place_are_compared_by_one_click(workspace: Workspace, open_page: Open) -> None:
+    made = workspace.create_experiment("films", TRUTH, depth=3)
+    other_strangers = lists(1).replace({"x2": "y2", "x3": "y3"})
+    ids = {
+        name: workspace.add_runs(made.id, table, name=name)[0].run.id
+        for name, table in (
+            ("poor", lists(9)),
+            ("mid", lists(3)),
+            ("one", lists(1)),
+            ("two", other_strangers),
+        )
+    }
+    app = open_page("leaderboard")
+    button = app.button(key="leaderboard-compare")
+    assert button.label == "Compare one and two"
+    passed(button.click().run())
+    assert link(app)["c"] == f"{ids['one']}~{ids['two']}"
+
+
+# ── metric vs k ──────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("films")
+def test_curves_say_who_leads_from_which_k(open_page: Open) -> None:
+    """best hits at 1, good at 2: alike by Recall from k = 2 on."""
+    text = said(open_page("metric_vs_k", m="recall"))
+    assert "Recall: best leads at k = 1; good and best are not separable from k = 2" in text
+    assert "Who leads at each k" in text
+
+
+@pytest.mark.usefixtures("films")
+def test_curves_can_be_differences_to_the_baseline(open_page: Open) -> None:
+    text = said(open_page("metric_vs_k", show="delta"))
+    assert "Difference in nDCG@k" in text
+    assert "The heavy line is poor" in text
+
+
+# ── a part of the experiment ─────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def two_kinds(workspace: Workspace) -> dict[str, str]:
+    """Half of the users are known from train, good hits for the new ones only; half of all have grade 4."""
+    train = pd.DataFrame({"user_id": USERS[:10], "item_id": "old"})
+    graded = TRUTH.assign(relevance=[1, 4] * 10)
+    made = workspace.create_experiment("films", graded, train=train, depth=5)
+    tables = {"base": lists(9), "good": pd.concat([lists(9, USERS[:10]), lists(1, USERS[10:])])}
+    ids = {name: workspace.add_runs(made.id, table, name=name)[0].run.id for name, table in tables.items()}
+    return ids | {"films": made.id}
+
+
+@pytest.mark.parametrize("page", ["overview", "leaderboard", "metric_vs_k", "precision_recall"])
+@pytest.mark.usefixtures("two_kinds")
+def test_every_number_follows_the_part_and_says_so(open_page: Open, page: str) -> None:
+    app = open_page(page, s="user_warmth=cold", k="1", m="recall")
+    text = said(app)
+    assert "Only Users new to the service (no train rows)" in text
+    expected = {
+        "overview": "Recall@1 is 1.00 above base",
+        "leaderboard": "Recall@1 over 10 users",
+        "metric_vs_k": "Mean over 10 users",
+        "precision_recall": "good 1.00 1.00 1.00",
+    }
+    assert expected[page] in text
+    assert link(app)["s"] == "user_warmth=cold"
+
+
+@pytest.mark.usefixtures("two_kinds")
+def test_one_click_leads_back_to_everybody(open_page: Open) -> None:
+    app = open_page(s="user_warmth=cold", th="4", k="1", m="recall")
+    assert "relevant from 4" in said(app)
+    assert "over 5 users" in said(app)
+    passed(app.button(key="frame-whole").click().run())
+    assert not {"s", "th"} & set(link(app))
+    assert "paired over 20 users" in said(app)
+
+
+@pytest.mark.usefixtures("two_kinds")
+def test_the_part_is_chosen_in_the_frame(open_page: Open) -> None:
+    app = open_page()
+    passed(app.selectbox(key="frame-slice").set_value("user_warmth=warm").run())
+    passed(app.selectbox(key="frame-threshold").set_value("4").run())
+    assert (link(app)["s"], link(app)["th"]) == ("user_warmth=warm", "4")
+    assert "n = 5" in said(app)
+
+
+@pytest.mark.usefixtures("two_kinds")
+def test_a_part_that_is_not_there_is_named(open_page: Open) -> None:
+    app = open_page(s="user_warmth=tepid", th="9")
+    assert "The link's part, user_warmth=tepid, is empty or not known here" in warned(app)
+    assert "The link's threshold, 9, cannot be had here" in warned(app)
+
+
+@pytest.mark.usefixtures("two_kinds")
+def test_a_page_that_does_not_follow_the_part_says_so(open_page: Open) -> None:
+    app = open_page("offline_online", s="user_warmth=cold")
+    assert "This page shows all users and items, whatever part is chosen." in [
+        one.value for one in app.caption
+    ]
+    assert link(app)["s"] == "user_warmth=cold"
