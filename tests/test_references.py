@@ -13,7 +13,7 @@ from small_tables import upload
 from test_metrics_laws import ACCURACY
 
 import recdash
-from recdash.cli import REFERENCE_HELP
+from recdash.cli.options import REFERENCE_HELP
 from recdash.domain import Upload
 from recdash.errors import InputError, UnknownName
 from recdash.evaluation.reading import reference_of

@@ -1,0 +1,45 @@
+"""The use cases of the pages from a terminal. Results go to standard output, messages to standard error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from recdash import __version__
+from recdash.cli.compare import compare
+from recdash.cli.evaluate import evaluate
+from recdash.cli.serving import demo, serve
+from recdash.cli.stored import add, definitions, list_experiments
+from recdash.errors import InputError, RecdashError
+
+BAD_INPUT = 2
+
+
+class Commands(click.Group):
+    """Shows an error of ours as its words and exits with 2; anything else is a bug and shows itself."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except RecdashError as error:
+            click.echo(f"recdash: {_words(error)}", err=True)
+            ctx.exit(BAD_INPUT)
+
+
+def _words(error: RecdashError) -> str:
+    if isinstance(error, InputError) and len(error.problems) > 1:
+        source = f" in {error.source}" if error.source else ""
+        lines = "\n".join(f"  - {problem}" for problem in error.problems)
+        return f"{len(error.problems)} problems{source}:\n{lines}"
+    return str(error)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="recdash")
+def main() -> None:
+    """Choose between recommender systems: score candidates, keep the runs, show them side by side."""
+
+
+for command in (evaluate, compare, add, list_experiments, definitions, demo, serve):
+    main.add_command(command)

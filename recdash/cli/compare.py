@@ -1,0 +1,128 @@
+"""``recdash compare``: which candidate to ship."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recdash import numbers
+from recdash.cli.light import start_light
+from recdash.cli.options import REPLICATES_HELP, RUN_HELP, NamedFile, run_named, tell, uploads, workspace
+from recdash.cli.tables import aligned
+from recdash.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from recdash.comparison import Terms
+    from recdash.comparison.compared import Compared
+    from recdash.stats import Correction
+
+
+@click.command()
+@click.option("--truth", type=Path, help="Held-out rows: user, item, and a relevance or rating.")
+@click.option("--experiment", help="Compare stored runs of this experiment in place of files.")
+@click.option("--run", "runs", multiple=True, type=NamedFile(), help=RUN_HELP)
+@click.option("--replicates", type=click.Choice(["seeds", "folds"]), help=REPLICATES_HELP)
+@click.option("--baseline", required=True, help="The name of the run that the others must beat.")
+@click.option("--metric", default="ndcg@10", show_default=True, help="One spec with its cutoff.")
+@click.option("--margin", default="1%", show_default=True, help="What is too small to matter: 1% or 0.002.")
+@click.option(
+    "--correction",
+    default="holm",
+    show_default=True,
+    type=click.Choice(["holm", "bh", "off"]),
+    help="How several differences are judged together.",
+)
+@click.option("--slice", "part", help="Only some users or items of an experiment, such as user_warmth=cold.")
+@click.option("--train", type=Path, help="Training rows, for novelty and for new users.")
+@click.option("--catalogue", type=Path, help="All items, for coverage.")
+@click.option("--user-attributes", type=Path, help="Users and their attributes, for slices.")
+@click.option("--preset", default="default", show_default=True, help="Count as this library does.")
+@click.option("--users", help="truth: a missing list is 0; both: only users with a list.  [truth|both]")
+@click.option("--order", help="Column that orders the lists.  [rank|score]")
+@click.option("--ties", help="Order of equal scores.  [file|item_desc]")
+@click.option("--relevance", help="Column of the truth, or 'none': every row is relevant.")
+@click.option("--relevance-threshold", type=float, help="Least relevance that counts (default: above 0).")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def compare(
+    truth: Path | None,
+    experiment: str | None,
+    runs: Sequence[tuple[str, Path]],
+    *,
+    baseline: str,
+    metric: str,
+    margin: str,
+    correction: Correction,
+    part: str | None,
+    form: str,
+    **question: Any,
+) -> None:
+    """Which candidate to ship: every pair with its evidence, and a verdict in plain words."""
+    start_light()
+    from recdash.comparison import Terms, read_margin
+
+    terms = Terms(margin=read_margin(margin), correction=correction)
+    _check_where(truth, experiment, runs, part)
+    if experiment:
+        found = _compare_stored(experiment, [name for name, _ in runs], baseline, metric, terms, part or "")
+    else:
+        found = _compare_files(runs, truth, baseline, metric, terms, question)
+    tell(found.verdict.weighed.problems)
+    click.echo(json.dumps(found.as_dict(), indent=2) if form == "json" else comparison_text(found))
+
+
+def _check_where(truth: Path | None, experiment: str | None, runs: Sequence[Any], part: str | None) -> None:
+    if (truth is None) == (experiment is None):
+        found = "neither --truth nor --experiment" if truth is None else "both --truth and --experiment"
+        fix = "Give --truth with --run NAME=FILE for each candidate, or --experiment NAME."
+        raise InputError(Problem("no-source", "recdash compare", found, fix))
+    if truth is not None and not runs:
+        raise InputError(Problem("no-run", "recdash compare", "no candidate", "Add --run NAME=FILE."))
+    if truth is not None and part:
+        fix = "Store the runs with recdash add, then compare with --experiment."
+        raise InputError(Problem("no-slice", "--slice", "with files", fix))
+
+
+def _compare_files(
+    runs: Sequence[tuple[str, Path]], truth: Any, baseline: str, metric: str, terms: Terms, question: Any
+) -> Compared:
+    from recdash.comparison.weighing import GUARDRAILS
+    from recdash.evaluation import evaluate as score
+
+    found = score(uploads(runs), truth, metrics=[metric, *GUARDRAILS], **question)
+    return found.compare(metric, baseline, terms)
+
+
+def _compare_stored(
+    experiment: str, names: Sequence[str], baseline: str, metric: str, terms: Terms, part: str
+) -> Compared:
+    from recdash.comparison.compared import cutoff_of
+    from recdash.domain import Scope
+    from recdash.metrics import parse
+
+    space, spec = workspace(), parse(metric)
+    stored = space.runs(space.experiment_named(experiment).id)
+    ids = {run.name: run.id for run in stored}
+    own = [run.name for run in stored if not run.reference]
+    wanted = [run_named(ids, name) for name in names or own]
+    base, scope = run_named(ids, baseline), Scope(slice=part)
+    return space.compare(wanted, base, spec.label, cutoff_of(spec), terms, scope)
+
+
+def comparison_text(found: Compared) -> str:
+    """The verdict, then one line per pair."""
+    names, head = found.comparison.names, "candidate,baseline,difference,CI,p,finding,users"
+    lines = [head.split(",")]
+    for pair in found.comparison.pairs:
+        mean, ends = pair.paired.mean, (pair.judged.corrected.low, pair.judged.corrected.high)
+        digits = numbers.places([mean, *ends])
+        how = [numbers.signed(mean, digits), numbers.interval(*ends, digits), numbers.p_value(pair.judged.p)]
+        who = [names[pair.candidate], names[pair.baseline]]
+        lines.append([*who, *how, pair.judged.word, numbers.count(pair.paired.n)])
+    correction = found.comparison.terms.correction
+    how = [f"\nCI and p are corrected over these {len(lines) - 1} pairs ({correction})."]
+    apart = [f"{reason}." for reason in found.comparison.apart.values()]
+    return "\n".join([found.verdict.text, "", aligned(lines, texts=2), *how, *apart])

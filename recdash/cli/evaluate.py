@@ -1,0 +1,88 @@
+"""``recdash evaluate``: score candidates against a truth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recdash.cli.light import start_light
+from recdash.cli.options import (
+    FORMATS,
+    REFERENCE_HELP,
+    REPLICATES_HELP,
+    RUN_HELP,
+    NamedFile,
+    check_names,
+    tell,
+    uploads,
+)
+from recdash.cli.tables import print_scores
+from recdash.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    pass
+
+
+@click.command()
+@click.option(
+    "--truth", required=True, type=Path, help="Held-out rows: user, item, and a relevance or rating."
+)
+@click.option("--run", "runs", multiple=True, type=NamedFile(), help=RUN_HELP)
+@click.option("--replicates", type=click.Choice(["seeds", "folds"]), help=REPLICATES_HELP)
+@click.option("--predictions", multiple=True, type=NamedFile(), help="A candidate's predicted ratings.")
+@click.option("--train", type=Path, help="Training rows, for novelty and popularity.")
+@click.option("--catalogue", type=Path, help="All items and their attributes, for coverage, Gini, diversity.")
+@click.option("--user-attributes", type=Path, help="Users and their attributes, for slices.")
+@click.option("--item-vectors", type=Path, help="A vector of each item, for diversity(by=vectors).")
+@click.option("--item-similarity", type=Path, help="Pairs of items, for diversity(by=similarity).")
+@click.option(
+    "--slice",
+    "slices",
+    multiple=True,
+    help="Parts to score beside the whole; again for each. "
+    "[user_warmth|item_warmth|history|popularity|user:COLUMN|item:COLUMN]",
+)
+@click.option("--metrics", help="Specs such as 'ndcg@10,map(norm=min)@5'; without @k the whole curve.")
+@click.option("--depth", type=int, help="Deepest cutoff (default: 100, or the deepest asked for).")
+@click.option("--preset", default="default", show_default=True, help="Count as this library does.")
+@click.option("--users", help="truth: a missing list is 0; both: only users with a list.  [truth|both]")
+@click.option("--order", help="Column that orders the lists.  [rank|score]")
+@click.option("--ties", help="Order of equal scores.  [file|item_desc]")
+@click.option("--relevance", help="Column of the truth, or 'none': every row is relevant.")
+@click.option("--relevance-threshold", type=float, help="Least relevance that counts (default: above 0).")
+@click.option("--reference", "references", default="", help=REFERENCE_HELP)
+@click.option("--tie-band", is_flag=True, help="Add what the order of equal scores can do to each metric.")
+@click.option("--shown-by", help="Add what is shown by a column of the catalogue: year, genre, author …")
+@click.option("--shown-by-k", type=click.IntRange(1), help="In so many places (default: 10, or the depth).")
+@click.option("--format", "form", type=FORMATS, default="table", show_default=True)
+def evaluate(
+    truth: Path,
+    runs: Sequence[tuple[str, Path]],
+    predictions: Sequence[tuple[str, Path]],
+    *,
+    tie_band: bool,
+    shown_by: str | None,
+    shown_by_k: int | None,
+    form: str,
+    **question: Any,
+) -> None:
+    """Score candidates against a truth; nothing is stored."""
+    start_light()
+    from recdash.evaluation import evaluate as score
+
+    if not runs and not predictions and not question["references"]:
+        raise InputError(Problem("no-run", "recdash evaluate", "no candidate", "Add --run NAME=FILE."))
+    if (tie_band or shown_by) and form == "csv":
+        option = "--tie-band" if tie_band else "--shown-by"
+        fix = "Use --format table or json."
+        raise InputError(Problem("no-room-in-csv", option, "with --format csv", fix))
+    check_names("--predictions", predictions)
+    found = score(uploads(runs), truth, predictions=dict(predictions), **question)
+    tell(found.notices())
+    bands = list(found.tie_bands()) if tie_band else None
+    places = shown_by_k or min(10, found.rules.depth)
+    shown = list(found.shown_rows(shown_by, places)) if shown_by else None
+    print_scores(found, form, bands, shown)
