@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ from recdash.charts.rows import Row, by_run, last_of_run
 if TYPE_CHECKING:
     import pandas as pd
 
+Trace = dict[str, Any]
 HEIGHT, MARGIN = 300, (46, 176, 12, 34)
 Z_95 = 1.959963984540054
 
@@ -80,22 +81,26 @@ def metric_curve(
     drawn = until_lists_end(scaled.sort_values("k"), ends)
     depth = int(curves["k"].max())
     low, high = _y_range(drawn, ribbon=ribbon, delta=delta)
-    chart = figure(palette, HEIGHT, MARGIN)
     area = Frame((1 - depth * 0.01, depth), (low, high), HEIGHT - MARGIN[2] - MARGIN[3])
-    chart.update_xaxes(axis(palette, *area.x, showgrid=False, **_k_ticks(depth)))
-    chart.update_yaxes(
-        axis(palette, low, high, **tick_labels(numbers.ticks(low, high, 4), sign=delta), ticklabelstandoff=6)
-    )
-    _mark_k(chart, palette, k)
     ordered = sorted(by_run(drawn), key=lambda pair: marks[pair[0]].role == "candidate")
     write = _writer(numbers.places(drawn["value"]), delta=delta)
+    last = [row | {"end": ends.get(row["run_id"]), "text": write(row["value"])} for row in last_of_run(drawn)]
+    traces: list[Trace] = []
     for run_id, rows in ordered:
         if delta and marks[run_id].role == "baseline":
-            chart.add_trace(_heavy_zero(palette, depth))
+            traces.append(_heavy_zero(palette, depth))
         else:
-            _draw_run(chart, rows, marks[run_id], palette, write, ribbon, every=delta)
-    last = [row | {"end": ends.get(row["run_id"]), "text": write(row["value"])} for row in last_of_run(drawn)]
-    _label_ends(chart, last, marks, palette, area)
+            traces += _of_run(rows, marks[run_id], palette, write, ribbon=ribbon, every=delta)
+    chart = figure(palette, HEIGHT, MARGIN)
+    chart.add_traces(traces)
+    # Everything at once: each change of a plotly figure by itself costs milliseconds.
+    y_ticks = tick_labels(numbers.ticks(low, high, 4), sign=delta)
+    chart.update_layout(
+        xaxis=axis(palette, *area.x, showgrid=False, **_k_ticks(depth)),
+        yaxis=axis(palette, low, high, **y_ticks, ticklabelstandoff=6),
+        shapes=[_line_at(palette, k)],
+        annotations=[_label_of(palette, k), *_end_labels(last, marks, palette, area)],
+    )
     return chart
 
 
@@ -109,11 +114,11 @@ def _y_range(drawn: pd.DataFrame, *, ribbon: bool, delta: bool) -> tuple[float, 
     return (max(low, 0.0) if not delta and drawn["value"].min() >= 0 else low), high
 
 
-def _heavy_zero(palette: Palette, depth: int) -> go.Scatter:
-    return go.Scatter(
-        x=[1, depth], y=[0, 0], mode="lines", hoverinfo="skip", name="zero",
-        line={"color": palette.ink, "width": 2.5},
-    )  # fmt: skip
+def _heavy_zero(palette: Palette, depth: int) -> Trace:
+    return {
+        "type": "scatter", "x": [1, depth], "y": [0, 0], "mode": "lines", "hoverinfo": "skip", "name": "zero",
+        "line": {"color": palette.ink, "width": 2.5},
+    }  # fmt: skip
 
 
 def _k_ticks(depth: int) -> dict[str, Any]:
@@ -121,65 +126,71 @@ def _k_ticks(depth: int) -> dict[str, Any]:
     return tick_labels(values)
 
 
-def _mark_k(chart: go.Figure, palette: Palette, k: int) -> None:
-    chart.add_shape(
-        type="line", x0=k, x1=k, yref="paper", y0=0, y1=1, layer="below",
-        line={"color": palette.faint, "width": 1, "dash": "dot"},
-    )  # fmt: skip
-    chart.add_annotation(
-        x=k, y=1, yref="paper", xanchor="left", yanchor="top", xshift=4, showarrow=False,
-        text=f"k = {k}", font={"size": 12, "color": palette.muted},
-    )  # fmt: skip
+def _line_at(palette: Palette, k: int) -> dict[str, Any]:
+    line = {"color": palette.faint, "width": 1, "dash": "dot"}
+    return {
+        "type": "line",
+        "x0": k,
+        "x1": k,
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
+        "layer": "below",
+        "line": line,
+    }
 
 
-def _draw_run(
-    chart: go.Figure, rows: pd.DataFrame, look: Mark, palette: Palette, write: Callable[[float], str],
-    ribbon: bool, *, every: bool,
-) -> None:  # fmt: skip
-    """``every``: a mark at each cutoff, where these are few."""
-    if ribbon and look.role == "candidate":
-        _draw_ribbon(chart, rows, look)
-    values = [write(value) for value in rows["value"]]
+def _label_of(palette: Palette, k: int) -> dict[str, Any]:
+    return {
+        "x": k, "y": 1, "yref": "paper", "xanchor": "left", "yanchor": "top", "xshift": 4, "showarrow": False,
+        "text": f"k = {k}", "font": {"size": 12, "color": palette.muted},
+    }  # fmt: skip
+
+
+def _of_run(
+    rows: pd.DataFrame, look: Mark, palette: Palette, write: Callable[[float], str], *, ribbon: bool,
+    every: bool,
+) -> list[Trace]:  # fmt: skip
+    """Ribbon, line and marks; ``every``: a mark at each cutoff, where these are few."""
+    shared: Trace = {"type": "scatter", "name": escape(look.name)}
     hover = [
-        f"{escape(look.name)}<br>k = {k:.0f}: {value}" for k, value in zip(rows["k"], values, strict=True)
+        f"{escape(look.name)}<br>k = {k:.0f}: {write(value)}"
+        for k, value in zip(rows["k"], rows["value"], strict=True)
     ]
-    chart.add_trace(
-        go.Scatter(
-            x=list(rows["k"]), y=list(rows["value"]), mode="lines", name=escape(look.name),
-            hoverinfo="text", hovertext=hover,
-            line={"color": look.colour, "width": LINE, "dash": look.dash},
-        )
-    )  # fmt: skip
-    if look.role == "candidate":
-        few = rows if every else rows[(rows["k"] == 1) | (rows["k"] % _marker_step(rows) == 0)]
-        chart.add_trace(
-            go.Scatter(
-                x=list(few["k"]), y=list(few["value"]), mode="markers", hoverinfo="skip",
-                name=escape(look.name), marker=marker(look, palette, size=SMALL_MARKER), cliponaxis=False,
-            )
-        )  # fmt: skip
+    line: Trace = {
+        "x": list(rows["k"]), "y": list(rows["value"]), "mode": "lines", "hoverinfo": "text",
+        "hovertext": hover, "line": {"color": look.colour, "width": LINE, "dash": look.dash},
+    }  # fmt: skip
+    if look.role != "candidate":
+        return [shared | line]
+    few = rows if every else rows[(rows["k"] == 1) | (rows["k"] % _marker_step(rows) == 0)]
+    dots: Trace = {
+        "x": list(few["k"]), "y": list(few["value"]), "mode": "markers", "hoverinfo": "skip",
+        "marker": marker(look, palette, size=SMALL_MARKER), "cliponaxis": False,
+    }  # fmt: skip
+    ribbons = _ribbon(rows, look) if ribbon else []
+    return [shared | one for one in (*ribbons, line, dots)]
 
 
 def _marker_step(rows: pd.DataFrame) -> int:
     return max(1, round(float(rows["k"].max()) / 50)) * 10
 
 
-def _draw_ribbon(chart: go.Figure, rows: pd.DataFrame, look: Mark) -> None:
+def _ribbon(rows: pd.DataFrame, look: Mark) -> list[Trace]:
     known = rows.dropna(subset=["low", "high"])
     if known.empty:
-        return
-    chart.add_trace(
-        go.Scatter(
-            x=[*known["k"], *known["k"][::-1]], y=[*known["high"], *known["low"][::-1]],
-            fill="toself", mode="lines", fillcolor=rgba(look.colour, RIBBON_ALPHA), line={"width": 0},
-            name=escape(look.name), hoverinfo="skip",
-        )
-    )  # fmt: skip
+        return []
+    outline = {
+        "x": [*known["k"], *known["k"][::-1]], "y": [*known["high"], *known["low"][::-1]], "fill": "toself",
+        "mode": "lines", "fillcolor": rgba(look.colour, RIBBON_ALPHA), "line": {"width": 0},
+        "hoverinfo": "skip",
+    }  # fmt: skip
+    return [outline]
 
 
-def _label_ends(
-    chart: go.Figure, last: Sequence[Row], marks: Marks, palette: Palette, area: Frame
-) -> None:  # fmt: skip
+def _end_labels(
+    last: Sequence[Row], marks: Marks, palette: Palette, area: Frame
+) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Names in the right margin, pushed apart; lists that end early are labelled at their end.
 
     ``last``: each run's last row, with its value as ``text`` and the ``end`` of its lists.
@@ -189,12 +200,11 @@ def _label_ends(
     width = area.x[1] - area.x[0]
     for row, here, there in zip(last, wanted, placed, strict=True):
         look, end = marks[row["run_id"]], row["end"]
-        value = muted(palette, row["text"])
-        text = f"{short(look.name, 20)}  {value}"
+        text = f"{short(look.name, 20)}  {muted(palette, row['text'])}"
         if end is not None:
             text += muted(palette, f" at {end}")
         gap = (area.x[1] - row["k"]) / width
-        chart.add_annotation(_margin_label(palette, text, row, there - here, look, gap))
+        yield _margin_label(palette, text, row, there - here, look, gap)
 
 
 def _margin_label(
