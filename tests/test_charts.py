@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from recdash import numbers
 from recdash.charts.curves import metric_curve, with_interval
-from recdash.charts.forest import BESIDE_TABLE, forest
+from recdash.charts.forest import BESIDE_TABLE, Rows, forest
 from recdash.charts.frames import escape, place_labels, spread
 from recdash.charts.leaders import Stretch, leader_strip, stretches
-from recdash.charts.marks import CONTEXT_GREY, DARK, LIGHT, Marks, colour, marks, shape
+from recdash.charts.marks import CONTEXT_GREY, DARK, LIGHT, Marks, Palette, colour, marks, shape
 from recdash.charts.online import Side, bars, quadrants
 from recdash.charts.precision_recall import interpolated, path, precision_recall
 from recdash.domain import Run
@@ -249,6 +249,23 @@ def test_differences_stand_on_a_heavy_zero_that_is_the_baseline() -> None:
     (marked,) = [trace for trace in figure.data if trace.mode == "markers"]
     assert list(marked.x) == [1, 2, 3, 4, 5]
     assert any("+0.50" in label.text for label in figure.layout.annotations)
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK])
+@pytest.mark.parametrize("rows", [Rows(), BESIDE_TABLE])
+def test_figures_put_together_unchecked_hold_what_plotly_checks(palette: Palette, rows: Rows) -> None:
+    both = pd.concat([curve_of("a", 20), curve_of("base", 20)])
+    figures = [
+        metric_curve(both, looks("a"), palette, 5, {"a": 8}),
+        metric_curve(both, looks("a"), palette, 5, {}, delta=True),
+        forest(TWO, ["base", "a", "b"], looks("a", "b"), palette, rows),
+        forest(TWO.head(0), [], looks("a"), palette, rows),
+        leader_strip({"nDCG@k": stretches({1: ("a", "base"), 2: ("a",)})}, [1, 2], looks("a"), palette),
+    ]
+    for one in figures:
+        checked = go.Figure(one.to_dict())  # raises for what plotly does not know
+        assert [trace.name for trace in checked.data] == [trace.name for trace in one.data]
+        assert len(checked.layout.annotations) == len(one.layout.annotations)
 
 
 # ── who leads ────────────────────────────────────────────────────────────────────────────────

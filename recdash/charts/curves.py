@@ -15,10 +15,10 @@ from recdash.charts.frames import (
     LINE,
     RIBBON_ALPHA,
     SMALL_MARKER,
+    assembled,
     axis,
     end_label,
     escape,
-    figure,
     marker,
     muted,
     rgba,
@@ -91,17 +91,14 @@ def metric_curve(
             traces.append(_heavy_zero(palette, depth))
         else:
             traces += _of_run(rows, marks[run_id], palette, write, ribbon=ribbon, every=delta)
-    chart = figure(palette, HEIGHT, MARGIN)
-    chart.add_traces(traces)
-    # Everything at once: each change of a plotly figure by itself costs milliseconds.
     y_ticks = tick_labels(numbers.ticks(low, high, 4), sign=delta)
-    chart.update_layout(
-        xaxis=axis(palette, *area.x, showgrid=False, **_k_ticks(depth)),
-        yaxis=axis(palette, low, high, **y_ticks, ticklabelstandoff=6),
-        shapes=[_line_at(palette, k)],
-        annotations=[_label_of(palette, k), *_end_labels(last, marks, palette, area)],
-    )
-    return chart
+    layout = {
+        "xaxis": axis(palette, *area.x, showgrid=False, **_k_ticks(depth)),
+        "yaxis": axis(palette, low, high, **y_ticks, ticklabelstandoff=6),
+        "shapes": [_line_at(palette, k)],
+        "annotations": [_label_of(palette, k), *_end_labels(last, marks, palette, area)],
+    }
+    return assembled(palette, HEIGHT, MARGIN, traces, layout)
 
 
 def _writer(decimals: int, *, delta: bool) -> Callable[[float], str]:

@@ -15,16 +15,15 @@ import plotly.graph_objects as go
 from recdash import numbers
 from recdash.charts.frames import (
     INTERVAL,
+    assembled,
     axis,
     escape,
-    figure,
     marker,
     muted,
     rgba,
     short,
     span,
     tick_labels,
-    zero_line,
 )
 from recdash.charts.marks import Mark, Marks, Palette
 from recdash.charts.rows import Row, records
@@ -34,6 +33,7 @@ from recdash.stats.family import SIGNS
 if TYPE_CHECKING:
     import pandas as pd
 
+Trace = dict[str, Any]
 AXIS_ROOM = 30
 DECIDED = ("better", "worse")
 
@@ -63,16 +63,9 @@ def forest(
     is what is too small to matter.
     """
     found = {row["run_id"]: row for row in records(differences) if row["run_id"] in order}
-    margin = (rows.left, rows.right, 0, AXIS_ROOM)
-    chart = figure(palette, rows.pitch * len(order) + AXIS_ROOM, margin)
     bounds = [row[name] for row in found.values() for name in ("ci_low", "ci_high", "mean_diff")]
     low, high = span(bounds, zero=True)
     marked = _ticks(low, high) if found else {"tickvals": []}
-    chart.update_xaxes(axis(palette, low, high, showgrid=not rows.rules, **marked))
-    chart.update_yaxes(
-        axis(palette, len(order) - 0.5, -0.5, showgrid=False, **_names(order, marks, palette, rows))
-    )
-    chart.update_layout(shapes=[*_rules(order, marks, palette, rows), *_margins(order, found, palette)])
     decimals = numbers.places(bounds)
     known = [
         (place, found[run_id])
@@ -80,11 +73,25 @@ def forest(
         if run_id in found and is_number(found[run_id]["mean_diff"])
     ]
     drawn = [_of_row(row, place, marks[row["run_id"]], palette, decimals, rows.unit) for place, row in known]
-    chart.add_traces([zero_line(palette, _zero_rows(order, marks, rows)), *chain.from_iterable(drawn)])
-    if rows.values:
-        texts = [_right_text(row, place, palette, decimals, rows.unit) for place, row in known]
-        chart.update_layout(annotations=texts)
-    return chart
+    named = _names(order, marks, palette, rows)
+    layout = {
+        "xaxis": axis(palette, low, high, showgrid=not rows.rules, **marked),
+        "yaxis": axis(palette, len(order) - 0.5, -0.5, showgrid=False, **named),
+        "shapes": [*_rules(order, marks, palette, rows), *_margins(order, found, palette)],
+        "annotations": [_right_text(row, place, palette, decimals, rows.unit) for place, row in known]
+        if rows.values
+        else [],
+    }
+    data = [_heavy_zero(palette, _zero_rows(order, marks, rows)), *chain.from_iterable(drawn)]
+    margin = (rows.left, rows.right, 0, AXIS_ROOM)
+    return assembled(palette, rows.pitch * len(order) + AXIS_ROOM, margin, data, layout)
+
+
+def _heavy_zero(palette: Palette, y: Sequence[float]) -> Trace:
+    return {
+        "type": "scatter", "x": [0.0] * len(y), "y": list(y), "mode": "lines", "hoverinfo": "skip",
+        "name": "zero", "line": {"color": palette.ink, "width": 2.5},
+    }  # fmt: skip
 
 
 def _ticks(low: float, high: float) -> dict[str, Any]:
@@ -130,21 +137,22 @@ def _margins(order: Sequence[str], found: Mapping[str, Row], palette: Palette) -
 
 def _of_row(
     row: Row, place: int, look: Mark, palette: Palette, decimals: int, unit: str
-) -> tuple[go.Scatter, go.Scatter]:
+) -> tuple[Trace, Trace]:
     """The interval and, over it, the mark."""
     low, high = row["ci_low"], row["ci_high"]
     told = f"{numbers.signed(row['mean_diff'], decimals)}{unit} {row['word']}"
     bounds = numbers.interval(low, high, decimals, unit)
-    line = go.Scatter(
-        x=[low, high], y=[place, place], mode="lines", hoverinfo="skip", name=escape(look.name),
-        line={"color": look.colour, "width": INTERVAL},
-    )  # fmt: skip
-    mark = go.Scatter(
-        x=[row["mean_diff"]], y=[place], mode="markers", name=escape(look.name), hoverinfo="text",
-        hovertext=f"{escape(look.name)}<br>{told}<br>95 % CI {bounds}",
-        marker=marker(look, palette, hollow=row["word"] not in DECIDED),
-    )  # fmt: skip
-    return line, mark
+    shared: Trace = {"type": "scatter", "name": escape(look.name)}
+    line = {
+        "x": [low, high], "y": [place, place], "mode": "lines", "hoverinfo": "skip",
+        "line": {"color": look.colour, "width": INTERVAL},
+    }  # fmt: skip
+    mark = {
+        "x": [row["mean_diff"]], "y": [place], "mode": "markers", "hoverinfo": "text",
+        "hovertext": f"{escape(look.name)}<br>{told}<br>95 % CI {bounds}",
+        "marker": marker(look, palette, hollow=row["word"] not in DECIDED),
+    }  # fmt: skip
+    return shared | line, shared | mark
 
 
 def _right_text(row: Row, place: int, palette: Palette, decimals: int, unit: str) -> dict[str, Any]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import plotly.graph_objects as go
 
-from recdash.charts.frames import axis, cut, escape, figure, marker, rgba
+from recdash.charts.frames import CLEAR, assembled, axis, cut, escape, marker, rgba
 from recdash.charts.marks import Marks, Palette
 
 PITCH, BAR, AXIS_ROOM = 36, 0.62, 44
@@ -52,61 +53,59 @@ def leader_strip(
     rows: Mapping[str, Sequence[Stretch]], cutoffs: Sequence[int], marks: Marks, palette: Palette
 ) -> go.Figure:
     """Figure of ``rows``: title → its stretches. Every cutoff is as wide as the next."""
+    titles = {"tickvals": list(range(len(rows))), "ticktext": [escape(cut(title, 20)) for title in rows]}
+    ks = {"tickvals": list(range(len(cutoffs))), "ticktext": [str(k) for k in cutoffs]}
+    x = axis(palette, -0.5, len(cutoffs) - 0.5, showgrid=False, **ks)
+    y = axis(palette, len(rows) - 0.5, -0.5, showgrid=False, ticklabelstandoff=8, **titles)
+    placed = [(one, row) for row, found in enumerate(rows.values()) for one in found]
+    layout = {
+        "barmode": "overlay",
+        "xaxis": x | {"title": x["title"] | {"text": "k"}},
+        "yaxis": y | {"tickfont": {"size": 13, "color": palette.ink}},
+        "annotations": [
+            label for one, row in placed if (label := _label(one, row, len(cutoffs), marks, palette))
+        ],
+    }
+    bars = [_bar(one, row, cutoffs, marks, palette) for one, row in placed]
+    leaders = [_mark(one, row, len(cutoffs), marks, palette) for one, row in placed if len(one.runs) == 1]
     left, right = MARGIN
-    chart = figure(palette, PITCH * len(rows) + AXIS_ROOM, (left, right, 0, AXIS_ROOM))
-    places = list(range(len(cutoffs)))
-    chart.update_xaxes(
-        axis(palette, -0.5, len(cutoffs) - 0.5, showgrid=False, tickvals=places,
-             ticktext=[str(k) for k in cutoffs])
-    )  # fmt: skip
-    chart.update_xaxes(title_text="k")
-    titles = [escape(cut(title, 20)) for title in rows]
-    chart.update_yaxes(
-        axis(palette, len(rows) - 0.5, -0.5, showgrid=False, tickvals=list(range(len(rows))),
-             ticktext=titles, ticklabelstandoff=8, tickfont={"size": 13, "color": palette.ink})
-    )  # fmt: skip
-    chart.update_layout(barmode="overlay")
-    for row, found in enumerate(rows.values()):
-        for one in found:
-            _draw(chart, one, row, cutoffs, marks, palette)
-    return chart
+    height = PITCH * len(rows) + AXIS_ROOM
+    return assembled(palette, height, (left, right, 0, AXIS_ROOM), [*bars, *leaders], layout)
 
 
-def _draw(
-    chart: go.Figure, one: Stretch, row: int, cutoffs: Sequence[int], marks: Marks, palette: Palette
-) -> None:
+def _bar(one: Stretch, row: int, cutoffs: Sequence[int], marks: Marks, palette: Palette) -> dict[str, Any]:
     ks = f"k = {cutoffs[one.first]}" + (f" to {cutoffs[one.last]}" if one.cells > 1 else "")
-    words = in_words(one, marks)
-    chart.add_trace(
-        go.Bar(
-            y=[row], x=[one.cells - 0.06], base=[one.first - 0.47], orientation="h", width=BAR,
-            marker=_look(one, marks, palette), hoverinfo="text", hovertext=f"{ks}: {escape(words)}",
-        )
-    )  # fmt: skip
-    leads = len(one.runs) == 1
-    if leads:
-        _mark(chart, one, row, marks, palette)
-    room = one.cells * WIDTH / len(cutoffs) - LEFT - (2 * ROOM_OF_MARK if leads else ROOM_OF_MARK)
+    return {
+        "type": "bar", "y": [row], "x": [one.cells - 0.06], "base": [one.first - 0.47], "orientation": "h",
+        "width": BAR, "marker": _look(one, marks, palette), "hoverinfo": "text",
+        "hovertext": f"{ks}: {escape(in_words(one, marks))}",
+    }  # fmt: skip
+
+
+def _label(one: Stretch, row: int, cutoffs: int, marks: Marks, palette: Palette) -> dict[str, Any] | None:
+    """The names, as far as there is room; None where there is none."""
+    leads, words = len(one.runs) == 1, in_words(one, marks)
+    room = one.cells * WIDTH / cutoffs - LEFT - (2 * ROOM_OF_MARK if leads else ROOM_OF_MARK)
     letters = int(room / PIXELS_OF_LETTER)
     text = words if leads or len(words) <= letters else f"{len(one.runs)} runs"
-    if letters >= 3:
-        chart.add_annotation(
-            x=one.first - 0.47, y=row, text=escape(cut(text, letters)), showarrow=False, xanchor="left",
-            xshift=LEFT + (ROOM_OF_MARK if leads else 0), font={"size": 12.5, "color": palette.ink},
-            bgcolor="rgba(0,0,0,0)" if leads else palette.background, borderpad=0 if leads else 1,
-        )  # fmt: skip
+    if letters < 3:
+        return None
+    return {
+        "x": one.first - 0.47, "y": row, "text": escape(cut(text, letters)), "showarrow": False,
+        "xanchor": "left", "xshift": LEFT + (ROOM_OF_MARK if leads else 0),
+        "font": {"size": 12.5, "color": palette.ink},
+        "bgcolor": CLEAR if leads else palette.background, "borderpad": 0 if leads else 1,
+    }  # fmt: skip
 
 
-def _mark(chart: go.Figure, one: Stretch, row: int, marks: Marks, palette: Palette) -> None:
-    """The leader's shape at the left end of its stretch; the baseline has none but its name."""
+def _mark(one: Stretch, row: int, cutoffs: int, marks: Marks, palette: Palette) -> dict[str, Any]:
+    """The leader's shape at the left end of its stretch."""
     look = marks[one.runs[0]]
-    at = one.first - 0.47 + (LEFT + 4) * 12 / WIDTH
-    chart.add_trace(
-        go.Scatter(
-            x=[at], y=[row], mode="markers", hoverinfo="skip", marker=marker(look, palette, size=10),
-            name=escape(look.name),
-        )
-    )  # fmt: skip
+    at = one.first - 0.47 + (LEFT + 4) * cutoffs / WIDTH
+    return {
+        "type": "scatter", "x": [at], "y": [row], "mode": "markers", "hoverinfo": "skip",
+        "marker": marker(look, palette, size=10), "name": escape(look.name),
+    }  # fmt: skip
 
 
 def _look(one: Stretch, marks: Marks, palette: Palette) -> dict[str, object]:
