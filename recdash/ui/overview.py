@@ -200,8 +200,8 @@ def note_of_forest(view: View, verdict: Verdict) -> str:
     comparison = verdict.weighed.comparison
     users = _range(pair.paired.n for pair in comparison.against)
     margins = dict.fromkeys(numbers.three(pair.judged.margin) for pair in comparison.against)
-    rule, many = CORRECTIONS.get(comparison.terms.correction), len(comparison.pairs)
-    corrected = f", {rule}-corrected over {many} pairs" if rule and many > 1 else ""
+    rule, many = CORRECTIONS.get(comparison.terms.correction), len(comparison.against)
+    corrected = f", {rule}-corrected over {many}" if rule and many > 1 else ""
     return (
         f"Paired difference in {metric_at(view.metric, view.k)} to {verdict.weighed.base}, "
         f"95 % CI{corrected}, n = {users}. "
