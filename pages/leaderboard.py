@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import board, comparing, frame, leaderboard, spread, widgets
+from recdash.ui import board, comparing, frame, leaderboard, row_choice, spread, widgets
 
 view = frame.show(scoped=True)
 title = st.container()
@@ -26,8 +26,8 @@ with st.container(key="leaderboard-body"):
     leaderboard.show_table(view, shown)
 st.html(leaderboard.footnote(view, shown))
 leaderboard.population_note(view)
-leaderboard.select(view, found)
+row_choice.select(view, found)
 with st.container(horizontal=True, gap="small"):
-    leaderboard.compare_button(view, found)
+    row_choice.compare_button(view, found)
     widgets.csv_button(board.export(view, found), "leaderboard")
 spread.section(view)

@@ -12,10 +12,10 @@ from recdash.charts.forest import BESIDE_TABLE, forest
 from recdash.charts.rows import records
 from recdash.metrics import define
 from recdash.stats import Correction
-from recdash.ui import board, data, findings, frame, state, theme, widgets
+from recdash.ui import board, data, findings, state, theme, widgets
 from recdash.ui.board import PAGE, RULES, SETS, Board
-from recdash.ui.escaping import Html, html, join, markdown
-from recdash.ui.state import MOST_CANDIDATES, SEPARATOR, View
+from recdash.ui.escaping import Html, html, join
+from recdash.ui.state import View
 from recdash.ui.words import BEYOND, base, listed, metric_at
 
 if TYPE_CHECKING:
@@ -292,47 +292,3 @@ def _forest_rows(shown: Board) -> pd.DataFrame:
     import pandas as pd
 
     return pd.DataFrame(list(shown.pairs.values()), columns=["run_id", *board.DIFFERENCE, "word"])
-
-
-# ── from many to a few ───────────────────────────────────────────────────────────────────────
-
-
-def select(view: View, shown: Board) -> None:
-    """The frame's candidates, chosen from the ranked runs, and the way on to their curves."""
-    baseline = view.shown[0].id
-    ranked = [run for run in shown.order if run != baseline]
-    options = list(dict.fromkeys([*view.candidate_ids, *ranked]))
-    st.session_state["leaderboard-selected"] = list(view.candidate_ids)
-    st.multiselect(
-        f"Runs to compare (at most {MOST_CANDIDATES})", options, key="leaderboard-selected",
-        format_func=lambda run: _ranked_name(view, shown, run), max_selections=MOST_CANDIDATES,
-        on_change=lambda: state.choose(c=SEPARATOR.join(st.session_state["leaderboard-selected"])),
-    )  # fmt: skip
-
-
-def _ranked_name(view: View, shown: Board, run_id: str) -> str:
-    place = shown.places.get(run_id)
-    return f"{place.text} · {view.name(run_id)}" if place else view.name(run_id)
-
-
-def compare_button(view: View, shown: Board) -> None:
-    """One click to those who share first place; else to the chosen ones."""
-    first = shared_first(view, shown)
-    wanted = first or list(view.candidate_ids)
-    names = findings.some([view.name(run) for run in wanted])
-    label = (
-        f"Compare {names if len(wanted) <= findings.MOST_NAMED else names.lower()}"
-        if len(wanted) > 1
-        else "Compare with the baseline"
-    )
-    if wanted and st.button(markdown(label), type="primary", key="leaderboard-compare"):
-        state.choose(c=SEPARATOR.join(run for run in wanted if run != view.shown[0].id))
-        frame.go("metric-vs-k")
-
-
-def shared_first(view: View, shown: Board) -> list[str]:
-    """The runs of rank 1 where several share it and all can be shown at once; else none."""
-    baseline = view.shown[0].id
-    first = [run for run, place in shown.places.items() if place.rank == 1 and place.shared]
-    few = len([run for run in first if run != baseline]) <= MOST_CANDIDATES
-    return sorted(first, key=list(shown.order).index) if few and set(first) <= set(shown.order) else []
