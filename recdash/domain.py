@@ -316,29 +316,69 @@ WHOLE = Scope()
 
 @dataclass(frozen=True)
 class OnlineLift:
-    """What an A/B test found of a run: lift and interval, as shares of the control's value."""
+    """What an A/B test found of a run by a metric of which more is better.
+
+    Lift and interval are shares of the control's value; ``p`` is that of the test that there is no lift.
+    """
 
     test: str
     title: str
     lift: float
     low: float
     high: float
+    p: float
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """What a ratio over all users is made of: ``a`` and ``b`` [n] of each user, NaN where one does not count.
+
+    ``pulls``: (a, b) [m] → [m] values whose mean is the ratio over just these users.
+    """
+
+    a: Floats
+    b: Floats
+    pulls: Callable[[Floats, Floats], Floats]
+
+    def of(self, places: Any) -> Ratio:
+        return Ratio(self.a[places], self.b[places], self.pulls)
+
+    def values(self) -> Floats:
+        """[n] each user's pull on the ratio over those here; NaN where one does not count."""
+        counts = ~np.isnan(self.a)
+        found = np.full(len(counts), np.nan)
+        if counts.any():
+            found[counts] = self.pulls(self.a[counts], self.b[counts])
+        return found
 
 
 @dataclass(frozen=True)
 class UserValues:
     """A metric of one run, user by user: ``users`` [n] places in the truth, ascending, of those who count.
 
-    ``values`` [n]; ``own`` [n] what each user got, which is the same but for pooled ratios.
+    ``values`` [n]; ``own`` [n] what each user got, which is the same but for pooled ratios. ``pooled`` is what
+    such a ratio is made of, once for each upload of which it is the mean.
     """
 
     users: Ints
     values: Floats
     own: Floats
+    pooled: tuple[Ratio, ...] = ()
 
     def of(self, places: Any) -> UserValues:
-        """Some of the users: by places in ``users``, or by a mask [n]."""
-        return UserValues(self.users[places], self.values[places], self.own[places])
+        """Some of the users: by places in ``users``, or by a mask [n]; a pooled ratio is theirs alone."""
+        users, own = self.users[places], self.own[places]
+        if not self.pooled:
+            same = self.own is self.values
+            return UserValues(users, own if same else self.values[places], own)
+        pooled = tuple(one.of(places) for one in self.pooled)
+        return UserValues(users, pulled(pooled), own, pooled)
+
+
+def pulled(pooled: Sequence[Ratio]) -> Floats:
+    """[n] each user's mean over the ratios in which the user counts."""
+    values: Floats = np.nanmean([one.values() for one in pooled], axis=0)
+    return values
 
 
 # ── stored things ────────────────────────────────────────────────────────────────────────────

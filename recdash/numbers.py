@@ -56,6 +56,14 @@ def interval(low: float | None, high: float | None, decimals: int, unit: str = "
     return f"{signed(low, decimals)} to {signed(high, decimals)}{unit}"
 
 
+def of_100(count_: int, n: int) -> str:
+    """So many of 100, where ``count_`` of ``n`` are; never 0 or 100 for what is only nearly so."""
+    share = 100 * count_ / n
+    if 0 < share < 1 or 99 < share < 100:
+        return fixed(share, 1) if 0.05 <= share < 99.95 else ("<0.1" if share < 1 else ">99.9")
+    return fixed(share, 0)
+
+
 def p_value(value: float | None) -> str:
     """``0.0312``; ``<0.001`` below that; ``–`` where there is none."""
     if value is None or not math.isfinite(value):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,9 @@ from recdash.cli.tables import aligned
 from recdash.errors import InputError, Problem
 
 if TYPE_CHECKING:
-    from recdash.comparison import Terms
+    from recdash.comparison import Comparison, Terms
     from recdash.comparison.compared import Compared
+    from recdash.domain import Scope
     from recdash.stats import Correction
 
 
@@ -63,11 +64,14 @@ def compare(
     """Which candidate to ship: every pair with its evidence, and a verdict in plain words."""
     start_light()
     from recdash.comparison import Terms, read_margin
+    from recdash.domain import Scope
 
     terms = Terms(margin=read_margin(margin), correction=correction)
     _check_where(truth, experiment, runs, part)
     if experiment:
-        found = _compare_stored(experiment, [name for name, _ in runs], baseline, metric, terms, part or "")
+        scope = Scope(slice=part or "", threshold=question.pop("relevance_threshold"))
+        _check_stored(runs, question)
+        found = _compare_stored(experiment, [name for name, _ in runs], baseline, metric, terms, scope)
     else:
         found = _compare_files(runs, truth, baseline, metric, terms, question)
     tell(found.verdict.weighed.problems)
@@ -97,10 +101,9 @@ def _compare_files(
 
 
 def _compare_stored(
-    experiment: str, names: Sequence[str], baseline: str, metric: str, terms: Terms, part: str
+    experiment: str, names: Sequence[str], baseline: str, metric: str, terms: Terms, scope: Scope
 ) -> Compared:
     from recdash.comparison.compared import cutoff_of
-    from recdash.domain import Scope
     from recdash.metrics import parse
 
     space, spec = workspace(), parse(metric)
@@ -108,8 +111,7 @@ def _compare_stored(
     ids = {run.name: run.id for run in stored}
     own = [run.name for run in stored if not run.reference]
     wanted = [run_named(ids, name) for name in names or own]
-    base, scope = run_named(ids, baseline), Scope(slice=part)
-    return space.compare(wanted, base, spec.label, cutoff_of(spec), terms, scope)
+    return space.compare(wanted, run_named(ids, baseline), spec.label, cutoff_of(spec), terms, scope)
 
 
 def comparison_text(found: Compared) -> str:
@@ -122,7 +124,27 @@ def comparison_text(found: Compared) -> str:
         how = [numbers.signed(mean, digits), numbers.interval(*ends, digits), numbers.p_value(pair.judged.p)]
         who = [names[pair.candidate], names[pair.baseline]]
         lines.append([*who, *how, pair.judged.word, numbers.count(pair.paired.n)])
-    correction = found.comparison.terms.correction
-    how = [f"\nCI and p are corrected over these {len(lines) - 1} pairs ({correction})."]
+    how = _how_judged(found.comparison)
     apart = [f"{reason}." for reason in found.comparison.apart.values()]
     return "\n".join([found.verdict.text, "", aligned(lines, texts=2), *how, *apart])
+
+
+def _how_judged(found: Comparison) -> list[str]:
+    """Which intervals and p are corrected, and over how many."""
+    names = {"holm": "Holm", "bh": "Benjamini and Hochberg"}
+    families = [len(one) for one in (found.against, found.among) if len(one) > 1]
+    if found.terms.correction not in names or not families:
+        return []
+    over = " and ".join(map(str, families))
+    what = "differences to the baseline" + (" and other pairs" if len(families) > 1 else "")
+    return [f"\nCI and p are corrected after {names[found.terms.correction]} over {over} {what}."]
+
+
+def _check_stored(runs: Sequence[tuple[str, Path]], question: Mapping[str, Any]) -> None:
+    """Stored runs were scored once: what belongs to the scoring of files is refused, not passed over."""
+    unused = [name for name, value in question.items() if value not in (None, "default")]
+    options = [f"--{name.replace('_', '-')}" for name in unused]
+    options += [f"--run {name}={file}" for name, file in runs if str(file) != name]
+    if options:
+        fix = "The experiment's own rules hold; name runs as --run NAME, parts as --slice."
+        raise InputError(Problem("not-for-stored", ", ".join(options), "with --experiment", fix))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from recdash import numbers
 from recdash.comparison.pairs import Comparison, compare
+from recdash.comparison.sentences import title_of
 from recdash.comparison.source import Source
 from recdash.comparison.verdict import Verdict, decide
 from recdash.comparison.weighing import ACCURACY, weigh
@@ -76,8 +77,9 @@ def _again(
     """The same runs on the same terms, asked otherwise; None where that cannot be had."""
     asked: Comparison = verdict.weighed.comparison
     runs = [*(pair.candidate for pair in asked.against), *asked.apart]
+    source = source.under(users) if users else source
     try:
-        found = compare(source, runs, asked.baseline, metric, k, asked.terms, users=users)
+        found = compare(source, runs, asked.baseline, metric, k, asked.terms)
     except InputError:
         return None
     return decide(weigh(source, found)) if found.pairs else None
@@ -144,16 +146,22 @@ def _other_users(source: Source, verdict: Verdict, users: Users) -> Change | Non
 
 
 def _parts(verdict: Verdict) -> Change | None:
-    """The slice in which the leader's finding is most unlike the whole."""
+    """The slice in which the leader's finding is most unlike the whole: the opposite, a tie, or not settled.
+
+    Too few users to settle it there would not change the verdict.
+    """
     leader = verdict.weighed.leader
-    unlike = [
-        part for part in verdict.weighed.parts if leader and part.pair.judged.word != leader.judged.word
-    ]
+    if leader is None:
+        return None
+    unlike = [part for part in verdict.weighed.parts if part.pair.judged.word != leader.judged.word]
     if not unlike:
         return None
-    worst = min(unlike, key=lambda part: part.pair.judged.corrected.low)
-    judged, n = worst.pair.judged, worst.pair.paired.n
+    part = min(unlike, key=lambda one: _MOST_UNLIKE.index(one.pair.judged.word))
+    judged, n = part.pair.judged, part.pair.paired.n
     more = judged.more_users
     needs = f": {numbers.count(more)} more users needed" if judged.word == "not settled" and more else ""
     answer = f"{_capital(judged.word)}{needs} (n = {numbers.count(n)})"
-    return Change(f"{_capital(worst.title)} only", answer, matters=True, params=(("by", worst.by),))
+    return Change(f"Only {title_of(part)}", answer, judged.word != "not settled", (("by", part.by),))
+
+
+_MOST_UNLIKE = ("worse", "better", "tie", "not settled")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from recdash.comparison.source import Source
-from recdash.domain import Users, UserValues
+from recdash.domain import UserValues
 from recdash.errors import InputError, Problem
 from recdash.metrics import define
 from recdash.stats import LEVEL, Correction, Judged, Paired, judge, paired_difference
@@ -119,27 +119,22 @@ def compare(
     terms: Terms | None = None,
     *,
     among: bool = True,
-    users: Users | None = None,
 ) -> Comparison:
     """Compare ``runs`` with the baseline; one of them may be the baseline itself.
 
-    All pairs are one family. ``among=False`` leaves out those without the baseline; ``users`` counts by
-    another rule than the source's own. Raises InputError for a metric without a value per user.
+    The candidates against the baseline are one family, all other pairs another; ``among=False`` leaves
+    these out. Raises InputError for a metric without a value per user.
     """
     terms = terms or Terms()
-    known = {run: source.values(run, metric, k, users) for run in dict.fromkeys((baseline, *runs))}
+    known = {run: source.values(run, metric, k) for run in dict.fromkeys((baseline, *runs))}
     there = {run: values for run, values in known.items() if values is not None}
     candidates = [run for run in known if run != baseline]
-    wanted = [(baseline, run) for run in candidates]
-    found = _paired(wanted + (list(combinations(candidates, 2)) if among else []), there)
-    pairs = family_of(found, metric, terms)
-    sign = 1 if define(metric).lower_is_better else -1
-    best_first = sorted(pairs, key=lambda pair: sign * pair.paired.mean)
-    ordered = [pair for pair in best_first if pair.baseline == baseline]
-    ordered += [pair for pair in pairs if pair.baseline != baseline]
-    paired = {pair.candidate for pair in ordered if pair.baseline == baseline}
+    against = family_of(_paired([(baseline, run) for run in candidates], there), metric, terms)
+    others = family_of(_paired(combinations(candidates, 2) if among else (), there), metric, terms)
+    against.sort(key=lambda pair: -pair.paired.mean)
+    paired = {pair.candidate for pair in against}
     apart = {run: _why_apart(source, there, run, baseline, metric) for run in candidates if run not in paired}
-    return Comparison(metric, k, baseline, source.names, tuple(ordered), apart, terms)
+    return Comparison(metric, k, baseline, source.names, (*against, *others), apart, terms)
 
 
 @dataclass(frozen=True)
@@ -168,7 +163,7 @@ def family_of(found: Sequence[Found], metric: str, terms: Terms) -> list[Pair]:
     ]
 
 
-def _paired(wanted: Sequence[tuple[str, str]], there: Mapping[str, UserValues]) -> list[Found]:
+def _paired(wanted: Iterable[tuple[str, str]], there: Mapping[str, UserValues]) -> list[Found]:
     found = []
     for baseline, candidate in wanted:
         if baseline in there and candidate in there:

@@ -12,8 +12,6 @@ from recdash.domain import UserValues
 from recdash.metrics import define
 from recdash.stats import Word
 
-LEAST = 30
-"""Fewer users than this say too little about a segment, unless one asks for other."""
 EVERYBODY = ""
 """The key of all users among the segments."""
 NEARLY_ALL = 0.9

@@ -97,7 +97,10 @@ def evidence(weighed: Weighed, pair: Pair) -> Sentence:
         Piece(f"{subject} is "),
         Piece(stands(pair, weighed.base), "leaderboard"),
         Piece(" ("),
-        Piece(f"{interval(weighed, pair)}, paired over {users(pair.paired.n)}", "leaderboard"),
+        Piece(
+            f"{interval(weighed, pair, len(comparison.against))}, paired over {users(pair.paired.n)}",
+            "leaderboard",
+        ),
         Piece("; "),
         Piece(who_gains(pair), "users", {"of": pair.candidate}),
         Piece(")."),
@@ -114,21 +117,26 @@ def stands(pair: Pair, base: str) -> str:
     return f"{amount} {'above' if mean > 0 else 'below'} {base}"
 
 
-def interval(weighed: Weighed, pair: Pair) -> str:
-    """``95 % CI +12.7 to +17.2 %, Holm-corrected over 10 pairs``."""
-    terms, m = weighed.comparison.terms, len(weighed.comparison.pairs)
-    found = bounds(pair)
-    names = {"holm": "Holm", "bh": "BH"}
-    corrected = terms.correction in names and m > 1
-    how = f", {names[terms.correction]}-corrected over {m} pairs" if corrected else ""
-    return f"{100 * terms.level:.3g} % CI {found}{how}"
+def interval(weighed: Weighed, pair: Pair, n_family: int) -> str:
+    """``95 % CI +12.7 to +17.2 %, Holm-corrected over 10``, this being one of so many differences."""
+    return f"{level(weighed)} {bounds(pair)}{correction(weighed, n_family)}"
+
+
+def level(weighed: Weighed) -> str:
+    return f"{100 * weighed.comparison.terms.level:.3g} % CI"
+
+
+def correction(weighed: Weighed, n_family: int) -> str:
+    """``, Holm-corrected over 10``; nothing for a difference alone, and without a correction."""
+    name = {"holm": "Holm", "bh": "BH"}.get(weighed.comparison.terms.correction)
+    return f", {name}-corrected over {n_family}" if name and n_family > 1 else ""
 
 
 def bounds(pair: Pair) -> str:
     """``+12.7 to +17.2 %`` of the baseline's value; in units of the metric where that is 0."""
     low, high = pair.judged.corrected.low, pair.judged.corrected.high
     if not isfinite(low):
-        return "unknown with one user"
+        return "unknown with so few users"
     if pair.base_value:
         low, high = pair.percent(low), pair.percent(high)
         return numbers.interval(low, high, numbers.places([low, high]), " %")
@@ -146,14 +154,8 @@ def who_gains(pair: Pair) -> str:
         wins, losses = losses, wins
     if paired.n < 100:
         return f"better for {wins} of {users(paired.n)}, worse for {losses}"
-    return f"better for {_of_100(wins, paired.n)} of 100 users, worse for {_of_100(losses, paired.n)}"
-
-
-def _of_100(count: int, n: int) -> str:
-    share = 100 * count / n
-    if 0 < share < 1 or 99 < share < 100:
-        return numbers.fixed(share, 1) if share >= 0.05 else "<0.1"
-    return numbers.fixed(share, 0)
+    better, worse = (numbers.of_100(count, paired.n) for count in (wins, losses))
+    return f"better for {better} of 100 users, worse for {worse}"
 
 
 def users(count: int) -> str:
@@ -162,10 +164,12 @@ def users(count: int) -> str:
 
 def what_would_settle(pair: Pair) -> Sentence:
     """``The interval includes zero; about 1,900 more users like these would most likely settle it.``"""
-    more = pair.judged.more_users
+    n, more = pair.paired.n, pair.judged.more_users
+    if not isfinite(pair.judged.corrected.low):
+        return (Piece("So few users give no interval; nothing can be said."),)
     if more is None:
         return (Piece("The interval includes zero, and no number of users like these would settle it."),)
-    if more > MANY * pair.paired.n:
+    if more > MANY * n:
         return (Piece(f"The interval includes zero; more than {MANY} times the users would be needed."),)
     about = f"about {numbers.count(_rounded(more))} more {'user' if more == 1 else 'users'} like these"
     return (Piece(f"The interval includes zero; {about} would most likely settle it."),)
@@ -201,7 +205,7 @@ def _other_metrics(weighed: Weighed) -> list[Sentence]:
         (
             Piece("But "),
             Piece(f"{metric_title(metric, k)} is {stands(pair, weighed.base)}", "metric-vs-k", {"m": metric}),
-            Piece(f" ({100 * weighed.comparison.terms.level:.3g} % CI {bounds(pair)})."),
+            Piece(f" ({interval(weighed, pair, len(weighed.metrics))})."),
         )
         for metric, pair in weighed.metrics
         if pair.judged.word == against
@@ -209,13 +213,11 @@ def _other_metrics(weighed: Weighed) -> list[Sentence]:
 
 
 def _online(weighed: Weighed) -> list[Sentence]:
-    """``Online it lost: session watch time −12.2 % (95 % CI −15.7 to −8.56 %).``; what is settled alone."""
-    lost = [lift for lift in weighed.online if lift.high < 0]
-    won = [lift for lift in weighed.online if lift.low > 0]
-    opposite = weighed.leader is not None and weighed.leader.judged.word != "worse"
+    """``But online it lost: session watch time −12.2 % (95 % CI −15.7 to −8.56 %).``"""
+    against = weighed.leader is not None and weighed.leader.judged.word != "worse"
     said = [
-        _about_lifts("But online it lost: " if opposite else "Online it lost: ", lost),
-        _about_lifts("Online it won: ", won),
+        _about_lifts("But online it lost: " if against else "Online it lost: ", weighed.lost_online),
+        _about_lifts("Online it won: ", weighed.won_online),
     ]
     return [sentence for sentence in said if sentence]
 
@@ -234,23 +236,25 @@ def _about_lifts(begin: str, lifts: Sequence[OnlineLift]) -> Sentence:
 def _rails(weighed: Weighed) -> list[Sentence]:
     """What the leader costs, a sentence each, and what it raises; nothing where little changes."""
     notable = [rail for rail in weighed.guardrails if isfinite(rail.change) and abs(rail.change) >= NOTABLE]
-    costs = [_cost(weighed, rail) for rail in notable if rail.change < 0]
-    return [*costs, *_raised(weighed, [rail for rail in notable if rail.change > 0])]
+    shipped = weighed.leader is not None and weighed.leader.judged.word == "better"
+    who = "It" if shipped else weighed.name
+    costs = [_cost(who, weighed, rail) for rail in notable if rail.change < 0]
+    return [*costs, *_raised(who, weighed, [rail for rail in notable if rail.change > 0])]
 
 
-def _cost(weighed: Weighed, rail: Guardrail) -> Sentence:
+def _cost(who: str, weighed: Weighed, rail: Guardrail) -> Sentence:
     """``It costs 11.0 % of catalogue coverage@10 (from 23.4 % to 20.8 %).``"""
     amount = f"{numbers.three(abs(100 * rail.change))} % of {_rail_name(weighed, rail)}"
     broken = f", more than the {100 * rail.guard:.3g} % that is allowed" if rail.is_broken else ""
-    return (Piece("It costs "), Piece(amount, "catalogue"), Piece(f" ({_from_to(rail)}){broken}."))
+    return (Piece(f"{who} costs "), Piece(amount, "catalogue"), Piece(f" ({_from_to(rail)}){broken}."))
 
 
-def _raised(weighed: Weighed, rails: Sequence[Guardrail]) -> list[Sentence]:
+def _raised(who: str, weighed: Weighed, rails: Sequence[Guardrail]) -> list[Sentence]:
     """``It raises catalogue coverage@10 from 1.20 % to 23.4 % and novelty@10 from 3.90 to 5.81.``"""
     if not rails:
         return []
     told = [f"{_rail_name(weighed, rail)} {_from_to(rail)}" for rail in rails]
-    return [(Piece("It raises "), Piece(_listed(told, len(told)), "catalogue"), Piece("."))]
+    return [(Piece(f"{who} raises "), Piece(_listed(told, len(told)), "catalogue"), Piece("."))]
 
 
 def _rail_name(weighed: Weighed, rail: Guardrail) -> str:
@@ -282,7 +286,9 @@ def _rivals(weighed: Weighed) -> list[Sentence]:
     low, high = sorted((sign * pair.judged.corrected.low, sign * pair.judged.corrected.high))
     mean = sign * pair.paired.mean
     digits = numbers.places([mean, low, high])
-    found = f"difference {numbers.signed(mean, digits)}, CI {numbers.interval(low, high, digits)}"
+    bounds_ = f"{level(weighed)} {numbers.interval(low, high, digits)}"
+    corrected = correction(weighed, len(weighed.comparison.among))
+    found = f"difference {numbers.signed(mean, digits)}, {bounds_}{corrected}"
     return [(Piece("Not separable from "), Piece(f"{names[other]} ({found})", "leaderboard"), Piece("."))]
 
 
@@ -298,13 +304,19 @@ def _parts(weighed: Weighed) -> list[Sentence]:
     return [sentence for sentence in said if sentence]
 
 
+def title_of(part: Part) -> str:
+    """``users new to the service``; of an uploaded column as it is written, ``users with country: NL``."""
+    ours = ":" not in part.by
+    return f"{part.title[:1].lower()}{part.title[1:]}" if ours else f"users with {part.title}"
+
+
 def _about_parts(begin: str, parts: Sequence[Part]) -> Sentence:
     if not parts:
         return ()
     pieces: list[Piece] = [Piece(begin)]
     for place, part in enumerate(parts[:MOST_NAMED]):
         joint = "" if place == 0 else " and " if place == len(parts) - 1 else ", "
-        text = f"{part.title[:1].lower()}{part.title[1:]} (n = {numbers.count(part.pair.paired.n)})"
+        text = f"{title_of(part)} (n = {numbers.count(part.pair.paired.n)})"
         pieces += [Piece(joint), Piece(text, "segments", {"by": part.by})]
     more = len(parts) - MOST_NAMED
     pieces.append(Piece(f" and {more} more {'slice' if more == 1 else 'slices'}." if more > 0 else "."))

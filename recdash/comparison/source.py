@@ -19,11 +19,13 @@ class Source(Protocol):
     def names(self) -> Mapping[str, str]:
         """Run id → name."""
 
-    def values(self, run: str, metric: str, k: int, users: Users | None = None) -> UserValues | None:
+    def under(self, users: Users) -> Source:
+        """The same runs, users being counted by another rule."""
+
+    def values(self, run: str, metric: str, k: int) -> UserValues | None:
         """The users who count and their values; None where the run lacks the metric.
 
-        ``users``: by another rule than the source's own. Raises InputError for a metric without a value per
-        user, and for a k beyond the depth.
+        Raises InputError for a metric without a value per user, and for a k beyond the depth.
         """
 
     def value(self, run: str, metric: str, k: int) -> float | None:

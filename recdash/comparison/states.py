@@ -33,5 +33,5 @@ def losses(weighed: Weighed) -> bool:
         any(pair.judged.word == "worse" for _, pair in weighed.metrics)
         or any(rail.is_broken for rail in weighed.guardrails)
         or any(part.pair.judged.word == "worse" for part in weighed.parts)
-        or any(lift.high < 0 for lift in weighed.online)
+        or bool(weighed.lost_online)
     )

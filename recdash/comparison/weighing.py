@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from recdash.comparison.pairs import Comparison, Found, Pair, family_of, pair_of, shared
 from recdash.comparison.source import Source
 from recdash.domain import OnlineLift, UserValues
 from recdash.errors import InputError, Problem
 from recdash.metrics import define
+from recdash.stats import LEAST, holm
 
 if TYPE_CHECKING:
     from recdash.evaluation.slices import Slice
@@ -56,8 +59,8 @@ class Part:
 class Weighed:
     """A comparison, its ``leader`` and what there is to say about it.
 
-    The leader is the best of the candidates that are better than the baseline; without any, the best of all.
-    ``metrics`` are its differences by the other accuracy metrics, judged as one family; so are ``parts``.
+    ``metrics`` are the leader's differences by the other accuracy metrics, judged as one family; so are
+    ``parts``, and what A/B tests found of it, of which only the settled is kept.
     """
 
     comparison: Comparison
@@ -65,7 +68,8 @@ class Weighed:
     metrics: tuple[tuple[str, Pair], ...] = ()
     guardrails: tuple[Guardrail, ...] = ()
     parts: tuple[Part, ...] = ()
-    online: tuple[OnlineLift, ...] = ()
+    won_online: tuple[OnlineLift, ...] = ()
+    lost_online: tuple[OnlineLift, ...] = ()
     problems: tuple[Problem, ...] = ()
 
     @property
@@ -107,15 +111,16 @@ def weigh(source: Source, comparison: Comparison) -> Weighed:
         tuple(_other_metrics(source, comparison, leader)),
         tuple(_guardrails(source, comparison, leader)),
         tuple(_parts(source, comparison, leader)),
-        tuple(source.online(leader.candidate, leader.baseline)),
+        *_online(source, comparison, leader),
         problems,
     )
 
 
 def leader_of(comparison: Comparison) -> Pair | None:
-    """The best of those better than the baseline, else the best of all; None without a pair."""
+    """The best of those better than the baseline, else of those not worse, else of all; None without any."""
     better = [pair for pair in comparison.against if pair.judged.word == "better"]
-    return next(iter(better or comparison.against), None)
+    not_worse = [pair for pair in comparison.against if pair.judged.word != "worse"]
+    return next(iter(better or not_worse or comparison.against), None)
 
 
 def _other_metrics(source: Source, comparison: Comparison, leader: Pair) -> list[tuple[str, Pair]]:
@@ -150,11 +155,21 @@ def _guardrails(source: Source, comparison: Comparison, leader: Pair) -> list[Gu
     return found
 
 
+def _online(
+    source: Source, comparison: Comparison, leader: Pair
+) -> tuple[tuple[OnlineLift, ...], tuple[OnlineLift, ...]]:
+    """Where the leader won, and where it lost, after Holm's correction over all that was measured of it."""
+    lifts = list(source.online(leader.candidate, leader.baseline))
+    corrected = holm(np.array([lift.p for lift in lifts]))
+    settled = [one for one, p in zip(lifts, corrected, strict=True) if p <= 1 - comparison.terms.level]
+    return tuple(one for one in settled if one.lift > 0), tuple(one for one in settled if one.lift < 0)
+
+
 def _parts(source: Source, comparison: Comparison, leader: Pair) -> list[Part]:
     """The leader against the baseline in every slice of users.
 
-    A slice of everybody, or of the same users as another, says nothing new. A pooled ratio has no values of
-    users that some of them could be taken from.
+    A slice of everybody, or of the same users as another, says nothing new, nor do fewer than 30 users. A
+    pooled ratio has no values of users that some of them could be taken from.
     """
     both = _both(source, leader, comparison.metric, comparison.k)
     if both is None or define(comparison.metric).formula().pooled:
@@ -162,7 +177,7 @@ def _parts(source: Source, comparison: Comparison, leader: Pair) -> list[Part]:
     told: dict[bytes, tuple[Slice, tuple[UserValues, UserValues]]] = {}
     for one in source.parts():
         inside = _within(both, one)
-        if 1 < len(inside[0].users) < len(both[0].users):
+        if LEAST <= len(inside[0].users) < len(both[0].users):
             told.setdefault(inside[0].users.tobytes(), (one, inside))
     found = [pair_of(leader.baseline, leader.candidate, *pair) for _, pair in told.values()]
     pairs = family_of(found, comparison.metric, comparison.terms)

@@ -1,17 +1,18 @@
-"""The mean of several uploads of one candidate: per user, and as a curve with its standard error."""
+"""A candidate user by user, and the mean of its several uploads as a curve with its standard error."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from recdash.domain import Curve, Floats, Ints, UserValues
+from recdash.domain import Curve, Floats, Ints, Ratio, UserValues, pulled
 from recdash.metrics import Definition
-from recdash.metrics.formulas import Formula, Micro, OfUser, OverJudged, Sentence
+from recdash.metrics.formulas import Formula, HarmonicMean, Micro, OfUser, OverJudged, Sentence
 from recdash.metrics.ranking import RankingMetric
 from recdash.metrics.sample import Sample, relevant_items
+from recdash.views import check_cutoff
 
 
 def mean_curve(
@@ -31,19 +32,37 @@ def mean_curve(
     return Curve(str(definition), known[0].k, value, error, max(one.n_users for one in known))
 
 
-def mean_values(definition: Definition, samples: Sequence[Sample], k: int) -> UserValues | None:
-    """The users' means at k over the replicates; None where one of these lacks the metric."""
+def user_values(definition: Definition, samples: Sequence[Sample], k: int) -> UserValues | None:
+    """The users' values at k, or their means over several replicates; None where one lacks the metric.
+
+    Raises InputError for a metric without a value per user, and for a k beyond the depth.
+    """
+    formula = definition.formula()
     if any(definition.lacks(sample) for sample in samples):
         return None
-    formula = definition.formula()
-    users, values = mean_per_user((one.truth_user, formula.values(one, k)) for one in samples)
-    _, own = mean_per_user((one.truth_user, formula.own(one, k)) for one in samples)
-    return UserValues(users, values, own)
+    check_cutoff(k, samples[0].depth)
+    users, own = mean_per_user((one.truth_user, formula.own(one, k)) for one in samples)
+    if not isinstance(formula, Micro | HarmonicMean) or not formula.pooled:
+        return UserValues(users, own, own)
+    pooled = tuple(_among(users, one.truth_user, formula.parts(one, k), formula.pulls) for one in samples)
+    return UserValues(users, pulled(pooled), own, pooled)
+
+
+def _among(
+    users: Ints, own: Ints, parts: tuple[Floats, Floats], pulls: Callable[[Floats, Floats], Floats]
+) -> Ratio:
+    """A ratio over the users ``own``, of whom all are among ``users``."""
+    a, b = (np.full(len(users), np.nan) for _ in parts)
+    here = np.searchsorted(users, own)
+    a[here], b[here] = parts
+    return Ratio(a, b, pulls)
 
 
 def mean_per_user(parts: Iterable[tuple[Ints, Floats]]) -> tuple[Ints, Floats]:
     """Users [n], ascending, and each one's mean over the parts (users, values) in which the user counts."""
     known = list(parts)
+    if len(known) == 1:
+        return known[0]
     users, place, times = _everyone([users for users, _ in known])
     return users, np.bincount(place, np.concatenate([values for _, values in known])) / times
 

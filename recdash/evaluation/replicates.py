@@ -33,7 +33,7 @@ from recdash.domain import (
 )
 from recdash.engines import Reference
 from recdash.errors import InputError, Problem
-from recdash.evaluation.means import mean_curve, mean_per_user, mean_values
+from recdash.evaluation.means import mean_curve, mean_per_user, user_values
 from recdash.evaluation.merging import together
 from recdash.evaluation.question import Asked, Rules
 from recdash.evaluation.scoring import Scored, SliceScores, familiar_of, ledger_of, score_hits, score_run
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from recdash.evaluation.slices import Slice
 
 __all__ = [
-    "grouped", "hits_of", "kind_of", "lists_of", "mean_curve", "mean_per_user", "mean_slice", "mean_values",
-    "samples_of", "score_candidate",
+    "grouped", "hits_of", "kind_of", "lists_of", "mean_curve", "mean_per_user", "mean_slice",
+    "samples_of", "score_candidate", "user_values",
 ]  # fmt: skip
 
 SAME_USERS = 0.9

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from recdash.domain import Curve, OnlineLift, Users, UserValues
 from recdash.errors import Problem
-from recdash.evaluation.replicates import hits_of, mean_curve, mean_values, samples_of
+from recdash.evaluation.replicates import hits_of, mean_curve, samples_of, user_values
 from recdash.evaluation.scoring import Scored, familiar_of, material_of, score_hits
 from recdash.evaluation.slices import Slice, user_slices
 from recdash.metrics import Definition, Material, define
 from recdash.metrics.sample import Sample
-from recdash.views import check_cutoff
 
 if TYPE_CHECKING:
     from recdash.evaluation.evaluation import Evaluation
@@ -22,30 +21,26 @@ if TYPE_CHECKING:
 class EvaluationSource:
     """Candidates that were scored from files and are still in memory."""
 
-    def __init__(self, evaluation: Evaluation) -> None:
-        self._evaluation = evaluation
+    def __init__(self, evaluation: Evaluation, users: Users | None = None) -> None:
+        self._evaluation, self._users = evaluation, users or evaluation.rules.users
         self._runs: Mapping[str, Scored] = {run.name: run for run in evaluation.runs}
         self._material = lru_cache(maxsize=None)(self._material_of)
         self._seeds = lru_cache(maxsize=None)(self._samples_of)
         self._curve = lru_cache(maxsize=None)(self._score)
+        self._parts = lru_cache(maxsize=1)(lambda: user_slices(evaluation.reference))
 
     @property
     def names(self) -> Mapping[str, str]:
         return {name: name for name in self._runs}
 
-    def values(self, run: str, metric: str, k: int, users: Users | None = None) -> UserValues | None:
-        definition = define(metric)
-        formula = definition.formula()
-        if len(samples := self._seeds(run, users or self._evaluation.rules.users)) > 1:
-            check_cutoff(k, samples[0].depth)
-            return mean_values(definition, samples, k)
-        sample = self._material(run, users or self._evaluation.rules.users).sample
-        if sample is None or definition.lacks(sample):
-            return None
-        check_cutoff(k, sample.depth)
-        values = formula.values(sample, k)
-        own = formula.own(sample, k) if formula.pooled else values
-        return UserValues(sample.truth_user, values, own)
+    def under(self, users: Users) -> EvaluationSource:
+        return EvaluationSource(self._evaluation, users)
+
+    def values(self, run: str, metric: str, k: int) -> UserValues | None:
+        seeds = self._seeds(run, self._users)
+        samples = seeds if len(seeds) > 1 else [self._material(run, self._users).sample]
+        there = [sample for sample in samples if sample is not None]
+        return user_values(define(metric), there, k) if there else None
 
     def value(self, run: str, metric: str, k: int) -> float | None:
         curve, _ = self._curve(run, metric)
@@ -55,7 +50,7 @@ class EvaluationSource:
         return self._curve(run, metric)[1]
 
     def parts(self) -> Sequence[Slice]:
-        return user_slices(self._evaluation.reference)
+        return self._parts()
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002
         """Files know of no test."""

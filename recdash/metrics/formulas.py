@@ -184,11 +184,18 @@ class Micro(Additive):
         return ratio_of_sums(a, b, aa, ab, bb, n_users)
 
     def values(self, sample: Sample, k: int) -> Floats:
-        """[n] the ratio R, moved by the user's pull on it, (a − R·b) / mean b: the delta method."""
-        norm = self.sentence.norm_of(sample, k)
-        a = self.sentence.values(sample, k) * norm
-        ratio = share(a.mean(), norm.mean())
-        return ratio + share(a - ratio * norm, np.full_like(a, norm.mean()))
+        """[n] the ratio, moved by the user's pull on it."""
+        return self.pulls(*self.parts(sample, k))
+
+    def parts(self, sample: Sample, k: int) -> tuple[Floats, Floats]:
+        """[n] credits and [n] norms, whose sums are divided."""
+        norm = self.sentence.norm_of(sample, k).astype(np.float64)
+        return self.sentence.values(sample, k) * norm, norm
+
+    def pulls(self, a: Floats, b: Floats) -> Floats:
+        """[n] R + (a − R·b) / mean b, where R = Σa / Σb: the delta method."""
+        ratio = share(a.mean(), b.mean())
+        return ratio + share(a - ratio * b, np.full_like(a, b.mean()))
 
     def own(self, sample: Sample, k: int) -> Floats:
         return self.sentence.values(sample, k)
@@ -393,12 +400,18 @@ class HarmonicMean:
         return total / sample.n_users, standard_error(total, squares, sample.n_users)
 
     def values(self, sample: Sample, k: int) -> Floats:
-        """[n] per user. With ``of_means`` each user's linear share: 2ab / (a + b) is homogeneous, so the
-        mean of the shares is exactly the value, and their spread is its error by the delta method.
+        """[n] per user; with ``of_means`` each user's pull on that of the means."""
+        a, b = self.parts(sample, k)
+        return self.pulls(a, b) if self.of_means else harmonic(a, b)
+
+    def parts(self, sample: Sample, k: int) -> tuple[Floats, Floats]:
+        """[n] of each metric."""
+        return self.a.values(sample, k), self.b.values(sample, k)
+
+    def pulls(self, a: Floats, b: Floats) -> Floats:
+        """[n] linear shares: 2ab / (a + b) is homogeneous, so their mean is exactly the value, and their
+        spread is its error by the delta method.
         """
-        a, b = self.a.values(sample, k), self.b.values(sample, k)
-        if not self.of_means:
-            return harmonic(a, b)
         slope_a, slope_b = harmonic_slopes(a.mean(), b.mean())
         return slope_a * a + slope_b * b
 

@@ -72,6 +72,7 @@ class Comparisons(Answers):
         """
         from recdash.comparison.compared import compared
 
+        self._runs([baseline_id, *run_ids])
         source = self.source(self.store.run(baseline_id).experiment, scope)
         return compared(source, run_ids, baseline_id, str(define(metric)), k, terms)
 
@@ -109,7 +110,8 @@ class Comparisons(Answers):
         experiment = self.store.run(run_id).experiment
         names = [(run.id, run.name) for run in self.store.runs(experiment, archived=True)]
         tests = self.store.online_tests(experiment)
-        return (*names, *((test.id, test.name, *sorted(test.links.items())) for test in tests))
+        found = self.experiment(experiment).baseline
+        return (found, *names, *((test.id, test.name, *sorted(test.links.items())) for test in tests))
 
     def pairs(
         self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, terms: Terms | None = None,
@@ -159,24 +161,30 @@ class Comparisons(Answers):
     def online_lifts(self, run_id: str, baseline_id: str) -> list[OnlineLift]:
         """What the experiment's A/B tests found of a run, where the control served the baseline.
 
-        A test with a broken split of users has found nothing.
+        A control that is not linked served the experiment's own baseline. A test with a broken split of
+        users has found nothing; an uploaded summary does not say whether more is better.
         """
-        tests = self.store.online_tests(self.store.run(run_id).experiment)
-        return [
-            OnlineLift(test.name, str(row["title"]), row["lift"], row["lift_low"], row["lift_high"])
-            for test in tests
-            if test.links.get(test.control, baseline_id) == baseline_id
+        experiment = self.experiment(self.store.run(run_id).experiment)
+        tests = [
+            test
+            for test in self.store.online_tests(experiment.id)
+            if test.kind == "sessions"
+            and test.links.get(test.control, experiment.baseline) == baseline_id
             and all(notice.code != SPLIT_BROKEN for notice in test.notices)
+        ]
+        return [
+            OnlineLift(test.name, row["title"], row["lift"], row["lift_low"], row["lift_high"], row["p"])
+            for test in tests
             for row in test.results
-            if test.links.get(str(row["variant"])) == run_id and row["lift_low"] is not None
+            if test.links.get(str(row["variant"])) == run_id and row["p"] is not None
         ]
 
-    def user_slices(self, experiment_id: str) -> Sequence[Slice]:
+    def user_slices(self, experiment_id: str, threshold: float | None = None) -> Sequence[Slice]:
         """The slices of users that a verdict looks at."""
-        return self._cut_users(experiment_id)
+        return self._cut_users(experiment_id, threshold)
 
-    def _read_user_slices(self, experiment_id: str) -> Sequence[Slice]:
-        return user_slices(self._reference(experiment_id))
+    def _read_user_slices(self, experiment_id: str, threshold: float | None) -> Sequence[Slice]:
+        return user_slices(self._reference_under(experiment_id, threshold))
 
     def _decide(self, asked: Asked, told: Hashable) -> Verdict:  # noqa: ARG002 - a key of what is kept
         from recdash.comparison import decide, weigh
@@ -196,16 +204,22 @@ class Comparisons(Answers):
 class StoredSource:
     """The runs of one experiment as what a comparison asks."""
 
-    def __init__(self, answers: Comparisons, experiment_id: str, scope: Scope) -> None:
+    def __init__(
+        self, answers: Comparisons, experiment_id: str, scope: Scope, users: Users | None = None
+    ) -> None:
         self._answers, self._experiment, self._scope = answers, experiment_id, scope
+        self._users = users
         self._problems = lru_cache(maxsize=16)(answers.comparability)
 
     @cached_property
     def names(self) -> Mapping[str, str]:
         return {run.id: run.name for run in self._answers.store.runs(self._experiment, archived=True)}
 
-    def values(self, run: str, metric: str, k: int, users: Users | None = None) -> UserValues | None:
-        return self._answers.values(run, metric, k, users, self._scope)
+    def under(self, users: Users) -> StoredSource:
+        return StoredSource(self._answers, self._experiment, self._scope, users)
+
+    def values(self, run: str, metric: str, k: int) -> UserValues | None:
+        return self._answers.values(run, metric, k, self._users, self._scope)
 
     def value(self, run: str, metric: str, k: int) -> float | None:
         return self._answers.value(run, metric, k, self._scope)
@@ -214,10 +228,11 @@ class StoredSource:
         return self._answers.absences([run], metric, self._scope).get(run, "")
 
     def parts(self) -> Sequence[Slice]:
-        return self._answers.user_slices(self._experiment)
+        return self._answers.user_slices(self._experiment, self._scope.threshold)
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
-        return self._answers.online_lifts(run, baseline)
+        """Of everybody: a test says nothing of a part of its users."""
+        return self._answers.online_lifts(run, baseline) if self._scope == WHOLE else []
 
     def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
         return self._problems(tuple(runs))
@@ -255,7 +270,7 @@ def _rank_rows(values: Mapping[str, UserValues], lower_is_better: bool) -> list[
 def _over(values: UserValues, users: Ints) -> Floats:
     """The values of some of the users."""
     same = np.array_equal(values.users, users)
-    return values.values if same else values.values[np.searchsorted(values.users, users)]
+    return values.values if same else values.of(np.searchsorted(values.users, users)).values
 
 
 def _shared_users(of_runs: Sequence[Ints]) -> Ints:

@@ -211,25 +211,18 @@ class Evidence:
     ) -> UserValues | None:
         """None without lists, and for a metric that the run lacks."""
         definition = define(metric)
-        formula = definition.formula()
+        definition.formula()  # refuses a metric without a value per user
         run = self._lasting(run_id)
         if run.is_mean:
             samples = [self._sample(one.id, users, scope) for one in self._below(run_id)]
-            views.check_cutoff(k, samples[0].depth)
-            return replicates.mean_values(definition, samples, k)
+            return replicates.user_values(definition, samples, k)
         if not run.hits:
             return None
-        if self._rule(run, users) == "both" and not formula.pooled:
+        if self._rule(run, users) == "both":
             found = self._values(run_id, metric, k, "truth", scope)
-            if found is not None:  # nobody's value depends on who else counts
+            if found is not None:  # what a user got does not depend on who else counts
                 return found.of(self._sample(run_id, "truth", scope).list_length > 0)
-        sample = self._sample(run_id, users, scope)
-        if definition.lacks(sample):
-            return None
-        views.check_cutoff(k, sample.depth)
-        values = formula.values(sample, k)
-        own = formula.own(sample, k) if formula.pooled else values
-        return UserValues(sample.truth_user, values, own)
+        return replicates.user_values(definition, [self._sample(run_id, users, scope)], k)
 
     def _sample(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> Sample:
         """The run's users who count, by the experiment's rule unless another is named."""

@@ -81,9 +81,9 @@ class Replicates(Answers):
         return Measured(values, replicated.noun, overlap=replicated.kind == "folds")
 
     def _over_folds(self, run: Run, other: Run, metric: str, k: int, scope: Scope) -> Measured | None:
-        """The run's values, where the other alone has folds its means over the users of each of these.
+        """The run's values, where the other alone has folds those over the users of each of these.
 
-        None for a metric that is no mean over users: of fewer users it is another number.
+        None for a metric without a value per user: of fewer users it is another number.
         """
         folds = other.replicated
         if folds is None or not _has_folds(other) or _has_folds(run):
@@ -93,7 +93,7 @@ class Replicates(Answers):
             return None
         parts = {one.name: self._values(one.id, metric, k, None, scope) for one in self._below(other.id)}
         shared = {label: np.isin(own.users, part.users) for label, part in parts.items() if part}
-        known = {label: float(own.values[here].mean()) for label, here in shared.items() if here.any()}
+        known = {label: float(own.of(here).values.mean()) for label, here in shared.items() if here.any()}
         return Measured(known, folds.noun, overlap=True)
 
     def _same_folds(self, run: Run, baseline: Run) -> bool:

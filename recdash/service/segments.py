@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from recdash import views
 from recdash.comparison import Terms
-from recdash.comparison.segments import EVERYBODY, LEAST, Cell, Segmented, segmented
+from recdash.comparison.segments import EVERYBODY, Cell, Segmented, segmented
 from recdash.domain import Scope, UserValues
 from recdash.evaluation import replicates
 from recdash.metrics import Definition, define
 from recdash.metrics.sample import Sample
 from recdash.service.comparisons import Comparisons
 from recdash.service.parts import Parts
+from recdash.stats import LEAST
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,17 +87,11 @@ class Segments(Parts, Comparisons):
         everybody, cuts = self._values(run_id, metric, k), self._slices(self.store.run(run_id).experiment, by)
         if everybody is None:
             return (None,) * (1 + len(cuts))
-        definition = define(metric)
-        # A slice of users is a part of the values, unless these are pulls on a ratio over all users.
-        if not definition.formula().pooled and all(one.users is not None for one in cuts):
-            return (
-                everybody,
-                *(everybody.of(one.users[everybody.users]) for one in cuts if one.users is not None),
-            )
-        return (
-            everybody,
-            *(_values_of(definition, samples, k) for samples in self._slice_samples(run_id, by)),
-        )
+        of_users = [everybody.of(one.users[everybody.users]) for one in cuts if one.users is not None]
+        if len(of_users) == len(cuts):
+            return (everybody, *of_users)
+        samples = self._slice_samples(run_id, by)
+        return (everybody, *(_values_of(define(metric), of_slice, k) for of_slice in samples))
 
     def _sample_slices(self, run_id: str, by: str) -> list[list[Sample]]:
         """For each slice who counts in it: one sample, or one per seed."""
@@ -126,7 +121,7 @@ def _values_of(definition: Definition, samples: Sequence[Sample], k: int) -> Use
     """The values of those who count in a slice; None where nobody does."""
     if not any(sample.n_users for sample in samples):
         return None
-    return replicates.mean_values(definition, samples, k)
+    return replicates.user_values(definition, samples, k)
 
 
 def _row(cell: Cell) -> dict[str, Any]:

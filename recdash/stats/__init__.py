@@ -2,14 +2,14 @@
 
 from recdash.stats.family import CORRECTIONS, Correction, Judged, Word, benjamini_hochberg, holm, judge
 from recdash.stats.groups import Groups, grouped
-from recdash.stats.paired import LEVEL, Paired, differences, paired_difference
+from recdash.stats.paired import LEAST, LEVEL, Paired, differences, paired_difference
 from recdash.stats.resampling import bootstrap, permutation
 from recdash.stats.standings import Standings, standings
 from recdash.stats.sufficiency import equivalence, users_to_settle
 from recdash.stats.wilcoxon import wilcoxon
 
 __all__ = [
-    "CORRECTIONS", "LEVEL", "Correction", "Groups", "Judged", "Paired", "Standings", "Word",
+    "CORRECTIONS", "LEAST", "LEVEL", "Correction", "Groups", "Judged", "Paired", "Standings", "Word",
     "benjamini_hochberg", "bootstrap", "differences", "equivalence", "grouped", "holm", "judge",
     "paired_difference", "permutation", "standings", "users_to_settle", "wilcoxon",
 ]  # fmt: skip

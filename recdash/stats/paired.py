@@ -10,6 +10,8 @@ from recdash.domain import Floats
 
 LEVEL = 0.95
 """Of an interval, where nobody says otherwise."""
+LEAST = 30
+"""Of fewer users nothing is said: neither of a slice, nor where all of them differ by the same."""
 TIE = 1e-12
 """Two values of a user closer than this are a tie: only rounding separates them."""
 _ROUNDED = 1e-6

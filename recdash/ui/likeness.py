@@ -9,7 +9,6 @@ from recdash.charts.rows import Row, records
 from recdash.ui import data, links, widgets
 from recdash.ui.escaping import Html, html
 from recdash.ui.state import View
-from recdash.ui.users import of_100
 from recdash.ui.widgets import Column, run_cell, table_html
 
 RBO_SOURCE = "Webber, Moffat & Zobel 2010"
@@ -36,7 +35,7 @@ def finding(view: View) -> str:
         return "How different the lists are"
     best = view.name(_with_lists(view)[known.best_hit_rate])
     together, alone = (
-        of_100(round(share * known.n_users), known.n_users)
+        numbers.of_100(round(share * known.n_users), known.n_users)
         for share in (known.hit_rate, max(known.hit_rates))
     )
     return f"Together the lists reach {together} of 100 users; {best} alone reaches {alone}"

@@ -87,16 +87,8 @@ def finding(view: View, gains: Gains) -> str:
         return f"{name} changes nothing for any user"
     if n < 100:
         return f"{name} is better for {row['better']} of {_users(n)}, worse for {row['worse']}"
-    better, worse = (of_100(row[word], n) for word in ("better", "worse"))
+    better, worse = (numbers.of_100(row[word], n) for word in ("better", "worse"))
     return f"{name} is better for {better} of 100 users, worse for {worse}"
-
-
-def of_100(count: int, n: int) -> str:
-    """Whole numbers, but never 0 or 100 for what is only nearly so."""
-    share = 100 * count / n
-    if 0 < share < 1 or 99 < share < 100:
-        return numbers.fixed(share, 1) if 0.05 <= share <= 99.95 else ("<0.1" if share < 1 else ">99.9")
-    return numbers.fixed(share, 0)
 
 
 def _users(count: int) -> str:
@@ -195,4 +187,4 @@ def show_alone(view: View) -> str:
 
 
 def _share(count: int, n: int) -> str:
-    return f"{count} of {_users(n)}" if n < 100 else f"{of_100(count, n)} of 100 users"
+    return f"{count} of {_users(n)}" if n < 100 else f"{numbers.of_100(count, n)} of 100 users"
