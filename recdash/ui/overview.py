@@ -169,7 +169,7 @@ def show_forest(view: View, verdict: Verdict) -> None:
     widgets.section(title_of_forest(found, verdict.weighed.base), note_of_forest(view, verdict))
     order = list(found["run_id"])
     widgets.chart(forest(found, order, view.marks, theme.palette()), "overview-forest", _alt(view, found))
-    apart = [f"{reason[:1].upper()}{reason[1:]}." for reason in comparison.apart.values()]
+    apart = [f"{reason}." for reason in comparison.apart.values()]
     if apart:
         st.html(html('<p class="rd-muted">{apart}</p>', apart=" ".join(apart)))
     widgets.table_behind(found.drop(columns="run_id"), "paired-differences")

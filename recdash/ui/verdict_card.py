@@ -91,21 +91,13 @@ def user_split(pair: Pair, name: str, base: str) -> Html:
     ]
     rows = [
         html('<li><span><span class="rd-{tone}">{sign}</span> {text}</span><b>{share}</b></li>',
-             tone=tone, sign=sign, text=text, share=_of_100(count, n))
+             tone=tone, sign=sign, text=text, share=numbers.of_100(count, n) if n >= FEW else count)
         for tone, sign, text, count in parts
     ]  # fmt: skip
     return html(
         '<div class="rd-split"><h3>{name} against {base}, of {of} users</h3><div class="rd-bar">{bar}</div>'
         "<ul>{rows}</ul></div>", name=name, base=base, of=min(n, FEW), bar=join(bar), rows=join(rows),
     )  # fmt: skip
-
-
-def _of_100(count: int, n: int) -> str:
-    """``41``; below one of 100, and where there are fewer users, as exact as it is."""
-    if n < FEW:
-        return str(count)
-    share = 100 * count / n
-    return numbers.fixed(share, 1 if 0 < share < 1 or 99 < share < 100 else 0)
 
 
 def changes(view: View, found: Sequence[Change]) -> Html:
