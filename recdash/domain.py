@@ -356,7 +356,7 @@ class Ratio:
 class UserValues:
     """A metric of one run, user by user: ``users`` [n] places in the truth, ascending, of those who count.
 
-    ``values`` [n]; ``own`` [n] what each user got, which is the same but for pooled ratios. ``pooled`` is what
+    ``values`` [n]; ``own`` [n] what each user got, which is the same but for pooled ratios. ``pooled``: what
     such a ratio is made of, once for each upload of which it is the mean.
     """
 

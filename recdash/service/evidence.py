@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from recdash import views
 from recdash.domain import (
     WHOLE,
     Absent,
