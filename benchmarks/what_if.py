@@ -1,0 +1,113 @@
+"""Another question to an open dashboard: ``python -m benchmarks.what_if [--runs 20] [--size M]``.
+
+Stores so many candidates of the workload (its lists to rank 20, with a growing share of random items), opens
+pages as a browser would, and prints the CPU milliseconds that a script run takes after each change of the
+view: the first time, and when the same view is asked for again. The run includes what the test harness adds,
+about 50 ms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as app.py does
+
+import numpy as np
+
+from benchmarks.harness import ROOT
+from benchmarks.workloads import ITEMS, make, workload
+
+DEPTH, SEED = 20, 7
+PAGES = ("overview", "leaderboard", "metric_vs_k")
+Step = tuple[str, Callable[[Any], Any]]
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.what_if", description=__doc__)
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--size", default="M")
+    parser.add_argument("--cache", type=Path, default=Path(__file__).parent / ".cache")
+    return parser.parse_args()
+
+
+def fill(store: Path, cache: Path, size: str, runs: int) -> None:
+    """Once: the candidates stay in the cache."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    import recdash
+
+    make(cache / "workloads", size, ("integers",))
+    files = workload(cache / "workloads", size)
+    space = recdash.open(f"sqlite:///{store / 'recdash.db'}", str(store / "artifacts"))
+    known = [one.name for one in space.experiments()]
+    experiment = (
+        space.experiment_named("what if")
+        if "what if" in known
+        else space.create_experiment("what if", files.truth, depth=DEPTH)
+    )
+    there = {run.name for run in space.runs(experiment.id)}
+    rows = pq.read_table(files.lists, columns=["user_id", "item_id"])
+    user, item = rows["user_id"].to_numpy(), rows["item_id"].to_numpy()
+    begins = np.flatnonzero(np.r_[True, user[1:] != user[:-1]])
+    rank = 1 + np.arange(len(user)) - np.repeat(begins, np.diff(np.r_[begins, len(user)]))
+    user, item, rank = (of[rank <= DEPTH] for of in (user, item, rank))
+    rng = np.random.default_rng(SEED)
+    for place in range(runs):
+        swapped = rng.random(len(item)) < 0.02 * place
+        own = np.where(swapped, rng.integers(0, ITEMS, len(item)), item)
+        if f"Candidate {place:02d}" not in there:
+            table = pa.table({"user_id": user, "item_id": own, "rank": rank})
+            space.add_runs(experiment.id, table, name=f"Candidate {place:02d}")
+
+
+def steps() -> Iterator[Step]:
+    yield "nothing", lambda app: app
+    yield "k", lambda app: app.number_input(key="frame-any-k").set_value(7)
+    yield "k, seen before", lambda app: app.number_input(key="frame-any-k").set_value(10)
+    yield "metric", lambda app: app.selectbox(key="frame-metric").set_value("recall")
+    yield "baseline", _another_baseline
+    yield "threshold", lambda app: app.selectbox(key="frame-threshold").set_value("3")
+
+
+def _another_baseline(app: Any) -> Any:
+    box = app.selectbox(key="frame-baseline")
+    return box.set_value(next(one for one in app.multiselect(key="frame-candidates").value))
+
+
+def measure(page: str) -> Iterator[tuple[str, float]]:
+    """CPU milliseconds of a script run after each change, in one session."""
+    from streamlit.testing.v1 import AppTest
+
+    app = AppTest.from_file(str(ROOT / "recdash" / "ui" / "shell.py"), default_timeout=600)
+    app.run()
+    if page != "overview":
+        app.switch_page(str(ROOT / "pages" / f"{page}.py")).run()
+    for label, change in steps():
+        start = time.process_time()
+        change(app).run()
+        yield label, 1000 * (time.process_time() - start)
+        if app.exception:
+            raise SystemExit(f"{page}, {label}: {app.exception}")
+
+
+def main(asked: argparse.Namespace) -> None:
+    store = asked.cache / f"what-if-{asked.size}-{asked.runs}"
+    store.mkdir(parents=True, exist_ok=True)
+    os.environ["RECDASH_DATABASE_URL"] = f"sqlite:///{store.resolve() / 'recdash.db'}"
+    os.environ["RECDASH_ARTIFACTS"] = str(store.resolve() / "artifacts")
+    fill(store, asked.cache, asked.size, asked.runs)
+    found = {page: dict(measure(page)) for page in PAGES}
+    print("| CPU ms after a change of | " + " | ".join(found) + " |")
+    print("|---|" + "---:|" * len(found))
+    for label, _ in steps():
+        print(f"| {label} | " + " | ".join(f"{of[label]:.0f}" for of in found.values()) + " |")
+
+
+if __name__ == "__main__":
+    main(arguments())
