@@ -55,4 +55,6 @@ def weight(value: Any) -> int:
         return sum(weight(getattr(value, one.name)) for one in fields(value))
     if isinstance(value, Mapping):
         return sum(map(weight, value.values()))
-    return sum(map(weight, value)) if isinstance(value, list | tuple) else 0
+    if isinstance(value, list | tuple) and not any(isinstance(one, str) for one in value[:1]):
+        return sum(map(weight, value))  # of names only the first is looked at: there may be 100,000
+    return 0
