@@ -225,8 +225,9 @@ other users of the same kind, 95 of 100 such intervals would hold the true value
 - The whole interval lies inside the **margin** (grey band, 1 % of the baseline's value unless you choose
   another): *tie*. Whatever the difference is, it is too small to matter.
 
-Who looks at twenty differences finds one “significant” by chance. So all differences on a page, or in one
-answer of the command line, are judged together as a **family**. *Holm* keeps the chance of a single false
+Who looks at twenty differences finds one “significant” by chance. So differences that are shown together are
+judged together as a **family**: the candidates against the baseline; and, where candidates are compared with
+each other, all those pairs. *Holm* keeps the chance of a single false
 finding in the family at 5 %; *BH* (Benjamini and Hochberg) lets at most 5 % of the findings be false. Each
 interval is drawn at the level at which the correction tests it: it excludes zero exactly where the
 corrected p is at most 0.05. That is why intervals grow when more runs are shown.
