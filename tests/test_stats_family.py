@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from recdash.stats import Paired, benjamini_hochberg, holm, judge, paired_difference
+from recdash.stats import LEAST, Paired, benjamini_hochberg, holm, judge, paired_difference, users_to_settle
 from recdash.stats.paired import t_test
 
 
@@ -128,6 +128,26 @@ def test_a_tie_may_need_fewer_users_than_a_difference() -> None:
     assert within.more_users < without.more_users
 
 
+@pytest.mark.parametrize(("mean", "margin"), [(0.0, 0.1), (0.01, 0.1), (0.05, 0.0), (0.08, 0.1)])
+def test_so_many_users_settle_it_in_four_of_five_tries(mean: float, margin: float) -> None:
+    """1,000 experiments with as many users as were asked for, drawn around the difference that was seen."""
+    seen = Paired(50, mean, 1.0, -1.0, 1.0, 0.5, 0, 0, 0)
+    n = users_to_settle(seen, margin)
+    assert n is not None
+    rng = np.random.default_rng(11)
+    tries = (paired_difference(rng.normal(mean, 1.0, n), np.zeros(n)) for _ in range(1_000))
+    settled = [judge([one], margins=[margin])[0].word for one in tries]
+    wanted = "tie" if margin - mean > mean else "better"
+    assert settled.count(wanted) / 1_000 == pytest.approx(0.8, abs=0.04)  # three standard errors
+    assert settled.count("not settled") / 1_000 <= 0.24
+
+
+def test_a_tie_at_zero_needs_room_for_both_ends_of_the_interval() -> None:
+    """Each end leaves the margin in one of ten tries: (1.96 + 1.28)² / 0.1²."""
+    seen = Paired(50, 0.0, 1.0, -1.0, 1.0, 0.5, 0, 0, 0)
+    assert users_to_settle(seen, 0.1) == pytest.approx((1.959964 + 1.281552) ** 2 / 0.01, abs=1)
+
+
 @given(st.integers(2, 50), st.floats(-3, 3), st.floats(0.01, 3))
 def test_the_t_test_is_that_of_scipy(n: int, mean: float, sd: float) -> None:
     rng = np.random.default_rng(n)
@@ -139,10 +159,40 @@ def test_the_t_test_is_that_of_scipy(n: int, mean: float, sd: float) -> None:
     assert (found.low, found.high) == pytest.approx((ends.low, ends.high))
 
 
-def test_a_mean_without_spread_is_itself_or_is_not() -> None:
+def test_a_mean_without_spread_is_0_or_is_not() -> None:
     assert t_test(5, 0.0, 0.0) == 1.0
-    assert t_test(5, 0.1, 0.0) == 0.0
-    assert t_test(5, 0.1, 0.0, value=0.1) == 1.0
+    assert t_test(LEAST, 0.1, 0.0) == 0.0
+
+
+def same(n: int, by: float = 0.1) -> Paired:
+    """Of n users each differs by the same."""
+    return paired_difference(np.full(n, by), np.zeros(n))
+
+
+@pytest.mark.parametrize("n", [2, LEAST - 1])
+def test_few_users_who_all_differ_by_the_same_prove_nothing(n: int) -> None:
+    found = same(n)
+    assert np.isnan([found.p, found.low, found.high]).all()
+    assert (found.mean, found.sd, found.wins) == (pytest.approx(0.1), 0.0, n)
+    (judged,) = judge([found], "off")
+    assert (judged.word, judged.more_users) == ("not settled", LEAST - n)
+
+
+def test_few_users_who_all_differ_by_the_same_leave_the_others_their_correction() -> None:
+    known, other = judge([of(0.05, 0.01), same(2)])
+    assert known.p == known.paired.p
+    assert np.isnan(other.p)
+
+
+def test_many_users_who_all_differ_by_the_same_settle_it() -> None:
+    (found,) = judge([same(LEAST)])
+    assert (found.word, found.p, found.corrected.low) == ("better", 0.0, pytest.approx(0.1))
+
+
+@pytest.mark.parametrize("n", [2, 500])
+def test_runs_that_are_alike_are_a_tie_without_a_margin(n: int) -> None:
+    (found,) = judge([same(n, by=0.0)], margins=[0.0])
+    assert (found.word, found.more_users, found.p) == ("tie", 0, 1.0)
 
 
 def test_the_effect_size_is_the_mean_in_standard_deviations() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from recdash.stats import (
+    LEAST,
     bootstrap,
     differences,
     equivalence,
@@ -108,8 +109,9 @@ def test_equivalence_is_two_one_sided_tests() -> None:
 
 
 def test_equivalence_without_spread_is_certain() -> None:
-    same = paired_difference(np.full(5, 0.1), np.zeros(5))
+    same, few = (paired_difference(np.full(n, 0.1), np.zeros(n)) for n in (LEAST, LEAST - 1))
     assert (equivalence(same, 0.2), equivalence(same, 0.05)) == (0.0, 1.0)
+    assert np.isnan(equivalence(few, 0.2))
 
 
 def test_rounding_is_no_change() -> None:

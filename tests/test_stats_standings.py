@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from recdash.stats import grouped, holm, standings
+from recdash.stats import LEAST, grouped, holm, standings
 from recdash.stats.groups import MOST_GROUPS
 
 RNG = np.random.default_rng(3)
@@ -56,6 +56,11 @@ def test_equal_runs_share_everything() -> None:
 def test_many_users_are_ranked_like_few() -> None:
     found = standings(grouped(runs(0.5, 0.5, 0.4, n=3 * MOST_GROUPS)))
     assert found.rank.tolist() == [1, 1, 3]
+
+
+@pytest.mark.parametrize(("n", "ranks"), [(2, [1, 1]), (LEAST, [1, 2])])
+def test_a_few_users_who_all_differ_by_the_same_rank_nobody(n: int, ranks: list[int]) -> None:
+    assert standings(grouped([np.full(n, 0.5), np.full(n, 0.25)])).rank.tolist() == ranks
 
 
 def test_one_user_ranks_nobody() -> None:

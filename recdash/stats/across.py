@@ -10,14 +10,15 @@ import numpy.typing as npt
 
 from recdash.domain import Floats, Ints
 from recdash.stats.family import holm
-from recdash.stats.paired import LEVEL, TIE
+from recdash.stats.paired import LEVEL, TIE, says_nothing
 
 
 @dataclass(frozen=True)
 class AllPairs:
     """At one cutoff: ``mean`` [r, r] of the column's run minus the row's, paired over ``n`` [r, r] users.
 
-    ``error`` [r, r] is the standard error of that mean; NaN below two users.
+    ``error`` [r, r] is the standard error of that mean; NaN below two users. Where a pair's users say
+    nothing (``recdash.stats.paired``) it has no p and no interval.
     """
 
     mean: Floats
@@ -29,16 +30,22 @@ class AllPairs:
         from scipy.special import stdtrit
 
         half = stdtrit(np.maximum(self.n - 1, 1), 0.5 + level / 2) * self.error
+        half[self._unknown] = np.nan
         return self.mean - half, self.mean + half
 
     def p(self) -> Floats:
-        """[r, r] two-sided p of the paired t-test that the mean is 0; NaN below two users."""
+        """[r, r] two-sided p of the paired t-test that the mean is 0."""
         from scipy.special import stdtr
 
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.where(self.mean == 0, 0.0, np.abs(self.mean) / self.error)
-        p: Floats = np.where(self.n > 1, 2 * stdtr(np.maximum(self.n - 1, 1), -t), np.nan)
+        p: Floats = np.where(self._unknown, np.nan, 2 * stdtr(np.maximum(self.n - 1, 1), -t))
         return p
+
+    @property
+    def _unknown(self) -> npt.NDArray[np.bool_]:
+        found: npt.NDArray[np.bool_] = says_nothing(self.n, self.mean, self.error)
+        return found
 
 
 def all_pairs(values: Floats) -> AllPairs:

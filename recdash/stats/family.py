@@ -40,8 +40,12 @@ class Judged:
 
     @property
     def word(self) -> Word:
-        """*tie* when the whole interval lies inside the margin, *better* or *worse* when it excludes zero."""
-        if -self.margin < self.corrected.low and self.corrected.high < self.margin:
+        """*tie* when the whole interval lies inside the margin, *better* or *worse* when it excludes zero.
+
+        Runs that are alike for every user are a tie without any margin too.
+        """
+        low, high = self.corrected.low, self.corrected.high
+        if low == high == 0 or (-self.margin < low and high < self.margin):
             return "tie"
         if not self.corrected.settled:
             return "not settled"

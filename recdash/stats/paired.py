@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,8 @@ class Paired:
     """Candidate minus baseline over n users: mean, its interval, and how many users won, tied, lost.
 
     ``sd`` is that of the users' differences, ``p`` that of the two-sided t-test that the mean is 0;
-    ``low`` and ``high`` hold the mean at ``level``. These are NaN below two users.
+    ``low`` and ``high`` hold the mean at ``level``. These are NaN below two users, and p and interval where
+    fewer than ``LEAST`` users all differ by the same: ``says_nothing``.
     """
 
     n: int
@@ -102,22 +104,31 @@ def _spread(difference: Floats, mean: float) -> float:
     return (spread / (n - 1)) ** 0.5 if spread > TIE * TIE * n else 0.0
 
 
-def t_test(n: int, mean: float, error: float, value: float = 0.0) -> float:
-    """Two-sided p that the mean is ``value``; NaN below two users."""
+def says_nothing(n: Any, mean: Any, error: Any) -> Any:
+    """Is there neither p nor interval? Numbers or arrays alike.
+
+    One user has no spread. A few who happen to differ by the same have none either, but no spread among two
+    users is no proof of a difference: the t-test would be certain of it.
+    """
+    return (n < 2) | ((n < LEAST) & (error == 0) & (mean != 0))
+
+
+def t_test(n: int, mean: float, error: float) -> float:
+    """Two-sided p that the mean is 0; NaN where so few users say nothing."""
     # scipy.special alone loads in a tenth of the time of scipy.stats.
     from scipy.special import stdtr
 
-    if n < 2:
+    if says_nothing(n, mean, error):
         return float("nan")
     if error == 0:
-        return 1.0 if mean == value else 0.0
-    return 2 * float(stdtr(n - 1, -abs(mean - value) / error))
+        return 0.0 if mean else 1.0
+    return 2 * float(stdtr(n - 1, -abs(mean) / error))
 
 
 def _interval(n: int, mean: float, error: float, level: float) -> tuple[float, float]:
     from scipy.special import stdtrit
 
-    if n < 2:
+    if says_nothing(n, mean, error):
         return float("nan"), float("nan")
     half = float(stdtrit(n - 1, 0.5 + level / 2)) * error if error else 0.0
     return mean - half, mean + half

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from recdash.domain import Floats, Ints
 from recdash.stats.family import holm
 from recdash.stats.groups import Groups
-from recdash.stats.paired import LEVEL, TIE
+from recdash.stats.paired import LEVEL, TIE, says_nothing
 from recdash.stats.resampling import resampled_means
 
 DRAWS, GROUPS = 1_000, 4_096
@@ -62,6 +62,7 @@ def _significantly_above(values: Groups, level: float) -> npt.NDArray[np.bool_]:
     ahead[np.abs(ahead) < TIE] = 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(ahead == 0, 0.0, np.abs(ahead) / np.sqrt(variance))
+    t[says_nothing(values.n, ahead, variance)] = np.nan
     pairs = np.triu_indices(len(means), 1)
     significant = np.zeros(t.shape, dtype=bool)
     significant[pairs] = holm(2 * stdtr(values.n - 1, -t[pairs])) <= 1 - level

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from math import ceil, inf, isfinite
+from math import ceil, erfc, inf, isfinite, sqrt
 
-from recdash.stats.paired import LEVEL, Paired
+from recdash.stats.paired import LEAST, LEVEL, Paired, says_nothing
 
 POWER = 0.8
 """The chance with which so many users would settle it, if the true difference is the one seen."""
+_HALVINGS = 30
 
 
 def equivalence(paired: Paired, margin: float) -> float:
     """p of the larger of two one-sided t-tests that the true difference leaves ±margin (Schuirmann 1987).
 
-    NaN below two users; ``margin`` > 0.
+    NaN where so few users say nothing; ``margin`` > 0.
     """
     from scipy.special import stdtr
 
-    if paired.n < 2:
+    if says_nothing(paired.n, paired.mean, paired.error):
         return float("nan")
     room = margin - abs(paired.mean)
     if paired.error == 0:
@@ -35,9 +36,32 @@ def users_to_settle(paired: Paired, margin: float = 0.0, level: float = LEVEL) -
 
     if paired.n < 2:
         return None
-    reach = float(ndtri(0.5 + level / 2) + ndtri(POWER)) * paired.sd
-    to_see = reach / abs(paired.mean) if paired.mean else inf
-    room = margin - abs(paired.mean)
-    to_rule_out = reach / room if room > 0 else inf
-    fewest = min(to_see, to_rule_out) ** 2
+    if paired.sd == 0:
+        return LEAST
+    mean, beyond = abs(paired.mean), float(ndtri(0.5 + level / 2))
+    to_see = (beyond + float(ndtri(POWER))) / mean if mean else inf
+    fewest = (paired.sd * min(to_see, _to_rule_out(mean, margin, beyond))) ** 2
     return ceil(fewest) if isfinite(fewest) else None
+
+
+def _to_rule_out(mean: float, margin: float, beyond: float) -> float:
+    """√n / sd with which the interval, ``beyond`` standard errors to each side, lies inside ±margin.
+
+    Each end may leave it: with a mean of 0 either does so as often, and far from 0 only the nearer one.
+    """
+    from scipy.special import ndtri
+
+    room = margin - mean
+    if room <= 0:
+        return inf
+    low, high = ((beyond + float(ndtri(power))) / room for power in (POWER, (1 + POWER) / 2))
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        inside = _chance(middle * room - beyond) + _chance(middle * (margin + mean) - beyond) - 1
+        low, high = (middle, high) if inside < POWER else (low, middle)
+    return high
+
+
+def _chance(z: float) -> float:
+    """That a normal deviate is below z."""
+    return erfc(-z / sqrt(2)) / 2
