@@ -86,11 +86,6 @@ def test_a_run_leads_where_no_other_is_left_that_it_is_not_better_than() -> None
     assert [one.tolist() for one in found] == [[False, True], [True, True]]
 
 
-def test_less_of_an_error_leads() -> None:
-    (found,) = leaders([one_cutoff(0.1, p_below_5_percent=True)], lower_is_better=True)
-    assert found.tolist() == [True, False]
-
-
 def test_more_cutoffs_make_a_single_finding_harder() -> None:
     """t = 2.1 of 99 degrees of freedom: p = 0.038, which is no finding among two."""
     mean, error = np.array([[0, 0.21], [-0.21, 0]]), np.full((2, 2), 0.1)

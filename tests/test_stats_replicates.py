@@ -7,7 +7,7 @@ import math
 import pytest
 from scipy import stats
 
-from recdash.stats.replicates import Measured, difference_over_replicates
+from recdash.stats.replicates import Measured, difference_over_replicates, together
 
 ALS = {"1": 0.31, "2": 0.35, "3": 0.33, "4": 0.36}
 EASE = {"1": 0.30, "2": 0.31, "3": 0.31, "4": 0.33}
@@ -96,6 +96,21 @@ def test_replicates_that_all_differ_alike_leave_no_doubt(by: float, outlives: bo
     found = difference_over_replicates(seeds(ALS), seeds(moved))
     assert (found.low, found.high) == pytest.approx((by, by))
     assert (found.outlives, found.p) == (outlives, p)
+
+
+def test_candidates_side_by_side_are_one_family() -> None:
+    """Alone each outlives the seeds (p = 0.03); two of them are one try too many (2 · 0.03)."""
+    alone = difference_over_replicates(seeds(ALS), seeds(EASE))
+    other = difference_over_replicates(seeds({"1": 0.4}), seeds({"1": 0.3}))
+    assert 0.025 < alone.p < 0.05
+    one, two, lonely = together([alone, alone, other])
+    assert (one.outlives, one.p) == (False, pytest.approx(2 * alone.p))
+    assert one.low < 0 < alone.low
+    assert two == one
+    assert lonely is other
+    (left,) = together([alone])
+    assert (left.p, left.low, left.high, left.outlives) == (alone.p, alone.low, alone.high, True)
+    assert [found.outlives for found in together([alone, alone], "bh")] == [True, True]
 
 
 def test_nothing_to_compare_is_an_error() -> None:

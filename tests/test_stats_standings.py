@@ -31,9 +31,19 @@ def test_the_range_holds_the_rank_and_the_places_of_the_draws() -> None:
     assert found.high.tolist() == [2, 2, 3, 4]
 
 
-def test_lower_is_better_turns_the_ranks_round() -> None:
-    found = standings(grouped(runs(0.5, 0.2, -0.1)), lower_is_better=True)
-    assert found.rank.tolist() == [3, 2, 1]
+def of_step(step: float, n: int = 400) -> list[np.ndarray]:
+    """Three runs; each stands ``step`` standard errors above the next."""
+    swings = np.array([[1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]) / 2**0.5
+    noise = np.repeat(swings, n // 4, axis=1)
+    return [noise[run] + (2 - run) * step / n**0.5 for run in range(3)]
+
+
+def test_the_correction_of_the_pairs_decides_who_shares_a_rank() -> None:
+    """Neighbours differ by 2.2 errors (p = 0.028), the outer two by 4.4: 0.028 · 2 is no finding by Holm."""
+    values = grouped(of_step(2.2))
+    assert standings(values, "holm").rank.tolist() == [1, 1, 2]
+    assert standings(values, "bh").rank.tolist() == [1, 2, 3]
+    assert standings(values, "off").rank.tolist() == [1, 2, 3]
 
 
 def test_above_is_the_paired_t_test_after_holm_over_all_pairs() -> None:

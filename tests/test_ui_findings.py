@@ -16,12 +16,12 @@ from recdash.ui.overview import telling_part
 from recdash.ui.words import BEYOND, CORE, finding, listed, metric_at, metric_name
 
 
-def pair(mean: float, half: float, *, margin: float = 0.0, n: int = 100, lower: bool = False) -> Pair:
+def pair(mean: float, half: float, *, margin: float = 0.0, n: int = 100) -> Pair:
     """A run with ``mean`` above a baseline of 0.2, ± ``half``: sd and p are those of that interval."""
     t = 1.984217  # 97.5 % of Student's t with 99 degrees of freedom
     sd = half / t * 10
     one = Paired(n, mean, sd, mean - half, mean + half, 0.5, wins=40, ties=30, losses=30)
-    (judged,) = judge([one], "off", margins=[margin], lower_is_better=lower)
+    (judged,) = judge([one], "off", margins=[margin])
     return Pair("p", "a", 0.2, 0.2 + mean, judged)
 
 
@@ -36,10 +36,6 @@ def pair(mean: float, half: float, *, margin: float = 0.0, n: int = 100, lower: 
 )
 def test_better_and_worse_online_need_an_interval_without_zero(low: float, high: float, word: str) -> None:
     assert finding(low, high) == word
-
-
-def test_a_lower_error_is_better() -> None:
-    assert finding(-0.02, -0.01, lower_is_better=True) == "better"
 
 
 # ── who is first ─────────────────────────────────────────────────────────────────────────────
@@ -183,12 +179,6 @@ def test_few_users_are_counted_and_many_are_a_share_of_100() -> None:
     counted = verdict_card.user_split(Pair("p", "a", 0.2, 0.3, judged), "ALS", "Popular")
     assert "of 20 users" in counted
     assert "better for</span><b>12</b>" in counted
-
-
-def test_less_of_an_error_is_a_gain_for_the_user() -> None:
-    less = Paired(20, -0.1, 0.1, -0.15, -0.05, 0.01, wins=3, ties=5, losses=12)
-    (judged,) = judge([less], "off", lower_is_better=True)
-    assert "better for</span><b>12</b>" in verdict_card.user_split(Pair("p", "a", 0.2, 0.1, judged), "A", "P")
 
 
 def test_agreement_counts_the_settled_sides_that_match() -> None:

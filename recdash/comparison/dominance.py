@@ -153,7 +153,7 @@ def _judged(
         for pair in wanted
         if (difference := _difference(source, one.metric, k, pair))
     }
-    pairs = family_of(list(found.values()), goals[0].metric, terms) if found else []
+    pairs = family_of(list(found.values()), terms) if found else []
     judged = dict(zip(found, pairs, strict=True))
 
     def of(axis: int, worse: str, better: str) -> Pair | None:

@@ -13,7 +13,6 @@ import numpy as np
 from recdash.comparison.source import Source
 from recdash.domain import UserValues
 from recdash.errors import InputError, Problem
-from recdash.metrics import define
 from recdash.stats import LEVEL, Correction, Judged, Paired, judge, paired_difference
 
 MARGIN = 0.01
@@ -129,8 +128,8 @@ def compare(
     known = {run: source.values(run, metric, k) for run in dict.fromkeys((baseline, *runs))}
     there = {run: values for run, values in known.items() if values is not None}
     candidates = [run for run in known if run != baseline]
-    against = family_of(_paired([(baseline, run) for run in candidates], there), metric, terms)
-    others = family_of(_paired(combinations(candidates, 2) if among else (), there), metric, terms)
+    against = family_of(_paired([(baseline, run) for run in candidates], there), terms)
+    others = family_of(_paired(combinations(candidates, 2) if among else (), there), terms)
     against.sort(key=lambda pair: -pair.paired.mean)
     paired = {pair.candidate for pair in against}
     apart = {run: _why_apart(source, there, run, baseline, metric) for run in candidates if run not in paired}
@@ -148,13 +147,12 @@ class Found:
     paired: Paired
 
 
-def family_of(found: Sequence[Found], metric: str, terms: Terms) -> list[Pair]:
+def family_of(found: Sequence[Found], terms: Terms) -> list[Pair]:
     """All differences judged as one family."""
     judged = judge(
         [one.paired for one in found],
         terms.correction,
         margins=[terms.margin.of(one.base_value) for one in found],
-        lower_is_better=define(metric).lower_is_better,
         level=terms.level,
     )
     return [

@@ -137,7 +137,7 @@ def segmented(empty: Segmented, values: Mapping[str, Values]) -> Segmented:
         family = {
             key: one for key, one in found.items() if (key[0] == EVERYBODY) == whole and not cells[key].why
         }
-        pairs = family_of(list(family.values()), empty.metric, empty.terms) if family else []
+        pairs = family_of(list(family.values()), empty.terms) if family else []
         cells |= {key: replace(cells[key], pair=pair) for key, pair in zip(family, pairs, strict=True)}
     return replace(empty, cells=cells)
 

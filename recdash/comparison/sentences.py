@@ -144,14 +144,9 @@ def bounds(pair: Pair) -> str:
 
 
 def who_gains(pair: Pair) -> str:
-    """``better for 41 of 100 users, worse for 30``; in users where there are fewer than 100.
-
-    More of the metric is meant, for a lower-is-better one less.
-    """
+    """``better for 41 of 100 users, worse for 30``; in users where there are fewer than 100."""
     paired = pair.paired
     wins, losses = paired.wins, paired.losses
-    if pair.judged.lower_is_better:
-        wins, losses = losses, wins
     if paired.n < 100:
         return f"better for {wins} of {users(paired.n)}, worse for {losses}"
     better, worse = (numbers.of_100(count, paired.n) for count in (wins, losses))

@@ -129,7 +129,7 @@ def _other_metrics(source: Source, comparison: Comparison, leader: Pair) -> list
     for metric in ACCURACY:
         if metric != primary and (values := _both(source, leader, metric, comparison.k)):
             found[metric] = pair_of(leader.baseline, leader.candidate, *values)
-    pairs = family_of(list(found.values()), comparison.metric, comparison.terms)
+    pairs = family_of(list(found.values()), comparison.terms)
     return list(zip(found, pairs, strict=True))
 
 
@@ -180,7 +180,7 @@ def _parts(source: Source, comparison: Comparison, leader: Pair) -> list[Part]:
         if LEAST <= len(inside[0].users) < len(both[0].users):
             told.setdefault(inside[0].users.tobytes(), (one, inside))
     found = [pair_of(leader.baseline, leader.candidate, *pair) for _, pair in told.values()]
-    pairs = family_of(found, comparison.metric, comparison.terms)
+    pairs = family_of(found, comparison.terms)
     return [
         Part(one.by, one.value, one.title, pair) for (one, _), pair in zip(told.values(), pairs, strict=True)
     ]

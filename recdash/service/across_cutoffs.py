@@ -62,7 +62,7 @@ class AcrossCutoffs(Comparisons):
         per user.
         """
         place, found = self._of(sorted(run_ids), metric, scope)
-        first = leaders(list(found.values()), define(metric).lower_is_better)
+        first = leaders(list(found.values()))
         known = [run for run in run_ids if run in place]
         return {
             k: tuple(run for run in known if unbeaten[place[run]])

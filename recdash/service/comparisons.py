@@ -16,7 +16,7 @@ from recdash.evaluation.slices import Slice, user_slices
 from recdash.metrics import define
 from recdash.online.joining import SPLIT_BROKEN
 from recdash.service.answers import Answers
-from recdash.stats import grouped, standings
+from recdash.stats import Correction, grouped, standings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,17 +127,21 @@ class Comparisons(Answers):
         found = compare(source, run_ids, baseline_id, str(define(metric)), k, terms, among=among)
         return pd.DataFrame(_pair_rows(found), columns=PAIR_COLUMNS)
 
-    def ranks(self, run_ids: Sequence[str], metric: str, k: int, scope: Scope = WHOLE) -> pd.DataFrame:
+    def ranks(
+        self, run_ids: Sequence[str], metric: str, k: int,
+        correction: Correction = "holm", scope: Scope = WHOLE,
+    ) -> pd.DataFrame:  # fmt: skip
         """Honest ranks over the users that all the runs share: ``RANK_COLUMNS``.
 
-        A run that lacks the metric has no row; below two runs or two shared users nobody has.
+        All pairs are one family; a run ranks behind those that are significantly better. One that lacks the
+        metric has no row; below two runs or two shared users nobody has.
         """
         import pandas as pd
 
         views.check_cutoff(k)
         known = {run.id: self._values(run.id, metric, k, None, scope) for run in self._runs(run_ids)}
         there = {run_id: values for run_id, values in known.items() if values is not None}
-        rows = _rank_rows(there, define(metric).lower_is_better) if len(there) > 1 else []
+        rows = _rank_rows(there, correction) if len(there) > 1 else []
         names = {run.id: run.name for run in self._runs(run_ids)}
         return pd.DataFrame([{**row, "run": names[row["run_id"]]} for row in rows], columns=RANK_COLUMNS)
 
@@ -252,12 +256,12 @@ def _pair_rows(found: Comparison) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _rank_rows(values: Mapping[str, UserValues], lower_is_better: bool) -> list[dict[str, Any]]:
+def _rank_rows(values: Mapping[str, UserValues], correction: Correction) -> list[dict[str, Any]]:
     users = _shared_users([one.users for one in values.values()])
     if len(users) < 2:
         return []
     columns = (_over(one, users) for one in values.values())
-    found = standings(grouped(columns), lower_is_better)
+    found = standings(grouped(columns), correction)
     return [
         {
             "run_id": run_id, "rank": int(found.rank[at]), "shared": bool(found.shared[at]),

@@ -99,7 +99,7 @@ class PerUser(StoredLists):
             return pd.DataFrame(columns=list(DECISIVE_COLUMNS))
         mine, base = known
         usual = base.own if baseline_id else np.full(len(mine.own), np.median(mine.own))
-        gap = self._turned(metric, differences(mine.own, usual))
+        gap = differences(mine.own, usual)
         others = [self._user_values(one, metric, k, scope) for one in beside]
         chosen = alternately(gap, spread(mine, others), n)
         truth = self._reference_under(self.store.run(run_id).experiment, scope.threshold).truth
@@ -131,10 +131,7 @@ class PerUser(StoredLists):
     ) -> Floats | None:
         """Differences of the users who count in both, above 0 where the run is better for them."""
         known = self._beside_each_other(run_id, baseline_id, metric, k, scope)
-        return None if known is None else self._turned(metric, differences(known[0].own, known[1].own))
-
-    def _turned(self, metric: str, difference: Floats) -> Floats:
-        return -difference if views.lower_is_better(metric) else difference
+        return None if known is None else differences(known[0].own, known[1].own)
 
     # ── one user ─────────────────────────────────────────────────────────────────────────────
 

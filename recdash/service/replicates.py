@@ -11,7 +11,7 @@ from recdash import views
 from recdash.domain import WHOLE, Ints, Run, Scope
 from recdash.metrics import define
 from recdash.service.answers import Answers
-from recdash.stats.replicates import Measured, ReplicateDifference, difference_over_replicates
+from recdash.stats.replicates import Measured, ReplicateDifference, difference_over_replicates, together
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +53,17 @@ class Replicates(Answers):
             for one, curve in found
             if curve is not None and not np.isnan((at := views.at(curve, k))["value"])
         ]
+
+    def outliving(
+        self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, scope: Scope = WHOLE
+    ) -> dict[str, ReplicateDifference]:
+        """Run → its difference to the baseline over folds or seeds, all judged as one family (Holm's).
+
+        Without the runs that lack the metric.
+        """
+        alone = {run: self.outlives(run, baseline_id, metric, k, scope) for run in run_ids}
+        known = {run: one for run, one in alone.items() if one is not None}
+        return dict(zip(known, together(list(known.values())), strict=True))
 
     def outlives(
         self, run_id: str, baseline_id: str, metric: str, k: int, scope: Scope = WHOLE

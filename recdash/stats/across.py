@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from recdash.domain import Floats, Ints
-from recdash.stats.family import holm
+from recdash.stats.family import Mask, significant
 from recdash.stats.paired import LEVEL, TIE, says_nothing
 
 
@@ -43,8 +42,8 @@ class AllPairs:
         return p
 
     @property
-    def _unknown(self) -> npt.NDArray[np.bool_]:
-        found: npt.NDArray[np.bool_] = says_nothing(self.n, self.mean, self.error)
+    def _unknown(self) -> Mask:
+        found: Mask = says_nothing(self.n, self.mean, self.error)
         return found
 
 
@@ -63,29 +62,21 @@ def all_pairs(values: Floats) -> AllPairs:
     return AllPairs(ahead, np.sqrt(variance / max(n, 1)), np.full((r, r), n))
 
 
-def leaders(
-    cutoffs: Sequence[AllPairs], lower_is_better: bool = False, level: float = LEVEL
-) -> list[npt.NDArray[np.bool_]]:
+def leaders(cutoffs: Sequence[AllPairs], level: float = LEVEL) -> list[Mask]:
     """At each cutoff, [r] the runs that no other is significantly better than, after Holm over all of them.
 
-    A run that shares fewer than two users with another cannot be told from it.
+    Runs without a p cannot be told apart.
     """
     if not cutoffs:
         return []
     above = np.triu_indices(len(cutoffs[0].mean), 1)
-    p = np.concatenate([one.p()[above] for one in cutoffs])
-    significant = np.zeros(len(p), dtype=bool)
-    known = ~np.isnan(p)
-    significant[known] = holm(p[known]) <= 1 - level
-    each = np.split(significant, len(cutoffs))
-    return [_unbeaten(one, found, above, lower_is_better) for one, found in zip(cutoffs, each, strict=True)]
+    found = significant(np.concatenate([one.p()[above] for one in cutoffs]), "holm", level)
+    each = np.split(found, len(cutoffs))
+    return [_unbeaten(one, its, above) for one, its in zip(cutoffs, each, strict=True)]
 
 
-def _unbeaten(
-    pairs: AllPairs, significant: npt.NDArray[np.bool_], above: tuple[Ints, Ints], lower_is_better: bool
-) -> npt.NDArray[np.bool_]:
+def _unbeaten(pairs: AllPairs, found: Mask, above: tuple[Ints, Ints]) -> Mask:
     apart = np.zeros(pairs.mean.shape, dtype=bool)
-    apart[above] = significant
-    ahead = pairs.mean < 0 if lower_is_better else pairs.mean > 0
-    beaten = (apart | apart.T) & ahead
+    apart[above] = found
+    beaten = (apart | apart.T) & (pairs.mean > 0)
     return np.asarray(~beaten.any(axis=1))

@@ -7,16 +7,18 @@ Hochberg the share of false ones among the findings.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from recdash.domain import Floats
 from recdash.stats.paired import LEVEL, Paired
 from recdash.stats.sufficiency import users_to_settle
 
+Mask = npt.NDArray[np.bool_]
 Correction = Literal["holm", "bh", "off"]
 CORRECTIONS: tuple[Correction, ...] = ("holm", "bh", "off")
 Word = Literal["better", "worse", "tie", "not settled"]
@@ -36,7 +38,6 @@ class Judged:
     corrected: Paired
     p: float
     margin: float = 0.0
-    lower_is_better: bool = False
 
     @property
     def word(self) -> Word:
@@ -49,7 +50,7 @@ class Judged:
             return "tie"
         if not self.corrected.settled:
             return "not settled"
-        return "better" if (self.corrected.low > 0) != self.lower_is_better else "worse"
+        return "better" if self.corrected.low > 0 else "worse"
 
     @property
     def sign(self) -> str:
@@ -69,20 +70,37 @@ def judge(
     correction: Correction = "holm",
     *,
     margins: Sequence[float] | None = None,
-    lower_is_better: bool = False,
     level: float = LEVEL,
 ) -> list[Judged]:
     """Every difference of a family with its corrected p, interval and word, in the order given.
 
-    A difference without a p (fewer than two users) takes no part in the correction and is not settled.
+    A difference without a p takes no part in the correction and is not settled.
     """
     p = np.array([one.p for one in family], dtype=float)
-    corrected, levels = p.copy(), np.full(len(p), level)
-    known = np.flatnonzero(~np.isnan(p))
-    if len(known):
-        corrected[known], levels[known] = _CORRECTED[correction](p[known], level)
-    found = zip(family, levels.tolist(), corrected.tolist(), margins or [0.0] * len(p), strict=True)
-    return [Judged(one, one.at(at), p, width, lower_is_better) for one, at, p, width in found]
+    at, by_rule = levels(p, correction, level).tolist(), corrected(p, correction).tolist()
+    found = zip(family, at, by_rule, margins or [0.0] * len(p), strict=True)
+    return [Judged(one, one.at(its), p, width) for one, its, p, width in found]
+
+
+def significant(p: Floats, correction: Correction = "holm", level: float = LEVEL) -> Mask:
+    """[m] which of a family's p-values are findings; none that is NaN."""
+    return corrected(p, correction) <= 1 - level
+
+
+def corrected(p: Floats, correction: Correction = "holm") -> Floats:
+    """[m] p-values corrected as one family; NaN stays, and takes no part."""
+    found, known = p.copy(), ~np.isnan(p)
+    found[known] = _RULES[correction](p[known])
+    return found
+
+
+def levels(p: Floats, correction: Correction = "holm", level: float = LEVEL) -> Floats:
+    """[m] the level of each difference's interval that excludes 0 exactly where p is significant."""
+    found, known = np.full(len(p), level), np.flatnonzero(~np.isnan(p))
+    if len(known) and correction != "off":
+        findings = int(np.count_nonzero(significant(p[known], correction, level)))
+        found[known] = 1 - (1 - level) * _SHARES[correction](p[known], findings)
+    return found
 
 
 def holm(p: Floats) -> Floats:
@@ -105,26 +123,23 @@ def _back(in_order: Floats, order: np.ndarray[tuple[int], np.dtype[np.intp]]) ->
     return placed
 
 
-def _by_holm(p: Floats, level: float) -> tuple[Floats, Floats]:
+def _share_by_holm(p: Floats, findings: int) -> Floats:
     """The j-th smallest p is held against (1 − level)/(m − j + 1), until the first that fails; it and all
     after it stay at that bound.
     """
-    corrected = holm(p)
-    found = int(np.count_nonzero(corrected <= 1 - level))
     place = np.empty(len(p))
-    place[np.argsort(p, kind="stable")] = np.minimum(np.arange(len(p)), found)
-    return corrected, 1 - (1 - level) / (len(p) - place)
+    place[np.argsort(p, kind="stable")] = np.minimum(np.arange(len(p)), findings)
+    return 1 / (len(p) - place)
 
 
-def _by_bh(p: Floats, level: float) -> tuple[Floats, Floats]:
+def _share_by_bh(p: Floats, findings: int) -> Floats:
     """With R findings among m each interval is at 1 − R(1 − level)/m (Benjamini & Yekutieli 2005)."""
-    corrected = benjamini_hochberg(p)
-    found = max(int(np.count_nonzero(corrected <= 1 - level)), 1)
-    return corrected, np.full(len(p), 1 - (1 - level) * found / len(p))
+    return np.full(len(p), max(findings, 1) / len(p))
 
 
-def _as_they_are(p: Floats, level: float) -> tuple[Floats, Floats]:
-    return p, np.full(len(p), level)
-
-
-_CORRECTED = {"holm": _by_holm, "bh": _by_bh, "off": _as_they_are}
+_RULES: dict[Correction, Callable[[Floats], Floats]] = {
+    "holm": holm,
+    "bh": benjamini_hochberg,
+    "off": np.copy,
+}
+_SHARES: dict[Correction, Callable[[Floats, int], Floats]] = {"holm": _share_by_holm, "bh": _share_by_bh}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from recdash.domain import Floats, Ints
-from recdash.stats.family import holm
+from recdash.stats.family import Correction, Mask, significant
 from recdash.stats.groups import Groups
 from recdash.stats.paired import LEVEL, TIE, says_nothing
 from recdash.stats.resampling import resampled_means
@@ -19,7 +18,7 @@ DRAWS, GROUPS = 1_000, 4_096
 
 @dataclass(frozen=True)
 class Standings:
-    """``rank`` [r] from 1: one more than the runs that are significantly better, after Holm over all pairs.
+    """``rank`` [r] from 1: one more than the runs that are significantly better, all pairs being a family.
 
     ``low`` and ``high`` [r]: the places that a run took in 95 % of the draws of users, and its rank.
     ``above`` [r, r]: is the run of the column significantly better than that of the row?
@@ -28,28 +27,27 @@ class Standings:
     rank: Ints
     low: Ints
     high: Ints
-    above: npt.NDArray[np.bool_]
+    above: Mask
 
     @property
-    def shared(self) -> npt.NDArray[np.bool_]:
+    def shared(self) -> Mask:
         """[r] True where another run has the same rank."""
         return np.bincount(self.rank)[self.rank] > 1
 
 
-def standings(values: Groups, lower_is_better: bool = False, level: float = LEVEL) -> Standings:
+def standings(values: Groups, correction: Correction = "holm", level: float = LEVEL) -> Standings:
     """Of the runs in the columns. Raises ValueError below two users: nothing can be told apart."""
     if values.n < 2:
         raise ValueError("ranks need two users")
-    better = replace(values, sums=-values.sums) if lower_is_better else values
-    above = _significantly_above(better, level)
+    above = _significantly_above(values, correction, level)
     tail = (1 - level) / 2
-    places = _places(resampled_means(better.merged(GROUPS), DRAWS))
+    places = _places(resampled_means(values.merged(GROUPS), DRAWS))
     low, high = np.quantile(places, (tail, 1 - tail), axis=0, method="nearest").astype(np.int64)
     rank = 1 + above.sum(axis=1)
     return Standings(rank, np.minimum(low, rank), np.maximum(high, rank), above)
 
 
-def _significantly_above(values: Groups, level: float) -> npt.NDArray[np.bool_]:
+def _significantly_above(values: Groups, correction: Correction, level: float) -> Mask:
     """[r, r] from the covariances of the runs: one product instead of a pass over the users per pair."""
     from scipy.special import stdtr
 
@@ -64,9 +62,9 @@ def _significantly_above(values: Groups, level: float) -> npt.NDArray[np.bool_]:
         t = np.where(ahead == 0, 0.0, np.abs(ahead) / np.sqrt(variance))
     t[says_nothing(values.n, ahead, variance)] = np.nan
     pairs = np.triu_indices(len(means), 1)
-    significant = np.zeros(t.shape, dtype=bool)
-    significant[pairs] = holm(2 * stdtr(values.n - 1, -t[pairs])) <= 1 - level
-    return (significant | significant.T) & (ahead > 0)
+    apart = np.zeros(t.shape, dtype=bool)
+    apart[pairs] = significant(2 * stdtr(values.n - 1, -t[pairs]), correction, level)
+    return (apart | apart.T) & (ahead > 0)
 
 
 def _places(means: Floats) -> Ints:

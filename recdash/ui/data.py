@@ -81,12 +81,12 @@ def pairs(
     return _named(found, view)
 
 
-def ranks(view: View, run_ids: tuple[str, ...]) -> pd.DataFrame:
+def ranks(view: View, run_ids: tuple[str, ...], correction: Correction = "holm") -> pd.DataFrame:
     """Honest ranks by the primary metric: see ``Workspace.ranks``; no rows where it has none per user."""
     import pandas as pd
 
     try:
-        return _named(_numbers("ranks", (run_ids, view.metric, view.k), view.scope), view)
+        return _named(_numbers("ranks", (run_ids, view.metric, view.k, correction), view.scope), view)
     except InputError:
         return pd.DataFrame(columns=["run_id", "run", "rank"])
 
@@ -226,11 +226,10 @@ def spread(view: View, run_ids: tuple[str, ...]) -> pd.DataFrame:
     return _named(_numbers("spread", (run_ids, view.metric, view.k), view.scope), view)
 
 
-def outlives(view: View, run_id: str, baseline: str) -> ReplicateDifference | None:
-    """The run's difference to the baseline over their folds or seeds: see ``Workspace.outlives``."""
-    found: ReplicateDifference | None = _numbers(
-        "outlives", (run_id, baseline, view.metric, view.k), view.scope
-    )
+def outliving(view: View, run_ids: tuple[str, ...], baseline: str) -> dict[str, ReplicateDifference]:
+    """The runs' differences to the baseline over their folds or seeds: see ``Workspace.outliving``."""
+    asked = (run_ids, baseline, view.metric, view.k)
+    found: dict[str, ReplicateDifference] = _numbers("outliving", asked, view.scope)
     return found
 
 

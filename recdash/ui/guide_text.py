@@ -263,7 +263,8 @@ slice that disagrees most.
         "rank-shared",
         "Shared ranks",
         """
-A run's rank is one more than the number of runs that are significantly better, after Holm over all pairs.
+A run's rank is one more than the number of runs that are significantly better, after the correction that is
+chosen (Holm's unless you change it) over all pairs.
 “=1” means that several share the rank: which of them stands above the other may be chance. The range
 beside it (1–2) holds the places that the run took in 95 % of 1,000 draws of the users, and its rank.
 """,

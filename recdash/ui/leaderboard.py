@@ -59,7 +59,7 @@ def gather(view: View, wanted: str, chosen: str, *, relative: bool, correction: 
     scores = data.scoreboard(view, view.run_ids, metrics, view.k)
     pairs = data.pairs(view, compared(view), baseline, view.metric, correction)
     known = findings.values(scores, view.metric)
-    places = _places(view, known)
+    places = _places(view, known, correction)
     primary = scores[scores["metric"] == view.metric]
     shown = board.in_percent(pairs) if relative and len(pairs) else pairs
     return Board(
@@ -96,12 +96,12 @@ def _differs(view: View, metric: str, correction: Correction) -> bool:
     return len({f"{value:.3g}" for value in known.values()}) > 1
 
 
-def _places(view: View, known: dict[str, float]) -> dict[str, board.Place]:
+def _places(view: View, known: dict[str, float], correction: Correction) -> dict[str, board.Place]:
     """Honest ranks; by the value alone for one run, and for a metric without a value per user."""
     everyone = frozenset(compared(view))
     ranked = {run: value for run, value in known.items() if run in everyone}
     if len(ranked) > 1 and define(view.metric).has_user_values:
-        return board.places_of(data.ranks(view, compared(view)))
+        return board.places_of(data.ranks(view, compared(view), correction))
     return board.places_by_value(ranked)
 
 
@@ -174,9 +174,10 @@ def subtitle(view: View, shown: Board) -> str:
     users = " to ".join(dict.fromkeys(map(numbers.count, (*counts[:1], *counts[-1:])))) or numbers.NONE
     if not define(view.metric).has_user_values:
         return f"{where} has no value per user: ranks follow the value alone, and there are no intervals."
+    rule = f" after {_rule(shown)}'s correction over all pairs" if shown.correction != "off" else ""
     return (
         f"{where} over {users} users. Runs share a rank when the paired difference between them is not "
-        "significant after Holm's correction over all pairs."
+        f"significant{rule}."
     )
 
 
@@ -230,8 +231,12 @@ def _family(shown: Board) -> str:
     many = len(shown.pairs)
     if shown.correction == "off":
         return f"Intervals are not corrected for the {many} differences: one in twenty is found by chance."
-    rule = {"holm": "Holm", "bh": "Benjamini and Hochberg"}[shown.correction]
+    rule = _rule(shown)
     return f"Differences to the baseline and their intervals are corrected after {rule} over all {many}."
+
+
+def _rule(shown: Board) -> str:
+    return {"holm": "Holm", "bh": "Benjamini and Hochberg"}[shown.correction]
 
 
 def _references(view: View, shown: Board) -> list[str]:

@@ -14,8 +14,7 @@ from recdash.charts.segments import Dot, Line, ends_of, segment_panels
 from recdash.charts.shown import panels
 from recdash.comparison import Terms
 from recdash.comparison.segments import EVERYBODY, Cell, Segmented, flags
-from recdash.stats import LEAST
-from recdash.stats import Correction
+from recdash.stats import LEAST, Correction
 from recdash.ui import data, frame, state, theme, widgets
 from recdash.ui.board import RULES
 from recdash.ui.cards import value_text

@@ -61,9 +61,8 @@ def gather(view: View) -> Spread | None:
     values = findings.values(scores, view.metric)
     baseline = view.shown[0]
     others = [run for run in view.shown[1:] if run.id in values and (run.replicated or baseline.replicated)]
-    outlived = {run.id: data.outlives(view, run.id, baseline.id) for run in others}
-    known = {run_id: one for run_id, one in outlived.items() if one is not None}
-    return Spread(rows, values, known, noun_of(several))
+    outlived = data.outliving(view, tuple(run.id for run in others), baseline.id)
+    return Spread(rows, values, outlived, noun_of(several))
 
 
 def told(view: View) -> list[Problem]:
@@ -116,7 +115,9 @@ def note(view: View, found: Spread) -> str:
     most = int(found.rows.groupby("run_id").size().max())
     boxes = "; boxes are quartiles, whiskers reach lowest and highest" if most >= LEAST_FOR_BOX else ""
     points = f"{where}. One point for each of the {found.noun}, the line is their mean{boxes}."
-    return points + _left_out(view, found)
+    tested = sum(one.outlives is not None for one in found.outlived.values())
+    corrected = f" Intervals and p: Holm-corrected over {tested} differences." if tested > 1 else ""
+    return points + corrected + _left_out(view, found)
 
 
 def _left_out(view: View, found: Spread) -> str:

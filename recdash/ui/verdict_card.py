@@ -75,15 +75,12 @@ def _plain_paragraph(text: str) -> Html:
 
 
 def user_split(pair: Pair, name: str, base: str) -> Html:
-    """Better, no change and worse, of 100 users; for a lower-is-better metric less is better."""
-    better, worse = pair.paired.wins, pair.paired.losses
-    if pair.judged.lower_is_better:
-        better, worse = worse, better
+    """Better, no change and worse, of 100 users."""
     n = pair.paired.n
     parts = (
-        ("better", "▲", "better for", better),
+        ("better", "▲", "better for", pair.paired.wins),
         ("same", "=", "no change for", pair.paired.ties),
-        ("worse", "▼", "worse for", worse),
+        ("worse", "▼", "worse for", pair.paired.losses),
     )
     bar = [
         html('<span style="flex:{n};background:var(--{tone})"></span>', n=count, tone=tone)

@@ -39,12 +39,12 @@ def is_percent(metric: str) -> bool:
     return base(metric) in PERCENT
 
 
-def finding(low: float, high: float, *, lower_is_better: bool = False) -> str:
+def finding(low: float, high: float) -> str:
     """better or worse only when the interval excludes zero, else not settled."""
     sign = glyph(low, high)
     if sign == "=":
         return "not settled"
-    return "better" if (sign == "▲") != lower_is_better else "worse"
+    return "better" if sign == "▲" else "worse"
 
 
 def tone(word: str) -> str:

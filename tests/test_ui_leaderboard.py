@@ -1,0 +1,56 @@
+"""The correction that is chosen on the Leaderboard decides its ranks too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from test_ui_pages import Open, forget, said
+from test_ui_replicates import open_page
+
+from recdash.service import Workspace
+from recdash.ui import state
+
+__all__ = ["open_page"]
+
+USERS = [f"u{n}" for n in range(100)]
+TRUTH = {user: [f"i{user}"] for user in USERS}
+
+
+def hits(*found: range) -> dict[str, list[str]]:
+    """Lists of one item: that of the truth for the users in these ranges."""
+    known = {f"u{n}" for some in found for n in some}
+    return {user: [f"i{user}"] if user in known else ["x"] for user in USERS}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
+    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path / 'recdash.db'}")
+    monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "artifacts"))
+    forget()
+    yield state.workspace()
+    forget()
+
+
+@pytest.fixture
+def runs(workspace: Workspace) -> dict[str, str]:
+    """ALS finds 12 items that BPR and its twin miss, and misses 4 that they find: p = 0.045 by itself."""
+    made = workspace.create_experiment("films", TRUTH, depth=1)
+    others = hits(range(12, 16), range(50, 90))
+    tables = {"als": hits(range(12), range(50, 90)), "bpr": others, "twin": dict(reversed(others.items()))}
+    added = {name: workspace.add_runs(made.id, table, name=name)[0].run.id for name, table in tables.items()}
+    return {"films": made.id, **added}
+
+
+@pytest.mark.parametrize(("rule", "ranks"), [("holm", [1, 1, 1]), ("off", [1, 2, 2])])
+def test_the_chosen_correction_decides_who_shares_a_rank(
+    workspace: Workspace, runs: dict[str, str], open_page: Open, rule: str, ranks: list[int]
+) -> None:
+    of_store = workspace.ranks([runs[one] for one in ("als", "bpr", "twin")], "recall", 1, rule)  # type: ignore[arg-type]
+    assert of_store["rank"].tolist() == ranks
+    link = {"e": runs["films"], "b": runs["bpr"], "m": "recall", "k": "1", "corr": rule}
+    text = said(open_page("leaderboard", **link))
+    assert ("als is first on Recall@1" in text) == (ranks == [1, 2, 2])
+    assert ("share first place" in text) == (ranks == [1, 1, 1])
+    assert ("Holm's correction over all pairs" in text) == (rule == "holm")
