@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import log2, nan, sqrt
@@ -805,11 +806,35 @@ def test_what_the_best_lists_gain_is_worked_out_once_for_all_runs() -> None:
 
 def test_few_answers_of_the_best_lists_are_kept() -> None:
     ideals = Ideals()
-    for k in range(17):
+    for k in range(5):
         ideals.kept(k, lambda k=k: np.array([k]))  # type: ignore[misc]
-    assert ideals.kept(16, lambda: np.array([-1])).tolist() == [16]
+    assert ideals.kept(4, lambda: np.array([-1])).tolist() == [4]
     assert ideals.kept(1, lambda: np.array([-1])).tolist() == [1]
     assert ideals.kept(0, lambda: np.array([-1])).tolist() == [-1]
+
+
+def test_three_threads_may_ask_for_ideals_and_cuts_at_once() -> None:
+    """Each of them asks for more than is kept, so that they put away each other's answers."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    ideals, sample = Ideals(), sample_of(HITS)
+
+    def ask(first: int) -> set[bool]:
+        asked = [first + step % 7 for step in range(3_000)]
+        return {
+            ideals.kept(n, lambda n=n: np.array([n])).tolist() == [n]  # type: ignore[misc]
+            and bool((sample.up_to(n % 3 + 1).rank <= n % 3 + 1).all())
+            for n in asked
+        }
+
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(3) as threads:
+            found = list(threads.map(ask, (0, 2, 4)))
+    finally:
+        sys.setswitchinterval(usual)
+    assert found == [{True}] * 3
 
 
 def test_parts_of_the_users_have_ideals_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ _ROWS_OF_A_PART = 1 << 19
 """So few that what is looked up of them stays in the processor's cache."""
 
 
-_IDEALS_KEPT = 16
+_IDEALS_KEPT = 4
 
 Number = Callable[["Sample"], Ints]
 """One whole number of each user, [n]."""
@@ -91,7 +91,8 @@ def familiar(users_with: Ints, n_items: int, n_truth_items: int) -> Familiar:
 class Ideals:
     """What the best possible lists of the users gain at some k: the same for every run.
 
-    Keeps the last few answers, [n] each.
+    Keeps the last few answers, [n] each. Several threads may ask at once: what one puts away another may
+    still be holding.
     """
 
     def __init__(self) -> None:
@@ -99,11 +100,12 @@ class Ideals:
 
     def kept(self, question: Hashable, answer: Callable[[], Floats]) -> Floats:
         """The answer, worked out if nobody has asked lately."""
-        if question not in self._known:
-            if len(self._known) >= _IDEALS_KEPT:
-                del self._known[next(iter(self._known))]
-            self._known[question] = answer()
-        return self._known[question]
+        found = self._known.get(question)
+        if found is None:
+            found = self._known[question] = answer()
+            for oldest in list(self._known)[:-_IDEALS_KEPT]:
+                self._known.pop(oldest, None)
+        return found
 
 
 @dataclass(frozen=True)
@@ -200,12 +202,14 @@ class Sample:
 
     def up_to(self, k: int) -> Sample:
         """The same users with their hits up to k; kept until another k is asked for."""
-        if k not in self._cut:
-            self._cut.clear()
+        found = self._cut.get(k)  # another thread may ask for another k meanwhile
+        if found is None:
             kept = np.flatnonzero(self.rank <= k)
             hits = {name: getattr(self, name)[kept] for name in ("user", "rank", "gain", "item")}
-            self._cut[k] = replace(self, **hits, judged=self.judged and self.judged.up_to(k))
-        return self._cut[k]
+            found = replace(self, **hits, judged=self.judged and self.judged.up_to(k))
+            self._cut.clear()
+            self._cut[k] = found
+        return found
 
     @cached_property
     def _cut(self) -> dict[int, Sample]:

@@ -84,7 +84,7 @@ class Evidence:
         self._settings = lru_cache(maxsize=64)(lambda experiment_id: self.experiment(experiment_id).settings)
         self._reference_under = lru_cache(maxsize=8)(self._take_as_relevant)
         self._slices = lru_cache(maxsize=32)(self._cut_into)
-        self._ideals = lru_cache(maxsize=16)(lambda _experiment, _scope: Ideals())
+        self._ideals = lru_cache(maxsize=8)(lambda _experiment, _scope: Ideals())
         self._values = Kept(self._compute_values, least=64)
         self._material = Kept(self._read_material, least=64)
         self._computed = lru_cache(maxsize=1024)(self._compute_curve)

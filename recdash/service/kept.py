@@ -48,7 +48,10 @@ class Kept(Generic[P, R]):
 
 
 def weight(value: Any) -> int:
-    """Bytes of the arrays and tables in a value; what several values share counts in each."""
+    """Bytes of the arrays and tables that a value was made with; what several values share counts in each.
+
+    What a value works out later and keeps for itself (a sample its hits up to k) does not count.
+    """
     if hasattr(value, "nbytes"):
         return int(value.nbytes)
     if is_dataclass(value) and not isinstance(value, type):
