@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -18,9 +18,10 @@ from recdash.stats import (
     wilcoxon,
 )
 from recdash.stats.groups import MOST_GROUPS
-from recdash.stats.resampling import DRAWS, draws_for, resampled_means
+from recdash.stats.resampling import resampled_means
 
 RNG = np.random.default_rng(7)
+FIRST_LESS_SECOND = np.array([[0, 1]])
 
 
 def test_few_users_are_drawn_one_by_one() -> None:
@@ -53,7 +54,7 @@ def test_the_covariance_of_the_means_is_that_of_the_values_over_n(n: int) -> Non
 def test_the_bootstrap_interval_is_within_2_percent_of_the_analytic_one(n: int) -> None:
     values = RNG.exponential(size=n) * (RNG.random(n) < 0.3)
     expected = paired_difference(values, np.zeros(n))
-    (low,), (high,) = bootstrap(grouped([values]), draws=20_000)
+    (low,), (high,) = bootstrap(grouped([values, np.zeros(n)]), FIRST_LESS_SECOND)
     width = expected.high - expected.low
     assert low == pytest.approx(expected.low, abs=0.02 * width)
     assert high == pytest.approx(expected.high, abs=0.02 * width)
@@ -71,9 +72,25 @@ def test_draws_are_the_same_each_time() -> None:
     assert (resampled_means(groups, 30) != resampled_means(groups, 30, seed=1)).any()
 
 
-def test_few_users_are_drawn_more_often() -> None:
-    few, many = grouped([RNG.random(50)]), grouped([RNG.random(MOST_GROUPS * 2)])
-    assert (draws_for(few), draws_for(many)) == (DRAWS[1], pytest.approx(DRAWS[0], rel=4))
+def test_all_pairs_of_runs_are_those_of_their_differences_one_by_one() -> None:
+    """More pairs than are worked out at once; each as if it stood alone with a run of zeros."""
+    runs = [RNG.random(40) * (RNG.random(40) < 0.5) for _ in range(24)]
+    pairs = np.array([(b, a) for a, b in combinations(range(24), 2)])
+    lows, highs = bootstrap(grouped(runs), pairs, draws=300)
+    p = permutation(grouped(runs), pairs, draws=300)
+    assert len(pairs) == 24 * 23 / 2 > 256
+    for at in (0, 100, 275):
+        b, a = pairs[at]
+        alone = grouped([differences(runs[b], runs[a]), np.zeros(40)])
+        (low,), (high,) = bootstrap(alone, FIRST_LESS_SECOND, draws=300)
+        assert (lows[at], highs[at]) == pytest.approx((low, high), abs=1e-14)
+        assert p[at] == permutation(alone, FIRST_LESS_SECOND, draws=300)[0]
+
+
+def test_equal_runs_have_a_bootstrap_interval_of_nothing() -> None:
+    values = RNG.random(100)
+    (low,), (high,) = bootstrap(grouped([values, values + 1e-15]), FIRST_LESS_SECOND, draws=100)
+    assert (low, high) == (0.0, 0.0)
 
 
 def test_permutation_counts_every_order_of_six_users() -> None:
@@ -81,13 +98,14 @@ def test_permutation_counts_every_order_of_six_users() -> None:
     changes = np.array([0.5, -0.1, 0.4, 0.3, 0.2, -0.3])
     seen = abs(changes.sum())
     as_far = sum(abs(np.dot(signs, changes)) >= seen - 1e-12 for signs in product((-1, 1), repeat=6))
-    (found,) = permutation(grouped([changes]), draws=200_000)
+    (found,) = permutation(grouped([changes, np.zeros(6)]), FIRST_LESS_SECOND, draws=200_000)
     assert found == pytest.approx(as_far / 64, abs=0.004)
 
 
 def test_permutation_of_no_change_is_1_and_never_0() -> None:
-    assert permutation(grouped([np.zeros(10)]), draws=99).tolist() == [1.0]
-    assert permutation(grouped([np.ones(500)]), draws=99).tolist() == [1 / 100]
+    level = RNG.random(500)
+    assert permutation(grouped([level, level]), FIRST_LESS_SECOND, draws=99).tolist() == [1.0]
+    assert permutation(grouped([level + 1, level]), FIRST_LESS_SECOND, draws=99).tolist() == [1 / 100]
 
 
 def test_wilcoxon_of_no_change_is_1() -> None:

@@ -15,19 +15,12 @@ from recdash.comparison.weighing import weigh
 from recdash.domain import UserValues
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.metrics import Spec, define
-from recdash.stats import (
-    benjamini_hochberg,
-    bootstrap,
-    differences,
-    equivalence,
-    grouped,
-    holm,
-    permutation,
-    wilcoxon,
-)
+from recdash.stats import bootstrap, corrected, differences, equivalence, grouped, permutation, wilcoxon
 
 if TYPE_CHECKING:
     import pandas as pd
+
+FURTHER = ("wilcoxon_p", "permutation_p", "bootstrap_low", "bootstrap_high")
 
 
 @dataclass(frozen=True)
@@ -51,12 +44,14 @@ class Compared:
         """One dict per pair; run names, and every test that the field asks for.
 
         ci_low … ci_high: the plain 95 % interval of the t-test. t_p_holm and t_p_bh are corrected over all
-        pairs; ``finding`` follows the comparison's own correction and margin. ``more_users`` would most
-        likely settle it (0: it is settled; None: none would).
+        pairs; ``finding`` follows the comparison's own families, correction and margin. ``more_users`` would
+        most likely settle it (0: it is settled; None: none would). ``equivalence_p`` is that of two one-sided
+        5 % tests, not corrected, while a ``finding`` of tie needs the corrected interval inside the margin.
+        What few users cannot tell is None: any test of one, t and intervals where all differ by the same.
         """
         found = self.comparison
         p = np.array([pair.paired.p for pair in found.pairs])
-        by_rule = zip(_corrected(holm, p), _corrected(benjamini_hochberg, p), strict=True)
+        by_rule = zip(*(map(_number, corrected(p, rule).tolist()) for rule in ("holm", "bh")), strict=True)
         tests = self._further_tests()
         for pair, test, (by_holm, by_bh) in zip(found.pairs, tests, by_rule, strict=True):
             yield {
@@ -70,36 +65,56 @@ class Compared:
                 "more_users": pair.judged.more_users,
             }
 
-    def _further_tests(self) -> list[dict[str, float]]:
-        """Per pair, what tests without a normal distribution say.
-
-        Pairs over the same users are drawn and swapped together: one set of draws for all of them.
-        """
-        both = [self._values_of(pair) for pair in self.comparison.pairs]
-        together: dict[bytes, list[int]] = {}
-        for at, (base, _) in enumerate(both):
-            together.setdefault(base.users.tobytes(), []).append(at)
-        found: list[dict[str, float]] = [{} for _ in both]
-        for places in together.values():
-            changes = grouped(differences(both[at][1].values, both[at][0].values) for at in places)
-            lows, highs = bootstrap(changes, self.comparison.terms.level)
-            for at, low, high, swapped in zip(places, lows, highs, permutation(changes), strict=True):
-                base, mine = both[at]
-                found[at] = {
-                    "wilcoxon_p": wilcoxon(mine.own, base.own),
-                    "permutation_p": float(swapped),
-                    "bootstrap_low": float(low),
-                    "bootstrap_high": float(high),
-                }
+    def _further_tests(self) -> list[dict[str, float | None]]:
+        """Per pair, what tests without a normal distribution say; None where two runs share one user."""
+        found: list[dict[str, float | None]] = [dict.fromkeys(FURTHER) for _ in self.comparison.pairs]
+        for places in self._over_the_same_users():
+            for at, row in zip(
+                places, self._tested([self.comparison.pairs[at] for at in places]), strict=True
+            ):
+                found[at] = row
         return found
 
-    def _values_of(self, pair: Pair) -> tuple[UserValues, UserValues]:
-        found = self.comparison
-        base = self.source.values(pair.baseline, found.metric, found.k)
-        mine = self.source.values(pair.candidate, found.metric, found.k)
-        if base is None or mine is None:
+    def _over_the_same_users(self) -> list[list[int]]:
+        """Places of pairs to draw and swap together: their runs count the same two sets of users."""
+        runs = {run for pair in self.comparison.pairs for run in (pair.baseline, pair.candidate)}
+        users = {run: hash(self._values_of(run).users.tobytes()) for run in runs}
+        together: dict[frozenset[int], list[int]] = {}
+        for at, pair in enumerate(self.comparison.pairs):
+            if pair.paired.n > 1:
+                together.setdefault(frozenset((users[pair.baseline], users[pair.candidate])), []).append(at)
+        return list(together.values())
+
+    def _tested(self, pairs: Sequence[Pair]) -> Iterator[dict[str, float | None]]:
+        """One set of draws for all of them: the runs are drawn, not their pairs."""
+        values = self._over_shared_users(pairs)
+        column = {run: at for at, run in enumerate(values)}
+        first = next(iter(values.values())).values
+        # Less one run they are as small as their differences, and as exact.
+        runs = grouped(differences(one.values, first) for one in values.values())
+        places = np.array([(column[pair.candidate], column[pair.baseline]) for pair in pairs])
+        lows, highs = bootstrap(runs, places, self.comparison.terms.level)
+        unspread = np.isnan([pair.paired.low for pair in pairs])
+        lows[unspread] = highs[unspread] = np.nan  # drawn again, the same few users differ by the same again
+        swapped = permutation(runs, places)
+        for pair, *found in zip(pairs, swapped.tolist(), lows.tolist(), highs.tolist(), strict=True):
+            by_rank = wilcoxon(values[pair.candidate].own, values[pair.baseline].own)
+            yield dict(zip(FURTHER, map(_number, (by_rank, *found)), strict=True))
+
+    def _over_shared_users(self, pairs: Sequence[Pair]) -> dict[str, UserValues]:
+        """Each run of pairs that count the same two sets of users, over those in both."""
+        found: dict[str, UserValues] = {}
+        for pair in pairs:
+            both = (pair.baseline, pair.candidate)
+            if not found.keys() >= set(both):
+                found |= zip(both, shared(*map(self._values_of, both)), strict=True)
+        return found
+
+    def _values_of(self, run: str) -> UserValues:
+        found = self.source.values(run, self.comparison.metric, self.comparison.k)
+        if found is None:
             raise ValueError("a pair has lost its values")
-        return shared(base, mine)
+        return found
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready: the metric, its pairs, runs without a difference to the baseline, and the verdict."""
@@ -150,15 +165,6 @@ def _plain_facts(names: Mapping[str, str], pair: Pair) -> dict[str, Any]:
         "losses": paired.losses,
         "t_p": _number(paired.p),
     }
-
-
-def _corrected(rule: Any, p: np.ndarray[Any, np.dtype[np.float64]]) -> list[float | None]:
-    """Those of the known p; None for a pair without one."""
-    known = ~np.isnan(p)
-    found = np.full(len(p), np.nan)
-    if known.any():
-        found[known] = rule(p[known])
-    return [_number(one) for one in found.tolist()]
 
 
 def _number(value: float) -> float | None:

@@ -1,6 +1,16 @@
 """Statistics of paired comparison: what runs' values over the same users say."""
 
-from recdash.stats.family import CORRECTIONS, Correction, Judged, Word, benjamini_hochberg, holm, judge
+from recdash.stats.family import (
+    CORRECTIONS,
+    Correction,
+    Judged,
+    Word,
+    benjamini_hochberg,
+    corrected,
+    holm,
+    judge,
+    significant,
+)
 from recdash.stats.groups import Groups, grouped
 from recdash.stats.paired import LEAST, LEVEL, Paired, differences, paired_difference
 from recdash.stats.resampling import bootstrap, permutation
@@ -10,6 +20,6 @@ from recdash.stats.wilcoxon import wilcoxon
 
 __all__ = [
     "CORRECTIONS", "LEAST", "LEVEL", "Correction", "Groups", "Judged", "Paired", "Standings", "Word",
-    "benjamini_hochberg", "bootstrap", "differences", "equivalence", "grouped", "holm", "judge",
-    "paired_difference", "permutation", "standings", "users_to_settle", "wilcoxon",
+    "benjamini_hochberg", "bootstrap", "corrected", "differences", "equivalence", "grouped", "holm",
+    "judge", "paired_difference", "permutation", "significant", "standings", "users_to_settle", "wilcoxon",
 ]  # fmt: skip
