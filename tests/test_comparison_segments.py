@@ -196,6 +196,18 @@ def test_means_over_different_users_may_order_the_runs_against_every_segment() -
     assert kinds(found) == [("reversed", ("high", "low"))]
 
 
+def test_two_judged_segments_of_many_do_not_speak_for_all() -> None:
+    """In a and b, 35 users each, mine is 0.1 below; it is 1 above for 130 users in segments of 10."""
+    judged = USERS < 70
+    base, gain = of_users(np.ones(N)), np.where(judged, -0.1, 1.0) + NOISE
+    mine = of_users((1 + gain)[:-1], USERS[:-1])
+    small = {f"s{first}": (first <= USERS) & (first + 10 > USERS) for first in range(70, 200, 10)}
+    found = compared(base, mine, {"a": USERS < 35, "b": judged & (USERS >= 35), **small})
+    assert found.cells[EVERYBODY, "mine"].word == "better"
+    assert found.in_words("mine", "worse") == list(found.judged("mine")) == ["a", "b"]
+    assert kinds(found) == []
+
+
 def test_items_segments_that_all_say_better_where_the_whole_does_not() -> None:
     base = of_users(np.ones(N))
     wild = of_users(1 + np.tile([2.0, -2.0], N // 2))

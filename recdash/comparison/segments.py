@@ -14,6 +14,8 @@ from recdash.stats import Word
 
 EVERYBODY = ""
 """The key of all users among the segments."""
+MOST = 0.5
+"""Of the users: what is said of every segment is said of more than this share of them."""
 NEARLY_ALL = 0.9
 """From this share of a difference on, it is said to come from one segment."""
 
@@ -108,10 +110,10 @@ class Segmented:
 class Flag:
     """Where the whole and its parts do not say the same of a run.
 
-    *reversed*: the means order the runs one way, those of every segment the other way (the runs count
-    different users); *cancelled*: gains and losses hide each other; *outvoted*: most users are in segments
-    that say otherwise than the whole; *one segment*: the whole difference comes from it. ``segments``: those
-    that say so.
+    *reversed*: the means order the runs one way, those of every judged segment the other way, and most users
+    are in these (the runs count different users); *cancelled*: gains and losses hide each other; *outvoted*:
+    most users are in segments that say otherwise than the whole; *one segment*: the whole difference comes
+    from it. ``segments``: those that say so.
     """
 
     kind: FlagKind
@@ -187,9 +189,21 @@ def _reversed(found: Segmented, run: str) -> Flag | None:
     if same_users or found.of_items or len(judged) < 2:
         return None
     whole = _ahead(found, EVERYBODY, run)
-    if whole and all(_ahead(found, one, run) * whole < 0 for one in judged):
+    if (
+        whole
+        and _hold_most(found, judged, run)
+        and all(_ahead(found, one, run) * whole < 0 for one in judged)
+    ):
         return Flag("reversed", run, tuple(judged))
     return None
+
+
+def _hold_most(found: Segmented, segments: Sequence[str], run: str) -> bool:
+    """Are most of the users whom the run counts in these segments, and of those whom the baseline does?"""
+    return all(
+        sum(found.cells[one, each].n for one in segments) > MOST * found.cells[EVERYBODY, each].n
+        for each in (run, found.baseline)
+    )
 
 
 def _cancelled(found: Segmented, run: str) -> Flag | None:
@@ -204,8 +218,8 @@ def _outvoted(found: Segmented, run: str) -> Flag | None:
     for word in ("better", "worse"):
         saying = found.in_words(run, word)
         every = len(judged) > 1 and len(saying) == len(judged)
-        most = whole in ("better", "worse") and _users(judged, saying) > 0.5 * _users(judged, list(judged))
-        if whole not in (None, word) and saying and (every or most):
+        most = whole in ("better", "worse") and _users(judged, saying) > MOST * _users(judged, list(judged))
+        if whole not in (None, word) and (every or most) and _hold_most(found, saying, run):
             return Flag("outvoted", run, tuple(saying))
     return None
 
