@@ -1,4 +1,4 @@
-"""What several tests need: the real data, a server of their own, a browser that stays at home."""
+"""What several tests need: real data, a store, a terminal, pages, a server, a browser that stays at home."""
 
 from __future__ import annotations
 
@@ -13,10 +13,18 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, WebSocket, expect, sync_playwright
+
+if TYPE_CHECKING:  # what only some tests need is imported by the fixtures that they ask for
+    from app_pages import Open
+    from streamlit.testing.v1 import AppTest
+    from terminal import Recdash
+
+    from recdash.service import Workspace
 
 ROOT = Path(__file__).resolve().parents[1]
 REAL_DATA = ROOT.parent / "shared" / "data"
@@ -49,6 +57,88 @@ def shared_data() -> Path:
     return REAL_DATA
 
 
+# ── a store of one's own ─────────────────────────────────────────────────────────────────────
+
+
+def settings_of(data: Path) -> dict[str, str]:
+    """The environment that has recdash keep its store in the folder ``data``."""
+    return {
+        "RECDASH_DATABASE_URL": f"sqlite:///{data / 'recdash.db'}",
+        "RECDASH_ARTIFACTS": str(data / "artifacts"),
+    }
+
+
+@pytest.fixture
+def store_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], None]]:
+    """``store_in(data)``: from here to the end of the test the settings name the store in ``data``."""
+    from recdash.settings import settings
+
+    def turn_to(data: Path) -> None:
+        for name, value in settings_of(data).items():
+            monkeypatch.setenv(name, value)
+        settings.cache_clear()
+
+    yield turn_to
+    settings.cache_clear()
+
+
+# ── a terminal ───────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def folder(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    store_in: Callable[[Path], None],
+) -> Path:
+    """A working folder with the small files that the test's module calls FILES, and a store of its own."""
+    for name, content in request.module.FILES.items():
+        (tmp_path / name).write_text(content)
+    monkeypatch.chdir(tmp_path)
+    store_in(tmp_path / "store")
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder: Path) -> Recdash:
+    """``run("evaluate", "--truth", …)``: recdash, called in the folder."""
+    from click.testing import CliRunner
+
+    from recdash.cli import main
+
+    assert folder.is_dir()
+    return lambda *arguments: CliRunner().invoke(main, arguments, catch_exceptions=False)
+
+
+# ── pages without a browser ──────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, store_in: Callable[[Path], None]) -> Iterator[Workspace]:
+    """An empty store of its own, which the app opens too."""
+    from app_pages import forget
+
+    from recdash.ui import state
+
+    store_in(tmp_path)
+    forget()
+    yield state.workspace()
+    forget()
+
+
+@pytest.fixture
+def open_page() -> Open:
+    """Open a page of the app by its file name, with a link's parameters."""
+    from app_pages import passed, shell, turn_to
+
+    def show(page: str = "overview", **link: str) -> AppTest:
+        app = passed(shell(link).run())
+        return app if page == "overview" else turn_to(app, page)
+
+    return show
+
+
 # ── a server of one's own ────────────────────────────────────────────────────────────────────
 
 
@@ -72,8 +162,7 @@ def recdash_environment(data: Path) -> dict[str, str]:
     """The caller's environment, but with the store in ``data`` and no other setting of recdash."""
     ours = ("RECDASH_", "STREAMLIT_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    database, artifacts = data / "recdash.db", data / "artifacts"
-    return kept | {"RECDASH_DATABASE_URL": f"sqlite:///{database}", "RECDASH_ARTIFACTS": str(artifacts)}
+    return kept | settings_of(data)
 
 
 def is_healthy(url: str) -> bool:

@@ -8,21 +8,17 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner, Result
+from terminal import Recdash, as_json
 
 import recdash
 from recdash.cli import main
 from recdash.metrics import PRESETS
 from recdash.service import Workspace
-from recdash.settings import settings
-
-Recdash = Callable[..., Result]
 
 FILES = {
     "truth.csv": "user_id,item_id,rating\nu,a,5\nu,b,3\nv,a,4\nw,c,2\n",
@@ -41,37 +37,7 @@ FILES = {
 }
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A working folder with small files, and a store of its own."""
-    for name, content in FILES.items():
-        (tmp_path / name).write_text(content)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path}/store/recdash.db")
-    monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "store" / "artifacts"))
-    settings.cache_clear()
-    yield tmp_path
-    settings.cache_clear()
-
-
-@pytest.fixture
-def run(folder: Path) -> Recdash:
-    assert folder.is_dir()
-
-    def call(*arguments: str) -> Result:
-        return CliRunner().invoke(main, arguments, catch_exceptions=False)
-
-    return call
-
-
 EVALUATE = ("evaluate", "--truth", "truth.csv", "--run", "als=als.csv")
-
-
-def as_json(run: Recdash, *arguments: str) -> dict[str, Any]:
-    result = run(*arguments, "--format", "json")
-    assert result.exit_code == 0, result.stderr
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
 
 
 # ── evaluate ─────────────────────────────────────────────────────────────────────────────────

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from terminal import Recdash, answer
 
 import recdash
-from recdash.cli import main
 from recdash.comparison import Margin, Terms
 from recdash.domain import Scope
 from recdash.service import Workspace
-from recdash.settings import settings
 
-Recdash = Callable[..., Result]
 PAIR_KEYS = {
     "baseline", "candidate", "n_users", "mean_diff", "ci_low", "ci_high", "t_p", "wilcoxon_p",
     "permutation_p", "t_p_holm", "wins", "ties", "losses",
@@ -47,31 +43,12 @@ FILES = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    for name, content in FILES.items():
-        (tmp_path / name).write_text(content)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path}/store/recdash.db")
-    monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "store" / "artifacts"))
-    settings.cache_clear()
-    yield tmp_path
-    settings.cache_clear()
-
-
-@pytest.fixture
-def call(folder: Path) -> Recdash:
-    assert folder.is_dir()
-    return lambda *arguments: CliRunner().invoke(main, ["compare", *arguments], catch_exceptions=False)
+def call(run: Recdash) -> Recdash:
+    return partial(run, "compare")
 
 
 RUNS = ("--run", "old=old.csv", "--run", "new=new.csv", "--run", "other=other.csv")
 FROM_FILES = ("--truth", "truth.csv", *RUNS, "--baseline", "old", "--metric", "ndcg@3")
-
-
-def answer(result: Result) -> dict[str, Any]:
-    assert result.exit_code == 0, result.stderr
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
 
 
 def test_every_pair_is_answered_the_baseline_first(call: Recdash) -> None:

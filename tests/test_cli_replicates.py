@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
-import pytest
-from click.testing import CliRunner, Result
-
-from recdash.cli import main
-from recdash.settings import settings
-
-Recdash = Callable[..., Result]
+from terminal import Recdash, as_json
 
 FILES = {
     "truth.csv": "user_id,item_id\nu1,a\nu2,b\nu3,c\nu4,d\n",
@@ -24,24 +15,6 @@ FILES = {
 }
 EVALUATE = ("evaluate", "--truth", "truth.csv", "--metrics", "recall@1")
 SEEDS = ("--run", "als=seed_7.csv", "--run", "als=seed_42.csv")
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recdash]:
-    for name, content in FILES.items():
-        (tmp_path / name).write_text(content)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path}/store/recdash.db")
-    monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "store" / "artifacts"))
-    settings.cache_clear()
-    yield lambda *arguments: CliRunner().invoke(main, arguments, catch_exceptions=False)
-    settings.cache_clear()
-
-
-def as_json(run: Recdash, *arguments: str) -> Any:
-    result = run(*arguments, "--format", "json")
-    assert result.exit_code == 0, result.stderr
-    return json.loads(result.stdout)
 
 
 def test_files_under_one_name_are_the_seeds_of_one_candidate(run: Recdash) -> None:
