@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from app_pages import TRUTH, Open, link, lists, passed, said, store, warned
 from playwright.sync_api import Page, expect
-from streamlit.testing.v1 import AppTest
-from test_ui_pages import TRUTH, forget, link, lists, passed, said, warned
 
 from recdash.charts.shown import panels
 from recdash.service import Workspace
-from recdash.ui import state
 
 CATALOGUE = pd.DataFrame(
     {
@@ -26,24 +25,11 @@ CATALOGUE = pd.DataFrame(
     }
 )
 """24 items: the users' own are of 1990, strangers x1 to x3 of the war in 2001 and 2002."""
-Open = Callable[..., AppTest]
-
-
-@pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
-    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path / 'recdash.db'}")
-    monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "artifacts"))
-    forget()
-    yield state.workspace()
-    forget()
 
 
 def stored(workspace: Workspace, catalogue: Any = CATALOGUE) -> dict[str, str]:
     """Names → ids: the experiment; poor (strangers only) and good (own item at rank 2)."""
-    made = workspace.create_experiment("films", TRUTH, depth=5, catalogue=catalogue)
-    runs = {"poor": lists(9), "good": lists(2)}
-    added = {name: workspace.add_runs(made.id, table, name=name)[0].run.id for name, table in runs.items()}
-    return {"films": made.id, **added}
+    return store(workspace, {"poor": lists(9), "good": lists(2)}, catalogue=catalogue)
 
 
 @pytest.fixture
@@ -52,16 +38,8 @@ def films(workspace: Workspace) -> dict[str, str]:
 
 
 @pytest.fixture
-def shown(root: Path) -> Open:
-    def show(**parameters: str) -> AppTest:
-        app = AppTest.from_file(str(root / "recdash/ui/shell.py"), default_timeout=60)
-        for name, value in parameters.items():
-            app.query_params[name] = value
-        passed(app.run())
-        app.switch_page(str(root / "pages" / "catalogue.py"))
-        return passed(app.run())
-
-    return show
+def shown(open_page: Open) -> Open:
+    return partial(open_page, "catalogue")
 
 
 # ── what it says ─────────────────────────────────────────────────────────────────────────────

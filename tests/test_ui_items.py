@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from functools import partial
 
 import pandas as pd
 import pytest
+from app_pages import Open, link, passed, said, store
 from streamlit.testing.v1 import AppTest
-from test_ui_pages import forget, link, passed, said
 
 from recdash.service import Workspace
-from recdash.ui import state
 
 TRUTH = pd.DataFrame(
     [("u1", "a"), ("u2", "a"), ("u3", "a"), ("u1", "b"), ("u2", "c"), ("u3", "d")],
@@ -20,7 +18,6 @@ TRUTH = pd.DataFrame(
 )
 """a is held out by three users, b, c and d by one each."""
 CATALOGUE = pd.DataFrame({"item_id": [*"abcdx"], "title": ["Alpha", "Beta", "Gamma", "delta", "Xi"]})
-Open = Callable[..., AppTest]
 
 
 def ranked(lists: dict[str, str]) -> pd.DataFrame:
@@ -34,21 +31,10 @@ NEW = ranked({"u1": "ba", "u2": "ax", "u3": "xb"})
 """Within 2 a is found for two, b for u1, and shown to u3 as well."""
 
 
-@pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
-    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path / 'recdash.db'}")
-    monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "artifacts"))
-    forget()
-    yield state.workspace()
-    forget()
-
-
 def stored(
     workspace: Workspace, runs: dict[str, pd.DataFrame], catalogue: pd.DataFrame | None
 ) -> dict[str, str]:
-    made = workspace.create_experiment("films", TRUTH, depth=5, catalogue=catalogue)
-    added = {name: workspace.add_runs(made.id, table, name=name)[0].run.id for name, table in runs.items()}
-    return {"films": made.id, **added}
+    return store(workspace, runs, truth=TRUTH, catalogue=catalogue)
 
 
 @pytest.fixture
@@ -57,16 +43,8 @@ def films(workspace: Workspace) -> dict[str, str]:
 
 
 @pytest.fixture
-def shown(root: Path) -> Open:
-    def show(**parameters: str) -> AppTest:
-        app = AppTest.from_file(str(root / "recdash/ui/shell.py"), default_timeout=60)
-        for name, value in parameters.items():
-            app.query_params[name] = value
-        passed(app.run())
-        app.switch_page(str(root / "pages" / "items.py"))
-        return passed(app.run())
-
-    return show
+def shown(open_page: Open) -> Open:
+    return partial(open_page, "items")
 
 
 def titles(app: AppTest) -> list[str]:

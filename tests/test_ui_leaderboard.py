@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from test_ui_pages import Open, forget, said
-from test_ui_replicates import open_page
+from app_pages import Open, said, store
 
 from recdash.service import Workspace
-from recdash.ui import state
-
-__all__ = ["open_page"]
 
 USERS = [f"u{n}" for n in range(100)]
 TRUTH = {user: [f"i{user}"] for user in USERS}
@@ -25,22 +18,11 @@ def hits(*found: range) -> dict[str, list[str]]:
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
-    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path / 'recdash.db'}")
-    monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "artifacts"))
-    forget()
-    yield state.workspace()
-    forget()
-
-
-@pytest.fixture
 def runs(workspace: Workspace) -> dict[str, str]:
     """ALS finds 12 items that BPR and its twin miss, and misses 4 that they find: p = 0.045 by itself."""
-    made = workspace.create_experiment("films", TRUTH, depth=1)
     others = hits(range(12, 16), range(50, 90))
     tables = {"als": hits(range(12), range(50, 90)), "bpr": others, "twin": dict(reversed(others.items()))}
-    added = {name: workspace.add_runs(made.id, table, name=name)[0].run.id for name, table in tables.items()}
-    return {"films": made.id, **added}
+    return store(workspace, tables, truth=TRUTH, depth=1)
 
 
 @pytest.mark.parametrize(("rule", "ranks"), [("holm", [1, 1, 1]), ("off", [1, 2, 2])])

@@ -4,92 +4,21 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pandas as pd
 import pytest
 import streamlit as st
+from app_pages import TRUTH, USERS, Open, link, lists, passed, said, store, warned
 from streamlit.testing.v1 import AppTest
 
 from recdash.service import Workspace
-from recdash.settings import settings
-from recdash.ui import state
-
-USERS = [f"u{number}" for number in range(1, 21)]
-TRUTH = pd.DataFrame({"user_id": USERS, "item_id": [f"i{number}" for number in range(1, 21)]})
-Open = Callable[..., AppTest]
-
-
-def lists(hit_at: int, users: list[str] = USERS) -> pd.DataFrame:
-    """Lists of three: the user's own item at ``hit_at``, strangers elsewhere."""
-    rows = [
-        (user, f"i{user[1:]}" if rank == hit_at else f"x{rank}", rank) for user in users for rank in (1, 2, 3)
-    ]
-    return pd.DataFrame(rows, columns=["user_id", "item_id", "rank"])
-
-
-@pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
-    """An empty store of its own, which the app opens too."""
-    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path / 'recdash.db'}")
-    monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "artifacts"))
-    forget()
-    yield state.workspace()
-    forget()
-
-
-def forget() -> None:
-    settings.cache_clear()
-    st.cache_data.clear()
-    st.cache_resource.clear()
 
 
 @pytest.fixture
 def films(workspace: Workspace) -> dict[str, str]:
     """Names → ids: the experiment, and the runs best (rank 1), good (rank 2), poor (no hit)."""
-    made = workspace.create_experiment("films", TRUTH, depth=5)
-    ids = {"films": made.id}
-    for name, hit_at in (("poor", 9), ("good", 2), ("best", 1)):
-        ids[name] = workspace.add_runs(made.id, lists(hit_at), name=name)[0].run.id
-    return ids
-
-
-@pytest.fixture
-def open_page(root: Path) -> Open:
-    """Open a page of the app by its file name, with a link's parameters."""
-
-    def show(page: str = "overview", **link: str) -> AppTest:
-        app = AppTest.from_file(str(root / "recdash/ui/shell.py"), default_timeout=60)
-        for name, value in link.items():
-            app.query_params[name] = value
-        passed(app.run())
-        if page != "overview":
-            app.switch_page(str(root / "pages" / f"{page}.py"))
-            passed(app.run())
-        return app
-
-    return show
-
-
-def passed(app: AppTest) -> AppTest:
-    assert not app.exception, app.exception
-    return app
-
-
-def said(app: AppTest) -> str:
-    bodies = [str(one.proto.body) for one in app.get("html") if "<style>" not in one.proto.body]
-    plain = [html.unescape(re.sub(r"<[^>]+>", " ", body)) for body in bodies]
-    return re.sub(r"\s+", " ", " ".join(plain))
-
-
-def warned(app: AppTest) -> str:
-    return " ".join(str(one.value).replace("\\", "") for one in app.warning)
-
-
-def link(app: AppTest) -> dict[str, str]:
-    return {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
+    return store(workspace, {"poor": lists(9), "good": lists(2), "best": lists(1)})
 
 
 # ── empty ────────────────────────────────────────────────────────────────────────────────────

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pandas as pd
 import pytest
-import streamlit as st
-from streamlit.testing.v1 import AppTest
+from app_pages import Open, said
 
 from recdash.service import Workspace
-from recdash.settings import settings
-from recdash.ui import state
 
 TRUTH = pd.DataFrame({"user_id": [f"u{n}" for n in range(20)], "item_id": [f"i{n}" for n in range(20)]})
 TRAIN = pd.DataFrame({"user_id": [f"t{n}" for n in range(20)], "item_id": [f"i{n}" for n in range(20)]})
@@ -26,21 +20,6 @@ def lists(users: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["user_id", "item_id", "rank"])
 
 
-@pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
-    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path / 'recdash.db'}")
-    monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "artifacts"))
-    forget()
-    yield state.workspace()
-    forget()
-
-
-def forget() -> None:
-    settings.cache_clear()
-    st.cache_data.clear()
-    st.cache_resource.clear()
-
-
 def add(workspace: Workspace, *users: int) -> str:
     made = workspace.create_experiment("films", TRUTH, train=TRAIN, depth=5)
     for n in users:
@@ -48,28 +27,10 @@ def add(workspace: Workspace, *users: int) -> str:
     return made.id
 
 
-def shown(root: Path, page: str = "overview", **link: str) -> AppTest:
-    app = AppTest.from_file(str(root / "recdash/ui/shell.py"), default_timeout=60)
-    for name, value in link.items():
-        app.query_params[name] = value
-    app.run()
-    if page != "overview":
-        app.switch_page(str(root / "pages" / f"{page}.py"))
-        app.run()
-    assert not app.exception, app.exception
-    return app
-
-
-def said(app: AppTest) -> str:
-    bodies = [str(one.proto.body) for one in app.get("html") if "<style>" not in one.proto.body]
-    plain = [html.unescape(re.sub(r"<[^>]+>", " ", body)) for body in bodies]
-    return re.sub(r"\s+", " ", " ".join(plain))
-
-
 @pytest.mark.parametrize("page", ["overview", "runs"])
-def test_one_click_adds_the_references(workspace: Workspace, root: Path, page: str) -> None:
+def test_one_click_adds_the_references(workspace: Workspace, open_page: Open, page: str) -> None:
     films = add(workspace, 10)
-    app = shown(root, page)
+    app = open_page(page)
     boxes = {box.label: box.value for box in app.checkbox}
     assert boxes == {"Most popular": True, "Random": True, "Oracle": True}
     assert [one.value for one in app.caption if " needs " in one.value] == [
@@ -81,26 +42,28 @@ def test_one_click_adds_the_references(workspace: Workspace, root: Path, page: s
     assert {run.reference for run in workspace.runs(films)} == {None, "popular", "random", "oracle"}
 
 
-def test_of_an_archived_reference_it_is_said_how_to_bring_it_back(workspace: Workspace, root: Path) -> None:
+def test_of_an_archived_reference_it_is_said_how_to_bring_it_back(
+    workspace: Workspace, open_page: Open
+) -> None:
     films = add(workspace, 10)
     (oracle,) = workspace.add_references(films, "oracle")
     workspace.archive_run(oracle.run.id)
-    app = shown(root, "runs")
+    app = open_page("runs")
     assert "Oracle" not in [box.label for box in app.checkbox]
     assert "Oracle is archived; restore it on the Runs page, under Show archived." in [
         one.value for one in app.caption
     ]
 
 
-def test_an_only_run_is_compared_with_most_popular(workspace: Workspace, root: Path) -> None:
+def test_an_only_run_is_compared_with_most_popular(workspace: Workspace, open_page: Open) -> None:
     workspace.add_references(add(workspace, 10), "random,popular,oracle")
-    text = said(shown(root))
+    text = said(open_page())
     assert "Ship run10" in text
     assert "run10 reaches" in text
     assert "times the value of Most popular" in text
 
 
-def test_the_oracle_wins_on_no_page(workspace: Workspace, root: Path) -> None:
+def test_the_oracle_wins_on_no_page(workspace: Workspace, open_page: Open) -> None:
     films = add(workspace, 5, 10)
     workspace.add_references(films, "oracle,random")
     ids = {run.name: run.id for run in workspace.runs(films)}
@@ -112,12 +75,12 @@ def test_the_oracle_wins_on_no_page(workspace: Workspace, root: Path) -> None:
         "precision_recall": "run10 has the highest precision and recall at k = 5",
     }
     for page, title in titles.items():
-        assert title in said(shown(root, page, **chosen))
+        assert title in said(open_page(page, **chosen))
 
 
-def test_references_stand_below_the_candidates_without_a_rank(workspace: Workspace, root: Path) -> None:
+def test_references_stand_below_the_candidates_without_a_rank(workspace: Workspace, open_page: Open) -> None:
     workspace.add_references(add(workspace, 5, 10), "oracle,random")
-    text = said(shown(root, "leaderboard"))
+    text = said(open_page("leaderboard"))
     table = text[text.index("Finding") :]
     ranks = re.findall(r"(\d|–) (run5|run10|Oracle \(reference\)|Random \(reference\)) ", table)
     assert ranks == [
@@ -126,10 +89,10 @@ def test_references_stand_below_the_candidates_without_a_rank(workspace: Workspa
     assert "Reference candidates are not ranked" in text
 
 
-def test_a_reference_baseline_above_all_is_said_to_be_above(workspace: Workspace, root: Path) -> None:
+def test_a_reference_baseline_above_all_is_said_to_be_above(workspace: Workspace, open_page: Open) -> None:
     films = add(workspace, 5, 10)
     (oracle,) = workspace.add_references(films, "oracle")
     link = {"b": oracle.run.id}
-    assert "Keep Oracle (reference)" in said(shown(root, **link))
-    text = said(shown(root, "leaderboard", **link))
+    assert "Keep Oracle (reference)" in said(open_page(**link))
+    text = said(open_page("leaderboard", **link))
     assert "No candidate is ahead of Oracle (reference) on nDCG@5" in text

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pandas as pd
 import pytest
+from app_pages import USERS, Open, lists, passed, press, said, store
 from streamlit.testing.v1 import AppTest
-from test_ui_pages import TRUTH, USERS, Open, forget, lists, passed, said
 
 from recdash.charts.marks import LIGHT, Mark
 from recdash.charts.spread import replicate_spread
@@ -22,36 +19,9 @@ def some_hits(n: int) -> pd.DataFrame:
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
-    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path / 'recdash.db'}")
-    monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "artifacts"))
-    forget()
-    yield state.workspace()
-    forget()
-
-
-@pytest.fixture
 def films(workspace: Workspace) -> dict[str, str]:
     """Names → ids: the experiment, and runs uploaded once: poor (no hit), good (rank 2), best (rank 1)."""
-    made = workspace.create_experiment("films", TRUTH, depth=5)
-    runs = {"poor": lists(9), "good": lists(2), "best": lists(1)}
-    added = {name: workspace.add_runs(made.id, table, name=name)[0].run.id for name, table in runs.items()}
-    return {"films": made.id, **added}
-
-
-@pytest.fixture
-def open_page(root: Path) -> Open:
-    def show(page: str = "overview", **link: str) -> AppTest:
-        app = AppTest.from_file(str(root / "recdash/ui/shell.py"), default_timeout=60)
-        for name, value in link.items():
-            app.query_params[name] = value
-        passed(app.run())
-        if page != "overview":
-            app.switch_page(str(root / "pages" / f"{page}.py"))
-            passed(app.run())
-        return app
-
-    return show
+    return store(workspace, {"poor": lists(9), "good": lists(2), "best": lists(1)})
 
 
 @pytest.fixture
@@ -241,10 +211,6 @@ def upload(open_page: Open, films: dict[str, str], **files: pd.DataFrame) -> App
 def meaning(app: AppTest, what: str) -> AppTest:
     control = next(one for one in app.segmented_control if one.label == "These files are")
     return passed(control.set_value(what).run())
-
-
-def press(app: AppTest, label: str) -> AppTest:
-    return passed(next(button for button in app.button if button.label == label).click().run())
 
 
 def test_several_files_may_be_the_seeds_of_one_candidate(open_page: Open, films: dict[str, str]) -> None:

@@ -4,38 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import pytest
+from app_pages import Open, link, passed, said, store, warned
 from streamlit.testing.v1 import AppTest
 from test_service_segments import CATALOGUE, RUNS, TRAIN, TRUTH, USERS, lists
-from test_ui_pages import forget, link, passed, said, warned
 
 from recdash.service import Workspace
-from recdash.ui import state
 
-Open = Callable[..., AppTest]
 LONG = "Two-tower with a very long name of eighty characters, seed 7 lr=0.0003 d=128 x12"
-
-
-@pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
-    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path / 'recdash.db'}")
-    monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "artifacts"))
-    forget()
-    yield state.workspace()
-    forget()
 
 
 def stored(workspace: Workspace, runs: dict[str, pd.DataFrame], **setup: Any) -> dict[str, str]:
     """Names → ids; the first run is the baseline."""
     how = {"train": TRAIN, "catalogue": CATALOGUE, "depth": 2, **setup}
-    made = workspace.create_experiment("films", TRUTH, **how)
-    ids = {name: workspace.add_runs(made.id, table, name=name)[0].run.id for name, table in runs.items()}
-    return {"films": made.id, **ids}
+    return store(workspace, runs, truth=TRUTH, **how)
 
 
 @pytest.fixture
@@ -44,16 +30,8 @@ def films(workspace: Workspace) -> dict[str, str]:
 
 
 @pytest.fixture
-def shown(root: Path) -> Open:
-    def show(**parameters: str) -> AppTest:
-        app = AppTest.from_file(str(root / "recdash/ui/shell.py"), default_timeout=60)
-        for name, value in parameters.items():
-            app.query_params[name] = value
-        passed(app.run())
-        app.switch_page(str(root / "pages" / "segments.py"))
-        return passed(app.run())
-
-    return show
+def shown(open_page: Open) -> Open:
+    return partial(open_page, "segments")
 
 
 def traces(app: AppTest, name: str, mode: str = "markers") -> list[dict[str, Any]]:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import pytest
+from app_pages import Open, link, passed, said, store, warned
 from streamlit.testing.v1 import AppTest
 from test_service_segments import CATALOGUE, TRAIN, TRUTH, lists
-from test_ui_pages import forget, link, passed, said, warned
 
 from recdash.service import Workspace
-from recdash.ui import state
 
-Open = Callable[..., AppTest]
 RUNS = {
     "base": lists(["x1", "a"], ["x1", "a"]),
     "precise": lists(["a", "x1"], ["a", "x1"]),
@@ -26,21 +23,10 @@ RUNS = {
 """Of 162 items precise and base show 81, broad 82, poor 2; hits of 80 users at k = 2: 80, 80, 80 and 0."""
 
 
-@pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
-    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path / 'recdash.db'}")
-    monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "artifacts"))
-    forget()
-    yield state.workspace()
-    forget()
-
-
 def stored(workspace: Workspace, runs: dict[str, pd.DataFrame], **setup: Any) -> dict[str, str]:
     """Names → ids; the first run is the baseline."""
     how = {"train": TRAIN, "catalogue": CATALOGUE, "depth": 2, **setup}
-    made = workspace.create_experiment("films", TRUTH, **how)
-    ids = {name: workspace.add_runs(made.id, table, name=name)[0].run.id for name, table in runs.items()}
-    return {"films": made.id, **ids}
+    return store(workspace, runs, truth=TRUTH, **how)
 
 
 @pytest.fixture
@@ -49,16 +35,8 @@ def films(workspace: Workspace) -> dict[str, str]:
 
 
 @pytest.fixture
-def shown(root: Path) -> Open:
-    def show(**parameters: str) -> AppTest:
-        app = AppTest.from_file(str(root / "recdash/ui/shell.py"), default_timeout=60)
-        for name, value in parameters.items():
-            app.query_params[name] = value
-        passed(app.run())
-        app.switch_page(str(root / "pages" / "tradeoffs.py"))
-        return passed(app.run())
-
-    return show
+def shown(open_page: Open) -> Open:
+    return partial(open_page, "tradeoffs")
 
 
 def spec(app: AppTest, place: int = 0) -> dict[str, Any]:
