@@ -150,6 +150,7 @@ def test_a_slice_of_the_stored_users_is_compared_alone(call: Recdash, folder: Pa
         ((*FROM_FILES[:-1], "coverage@3"), "it has no value per user"),
         ((*FROM_FILES[:-1], "ndgc@3"), "Did you mean 'ndcg'?"),
         ((*FROM_FILES, "--margin", "little"), "margin: 'little'. Write 1%"),
+        ((*FROM_FILES, "--margin", "1000%"), "'1000%' is more than 100 %"),
         ((*FROM_FILES, "--slice", "user_warmth=cold"), "--slice: with files"),
         (("--experiment", "Flims", "--baseline", "old"), "No experiment is called 'Flims'"),
         (("--experiment", "Films", "--baseline", "old", "--users", "both"), "--users: with --experiment."),
@@ -164,11 +165,20 @@ def test_what_cannot_be_compared_says_what_to_do(
     assert words in result.stderr
 
 
-def test_a_candidate_compared_with_itself_is_left_out(call: Recdash) -> None:
-    found = answer(call("--truth", "truth.csv", "--run", "old=old.csv", "--baseline", "old",
-                        "--metric", "ndcg@3", "--format", "json"))  # fmt: skip
-    assert found["pairs"] == []
-    assert found["verdict"]["state"] == "not comparable"
+def test_nothing_beside_the_baseline_is_refused(call: Recdash) -> None:
+    result = call("--truth", "truth.csv", "--run", "old=old.csv", "--baseline", "old", "--metric", "ndcg@3")
+    assert result.exit_code == 2
+    assert "nothing beside 'old'. Add a candidate with --run." in result.stderr
+
+
+def test_what_a_finding_rests_on_is_in_the_json(call: Recdash) -> None:
+    found = answer(call(*FROM_FILES, "--format", "json"))
+    assert (found["correction"], found["families"]) == ("holm", {"to the baseline": 2, "other pairs": 1})
+    to_baseline = sorted(found["pairs"][:2], key=lambda pair: pair["t_p"])
+    assert to_baseline[0]["p_corrected"] == pytest.approx(2 * to_baseline[0]["t_p"])
+    (other,) = found["pairs"][2:]
+    assert other["p_corrected"] == other["t_p"]
+    assert (other["ci_corrected_low"], other["ci_corrected_high"]) == (other["ci_low"], other["ci_high"])
 
 
 def test_terms_are_told_from_python_too(folder: Path) -> None:

@@ -93,7 +93,7 @@ def test_als_against_itemknn_is_a_verdict_to_act_on(tweetings: Path) -> None:
     assert first == "Not enough evidence for als"
     assert second.startswith("nDCG@10 of als is 4.44 % below itemknn (95 % CI −")
     assert any(one.startswith("The interval includes zero; about ") for one in others)
-    assert any(one.startswith("It costs ") and "catalogue coverage@10" in one for one in others)
+    assert any(one.startswith("als costs ") and "catalogue coverage@10" in one for one in others)
 
 
 def test_popular_is_kept_until_only_users_with_a_list_count(scored: Evaluation) -> None:

@@ -16,6 +16,7 @@ from recdash.comparison.sentences import plain
 from recdash.domain import OnlineLift, Users, UserValues
 from recdash.errors import InputError, Problem
 from recdash.evaluation.slices import Slice
+from recdash.stats.replicates import Measured, ReplicateDifference, difference_over_replicates
 
 N = 400
 
@@ -48,6 +49,7 @@ class Table:
     users: Mapping[str, np.ndarray] = field(default_factory=dict)
     tests: Sequence[OnlineLift] = ()
     rule: Users = "truth"
+    over: ReplicateDifference | None = None
 
     @property
     def names(self) -> dict[str, str]:
@@ -73,6 +75,9 @@ class Table:
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         return self.tests
+
+    def over_replicates(self, run: str, baseline: str, metric: str, k: int) -> ReplicateDifference | None:
+        return self.over
 
     def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
         return self.between
@@ -212,6 +217,22 @@ def test_an_absolute_margin_is_told_in_units_of_the_metric() -> None:
     tight = BASE + run(0.0001, wins=4, losses=2)
     found = verdict(Table({"Popular": BASE, "ALS": tight}), Terms(margin=Margin(0.01, relative=False)))
     assert said(found)[1] == "Whatever the difference is, it is within ±0.0100: too small to matter."
+
+
+def test_what_does_not_outlive_the_seeds_is_not_enough_evidence() -> None:
+    same, apart = {"1": 0.20, "2": 0.20, "3": 0.20}, {"1": 0.29, "2": 0.21, "3": 0.16}
+    over = difference_over_replicates(Measured(apart), Measured(same))  # +0.09, +0.01, −0.04
+    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, over=over))
+    assert (found.state, found.run) == ("not enough evidence", "ALS")
+    assert said(found)[1].startswith(
+        "But it does not outlive the folds or seeds: over 3 against 3 the difference is +0.020 (95 % CI −0."
+    )
+    steady = difference_over_replicates(Measured({"1": 0.221, "2": 0.220, "3": 0.219}), Measured(same))
+    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, over=steady))
+    assert found.state == "ship"
+    assert said(found)[1].startswith(
+        "It outlives the folds or seeds: over 3 against 3 the difference is +0.0200"
+    )
 
 
 def test_what_includes_zero_and_leaves_the_margin_is_not_enough_evidence() -> None:

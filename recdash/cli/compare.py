@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,6 +97,7 @@ def _compare_files(
     from recdash.evaluation import evaluate as score
 
     found = score(uploads(runs), truth, metrics=[metric, *GUARDRAILS], **question)
+    _check_candidates([run.name for run in found.runs], baseline)
     return found.compare(metric, baseline, terms)
 
 
@@ -111,6 +112,7 @@ def _compare_stored(
     ids = {run.name: run.id for run in stored}
     own = [run.name for run in stored if not run.reference]
     wanted = [run_named(ids, name) for name in names or own]
+    _check_candidates(names or own, baseline)
     return space.compare(wanted, run_named(ids, baseline), spec.label, cutoff_of(spec), terms, scope)
 
 
@@ -129,15 +131,21 @@ def comparison_text(found: Compared) -> str:
     return "\n".join([found.verdict.text, "", aligned(lines, texts=2), *how, *apart])
 
 
+def _check_candidates(names: Iterable[str], baseline: str) -> None:
+    """Raises InputError where nothing would be compared."""
+    if not set(names) - {baseline}:
+        fix = "Add a candidate with --run."
+        raise InputError(Problem("no-candidate", "recdash compare", f"nothing beside '{baseline}'", fix))
+
+
 def _how_judged(found: Comparison) -> list[str]:
     """Which intervals and p are corrected, and over how many."""
     names = {"holm": "Holm", "bh": "Benjamini and Hochberg"}
-    families = [len(one) for one in (found.against, found.among) if len(one) > 1]
-    if found.terms.correction not in names or not families:
+    families = {"differences to the baseline": len(found.against), "other pairs": len(found.among)}
+    told = [f"over {count} {what}" for what, count in families.items() if count > 1]
+    if found.terms.correction not in names or not told:
         return []
-    over = " and ".join(map(str, families))
-    what = "differences to the baseline" + (" and other pairs" if len(families) > 1 else "")
-    return [f"\nCI and p are corrected after {names[found.terms.correction]} over {over} {what}."]
+    return [f"\nCI and p are corrected after {names[found.terms.correction]} {' and '.join(told)}."]
 
 
 def _check_stored(runs: Sequence[tuple[str, Path]], question: Mapping[str, Any]) -> None:

@@ -44,7 +44,7 @@ class Compared:
         """One dict per pair; run names, and every test that the field asks for.
 
         ci_low … ci_high: the plain 95 % interval of the t-test. t_p_holm and t_p_bh are corrected over all
-        pairs; ``finding`` follows the comparison's own families, correction and margin. ``more_users`` would
+        pairs; ``finding`` follows p_corrected and ci_corrected of its own family, and the margin. ``more_users`` would
         most likely settle it (0: it is settled; None: none would). ``equivalence_p`` is that of two one-sided
         5 % tests, not corrected, while a ``finding`` of tie needs the corrected interval inside the margin.
         What few users cannot tell is None: any test of one, t and intervals where all differ by the same.
@@ -61,6 +61,9 @@ class Compared:
                 "t_p_bh": by_bh,
                 "equivalence_p": _number(equivalence(pair.paired, pair.judged.margin)),
                 "margin": pair.judged.margin,
+                "p_corrected": _number(pair.judged.p),
+                "ci_corrected_low": _number(pair.judged.corrected.low),
+                "ci_corrected_high": _number(pair.judged.corrected.high),
                 "finding": pair.judged.word,
                 "more_users": pair.judged.more_users,
             }
@@ -123,6 +126,8 @@ class Compared:
             "metric": found.metric,
             "k": found.k,
             "baseline": found.names[found.baseline],
+            "correction": found.terms.correction,
+            "families": {"to the baseline": len(found.against), "other pairs": len(found.among)},
             "pairs": list(self.rows()),
             "apart": {found.names[run]: why for run, why in found.apart.items()},
             "warnings": [str(problem) for problem in self.verdict.weighed.problems],

@@ -15,7 +15,7 @@ from recdash.domain import UserValues
 from recdash.errors import InputError, Problem
 from recdash.stats import LEVEL, Correction, Judged, Paired, judge, paired_difference
 
-MARGIN = 0.01
+MARGIN, MOST_PERCENT = 0.01, 100
 """A difference of less than this share of the baseline's value is too small to matter, unless one says so."""
 
 GUARD = 0.2
@@ -43,6 +43,9 @@ def read_margin(text: str) -> Margin:
         fix = "Write 1% for a share of the baseline's value, or 0.002 for an amount of the metric."
         raise InputError(Problem("bad-margin", "margin", f"'{text}'", fix))
     size, percent = float(found[1]), bool(found[2])
+    if percent and size > MOST_PERCENT:
+        fix = "A difference as large as the value itself is not too small to matter."
+        raise InputError(Problem("bad-margin", "margin", f"'{text}' is more than {MOST_PERCENT} %", fix))
     return Margin(size / 100 if percent else size, percent)
 
 

@@ -58,8 +58,9 @@ def told(state: State, weighed: Weighed) -> tuple[Sentence, ...]:
     if state == "not comparable" or weighed.leader is None:
         return tuple(_why_not(weighed))
     said = [evidence(weighed, weighed.leader)]
-    if state == "not enough evidence":
+    if weighed.leader.judged.word == "not settled":
         said.append(what_would_settle(weighed.leader))
+    said += _over_replicates(weighed)
     if state == "tie":
         said.append(too_small(weighed, weighed.leader))
     said += [
@@ -155,6 +156,24 @@ def who_gains(pair: Pair) -> str:
 
 def users(count: int) -> str:
     return f"{numbers.count(count)} {'user' if count == 1 else 'users'}"
+
+
+def _over_replicates(weighed: Weighed) -> list[Sentence]:
+    """``But it does not outlive the folds or seeds: over 5 against 5 the difference is +0.012 (…).``"""
+    over, leader = weighed.over_replicates, weighed.leader
+    if over is None or over.outlives is None or leader is None or leader.judged.word != "better":
+        return []
+    digits = numbers.places([over.mean, over.low, over.high])
+    bounds_ = f"{level(weighed)} {numbers.interval(over.low, over.high, digits)}"
+    found = f"{numbers.signed(over.mean, digits)} ({bounds_})"
+    begin = "It outlives" if over.outlives else "But it does not outlive"
+    return [
+        (
+            Piece(f"{begin} the folds or seeds: over {over.n} against {over.n_baseline} the difference is "),
+            Piece(found, "leaderboard"),
+            Piece("."),
+        )
+    ]
 
 
 def what_would_settle(pair: Pair) -> Sentence:
@@ -312,7 +331,7 @@ def _about_parts(begin: str, parts: Sequence[Part]) -> Sentence:
     for place, part in enumerate(parts[:MOST_NAMED]):
         joint = "" if place == 0 else " and " if place == len(parts) - 1 else ", "
         text = f"{title_of(part)} (n = {numbers.count(part.pair.paired.n)})"
-        pieces += [Piece(joint), Piece(text, "segments", {"by": part.by})]
+        pieces += [Piece(joint), Piece(text, "segments", {"by": part.by, "c": part.pair.candidate})]
     more = len(parts) - MOST_NAMED
     pieces.append(Piece(f" and {more} more {'slice' if more == 1 else 'slices'}." if more > 0 else "."))
     return tuple(pieces)

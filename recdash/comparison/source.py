@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from recdash.domain import OnlineLift, Users, UserValues
 from recdash.errors import Problem
+from recdash.stats.replicates import ReplicateDifference
 
 if TYPE_CHECKING:
     from recdash.evaluation.slices import Slice
@@ -36,6 +37,9 @@ class Source(Protocol):
 
     def parts(self) -> Sequence[Slice]:
         """The slices of users that a verdict looks at."""
+
+    def over_replicates(self, run: str, baseline: str, metric: str, k: int) -> ReplicateDifference | None:
+        """The run minus the baseline over their folds or seeds; None where neither has any."""
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         """What A/B tests found of the run against the baseline."""

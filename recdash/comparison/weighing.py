@@ -14,6 +14,7 @@ from recdash.domain import OnlineLift, UserValues
 from recdash.errors import InputError, Problem
 from recdash.metrics import define
 from recdash.stats import LEAST, holm
+from recdash.stats.replicates import ReplicateDifference
 
 if TYPE_CHECKING:
     from recdash.evaluation.slices import Slice
@@ -70,6 +71,7 @@ class Weighed:
     parts: tuple[Part, ...] = ()
     won_online: tuple[OnlineLift, ...] = ()
     lost_online: tuple[OnlineLift, ...] = ()
+    over_replicates: ReplicateDifference | None = None
     problems: tuple[Problem, ...] = ()
 
     @property
@@ -112,15 +114,20 @@ def weigh(source: Source, comparison: Comparison) -> Weighed:
         tuple(_guardrails(source, comparison, leader)),
         tuple(_parts(source, comparison, leader)),
         *_online(source, comparison, leader),
+        source.over_replicates(leader.candidate, leader.baseline, comparison.metric, comparison.k),
         problems,
     )
 
 
 def leader_of(comparison: Comparison) -> Pair | None:
-    """The best of those better than the baseline, else of those not worse, else of all; None without any."""
-    better = [pair for pair in comparison.against if pair.judged.word == "better"]
-    not_worse = [pair for pair in comparison.against if pair.judged.word != "worse"]
-    return next(iter(better or not_worse or comparison.against), None)
+    """The best of those better than the baseline, else of those not worse, else of all; None without any.
+
+    Who shares fewer than 30 users with the baseline only leads where nobody shares more.
+    """
+    enough = [pair for pair in comparison.against if pair.paired.n >= LEAST] or comparison.against
+    better = [pair for pair in enough if pair.judged.word == "better"]
+    not_worse = [pair for pair in enough if pair.judged.word != "worse"]
+    return next(iter(better or not_worse or enough), None)
 
 
 def _other_metrics(source: Source, comparison: Comparison, leader: Pair) -> list[tuple[str, Pair]]:

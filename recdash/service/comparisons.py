@@ -15,8 +15,9 @@ from recdash.errors import Problem
 from recdash.evaluation.slices import Slice, user_slices
 from recdash.metrics import define
 from recdash.online.joining import SPLIT_BROKEN
-from recdash.service.answers import Answers
+from recdash.service.replicates import Replicates
 from recdash.stats import Correction, grouped, standings
+from recdash.stats.replicates import ReplicateDifference
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +44,7 @@ class Asked(NamedTuple):
     scope: Scope
 
 
-class Comparisons(Answers):
+class Comparisons(Replicates):
     """Which of several runs to choose, and on what evidence."""
 
     def _keep(self) -> None:
@@ -233,6 +234,10 @@ class StoredSource:
 
     def parts(self) -> Sequence[Slice]:
         return self._answers.user_slices(self._experiment, self._scope.threshold)
+
+    def over_replicates(self, run: str, baseline: str, metric: str, k: int) -> ReplicateDifference | None:
+        several = any(self._answers.store.run(one).replicated for one in (run, baseline))
+        return self._answers.outlives(run, baseline, metric, k, self._scope) if several else None
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         """Of everybody: a test says nothing of a part of its users."""

@@ -11,7 +11,6 @@ from recdash.service.experiments import Experiments
 from recdash.service.manners import Progress, quiet
 from recdash.service.online_tests import OnlineTests
 from recdash.service.per_user import PerUser
-from recdash.service.replicates import Replicates
 from recdash.service.runs import Runs
 from recdash.service.scopes import Scopes
 from recdash.service.segments import Segments
@@ -32,7 +31,6 @@ class Workspace(
     Scopes,
     TradeOffs,
     Segments,
-    Replicates,
     PerUser,
     WhatIsFound,
     Experiments,
