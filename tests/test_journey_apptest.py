@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import html
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import streamlit as st
+from app_pages import forget, passed, press, said, shell, turn_to
 from journey_tables import HALF, PERFECT, POOR, STRANGERS, TRUTH, as_csv, as_parquet, as_trec
 from streamlit.testing.v1 import AppTest
 
-from recdash.settings import settings
 from recdash.ui import state
 from recdash.ui.table_templates import TEMPLATES
 
@@ -20,42 +18,18 @@ SHOWN = ("title", "header", "subheader", "markdown", "caption", "error", "succes
 
 
 @pytest.fixture
-def app(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
+def app(tmp_path: Path, store_in: Callable[[Path], None]) -> Iterator[AppTest]:
     """The app on an empty store of its own, opened on the upload page."""
-    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path / 'recdash.db'}")
-    monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "artifacts"))
+    store_in(tmp_path)
     forget()
-    yield turn_to(AppTest.from_file(str(root / "recdash/ui/shell.py"), default_timeout=60).run(), "upload")
+    yield turn_to(shell({}).run(), "upload")
     forget()
-
-
-def forget() -> None:
-    """No workspace, setting or cached number outlives a test."""
-    settings.cache_clear()
-    st.cache_data.clear()
-    st.cache_resource.clear()
-
-
-def turn_to(app: AppTest, page: str) -> AppTest:
-    root = Path(__file__).resolve().parents[1]
-    return passed(app.switch_page(str(root / "pages" / f"{page}.py")).run())
-
-
-def passed(app: AppTest) -> AppTest:
-    assert not app.exception, app.exception
-    return app
 
 
 def text_of(app: AppTest) -> str:
     """All that the page says, HTML as a person reads it, backslashes of escaped Markdown removed."""
-    bodies = [str(element.proto.body) for element in app.get("html") if "<style>" not in element.proto.body]
-    plain = [html.unescape(re.sub(r"<[^>]+>", " ", body)) for body in bodies]
-    said = [str(element.value) for kind in SHOWN for element in app.get(kind)]
-    return re.sub(r"\s+", " ", re.sub(r"\\(.)", r"\1", " ".join([*plain, *said])))
-
-
-def press(app: AppTest, label: str) -> AppTest:
-    return passed(next(button for button in app.button if button.label == label).click().run())
+    told = [str(element.value) for kind in SHOWN for element in app.get(kind)]
+    return re.sub(r"\s+", " ", re.sub(r"\\(.)", r"\1", " ".join([said(app), *told])))
 
 
 def labels(app: AppTest) -> list[str]:
@@ -112,7 +86,9 @@ def test_a_truth_and_three_files_become_a_leaderboard_that_follows_k(app: AppTes
 def test_an_experiment_leads_on_to_its_candidates(app: AppTest) -> None:
     create_experiment(app)
     assert "Stored the experiment films" in text_of(app).replace("**", "")
-    assert [one.label for one in app.file_uploader] == ["Recommendations, one file per candidate, fold or seed"]
+    assert [one.label for one in app.file_uploader] == [
+        "Recommendations, one file per candidate, fold or seed"
+    ]
 
 
 def test_further_tables_are_checked_and_kept(app: AppTest) -> None:
@@ -317,12 +293,12 @@ def test_the_demo_is_loaded_and_removed_by_one_button_each(app: AppTest) -> None
 
 
 def test_the_guide_explains_every_metric_and_preset(app: AppTest) -> None:
-    said = text_of(turn_to(app, "guide"))
+    text = text_of(turn_to(app, "guide"))
     workspace = state.workspace()
-    assert [metric.name for metric in workspace.guide() if f"`{metric.name}`" not in said] == []
+    assert [metric.name for metric in workspace.guide() if f"`{metric.name}`" not in text] == []
     passed(app.segmented_control(key="choice-chapter").set_value("presets").run())
-    said = text_of(app)
-    assert [preset.name for preset in workspace.presets() if f"`{preset.name}`" not in said] == []
+    text = text_of(app)
+    assert [preset.name for preset in workspace.presets() if f"`{preset.name}`" not in text] == []
 
 
 def test_the_guide_finds_words_in_all_chapters(app: AppTest) -> None:

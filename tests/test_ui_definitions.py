@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from app_pages import TRUTH, USERS, Open, link, lists, passed, said, store, warned
 from playwright.sync_api import Page, expect
-from streamlit.testing.v1 import AppTest
-from test_ui_pages import TRUTH, USERS, forget, link, lists, passed, said, warned
 
 from recdash.definitions.worked import Worked, example
 from recdash.domain import Run
 from recdash.metrics import define
 from recdash.service import Workspace
-from recdash.ui import definitions, definitions_example, state
+from recdash.ui import definitions, definitions_example
 
 COMPARING = ["overview", "leaderboard", "metric_vs_k", "precision_recall"]
 SCORED = lists(2).rename(columns={"rank": "score"}).assign(score=1.0)
@@ -27,50 +26,25 @@ SCORED = lists(2).rename(columns={"rank": "score"}).assign(score=1.0)
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
-    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path / 'recdash.db'}")
-    monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "artifacts"))
-    forget()
-    yield state.workspace()
-    forget()
-
-
-@pytest.fixture
 def films(workspace: Workspace) -> dict[str, str]:
     """Names → ids: the experiment; good (own item at rank 2 for all), half (at 1, for half of the users)."""
-    made = workspace.create_experiment("films", TRUTH, depth=5)
-    runs = {"good": lists(2), "half": lists(1, USERS[:10]), "tied": SCORED}
-    added = {name: workspace.add_runs(made.id, table, name=name)[0].run.id for name, table in runs.items()}
-    return {"films": made.id, **added}
+    return store(workspace, {"good": lists(2), "half": lists(1, USERS[:10]), "tied": SCORED})
 
 
 @pytest.fixture
-def shown(root: Path) -> Callable[..., AppTest]:
-    def show(page: str = "definitions", **parameters: str) -> AppTest:
-        app = AppTest.from_file(str(root / "recdash/ui/shell.py"), default_timeout=60)
-        for name, value in parameters.items():
-            app.query_params[name] = value
-        passed(app.run())
-        if page != "overview":
-            app.switch_page(str(root / "pages" / f"{page}.py"))
-            passed(app.run())
-        return app
-
-    return show
-
-
-Show = Callable[..., AppTest]
+def shown(open_page: Open) -> Open:
+    return lambda page="definitions", **parameters: open_page(page, **parameters)
 
 
 # ── the page ─────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.usefixtures("workspace")
-def test_an_empty_store_says_what_to_do_next(shown: Show) -> None:
+def test_an_empty_store_says_what_to_do_next(shown: Open) -> None:
     assert "Nothing to compare yet" in said(shown())
 
 
-def test_one_run_has_all_its_definitions(workspace: Workspace, shown: Show) -> None:
+def test_one_run_has_all_its_definitions(workspace: Workspace, shown: Open) -> None:
     made = workspace.create_experiment("films", TRUTH, depth=5)
     workspace.add_runs(made.id, lists(2), name="only")
     app = shown()
@@ -81,7 +55,7 @@ def test_one_run_has_all_its_definitions(workspace: Workspace, shown: Show) -> N
     assert [box.label for box in app.selectbox].count("Run") == 1
 
 
-def test_the_first_candidate_is_shown_and_another_can_be_chosen(films: dict[str, str], shown: Show) -> None:
+def test_the_first_candidate_is_shown_and_another_can_be_chosen(films: dict[str, str], shown: Open) -> None:
     app = shown(m="recall")
     assert "Recall@5 of half is anything from 0.500 to 1.000" in said(app)
     assert link(app)["r"] == films["half"]
@@ -91,19 +65,19 @@ def test_the_first_candidate_is_shown_and_another_can_be_chosen(films: dict[str,
 
 
 @pytest.mark.usefixtures("films")
-def test_who_counts_is_told_as_the_cause(shown: Show) -> None:
+def test_who_counts_is_told_as_the_cause(shown: Open) -> None:
     text = said(shown(m="recall"))
     assert "Microsoft Recommenders 100 % higher. Who counts +0.500: only users with a list count." in text
     assert "Without a list 10 They have a relevant item, and count as 0." in text
 
 
-def test_without_a_score_the_reason_stands_in_place_of_the_value(films: dict[str, str], shown: Show) -> None:
+def test_without_a_score_the_reason_stands_in_place_of_the_value(films: dict[str, str], shown: Open) -> None:
     text = said(shown(r=films["good"]))
     assert "trec_eval ndcg – no score column to order the lists by" in text
     assert "Order and ties not known: no score column to order the lists by." in text
 
 
-def test_ties_are_broken_as_the_preset_does(films: dict[str, str], shown: Show) -> None:
+def test_ties_are_broken_as_the_preset_does(films: dict[str, str], shown: Open) -> None:
     # in the file x1, the user's own item, x3; by id descending x3, x1, then the item: 1/2 becomes 1/3
     text = said(shown(r=films["tied"], m="mrr"))
     assert "trec_eval mrr 0.333 −0.167 33 % lower" in text
@@ -111,7 +85,7 @@ def test_ties_are_broken_as_the_preset_does(films: dict[str, str], shown: Show) 
     assert "Tied rows 60 Rows with the score of their neighbour, in the lists of 20 users" in text
 
 
-def test_ties_have_a_band_and_lists_without_ties_none(films: dict[str, str], shown: Show) -> None:
+def test_ties_have_a_band_and_lists_without_ties_none(films: dict[str, str], shown: Open) -> None:
     # the user's own item is one of three with equal scores: reciprocal rank 1/3 at worst, 1 at best
     text = said(shown(r=films["tied"], m="mrr"))
     assert "What ties can do to MRR@5" in text
@@ -120,7 +94,7 @@ def test_ties_have_a_band_and_lists_without_ties_none(films: dict[str, str], sho
     assert "What ties can do" not in said(shown(r=films["good"], m="mrr"))
 
 
-def test_the_view_is_in_the_link_and_comes_back_from_it(films: dict[str, str], shown: Show) -> None:
+def test_the_view_is_in_the_link_and_comes_back_from_it(films: dict[str, str], shown: Open) -> None:
     chosen = {"r": films["good"], "p": "rectools", "ex": "run", "m": "ndcg", "k": "3"}
     app = shown(**chosen)
     assert {name: link(app)[name] for name in chosen} == chosen
@@ -132,28 +106,28 @@ def test_the_view_is_in_the_link_and_comes_back_from_it(films: dict[str, str], s
 
 
 @pytest.mark.usefixtures("films")
-def test_a_run_named_in_vain_is_warned_of(shown: Show) -> None:
+def test_a_run_named_in_vain_is_warned_of(shown: Open) -> None:
     app = shown(r="gone")
     assert "The link's run, gone, is not among the runs shown; half stands in." in warned(app)
     assert link(app)["r"] == "gone"
 
 
 @pytest.mark.usefixtures("films")
-def test_a_preset_that_is_unknown_gives_way_to_the_furthest(shown: Show) -> None:
+def test_a_preset_that_is_unknown_gives_way_to_the_furthest(shown: Open) -> None:
     assert link(shown(m="recall", p="nonsense"))["p"] in {"trec_eval", "recommenders", "lenskit", "capri"}
 
 
 @pytest.mark.parametrize(
     "metric", ["coverage", "novelty", "personalization", "user_coverage", "r_precision", "map"]
 )
-def test_every_family_of_metrics_has_its_page(workspace: Workspace, shown: Show, metric: str) -> None:
+def test_every_family_of_metrics_has_its_page(workspace: Workspace, shown: Open, metric: str) -> None:
     made = workspace.load_demo()
     app = shown(e=made.id, m=metric)
     assert not app.error
     assert "Why do the libraries differ?" in said(app)
 
 
-def test_shares_of_the_catalogue_are_read_in_percent(workspace: Workspace, shown: Show) -> None:
+def test_shares_of_the_catalogue_are_read_in_percent(workspace: Workspace, shown: Open) -> None:
     catalogue = pd.DataFrame({"item_id": [*(f"i{n}" for n in range(1, 21)), "x1", "x3", "y", "z"]})
     made = workspace.create_experiment("films", TRUTH, depth=5, catalogue=catalogue)
     workspace.add_runs(made.id, lists(2), name="good")  # shows the 20 items, x1 and x3 of 24: 91.7 %
@@ -163,7 +137,7 @@ def test_shares_of_the_catalogue_are_read_in_percent(workspace: Workspace, shown
     assert "91.7 the same every list n = 20" in text
 
 
-def test_a_frame_with_parameters_says_what_the_other_pages_show(workspace: Workspace, shown: Show) -> None:
+def test_a_frame_with_parameters_says_what_the_other_pages_show(workspace: Workspace, shown: Open) -> None:
     made = workspace.create_experiment("films", TRUTH, depth=5, users="both")
     workspace.add_runs(made.id, lists(1, USERS[:10]), name="half")
     text = said(shown(m="precision(average=micro)"))
@@ -233,14 +207,14 @@ def test_a_long_list_is_told_by_its_hits() -> None:
 
 @pytest.mark.parametrize("page", COMPARING)
 @pytest.mark.usefixtures("films")
-def test_a_page_that_compares_says_what_is_not_comparable(shown: Show, page: str) -> None:
+def test_a_page_that_compares_says_what_is_not_comparable(shown: Open, page: str) -> None:
     text = said(shown(page))
     assert text.count("Some runs have no list for users that others serve: half for 50% of the users.") == 1
     assert "The lists are ordered by different rules" in text
 
 
 @pytest.mark.parametrize("page", [*COMPARING, "offline_online"])
-def test_comparable_runs_have_no_banner(workspace: Workspace, shown: Show, page: str) -> None:
+def test_comparable_runs_have_no_banner(workspace: Workspace, shown: Open, page: str) -> None:
     made = workspace.create_experiment("films", TRUTH, depth=5)
     ids = [workspace.add_runs(made.id, lists(at), name=f"run{at}")[0].run.id for at in (1, 2)]
     online(workspace, made.id, ids)
@@ -249,7 +223,7 @@ def test_comparable_runs_have_no_banner(workspace: Workspace, shown: Show, page:
 
 
 def test_offline_beside_online_has_the_banner_too(
-    workspace: Workspace, films: dict[str, str], shown: Show
+    workspace: Workspace, films: dict[str, str], shown: Open
 ) -> None:
     online(workspace, films["films"], [films["good"], films["half"]])
     assert "Some runs have no list for users that others serve: half for 50%" in said(shown("offline_online"))
@@ -266,7 +240,7 @@ def online(workspace: Workspace, experiment: str, ids: list[str]) -> None:
     workspace.add_online_test(experiment, "autumn", pd.DataFrame(rows, columns=columns), links=links)
 
 
-def test_the_guide_says_why_two_libraries_disagree(workspace: Workspace, shown: Show) -> None:
+def test_the_guide_says_why_two_libraries_disagree(workspace: Workspace, shown: Open) -> None:
     assert workspace.experiments() == []
     app = shown("guide", chapter="presets")
     assert app.subheader[0].value == "Why do two libraries disagree?"

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from app_pages import TRUTH, USERS, Open, link, lists, passed, said, store, warned
 from playwright.sync_api import Page, expect
-from streamlit.testing.v1 import AppTest
-from test_ui_pages import TRUTH, USERS, forget, link, lists, passed, said, warned
 
 from recdash.charts.marks import LIGHT, Mark
 from recdash.evaluation.one_user import Item, Place
+from recdash.numbers import of_100
 from recdash.service import Workspace
-from recdash.ui import state
 from recdash.ui.user_lists import _move
-from recdash.ui.users import of_100
 
 CATALOGUE = pd.DataFrame(
     {
@@ -29,16 +28,6 @@ CATALOGUE = pd.DataFrame(
     }
 )
 TRAIN = pd.DataFrame({"user_id": ["u1", "u1"], "item_id": ["x1", "x2"], "timestamp": [1, 2]})
-Open = Callable[..., AppTest]
-
-
-@pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
-    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path / 'recdash.db'}")
-    monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "artifacts"))
-    forget()
-    yield state.workspace()
-    forget()
 
 
 def mixed() -> pd.DataFrame:
@@ -46,30 +35,16 @@ def mixed() -> pd.DataFrame:
     return pd.concat([lists(1, USERS[:10]), lists(2, USERS[10:15])])
 
 
-def stored(workspace: Workspace, runs: dict[str, pd.DataFrame], **how: Any) -> dict[str, str]:
-    made = workspace.create_experiment("films", TRUTH, depth=5, **how)
-    added = {name: workspace.add_runs(made.id, table, name=name)[0].run.id for name, table in runs.items()}
-    return {"films": made.id, **added}
-
-
 @pytest.fixture
 def films(workspace: Workspace) -> dict[str, str]:
     """base has everybody's item second; mixed gains for ten users, loses for five; poor never hits."""
     runs = {"base": lists(2), "mixed": mixed(), "poor": lists(9)}
-    return stored(workspace, runs, catalogue=CATALOGUE, train=TRAIN)
+    return store(workspace, runs, catalogue=CATALOGUE, train=TRAIN)
 
 
 @pytest.fixture
-def shown(root: Path) -> Open:
-    def show(**parameters: str) -> AppTest:
-        app = AppTest.from_file(str(root / "recdash/ui/shell.py"), default_timeout=60)
-        for name, value in parameters.items():
-            app.query_params[name] = value
-        passed(app.run())
-        app.switch_page(str(root / "pages" / "users.py"))
-        return passed(app.run())
-
-    return show
+def shown(open_page: Open) -> Open:
+    return partial(open_page, "users")
 
 
 # ── all users ────────────────────────────────────────────────────────────────────────────────
@@ -119,7 +94,7 @@ def test_users_without_a_change_are_counted_and_not_drawn(shown: Open) -> None:
 
 
 def test_a_candidate_that_changes_nothing_is_said_to(workspace: Workspace, shown: Open) -> None:
-    stored(workspace, {"base": lists(2), "twin": lists(2).assign(score=1.0)})
+    store(workspace, {"base": lists(2), "twin": lists(2).assign(score=1.0)})
     app = shown()
     assert "twin changes nothing for any user" in said(app)
     assert "No user changes" in said(app)
@@ -184,7 +159,7 @@ def test_a_short_list_says_where_it_ends_and_a_missing_one_that_it_is_missing(sh
 
 
 def test_without_a_list_of_the_baseline_nothing_moves(workspace: Workspace, shown: Open) -> None:
-    stored(workspace, {"base": lists(2, USERS[:10]), "good": lists(1)})
+    store(workspace, {"base": lists(2, USERS[:10]), "good": lists(1)})
     text = said(shown(u="u20"))
     assert "base 0 hits, nDCG@5 0.000 no list for this user" in text
     assert "good 1 hit, nDCG@5 1.00 1 ● i20 2 ○ x2 3 ○ x3 4 no item" in text
@@ -206,7 +181,7 @@ def test_a_place_lost_points_down() -> None:
 def test_titles_and_names_are_shown_as_text(workspace: Workspace, shown: Open) -> None:
     hostile = "<img src=x onerror=alert(1)>"
     catalogue = CATALOGUE.assign(title=hostile, genres=[hostile] * 20 + ["War"] * 3)
-    stored(workspace, {"base": lists(2), hostile: lists(1)}, catalogue=catalogue)
+    store(workspace, {"base": lists(2), hostile: lists(1)}, catalogue=catalogue)
     app = shown(u="u1")
     bodies = " ".join(str(one.proto.body) for one in app.get("html"))
     assert "<img" not in bodies
@@ -256,7 +231,7 @@ def test_a_metric_of_all_lists_has_no_users(shown: Open) -> None:
 
 
 def test_one_run_alone_shows_its_values_and_asks_for_a_second(workspace: Workspace, shown: Open) -> None:
-    stored(workspace, {"only": mixed()}, catalogue=CATALOGUE)
+    store(workspace, {"only": mixed()}, catalogue=CATALOGUE)
     app = shown(m="mrr")
     text = said(app)
     assert "only has MRR@5 above zero for 15 of 20 users" in text
@@ -267,12 +242,12 @@ def test_one_run_alone_shows_its_values_and_asks_for_a_second(workspace: Workspa
 
 
 def test_without_a_catalogue_ids_are_shown(workspace: Workspace, shown: Open) -> None:
-    stored(workspace, {"base": lists(2), "good": lists(1)})
+    store(workspace, {"base": lists(2), "good": lists(1)})
     assert "good 1 hit, nDCG@5 1.00 1 ● i1 ↑ 1" in said(shown(u="u1"))
 
 
 def test_a_reference_may_be_the_baseline_and_a_candidate(workspace: Workspace, shown: Open) -> None:
-    films = stored(workspace, {"good": lists(1)}, catalogue=CATALOGUE, train=TRAIN)
+    films = store(workspace, {"good": lists(1)}, catalogue=CATALOGUE, train=TRAIN)
     added = workspace.add_references(films["films"], "popular,oracle")
     popular, oracle = (one.run.id for one in added)
     text = said(shown(b=popular, c=f"{films['good']}~{oracle}", u="u1"))
@@ -283,7 +258,7 @@ def test_a_reference_may_be_the_baseline_and_a_candidate(workspace: Workspace, s
 def test_runs_of_other_users_are_named_and_left_out(workspace: Workspace, shown: Open) -> None:
     """With users=both, left and right count users that are not the same."""
     runs = {"left": lists(1, USERS[:10]), "right": lists(1, USERS[10:]), "all": lists(2)}
-    stored(workspace, runs, users="both")
+    store(workspace, runs, users="both")
     app = shown()
     assert "all is better for 0 of 10 users, worse for 10" in said(app)
     assert "Not drawn: right, without this metric or without a user in common with left." in " ".join(
