@@ -44,9 +44,10 @@ class Compared:
         """One dict per pair; run names, and every test that the field asks for.
 
         ci_low … ci_high: the plain 95 % interval of the t-test. t_p_holm and t_p_bh are corrected over all
-        pairs; ``finding`` follows p_corrected and ci_corrected of its own family, and the margin. ``more_users`` would
-        most likely settle it (0: it is settled; None: none would). ``equivalence_p`` is that of two one-sided
-        5 % tests, not corrected, while a ``finding`` of tie needs the corrected interval inside the margin.
+        pairs; ``finding`` follows p_corrected and ci_corrected of its own family, and the margin. So many
+        ``more_users`` would most likely settle it (0: it is settled; None: none would). ``equivalence_p`` is
+        that of two one-sided 5 % tests, not corrected, while a ``finding`` of tie needs the corrected
+        interval inside the margin.
         What few users cannot tell is None: any test of one, t and intervals where all differ by the same.
         """
         found = self.comparison

@@ -133,13 +133,13 @@ def _wanted(
 ) -> Iterator[tuple[str, str]]:
     """(worse, better): every pair of those asked about, in either order where neither passes the other.
 
-    Whom none of these passes stands with the run of the front that does.
+    And each with the run of the front that passes it: a weak one among those asked about may hide it.
     """
     for one, other in combinations(asked, 2):
         yield (other, one) if passes(heights[one], heights[other]) else (one, other)
     for run in asked:
-        if not any(passes(heights[other], heights[run]) for other in asked):
-            yield from [(run, other) for other in first if passes(heights[other], heights[run])][:1]
+        above = [other for other in first if passes(heights[other], heights[run])][:1]
+        yield from [(run, other) for other in above if other not in asked]
 
 
 def _judged(

@@ -154,7 +154,8 @@ def _small(title: str) -> str:
 def _strip_note(found: Sequence[Tile], base: str) -> str:
     drawn = any(tile.strip for tile in found)
     strips = f" Strips: one scale, in % of {base}'s value; the tick is zero." if drawn else ""
-    return f"Change against {base}, over the users of both.{strips}"
+    corrected = " Intervals of other metrics and of slices are corrected among themselves (Holm)."
+    return f"Change against {base}, over the users of both.{corrected if len(found) > 1 else ''}{strips}"
 
 
 # ── the forest ───────────────────────────────────────────────────────────────────────────────
