@@ -58,8 +58,8 @@ class AcrossCutoffs(Comparisons):
     ) -> dict[int, tuple[str, ...]]:
         """k → the runs that no other is significantly better than, after Holm over all pairs and cutoffs.
 
-        One run leads by itself; several are not separable. Raises InputError for a metric without a value
-        per user.
+        One run leads by itself; several are not separable; one in which no user counts is never in front.
+        Raises InputError for a metric without a value per user.
         """
         place, found = self._of(sorted(run_ids), metric, scope)
         first = leaders(list(found.values()))
@@ -77,7 +77,7 @@ class AcrossCutoffs(Comparisons):
     def _compare_across(
         self, run_ids: tuple[str, ...], metric: str, scope: Scope
     ) -> tuple[Mapping[str, int], Mapping[int, AllPairs]]:
-        """Run → its place among those that have the metric; k → all their pairs."""
+        """Run → its place among those that have the metric for somebody; k → all their pairs."""
         define(metric).formula()  # refuses a metric without a value per user
         depth = self.depth(self.store.run(run_ids[0]).experiment)
         known: tuple[str, ...] = run_ids
@@ -85,7 +85,7 @@ class AcrossCutoffs(Comparisons):
         for k in cutoffs_within(depth):
             # Not kept: these values of many cutoffs would push out those that pages ask for again.
             values = {run: self._compute_values(run, metric, k, None, scope) for run in known}
-            there = {run: one for run, one in values.items() if one is not None}
+            there = {run: one for run, one in values.items() if one is not None and one.users.size}
             known = tuple(there)
             found[k] = _all_pairs(list(there.values()))
         return {run: at for at, run in enumerate(known)}, found

@@ -132,10 +132,10 @@ class Comparisons(Replicates):
         self, run_ids: Sequence[str], metric: str, k: int,
         correction: Correction = "holm", scope: Scope = WHOLE,
     ) -> pd.DataFrame:  # fmt: skip
-        """Honest ranks over the users that all the runs share: ``RANK_COLUMNS``.
+        """Honest ranks over the users that all the ranked runs share: ``RANK_COLUMNS``.
 
         All pairs are one family; a run ranks behind those that are significantly better. One that lacks the
-        metric has no row; below two runs or two shared users nobody has.
+        metric has no row, nor has one that shares no two users with the runs of more users.
         """
         import pandas as pd
 
@@ -262,17 +262,16 @@ def _pair_rows(found: Comparison) -> list[dict[str, Any]]:
 
 
 def _rank_rows(values: Mapping[str, UserValues], correction: Correction) -> list[dict[str, Any]]:
-    users = _shared_users([one.users for one in values.values()])
-    if len(users) < 2:
+    ranked, users = _sharing(values)
+    if len(ranked) < 2:
         return []
-    columns = (_over(one, users) for one in values.values())
-    found = standings(grouped(columns), correction)
+    found = standings(grouped(_over(values[run], users) for run in ranked), correction)
     return [
         {
             "run_id": run_id, "rank": int(found.rank[at]), "shared": bool(found.shared[at]),
             "rank_low": int(found.low[at]), "rank_high": int(found.high[at]), "n_users": len(users),
         }
-        for at, run_id in enumerate(values)
+        for at, run_id in enumerate(ranked)
     ]  # fmt: skip
 
 
@@ -282,10 +281,19 @@ def _over(values: UserValues, users: Ints) -> Floats:
     return values.values if same else values.of(np.searchsorted(values.users, users)).values
 
 
-def _shared_users(of_runs: Sequence[Ints]) -> Ints:
-    """The users that count for all runs, ascending."""
-    first, *others = of_runs
-    for users in others:
-        if not np.array_equal(first, users):
-            first = np.intersect1d(first, users, assume_unique=True)
-    return first
+def _sharing(values: Mapping[str, UserValues]) -> tuple[list[str], Ints]:
+    """Runs that all share two users or more, and these users; runs of few users are left out first."""
+    most_first = sorted(values, key=lambda run: -len(values[run].users))
+    for at, widest in enumerate(most_first):
+        kept, users = [widest], values[widest].users
+        for run in most_first[at + 1 :]:
+            both = _in_both(users, values[run].users)
+            kept, users = ([*kept, run], both) if len(both) > 1 else (kept, users)
+        if len(kept) > 1:
+            return [run for run in values if run in kept], users
+    return [], np.empty(0, dtype=np.int64)
+
+
+def _in_both(some: Ints, others: Ints) -> Ints:
+    """The users of both, ascending."""
+    return some if np.array_equal(some, others) else np.intersect1d(some, others, assume_unique=True)

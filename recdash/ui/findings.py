@@ -31,8 +31,11 @@ def some(names: Sequence[str], what: str = "runs") -> str:
     return listed(names) if len(names) <= MOST_NAMED else f"{named_number(len(names))} {what}"
 
 
-def first_place(first: Sequence[str], ranked: int, where: str) -> str:
-    """The leaderboard's H1. ``first``: the names of the runs of rank 1, of ``ranked`` with the metric."""
+def first_place(first: Sequence[str], ranked: int, where: str, *, unranked: bool = False) -> str:
+    """The leaderboard's H1. ``first``: the names of the runs of rank 1, of ``ranked`` with the metric.
+
+    It says nothing of pairs: ranks and the rows' differences are corrected over different families.
+    """
     if not first:
         return f"No run has {where}"
     if ranked == 1:
@@ -41,7 +44,7 @@ def first_place(first: Sequence[str], ranked: int, where: str) -> str:
         return f"{first[0]} is first on {where}"
     if len(first) == ranked:
         both = "Both" if ranked == 2 else f"All {named_number(ranked).lower()}"
-        return f"{both} runs share first place on {where}: none is significantly better than another"
+        return f"{both} {'ranked ' if unranked else ''}runs share first place on {where}"
     return f"{some(first)} share first place on {where}"
 
 

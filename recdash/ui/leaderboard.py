@@ -16,7 +16,7 @@ from recdash.ui import board, data, findings, state, theme, widgets
 from recdash.ui.board import PAGE, RULES, SETS, Board
 from recdash.ui.escaping import Html, html, join
 from recdash.ui.state import View
-from recdash.ui.words import BEYOND, base, listed, metric_at
+from recdash.ui.words import BEYOND, base, listed, metric_at, users
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,19 +164,20 @@ def finding(view: View, shown: Board) -> str:
     if first == [baseline.id] and baseline.reference and len(shown.places) > 1:
         return f"No candidate is ahead of {baseline.name} on {where}"
     if known and not shown.places:
-        return f"No two users have {where} from all runs: nobody is ranked"
-    return findings.first_place([view.name(run) for run in first], len(shown.places), where)
+        return f"No two runs share two users with {where}: nobody is ranked"
+    names, unranked = [view.name(run) for run in first], bool(_unranked(view, shown))
+    return findings.first_place(names, len(shown.places), where, unranked=unranked)
 
 
 def subtitle(view: View, shown: Board) -> str:
     where = metric_at(view.metric, view.k)
-    counts = sorted({shown.n_users[run] for run in shown.n_users if run in shown.places})
-    users = " to ".join(dict.fromkeys(map(numbers.count, (*counts[:1], *counts[-1:])))) or numbers.NONE
+    counts = [shown.n_users[run] for run in shown.n_users if run in (shown.places or compared(view))]
     if not define(view.metric).has_user_values:
         return f"{where} has no value per user: ranks follow the value alone, and there are no intervals."
-    rule = f" after {_rule(shown)}'s correction over all pairs" if shown.correction != "off" else ""
+    several = shown.correction != "off" and len(shown.places) > 2
+    rule = f" after {_rule(shown)}'s correction over all pairs" if several else ""
     return (
-        f"{where} over {users} users. Runs share a rank when the paired difference between them is not "
+        f"{where} over {users(counts)}. Runs share a rank when the paired difference between them is not "
         f"significant{rule}."
     )
 
@@ -199,6 +200,7 @@ def footnote(view: View, shown: Board) -> Html:
     lines = [
         *_how_to_read(view, shown),
         *_alone(view, shown),
+        *_set_apart(view, shown),
         *_references(view, shown),
         *board.reasons(view, shown.order, shown.absences),
         _standing(view, shown),
@@ -229,10 +231,14 @@ def _margin(shown: Board) -> str:
 
 def _family(shown: Board) -> str:
     many = len(shown.pairs)
+    if many < 2:
+        return ""
     if shown.correction == "off":
         return f"Intervals are not corrected for the {many} differences: one in twenty is found by chance."
-    rule = _rule(shown)
-    return f"Differences to the baseline and their intervals are corrected after {rule} over all {many}."
+    return (
+        f"After {_rule(shown)}, ranks are corrected over all pairs, differences over those to the baseline "
+        f"({many}): a row can be better and still share its rank."
+    )
 
 
 def _rule(shown: Board) -> str:
@@ -252,6 +258,21 @@ def _references(view: View, shown: Board) -> list[str]:
 def _alone(view: View, shown: Board) -> list[str]:
     alone = [view.name(run_id) for run_id in shown.order if run_id in shown.apart]
     return [findings.no_shared_user(alone, view.name(view.shown[0].id))] if alone else []
+
+
+def _unranked(view: View, shown: Board) -> list[str]:
+    """Runs with the metric that take no rank, of those that could."""
+    known = findings.values(shown.scores, view.metric)
+    return [run for run in known if run in compared(view) and run not in shown.places]
+
+
+def _set_apart(view: View, shown: Board) -> list[str]:
+    apart = _unranked(view, shown)
+    if not (apart and shown.places):
+        return []
+    names = findings.some([view.name(run) for run in apart])
+    verb = "shares" if len(apart) == 1 else "share"
+    return [f"Not ranked: {names} {verb} fewer than two users with all the ranked runs."]
 
 
 MOST_ASKED_TWICE = 30

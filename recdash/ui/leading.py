@@ -48,7 +48,7 @@ def _first_by_value(view: View, metric: str, ks: Sequence[int]) -> First:
 @st.fragment(parallel=True)
 def title(view: View, subtitle: str) -> None:
     """The H1, once the comparison at all cutoffs is made: the curves need not wait for it."""
-    widgets.title(finding(view), subtitle)
+    widgets.title(finding(view), f"{subtitle}{without_value(view)}")
 
 
 def finding(view: View) -> str:
@@ -63,6 +63,19 @@ def finding(view: View) -> str:
         return f"Nobody leads on {name} at any k" if found else f"No run has {name}"
     told = [_told(view, one, last=one is found[-1]) for one in found]
     return f"{name}: {'; '.join(told)}" if len(told) <= MOST_CHANGES else _many_changes(view, found, name)
+
+
+def _known(view: View) -> list[str]:
+    """Those of the contenders that have the primary metric."""
+    having = set(curves.gather(view, (view.metric,)).dropna(subset=["value"])["run_id"])
+    return [run for run in view.contender_ids if run in having]
+
+
+def without_value(view: View) -> str:
+    """Who cannot be in front, and why."""
+    reasons = data.absences(view.contender_ids, view.metric, view.scope)
+    told = (f" {view.name(run)} has no {metric_name(view.metric)}: {why}." for run, why in reasons.items())
+    return "".join(told)
 
 
 def _joined(found: Sequence[Stretch]) -> list[Stretch]:
@@ -80,9 +93,12 @@ def _everywhere(view: View, one: Stretch, name: str) -> str:
     names = [view.name(run) for run in one.runs]
     if len(view.contender_ids) == 1:
         return f"{name} of {names[0]} from k = 1 to {view.depth}"
+    known = _known(view)
+    if len(known) == 1:
+        return f"{names[0]} is the only run with {name}"
     if len(names) == 1:
         return f"{names[0]} leads on {name} at every k"
-    if len(names) == len(view.contender_ids):
+    if len(names) == len(known):
         return f"No run leads on {name} at any k: none is significantly better than all others"
     return f"{some(names)} are in front on {name} at every k, not separable"
 

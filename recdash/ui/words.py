@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from recdash import numbers
 from recdash.metrics import METRICS, parse
@@ -54,6 +54,18 @@ def tone(word: str) -> str:
 
 def named_number(n: int) -> str:
     return _NUMBER_WORDS[n] if n < len(_NUMBER_WORDS) else numbers.count(n)
+
+
+def many(n: float, noun: str) -> str:
+    """``1 user``, ``6,263 users``; ``no user`` of none."""
+    return f"{numbers.count(n) if n else 'no'} {noun}{'s' if n > 1 else ''}"
+
+
+def users(counts: Iterable[float]) -> str:
+    """``60 users``, or ``40 to 80 users`` where the counts differ; ``no user`` where there is none."""
+    known = sorted(set(counts)) or [0]
+    first = f"{numbers.count(known[0])} to " if len(known) > 1 else ""
+    return f"{first}{many(known[-1], 'user')}"
 
 
 def listed(names: Sequence[str]) -> str:
