@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from recdash.domain import Curve, Hits, Run, UserValues
-from recdash.errors import InputError, Problem
 from recdash.metrics import METRICS, check_k, define, parse
 from recdash.numbers import three
 from recdash.references import REFERENCES
@@ -108,9 +107,7 @@ def of_values(values: UserValues) -> dict[str, Any]:
 
 def check_cutoff(k: Any, depth: int | None = None) -> None:
     """Raises InputError for a k that is no whole number from 1, and for one deeper than lists were read."""
-    check_k(k)
-    if depth is not None and k > depth:
-        raise InputError(Problem("beyond-depth", f"k = {k}", f"the depth is {depth}", "Choose a smaller k."))
+    check_k(k, depth)
 
 
 def list_end(hits: Hits) -> int | None:

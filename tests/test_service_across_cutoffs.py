@@ -13,8 +13,9 @@ from recdash.domain import Scope
 from recdash.errors import InputError
 from recdash.service import Workspace
 from recdash.service.across_cutoffs import cutoffs_within
-from recdash.stats import LEAST, paired_difference
+from recdash.stats import paired_difference
 from recdash.stats.across import AllPairs, all_pairs, leaders
+from recdash.stats.paired import FEW_ALIKE
 from recdash.store import open_store
 
 USERS = [f"u{number}" for number in range(40)]
@@ -66,11 +67,11 @@ def test_runs_alike_but_for_rounding_do_not_differ() -> None:
     assert (found.mean[0, 1], found.error[0, 1], found.p()[0, 1]) == (0, 0, 1)
 
 
-@pytest.mark.parametrize(("n", "first"), [(2, [True, True]), (LEAST, [False, True])])
+@pytest.mark.parametrize(("n", "first"), [(2, [True, True]), (FEW_ALIKE, [False, True])])
 def test_a_few_users_who_all_differ_by_the_same_put_nobody_in_front(n: int, first: list[bool]) -> None:
     found = all_pairs(np.column_stack([np.full(n, 0.25), np.full(n, 0.5)]))
     assert leaders([found])[0].tolist() == first
-    assert np.isnan(found.interval()[0][0, 1]) == np.isnan(found.p()[0, 1]) == (n < LEAST)
+    assert np.isnan(found.interval()[0][0, 1]) == np.isnan(found.p()[0, 1]) == (n < FEW_ALIKE)
     assert found.p()[0, 0] == 1.0
 
 

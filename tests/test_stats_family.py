@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from recdash.stats import LEAST, Paired, benjamini_hochberg, holm, judge, paired_difference, users_to_settle
+from recdash.stats import Paired, benjamini_hochberg, holm, judge, paired_difference, users_to_settle
 from recdash.stats.family import corrected, significant
-from recdash.stats.paired import t_test
+from recdash.stats.paired import FEW_ALIKE, t_test
 
 
 def of(mean: float, error: float, n: int = 10_001) -> Paired:
@@ -167,7 +167,7 @@ def test_the_t_test_is_that_of_scipy(n: int, mean: float, sd: float) -> None:
 
 def test_a_mean_without_spread_is_0_or_is_not() -> None:
     assert t_test(5, 0.0, 0.0) == 1.0
-    assert t_test(LEAST, 0.1, 0.0) == 0.0
+    assert t_test(FEW_ALIKE, 0.1, 0.0) == 0.0
 
 
 def same(n: int, by: float = 0.1) -> Paired:
@@ -175,14 +175,14 @@ def same(n: int, by: float = 0.1) -> Paired:
     return paired_difference(np.full(n, by), np.zeros(n))
 
 
-@pytest.mark.parametrize("n", [2, LEAST - 1])
+@pytest.mark.parametrize("n", [2, FEW_ALIKE - 1])
 def test_few_users_who_all_differ_by_the_same_prove_nothing(n: int) -> None:
     found = same(n)
     assert np.isnan([found.p, found.low, found.high]).all()
     assert (found.sd, found.wins) == (0.0, n)
     assert found.mean == pytest.approx(0.1)
     (judged,) = judge([found], "off")
-    assert (judged.word, judged.more_users) == ("not settled", LEAST - n)
+    assert (judged.word, judged.more_users) == ("not settled", FEW_ALIKE - n)
 
 
 def test_few_users_who_all_differ_by_the_same_leave_the_others_their_correction() -> None:
@@ -192,7 +192,7 @@ def test_few_users_who_all_differ_by_the_same_leave_the_others_their_correction(
 
 
 def test_many_users_who_all_differ_by_the_same_settle_it() -> None:
-    (found,) = judge([same(LEAST)])
+    (found,) = judge([same(FEW_ALIKE)])
     assert (found.word, found.p) == ("better", 0.0)
     assert found.corrected.low == pytest.approx(0.1)
 

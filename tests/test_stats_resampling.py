@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from recdash.stats import (
-    LEAST,
     bootstrap,
     differences,
     equivalence,
@@ -18,6 +17,7 @@ from recdash.stats import (
     wilcoxon,
 )
 from recdash.stats.groups import MOST_GROUPS
+from recdash.stats.paired import FEW_ALIKE
 from recdash.stats.resampling import resampled_means
 
 RNG = np.random.default_rng(7)
@@ -127,7 +127,7 @@ def test_equivalence_is_two_one_sided_tests() -> None:
 
 
 def test_equivalence_without_spread_is_certain() -> None:
-    same, few = (paired_difference(np.full(n, 0.1), np.zeros(n)) for n in (LEAST, LEAST - 1))
+    same, few = (paired_difference(np.full(n, 0.1), np.zeros(n)) for n in (FEW_ALIKE, FEW_ALIKE - 1))
     assert (equivalence(same, 0.2), equivalence(same, 0.05)) == (0.0, 1.0)
     assert np.isnan(equivalence(few, 0.2))
 

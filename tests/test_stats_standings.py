@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from recdash.stats import LEAST, grouped, holm, standings
+from recdash.stats import grouped, holm, standings
 from recdash.stats.groups import MOST_GROUPS
+from recdash.stats.paired import FEW_ALIKE
 
 RNG = np.random.default_rng(3)
 
@@ -68,7 +69,7 @@ def test_many_users_are_ranked_like_few() -> None:
     assert found.rank.tolist() == [1, 1, 3]
 
 
-@pytest.mark.parametrize(("n", "ranks"), [(2, [1, 1]), (LEAST, [1, 2])])
+@pytest.mark.parametrize(("n", "ranks"), [(2, [1, 1]), (FEW_ALIKE, [1, 2])])
 def test_a_few_users_who_all_differ_by_the_same_rank_nobody(n: int, ranks: list[int]) -> None:
     assert standings(grouped([np.full(n, 0.5), np.full(n, 0.25)])).rank.tolist() == ranks
 

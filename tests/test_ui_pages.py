@@ -264,12 +264,12 @@ def served(workspace: Workspace, **runs: pd.DataFrame) -> None:
 def test_a_mean_over_easy_users_does_not_win_over_the_users_shared(
     workspace: Workspace, open_page: Open
 ) -> None:
-    """The baseline hits at rank 1 for u1, u2 and misses the rest; "few" serves u1, u2 only, at rank 2."""
-    base = pd.concat([lists(1, USERS[:2]), lists(9, USERS[2:])])
-    served(workspace, base=base, few=lists(2, USERS[:2]))
+    """The baseline hits at rank 1 for u1 … u10 and misses the rest; "few" serves these ten only, at rank 2."""
+    base = pd.concat([lists(1, USERS[:10]), lists(9, USERS[10:])])
+    served(workspace, base=base, few=lists(2, USERS[:10]))
     text = said(open_page())
     assert "Keep base" in text
-    assert "nDCG@3 of few is 36.9 % below base" in text  # 1 / log2(3) = 0.631 of 1 over the two shared
+    assert "nDCG@3 of few is 36.9 % below base" in text  # 1 / log2(3) = 0.631 of 1 over the ten shared
     assert "base is first" in said(open_page("leaderboard"))
 
 

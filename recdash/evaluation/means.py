@@ -8,11 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from recdash.domain import Curve, Floats, Ints, Ratio, UserValues, pulled
-from recdash.metrics import Definition
+from recdash.metrics import Definition, check_k
 from recdash.metrics.formulas import Formula, HarmonicMean, Micro, OfUser, OverJudged, Sentence
 from recdash.metrics.ranking import RankingMetric
 from recdash.metrics.sample import Sample, relevant_items
-from recdash.views import check_cutoff
 
 
 def mean_curve(
@@ -40,7 +39,7 @@ def user_values(definition: Definition, samples: Sequence[Sample], k: int) -> Us
     formula = definition.formula()
     if any(definition.lacks(sample) for sample in samples):
         return None
-    check_cutoff(k, samples[0].depth)
+    check_k(k, samples[0].depth)
     users, own = mean_per_user((one.truth_user, formula.own(one, k)) for one in samples)
     if not isinstance(formula, Micro | HarmonicMean) or not formula.pooled:
         return UserValues(users, own, own)

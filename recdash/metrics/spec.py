@@ -57,11 +57,13 @@ def parse_list(text: str | Sequence[str]) -> list[Spec]:
     return [parse(part) for one in texts for part in split(one)]
 
 
-def check_k(k: Any) -> None:
-    """Raises InputError for a cutoff that is no whole number from 1."""
+def check_k(k: Any, depth: int | None = None) -> None:
+    """Raises InputError for a cutoff that is no whole number from 1, or deeper than lists were read."""
     if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
         found = "a cutoff is a whole number from 1"
         raise InputError(Problem("bad-cutoff", f"k = {k}", found, "Choose a k such as 10."))
+    if depth is not None and k > depth:
+        raise InputError(Problem("beyond-depth", f"k = {k}", f"the depth is {depth}", "Choose a smaller k."))
 
 
 def split(text: str) -> list[str]:

@@ -12,7 +12,9 @@ from recdash.domain import Floats
 LEVEL = 0.95
 """Of an interval, where nobody says otherwise."""
 LEAST = 30
-"""Of fewer users nothing is said: neither of a slice, nor where all of them differ by the same."""
+"""Of a slice of fewer users nothing is said."""
+FEW_ALIKE = 10
+"""So many users who all differ by the same are no accident: were it one, the chance is 1 in 500."""
 TIE = 1e-12
 """Two values of a user closer than this are a tie: only rounding separates them."""
 _ROUNDED = 1e-6
@@ -25,7 +27,7 @@ class Paired:
 
     ``sd`` is that of the users' differences, ``p`` that of the two-sided t-test that the mean is 0;
     ``low`` and ``high`` hold the mean at ``level``. These are NaN below two users, and p and interval where
-    fewer than ``LEAST`` users all differ by the same: ``says_nothing``.
+    fewer than ``FEW_ALIKE`` users all differ by the same: ``says_nothing``.
     """
 
     n: int
@@ -110,7 +112,7 @@ def says_nothing(n: Any, mean: Any, error: Any) -> Any:
     One user has no spread. A few who happen to differ by the same have none either, but no spread among two
     users is no proof of a difference: the t-test would be certain of it.
     """
-    return (n < 2) | ((n < LEAST) & (error == 0) & (mean != 0))
+    return (n < 2) | ((n < FEW_ALIKE) & (error == 0) & (mean != 0))
 
 
 def t_test(n: int, mean: float, error: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil, erfc, inf, isfinite, sqrt
 
-from recdash.stats.paired import LEAST, LEVEL, Paired, says_nothing
+from recdash.stats.paired import FEW_ALIKE, LEVEL, Paired, says_nothing
 
 POWER = 0.8
 """The chance with which so many users would settle it, if the true difference is the one seen."""
@@ -37,7 +37,7 @@ def users_to_settle(paired: Paired, margin: float = 0.0, level: float = LEVEL) -
     if paired.n < 2:
         return None
     if paired.sd == 0:
-        return LEAST
+        return FEW_ALIKE
     mean, beyond = abs(paired.mean), float(ndtri(0.5 + level / 2))
     to_see = (beyond + float(ndtri(POWER))) / mean if mean else inf
     fewest = (paired.sd * min(to_see, _to_rule_out(mean, margin, beyond))) ** 2
