@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import comparing, frame, items, widgets
+from recdash.ui import comparing, frame, items, state, widgets
 from recdash.ui.escaping import markdown
 
 view = frame.show()
@@ -12,7 +12,7 @@ comparing.banner(view.shown_ids)
 found = items.gather(view)
 if found is None:
     widgets.empty("These runs have no lists", "Choose a run with recommendations under Change runs.")
-    st.stop()
+    state.stop()
 widgets.title(items.finding(view, found), items.subtitle(view, found))
 st.html(items.summary(view, found))
 if items.left_out(view):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import board, comparing, frame, leaderboard, row_choice, spread, widgets
+from recdash.ui import board, comparing, frame, leaderboard, row_choice, spread, state, widgets
 
 view = frame.show(scoped=True)
 title = st.container()
@@ -19,7 +19,7 @@ with title:
     widgets.title(leaderboard.finding(view, found), leaderboard.subtitle(view, found))
 if not found.order:
     st.info("No run's name or tag contains this text. Clear the search to see all runs.")
-    st.stop()
+    state.stop()
 
 shown = leaderboard.one_page(view, found)
 with st.container(key="leaderboard-body"):

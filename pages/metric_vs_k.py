@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import comparing, curves, frame, leading, widgets
+from recdash.ui import comparing, curves, frame, leading, state, widgets
 
 view = frame.show(scoped=True)
 title = st.container()
@@ -16,10 +16,11 @@ with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
 
 with title:
     comparing.banner(view.shown_ids)
+    curves.warn_of_unknown(view)
     leading.title(view, curves.subtitle(view, delta=delta))
 if not chosen:
     st.info("Choose at least one metric to draw.")
-    st.stop()
+    state.stop()
 
 found = curves.deltas(view, chosen) if delta else curves.values(view, chosen)
 for row in curves.pairs(chosen):

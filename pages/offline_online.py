@@ -5,13 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from recdash.charts.online import bars, quadrants
-from recdash.ui import both_sides, comparing, frame, theme, widgets
+from recdash.ui import both_sides, comparing, frame, state, theme, widgets
 
 view = frame.show()
 tests = both_sides.tests(view)
 if not tests:
     both_sides.no_test()
-    st.stop()
+    state.stop()
 
 title = st.container()
 test, online_metric = both_sides.choose(view, tests)
@@ -23,7 +23,7 @@ with title:
     both_sides.show_notices(test)
 if found.rows.empty:
     both_sides.no_link(found)
-    st.stop()
+    state.stop()
 
 colours = theme.palette()
 offline, online = st.columns([1.12, 1], gap="large")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import comparing, data, frame, overview, widgets
+from recdash.ui import comparing, data, frame, overview, state, widgets
 
 view = frame.show(scoped=True)
 if len(view.contender_ids) == 1:
     overview.one_run(view)
-    st.stop()
+    state.stop()
 
 comparing.banner(view.contender_ids)
 verdict = data.verdict(view)

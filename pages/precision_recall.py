@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import comparing, frame, paths, widgets
+from recdash.ui import comparing, frame, paths, state, widgets
 
 view = frame.show(scoped=True)
 title = st.container()
@@ -22,7 +22,7 @@ with title:
     widgets.title(paths.finding(view, found), paths.subtitle(view, curve, average))
 if found.empty:
     st.info(paths.why_empty(view, average))
-    st.stop()
+    state.stop()
 
 plot, beside = st.columns([2.5, 1], gap="large")
 with plot:

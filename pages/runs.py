@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from recdash.ui import reference_offer, run_forms, runs_view, state, widgets
 
 workspace = state.workspace()
@@ -12,7 +10,7 @@ run_forms.show_undo()
 experiment, archived = runs_view.choose_experiment(workspace)
 if experiment is None:
     widgets.empty("No experiment yet", "Add a truth and candidates under Upload, or load the demo there.")
-    st.stop()
+    state.stop()
 run_forms.experiment_panel(workspace, experiment)
 runs = workspace.runs(experiment.id, archived=archived)
 if runs:

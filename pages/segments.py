@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import comparing, frame, segment_words, segments, widgets
+from recdash.ui import comparing, frame, segment_words, segments, state, widgets
 
 view = frame.show()
 comparing.banner(view.shown_ids)
 title = st.container()
 chosen = segments.choose(view)
 if chosen is None:
-    st.stop()
+    state.stop()
 with st.spinner("Comparing segment by segment"):
     found = segments.gather(view, *chosen)
 with title:

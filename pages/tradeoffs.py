@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import comparing, frame, several_metrics, tradeoff_words, tradeoffs, widgets
+from recdash.ui import comparing, frame, several_metrics, state, tradeoff_words, tradeoffs, widgets
 
 view = frame.show(scoped=True)
 comparing.banner(view.shown_ids)
@@ -12,7 +12,7 @@ tradeoffs.warn_of_unknown(view)
 title = st.container()
 chosen = tradeoffs.choose(view)
 if chosen is None:
-    st.stop()
+    state.stop()
 found = tradeoffs.gather(view, chosen)
 with title:
     widgets.title(tradeoff_words.finding(view, found), tradeoff_words.subtitle(found))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import comparing, frame, likeness, user_lists, user_pick, users, widgets
+from recdash.ui import comparing, frame, likeness, state, user_lists, user_pick, users, widgets
 
 view = frame.show(scoped=True)
 comparing.banner(view.shown_ids)
 if not users.has_values(view):
-    st.stop()
+    state.stop()
 gains = users.gather(view)
 if gains:
     widgets.title(users.finding(view, gains), users.subtitle(view, gains))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pandas as pd
-from app_pages import TRUTH, USERS, Open, lists, said, store
+import pytest
+from app_pages import ROOT, TRUTH, USERS, Open, link, lists, press, said, store, warned
 
 from recdash.service import Workspace
 
@@ -77,3 +78,63 @@ def test_one_difference_has_no_correction(workspace: Workspace, open_page: Open)
     store(workspace, {"poor": lists(3), "good": lists(1)})
     text = said(open_page("leaderboard", m="ndcg", k="3"))
     assert "correct" not in text
+
+
+# ── archived ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def archived(workspace: Workspace) -> dict[str, str]:
+    """An experiment whose two runs are both archived."""
+    made = store(workspace, {"poor": lists(3), "good": lists(1)})
+    for name in ("poor", "good"):
+        workspace.archive_run(made[name])
+    return made
+
+
+def test_a_page_that_stops_early_still_writes_its_link(workspace: Workspace, open_page: Open) -> None:
+    store(workspace, {"poor": lists(3), "good": lists(1)})
+    assert link(open_page("metric_vs_k", ms="foo"))["m"] == "ndcg"
+
+
+@pytest.mark.usefixtures("archived")
+@pytest.mark.parametrize("page", ["overview", "leaderboard", "users"])
+def test_archived_runs_are_not_called_never_uploaded(open_page: Open, page: str) -> None:
+    text = said(open_page(page))
+    assert "No run to show: 2 runs are archived" in text
+    assert "no runs yet" not in text
+
+
+def test_the_way_to_restore_them_shows_the_archived(archived: dict[str, str], open_page: Open) -> None:
+    app = open_page("leaderboard")
+    press(app, "Go to Runs")
+    assert app.session_state["runs-archived"] is True
+    assert link(app)["e"] == archived["films"]
+
+
+# ── links ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_metrics_of_a_link_that_nobody_has_are_named(workspace: Workspace, open_page: Open) -> None:
+    store(workspace, {"poor": lists(3), "good": lists(1)})
+    app = open_page("metric_vs_k", ms="ndcg~foo~bar")
+    assert "Not drawn: the link's metrics foo and bar" in warned(app)
+    assert "ndcg" not in warned(app)
+
+
+def test_a_page_takes_one_step_of_the_browsers_history(
+    workspace: Workspace, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from streamlit.runtime.state.query_params import QueryParams
+
+    steps: list[str] = []
+    send = QueryParams._send_query_param_msg
+    monkeypatch.setattr(QueryParams, "_send_query_param_msg", lambda one: (steps.append("step"), send(one)))
+    store(workspace, {"poor": lists(3), "good": lists(1)})
+    app = open_page("overview", k="3")
+    steps.clear()
+    app.switch_page(str(ROOT / "pages/leaderboard.py")).run()
+    assert {"e", "b", "c", "m", "k", "cols", "diff", "corr"} <= set(link(app))
+    assert steps == ["step"]
+    app.run()
+    assert steps == ["step"]

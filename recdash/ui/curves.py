@@ -10,8 +10,8 @@ import streamlit as st
 from recdash import numbers
 from recdash.charts.curves import metric_curve, with_interval
 from recdash.metrics import define
-from recdash.ui import data, theme, widgets
-from recdash.ui.escaping import html
+from recdash.ui import data, state, theme, widgets
+from recdash.ui.escaping import html, markdown
 from recdash.ui.state import View
 from recdash.ui.words import has_k, is_percent, listed, metric_at, metric_name
 
@@ -32,6 +32,15 @@ def usual(view: View) -> list[str]:
     """The primary metric and three more."""
     available = [metric for metric in (view.metric, *USUAL) if metric in names(view)]
     return list(dict.fromkeys(available))[:FEW]
+
+
+def warn_of_unknown(view: View) -> None:
+    """Of metrics in the link that cannot be drawn against k here."""
+    asked = state.params().get("ms", "").split(state.SEPARATOR)
+    unknown = [metric for metric in dict.fromkeys(asked) if metric and metric not in names(view)]
+    if unknown:
+        what = "metric" if len(unknown) == 1 else "metrics"
+        st.warning(f"Not drawn: the link's {what} {markdown(listed(unknown))}, which no run has at a k.")
 
 
 def gather(view: View, metrics: tuple[str, ...]) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from recdash.ui import data, links, part, state, theme
 from recdash.ui.escaping import html, join, markdown
 from recdash.ui.state import MOST_CANDIDATES, SEPARATOR, USUAL_K, View
 from recdash.ui.widgets import empty
-from recdash.ui.words import metric_name
+from recdash.ui.words import many, metric_name
 
 THREE_LINES = """import recdash
 evaluation = recdash.evaluate({"als": "als.parquet", "popular": "popular.csv"}, truth="truth.csv")
@@ -24,7 +24,7 @@ def show(*, scoped: bool = False) -> View:
     experiments = state.workspace().experiments()
     if not experiments:
         _no_experiment()
-        st.stop()
+        state.stop()
     experiment = _experiment(experiments)
     view = state.view_of(experiment, scoped=scoped) if experiment else None
     with st.container(key="frame", gap="small"):
@@ -36,10 +36,10 @@ def show(*, scoped: bool = False) -> View:
         wanted = markdown(state.params().get("e", ""))
         st.warning(f"The link's experiment, {wanted}, is not here: deleted, archived, or kept elsewhere. "
                    "Choose another above.")  # fmt: skip
-        st.stop()
+        state.stop()
     if view is None:
-        _no_runs()
-        st.stop()
+        _no_runs(experiment)
+        state.stop()
     if view.missing:
         st.warning("\n".join(f"- {markdown(sentence)}." for sentence in view.missing))
     return view
@@ -148,7 +148,7 @@ def _write(view: View) -> None:
     for name, value in written.items():
         state.write(name, value)
     for name in set(links.PART).difference(written).intersection(st.query_params):
-        del st.query_params[name]
+        state.write(name, None)
 
 
 def _no_experiment() -> None:
@@ -164,7 +164,16 @@ def _no_experiment() -> None:
         st.rerun()
 
 
-def _no_runs() -> None:
+def _no_runs(experiment: Experiment) -> None:
+    archived = len(state.workspace().runs(experiment.id, archived=True))
+    if archived:
+        are = f"{many(archived, 'run')} {'is' if archived == 1 else 'are'} archived"
+        empty(f"No run to show: {are}", "Restore what you need on the page Runs, or upload others.")
+        if st.button("Go to Runs", type="primary", key="go-runs"):
+            state.choose(e=experiment.id)
+            st.session_state["runs-archived"] = True
+            go("runs")
+        return
     empty("This experiment has no runs yet", "Upload the scored output of two recommenders to compare them.")
     if st.button("Upload", type="primary", key="go-upload"):
         go("upload")

@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from recdash.errors import RecdashError
-from recdash.ui import theme
+from recdash.ui import state, theme
 from recdash.ui.widgets import problems
 
 PAGES = Path(__file__).resolve().parents[2] / "pages"
@@ -37,6 +37,7 @@ def main() -> None:
         page.run()
     except RecdashError as error:
         problems(error)
+    state.to_url()
 
 
 def _navigation() -> dict[str, list[st.Page]]:

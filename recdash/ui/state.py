@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NoReturn
 
 import streamlit as st
 
@@ -22,7 +23,7 @@ from recdash.settings import settings
 from recdash.ui import theme
 from recdash.ui.words import ordered_metrics
 
-_PARAMS = "recdash.params"
+_PARAMS, _WRITTEN = "recdash.params", "recdash.written"
 MOST_CANDIDATES = 8
 BASELINES = ("popular", "weighted_rating", "content", "random")
 USUAL_K = (5, 10, 20, 50)
@@ -116,10 +117,24 @@ def show_experiment(experiment_id: str) -> None:
     choose(e=experiment_id, b=None, c=None, s=None, th=None, t=None, u=None, of=None)
 
 
-def write(name: str, value: str) -> None:
-    """Write one parameter of the view back to the URL. What nobody chose stays a default."""
-    if st.query_params.get(name) != value:
-        st.query_params[name] = value
+def write(name: str, value: str | None) -> None:
+    """Have the URL name a parameter of the view, or with None no more. What nobody chose stays a default."""
+    st.session_state.setdefault(_WRITTEN, {})[name] = value
+
+
+def to_url() -> None:
+    """All that was written since the last time, as one step of the browser's history; none if it is there."""
+    there = dict(st.query_params)
+    wanted = there | st.session_state.pop(_WRITTEN, {})
+    kept = {name: value for name, value in wanted.items() if value is not None}
+    if kept != there:
+        st.query_params.from_dict(kept)
+
+
+def stop() -> NoReturn:
+    """End the page here, with its URL written: nothing reaches the browser after a stop."""
+    to_url()
+    st.stop()
 
 
 def view_of(experiment: Experiment, *, scoped: bool = False) -> View | None:
