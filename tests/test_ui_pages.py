@@ -444,8 +444,11 @@ def test_differences_are_shown_in_the_metric_or_in_percent(films: dict[str, str]
 @pytest.mark.parametrize(
     ("rule", "told"),
     [
-        ("holm", "corrected after Holm over all 2"),
-        ("bh", "corrected after Benjamini and Hochberg over all 2"),
+        (
+            "holm",
+            "After Holm, ranks are corrected over all pairs, differences over those to the baseline (2)",
+        ),
+        ("bh", "After Benjamini and Hochberg, ranks are corrected over all pairs"),
         ("off", "not corrected for the 2 differences"),
     ],
 )
