@@ -138,3 +138,14 @@ def test_a_page_takes_one_step_of_the_browsers_history(
     assert steps == ["step"]
     app.run()
     assert steps == ["step"]
+
+
+# ── one of a kind ────────────────────────────────────────────────────────────────────────────
+
+
+def test_one_user_is_one_user(workspace: Workspace, open_page: Open) -> None:
+    store(workspace, {"poor": lists(3, ["u1"]), "good": lists(1, ["u1"])}, truth=TRUTH[:1])
+    for page in ("overview", "metric_vs_k", "leaderboard"):
+        text = said(open_page(page))
+        assert "1 user" in text
+        assert "1 users" not in text

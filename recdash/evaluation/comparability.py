@@ -188,7 +188,7 @@ def _different_users(bases: Sequence[Basis]) -> Told:
 def _other_users_counted(bases: Sequence[Basis]) -> Told:
     if len(_groups(bases, lambda basis: (basis.counted, basis.served))) > 1:
         counts = ", ".join(f"{basis.run} {basis.counted:,}" for basis in bases[:4])
-        more = f" (and {len(bases) - 4} more runs)" if len(bases) > 4 else ""
+        more = f" (and {len(bases) - 4} more run{'s' if len(bases) > 5 else ''})" if len(bases) > 4 else ""
         found = f"only users with a list count, and those are not the same users for all runs: {counts}{more}"
         yield "different-users-counted", found, "Compare the paired differences, which use the shared users."
 
@@ -198,7 +198,7 @@ def _lists_missing(bases: Sequence[Basis]) -> Told:
     if share and max(share.values()) - min(share.values()) > NOTICEABLE:
         least = min(share.values())
         worst = [f"{name} for {part:.0%}" for name, part in share.items() if part > least + NOTICEABLE]
-        more = f" (and {len(worst) - 4} more runs)" if len(worst) > 4 else ""
+        more = f" (and {len(worst) - 4} more run{'s' if len(worst) > 5 else ''})" if len(worst) > 4 else ""
         yield (
             "lists-missing",
             f"some runs have no list for users that others serve: {', '.join(worst[:4])} of the users{more}",

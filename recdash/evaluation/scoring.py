@@ -270,7 +270,7 @@ def short_list_notices(name: str, hits: Hits, asked: Sequence[Asked]) -> list[Pr
         Problem(
             "short-lists",
             f"run '{name}'",
-            f"lists shorter than k = {k}: {count} of {len(listed)} users",
+            f"lists shorter than k = {k}: {count} of {len(listed)} user{'' if len(listed) == 1 else 's'}",
             "The missing places count as misses.",
             count,
         )

@@ -21,7 +21,7 @@ from recdash.ui.escaping import Html, html, join
 from recdash.ui.state import View
 from recdash.ui.widgets import Column, run_cell
 from recdash.ui.words import finding as finding_of
-from recdash.ui.words import listed, metric_at
+from recdash.ui.words import listed, many, metric_at
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -264,7 +264,8 @@ def reading(found: BothSides) -> None:
     sentences = join([html("<p>{text}</p>", text=text) for text in found.rows["sentence"]])
     rows = [_reading_row(found, row) for row in records(found.rows)]
     widgets.table([Column("Run"), Column("Off"), Column("On"), Column("Reading")], rows)
-    small = f"{len(found.rows)} points are few: their agreement says little about the next candidate."
+    are = f"{many(len(found.rows), 'point')} {'is' if len(found.rows) == 1 else 'are'}"
+    small = f"{are} few: agreement says little about the next candidate."
     note = html("<p>{small}</p>", small=small) if len(found.rows) <= FEW else Html("")
     st.html(html('<div class="rd-note">{sentences}{note}</div>', sentences=sentences, note=note))
 

@@ -66,6 +66,7 @@ def of_rail(title: str, rail: Guardrail) -> Tile:
     change = f"{numbers.signed(share, numbers.places([share]))} %" if isfinite(share) else numbers.NONE
     sign = numbers.glyph(share, share) if isfinite(share) else "="
     word = "below its guardrail" if rail.is_broken else "within its guardrail"
+    word = word if isfinite(share) else "from 0: no share"
     note = f"from {rail_value(rail, rail.base_value)}; no interval: one number for all lists"
     return Tile(title, rail_value(rail, rail.value), sign, change, word, note)
 

@@ -13,7 +13,7 @@ from recdash.metrics import define
 from recdash.ui import data, state, theme, widgets
 from recdash.ui.escaping import html, markdown
 from recdash.ui.state import View
-from recdash.ui.words import has_k, is_percent, listed, metric_at, metric_name
+from recdash.ui.words import has_k, is_percent, listed, metric_at, metric_name, users
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,18 +129,17 @@ def alt(view: View, rows: pd.DataFrame, metric: str, *, delta: bool = False) -> 
 
 def subtitle(view: View, *, delta: bool) -> str:
     rows = gather(view, (view.metric,))
-    users = sorted({int(n) for n in rows["n_users"]})
-    count = " to ".join(numbers.count(n) for n in dict.fromkeys((*users[:1], *users[-1:]))) or numbers.NONE
+    counted = users(int(n) for n in rows["n_users"])
     ended = [f"{view.name(run)} at {end}" for run, end in last_k(view).items() if end is not None]
     stops = f" Lists end: {listed(ended)}; the line stops there." if ended else ""
     base = view.name(view.shown[0].id)
     if delta:
         return (
-            f"Difference to {base} over {count} users; ribbon: 95 % interval of the paired difference at "
+            f"Difference to {base} over {counted}; ribbon: 95 % interval of the paired difference at "
             f"each marked k by itself. The heavy line is {base}.{stops}"
         )
     return (
-        f"Mean over {count} users; ribbon: 95 % interval of each mean. Overlapping ribbons do not decide: "
+        f"Mean over {counted}; ribbon: 95 % interval of each mean. Overlapping ribbons do not decide: "
         f"paired differences do. Dashed grey: {base}.{stops}"
     )
 

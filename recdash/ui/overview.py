@@ -28,7 +28,7 @@ from recdash.ui.cards import Tile, value_text
 from recdash.ui.escaping import Html, html, join
 from recdash.ui.state import View, workspace
 from recdash.ui.widgets import Column, empty, notices_html, run_cell
-from recdash.ui.words import listed, metric_at, named_number
+from recdash.ui.words import listed, many, metric_at, named_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,9 +48,9 @@ def one_run(view: View) -> None:
     score = data.scoreboard(view, view.contender_ids, (view.metric,), view.k)
     where, run = metric_at(view.metric, view.k), view.shown[0].name
     value = numbers.three(float(score["value"].iloc[0])) if len(score) else numbers.NONE
-    users = numbers.count(score["n_users"].iloc[0]) if len(score) else numbers.NONE
+    counted = many(score["n_users"].iloc[0] if len(score) else 0, "user")
     stands = _standing(view)
-    empty("Add a second run to compare", f"{run} has {where} {value} over {users} users. "
+    empty("Add a second run to compare", f"{run} has {where} {value} over {counted}. "
           f"{stands or 'One number alone decides nothing.'}")  # fmt: skip
     if len(view.runs) > 1:
         st.caption("Choose baseline and candidates under *Change runs* above.")
@@ -201,8 +201,8 @@ def note_of_forest(view: View, verdict: Verdict) -> str:
     comparison = verdict.weighed.comparison
     users = _range(pair.paired.n for pair in comparison.against)
     margins = dict.fromkeys(numbers.three(pair.judged.margin) for pair in comparison.against)
-    rule, many = CORRECTIONS.get(comparison.terms.correction), len(comparison.against)
-    corrected = f", {rule}-corrected over {many}" if rule and many > 1 else ""
+    rule, family = CORRECTIONS.get(comparison.terms.correction), len(comparison.against)
+    corrected = f", {rule}-corrected over {family}" if rule and family > 1 else ""
     return (
         f"Paired difference in {metric_at(view.metric, view.k)} to {verdict.weighed.base}, "
         f"95 % CI{corrected}, n = {users}. "

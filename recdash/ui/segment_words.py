@@ -129,10 +129,14 @@ def subtitle(view: View, found: Segmented) -> str:
     if found.by_value:
         return f"{metric} within each segment: it has no value per user, so no interval. Grey tick: {base}."
     family = sum(len(found.judged(run)) for run in found.candidates)
-    rule = RULES[found.terms.correction]
+    rule = (
+        f", {RULES[found.terms.correction]} over {family} differences"
+        if family > 1 or found.terms.correction == "off"
+        else ""
+    )
     return (
-        f"{metric} against {base}, paired user by user; 95 % intervals, {rule} over "
-        f"{family} differences. Filled: settled. Grey: fewer than {found.least} users, not judged."
+        f"{metric} against {base}, paired user by user; 95 % intervals{rule}. "
+        f"Filled: settled. Grey: fewer than {found.least} users, not judged."
     )
 
 

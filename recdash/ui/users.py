@@ -155,7 +155,9 @@ def _show_distribution(view: View, gains: Gains) -> None:
     row, base = gains.row, view.name(view.baseline.id) if view.baseline else ""
     bars = data.change_bars(view, gains.run_id, view.baseline.id if view.baseline else "")
     typical = numbers.three(row["typical"])
-    heading = f"Half of all changes are larger than {typical}" if len(bars.count) else "No user changes"
+    heading = (
+        f"Half of all changes are larger than {typical} either way" if len(bars.count) else "No user changes"
+    )
     widgets.section(
         heading,
         f"{view.name(gains.run_id)} minus {base}, per user; "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from recdash import numbers
 from recdash.ui import links
 from recdash.ui.escaping import Html, html, join
+from recdash.ui.words import many
 
 if TYPE_CHECKING:
     from recdash.comparison.changes import Change
@@ -92,8 +93,9 @@ def user_split(pair: Pair, name: str, base: str) -> Html:
         for tone, sign, text, count in parts
     ]  # fmt: skip
     return html(
-        '<div class="rd-split"><h3>{name} against {base}, of {of} users</h3><div class="rd-bar">{bar}</div>'
-        "<ul>{rows}</ul></div>", name=name, base=base, of=min(n, FEW), bar=join(bar), rows=join(rows),
+        '<div class="rd-split"><h3>{name} against {base}, of {of}</h3><div class="rd-bar">{bar}</div>'
+        "<ul>{rows}</ul></div>", name=name, base=base, of=many(min(n, FEW), "user"),
+        bar=join(bar), rows=join(rows),
     )  # fmt: skip
 
 
