@@ -225,7 +225,9 @@ def _how_to_read(view: View, shown: Board) -> list[str]:
 
 
 def _margin(shown: Board) -> str:
-    margins = {numbers.three(row["margin"]) for row in shown.pairs.values()}
+    margins = {numbers.three(row["margin"]) for row in shown.pairs.values() if row["margin"]}
+    if not margins:
+        return ""
     return f"Grey band: too small to matter (±{' or '.join(sorted(margins)[:2])}{shown.unit})."
 
 

@@ -200,14 +200,15 @@ def title_of_forest(found: pd.DataFrame, base: str) -> str:
 def note_of_forest(view: View, verdict: Verdict) -> str:
     comparison = verdict.weighed.comparison
     users = _range(pair.paired.n for pair in comparison.against)
-    margins = dict.fromkeys(numbers.three(pair.judged.margin) for pair in comparison.against)
+    sizes = [pair.judged.margin for pair in comparison.against if pair.judged.margin]
+    ends = " to ".join(_ends([numbers.three(size) for size in sizes]))
+    band = f"Grey band: too small to matter (±{ends}). " if ends else ""
     rule, family = CORRECTIONS.get(comparison.terms.correction), len(comparison.against)
     corrected = f", {rule}-corrected over {family}" if rule and family > 1 else ""
     return (
         f"Paired difference in {metric_at(view.metric, view.k)} to {verdict.weighed.base}, "
         f"95 % CI{corrected}, n = {users}. "
-        f"Grey band: too small to matter (±{' to '.join(_ends(list(margins)))}). "
-        "Hollow: not settled, or a tie."
+        f"{band}Hollow: not settled, or a tie."
     )
 
 

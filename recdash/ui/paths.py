@@ -98,7 +98,8 @@ def table_at_k(view: View, found: pd.DataFrame) -> None:
         for row in here
     ]
     widgets.section(f"At k = {view.k}")
-    widgets.table([Column("Run"), *(Column(name, number=True) for name in ("P", "R", "F1"))], rows)
+    columns = [Column("Run"), *(Column(name, number=True) for name in ("P", "R", "F1"))]
+    st.html(widgets.table_html(columns, rows, kind="rd-narrow"))
 
 
 def print_definition(view: View, curve: str, average: str) -> None:
