@@ -73,7 +73,7 @@ def test_a_verdict_leads_to_its_chart_and_a_permalink_shows_the_same_to_somebody
     expect(user).not_to_have_text(first, timeout=SLOW)
     settle(page)
 
-    seen = (headline.inner_text(), user.inner_text(), page.locator(".st-key-frame-scope").inner_text())
+    seen = (headline.inner_text(), user.inner_text(), page.locator(".rd-chip-part").all_inner_texts())
     link = page.url
     for part in ("k=20", "b=", "c=", "s=user_warmth", "u="):
         assert part in link
@@ -82,6 +82,7 @@ def test_a_verdict_leads_to_its_chart_and_a_permalink_shows_the_same_to_somebody
     expect(other.locator("[data-testid=stMain] h1").first).to_have_text(seen[0], timeout=SLOW)
     settle(other)
     again = other.locator("[data-testid=stMain] h2").filter(has_text=re.compile("^User "))
-    assert (again.inner_text(), other.locator(".st-key-frame-scope").inner_text()) == seen[1:]
+    expect(other.locator(".rd-chip-part")).to_have_count(len(seen[2]), timeout=SLOW)
+    assert (again.inner_text(), other.locator(".rd-chip-part").all_inner_texts()) == seen[1:]
     other.context.close()
     assert console_errors == []

@@ -264,7 +264,7 @@ def served(workspace: Workspace, **runs: pd.DataFrame) -> None:
 def test_a_mean_over_easy_users_does_not_win_over_the_users_shared(
     workspace: Workspace, open_page: Open
 ) -> None:
-    """The baseline hits at rank 1 for u1 … u10 and misses the rest; "few" serves these ten only, at rank 2."""
+    """The baseline hits at rank 1 for u1 … u10 and misses the rest; "few" serves only these, at rank 2."""
     base = pd.concat([lists(1, USERS[:10]), lists(9, USERS[10:])])
     served(workspace, base=base, few=lists(2, USERS[:10]))
     text = said(open_page())

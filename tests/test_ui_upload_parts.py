@@ -126,10 +126,10 @@ def test_the_guide_offers_no_format_that_is_refused() -> None:
     assert "Excel" not in FORMATS.body
 
 
-def test_the_guide_explains_the_equals_sign_as_equal_values() -> None:
+def test_the_guide_explains_the_equals_sign_as_a_shared_rank() -> None:
     shared = next(article for article in READING if article.slug == "rank-shared")
-    assert "equal values" in shared.body
-    assert not any(article.mentions("margin") for article in READING)
+    assert "“=1” means that several share the rank" in shared.body
+    assert [article.slug for article in READING if article.mentions("margin tie")] == ["interval", "verdict"]
 
 
 def test_search_wants_every_word() -> None:

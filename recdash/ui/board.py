@@ -205,7 +205,7 @@ def rows(view: View, board: Board) -> list[list[object]]:
 def _place_cell(place: Place | None) -> Html:
     if place is None:
         return html('<b title="not ranked">{none}</b>', none=numbers.NONE)
-    return html('<b class="rd-rank">{rank}</b><small class="rd-muted">{range}</small>',
+    return html('<b class="rd-rank">{rank}</b> <small class="rd-muted">{range}</small>',
                 rank=place.text, range=place.range)  # fmt: skip
 
 
