@@ -208,8 +208,14 @@ def note_of_forest(view: View, verdict: Verdict) -> str:
     return (
         f"Paired difference in {metric_at(view.metric, view.k)} to {verdict.weighed.base}, "
         f"95 % CI{corrected}, n = {users}. "
-        f"{band}Hollow: not settled, or a tie."
+        f"{band}Hollow: not settled, or a tie.{_others(view)}"
     )
+
+
+def _others(view: View) -> str:
+    """That the frame holds some of the runs only, so that nobody takes these for all."""
+    left = len(set(view.own_ids) - set(view.contender_ids))
+    return f" {many(left, 'run')} of this experiment not compared here: see the Leaderboard." if left else ""
 
 
 def _ends(found: list[str]) -> list[str]:
