@@ -11,7 +11,16 @@ import click
 
 from recdash import numbers
 from recdash.cli.light import start_light
-from recdash.cli.options import REPLICATES_HELP, RUN_HELP, NamedFile, run_named, tell, uploads, workspace
+from recdash.cli.options import (
+    REPLICATES_HELP,
+    RUN_HELP,
+    NamedFile,
+    how_to_count,
+    run_named,
+    tell,
+    uploads,
+    workspace,
+)
 from recdash.cli.tables import aligned
 from recdash.errors import InputError, Problem
 
@@ -41,12 +50,7 @@ if TYPE_CHECKING:
 @click.option("--train", type=Path, help="Training rows, for novelty and for new users.")
 @click.option("--catalogue", type=Path, help="All items, for coverage.")
 @click.option("--user-attributes", type=Path, help="Users and their attributes, for slices.")
-@click.option("--preset", default="default", show_default=True, help="Count as this library does.")
-@click.option("--users", help="truth: a missing list is 0; both: only users with a list.  [truth|both]")
-@click.option("--order", help="Column that orders the lists.  [rank|score]")
-@click.option("--ties", help="Order of equal scores.  [file|item_desc]")
-@click.option("--relevance", help="Column of the truth, or 'none': every row is relevant.")
-@click.option("--relevance-threshold", type=float, help="Least relevance that counts (default: above 0).")
+@how_to_count
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def compare(
     truth: Path | None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,14 +16,12 @@ from recdash.cli.options import (
     RUN_HELP,
     NamedFile,
     check_names,
+    how_to_count,
     tell,
     uploads,
 )
 from recdash.cli.tables import print_scores
 from recdash.errors import InputError, Problem
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command()
@@ -47,12 +45,7 @@ if TYPE_CHECKING:
 )
 @click.option("--metrics", help="Specs such as 'ndcg@10,map(norm=min)@5'; without @k the whole curve.")
 @click.option("--depth", type=int, help="Deepest cutoff (default: 100, or the deepest asked for).")
-@click.option("--preset", default="default", show_default=True, help="Count as this library does.")
-@click.option("--users", help="truth: a missing list is 0; both: only users with a list.  [truth|both]")
-@click.option("--order", help="Column that orders the lists.  [rank|score]")
-@click.option("--ties", help="Order of equal scores.  [file|item_desc]")
-@click.option("--relevance", help="Column of the truth, or 'none': every row is relevant.")
-@click.option("--relevance-threshold", type=float, help="Least relevance that counts (default: above 0).")
+@how_to_count
 @click.option("--reference", "references", default="", help=REFERENCE_HELP)
 @click.option("--tie-band", is_flag=True, help="Add what the order of equal scores can do to each metric.")
 @click.option("--shown-by", help="Add what is shown by a column of the catalogue: year, genre, author …")

@@ -5,10 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
 
 
 class _Hidden:

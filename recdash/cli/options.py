@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,3 +91,20 @@ def run_named(by_name: Mapping[str, str], name: str) -> str:
     if name not in by_name:
         raise UnknownName("run", name, list(by_name))
     return by_name[name]
+
+
+def how_to_count(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say what the scores of files mean, for every command that takes files."""
+    for option in reversed(_HOW_TO_COUNT):
+        command = option(command)
+    return command
+
+
+_HOW_TO_COUNT = (
+    click.option("--preset", default="default", show_default=True, help="Count as this library does."),
+    click.option("--users", help="truth: a missing list is 0; both: only users with a list.  [truth|both]"),
+    click.option("--order", help="Column that orders the lists.  [rank|score]"),
+    click.option("--ties", help="Order of equal scores.  [file|item_desc]"),
+    click.option("--relevance", help="Column of the truth, or 'none': every row is relevant."),
+    click.option("--relevance-threshold", type=float, help="Least relevance that counts (default: above 0)."),
+)

@@ -5,15 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from recdash.cli.options import workspace
 from recdash.errors import InputError, Problem
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command()
