@@ -43,6 +43,13 @@ class Asked(NamedTuple):
     terms: Terms
     scope: Scope
 
+    @classmethod
+    def of(
+        cls, runs: Sequence[str], baseline: str, metric: str, k: int, terms: Terms | None, scope: Scope
+    ) -> Asked:
+        """With the metric's canonical spelling, so that one question is kept once."""
+        return cls(tuple(runs), baseline, str(define(metric)), k, terms or Terms(), scope)
+
 
 class Comparisons(Replicates):
     """Which of several runs to choose, and on what evidence."""
@@ -90,7 +97,7 @@ class Comparisons(Replicates):
 
         Raises InputError for a metric without a value per user.
         """
-        asked = Asked(tuple(run_ids), baseline_id, str(define(metric)), k, terms or Terms(), scope)
+        asked = Asked.of(run_ids, baseline_id, metric, k, terms, scope)
         return self._verdicts(asked, self._told_of(baseline_id))
 
     def changes(
@@ -103,7 +110,7 @@ class Comparisons(Replicates):
         scope: Scope = WHOLE,
     ) -> list[Change]:
         """What would change the verdict: other cutoffs, metric, definition, users, slices."""
-        asked = Asked(tuple(run_ids), baseline_id, str(define(metric)), k, terms or Terms(), scope)
+        asked = Asked.of(run_ids, baseline_id, metric, k, terms, scope)
         return self._changes(asked, self._told_of(baseline_id))
 
     def _told_of(self, run_id: str) -> Hashable:
