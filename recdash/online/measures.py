@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+Direction = Literal["up", "down"]
+MetricRole = Literal["goal", "guardrail", "other"]
 
 
 @dataclass(frozen=True)
 class OnlineMetric:
     """Value = Σ ``numerator`` / Σ ``denominator`` over the users of a variant (None: per user).
 
-    Both name columns of the per-user table; no value is below ``low`` or above ``high``, where given.
+    Both name totals of the per-user table (``recdash.online.users``); no value is below ``low`` or above
+    ``high``, where given. ``direction``: which way is better. ``role``: goals are won or lost, guardrails
+    must not get worse by ``margin`` (a share of the control's value) or more, others are only shown.
     """
 
     name: str
@@ -20,6 +26,9 @@ class OnlineMetric:
     denominator: str | None = None
     low: float | None = 0.0
     high: float | None = None
+    direction: Direction = "up"
+    role: MetricRole = "goal"
+    margin: float | None = None
 
 
 METRICS = (
@@ -54,6 +63,8 @@ METRICS = (
         unit="sessions per user",
         meaning="A guardrail: a rate per session can rise only because there are fewer sessions.",
         numerator="sessions",
+        role="guardrail",
+        margin=0.02,
     ),
 )
 
