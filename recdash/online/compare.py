@@ -1,12 +1,13 @@
-"""A variant against the control: value, lift and their 95 % intervals, or words why not.
+"""A variant against the control: value, lift and their intervals, or words why not.
 
-tea-tasting does the statistics of the lift (delta method, Welch's t). What it would answer with NaN, infinity
-or a TypeError is recognised before it is asked: one user in a variant, no variance, a mean of 0.
+tea-tasting does the statistics of the lift (delta method, Welch's t, CUPED). What it would answer with NaN,
+infinity or a TypeError is recognised before it is asked: one user in a variant, no variance, a mean of 0.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.95
 # Below this share of the squared value a variance is rounding noise.
 NO_VARIANCE = 1e-12
+BEFORE = "before_"
+"""Begins the names of the totals of the time before the test: what CUPED knows of each user."""
 
 
 class Estimate(NamedTuple):
@@ -53,6 +56,7 @@ def _aggregates(names: list[str], users: Floats) -> Any:
     from tea_tasting.aggr import Aggregates
 
     spread = np.cov(users) if users.shape[1] > 1 else np.zeros((len(names), len(names)))
+    spread = np.atleast_2d(spread)
     pairs = [(i, j) for i in range(len(names)) for j in range(i)]
     return Aggregates(
         count_=users.shape[1],
@@ -67,7 +71,7 @@ def value(metric: OnlineMetric, arm: Any) -> Estimate:
     from scipy.stats import t
 
     if not arm.mean(metric.denominator):
-        return Estimate(None, note="there are no sessions")
+        return Estimate(None, note=f"there are no {per(metric)}")
     ratio = arm.mean(metric.numerator) / arm.mean(metric.denominator)
     if arm.count() < 2:
         return Estimate(ratio, note="one user gives no interval")
@@ -79,35 +83,102 @@ def value(metric: OnlineMetric, arm: Any) -> Estimate:
     return Estimate(ratio, float(low), float(high))
 
 
-def lift(metric: OnlineMetric, control: Any, variant: Any) -> Estimate:
+def per(metric: OnlineMetric) -> str:
+    """What the metric is divided by, in words."""
+    return (metric.denominator or "users").replace("_", " ")
+
+
+def lift(
+    metric: OnlineMetric, control: Any, variant: Any, level: float = CONFIDENCE, *, adjusted: bool = False
+) -> Estimate:
     """Relative difference to the control. Its interval is that of the logarithm of the ratio; p that of
     the difference, so that near p = .05 the two can disagree by a hair.
+
+    ``adjusted``: by what users did before the test (CUPED), where ``can_adjust``.
     """
+    note = why_no_lift(metric, control, variant)
+    if note:
+        return Estimate(_change(metric, control, variant), note=note)
+    try:
+        found = _measured(metric, level, adjusted=adjusted).analyze_aggregates(control, variant)
+    except (OverflowError, ValueError):  # a covariate that makes the control negative has no logarithm
+        return Estimate(_change(metric, control, variant), note="the variance is too large for an interval")
+    return Estimate(
+        float(found.rel_effect_size), float(found.rel_effect_size_ci_lower),
+        float(found.rel_effect_size_ci_upper), float(found.pvalue),
+    )  # fmt: skip
+
+
+def log_ratio(
+    metric: OnlineMetric, control: Any, variant: Any, *, adjusted: bool = False
+) -> tuple[float, float] | None:
+    """log(variant ÷ control) and its standard error (delta method); None where ``lift`` has no interval."""
+    from scipy.stats import norm
+
+    if why_no_lift(metric, control, variant):
+        return None
+    measured = _measured(metric, CONFIDENCE, adjusted=adjusted, use_t=False)
+    try:
+        found = measured.analyze_aggregates(control, variant)
+    except (OverflowError, ValueError):
+        return None
+    # With the normal's quantile the interval's width on the log scale is the standard error.
+    width = math.log1p(found.rel_effect_size_ci_upper) - math.log1p(found.rel_effect_size_ci_lower)
+    return math.log1p(found.rel_effect_size), float(width / 2 / norm.ppf((1 + CONFIDENCE) / 2))
+
+
+def can_adjust(metric: OnlineMetric, *sides: Any) -> bool:
+    """Whether CUPED is possible: the metric was there before the test too, and users differed in it."""
+    names = [metric.numerator, *([metric.denominator] if metric.denominator else [])]
+    if any(f"{BEFORE}{name}" not in side.mean_ for side in sides for name in names):
+        return False
+    earlier = before(metric)
+    return all(side.mean(earlier.denominator) > 0 and _varies(earlier, side) for side in sides)
+
+
+def before(metric: OnlineMetric) -> OnlineMetric:
+    """The same metric in the time before the test."""
+    from dataclasses import replace
+
+    of = metric.denominator
+    return replace(
+        metric, numerator=f"{BEFORE}{metric.numerator}", denominator=f"{BEFORE}{of}" if of else None
+    )
+
+
+def why_no_lift(metric: OnlineMetric, control: Any, variant: Any) -> str:
+    """Words why there is no lift, or no interval around it; empty where there is."""
     base, other = value(metric, control).value, value(metric, variant).value
     if base is None or other is None:
-        return Estimate(None, note="there are no sessions")
+        return f"there are no {per(metric)}"
     if base <= 0:
-        return Estimate(None, note=f"the control is {base:g}, and a lift is a share of a control above 0")
-    change = other / base - 1
+        return f"the control is {base:g}, and a lift is a share of a control above 0"
     if min(control.count(), variant.count()) < 2:
-        return Estimate(change, note="one user in a variant gives no interval")
+        return "one user in a variant gives no interval"
     if other <= 0:
-        return Estimate(change, note=f"the variant is {other:g}, which gives no interval")
+        return f"the variant is {other:g}, which gives no interval"
     if not (_varies(metric, control) or _varies(metric, variant)):
-        return Estimate(change, note="all users are alike, which gives no interval")
-    return _tested(metric, control, variant, change)
+        return "all users are alike, which gives no interval"
+    return ""
 
 
-def _tested(metric: OnlineMetric, control: Any, variant: Any, change: float) -> Estimate:
+def _change(metric: OnlineMetric, control: Any, variant: Any) -> float | None:
+    base, other = value(metric, control).value, value(metric, variant).value
+    return None if base is None or other is None or base <= 0 else other / base - 1
+
+
+def _measured(metric: OnlineMetric, level: float, *, adjusted: bool, use_t: bool = True) -> Any:
     from tea_tasting.metrics import RatioOfMeans
 
-    measured = RatioOfMeans(metric.numerator, metric.denominator, confidence_level=CONFIDENCE)
-    try:
-        result = measured.analyze_aggregates(control, variant)
-    except OverflowError:
-        return Estimate(change, note="the variance is too large for an interval")
-    low, high = result.rel_effect_size_ci_lower, result.rel_effect_size_ci_upper
-    return Estimate(change, float(low), float(high), float(result.pvalue))
+    earlier = before(metric) if adjusted else None
+    return RatioOfMeans(
+        metric.numerator,
+        metric.denominator,
+        numer_covariate=earlier.numerator if earlier else None,
+        denom_covariate=earlier.denominator if earlier else None,
+        confidence_level=level,
+        use_t=use_t,
+    )
 
 
 def _variance(metric: OnlineMetric, arm: Any) -> float:
