@@ -138,12 +138,8 @@ def can_adjust(metric: OnlineMetric, *sides: Any) -> bool:
 
 def before(metric: OnlineMetric) -> OnlineMetric:
     """The same metric in the time before the test."""
-    from dataclasses import replace
-
-    of = metric.denominator
-    return replace(
-        metric, numerator=f"{BEFORE}{metric.numerator}", denominator=f"{BEFORE}{of}" if of else None
-    )
+    below = f"{BEFORE}{metric.denominator}" if metric.denominator else None
+    return replace(metric, numerator=f"{BEFORE}{metric.numerator}", denominator=below)
 
 
 def why_no_lift(metric: OnlineMetric, control: Any, variant: Any) -> str:
