@@ -2,77 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from recdash.domain import Floats, Ints
 from recdash.errors import InputError, Problem
+from recdash.online import bots, times, traits
+from recdash.online.rules import USUAL, Rules
+from recdash.online.totals import AddedUp, Rows
+from recdash.online.users import Removed, Segment, Users
+from recdash.online.variants import Assigned, by_exposures, by_rows, codes
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MOST_VARIANTS = 50
-NUMBERS = ("clicks", "watch_s", "videos")
+ROLES = ("unit_id", "session_id", "variant", "start_ts", "end_ts", "clicks", "watch_s")
+"""Columns with a meaning of their own; every other number is added up, every other text tells users apart."""
+EXPOSURE_ROLES = ("unit_id", "session_id", "variant", "ts", "experiment_id")
 
 Bools = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Users:
-    """The per-user table: one row per unit that was seen in exactly one variant.
-
-    ``unit`` [U] its id, ``variant`` [U] an index into ``variants``, ``totals`` [U] by name: sessions,
-    engaged_sessions, watch_min and, where the upload has them, videos. ``crossed`` units were seen
-    in several variants and are left out; ``notices`` say what else was.
-    """
-
-    variants: tuple[str, ...]
-    unit: Sequence[Any]
-    variant: Ints
-    totals: Mapping[str, Floats]
-    crossed: int
-    notices: tuple[Problem, ...]
-
-
-def per_user(table: pa.Table) -> Users:
-    """Checked sessions with unit_id, session_id, variant, clicks, watch_s and perhaps videos, added up.
+def per_user(table: pa.Table, rules: Rules = USUAL, exposures: pa.Table | None = None) -> Users:
+    """Checked sessions with unit_id, session_id, clicks, watch_s and perhaps more, added up per user.
 
     A session row counts once per unit and session_id, the first one; a session without clicks or
-    watch time counts; a row without a session_id is a user who was exposed and had no session.
-    Raises InputError when the table holds no test: too many variants, or no user with just one.
+    watch time counts; a row without a session_id is a user who was exposed and had no session, or something
+    that is counted outside sessions. ``exposures`` (unit_id, variant, ts) say who saw what since when;
+    without them the column variant does, and the test begins with ``rules.starts``.
+    Raises InputError when the table holds no test: no variant, too many, or no user with just one.
     """
-    unit, unit_ids = _codes(table["unit_id"])
-    session, session_ids = _codes(table["session_id"])
-    variant, variants = _codes(table["variant"])
-    if len(variants) > MOST_VARIANTS:
-        raise InputError(_too_many(variants))
-    arm, crossed = _arms(unit, variant, len(unit_ids), len(variants))
-    counted = arm >= 0
-    if not counted.any():
-        raise InputError(_all_crossed(crossed))
-    present, of_present = np.unique(arm[counted], return_inverse=True)
-    once = _first_of_each(unit, session, len(session_ids))
-    numbers = {name: _numbers(table[name]) for name in NUMBERS if name in table.column_names}
-    totals = _sums(unit, once, numbers, len(unit_ids))
+    tables = [table] if exposures is None else [table, exposures]
+    units, unit_ids = codes(*(one["unit_id"] for one in tables))
+    rows = _rows(table, units[0])
+    who, before = _who(table, rows, exposures, units[-1], len(unit_ids), rules)
+    once = (rows.session < 0) | _first_of_each(rows)
+    counts = once & who.counted[rows.unit]
+    machines = _machines(rows.of(counts & ~before), len(unit_ids), rules)
+    arm = np.where(machines, -1, who.arm)
+    if not (arm >= 0).any():
+        raise InputError(_all_machines(int(machines.sum())))
+    added = AddedUp(np.flatnonzero(arm >= 0), rows, counts, before)
+    totals, days = added.in_test(rules)
     return Users(
-        variants=tuple(str(variants[code]) for code in present),
-        unit=unit_ids.take(np.flatnonzero(counted)),
-        variant=of_present,
-        totals={name: sums[counted] for name, sums in totals.items()},
-        crossed=crossed,
-        notices=_notices(int((session >= 0).sum() - once.sum()), has_videos="videos" in numbers),
+        variants=who.names,
+        unit=unit_ids.take(added.units),
+        variant=arm[added.units],
+        totals=totals,
+        exposed=added.exposed(who.since),
+        days=days,
+        before=added.before_test(rules),
+        segments=traits.kept(_segments(table, exposures, units, len(unit_ids)), added.units),
+        assigned=who.by_name(who.arm),
+        crossed=who.crossed,
+        removed=_removed(who, rows, once, before, machines, rules),
+        notices=_notices(table, who, rows, once),
     )
 
 
-def _codes(column: pa.ChunkedArray) -> tuple[Ints, Any]:
-    """Each row as an index into the distinct values; −1 where there is none."""
-    encoded = column.unify_dictionaries().combine_chunks()
-    encoded = encoded if hasattr(encoded, "indices") else encoded.dictionary_encode()
-    return encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64), encoded.dictionary
+def _segments(
+    table: pa.Table, exposures: pa.Table | None, units: list[Ints], n_units: int
+) -> dict[str, Segment]:
+    found = traits.of_rows(units[0], table, traits.text_columns(table, ROLES), n_units)
+    if exposures is not None:
+        names = traits.text_columns(exposures, EXPOSURE_ROLES)
+        found |= traits.of_rows(units[1], exposures, names, n_units)
+    return found
+
+
+def _rows(table: pa.Table, unit: Ints) -> Rows:
+    (session,), _ = codes(table["session_id"])
+    at = times.seconds(table["start_ts"]) if "start_ts" in table.column_names else np.zeros(len(unit))
+    end = times.seconds(table["end_ts"]) if "end_ts" in table.column_names else at
+    first = np.nanmin(at, initial=np.inf) if len(at) else 0.0
+    at = np.where(np.isnan(at), first if np.isfinite(first) else 0.0, at)
+    names = ["clicks", "watch_s", *traits.number_columns(table, ROLES)]
+    numbers = {name: _numbers(table[name]) for name in names}
+    return Rows(unit, session, at, np.fmax(at, end), numbers)
 
 
 def _numbers(column: pa.ChunkedArray) -> Floats:
@@ -81,63 +89,102 @@ def _numbers(column: pa.ChunkedArray) -> Floats:
     return numbers
 
 
-def _too_many(variants: Sequence[Any]) -> Problem:
-    return Problem(
-        code="too-many-variants",
-        place="column 'variant'",
-        found=f"There are {len(variants):,} different variants, such as '{variants[0]}' and '{variants[1]}'",
-        fix=f"A test has at most {MOST_VARIANTS}. Is another column the one with the variant?",
-        count=len(variants),
-    )
+# ── who counts ───────────────────────────────────────────────────────────────────────────────
 
 
-def _all_crossed(crossed: int) -> Problem:
-    found = f"All {crossed:,} users were seen in more than one variant"
-    return Problem(
-        "all-crossed", "column 'variant'", found, "Is another column the one with the user?", crossed
-    )
+def _who(
+    table: pa.Table, rows: Rows, exposures: pa.Table | None, exposed: Ints, n_units: int, rules: Rules
+) -> tuple[Assigned, Bools]:
+    """Who was in which variant; [rows] what lies before the test."""
+    if exposures is not None:
+        who = by_exposures(exposed, n_units, exposures["variant"], exposures["ts"])
+        return who, ~_open_at_exposure(table, rows, exposures, exposed, who, rules)
+    if "variant" not in table.column_names:
+        fix = "Add the column, or upload the exposures too: unit_id, variant, ts."
+        raise InputError(Problem("missing-column", "columns", "no column says who saw what: variant", fix))
+    before = np.zeros(len(rows.unit), dtype=np.bool_)
+    if rules.starts is not None:
+        before = rows.at < times.of_text(rules.starts)
+    return by_rows(rows.unit, n_units, table["variant"], ~before), before
 
 
-def _arms(unit: Ints, variant: Ints, n_units: int, n_variants: int) -> tuple[Ints, int]:
-    """[units] the one variant of each, −1 for a unit without one or with several; how many have several."""
-    seen = np.zeros((n_units, n_variants), dtype=np.bool_)
-    seen[unit, variant] = True
-    several = seen.sum(axis=1)
-    arm = np.where(several == 1, seen.argmax(axis=1), -1)
-    return arm, int((several > 1).sum())
+def _open_at_exposure(
+    table: pa.Table, rows: Rows, exposures: pa.Table, exposed: Ints, who: Assigned, rules: Rules
+) -> Bools:
+    """[rows] true for what lies after the unit's first exposure, and for the session in which that fell.
+
+    The exposure fires inside the first session: comparing with the session's start would lose it. Where
+    exposures name their session, it is that one; elsewhere one whose end is less than the grace ago.
+    """
+    since = who.since[rows.unit]
+    if "session_id" not in exposures.column_names:
+        return rows.end + 60 * rules.grace_min >= since
+    (mine, theirs), _ = codes(table["session_id"], exposures["session_id"])
+    at = times.seconds(exposures["ts"])
+    first = (at == who.since[exposed]) & (theirs >= 0)
+    opened = np.full(len(who.arm), -2, dtype=np.int64)
+    opened[exposed[first]] = theirs[first]
+    grace = np.where(opened[rows.unit] == -2, 60 * rules.grace_min, 0.0)
+    return (rows.end + grace >= since) | (mine == opened[rows.unit])
 
 
-def _first_of_each(unit: Ints, session: Ints, n_sessions: int) -> Bools:
-    """True at the first row of every (unit, session) that there is."""
-    rows = np.flatnonzero(session >= 0)
-    first = np.zeros(len(unit), dtype=np.bool_)
-    first[rows[np.unique(unit[rows] * n_sessions + session[rows], return_index=True)[1]]] = True
+def _first_of_each(rows: Rows) -> Bools:
+    """[rows] true at the first row of every (unit, session) that there is."""
+    found = np.flatnonzero(rows.session >= 0)
+    key = rows.unit[found] * (int(rows.session.max(initial=0)) + 1) + rows.session[found]
+    order = np.argsort(key, kind="stable")
+    ascending = key[order]
+    new = np.ones(len(key), dtype=np.bool_)
+    np.not_equal(ascending[1:], ascending[:-1], out=new[1:])
+    first = np.zeros(len(rows.unit), dtype=np.bool_)
+    first[found[order[new]]] = True
     return first
 
 
-def _sums(unit: Ints, once: Bools, numbers: Mapping[str, Floats], n_units: int) -> dict[str, Floats]:
-    """[units] each total over the rows that count."""
-
-    def total(values: npt.NDArray[Any] | None = None) -> Floats:
-        weights = None if values is None else values[once].astype(np.float64)
-        return np.bincount(unit[once], weights, minlength=n_units).astype(np.float64)
-
-    totals = {
-        "sessions": total(),
-        "engaged_sessions": total(numbers["clicks"] > 0),
-        "watch_min": total(numbers["watch_s"]) / 60,
-    }
-    return totals | ({"videos": total(numbers["videos"])} if "videos" in numbers else {})
+def _machines(rows: Rows, n_units: int, rules: Rules) -> Bools:
+    return bots.among(
+        rows.unit, times.day(rows.at), rows.numbers["clicks"], rows.session >= 0, n_units, rules
+    )
 
 
-def _notices(repeated: int, *, has_videos: bool) -> tuple[Problem, ...]:
+def _all_machines(count: int) -> Problem:
+    found = f"All {count:,} users do more in a day than the rule against bots allows"
+    return Problem("all-bots", "rules", found, "Raise the limit, or switch the rule off.", count)
+
+
+def _removed(
+    who: Assigned, rows: Rows, once: Bools, before: Bools, machines: Bools, rules: Rules
+) -> tuple[Removed, ...]:
+    """What each rule left out, by variant."""
+    arm = who.arm[rows.unit]
+    earlier = once & before & (rows.session >= 0)
+    found = [
+        Removed("duplicate-session", "repeat a session of the same user", "rows", who.by_name(arm[~once])),
+        Removed("before", "lie before the test", "sessions", who.by_name(arm[earlier])),
+        Removed("bots", _limits(rules), "users", who.by_name(who.arm[machines])),
+    ]
+    return tuple(one for one in found if one.count)
+
+
+def _limits(rules: Rules) -> str:
+    limits = [(rules.bot_clicks, "clicks"), (rules.bot_sessions, "sessions")]
+    told = " or ".join(f"{limit:,} {what}" for limit, what in limits if limit is not None)
+    return f"had more than {told} in one day"
+
+
+def _notices(table: pa.Table, who: Assigned, rows: Rows, once: Bools) -> tuple[Problem, ...]:
     notices = []
-    if repeated:
+    if repeated := int((~once).sum()):
         found = f"{repeated:,} rows repeat a session of the same user"
         notices.append(
             Problem("duplicate-session", "sessions", found, "The first row of each counts.", repeated)
         )
-    if not has_videos:
+    if strangers := int((who.strangers[rows.unit] & (rows.session >= 0)).sum()):
+        found = f"{strangers:,} sessions are of users who are not in the test"
+        notices.append(
+            Problem("never-exposed", "sessions", found, "They are in no variant and do not count.", strangers)
+        )
+    if "videos" not in table.column_names:
         fix = "'Videos watched' is absent; add the column to see it."
         notices.append(Problem("missing-column", "column 'videos'", "It is not in the upload", fix))
     return tuple(notices)

@@ -1,0 +1,67 @@
+"""Times of a log as seconds since 1970 (UTC)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recdash.domain import Floats, Ints
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+DAY = 86_400
+# A number this large would be a date tens of thousands of years ahead: it counts in a smaller unit.
+UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
+
+
+def seconds(column: pa.ChunkedArray) -> Floats:
+    """[rows] NaN where no time is written. Numbers are seconds, or milli-, micro- or nanoseconds by size."""
+    import pyarrow as pa
+
+    if pa.types.is_string(column.type):
+        column = _parsed(column)
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("us", column.type.tz)).cast("int64")
+        return _floats(column) / 1e6
+    return _in_seconds(_floats(column))
+
+
+def _parsed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Times that were kept as text; a column that nobody can read says nothing."""
+    import pyarrow as pa
+
+    for kind in (pa.timestamp("us", "UTC"), pa.timestamp("us")):
+        try:
+            return column.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    return pa.chunked_array([pa.nulls(len(column), pa.float64())])
+
+
+def _floats(column: pa.ChunkedArray) -> Floats:
+    found: Floats = column.cast("float64").to_numpy()
+    return found
+
+
+def _in_seconds(numbers: Floats) -> Floats:
+    largest = np.nanmax(np.abs(numbers), initial=0.0)
+    unit = next((unit for least, unit in UNITS if largest >= least), 1.0)
+    return numbers / unit
+
+
+def day(times: Floats) -> Ints:
+    """[rows] the day of each time, days since 1970; all of them known."""
+    return np.floor_divide(times, DAY).astype(np.int64)
+
+
+def date(day: int) -> datetime:
+    return datetime.fromtimestamp(day * DAY, UTC)
+
+
+def of_text(text: str) -> float:
+    """Seconds of an ISO date or time; one without a zone is UTC. Raises ValueError."""
+    found = datetime.fromisoformat(text)
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
