@@ -1,0 +1,254 @@
+"""What another policy would have got, from a log that says how likely each item was to be shown.
+
+Each row counts as often as the target would have shown its item more (or less) than the log's policy did:
+its weight is the target's probability divided by the propensity. Rows are taken as independent slots.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from recdash.domain import Floats
+from recdash.errors import Problem
+from recdash.numbers import glyph
+from recdash.online import reward_model
+from recdash.online.target_policy import ROUNDING, Logged, Target
+
+LEAST_ESS, MOST_ERRORS, LEAST_PROPENSITY = 200, 3.0, 1e-4
+FEW_CLICKS = 20
+NORMAL_95 = 1.959963984540054
+BINS_PER_TENFOLD = 4
+
+Verdict = Literal["usable", "refused"]
+
+
+class Estimated(NamedTuple):
+    """A mean reward per slot with its standard error and 95 % interval; None where it cannot be had."""
+
+    value: float | None
+    std_error: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Weights:
+    """How the weights spread, and whether a few rows are the estimate.
+
+    ``edges`` [b + 1] and ``counts`` [b]: rows by weight, in bins of equal width on a logarithmic scale;
+    ``zero`` rows weigh nothing. ``carried`` {1: share, 10: share, 100: share}: how much of all Σ w · reward
+    the rows with the largest parts in it carry, empty where that sum is 0.
+    """
+
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+    zero: int
+    carried: dict[int, float]
+
+
+@dataclass(frozen=True)
+class OffPolicy:
+    """Estimates of the mean reward per slot under ``target``, whether they may be used, and why.
+
+    ``observed`` is what the log's own policy got, ``gain`` the paired difference of ``dr`` to it. ``clip``
+    is the weight at which ``clipped`` cuts. ``mean_weight`` should be 1; ``ess`` = (Σ w)² / Σ w² rows.
+    ``clicks``: rows with a reward above 0. ``reasons`` say in words why the verdict is ``refused``.
+    """
+
+    target: str
+    n: int
+    clicks: int
+    observed: Estimated
+    ips: Estimated
+    snips: Estimated
+    clipped: Estimated
+    dr: Estimated
+    gain: Estimated
+    clip: float
+    mean_weight: float
+    mean_weight_std_error: float | None
+    max_weight: float
+    ess: float
+    least_propensity: float
+    weights: Weights
+    reasons: tuple[str, ...]
+    notices: tuple[Problem, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        return "refused" if self.reasons else "usable"
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        if self.reasons:
+            return f"No verdict on {self.target}: {'; '.join(self.reasons)}."
+        return (
+            f"{self.target[:1].upper()}{self.target[1:]} {_compared(self.gain)}: "
+            f"{self.dr.value:.3g} expected per slot (doubly robust, 95 % CI {self.dr.low:.3g} to "
+            f"{self.dr.high:.3g}), {self.observed.value:.3g} observed."
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values; ``intervals`` and ``std_errors`` by estimate."""
+        names = ("observed", "ips", "snips", "clipped", "dr", "gain")
+        each = {name: getattr(self, name) for name in names}
+        return {
+            **{name: one.value for name, one in each.items()},
+            "clip": self.clip,
+            "mean_weight": self.mean_weight,
+            "mean_weight_std_error": self.mean_weight_std_error,
+            "max_weight": self.max_weight,
+            "ess": self.ess,
+            "least_propensity": self.least_propensity,
+            "clicks": self.clicks,
+            "n": self.n,
+            "target": self.target,
+            "std_errors": {name: one.std_error for name, one in each.items()},
+            "intervals": {name: [one.low, one.high] for name, one in each.items()},
+            "verdict": self.verdict,
+            "reasons": list(self.reasons),
+            "sentence": self.sentence,
+            "notices": [str(notice) for notice in self.notices],
+        }
+
+
+def off_policy(log: Logged, target: Target, clip: float | None = None) -> OffPolicy:
+    """The estimates of ``target`` from ``log``.
+
+    ``clip``: no weight counts more in the clipped estimate; by default √n (Ionides 2008), which lets the
+    bias vanish as the log grows.
+    """
+    weight, reward = target.probability / log.propensity, log.reward
+    cap = math.sqrt(len(log)) if clip is None else clip
+    shown, wanted = reward_model.expected(log, target)
+    robust = wanted + weight * (reward - shown)
+    floor = 0.0 if (reward >= 0).all() else -math.inf
+    mean_weight, ess = _mean(weight), _effective(weight)
+    least = float(log.propensity.min())
+    return OffPolicy(
+        target=target.name,
+        n=len(log),
+        clicks=int((reward > 0).sum()),
+        observed=_mean(reward, floor),
+        ips=_mean(weight * reward, floor),
+        snips=_normalised(weight, reward, floor),
+        clipped=_mean(np.minimum(weight, cap) * reward, floor),
+        dr=_mean(robust, floor),
+        gain=_mean(robust - reward),
+        clip=cap,
+        mean_weight=float(weight.mean()),
+        mean_weight_std_error=mean_weight.std_error,
+        max_weight=float(weight.max()),
+        ess=ess,
+        least_propensity=least,
+        weights=_spread(weight, weight * reward),
+        reasons=tuple(_reasons(ess, mean_weight, least, float(weight.max()), len(log))),
+        notices=tuple(_notices(log, target)),
+    )
+
+
+# ── estimates ────────────────────────────────────────────────────────────────────────────────
+
+
+def _mean(values: Floats, floor: float = -math.inf) -> Estimated:
+    """The mean with its normal interval, which starts at ``floor`` where the mean allows it."""
+    error = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
+    return _with_interval(float(values.mean()), error, floor)
+
+
+def _normalised(weight: Floats, reward: Floats, floor: float) -> Estimated:
+    """Σ w r / Σ w: what the rows got, weighted; the error by the delta method."""
+    total = float(weight.sum())
+    if not total:
+        return Estimated(None)
+    value = float(weight @ reward) / total
+    n = len(weight)
+    error = math.sqrt(float((weight**2) @ (reward - value) ** 2) * n / (n - 1)) / total if n > 1 else None
+    return _with_interval(value, error, floor)
+
+
+def _with_interval(value: float, error: float | None, floor: float) -> Estimated:
+    if error is None:
+        return Estimated(value)
+    low = value - NORMAL_95 * error
+    return Estimated(value, error, max(low, floor) if value >= floor else low, value + NORMAL_95 * error)
+
+
+def _effective(weight: Floats) -> float:
+    squares = float(weight @ weight)
+    return float(weight.sum()) ** 2 / squares if squares else 0.0
+
+
+def _spread(weight: Floats, parts: Floats) -> Weights:
+    positive = weight[weight > 0]
+    edges, counts = _histogram(positive) if len(positive) else ((), ())
+    largest, total = -np.sort(-np.abs(parts)), float(np.abs(parts).sum())
+    carried = {count: float(largest[:count].sum()) / total for count in (1, 10, 100)} if total else {}
+    return Weights(edges, counts, len(weight) - len(positive), carried)
+
+
+def _histogram(positive: Floats) -> tuple[tuple[float, ...], tuple[int, ...]]:
+    powers = np.log10(positive) * BINS_PER_TENFOLD
+    first, last = math.floor(powers.min() + 1e-9), math.floor(powers.max() + 1e-9)
+    place = np.clip(np.floor(powers + 1e-9).astype(np.int64) - first, 0, last - first)
+    counts = np.bincount(place, minlength=last - first + 1)
+    edges = 10.0 ** (np.arange(first, last + 2) / BINS_PER_TENFOLD)
+    return tuple(edges.tolist()), tuple(counts.tolist())
+
+
+# ── may they be used? ────────────────────────────────────────────────────────────────────────
+
+
+def _reasons(ess: float, mean: Estimated, least: float, heaviest: float, n: int) -> list[str]:
+    reasons = []
+    if ess < LEAST_ESS:
+        reasons.append(
+            f"{n:,} rows are worth only {ess:,.0f} after weighting, and below {LEAST_ESS} a few rows decide"
+        )
+    if _is_off(mean):
+        reasons.append(
+            f"the weights average {mean.value:.3g}, not 1 (standard error {mean.std_error or 0:.2g}): "
+            "the propensities are not those of this log, or it never shows what the target would"
+        )
+    if least < LEAST_PROPENSITY:
+        reasons.append(
+            f"an item was shown that had a chance of {least:.2g}, below {LEAST_PROPENSITY:.4f}, and one such "
+            f"row can outweigh all others (the largest weight is {heaviest:,.0f})"
+        )
+    return reasons
+
+
+def _is_off(mean_weight: Estimated) -> bool:
+    """Further from 1 than chance explains, and than probabilities written with few digits do."""
+    away = abs((mean_weight.value or 0.0) - 1)
+    return away > max(MOST_ERRORS * (mean_weight.std_error or 0.0), ROUNDING)
+
+
+def _compared(gain: Estimated) -> str:
+    sign = glyph(math.nan if gain.low is None else gain.low, math.nan if gain.high is None else gain.high)
+    words = {"▲": "would do better than", "▼": "would do worse than", "=": "is not settled against"}
+    return f"{words[sign]} the log's own policy"
+
+
+def _notices(log: Logged, target: Target) -> list[Problem]:
+    found = []
+    if log.n_positions > 1:
+        found.append(
+            Problem(
+                "slots-independent", "column 'position'",
+                f"{log.n_positions} positions: each row counts as a slot of its own",
+                "Where slots shown together sway each other the intervals are too narrow.",
+            )
+        )  # fmt: skip
+    if target.unseen > 0:
+        share = f"{100 * target.unseen:.3g} % of what the target shows is never in the log"
+        found.append(Problem("never-shown", "target", share, "Nothing is known of these items."))
+    if (log.reward > 0).sum() < FEW_CLICKS:
+        clicks = f"only {int((log.reward > 0).sum())} rows have a click"
+        found.append(Problem("few-clicks", "column 'click'", clicks, "The intervals are rough with so few."))
+    return found

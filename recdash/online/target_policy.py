@@ -1,0 +1,224 @@
+"""A log of slots that a policy filled by chance, and a target policy that would fill them otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recdash.domain import Floats, Ints
+from recdash.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ROUNDING = 1e-3
+"""How far the probabilities of one case may be from 1 in all: files are written with few digits."""
+OWN = ("item_id", "probability")
+
+
+@dataclass(frozen=True)
+class Logged:
+    """One row for each item shown.
+
+    ``item`` [n] places in ``items`` (ids as text), ``position`` [n] 0..``n_positions`` − 1 (0 where the log
+    has none), ``reward`` [n] what came of it, ``propensity`` [n] how likely the item was to be shown there.
+    """
+
+    item: Ints
+    items: Sequence[str]
+    position: Ints
+    n_positions: int
+    reward: Floats
+    propensity: Floats
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a policy shows in each case that it tells apart; ``name`` says it in words.
+
+    ``probability`` [n] of what each row of the log shows (0: never), ``case`` [n] of each row. All that it
+    may show: ``entry_probability`` [e] of the item ``entry_item`` [e] (a place in the log's items; −1 for one
+    that is never in the log) in the case ``entry_case`` [e]; they add up to 1 in each of ``n_cases``.
+    """
+
+    name: str
+    probability: Floats
+    case: Ints
+    n_cases: int
+    entry_item: Ints
+    entry_case: Ints
+    entry_probability: Floats
+
+    @property
+    def unseen(self) -> float:
+        """How much of what the target shows, over the log's rows, is never in the log: 0..1."""
+        strange = self.entry_item < 0
+        shares = np.bincount(self.entry_case[strange], self.entry_probability[strange], self.n_cases)
+        return float(shares[self.case].mean())
+
+
+def logged(rows: pa.Table) -> Logged:
+    """Checked rows with item_id, click, propensity_score and perhaps position.
+
+    Raises InputError for a propensity that is not above 0 and at most 1.
+    """
+    propensity = _numbers(rows["propensity_score"])
+    wrong = ~((propensity > 0) & (propensity <= 1))
+    if wrong.any():
+        raise InputError(_no_propensity(propensity[wrong]))
+    item, items = _codes(rows["item_id"])
+    has_places = "position" in rows.column_names
+    place, places = _codes(rows["position"]) if has_places else (np.zeros(len(item), dtype=np.int64), ["1"])
+    return Logged(item, items, place, len(places), _numbers(rows["click"]), propensity)
+
+
+def uniform(log: Logged, n_items: int | None = None) -> Target:
+    """Every item as likely as any other in every slot.
+
+    ``n_items`` to choose from, by default those that the log shows. Raises InputError when it shows more.
+    """
+    known = len(log.items)
+    wanted = known if n_items is None else n_items
+    if wanted < known:
+        found = f"{wanted:,} items to choose from, and the log shows {known:,}"
+        raise InputError(Problem("too-few-items", "items", found, "Count every item that can be shown."))
+    others = [(wanted - known) / wanted] if wanted > known else []
+    return Target(
+        name=f"uniform over {wanted:,} items",
+        probability=np.full(len(log), 1 / wanted),
+        case=np.zeros(len(log), dtype=np.int64),
+        n_cases=1,
+        entry_item=np.array([*range(known), *(-1 for _ in others)], dtype=np.int64),
+        entry_case=np.zeros(known + len(others), dtype=np.int64),
+        entry_probability=np.array([*[1 / wanted] * known, *others]),
+    )
+
+
+def of_table(log: Logged, rows: pa.Table, table: pa.Table, name: str) -> Target:
+    """The policy in ``table``: item_id, probability, and columns of the log's ``rows`` that it depends on.
+
+    Raises InputError for a column that the log lacks, a probability below 0, an item twice in a case,
+    probabilities that do not add up to 1, and rows of the log of whose case the table says nothing.
+    """
+    depends_on = [column for column in table.column_names if column not in OWN]
+    _check_columns(depends_on, rows.column_names)
+    case, cases = _keys(table, depends_on)
+    chances = _numbers(table["probability"])
+    item, items = _codes(table["item_id"])
+    _check_each(chances, case, cases, item, items)
+    _check_sums(np.bincount(case, chances, len(cases)).astype(np.float64), cases)
+    places = {one: place for place, one in enumerate(log.items)}
+    entry_item = np.array([places.get(one, -1) for one in items], dtype=np.int64)[item]
+    of_row = _cases_of(rows, depends_on, cases)
+    return Target(
+        name=name,
+        probability=_looked_up(of_row, log, case, entry_item, chances),
+        case=of_row,
+        n_cases=len(cases),
+        entry_item=entry_item,
+        entry_case=case,
+        entry_probability=chances,
+    )
+
+
+def _looked_up(of_row: Ints, log: Logged, case: Ints, item: Ints, chances: Floats) -> Floats:
+    """[n] the target's probability of each row's item; 0 where the table does not have it."""
+    known = item >= 0
+    keys = case[known] * len(log.items) + item[known]
+    order = np.argsort(keys)
+    keys, listed = np.append(keys[order], -1), np.append(chances[known][order], 0.0)
+    wanted = of_row * len(log.items) + log.item
+    at = np.searchsorted(keys[:-1], wanted)
+    return np.where(keys[at] == wanted, listed[at], 0.0)
+
+
+def _cases_of(rows: pa.Table, depends_on: Sequence[str], cases: Sequence[str]) -> Ints:
+    """[n] the place in ``cases`` of each row of the log."""
+    of_row, labels = _keys(rows, depends_on)
+    places = {label: place for place, label in enumerate(cases)}
+    missing = [label for label in labels if label not in places]
+    if missing:
+        found = f"the log has {missing[0]}, and the target says nothing of it{_and_more(missing)}"
+        fix = "Add its items with their probabilities."
+        raise InputError(Problem("case-not-in-target", "target", found, fix, len(missing)))
+    return np.array([places[label] for label in labels], dtype=np.int64)[of_row]
+
+
+def _check_columns(depends_on: Iterable[str], known: Sequence[str]) -> None:
+    unknown = [column for column in depends_on if column not in known]
+    if unknown:
+        found = f"the log has no column '{unknown[0]}'; its columns: {', '.join(known)}"
+        fix = "A target has item_id, probability, and columns of the log that it depends on."
+        raise InputError(Problem("column-not-in-log", "target", found, fix, len(unknown)))
+
+
+def _check_each(chances: Floats, case: Ints, cases: Sequence[str], item: Ints, items: Sequence[str]) -> None:
+    """Raises InputError for a probability below 0, and for an item twice in a case."""
+    negative = np.flatnonzero(~(chances >= 0))
+    if len(negative):
+        found = f"the probability of '{items[item[negative[0]]]}' is {chances[negative[0]]:g}"
+        raise InputError(Problem("no-probability", "target", found, "Give one from 0 to 1.", len(negative)))
+    pairs, times = np.unique(case * len(items) + item, return_counts=True)
+    twice = pairs[times > 1]
+    if len(twice):
+        of_case, of_item = divmod(int(twice[0]), len(items))
+        found = f"'{items[of_item]}' is there twice{_in_case(cases[of_case])}"
+        raise InputError(Problem("item-twice", "target", found, "Keep one row for each item.", len(twice)))
+
+
+def _check_sums(sums: Floats, cases: Sequence[str]) -> None:
+    """Raises InputError unless the target shows some item in every case."""
+    off = np.flatnonzero(np.abs(sums - 1) > ROUNDING)
+    if len(off):
+        found = f"the probabilities add up to {sums[off[0]]:.4g}{_in_case(cases[off[0]])}"
+        others = f", and not to 1 in {len(off) - 1:,} more cases" if len(off) > 1 else ""
+        fix = "They must add up to 1: the target shows some item in every slot."
+        raise InputError(Problem("not-one", "target", found + others, fix, len(off)))
+
+
+def _in_case(label: str) -> str:
+    return f" for {label}" if label else ""
+
+
+def _and_more(labels: Sequence[str]) -> str:
+    return f", nor of {len(labels) - 1:,} more" if len(labels) > 1 else ""
+
+
+def _no_propensity(wrong: Floats) -> Problem:
+    return Problem(
+        code="no-propensity",
+        place="column 'propensity_score'",
+        found=f"it is {wrong[0]:g} in {len(wrong):,} row{'s' if len(wrong) > 1 else ''}, which is no chance",
+        fix="Give the probability, above 0 and at most 1, with which the item was shown there.",
+        count=len(wrong),
+    )
+
+
+def _keys(table: pa.Table, columns: Sequence[str]) -> tuple[Ints, list[str]]:
+    """Each row's values of the columns as one label (``position 2, device tv``), and a code for it."""
+    code, labels = np.zeros(table.num_rows, dtype=np.int64), [""]
+    for column in columns:
+        own, values = _codes(table[column])
+        both, code = np.unique(code * len(values) + own, return_inverse=True)
+        pairs = [divmod(one, len(values)) for one in both.tolist()]
+        labels = [", ".join(filter(None, [labels[a], f"{column} {values[b]}"])) for a, b in pairs]
+    return code, labels
+
+
+def _codes(column: Any) -> tuple[Ints, list[str]]:
+    """[n] places in the distinct values, and these as text."""
+    encoded = column.cast("string").dictionary_encode().unify_dictionaries().combine_chunks()
+    encoded = encoded.chunk(0) if hasattr(encoded, "chunks") else encoded
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return codes, [str(value) for value in encoded.dictionary.to_pylist()]
+
+
+def _numbers(column: Any) -> Floats:
+    numbers: Floats = column.cast("float64").to_numpy()
+    return numbers

@@ -1,0 +1,370 @@
+"""Estimates from logged propensities: against a world that can be enumerated, and against real logs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+from recdash.domain import Upload
+from recdash.errors import InputError
+from recdash.online import results
+from recdash.online.off_policy import OffPolicy, off_policy
+from recdash.online.reward_model import expected
+from recdash.online.target_policy import Target, logged, of_table, uniform
+
+ITEMS = ("a", "b", "c")
+LOGGING = {"a": 0.5, "b": 0.3, "c": 0.2}
+TARGET = {"a": 0.1, "b": 0.2, "c": 0.7}
+RATE = {"a": 0.1, "b": 0.5, "c": 0.9}
+TRUE = 0.1 * 0.1 + 0.2 * 0.5 + 0.7 * 0.9
+
+
+def log_of(items: Sequence[str], clicks: Sequence[float], **columns: Any) -> pa.Table:
+    """Rows as the world's own policy logs them."""
+    propensity = [LOGGING[item] for item in items]
+    return pa.table({"item_id": items, "click": clicks, "propensity_score": propensity, **columns})
+
+
+def probabilities(by_item: Mapping[str, float]) -> pa.Table:
+    return pa.table({"item_id": list(by_item), "probability": list(by_item.values())})
+
+
+def estimated(
+    rows: pa.Table, target: Mapping[str, float] | pa.Table = TARGET, clip: float | None = None
+) -> OffPolicy:
+    table = target if isinstance(target, pa.Table) else probabilities(target)
+    log = logged(rows)
+    return off_policy(log, of_table(log, rows, table, "the target"), clip)
+
+
+def under_uniform(rows: pa.Table, n_items: int | None = None) -> OffPolicy:
+    log = logged(rows)
+    return off_policy(log, uniform(log, n_items))
+
+
+def drawn(seed: int, n: int = 2000) -> pa.Table:
+    chance = np.random.default_rng(seed)
+    items = chance.choice(ITEMS, n, p=list(LOGGING.values()))
+    rates = np.array([RATE[item] for item in items])
+    return log_of(items.tolist(), (chance.random(n) < rates).astype(float).tolist())
+
+
+# ── in a world where everything is known ─────────────────────────────────────────────────────
+
+
+def every_log(n: int) -> Iterator[tuple[float, pa.Table]]:
+    """Each log of ``n`` rows that can happen, and its probability."""
+    one_row = [
+        (LOGGING[item] * (RATE[item] if click else 1 - RATE[item]), item, click)
+        for item in ITEMS
+        for click in (0.0, 1.0)
+    ]
+    for rows in itertools.product(one_row, repeat=n):
+        chances, items, clicks = zip(*rows, strict=True)
+        yield math.prod(chances), log_of(items, clicks)
+
+
+def test_over_all_logs_that_can_happen_ips_and_dr_average_the_true_value() -> None:
+    found = [(chance, estimated(rows)) for chance, rows in every_log(3)]
+    assert sum(chance for chance, _ in found) == pytest.approx(1)
+    assert sum(chance * one.ips.value for chance, one in found) == pytest.approx(TRUE, abs=1e-12)
+    assert sum(chance * one.dr.value for chance, one in found) == pytest.approx(TRUE, abs=1e-12)
+    assert sum(chance * one.mean_weight for chance, one in found) == pytest.approx(1, abs=1e-12)
+
+
+def test_over_all_logs_clipping_only_takes_away() -> None:
+    """The heaviest weight is c's, 0.7 ÷ 0.2 = 3.5; cut at 2, c counts 0.2 · 2 = 0.4 instead of 0.7."""
+    found = [(chance, estimated(rows, clip=2).clipped.value) for chance, rows in every_log(2)]
+    assert sum(chance * value for chance, value in found) == pytest.approx(
+        0.1 * 0.1 + 0.2 * 0.5 + 0.4 * 0.9, abs=1e-12
+    )
+
+
+def test_the_intervals_hold_the_true_value_about_95_times_in_100() -> None:
+    found = [estimated(drawn(seed)) for seed in range(400)]
+    for name in ("ips", "snips", "dr"):
+        each = [getattr(one, name) for one in found]
+        held = sum(one.low <= TRUE <= one.high for one in each) / len(each)
+        assert 0.925 <= held <= 0.975, name
+
+
+def test_a_model_that_knows_the_items_makes_dr_more_certain_than_ips() -> None:
+    found = [estimated(drawn(seed)) for seed in range(60)]
+    spread = {name: np.std([getattr(one, name).value for one in found]) for name in ("ips", "dr")}
+    assert spread["dr"] < 0.6 * spread["ips"]
+    assert all(one.dr.std_error < one.ips.std_error for one in found)
+
+
+def test_standard_errors_are_the_spread_over_repeated_logs() -> None:
+    found = [estimated(drawn(seed)) for seed in range(400)]
+    for name in ("observed", "ips", "snips", "dr", "gain"):
+        values = [getattr(one, name).value for one in found]
+        told = np.mean([getattr(one, name).std_error for one in found])
+        assert told == pytest.approx(np.std(values), rel=0.1), name
+
+
+def test_the_gain_over_the_logs_own_policy_is_found() -> None:
+    """The log's own policy gets 0.5 · 0.1 + 0.3 · 0.5 + 0.2 · 0.9 = 0.38, the target 0.74."""
+    one = estimated(drawn(1))
+    assert one.gain.low < 0.74 - 0.38 < one.gain.high
+    assert one.sentence.startswith("The target would do better than the log's own policy: 0.7")
+
+
+# ── by hand ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_four_rows_by_hand() -> None:
+    """Weights: a 0.1 ÷ 0.5 = 0.2, b 0.2 ÷ 0.3 = 2 ÷ 3, c 0.7 ÷ 0.2 = 3.5."""
+    one = estimated(log_of(["a", "b", "c", "a"], [1, 0, 1, 0]), clip=2)
+    weights = np.array([0.2, 2 / 3, 3.5, 0.2])
+    assert one.observed.value == 2 / 4
+    assert one.ips.value == pytest.approx((0.2 + 3.5) / 4)
+    assert one.snips.value == pytest.approx((0.2 + 3.5) / weights.sum())
+    assert one.clipped.value == pytest.approx((0.2 + 2) / 4)
+    assert one.mean_weight == pytest.approx(weights.sum() / 4)
+    assert one.mean_weight_std_error == pytest.approx(weights.std(ddof=1) / 2)
+    assert one.max_weight == pytest.approx(3.5)
+    assert one.ess == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
+    assert one.least_propensity == 0.2
+    assert (one.n, one.clicks, one.clip) == (4, 2, 2)
+    assert one.weights.carried[1] == pytest.approx(3.5 / 3.7)
+    assert one.weights.carried[10] == pytest.approx(1)
+    assert sum(one.weights.counts) == 4
+
+
+def test_a_log_of_the_target_itself_has_weights_of_one() -> None:
+    one = estimated(drawn(3), LOGGING)
+    assert one.mean_weight == pytest.approx(1)
+    assert one.ess == pytest.approx(one.n)
+    assert one.ips.value == pytest.approx(one.observed.value)
+    assert one.verdict == "usable"
+
+
+def test_a_row_whose_item_the_target_never_shows_weighs_nothing() -> None:
+    one = estimated(log_of(["a", "b", "b"], [1, 1, 0]), {"b": 1.0})
+    assert one.ips.value == pytest.approx((1 / 0.3) / 3)
+    assert one.snips.value == pytest.approx(1 / 2)
+    assert one.weights.zero == 1
+
+
+def test_a_target_that_shares_nothing_with_the_log_has_no_normalised_estimate() -> None:
+    one = estimated(log_of(["a", "b"], [1, 0]), {"z": 1.0})
+    assert one.ips.value == 0
+    assert one.snips.value is None
+    assert (one.ess, one.verdict) == (0, "refused")
+    assert "100 % of what the target shows is never in the log" in str(one.notices[0])
+
+
+def test_any_reward_will_do() -> None:
+    one = estimated(log_of(["a", "c"], [-2.0, 30.0]))
+    assert one.ips.value == pytest.approx((0.2 * -2 + 3.5 * 30) / 2)
+    assert one.clicks == 1
+    assert one.ips.low < 0, "a reward that may be below 0 has no floor"
+
+
+def test_no_interval_goes_below_the_least_that_clicks_can_be() -> None:
+    assert estimated(log_of(["a", "b", "c"], [0, 0, 1])).ips.low == 0
+
+
+def test_one_row_has_estimates_and_no_interval() -> None:
+    one = estimated(log_of(["c"], [1]))
+    assert one.ips == (pytest.approx(3.5), None, None, None)
+    assert one.snips == (pytest.approx(1), None, None, None)
+    assert one.verdict == "refused"
+
+
+# ── the target ───────────────────────────────────────────────────────────────────────────────
+
+
+def test_uniform_is_over_the_items_of_the_log_or_over_as_many_as_there_are() -> None:
+    rows = log_of(["a", "b", "c"], [1, 0, 0])
+    assert under_uniform(rows).ips.value == pytest.approx((1 / 3) / 0.5 / 3)
+    assert under_uniform(rows, 10).ips.value == pytest.approx((1 / 10) / 0.5 / 3)
+    assert "70 % of what the target shows is never in the log" in str(under_uniform(rows, 10).notices[0])
+
+
+def test_uniform_over_fewer_items_than_the_log_shows_is_refused() -> None:
+    with pytest.raises(InputError, match="2 items to choose from, and the log shows 3"):
+        under_uniform(log_of(["a", "b", "c"], [1, 0, 0]), 2)
+
+
+def test_a_target_may_depend_on_columns_of_the_log() -> None:
+    """On a phone the target shows only a, on a television only b."""
+    rows = log_of(["a", "b", "a", "b"], [1, 1, 1, 0], device=["phone", "phone", "tv", "tv"])
+    target = pa.table({"item_id": ["a", "b"], "probability": [1.0, 1.0], "device": ["phone", "tv"]})
+    one = estimated(rows, target)
+    assert one.ips.value == pytest.approx((1 / 0.5 + 0 + 0 + 0) / 4)
+    assert one.mean_weight == pytest.approx((1 / 0.5 + 1 / 0.3) / 4)
+
+
+def test_the_model_tells_positions_apart() -> None:
+    """a is always clicked in position 1 and never in 2: the expectation of 200 rows is drawn by 100 more."""
+    log = logged(log_of(["a", "a"] * 250, [1, 0] * 250, position=[1, 2] * 250))
+    by_position = {1: (200 + 50) / 300, 2: 50 / 300}
+    shown, _ = expected(log, uniform(log))
+    assert shown[0] == pytest.approx(by_position[1], abs=0.03)
+    assert shown[1] == pytest.approx(by_position[2], abs=0.03)
+
+
+def test_no_row_is_scored_by_a_model_that_saw_it() -> None:
+    """Changing one row's reward changes what is expected of others, never of itself."""
+    clicks = [0.0] * 50
+    before = logged(log_of(["a"] * 50, clicks))
+    after = logged(log_of(["a"] * 50, [1000.0, *clicks[1:]]))
+    shown = [expected(log, uniform(log))[0] for log in (before, after)]
+    assert shown[0][0] == shown[1][0]
+    assert (shown[0] != shown[1]).sum() == 40
+
+
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        ({"item_id": ["a", "b"], "probability": [0.5, 0.4]}, "the probabilities add up to 0.9"),
+        ({"item_id": ["a", "b"], "probability": [1.5, -0.5]}, "the probability of 'b' is -0.5"),
+        ({"item_id": ["a", "a"], "probability": [0.5, 0.5]}, "'a' is there twice"),
+        ({"item_id": ["a"], "probability": [1.0], "age": ["20"]}, "the log has no column 'age'"),
+        ({"item_id": ["a"], "probability": [1.0], "position": [1]}, "the log has position 2"),
+        (
+            {"item_id": ["a", "a", "b"], "probability": [1.0, 0.3, 0.3], "position": [1, 2, 2]},
+            "the probabilities add up to 0.6 for position 2",
+        ),
+    ],
+)
+def test_a_target_that_is_no_policy_is_refused_in_words(target: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        estimated(log_of(["a", "b"], [1, 0], position=[1, 2]), pa.table(target))
+
+
+@pytest.mark.parametrize("propensity", [0.0, -0.1, 1.2, float("nan")])
+def test_a_propensity_that_is_no_chance_is_refused(propensity: float) -> None:
+    rows = pa.table({"item_id": ["a"], "click": [1.0], "propensity_score": [propensity]})
+    with pytest.raises(InputError, match="in 1 row"):
+        logged(rows)
+
+
+# ── the verdict ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_large_clean_log_is_usable() -> None:
+    one = estimated(drawn(5))
+    assert (one.verdict, one.reasons) == ("usable", ())
+
+
+def test_an_effective_sample_below_200_is_refused() -> None:
+    assert estimated(drawn(5, n=300)).verdict == "refused"
+    (reason,) = estimated(drawn(5, n=300)).reasons
+    assert reason.startswith("300 rows are worth only 1")
+
+
+def test_propensities_that_do_not_fit_the_log_are_refused() -> None:
+    rows = drawn(5)
+    wrong = rows.set_column(2, "propensity_score", pa.array([0.4] * len(rows)))
+    (reason,) = estimated(wrong).reasons
+    assert reason.startswith("the weights average ")
+    assert ", not 1 (standard error " in reason
+
+
+def test_propensities_written_with_few_digits_are_not_refused() -> None:
+    """0.3333 for a third: every weight is 1.0001, and nothing varies."""
+    rows = pa.table({"item_id": ["a", "b", "c"] * 100, "click": [1.0, 0, 0] * 100,
+                     "propensity_score": [0.3333] * 300})  # fmt: skip
+    assert under_uniform(rows).verdict == "usable"
+
+
+def test_a_propensity_below_one_in_10000_is_refused() -> None:
+    rows = drawn(5)
+    scores = rows["propensity_score"].to_pylist()
+    scores[scores.index(0.5)] = 0.00009
+    (reason,) = estimated(
+        rows.set_column(2, "propensity_score", pa.array(scores)), {"a": 0.00009, "b": 0.3, "c": 0.69991}
+    ).reasons
+    assert reason.startswith("an item was shown that had a chance of 9e-05, below 0.0001")
+
+
+def test_few_clicks_are_said() -> None:
+    one = estimated(log_of(["a", "b", "c"] * 300, [0.0] * 895 + [1.0] * 5))
+    assert "only 5 rows have a click" in str(one.notices[0])
+
+
+def test_slots_shown_together_are_said_to_count_apart() -> None:
+    log = logged(log_of(["a", "b"], [1, 0], position=[1, 2]))
+    (notice, _) = off_policy(log, uniform(log)).notices
+    assert "2 positions: each row counts as a slot of its own" in str(notice)
+
+
+# ── the Open Bandit logs ─────────────────────────────────────────────────────────────────────
+
+
+def open_bandit(shared_data: Path, name: str) -> pa.Table:
+    return pa.csv.read_csv(shared_data / "openbandit" / f"{name}.csv.gz")
+
+
+@pytest.mark.parametrize(
+    ("campaign", "ips", "snips", "ess", "true", "verdict"),
+    [
+        ("all", 0.002360, 0.002334, 340, 0.0038, "refused"),
+        ("men", 0.003009, 0.003189, 656, 0.0046, "usable"),
+        ("women", 0.007438, 0.002373, 2, 0.0046, "refused"),
+    ],
+)
+def test_on_the_open_bandit_logs_what_the_random_policy_would_get(
+    shared_data: Path, campaign: str, ips: float, snips: float, ess: int, true: float, verdict: str
+) -> None:
+    one = under_uniform(open_bandit(shared_data, f"bts_{campaign}"))
+    assert one.ips.value == pytest.approx(ips, abs=1e-6)
+    assert one.snips.value == pytest.approx(snips, abs=1e-6)
+    assert round(one.ess) == ess
+    assert under_uniform(open_bandit(shared_data, f"random_{campaign}")).observed.value == true
+    assert one.verdict == verdict
+
+
+def test_on_the_open_bandit_logs_of_women_the_reasons_are_two_rows_and_one_in_a_million(
+    shared_data: Path,
+) -> None:
+    rows, chance = under_uniform(open_bandit(shared_data, "bts_women")).reasons
+    assert rows == "10,000 rows are worth only 2 after weighting, and below 200 a few rows decide"
+    assert "a chance of 1e-06" in chance
+
+
+def test_on_the_random_logs_the_uniform_target_is_the_log_itself(shared_data: Path) -> None:
+    one = under_uniform(open_bandit(shared_data, "random_men"))
+    assert one.max_weight == pytest.approx(1)
+    assert one.ips.value == pytest.approx(one.observed.value)
+
+
+@pytest.mark.parametrize(("campaign", "p"), [("all", 0.654), ("men", 0.031), ("women", 1.0)])
+def test_the_same_logs_as_an_ab_test_have_the_p_of_the_two_sided_z(
+    shared_data: Path, campaign: str, p: float
+) -> None:
+    """Through the table of successes and trials, from random to bts."""
+    clicks = {name: open_bandit(shared_data, f"{name}_{campaign}")["click"] for name in ("random", "bts")}
+    table = pa.table({
+        "variant": list(clicks), "metric": ["click_rate"] * 2,
+        "successes": [float(pa.compute.sum(one).as_py()) for one in clicks.values()],
+        "trials": [float(len(one)) for one in clicks.values()],
+    })  # fmt: skip
+    rows = results(Upload("aggregates", "test", table, {}), "random").rows
+    assert round(rows[1].p or 0, 3) == p
+
+
+def test_what_is_told_as_plain_values_has_the_promised_names() -> None:
+    told = estimated(drawn(5)).as_dict()
+    promised = {"ips", "snips", "dr", "mean_weight", "max_weight", "ess", "clicks", "verdict"}
+    assert promised <= set(told)
+    assert all(isinstance(told[name], float) for name in promised - {"clicks", "verdict"})
+    assert isinstance(told["clicks"], int)
+    assert told["verdict"] == "usable"
+
+
+def test_a_targets_probabilities_add_up_to_one_in_each_case() -> None:
+    log = logged(log_of(["a", "b"], [1, 0]))
+    made: Target = uniform(log, 5)
+    assert np.bincount(made.entry_case, made.entry_probability).tolist() == [pytest.approx(1)]
