@@ -26,11 +26,13 @@ Numbers = npt.NDArray[np.number[Any]]
 Order = Literal["rank", "score", "file"]
 Ties = Literal["file", "item_desc"]
 Users = Literal["truth", "both"]
+OnlineKind = Literal["sessions", "events", "aggregates"]
+"""What an A/B test is known by: its sessions, the events that make them, or somebody's summary."""
 Replication = Literal["seeds", "folds"]
 """How a candidate's several uploads relate: seeds serve the same users again, folds divide the users."""
 TableKind = Literal[
     "run", "truth", "train", "catalogue", "users", "vectors", "similarity", "predictions", "sessions",
-    "aggregates",
+    "aggregates", "exposures", "events", "served", "bandit", "policy",
 ]  # fmt: skip
 
 DEFAULT_DEPTH = 100
@@ -82,7 +84,10 @@ class Upload:
     vectors **item_id**, **vector** (list of float64, all of one length) ·
     similarity **item_a**, **item_b**, **similarity** (float64; a pair stands once, either way round) ·
     predictions **user_id**, **item_id**, **rating**, **prediction** ·
-    sessions and aggregates as in the guide's table templates.
+    policy **item_id**, **probability**, position, and every other column as text or number ·
+    bandit and those of an online test (sessions, exposures, events, served, aggregates) as in the guide's
+    table templates, with times in UTC (microseconds); sessions, exposures and bandit with their further
+    columns as numbers or dictionary-encoded text.
     """
 
     kind: TableKind
@@ -464,15 +469,22 @@ class Run:
 
 @dataclass(frozen=True)
 class OnlineTest:
-    """One A/B test: its uploaded table, its control, and which run each variant served."""
+    """One A/B test: its uploaded table, its control, and which run each variant served.
+
+    ``upload`` is the table of ``kind`` (of events: the sessions that they are folded into), ``tables`` those
+    beside it (exposures, served) by kind. ``rules``: how they were counted; ``metrics``: further metrics.
+    """
 
     id: str
     experiment: str
     name: str
     created: datetime
-    kind: Literal["sessions", "aggregates"]
+    kind: OnlineKind
     upload: str
     control: str
+    tables: Mapping[str, str] = field(default_factory=dict)
+    rules: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Sequence[Mapping[str, Any]] = ()
     links: Mapping[str, str] = field(default_factory=dict)
     results: Sequence[Mapping[str, Any]] = ()
     notices: tuple[Problem, ...] = ()

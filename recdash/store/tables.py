@@ -209,6 +209,9 @@ class OnlineTestRow(Base):
     kind: Mapped[str] = mapped_column(Text)
     upload: Mapped[str] = mapped_column(ForeignKey("artifact.sha256"))
     control: Mapped[str] = mapped_column(Text)
+    tables: Mapped[Any] = mapped_column(Json, server_default="{}")
+    rules: Mapped[Any] = mapped_column(Json, server_default="{}")
+    metrics: Mapped[Any] = mapped_column(JsonTuple, server_default="[]")
     links: Mapped[Any] = mapped_column(Json)
     results: Mapped[Any] = mapped_column(JsonTuple)
     notices: Mapped[Any] = mapped_column(Notices)
@@ -242,7 +245,9 @@ EXPERIMENT = Kind(
     "experiment", Experiment, ExperimentRow, lambda e: (e.truth, e.train, e.catalogue, *e.tables.values())
 )
 RUN = Kind("run", Run, RunRow, lambda run: (run.upload, *run.hits.values()))
-ONLINE_TEST = Kind("online test", OnlineTest, OnlineTestRow, lambda test: (test.upload,))
+ONLINE_TEST = Kind(
+    "online test", OnlineTest, OnlineTestRow, lambda test: (test.upload, *test.tables.values())
+)
 KINDS = (EXPERIMENT, RUN, ONLINE_TEST)
 
 # What makes a stored thing itself: these never change.
