@@ -1,0 +1,41 @@
+"""What a small picture shows: plain data, which ``recdash.charts.why`` draws."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Side = Literal["run", "baseline", "neither"]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One row: ``value``, from ``low`` to ``high`` where it has an interval; None where it cannot be had.
+
+    ``side`` says whose it is; ``note`` is written behind the number.
+    """
+
+    label: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    side: Side = "neither"
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Rows on one axis. ``unit`` is written after every number (``%``), ``sign`` before those above 0.
+
+    ``line`` is a value that all rows are held against, named by ``line_label``.
+    """
+
+    title: str
+    bars: tuple[Bar, ...]
+    unit: str = ""
+    sign: bool = False
+    line: float | None = None
+    line_label: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)

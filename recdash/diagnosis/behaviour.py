@@ -1,0 +1,173 @@
+"""What users did in the test: over time, in sessions, and in which group of them."""
+
+from __future__ import annotations
+
+import math
+
+from recdash import numbers
+from recdash.charts.pictures import Bar, Picture
+from recdash.diagnosis.answers import Answer, Looked, between, cannot, change, ends
+from recdash.diagnosis.evidence import Evidence, Fading, Lacking, Lift, SegmentLift, Segments
+
+MIX_BELOW = 0.001
+"""As for the split of users: it is looked at each time."""
+LEVEL = 0.05
+MOST_SHOWN = 8
+
+
+# ── 9 novelty ────────────────────────────────────────────────────────────────────────────────
+
+
+def novelty(evidence: Evidence) -> Answer:
+    """Does the effect change with the days since users first saw it?
+
+    The same users early and late after their first exposure: change = log(1 + late) − log(1 + early).
+    *Supports*: its 95 % interval excludes 0. *Rules out*: it holds 0 but not the change that would cancel
+    the whole lift, −log(1 + lift). *Can't tell*: it holds both.
+    """
+    found, lift = evidence.fading, evidence.lift
+    if isinstance(found, Lacking):
+        return cannot("novelty", found)
+    if isinstance(lift, Lacking):
+        return cannot("novelty", lift)
+    looked = Looked(
+        "novelty",
+        f"lift early {change(found.early)}, late {change(found.late)}; "
+        f"change {between(math.expm1(found.low), math.expm1(found.high))}",
+        _fading_picture(found),
+    )
+    if found.low > 0 or found.high < 0:
+        word = "rises" if found.change > 0 else "falls"
+        return looked.supports(
+            f"The lift {word} from {change(found.early)} in a user's first days to {change(found.late)} "
+            "later: the test's mean is not what stays.",
+            f"the lift {word} with the days since users first saw it", 1,
+        )  # fmt: skip
+    if _could_cancel(found.low, found.high, lift):
+        return looked.too_little(
+            "So few days and users would not show it if the whole lift came and went.",
+            "more days or more users",
+        )
+    return looked.rules_out("The lift of a user's first days is that of later ones.")
+
+
+def _could_cancel(low: float, high: float, lift: Lift) -> bool:
+    """Does the interval of a change (of logarithms) hold the one that would cancel the lift?"""
+    cancels = -math.log1p(max(lift.value, -0.999))
+    return low <= cancels <= high
+
+
+def _fading_picture(found: Fading) -> Picture:
+    bars = (
+        Bar("Early", 100 * found.early, side="run"),
+        Bar("Late", 100 * found.late, side="run"),
+    )
+    return Picture("Lift by days since a user's first exposure", bars, "%", sign=True)
+
+
+# ── 11 sessions per user ─────────────────────────────────────────────────────────────────────
+
+
+def sessions(evidence: Evidence) -> Answer:
+    """Did users come more or less often, so that a rate per session misleads?
+
+    *Supports*: the online metric is per session and the 95 % interval of the lift of sessions per user
+    excludes 0. *Rules out*: the metric is per user; or the interval holds 0 and not the change that would
+    cancel the metric's lift. *Can't tell*: it holds both, or sessions are not counted.
+    """
+    found, lift, about = evidence.sessions, evidence.lift, evidence.about
+    if not about.per_session:
+        looked = Looked("sessions", f"{about.online} is counted per user")
+        return looked.rules_out("It is a number per user, not per session: fewer sessions cannot raise it.")
+    if isinstance(found, Lacking):
+        return cannot("sessions", found)
+    if isinstance(lift, Lacking):
+        return cannot("sessions", lift)
+    return _sessions(found, lift, about.online)
+
+
+def _sessions(found: Lift, lift: Lift, online: str) -> Answer:
+    if found.low is None or found.high is None:
+        return cannot("sessions", Lacking("more users, for an interval of the sessions per user"))
+    told = f"sessions per user {change(found.value)} ({between(found.low, found.high)})"
+    looked = Looked("sessions", told, _session_picture(found, lift, online))
+    if found.sign:
+        whole = (1 + found.value) * (1 + lift.value) - 1
+        return looked.supports(
+            f"Users come {'more' if found.sign > 0 else 'less'} often, so {online.lower()} is over other "
+            f"sessions; per user the change is {change(whole)}.",
+            f"sessions per user changed by {change(found.value)}", 2 if whole * lift.value < 0 else 1,
+        )  # fmt: skip
+    if _could_cancel(math.log1p(max(found.low, -0.999)), math.log1p(found.high), lift):
+        return looked.too_little(
+            "A change in sessions as large as the lift itself would not show here.", "more users"
+        )
+    return looked.rules_out("Users come as often as before, as far as that matters for the lift.")
+
+
+def _session_picture(found: Lift, lift: Lift, online: str) -> Picture:
+    rows = (("Sessions per user", found), (online, lift))
+    bars = tuple(_lift_bar(label, one) for label, one in rows)
+    return Picture("Lift over the control", bars, "%", sign=True)
+
+
+def _lift_bar(label: str, lift: Lift, note: str = "") -> Bar:
+    return Bar(label, 100 * lift.value, *ends(lift.low, lift.high), side="run", note=note)
+
+
+# ── 12 segments ──────────────────────────────────────────────────────────────────────────────
+
+
+def segments(evidence: Evidence) -> Answer:
+    """Is the result that of everybody?
+
+    *Supports*: a segment with the opposite sign (p < .05, Benjamini and Hochberg over all segments); every
+    segment of one kind against the whole (Simpson's paradox); or mixes of segments that differ between the
+    variants (p < .001). *Rules out*: none of them.
+    """
+    found, lift = evidence.segments, evidence.lift
+    if isinstance(found, Lacking):
+        return cannot("segments", found)
+    if isinstance(lift, Lacking):
+        return cannot("segments", lift)
+    against = [row for row in found.rows if _is_against(row, lift)]
+    looked = Looked("segments", _segment_statistic(found, len(against)), _segment_picture(found))
+    if found.reversed_by:
+        by = found.reversed_by[0]
+        return looked.supports(
+            f"Within every {by} the lift goes the other way than over all: the variants' users are mixed "
+            "differently (Simpson's paradox).",
+            f"the mix of {by} turns the result", 3,
+        )  # fmt: skip
+    uneven = [by for by, p in found.mix_p.items() if p < MIX_BELOW]
+    if uneven:
+        return looked.supports(
+            f"The variants' users differ by {uneven[0]} more than chance allows: they cannot be compared as "
+            "they are.",
+            f"the variants' users differ by {uneven[0]}", 3,
+        )  # fmt: skip
+    if against:
+        row = max(against, key=lambda row: row.n)
+        return looked.supports(
+            f"Among {row.by} = {row.label} ({numbers.count(row.n)} users) the lift is "
+            f"{change(row.lift.value)}, over all {change(lift.value)}.",
+            f"{row.by} = {row.label} goes the other way", 1,
+        )  # fmt: skip
+    return looked.rules_out("No segment is settled in the other direction, and their mix is the same.")
+
+
+def _is_against(row: SegmentLift, lift: Lift) -> bool:
+    return row.p is not None and row.p < LEVEL and row.lift.value * lift.value < 0
+
+
+def _segment_statistic(found: Segments, n_against: int) -> str:
+    lowest = min(found.mix_p.values(), default=None)
+    mix = f"; mix of users p {numbers.p_value(lowest)}" if lowest is not None else ""
+    return f"{n_against} of {len(found.rows)} segments the other way{mix}"
+
+
+def _segment_picture(found: Segments) -> Picture:
+    """The largest segments."""
+    rows = sorted(found.rows, key=lambda row: -row.n)[:MOST_SHOWN]
+    bars = [_lift_bar(f"{row.by}: {row.label}", row.lift, f"n = {numbers.count(row.n)}") for row in rows]
+    return Picture("Lift by segment", tuple(bars), "%", sign=True)

@@ -1,0 +1,256 @@
+"""What the checks look at: plain numbers and arrays, gathered by whoever has the runs and the test.
+
+Every difference is turned so that above 0 is better. Letters in shapes: ``T`` rows of the truth,
+``R`` ranks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from recdash.domain import Floats, Ints
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """Stands where evidence is not there; ``needs`` names the table or column that would bring it."""
+
+    needs: str
+
+
+@dataclass(frozen=True)
+class About:
+    """Whose result is explained: the run that a variant served, and the run of the control.
+
+    ``metric`` as it is read (nDCG@10), ``k`` its cutoff, ``online`` the online metric's title;
+    ``per_session``: that one is divided by sessions.
+    """
+
+    run: str
+    base: str
+    variant: str
+    control: str
+    metric: str
+    k: int
+    online: str
+    per_session: bool
+
+
+@dataclass(frozen=True)
+class Gain:
+    """Run minus baseline, mean over the ``n`` users who count in both, with its 95 % interval.
+
+    ``base`` is the baseline's mean. NaN ends: no interval.
+    """
+
+    mean: float
+    low: float
+    high: float
+    base: float
+    n: int
+
+    @property
+    def sign(self) -> int:
+        """1 settled better, −1 settled worse, 0 not settled."""
+        return sign_of(self.low, self.high)
+
+    @property
+    def share(self) -> float | None:
+        """The gain as a share of the baseline's value; None where that is 0."""
+        return self.mean / abs(self.base) if self.base else None
+
+
+@dataclass(frozen=True)
+class Lift:
+    """Online change as a share of the control's value, with its 95 % interval (None: there is none)."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def sign(self) -> int:
+        return sign_of(self.low, self.high)
+
+
+def sign_of(low: float | None, high: float | None) -> int:
+    """1 where an interval lies above 0, −1 below; 0 where it holds 0 or is not there."""
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
+        return 0
+    return int(low > 0) - int(high < 0)
+
+
+@dataclass(frozen=True)
+class Split:
+    """How the users were divided. ``srm_p`` of the planned split; ``users`` by variant as they came.
+
+    ``crossed`` users were seen in several variants, ``machines`` by variant taken for machines and left out;
+    None where the test's table does not tell users apart.
+    """
+
+    srm_p: float
+    users: Mapping[str, int]
+    crossed: int | None
+    machines: Mapping[str, int] | None
+
+
+@dataclass(frozen=True)
+class Popularity:
+    """Who finds what, by how popular it is: the head are the most popular items with half of the train rows.
+
+    Relevant items found within k over all users, and Gini coefficients (0 even .. 1 all in one item) of the
+    places within k over the items of train.
+    """
+
+    run_head: int
+    run_tail: int
+    base_head: int
+    base_tail: int
+    n_head: int
+    n_items: int
+    gini_run: float
+    gini_base: float
+
+
+@dataclass(frozen=True)
+class Times:
+    """When the rows of the truth happened, ``truth`` [T] in seconds since 1970, and the last row of train."""
+
+    truth: Floats
+    last_train: float
+
+
+@dataclass(frozen=True)
+class Audience:
+    """Who was evaluated and who was served.
+
+    ``n_online`` users of the test, of whom ``n_both`` count offline too; ``cold_offline`` and ``cold_online``
+    are the shares of users without a row in train. ``warm`` and ``cold``: the offline gain among users with
+    and without, None where there are too few of them.
+    """
+
+    n_online: int
+    n_both: int
+    cold_offline: float
+    cold_online: float
+    warm: Gain | None
+    cold: Gain | None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """How much of what a run recommends anybody could have reacted to before.
+
+    ``unseen_*``: share of places within k that hold an item which the control never showed to anybody.
+    ``judged_*``: share of places within k for which the truth has a row, relevant or not; None where
+    all rows of the truth are relevant, since then only a hit is judged.
+    """
+
+    unseen_run: float
+    unseen_base: float
+    judged_run: float | None = None
+    judged_base: float | None = None
+
+
+@dataclass(frozen=True)
+class Places:
+    """Which places people really had: ``slots`` in a served list (its usual length), and by rank [R] how
+    often it was ``shown`` and ``clicked`` (None where clicks have no place).
+
+    ``gain`` is the offline gain within ``slots`` places.
+    """
+
+    slots: int
+    gain: Gain
+    shown: Ints
+    clicked: Ints | None
+
+
+@dataclass(frozen=True)
+class Served:
+    """What the variant showed beside what was uploaded. ``overlap`` [users] share of a user's shown items
+    that stand in as many first places of the uploaded list.
+
+    ``n_units`` users of the variant with a served list, ``n_known`` of them with an uploaded list or counted
+    offline, ``n_without`` of these without an uploaded list.
+    """
+
+    overlap: Floats
+    n_units: int
+    n_known: int
+    n_without: int
+
+
+@dataclass(frozen=True)
+class Fading:
+    """The same users early and late after their first exposure. ``change`` is log(1 + late) − log(1 + early)
+    with its 95 % interval.
+    """
+
+    early: float
+    late: float
+    change: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Stricter:
+    """The offline gain by the rule that counts online. ``rule`` in words ("a rating of 4 or more"),
+    ``kept`` the share of relevant rows that it leaves; ``already``: it is the rule that is used anyway.
+    """
+
+    rule: str
+    gain: Gain
+    kept: float
+    already: bool = False
+
+
+@dataclass(frozen=True)
+class SegmentLift:
+    """One segment of the users; ``p`` corrected over all segments (Benjamini and Hochberg)."""
+
+    by: str
+    label: str
+    n: int
+    lift: Lift
+    p: float | None
+
+
+@dataclass(frozen=True)
+class Segments:
+    """``mix_p``: by segmentation, how likely an even draw gives such different mixes in the two variants.
+
+    ``reversed_by``: segmentations in which every segment goes against the whole (Simpson's paradox).
+    """
+
+    rows: tuple[SegmentLift, ...]
+    mix_p: Mapping[str, float]
+    reversed_by: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that there is to look at for one variant of one test; ``Lacking`` where something is not there.
+
+    ``lift`` of the online metric, ``detectable`` the smallest lift that this test finds with 80 % power,
+    ``sessions`` the lift of sessions per user.
+    """
+
+    about: About
+    gain: Gain | Lacking
+    lift: Lift | Lacking
+    detectable: float | Lacking
+    split: Split | Lacking
+    popularity: Popularity | Lacking
+    times: Times | Lacking
+    audience: Audience | Lacking
+    seen: Seen | Lacking
+    places: Places | Lacking
+    served: Served | Lacking
+    fading: Fading | Lacking
+    stricter: Stricter | Lacking
+    sessions: Lift | Lacking
+    segments: Segments | Lacking

@@ -1,0 +1,233 @@
+"""What the offline measurement itself may have got wrong: popularity, time, users, labels."""
+
+from __future__ import annotations
+
+from recdash import numbers
+from recdash.charts.pictures import Bar, Picture, Side
+from recdash.diagnosis.answers import Answer, Looked, cannot, change, percent
+from recdash.diagnosis.evidence import About, Audience, Evidence, Gain, Lacking, Popularity, Stricter
+
+HEAD_MOST = 2 / 3
+"""The head has half of the train rows by definition; a gain without a leaning has about half there."""
+LEAK_SHARE = 0.01
+"""A row in a hundred before the end of train is more than clocks and ties explain."""
+HALF_LEFT = 0.5
+"""A gain of which less than half is left under other circumstances was mostly one of the circumstances."""
+COLD_MATTERS = 0.1
+"""Below one new user in ten, even a gain of nothing among them leaves nine tenths of the whole."""
+
+
+# ── 3 popularity ─────────────────────────────────────────────────────────────────────────────
+
+
+def popularity(evidence: Evidence) -> Answer:
+    """Does the offline gain sit in items that everybody knows?
+
+    The change in relevant items found within k, against the baseline, is split into head and tail: the
+    head are the most popular items that together have half of the train rows. *Supports*: at least two
+    thirds of the change are in the head, or the head has gained while the whole has lost (or the other way
+    round). *Rules out*: less. Gini coefficients of what is shown stand beside it.
+    """
+    found = evidence.popularity
+    if isinstance(found, Lacking):
+        return cannot("popularity", found)
+    head, tail = found.run_head - found.base_head, found.run_tail - found.base_tail
+    looked = Looked(
+        "popularity", _popular_statistic(found, head, tail), _popular_picture(found, evidence.about)
+    )
+    if head + tail == 0:
+        return looked.rules_out("It finds as many held-out items as the baseline: there is no gain to split.")
+    share = head / (head + tail)
+    word = "gain" if head + tail > 0 else "loss"
+    shown = _concentration(found)
+    if share < HEAD_MOST:
+        return looked.rules_out(
+            f"{percent(max(share, 0))} of the {word} is in the {numbers.count(found.n_head)} most popular "
+            f"items; the rest is further down. {shown}"
+        )
+    return looked.supports(
+        f"The {numbers.count(found.n_head)} most popular of {numbers.count(found.n_items)} items make "
+        f"{_of_whole(share)} of the {word}: items that people find by themselves. {shown}",
+        f"its offline {word} sits in popular items ({_of_whole(share)} of it)", 1,
+    )  # fmt: skip
+
+
+def _of_whole(share: float) -> str:
+    return percent(share) if share <= 1 else "all"
+
+
+def _popular_statistic(found: Popularity, head: int, tail: int) -> str:
+    return (
+        f"found items: head {numbers.signed(head, 0)}, tail {numbers.signed(tail, 0)}; "
+        f"Gini {numbers.fixed(found.gini_run, 3)}, baseline {numbers.fixed(found.gini_base, 3)}"
+    )
+
+
+def _concentration(found: Popularity) -> str:
+    if abs(found.gini_run - found.gini_base) < 0.005:
+        return "What it shows is spread as that of the baseline."
+    more = "more" if found.gini_run > found.gini_base else "less"
+    return f"What it shows is {more} concentrated than the baseline."
+
+
+def _popular_picture(found: Popularity, about: About) -> Picture:
+    rows: tuple[tuple[str, int, Side], ...] = (
+        (f"Head, {about.run}", found.run_head, "run"),
+        (f"Head, {about.base}", found.base_head, "baseline"),
+        (f"Tail, {about.run}", found.run_tail, "run"),
+        (f"Tail, {about.base}", found.base_tail, "baseline"),
+    )
+    bars = tuple(Bar(label, float(count), side=side) for label, count, side in rows)
+    return Picture(f"Held-out items found within {about.k}", bars)
+
+
+# ── 4 leakage ────────────────────────────────────────────────────────────────────────────────
+
+
+def leakage(evidence: Evidence) -> Answer:
+    """Could candidates learn from the time that they were tested on?
+
+    The share of truth rows earlier than the last row of train. *Supports*: at least 1 %: train knows what
+    came after them, as nothing online can. *Rules out*: less.
+    """
+    found = evidence.times
+    if isinstance(found, Lacking):
+        return cannot("leakage", found)
+    early = found.truth < found.last_train
+    share = float(early.mean())
+    bars = (Bar("Before the end of train", 100 * share), Bar("After it", 100 * (1 - share)))
+    looked = Looked(
+        "leakage",
+        f"{percent(share)} of {numbers.count(len(early))} truth rows before the last train row",
+        Picture("Rows of the truth", bars, "%"),
+    )
+    if share < LEAK_SHARE:
+        return looked.rules_out("Train ends before the truth begins, as it does online.")
+    return looked.supports(
+        "Train holds what happened after these rows: offline a candidate may know the future, online never.",
+        f"train overlaps the truth in time ({percent(share)} of its rows)", 3,
+    )  # fmt: skip
+
+
+# ── 5 users ──────────────────────────────────────────────────────────────────────────────────
+
+
+def users(evidence: Evidence) -> Answer:
+    """Were the users who were served those who were evaluated?
+
+    The offline gain is put together again with the online share of new users (without a row in train):
+    (1 − cold online) · gain of known + cold online · gain of new users. *Supports*: it turns, or less than
+    half of it is left; or nobody new was evaluated and at least a tenth is new online. *Rules out*: else.
+    *Can't tell*: no train, no ids that are in both, no users of either sort offline.
+    """
+    found, gain = evidence.audience, evidence.gain
+    if isinstance(found, Lacking):
+        return cannot("users", found)
+    if isinstance(gain, Lacking):
+        return cannot("users", gain)
+    if found.n_both == 0:
+        return cannot("users", Lacking("the same user ids in the test as in the truth"))
+    looked = Looked("users", _audience_statistic(found), _audience_picture(found))
+    if found.cold is None:
+        return _nobody_new(looked, found)
+    if found.warm is None:
+        return looked.too_little("Only new users were evaluated.", "known users in the truth")
+    return _put_together(looked, found, gain, found.warm, found.cold)
+
+
+def _nobody_new(looked: Looked, found: Audience) -> Answer:
+    if found.cold_online < COLD_MATTERS:
+        return looked.rules_out("Known users were evaluated, and nearly all users served are known.")
+    return looked.supports(
+        f"{percent(found.cold_online)} of the users served have no row in train; hardly one of the users "
+        "evaluated was new.",
+        f"new users were not evaluated ({percent(found.cold_online)} online)", 1,
+    )  # fmt: skip
+
+
+def _put_together(looked: Looked, found: Audience, gain: Gain, warm: Gain, cold: Gain) -> Answer:
+    mixed = (1 - found.cold_online) * warm.mean + found.cold_online * cold.mean
+    told = f"With the share of new users online the gain is {_amount(mixed)} instead of {_amount(gain.mean)}"
+    left = mixed / gain.mean if gain.mean else 1.0
+    if left < HALF_LEFT:
+        return looked.supports(
+            f"{told}: what is measured for known users does not hold for new ones.",
+            f"the users differ (new ones {percent(found.cold_offline)} offline, "
+            f"{percent(found.cold_online)} online)", 2,
+        )  # fmt: skip
+    return looked.rules_out(f"{told}: other users are not the reason.")
+
+
+def _audience_statistic(found: Audience) -> str:
+    return (
+        f"{percent(found.n_both / max(found.n_online, 1))} of the users served were evaluated; new: "
+        f"{percent(found.cold_offline)} offline, {percent(found.cold_online)} online"
+    )
+
+
+def _audience_picture(found: Audience) -> Picture:
+    parts = (("known users", found.warm), ("new users", found.cold))
+    bars = [_gain_bar(f"Gain, {label}", gain) for label, gain in parts if gain is not None]
+    return Picture("Offline gain against the baseline", tuple(bars), sign=True)
+
+
+def _gain_bar(label: str, gain: Gain) -> Bar:
+    return Bar(label, gain.mean, gain.low, gain.high, side="run", note=f"n = {numbers.count(gain.n)}")
+
+
+def _amount(value: float) -> str:
+    return numbers.signed(value, numbers.places([value]))
+
+
+# ── 10 labels ────────────────────────────────────────────────────────────────────────────────
+
+
+def labels(evidence: Evidence) -> Answer:
+    """Does offline count as success what online counts as one?
+
+    The offline gain once more, only those rows of the truth being relevant that the online rule would
+    count. *Supports*: the gain turns, is not settled any more, or has less than half of its share of the
+    baseline's value. *Rules out*: it stays; or offline counts by that rule already.
+    """
+    found, gain = evidence.stricter, evidence.gain
+    if isinstance(found, Lacking):
+        return cannot("labels", found)
+    if isinstance(gain, Lacking):
+        return cannot("labels", gain)
+    looked = Looked("labels", _label_statistic(found, gain), _label_picture(found, gain, evidence.about))
+    if found.already:
+        return looked.rules_out(f"Offline counts {found.rule} already.")
+    if gain.sign == 0:
+        return looked.too_little("There is no settled offline gain that could turn.", "more users offline")
+    if _is_left(gain, found.gain):
+        return looked.rules_out(f"Counting only {found.rule}, the gain stays what it is.")
+    word = _what_becomes(gain, found.gain)
+    return looked.supports(
+        f"Counting only {found.rule}, as online does, the offline difference {word}: it was made of "
+        f"items that people begin and do not stay with ({percent(1 - found.kept)} of the relevant rows).",
+        f"offline counts what online does not: with {found.rule} the gain {word}", 2,
+    )  # fmt: skip
+
+
+def _what_becomes(usual: Gain, other: Gain) -> str:
+    if other.sign == usual.sign:
+        return "shrinks to less than half"
+    return "turns into the opposite" if other.sign == -usual.sign else "goes away"
+
+
+def _is_left(usual: Gain, other: Gain) -> bool:
+    """Same sign, settled, and at least half of the share."""
+    if other.sign != usual.sign:
+        return False
+    if usual.share is None or other.share is None:
+        return True
+    return abs(other.share) >= HALF_LEFT * abs(usual.share)
+
+
+def _label_statistic(found: Stricter, gain: Gain) -> str:
+    return f"{change(gain.share)} offline; {change(found.gain.share)} with {found.rule}"
+
+
+def _label_picture(found: Stricter, gain: Gain, about: About) -> Picture:
+    bars = (_gain_bar("As counted offline", gain), _gain_bar(f"Only {found.rule}", found.gain))
+    return Picture(f"Difference in {about.metric} to {about.base}", bars, sign=True)

@@ -1,0 +1,160 @@
+"""Can the test be believed at all: is it more than noise, and was the split of users a fair one?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from recdash import numbers
+from recdash.charts.pictures import Bar, Picture, Side
+from recdash.diagnosis.answers import Answer, Looked, between, cannot, change, ends, percent
+from recdash.diagnosis.evidence import About, Evidence, Gain, Lacking, Lift, Split
+
+MISMATCH_BELOW = 0.001
+"""So small a p of the split blocks a verdict: it is looked at in every test, and must cry wolf in few."""
+CROSSED_SHARE, CROSSED_USERS = 0.01, 10
+"""From 1 % on, users who saw two variants can move a result; fewer than ten are an accident."""
+
+
+# ── 1 noise ──────────────────────────────────────────────────────────────────────────────────
+
+
+def noise(evidence: Evidence) -> Answer:
+    """Could chance alone have made the two sides differ?
+
+    Implied is the offline gain as a share of the baseline's value: the lift, were one per cent offline
+    worth one per cent online. *Supports*: the gain is not settled offline; or the online interval still
+    holds the implied lift; or it holds 0 and the test finds only lifts larger than the implied one (80 %
+    power). *Rules out*: both sides are settled and the implied lift is outside; or the test would have
+    found it.
+    """
+    gain, lift, detectable = evidence.gain, evidence.lift, evidence.detectable
+    if isinstance(gain, Lacking):
+        return cannot("noise", gain)
+    if isinstance(lift, Lacking):
+        return cannot("noise", lift)
+    implied = gain.share
+    if implied is None or lift.low is None or lift.high is None:
+        return cannot("noise", Lacking("an interval of the lift and a baseline above 0"))
+    smallest = None if isinstance(detectable, Lacking) else detectable
+    return _noise(evidence.about, gain, lift, implied, smallest)
+
+
+def _noise(about: About, gain: Gain, lift: Lift, implied: float, smallest: float | None) -> Answer:
+    found = f"{change(lift.value)} online ({between(lift.low, lift.high)})"
+    looked = Looked(
+        "noise",
+        f"online {between(lift.low, lift.high)}; offline implies {change(implied)}",
+        _implied_picture(about, gain, lift, implied, smallest),
+    )
+    if gain.sign == 0:
+        return looked.supports(
+            f"The difference in {about.metric} is not settled offline, so there may be nothing to explain.",
+            f"the offline difference is not settled ({change(implied)})", 2,
+        )  # fmt: skip
+    if lift.low is not None and lift.high is not None and lift.low <= implied <= lift.high:
+        return looked.supports(
+            f"{found} still holds the {change(implied)} that offline implies: the sides do not contradict "
+            "each other.",
+            f"the online interval still holds what offline implies ({change(implied)})", 2,
+        )  # fmt: skip
+    if lift.sign:
+        return looked.rules_out(f"{found} is settled and does not hold {change(implied)}: this is no chance.")
+    if smallest is not None and smallest > abs(implied):
+        return looked.supports(
+            f"The test most likely finds lifts from {percent(smallest)} on, and offline implies only "
+            f"{change(implied)}.",
+            f"the test is too small to see {change(implied)}", 2,
+        )  # fmt: skip
+    return looked.rules_out(
+        f"{found} is not settled, but a lift of {change(implied)} is outside: the test would have shown it."
+    )
+
+
+def _implied_picture(about: About, gain: Gain, lift: Lift, implied: float, smallest: float | None) -> Picture:
+    offline = ends(gain.low / abs(gain.base), gain.high / abs(gain.base))
+    bars = [
+        Bar(f"Offline, {about.metric}", 100 * implied, *offline, side="run"),
+        Bar(f"Online, {about.online}", 100 * lift.value, *ends(lift.low, lift.high), side="run"),
+    ]
+    if smallest is not None:
+        bars.append(Bar("Smallest lift the test finds", 100 * smallest, note="80 % power"))
+    return Picture(f"Change against {about.base}", tuple(bars), "%", sign=True)
+
+
+# ── 2 split ──────────────────────────────────────────────────────────────────────────────────
+
+
+def split(evidence: Evidence) -> Answer:
+    """Were the users divided fairly?
+
+    *Supports*: p of the planned split below .001; or at least 1 % of the users, and ten, were seen in
+    several variants; or machines were left out of this variant and the control so unevenly that p < .001
+    (two shares, normal approximation). *Rules out*: none of the three. *Can't tell*: the table does not
+    tell users apart, and the split itself is fair.
+    """
+    found = evidence.split
+    if isinstance(found, Lacking):
+        return cannot("split", found)
+    names = (evidence.about.variant, evidence.about.control)
+    looked = Looked("split", _split_statistic(found), _split_picture(found, names))
+    if found.srm_p < MISMATCH_BELOW:
+        return looked.supports(
+            "So uneven a split hardly ever happens by chance: users are missing from a variant, and those "
+            "who are left cannot be compared.",
+            f"the split of users is broken (p {_p(found.srm_p)})", 3,
+        )  # fmt: skip
+    if found.crossed is None or found.machines is None:
+        return looked.too_little(
+            "The split is fair. Users in two variants and machines cannot be seen in a summary.",
+            "a table of sessions, with the user of each",
+        )
+    return _between_arms(looked, found, found.crossed, found.machines, names)
+
+
+def _between_arms(
+    looked: Looked, found: Split, crossed: int, machines: Mapping[str, int], names: tuple[str, str]
+) -> Answer:
+    everyone = sum(found.users.values()) + crossed
+    if crossed >= CROSSED_USERS and crossed >= CROSSED_SHARE * everyone:
+        share = percent(crossed / everyone)
+        return looked.supports(
+            f"{numbers.count(crossed)} users ({share}) saw several variants and are left out: who is left "
+            "comes back less often.",
+            f"{share} of the users saw several variants", 3,
+        )  # fmt: skip
+    counts = [(machines.get(name, 0), found.users.get(name, 0)) for name in names]
+    if _two_shares(*counts) < MISMATCH_BELOW:
+        shares = " against ".join(percent(left / n) for left, n in counts)
+        return looked.supports(
+            f"{shares} of the users of {names[0]} and {names[1]} were taken for machines: one variant has "
+            "lost more users than the other.",
+            f"machines are unevenly left out ({shares})", 3,
+        )  # fmt: skip
+    return looked.rules_out("Users fell into the variants as planned, and hardly anybody saw two.")
+
+
+def _two_shares(one: tuple[int, int], other: tuple[int, int]) -> float:
+    """p that two shares, each a count of n, are the same; 1 where nothing was counted."""
+    (a, n_a), (b, n_b) = one, other
+    pooled = (a + b) / max(n_a + n_b, 1)
+    variance = pooled * (1 - pooled) * (1 / max(n_a, 1) + 1 / max(n_b, 1))
+    if variance <= 0 or not min(n_a, n_b):
+        return 1.0
+    return math.erfc(abs(a / n_a - b / n_b) / math.sqrt(2 * variance))
+
+
+def _split_statistic(found: Split) -> str:
+    crossed = "" if found.crossed is None else f"; {numbers.count(found.crossed)} users in two variants"
+    left = sum(found.machines.values()) if found.machines else 0
+    return f"split p {_p(found.srm_p)}{crossed}" + (f"; {numbers.count(left)} machines" if left else "")
+
+
+def _p(value: float) -> str:
+    return numbers.p_value(value) if value < 0.001 else f"= {numbers.p_value(value)}"
+
+
+def _split_picture(found: Split, names: tuple[str, str]) -> Picture:
+    sides: dict[str, Side] = {names[0]: "run", names[1]: "baseline"}
+    bars = [Bar(name, float(count), side=sides.get(name, "neither")) for name, count in found.users.items()]
+    return Picture("Users by variant", tuple(bars))
