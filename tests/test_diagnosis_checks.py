@@ -1,0 +1,419 @@
+"""Each of the twelve checks gives each of its three answers, on evidence small enough to add up by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recdash.diagnosis import CHECKS, Answer, Evidence, Lacking, ask_all
+from recdash.diagnosis.evidence import (
+    About,
+    Audience,
+    Fading,
+    Gain,
+    Lift,
+    Places,
+    Popularity,
+    Seen,
+    SegmentLift,
+    Segments,
+    Served,
+    Split,
+    Stricter,
+    Times,
+)
+
+ABOUT = About("ALS", "Popular", "b", "a", "nDCG@10", 10, "Session watch time", per_session=True)
+WON = Gain(0.02, 0.01, 0.03, base=0.2, n=400)
+"""0.02 of 0.2: offline implies +10 %."""
+LOST = Lift(-0.05, -0.08, -0.02)
+NOTHING = Evidence(
+    ABOUT,
+    WON,
+    LOST,
+    **dict.fromkeys(
+        (
+            "detectable", "split", "popularity", "times", "audience", "seen", "places", "served", "fading",
+            "stricter", "sessions", "segments",
+        ),
+        Lacking("a table of its own"),
+    ),  # type: ignore[arg-type]
+)  # fmt: skip
+
+
+def ask(check: str, **given: Any) -> Answer:
+    (one,) = [one for one in CHECKS if one.name == check]
+    return one.ask(replace(NOTHING, **given))
+
+
+def gain(mean: float, low: float, high: float, base: float = 0.2) -> Gain:
+    return Gain(mean, low, high, base, n=100)
+
+
+# ── 1 noise ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_noise_is_supported_while_the_online_interval_holds_what_offline_implies() -> None:
+    """0.02 of 0.2 is +10 %, inside −4 .. +12 %."""
+    found = ask("noise", lift=Lift(0.04, -0.04, 0.12), detectable=0.11)
+    assert found.verdict == "supports"
+    assert "+10.0 %" in found.sentence
+    assert found.statistic == "online −4.0 to +12.0 %; offline implies +10.0 %"
+
+
+def test_noise_is_supported_where_the_offline_difference_is_not_settled() -> None:
+    assert ask("noise", gain=gain(0.02, -0.01, 0.05)).verdict == "supports"
+
+
+def test_noise_is_supported_where_the_test_is_too_small_to_see_what_offline_implies() -> None:
+    """Offline implies 0.02 / 0.2 = +10 %, outside −15 .. +9 %; but only 17 % and more would be found."""
+    found = ask("noise", lift=Lift(-0.03, -0.15, 0.09), detectable=0.17)
+    assert (found.verdict, found.strength) == ("supports", 2)
+    assert "finds lifts from 17.0 % on" in found.sentence
+
+
+def test_noise_is_ruled_out_by_a_settled_loss() -> None:
+    assert ask("noise", detectable=0.04).verdict == "rules out"
+
+
+def test_noise_is_ruled_out_where_the_test_would_have_shown_the_lift() -> None:
+    found = ask("noise", lift=Lift(0.0, -0.02, 0.02), detectable=0.03)
+    assert found.verdict == "rules out"
+    assert "would have shown it" in found.sentence
+
+
+def test_noise_cannot_be_told_without_an_interval() -> None:
+    assert ask("noise", lift=Lift(-0.05)).verdict == "can't tell"
+    assert ask("noise", gain=Lacking("lists of both runs")).needs == "lists of both runs"
+
+
+# ── 2 split ──────────────────────────────────────────────────────────────────────────────────
+
+FAIR = Split(0.4, {"a": 1000, "b": 1010}, crossed=5, machines={"a": 4, "b": 6})
+
+
+def test_a_broken_split_is_supported_and_comes_first() -> None:
+    found = ask("split", split=replace(FAIR, srm_p=0.0004))
+    assert (found.verdict, found.strength) == ("supports", 3)
+    assert "<0.001" in found.statistic
+
+
+def test_a_split_with_one_user_in_a_hundred_in_both_variants_is_supported() -> None:
+    """21 of 1,000 + 1,010 + 21 users are 1.03 %."""
+    found = ask("split", split=replace(FAIR, crossed=21))
+    assert found.verdict == "supports"
+    assert "1.03 %" in found.sentence
+
+
+def test_a_split_that_lost_machines_in_one_variant_is_supported() -> None:
+    """60 of 1,010 against 4 of 1,000: z = (.0594 − .004) / √(.0318 · .9682 · (1/1,010 + 1/1,000)) = 7.1."""
+    found = ask("split", split=replace(FAIR, machines={"a": 4, "b": 60}))
+    assert found.verdict == "supports"
+    assert "5.94 % against 0.4" in found.sentence
+
+
+def test_a_fair_split_is_ruled_out() -> None:
+    """4 of 1,000 and 6 of 1,010 machines: z = 0.6."""
+    assert ask("split", split=FAIR).verdict == "rules out"
+
+
+def test_a_split_of_a_summary_cannot_be_told() -> None:
+    found = ask("split", split=replace(FAIR, crossed=None, machines=None))
+    assert (found.verdict, found.needs) == ("can't tell", "a table of sessions, with the user of each")
+
+
+# ── 3 popularity ─────────────────────────────────────────────────────────────────────────────
+
+
+def items(run_head: int, run_tail: int, base_head: int = 50, base_tail: int = 50) -> Popularity:
+    return Popularity(
+        run_head, run_tail, base_head, base_tail, n_head=20, n_items=400, gini_run=0.9, gini_base=0.8
+    )
+
+
+def test_popularity_is_supported_where_two_thirds_of_the_gain_are_in_the_head() -> None:
+    """+20 in the head and +10 in the tail: 20 / 30 = 2 / 3."""
+    found = ask("popularity", popularity=items(70, 60))
+    assert (found.verdict, found.strength) == ("supports", 1)
+    assert "66.7 %" in found.cause
+    assert "more concentrated" in found.sentence
+
+
+def test_popularity_is_supported_where_the_tail_has_lost_what_the_head_has_gained() -> None:
+    """+40 − 10 = +30, of which the head has 40 / 30: all of it."""
+    assert "all of it" in ask("popularity", popularity=items(90, 40)).cause
+
+
+def test_popularity_is_ruled_out_where_the_gain_is_in_the_tail() -> None:
+    """+10 and +20: a third is in the head."""
+    assert ask("popularity", popularity=items(60, 70)).verdict == "rules out"
+    assert ask("popularity", popularity=items(50, 50)).verdict == "rules out"
+
+
+def test_popularity_cannot_be_told_without_train() -> None:
+    found = ask("popularity", popularity=Lacking("a train table"))
+    assert found.sentence == "This can't be told: it needs a train table."
+
+
+# ── 4 leakage ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_leakage_is_supported_from_one_row_in_a_hundred_before_the_end_of_train() -> None:
+    """Rows at 0, 1, 2 .. 99 and train until .5: the row at 0 is before it, 1 of 100."""
+    found = ask("leakage", times=Times(np.arange(100.0), last_train=0.5))
+    assert (found.verdict, found.strength) == ("supports", 3)
+    assert found.statistic == "1.00 % of 100 truth rows before the last train row"
+
+
+def test_leakage_is_ruled_out_where_train_ends_first() -> None:
+    assert ask("leakage", times=Times(np.arange(1.0, 200.0), last_train=1.0)).verdict == "rules out"
+
+
+def test_leakage_cannot_be_told_without_times() -> None:
+    assert ask("leakage").verdict == "can't tell"
+
+
+# ── 5 users ──────────────────────────────────────────────────────────────────────────────────
+
+OTHERS = Audience(
+    n_online=1000,
+    n_both=300,
+    cold_offline=0.1,
+    cold_online=0.7,
+    warm=gain(0.03, 0.02, 0.04),
+    cold=gain(-0.07, -0.08, -0.06),
+)
+
+
+def test_users_are_supported_where_the_gain_of_the_users_served_is_another() -> None:
+    """.3 · .03 + .7 · −.07 = −.04, where offline it is .9 · .03 + .1 · −.07 = +.02."""
+    found = ask("users", audience=OTHERS)
+    assert (found.verdict, found.strength) == ("supports", 2)
+    assert "−0.0400 instead of +0.0200" in found.sentence
+
+
+def test_users_are_supported_where_nobody_new_was_evaluated_and_many_are_new() -> None:
+    assert ask("users", audience=replace(OTHERS, cold_online=0.1, cold=None)).verdict == "supports"
+
+
+def test_users_are_ruled_out_where_half_of_the_gain_is_left() -> None:
+    """.9 · .03 + .1 · −.07 = .02, all of it; .81 · .03 + .19 · −.07 = .011, more than half of it."""
+    for share in (0.1, 0.19):
+        assert ask("users", audience=replace(OTHERS, cold_online=share)).verdict == "rules out"
+    assert ask("users", audience=replace(OTHERS, cold_online=0.05, cold=None)).verdict == "rules out"
+
+
+def test_users_cannot_be_told_where_the_ids_are_others() -> None:
+    found = ask("users", audience=replace(OTHERS, n_both=0))
+    assert found.needs == "the same user ids in the test as in the truth"
+    assert ask("users").verdict == "can't tell"
+
+
+# ── 6 exposure ───────────────────────────────────────────────────────────────────────────────
+
+
+def test_exposure_is_supported_where_a_fifth_was_never_shown() -> None:
+    assert ask("exposure", seen=Seen(0.2, 0.0)).verdict == "supports"
+
+
+def test_exposure_is_supported_where_the_winner_is_judged_more_often() -> None:
+    """30 % against 18 %: what is not judged counts as wrong, for the baseline more often."""
+    assert ask("exposure", seen=Seen(0.0, 0.0, 0.30, 0.18)).verdict == "supports"
+
+
+def test_exposure_is_ruled_out_where_all_was_shown_and_the_loser_is_judged_more_often() -> None:
+    assert ask("exposure", seen=Seen(0.19, 0.0)).verdict == "rules out"
+    assert ask("exposure", seen=Seen(0.0, 0.0, 0.18, 0.30)).verdict == "rules out"
+
+
+def test_exposure_cannot_be_told_without_served_lists() -> None:
+    assert ask("exposure", seen=Lacking("a table of served lists")).needs == "a table of served lists"
+
+
+# ── 7 position ───────────────────────────────────────────────────────────────────────────────
+
+
+def places(at_slots: Gain) -> Places:
+    return Places(2, at_slots, np.array([100, 100]), np.array([30, 10]))
+
+
+def test_position_is_supported_where_the_gain_lies_beyond_the_places_shown() -> None:
+    found = ask("position", places=places(gain(0.001, -0.01, 0.012)))
+    assert (found.verdict, found.strength) == ("supports", 2)
+    assert found.picture is not None
+    assert [bar.value for bar in found.picture.bars] == [30.0, 10.0]
+
+
+def test_position_is_ruled_out_where_the_gain_is_in_the_places_shown() -> None:
+    assert ask("position", places=places(gain(0.01, 0.005, 0.015))).verdict == "rules out"
+
+
+def test_position_cannot_be_told_without_ranks_or_without_a_gain() -> None:
+    assert ask("position").verdict == "can't tell"
+    unsettled = gain(0.02, -0.01, 0.05)
+    assert ask("position", gain=unsettled, places=places(unsettled)).verdict == "can't tell"
+
+
+# ── 8 served ─────────────────────────────────────────────────────────────────────────────────
+
+
+def served(*overlap: float, n_known: int = 20, n_without: int = 0) -> Served:
+    return Served(np.array(overlap), n_units=50, n_known=n_known, n_without=n_without)
+
+
+def test_served_is_supported_where_lists_have_less_than_four_in_five_items_in_common() -> None:
+    """(.5 + 1) / 2 = .75."""
+    found = ask("served", served=served(0.5, 1.0))
+    assert (found.verdict, found.strength) == ("supports", 3)
+    assert "75.0 %" in found.cause
+
+
+def test_served_is_supported_where_more_than_a_tenth_had_a_fallback() -> None:
+    """3 of 20 are 15 %."""
+    found = ask("served", served=served(1.0, n_without=3))
+    assert found.verdict == "supports"
+    assert "15.0 % of the users were served a fallback" in found.cause
+
+
+def test_served_is_ruled_out_where_the_lists_are_the_same() -> None:
+    assert ask("served", served=served(0.8, 0.8, n_without=2)).verdict == "rules out"
+
+
+def test_served_cannot_be_told_where_the_ids_are_others() -> None:
+    assert ask("served", served=served(n_known=0)).verdict == "can't tell"
+
+
+# ── 9 novelty ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_novelty_is_supported_where_the_lift_changes() -> None:
+    """log(1.01) − log(1.10) = −.085, settled."""
+    found = ask("novelty", fading=Fading(0.10, 0.01, -0.085, -0.12, -0.05))
+    assert found.verdict == "supports"
+    assert "falls from +10.0 %" in found.sentence
+
+
+def test_novelty_is_ruled_out_where_no_change_could_cancel_the_lift() -> None:
+    """−log(1 − .05) = +.0513 is outside −.03 .. +.05."""
+    assert ask("novelty", fading=Fading(-0.05, -0.04, 0.01, -0.03, 0.05)).verdict == "rules out"
+
+
+def test_novelty_cannot_be_told_where_the_whole_lift_may_have_come_and_gone() -> None:
+    found = ask("novelty", fading=Fading(-0.05, -0.04, 0.01, -0.03, 0.06))
+    assert (found.verdict, found.needs) == ("can't tell", "more days or more users")
+    assert ask("novelty").verdict == "can't tell"
+
+
+# ── 10 labels ────────────────────────────────────────────────────────────────────────────────
+
+
+def counting(mean: float, low: float, high: float, base: float = 0.2, **more: Any) -> Stricter:
+    return Stricter("a rating of 4 or more", gain(mean, low, high, base), kept=0.6, **more)
+
+
+@pytest.mark.parametrize(
+    ("stricter", "word"),
+    [
+        (counting(-0.02, -0.03, -0.01), "turns into the opposite"),
+        (counting(0.005, -0.01, 0.02), "goes away"),
+        (counting(0.008, 0.004, 0.012), "shrinks to less than half"),
+    ],
+    ids=["−10 %", "not settled", ".008 / .2 = +4 % where it was +10 %"],
+)
+def test_labels_are_supported_where_the_gain_does_not_outlive_the_online_rule(
+    stricter: Stricter, word: str
+) -> None:
+    found = ask("labels", stricter=stricter)
+    assert (found.verdict, found.strength) == ("supports", 2)
+    assert word in found.cause
+    assert "40.0 % of the relevant rows" in found.sentence
+
+
+def test_labels_are_ruled_out_where_half_of_the_gain_is_left() -> None:
+    """.01 / .2 = 5 %, half of 10 %."""
+    assert ask("labels", stricter=counting(0.01, 0.005, 0.015)).verdict == "rules out"
+
+
+def test_labels_are_ruled_out_where_offline_counts_by_that_rule_already() -> None:
+    assert ask("labels", stricter=counting(0.02, 0.01, 0.03, already=True)).verdict == "rules out"
+
+
+def test_labels_cannot_be_told_without_grades_or_without_a_gain() -> None:
+    assert ask("labels").verdict == "can't tell"
+    found = ask("labels", gain=gain(0.02, -0.01, 0.05), stricter=counting(0.02, -0.01, 0.05))
+    assert found.needs == "more users offline"
+
+
+# ── 11 sessions per user ─────────────────────────────────────────────────────────────────────
+
+
+def test_sessions_are_supported_where_users_come_less_often() -> None:
+    """+5 % per session over 10 % fewer sessions: 1.05 · .9 − 1 = −5.5 % per user, the other way."""
+    found = ask("sessions", lift=Lift(0.05, 0.02, 0.08), sessions=Lift(-0.10, -0.13, -0.07))
+    assert (found.verdict, found.strength) == ("supports", 2)
+    assert "−5.50 %" in found.sentence
+
+
+def test_sessions_are_ruled_out_where_their_change_is_too_small_to_matter() -> None:
+    """A lift of −5 % would be cancelled by 1 / .95 − 1 = +5.3 %, outside ±4 %."""
+    assert ask("sessions", sessions=Lift(0.0, -0.04, 0.04)).verdict == "rules out"
+
+
+def test_sessions_are_ruled_out_for_a_number_per_user() -> None:
+    about = replace(ABOUT, online="Videos watched", per_session=False)
+    assert ask("sessions", about=about).verdict == "rules out"
+
+
+def test_sessions_cannot_be_told_where_so_many_would_not_show() -> None:
+    assert ask("sessions", sessions=Lift(0.0, -0.06, 0.06)).needs == "more users"
+    assert ask("sessions").verdict == "can't tell"
+
+
+# ── 12 segments ──────────────────────────────────────────────────────────────────────────────
+
+
+def segments(*rows: tuple[str, float, float], **more: Any) -> Segments:
+    of = [SegmentLift("device", label, 100, Lift(lift), p) for label, lift, p in rows]
+    return Segments(tuple(of), **{"mix_p": {"device": 0.5}, "reversed_by": (), **more})
+
+
+def test_segments_are_supported_where_one_goes_the_other_way() -> None:
+    found = ask("segments", segments=segments(("phone", 0.08, 0.01), ("tv", -0.2, 0.001)))
+    assert (found.verdict, found.strength) == ("supports", 1)
+    assert "device = phone" in found.cause
+
+
+def test_segments_are_supported_by_simpson_and_by_uneven_mixes() -> None:
+    rows = ("phone", 0.08, 0.3), ("tv", 0.05, 0.4)
+    assert ask("segments", segments=segments(*rows, reversed_by=("device",))).strength == 3
+    assert ask("segments", segments=segments(*rows, mix_p={"device": 0.0005})).strength == 3
+
+
+def test_segments_are_ruled_out_where_none_is_settled_the_other_way() -> None:
+    found = ask("segments", segments=segments(("phone", 0.08, 0.06), ("tv", -0.2, 0.001)))
+    assert found.verdict == "rules out"
+    assert found.statistic == "0 of 2 segments the other way; mix of users p 0.500"
+
+
+def test_segments_cannot_be_told_without_a_column_of_them() -> None:
+    assert ask("segments").verdict == "can't tell"
+
+
+# ── all of them ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_checks_come_in_their_order_and_name_themselves() -> None:
+    names = [
+        "noise", "split", "popularity", "leakage", "users", "exposure", "position", "served", "novelty",
+        "labels", "sessions", "segments",
+    ]  # fmt: skip
+    assert [check.name for check in CHECKS] == names
+    assert [answer.check for answer in ask_all(NOTHING)] == names
+
+
+def test_what_is_not_there_is_asked_for() -> None:
+    told = ask_all(NOTHING)
+    assert {one.needs for one in told if one.verdict == "can't tell"} == {"a table of its own"}
