@@ -12,9 +12,10 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from recdash.evaluation import Evaluation, evaluate
+    from recdash.evaluation.off_policy import ope
     from recdash.service import Workspace
 
-__all__ = ["Evaluation", "Workspace", "__version__", "evaluate", "open"]
+__all__ = ["Evaluation", "Workspace", "__version__", "evaluate", "ope", "open"]
 
 
 def open(database_url: str | None = None, artifacts: str | None = None) -> Workspace:  # noqa: A001
@@ -30,6 +31,10 @@ def __getattr__(name: str) -> Any:
         from recdash import evaluation
 
         return getattr(evaluation, name)
+    if name == "ope":
+        from recdash.evaluation import off_policy
+
+        return off_policy.ope
     if name == "Workspace":
         from recdash.service import Workspace
 

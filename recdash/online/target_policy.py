@@ -212,10 +212,10 @@ def _keys(table: pa.Table, columns: Sequence[str]) -> tuple[Ints, list[str]]:
 
 
 def _codes(column: Any) -> tuple[Ints, list[str]]:
-    """[n] places in the distinct values, and these as text."""
-    encoded = column.cast("string").dictionary_encode().unify_dictionaries().combine_chunks()
-    encoded = encoded.chunk(0) if hasattr(encoded, "chunks") else encoded
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    """[n] places in the distinct values, and these as text; an empty cell is a value like any other."""
+    values = column.cast("string").fill_null("").dictionary_encode().unify_dictionaries()
+    encoded = values.combine_chunks()
+    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     return codes, [str(value) for value in encoded.dictionary.to_pylist()]
 
 

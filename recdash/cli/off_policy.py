@@ -1,0 +1,76 @@
+"""``recdash ope``: what another policy would have got, from a log with propensities."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from recdash import numbers
+from recdash.cli.light import start_light
+from recdash.cli.options import tell
+from recdash.cli.tables import aligned
+
+if TYPE_CHECKING:
+    from recdash.online.off_policy import OffPolicy
+
+TARGET_HELP = "uniform, or a file: item_id, probability, and columns of the log that it depends on."
+TITLES = {
+    "observed": "observed (the log's own policy)",
+    "ips": "IPS",
+    "snips": "SNIPS",
+    "clipped": "IPS, clipped at {clip:.4g}",
+    "dr": "doubly robust (DR)",
+}
+
+
+@click.command()
+@click.option(
+    "--log", required=True, type=Path, help="What was shown: item_id, click, propensity_score, position …"
+)
+@click.option("--target", default="uniform", show_default=True, help=TARGET_HELP)
+@click.option("--items", type=int, help="Items that uniform chooses from (default: those in the log).")
+@click.option(
+    "--clip", type=float, help="Largest weight of the clipped estimate (default: root of the rows)."
+)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def ope(log: Path, target: str, items: int | None, clip: float | None, form: str) -> None:
+    """What another policy would have got from a log with propensities, and whether that can be told."""
+    start_light()
+    from recdash.evaluation.off_policy import ope as estimate
+
+    found = estimate(log, target, n_items=items, clip=clip)
+    tell(found.notices)
+    click.echo(json.dumps(found.as_dict(), indent=2) if form == "json" else off_policy_text(found))
+
+
+def off_policy_text(found: OffPolicy) -> str:
+    """The verdict, the estimates with their intervals, and what they rest on."""
+    each = {name: getattr(found, name) for name in TITLES}
+    digits = numbers.places(one.value for one in each.values())
+    lines = [["per slot", "value", "95 % CI"]]
+    lines += [
+        [
+            TITLES[name].format(clip=found.clip),
+            numbers.fixed(one.value, digits),
+            f"{numbers.fixed(one.low, digits)} to {numbers.fixed(one.high, digits)}"
+            if one.low is not None
+            else numbers.NONE,
+        ]
+        for name, one in each.items()
+    ]
+    return "\n".join([found.sentence, "", aligned(lines), "", aligned(_rests_on(found))])
+
+
+def _rests_on(found: OffPolicy) -> list[list[str]]:
+    return [
+        ["rows", numbers.count(found.n)],
+        ["rows with a click", numbers.count(found.clicks)],
+        ["effective rows (ESS)", numbers.count(found.ess)],
+        ["mean weight", numbers.three(found.mean_weight)],
+        ["its standard error", numbers.three(found.mean_weight_std_error)],
+        ["largest weight", numbers.three(found.max_weight)],
+        ["least propensity", f"{found.least_propensity:.2g}"],
+    ]

@@ -1,0 +1,105 @@
+"""recdash ope: the estimates as text and JSON, targets in files, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from terminal import Recdash, as_json
+
+import recdash
+from recdash.errors import InputError
+
+ROWS = "a,1,1,0.5,phone\nb,1,0,0.25,tv\nc,2,1,0.25,tv\na,2,0,0.5,phone\n"
+FILES = {
+    "log.csv": f"item_id,position,click,propensity_score,device\n{ROWS}",
+    "target.csv": "item_id,probability\na,0.25\nb,0.25\nc,0.5\n",
+    "by_device.csv": "item_id,probability,device\na,1,phone\nb,0.5,tv\nc,0.5,tv\n",
+    "by_age.csv": "item_id,probability,age\na,1,20\n",
+    "short.csv": "item_id,probability\na,0.25\nb,0.25\n",
+    "no_chance.csv": "item_id,click,propensity_score\na,1,0\n",
+}
+
+
+def test_the_answer_has_the_promised_names(run: Recdash) -> None:
+    """Weights under uniform over three items: a (1/3) / 0.5 = 2/3, b and c (1/3) / 0.25 = 4/3."""
+    told = as_json(run, "ope", "--log", "log.csv", "--target", "uniform")
+    assert told["ips"] == pytest.approx((2 / 3 + 4 / 3) / 4)
+    assert told["snips"] == pytest.approx((2 / 3 + 4 / 3) / 4)
+    assert told["mean_weight"] == pytest.approx(1)
+    assert told["max_weight"] == pytest.approx(4 / 3)
+    assert told["ess"] == pytest.approx(4**2 / (2 * 4 / 9 + 2 * 16 / 9))
+    assert isinstance(told["dr"], float)
+    assert (told["clicks"], told["n"], told["observed"]) == (2, 4, 0.5)
+    assert told["verdict"] == "refused"
+    assert told["reasons"] == ["4 rows are worth only 4 after weighting, and below 200 a few rows decide"]
+
+
+def test_a_refusal_is_an_answer_and_says_why(run: Recdash) -> None:
+    result = run("ope", "--log", "log.csv")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("No verdict on uniform over 3 items: 4 rows are worth only 4")
+    assert "least propensity" in result.stdout
+    assert "2 positions: each row counts as a slot of its own" in result.stderr
+
+
+def test_a_target_in_a_file_may_depend_on_columns_of_the_log(run: Recdash) -> None:
+    plain = as_json(run, "ope", "--log", "log.csv", "--target", "target.csv")
+    assert plain["ips"] == pytest.approx((0.25 / 0.5 + 0.5 / 0.25) / 4)
+    assert plain["target"] == "the policy target"
+    by_device = as_json(run, "ope", "--log", "log.csv", "--target", "by_device.csv")
+    assert by_device["ips"] == pytest.approx((1 / 0.5 + 0.5 / 0.25) / 4)
+
+
+def test_weights_are_clipped_where_asked(run: Recdash) -> None:
+    told = as_json(run, "ope", "--log", "log.csv", "--clip", "1")
+    assert told["clipped"] == pytest.approx((2 / 3 + 1) / 4)
+    assert told["clip"] == 1
+
+
+def test_uniform_may_choose_from_more_items_than_the_log_shows(run: Recdash) -> None:
+    assert as_json(run, "ope", "--log", "log.csv", "--items", "4")["mean_weight"] == pytest.approx(3 / 4)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--target", "short.csv"], "the probabilities add up to 0.5"),
+        (["--target", "by_age.csv"], "the log has no column 'age'"),
+        (["--target", "nowhere.csv"], "nowhere.csv"),
+        (["--log", "no_chance.csv"], "propensity"),
+        (["--log", "target.csv"], "click"),
+        (["--clip", "0"], "Give the largest weight, above 0."),
+        (["--items", "2"], "2 items to choose from, and the log shows 3"),
+        (["--items", "5", "--target", "target.csv"], "Give it with the target uniform"),
+    ],
+)
+def test_bad_input_is_said_in_words_and_exits_with_2(run: Recdash, options: list[str], says: str) -> None:
+    result = run("ope", "--log", "log.csv", *options)
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert result.stdout == ""
+
+
+def test_from_python_tables_in_memory_will_do(folder: Path) -> None:
+    log = pd.read_csv(folder / "log.csv")
+    found = recdash.ope(log, pd.DataFrame({"item_id": ["a", "b", "c"], "probability": [0.25, 0.25, 0.5]}))
+    assert found.ips.value == pytest.approx((0.25 / 0.5 + 0.5 / 0.25) / 4)
+    assert found.target == "the target policy"
+    assert recdash.ope(folder / "log.csv").target == "uniform over 3 items"
+
+
+def test_from_python_a_table_that_is_no_log_is_refused() -> None:
+    with pytest.raises(InputError, match="propensity"):
+        recdash.ope(pd.DataFrame({"item_id": ["a"], "click": [1]}))
+
+
+def test_the_open_bandit_logs_from_the_terminal(run: Recdash, shared_data: Path) -> None:
+    told = as_json(run, "ope", "--log", str(shared_data / "openbandit/bts_men.csv.gz"))
+    assert told["ips"] == pytest.approx(0.003009, abs=1e-6)
+    assert told["snips"] == pytest.approx(0.003189, abs=1e-6)
+    assert (round(told["ess"]), told["clicks"], told["verdict"]) == (656, 69, "usable")
+    women = as_json(run, "ope", "--log", str(shared_data / "openbandit/bts_women.csv.gz"))
+    assert women["verdict"] == "refused"
+    assert "10,000 rows are worth only 2 after weighting" in women["sentence"]
