@@ -339,8 +339,8 @@ def test_sessions_are_read_with_their_types() -> None:
     )
     assert upload.table.num_rows == 1
     assert upload.table["clicks"].to_pylist() == [3.0]
-    assert upload.table.schema.field("start_ts").type == pa.timestamp("us")
-    assert "no variant in 1 row" in str(upload.notices[-1])
+    assert upload.table.schema.field("start_ts").type == pa.timestamp("us", "UTC")
+    assert "no variant in 1 row" in str(upload.notices[0])
 
 
 def test_a_bad_session_row_names_every_column() -> None:

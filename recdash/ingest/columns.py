@@ -18,7 +18,7 @@ from recdash.errors import Problem
 
 Reading = Literal[
     "id", "rank", "score", "number", "prediction", "relevance", "time", "text", "run", "extra", "vector",
-    "similarity",
+    "similarity", "moment", "label", "event", "amount", "place", "propensity", "answer",
 ]  # fmt: skip
 
 ALWAYS, NEVER = "always", "never"
@@ -29,7 +29,9 @@ class Role:
     """A column's meaning: how its values are read, and the names that are taken for it, likeliest first.
 
     ``required`` says whether the table needs the column, ``filled`` whether each row of it needs a
-    value: ``ALWAYS``, ``NEVER``, or only where the role called so has one.
+    value: ``ALWAYS``, ``NEVER``, or only where the role called so has one. ``gaps`` says what becomes of rows
+    without a value that none needs to have; ``whole``: where an optional column is there, rows without a
+    value do not count.
     """
 
     name: str
@@ -37,6 +39,8 @@ class Role:
     names: str
     required: bool = True
     filled: str = ALWAYS
+    gaps: str = ""
+    whole: bool = False
 
     def optional(self) -> Role:
         return replace(self, required=False)
@@ -114,12 +118,23 @@ ITEM_B = Role(
 SIMILARITY = Role("similarity", "similarity", "similarity sim cosine cosine_similarity score weight value")
 
 UNIT = Role("unit_id", "id", "unit_id user_id user uid visitor_id customer_id client_id member_id account_id")
-# without a value: a user who was exposed and had no session, so that nothing was clicked or watched
-SESSION = Role("session_id", "id", "session_id session sid session_key visit_id visit", filled=NEVER)
+SESSION = Role(
+    "session_id",
+    "id",
+    "session_id session sid session_key visit_id visit",
+    filled=NEVER,
+    gaps="Their users were exposed and count with no session, unless other rows have one.",
+)
 VARIANT = Role(
     "variant", "text", "variant group arm bucket variation test_group treatment cell experiment_group"
 )
-START = Role("start_ts", "time", "start_ts session_start start start_time started_at timestamp ts time date")
+START = Role(
+    "start_ts",
+    "moment",
+    "start_ts session_start start start_time started_at timestamp ts time date",
+    filled=NEVER,
+)
+END = Role("end_ts", "moment", "end_ts session_end end end_time ended_at last_ts", required=False)
 CLICKS = Role(
     "clicks",
     "number",
@@ -133,6 +148,51 @@ WATCH = Role(
     filled=SESSION.name,
 )
 VIDEOS = Role("videos", "number", "videos n_videos videos_watched video_count watched_videos", required=False)
+
+EXPERIMENT = Role(
+    "experiment_id",
+    "label",
+    "experiment_id experiment exp_id experiment_name test_id test_name ab_test",
+    required=False,
+)
+ARM = replace(VARIANT, reading="label")
+MOMENT = Role(
+    "ts", "moment", "ts timestamp time datetime date event_time event_ts created_at occurred_at exposed_at"
+)
+EVENT = Role(
+    "event", "event", "event event_type event_name action action_type interaction interaction_type type"
+)
+THING = replace(
+    ITEM,
+    names="item_id item iid movie_id movie doc_id product_id video_id article_id news_id track_id song_id "
+    "book_id asin sku film_id show_id title_id content_id",
+    filled=NEVER,
+    gaps="They count as events of their session, with no item.",
+)
+LOG_SESSION = replace(
+    SESSION, gaps="Only the online hit ratio looks at them: no session can be given to them."
+)
+WATCHED = replace(WATCH, reading="amount", names=f"{WATCH.names} duration value", required=False)
+SOURCE = Role("source", "label", "source surface placement origin channel widget module feed", required=False)
+POSITION = Role("position", "place", "position pos slot place rank", required=False)
+REQUEST = Role(
+    "request_id", "id", "request_id request req_id recommendation_id rec_id list_id slate_id served_id",
+)  # fmt: skip
+EVENT_ID = Role("event_id", "id", "event_id event_uuid uuid message_id insert_id", required=False)
+PROPENSITY = Role(
+    "propensity", "propensity", "propensity propensity_score pscore action_prob logging_prob", required=False
+)
+LOGGED_PROPENSITY = Role(
+    "propensity_score",
+    "propensity",
+    "propensity_score propensity pscore action_prob logging_prob probability prob",
+)
+PROBABILITY = Role(
+    "probability", "number", "probability prob p target_probability action_prob propensity propensity_score"
+)
+CLICK = Role("click", "answer", "click clicked clicks is_click reward label feedback")
+LOGGED_AT = replace(MOMENT, name="timestamp", required=False)
+
 METRIC = Role("metric", "text", "metric metric_name measure kpi name")
 USERS = Role("n", "number", "n n_users users count sample_size size observations nobs")
 MEAN = Role("mean", "number", "mean average avg value estimate", required=False)
@@ -149,7 +209,40 @@ ROLES: Mapping[TableKind, tuple[Role, ...]] = {
     "vectors": (ITEM, VECTOR),
     "similarity": (ITEM_A, ITEM_B, SIMILARITY),
     "predictions": (USER, ITEM, RATING, PREDICTION),
-    "sessions": (UNIT, SESSION, VARIANT, START, CLICKS, WATCH, VIDEOS),
+    "sessions": (
+        UNIT,
+        SESSION,
+        replace(VARIANT, required=False, whole=True),
+        START,
+        END,
+        CLICKS,
+        WATCH,
+        VIDEOS,
+    ),
+    "exposures": (EXPERIMENT, UNIT, ARM, MOMENT, replace(SESSION, required=False)),
+    "events": (
+        UNIT,
+        LOG_SESSION,
+        MOMENT,
+        EVENT,
+        THING,
+        WATCHED,
+        SOURCE,
+        POSITION,
+        REQUEST.optional(),
+        EVENT_ID,
+    ),
+    "served": (
+        REQUEST,
+        UNIT,
+        MOMENT,
+        ARM,
+        replace(RANK, required=True),
+        replace(THING, filled=ALWAYS),
+        PROPENSITY,
+    ),
+    "bandit": (replace(THING, filled=ALWAYS), POSITION, CLICK, LOGGED_PROPENSITY, LOGGED_AT),
+    "policy": (replace(THING, filled=ALWAYS), POSITION, PROBABILITY),
     "aggregates": (VARIANT, METRIC, USERS.optional(), MEAN, VARIANCE, SUCCESSES, TRIALS),
 }
 
@@ -163,12 +256,12 @@ POSITIONS: Mapping[TableKind, tuple[str, ...]] = {
     "vectors": ("item_id",),
     "similarity": ("item_a", "item_b", "similarity"),
     "predictions": ("user_id", "item_id", "rating", "prediction"),
-    "sessions": (),
-    "aggregates": (),
 }
 
-WITH_ATTRIBUTES = frozenset({"catalogue", "users"})
+WITH_ATTRIBUTES = frozenset({"catalogue", "users", "sessions", "exposures", "bandit", "policy"})
 """Tables whose every column without a role is an attribute."""
+ROW_BY_ROW = frozenset({"vectors", "exposures", "events", "served", "bandit", "policy"})
+"""Tables that hold no lists of items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +289,8 @@ WORDS = {
     "item_b": "second item",
     "unit_id": "unit",
     "session_id": "session",
+    "request_id": "request",
+    "experiment_id": "experiment",
 }
 
 

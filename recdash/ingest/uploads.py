@@ -15,9 +15,12 @@ from recdash import compute as pc
 from recdash.domain import Passing, Recommendations, TableKind, Upload
 from recdash.errors import Problem, UploadError
 from recdash.ingest import content as contents
+from recdash.ingest import logs
+from recdash.ingest.attributes import further_columns, numbers_if_all
 from recdash.ingest.columns import (
     NEVER,
     ROLES,
+    ROW_BY_ROW,
     SIDEWAYS,
     WITH_ATTRIBUTES,
     Columns,
@@ -37,15 +40,15 @@ from recdash.ingest.likeness import (
     read_vectors,
 )
 from recdash.ingest.limits import UNLIMITED, Limits, keep_within
+from recdash.ingest.moments import known_zone
 from recdash.ingest.validate import (
     READERS,
     Findings,
     Seen,
     in_rows,
-    is_missing,
     is_text,
+    note_gaps,
     note_missing,
-    note_without_session,
 )
 
 Source = Any  # str | Path | bytes | file object | dict | a table that offers an Arrow stream
@@ -74,6 +77,7 @@ class Opened:
     columns: Columns
     layout: Layout
     limits: Limits
+    zone: str | None = None
 
     @property
     def notices(self) -> list[Problem]:
@@ -121,18 +125,22 @@ def read_upload(
     name: str | None = None,
     mapping: Mapped = None,
     relevance: str | None = None,
+    zone: str | None = None,
+    experiment: str | None = None,
     limits: Limits | None = None,
 ) -> Upload:
     """A checked table of ``kind``, held in memory.
 
     ``relevance`` (truth only): None takes the relevance or rating column if there is one,
-    ``"none"`` leaves it out (every row is relevant), anything else names the column. Raises
-    ``UploadError`` with all problems found.
+    ``"none"`` leaves it out (every row is relevant), anything else names the column. ``zone`` (online logs):
+    where times that say none were written, such as Europe/Berlin; None for UTC. ``experiment`` (exposures):
+    which one to read where the table holds several. Raises ``UploadError`` with all problems found.
     """
-    opened = _open_with_relevance(kind, source, name, mapping, relevance, limits)
+    opened = _in_zone(_open_with_relevance(kind, source, name, mapping, relevance, limits), zone)
     findings = Findings()
     try:
         table = _together(list(_of_one_type(_checked(opened, _roles(opened), findings))))
+        table = logs.of_one_experiment(table, experiment) if kind == "exposures" else table
         table = FINISH.get(kind, _as_it_is)(table, findings)
     except UploadError as error:
         raise UploadError(error.problems, opened.name) from error
@@ -140,12 +148,13 @@ def read_upload(
 
 
 def read_passing(
-    kind: Literal["truth", "train"],
+    kind: Literal["truth", "train", "events", "served"],
     source: Source,
     *,
     name: str | None = None,
     mapping: Mapped = None,
     relevance: str | None = None,
+    zone: str | None = None,
     limits: Limits | None = None,
 ) -> Passing:
     """The rows that ``read_upload`` would hold in memory, to be taken as they pass.
@@ -153,7 +162,7 @@ def read_passing(
     What the header and the first bytes tell is checked now, the values while ``batches()`` is read; both
     raise ``UploadError`` with all problems found.
     """
-    opened = _open_with_relevance(kind, source, name, mapping, relevance, limits)
+    opened = _in_zone(_open_with_relevance(kind, source, name, mapping, relevance, limits), zone)
     notices = opened.notices
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -194,6 +203,7 @@ def preview(
     *,
     name: str | None = None,
     mapping: Mapped = None,
+    zone: str | None = None,
     limits: Limits | None = None,
     rows: int = 8,
 ) -> Preview:
@@ -204,6 +214,7 @@ def preview(
     shown = Preview(kind, _names(source, name, kind)[0], mapping={}, required=required, optional=optional)
     try:
         opened = _assigned(kind, source, name, mapping, limits or UNLIMITED)
+        opened = replace(opened, zone=known_zone(zone))
     except UploadError as error:
         return replace(shown, problems=error.problems)
     findings, problems = Findings(), opened.columns.problems
@@ -274,6 +285,13 @@ def _open_with_relevance(
     return _open(kind, source, name, {**(mapping or {}), **chosen}, limits, without)
 
 
+def _in_zone(opened: Opened, zone: str | None) -> Opened:
+    try:
+        return replace(opened, zone=known_zone(zone))
+    except UploadError as error:
+        raise UploadError(error.problems, opened.name) from None
+
+
 def _assigned(
     kind: TableKind,
     source: Source,
@@ -287,7 +305,7 @@ def _assigned(
     if raw.n_rows == 0:
         raise UploadError(Problem("no-rows", "file", "a header and no rows", "Upload a table with rows."))
     columns = _columns(kind, raw, mapping, without)
-    layout: Layout = "rows" if columns.problems or kind == "vectors" else layout_of(raw, columns)
+    layout: Layout = "rows" if columns.problems or kind in ROW_BY_ROW else layout_of(raw, columns)
     return Opened(kind, shown, given, raw, columns, layout, limits)
 
 
@@ -461,10 +479,12 @@ def _roles(opened: Opened) -> list[Role]:
     """All roles that the table has; every other column too where it is an attribute or part of a vector."""
     mapping = opened.columns.mapping if opened.layout == "rows" else opened.mapping
     roles = [role for role in ROLES[opened.kind] if role.name in mapping and role.name not in SPLITTING]
+    roles = [replace(role, required=True) if role.whole else role for role in roles]
     if opened.layout == "rows":
         roles += [Role(column, "number", "") for column in opened.columns.wide]
     if opened.kind in WITH_ATTRIBUTES:
-        free = [c for c in opened.raw.columns if c not in opened.columns.mapping.values()]
+        taken = {*opened.columns.mapping, *opened.columns.mapping.values()}
+        free = [c for c in opened.raw.columns if c not in taken]
         roles += [Role(column, "extra", "", required=False) for column in free]
     return roles
 
@@ -491,11 +511,16 @@ def _checked(
         raise UploadError(Problem("no-rows", "file", found, "Upload a table with rows."), opened.name)
 
 
+CODED = ("id", "run", "label", "event")
+"""Readings of columns that come dictionary-encoded, where they are text."""
+IDENTIFYING = ("id", "text", "label", "event", "vector")
+
+
 def _blocks(opened: Opened, roles: Sequence[Role], findings: Findings) -> Iterator[Block]:
     columns = opened.columns
     own = {role.name: role.name for role in roles if role.name not in opened.mapping}
     columns = replace(columns, mapping={**own, **columns.mapping}) if own else columns
-    ids = [role.name for role in roles if role.reading in ("id", "run")]
+    ids = [role.name for role in roles if role.reading in CODED]
     return blocks_of(opened.raw, columns, opened.layout, [r.name for r in roles], ids, findings)
 
 
@@ -509,7 +534,7 @@ def _checked_block(
         _keep_short(array, opened.limits)
         column = opened.mapping.get(role.name, role.name)
         needed = checked[role.filled].is_valid() if role.filled in checked else None
-        seen = Seen(role, column, findings, block.where, opened.raw.decimal, needed)
+        seen = Seen(role, column, findings, block.where, opened.raw.decimal, needed, opened.zone)
         checked[role.name] = _read(array, seen)
         keep = _kept(checked[role.name], seen, keep)
     for role_name, named in part.items():
@@ -519,7 +544,7 @@ def _checked_block(
     return batch if keep is None else batch.filter(keep)
 
 
-_READERS = {**READERS, "vector": read_vectors, "similarity": read_similarities}
+_READERS = {**READERS, **logs.READERS, "vector": read_vectors, "similarity": read_similarities}
 
 
 def _read(array: pa.Array, seen: Seen) -> pa.Array:
@@ -534,10 +559,10 @@ def _read(array: pa.Array, seen: Seen) -> pa.Array:
 def _kept(array: pa.Array, seen: Seen, keep: pa.Array | None) -> pa.Array | None:
     """Rows without a required id, variant or metric are left out."""
     role = seen.role
-    if not array.null_count or not role.required or role.reading not in ("id", "text", "vector"):
+    if not array.null_count or not role.required or role.reading not in IDENTIFYING:
         return keep
     if role.filled == NEVER:
-        note_without_session(array, seen)
+        note_gaps(array, seen)
         return keep
     note_missing(array, seen)
     return array.is_valid() if keep is None else pc.and_(keep, array.is_valid())
@@ -601,21 +626,8 @@ def _finish_attributes(table: pa.Table, findings: Findings) -> pa.Table:
     table = one_row_each(table, findings)
     for name in table.column_names:
         if name not in {"item_id", "user_id", "title"}:
-            table = table.set_column(table.column_names.index(name), name, _numbers_if_all(table[name]))
+            table = table.set_column(table.column_names.index(name), name, numbers_if_all(table[name]))
     return table
-
-
-def _numbers_if_all(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Text with leading zeros is a code, not a number."""
-    if not is_text(column.type) or pc.any(pc.match_substring_regex(column, r"^[+-]?0\d")).as_py():
-        return column
-    filled = pc.if_else(is_missing(pc.utf8_trim_whitespace(column)), None, column)
-    for kind in (pa.int64(), pa.float64()):
-        try:
-            return filled.cast(kind) if filled.null_count < len(filled) else column
-        except pa.ArrowInvalid:
-            continue
-    return column
 
 
 def _finish_predictions(table: pa.Table, findings: Findings) -> pa.Table:
@@ -636,9 +648,21 @@ def _finish_predictions(table: pa.Table, findings: Findings) -> pa.Table:
     return table
 
 
-def _finish_sessions(table: pa.Table, _findings: Findings) -> pa.Table:
+def _finish_sessions(table: pa.Table, findings: Findings) -> pa.Table:
     _refuse_negative(table, ("clicks", "watch_s", "videos"))
-    return table
+    return further_columns(table, "sessions", findings)
+
+
+def _finish_exposures(table: pa.Table, findings: Findings) -> pa.Table:
+    return further_columns(table, "exposures", findings, numbers=False)
+
+
+def _finish_policy(table: pa.Table, findings: Findings) -> pa.Table:
+    return further_columns(table, "policy", findings, most=None)
+
+
+def _finish_bandit(table: pa.Table, findings: Findings) -> pa.Table:
+    return further_columns(table, "bandit", findings, most=None)
 
 
 def _finish_aggregates(table: pa.Table, _findings: Findings) -> pa.Table:
@@ -685,4 +709,7 @@ FINISH: Mapping[TableKind, Callable[[pa.Table, Findings], pa.Table]] = {
     "predictions": _finish_predictions,
     "sessions": _finish_sessions,
     "aggregates": _finish_aggregates,
+    "exposures": _finish_exposures,
+    "bandit": _finish_bandit,
+    "policy": _finish_policy,
 }

@@ -94,6 +94,7 @@ class Seen:
     where: Callable[[int], str]  # index within the block → place in the file
     decimal: str = "."
     needed: pa.Array | None = None  # [rows] where a value must be; None for everywhere
+    zone: str | None = None  # of times that say none
 
     @property
     def place(self) -> str:
@@ -223,10 +224,10 @@ def note_missing(array: pa.Array, seen: Seen) -> None:
     seen.note(code, f"no {word} in {{rows}}", "These rows are left out.", array.null_count)
 
 
-def note_without_session(array: pa.Array, seen: Seen) -> None:
-    """Count the rows of users who were exposed and had no session."""
-    fix = "Their users were exposed and count with no session, unless other rows have one."
-    seen.note("without-session", "no session in {rows}", fix, array.null_count)
+def note_gaps(array: pa.Array, seen: Seen) -> None:
+    """Count the rows whose id may be missing, such as users who were exposed and had no session."""
+    word = WORDS.get(seen.role.name, seen.role.name)
+    seen.note(f"without-{word}", f"no {word} in {{rows}}", seen.role.gaps, array.null_count)
 
 
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────

@@ -132,13 +132,66 @@ SESSIONS = TableTemplate(
     (
         Column("unit_id", True, "The user that was randomised."),
         Column("session_id", True, "The session."),
-        Column("variant", True, "Which arm the user was in."),
+        Column("variant", False, "Which arm the user was in; needed unless there are exposures."),
         Column("start_ts", True, "When the session began (UTC)."),
+        Column("end_ts", False, "When it ended."),
         Column("clicks", True, "Clicks on recommendations in the session."),
         Column("watch_s", True, "Seconds watched that came from recommendations."),
         Column("videos", False, "Videos watched past the threshold."),
+        Column(
+            "any other column", False, "A number is added up per user; a text, such as country, is a segment."
+        ),
     ),
     templates()["sessions"],
+)
+EXPOSURES = TableTemplate(
+    "exposures",
+    "Exposures of an online test",
+    "Who was put into which variant, and when they first met it. Repeats are allowed.",
+    (
+        Column("unit_id", True, "The user that was randomised."),
+        Column("variant", True, "Which arm the user was in."),
+        Column("ts", True, "When the user met the variant (UTC)."),
+        Column("experiment_id", False, "Which test, when one file holds several."),
+        Column("session_id", False, "In which session."),
+        Column("any other column", False, "A text, such as country, is a segment of the user."),
+    ),
+    templates()["exposures"],
+)
+EVENTS = TableTemplate(
+    "events",
+    "Events of an online test",
+    "What users did: one row per event. Sessions and all their numbers are added up from it.",
+    (
+        Column("unit_id", True, "Who did it: the user that was randomised."),
+        Column("session_id", True, "In which session."),
+        Column("ts", True, "When (UTC)."),
+        Column(
+            "event", True, "impression, click, watch or heartbeat; others are counted under their own name."
+        ),
+        Column("item_id", True, "Which item."),
+        Column("watch_s", False, "Seconds watched; of a heartbeat: seconds watched so far."),
+        Column("source", False, "Where the item came from. With it, only recommendations count."),
+        Column("position", False, "The place at which the item stood, from 1."),
+        Column("request_id", False, "The served list that the item came from."),
+        Column("event_id", False, "The event itself; one that is there twice counts once."),
+    ),
+    templates()["events"],
+)
+SERVED = TableTemplate(
+    "served",
+    "Served lists of an online test",
+    "What was really shown: one row per served list and item. Gives the online hit ratio.",
+    (
+        Column("request_id", True, "The list."),
+        Column("unit_id", True, "Who it was for."),
+        Column("ts", True, "When it was served (UTC)."),
+        Column("variant", True, "Which arm made it."),
+        Column("rank", True, "The item's place in the list, from 1."),
+        Column("item_id", True, "The item."),
+        Column("propensity", False, "With which probability the item was shown there."),
+    ),
+    templates()["served"],
 )
 AGGREGATES = TableTemplate(
     "aggregates",
@@ -155,10 +208,25 @@ AGGREGATES = TableTemplate(
     ),
     templates()["aggregates"],
 )
+BANDIT = TableTemplate(
+    "bandit",
+    "Logged bandit feedback",
+    "What was shown, with which probability, and whether it was clicked. Gives off-policy estimates.",
+    (
+        Column("item_id", True, "The item that was shown."),
+        Column("click", True, "1 where it was clicked, 0 where it was not."),
+        Column("propensity_score", True, "With which probability it was shown there, above 0 and up to 1."),
+        Column("position", False, "The place at which it was shown, from 1."),
+        Column("timestamp", False, "When (UTC)."),
+        Column("any other column", False, "What was known of the user or the moment."),
+    ),
+    templates()["bandit"],
+)
 
 TEMPLATES: dict[str, TableTemplate] = {
     template.kind: template
     for template in (
-        TRUTH, RUN, TRAIN, CATALOGUE, USERS, VECTORS, SIMILARITY, PREDICTIONS, SESSIONS, AGGREGATES,
+        TRUTH, RUN, TRAIN, CATALOGUE, USERS, VECTORS, SIMILARITY, PREDICTIONS, SESSIONS, EXPOSURES, EVENTS,
+        SERVED, AGGREGATES, BANDIT,
     )
 }  # fmt: skip

@@ -1,0 +1,155 @@
+"""What online logs hold, checked at the door: names of events, places, probabilities, answers of 0 or 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+
+from recdash import compute as pc
+from recdash.errors import Problem, UploadError
+from recdash.ingest.columns import Reading, listed, plain
+from recdash.ingest.moments import read_moments
+from recdash.ingest.validate import (
+    EXACT_FLOAT,
+    NUMBERS,
+    RANKS,
+    YES_NO,
+    Seen,
+    is_missing,
+    is_text,
+    read_floats,
+    refuse_gaps,
+)
+from recdash.ingest.validate import plain as decoded
+
+CODES = pa.dictionary(pa.int32(), pa.string())
+SYNONYMS: Mapping[str, str] = {
+    "impression": "impression impressions imp imps view views viewed shown show seen displayed rendered",
+    "click": "click clicks clicked tap tapped item_click rec_click recommendation_click",
+    "watch": "watch watched watching play plays played playback stream streamed",
+    "heartbeat": "heartbeat heartbeats hb ping pings watch_progress play_progress playback_progress",
+}
+EVENTS = {plain(word): name for name, words in SYNONYMS.items() for word in words.split()}
+
+# ── columns ──────────────────────────────────────────────────────────────────────────────────
+
+
+def read_labels(array: pa.Array, seen: Seen) -> pa.Array:
+    """Dictionary-encoded text, blanks trimmed; null where nothing is written."""
+    if not pa.types.is_dictionary(array.type):
+        array = array.cast(pa.string()).dictionary_encode()
+    words = pc.utf8_trim_whitespace(array.dictionary.cast(pa.string()))
+    return _recoded(array, pc.if_else(is_missing(words), None, words))
+
+
+def _recoded(array: pa.DictionaryArray, words: pa.Array) -> pa.DictionaryArray:
+    """The same rows with other words for the entries; entries that are alike now become one."""
+    again = words.dictionary_encode()
+    if again.type != CODES:
+        again = again.cast(CODES)
+    return pa.DictionaryArray.from_arrays(again.indices.take(array.indices), again.dictionary)
+
+
+def read_events(array: pa.Array, seen: Seen) -> pa.Array:
+    """Names of events: what usual synonyms say under our own four names, others in small letters."""
+    coded = read_labels(array, seen)
+    written = coded.dictionary.to_pylist()
+    for entry, word in enumerate(written):
+        _note_synonym(word, pc.equal(coded.indices, entry), seen)
+    return _recoded(coded, pa.array([EVENTS.get(plain(word), word.lower()) for word in written], pa.string()))
+
+
+def _note_synonym(word: str, rows: pa.Array, seen: Seen) -> None:
+    name = EVENTS.get(plain(word), "")
+    if name and word.lower() != name:
+        found = f"read as {name} in {{rows}}"
+        count = pc.sum(rows).as_py() or 0
+        seen.findings.notice("event-synonym", f"{seen.place}, '{word}'", found, "", count)
+
+
+def read_amounts(array: pa.Array, seen: Seen) -> pa.Array:
+    """float64 from 0, finite; null where nothing is written."""
+    values = read_floats(array, seen, "a number", NUMBERS)
+    values = pc.if_else(pc.is_nan(values), None, values)
+    written = decoded(array)
+    seen.refuse(pc.fill_null(pc.is_inf(values), False), written, "bad-number", "'{value}'", NUMBERS)
+    low = pc.fill_null(pc.less(values, 0), False)
+    seen.refuse(low, written, "negative", "'{value}' is below 0", "These are counts or times, from 0.")
+    return values
+
+
+def read_places(array: pa.Array, seen: Seen) -> pa.Array:
+    """Places in a list, from 1, as int64; null where nothing is written."""
+    values = read_floats(array, seen, "a place", RANKS)
+    values = pc.if_else(pc.is_nan(values), None, values)
+    whole = pc.and_(pc.equal(pc.floor(values), values), pc.less(pc.abs(values), EXACT_FLOAT))
+    good = pc.and_(whole, pc.greater_equal(values, 1))
+    fix = f"{RANKS} If yours count from 0, add 1 to each."
+    seen.refuse(pc.fill_null(pc.invert(good), False), decoded(array), "bad-place", "'{value}'", fix)
+    return pc.if_else(pc.fill_null(good, False), values, None).cast(pa.int64())
+
+
+def read_propensities(array: pa.Array, seen: Seen) -> pa.Array:
+    """float64 in (0, 1]: with which probability the logging system showed what it showed."""
+    fix = "A propensity is above 0 and at most 1: the probability with which the item was shown."
+    values = read_floats(array, seen, "a propensity", fix)
+    values = pc.if_else(pc.is_nan(values), None, values)
+    bad = pc.invert(pc.and_(pc.greater(values, 0), pc.less_equal(values, 1)))
+    bad = pc.fill_null(bad, seen.role.required)
+    seen.refuse(bad, decoded(array), "bad-propensity", "'{value}' is not a propensity", fix)
+    return values
+
+
+def read_answers(array: pa.Array, seen: Seen) -> pa.Array:
+    """float64, 0 or 1; yes and no are read as such."""
+    written = decoded(array)
+    if is_text(written.type):
+        words = pc.index_in(pc.utf8_lower(pc.utf8_trim_whitespace(written)), pa.array(list(YES_NO)))
+        numbers = pa.array([f"{value:g}" for value in YES_NO.values()]).take(words)
+        array = pc.coalesce(numbers, written)
+    fix = "Write 1 where it was clicked and 0 where it was not."
+    values = read_floats(array, seen, "0 or 1", fix)
+    refuse_gaps(values, written, seen, "0 or 1")
+    other = pc.is_in(values, pa.array([0.0, 1.0, None]))
+    seen.refuse(pc.invert(other), written, "not-zero-or-one", "'{value}' is neither 0 nor 1", fix)
+    return values
+
+
+READERS: Mapping[Reading, Callable[[pa.Array, Seen], pa.Array]] = {
+    "moment": read_moments,
+    "label": read_labels,
+    "event": read_events,
+    "amount": read_amounts,
+    "place": read_places,
+    "propensity": read_propensities,
+    "answer": read_answers,
+}
+
+
+# ── whole tables ─────────────────────────────────────────────────────────────────────────────
+
+
+def of_one_experiment(table: pa.Table, experiment: str | None) -> pa.Table:
+    """The exposures of the experiment asked for; all where the table has one or says nothing of it.
+
+    Raises ``UploadError`` where it holds several and none was asked for, or not that one.
+    """
+    if "experiment_id" not in table.column_names:
+        return table
+    known = [name for name in table["experiment_id"].unique().to_pylist() if name is not None]
+    if experiment is None and len(known) < 2:
+        return table
+    if experiment not in known:
+        raise UploadError(_which_experiment(known, experiment))
+    return table.filter(pc.equal(table["experiment_id"], experiment))
+
+
+def _which_experiment(known: list[str], experiment: str | None) -> Problem:
+    names = listed(sorted(known))
+    if experiment is None:
+        found, code = f"{len(known)} experiments: {names}", "several-experiments"
+    else:
+        found, code = f"no experiment is called '{experiment}'; found: {names}", "unknown-experiment"
+    fix = "Say which one to read, or upload the exposures of one."
+    return Problem(code, "column 'experiment_id'", found, fix, len(known))
