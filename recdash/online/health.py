@@ -1,13 +1,22 @@
-"""Whether a test can be believed: the split, users seen in two variants, which variant is the control."""
+"""Whether a test can be believed: the split, who was seen in two variants, machines, days, novelty."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from recdash.errors import Problem, UnknownName
+import numpy as np
+
+from recdash.domain import Ints
+from recdash.errors import InputError, Problem, UnknownName
+from recdash.online import times
+from recdash.online.measures import OnlineMetric
+from recdash.online.users import Users
+from recdash.stats import holm
 
 MISMATCH_BELOW = 0.001
+FADES_BELOW = 0.01
+FEW_DAYS, FEW_EXPECTED, FEW_BOTS = 7, 5, 10
 CROSSED_SHARE, CROSSED_USERS = 0.01, 10
 CONTROL_NAMES = ("control", "baseline", "a", "holdout", "base", "default", "current", "production", "off")
 CONTROL_WORDS = ("control", "baseline", "holdout")
@@ -15,13 +24,15 @@ CONTROL_WORDS = ("control", "baseline", "holdout")
 
 @dataclass(frozen=True)
 class Health:
-    """``srm_p`` of an even split over all variants, None where it cannot be had; ``crossover`` users.
+    """``srm_p`` of the planned split over all variants, None where it cannot be had; ``crossover`` users.
 
-    ``blocked``: the split is so unlikely that no verdict should be drawn from the test.
+    ``warnings``: what makes the results doubtful. ``blocked``: the split is so unlikely that no verdict
+    should be drawn from the test.
     """
 
     srm_p: float | None
     crossover: int
+    warnings: tuple[Problem, ...] = ()
 
     @property
     def blocked(self) -> bool:
@@ -61,26 +72,46 @@ def single(variants: Sequence[str]) -> tuple[Problem, ...]:
     )
 
 
-def sample_ratio(users: Mapping[str, int]) -> tuple[float | None, tuple[Problem, ...]]:
-    """How likely an even split gives these users per variant (p of χ², None below two variants), and
-    the notice that blocks a verdict below .001.
+def sample_ratio(
+    users: Mapping[str, int], split: Mapping[str, float] | None = None
+) -> tuple[float | None, tuple[Problem, ...]]:
+    """How likely the planned split gives these users per variant (p of χ², None below two variants), and the
+    warning that blocks a verdict below .001. A split that is not given is even.
+
+    Raises InputError for a split that does not name each variant with a share above 0.
     """
     from scipy.stats import chisquare
 
     if len(users) < 2:
         return None, ()
-    p = float(chisquare(list(users.values())).pvalue)
-    return p, (_mismatch(users, p),) if p < MISMATCH_BELOW else ()
+    planned = np.array([_share(variant, users, split) for variant in users])
+    expected = sum(users.values()) * planned / planned.sum()
+    p = float(chisquare(list(users.values()), expected).pvalue)
+    return p, (_mismatch(users, expected.tolist(), p),) if p < MISMATCH_BELOW else ()
 
 
-def _mismatch(users: Mapping[str, int], p: float) -> Problem:
-    counts = ", ".join(f"{variant} {count:,}" for variant, count in users.items())
+def _share(variant: str, users: Mapping[str, int], split: Mapping[str, float] | None) -> float:
+    if not split:
+        return 1.0
+    if set(split) != set(users) or min(split.values()) <= 0:
+        found = f"the planned split names {', '.join(split)}; the test has {', '.join(users)}"
+        fix = "Give each variant its share, such as control=2, new=1."
+        raise InputError(Problem("bad-split", "planned split", found, fix))
+    return float(split[variant])
+
+
+def _mismatch(users: Mapping[str, int], expected: Sequence[float], p: float) -> Problem:
+    counts = ", ".join(
+        f"{variant} {count:,} (planned {plan:,.0f})"
+        for (variant, count), plan in zip(users.items(), expected, strict=True)
+    )
     chance = "less than once in a million tests" if p < 1e-6 else f"with p = {p:.6f}"
     return Problem(
         code="sample-ratio-mismatch",
         place="users per variant",
-        found=f"{counts}: an even split gives this {chance}",
-        fix="Draw no verdict before it is known why users are missing, unless the split was planned so.",
+        found=f"Sample ratio mismatch (SRM): {counts}; the planned split gives this {chance}",
+        fix="Draw no verdict before it is known why users are missing. Was the split planned otherwise? "
+        "Then say so among the rules.",
     )
 
 
@@ -93,3 +124,92 @@ def crossovers(crossed: int, n_units: int) -> tuple[Problem, ...]:
         fix = "From 1 % on this can bias the result: find out how users change the variant."
         return (Problem("many-crossovers", "column 'variant'", found, fix, crossed),)
     return (Problem("crossovers", "column 'variant'", found, "So few do not matter.", crossed),)
+
+
+def of_users(users: Users, planned: Mapping[str, float]) -> tuple[float | None, tuple[Problem, ...]]:
+    """p of the split, and all that is wrong with how users came into the variants."""
+    p, mismatch = sample_ratio(users.assigned, planned)
+    found = (*mismatch, *_uneven_bots(users), *_uneven_days(users))
+    return p, found
+
+
+def _uneven_bots(users: Users) -> tuple[Problem, ...]:
+    """Machines should fall into all variants alike; where they do not, something sends them into one."""
+    bots = next((one.by_variant for one in users.removed if one.rule == "bots"), {})
+    if sum(bots.values()) < FEW_BOTS or len(users.variants) < 2:
+        return ()
+    shares = {name: bots[name] / max(users.assigned[name], 1) for name in users.variants}
+    most = max(shares, key=lambda name: shares[name])
+    counts = np.array([[bots[name], users.assigned[name] - bots[name]] for name in users.variants])
+    if _independent(counts) >= MISMATCH_BELOW:
+        return ()
+    told = ", ".join(f"{name} {100 * share:.3g} %" for name, share in shares.items())
+    fix = f"They are left out, but something sends them to '{most}': find out what before you trust it."
+    return (Problem("bots-uneven", f"variant '{most}'", f"Bots are uneven: {told} of the users", fix),)
+
+
+def _uneven_days(users: Users) -> tuple[Problem, ...]:
+    """Every day should split its new users alike; where not, a variant started later or was paused."""
+    day, variant = users.exposed - users.exposed.min(), users.variant
+    counts = np.zeros((int(day.max()) + 1, len(users.variants)), dtype=np.int64)
+    np.add.at(counts, (day, variant), 1)
+    counts = counts[counts.sum(axis=1) >= FEW_EXPECTED * len(users.variants)]
+    if len(counts) < 2 or len(users.variants) < 2 or _independent(counts) >= MISMATCH_BELOW:
+        return ()
+    found = "New users are split otherwise on some days than on others"
+    fix = "Did a variant start later, or pause? Compare only days on which all ran."
+    return (Problem("uneven-days", "days", found, fix),)
+
+
+def _independent(counts: Ints) -> float:
+    """p of χ² that rows and columns have nothing to do with each other."""
+    from scipy.stats import chi2_contingency
+
+    counts = counts[:, counts.sum(axis=0) > 0]
+    return float(chi2_contingency(counts).pvalue) if min(counts.shape) > 1 else 1.0
+
+
+def fading(users: Users, metrics: Sequence[OnlineMetric], control: str) -> tuple[Problem, ...]:
+    """The warning that a lift wears off: smaller late than early for the same users.
+
+    Holm over all metrics and variants; of each variant the clearest case is told.
+    """
+    from recdash.online import fading as over_days
+
+    found = [
+        (one, metric)
+        for metric in metrics
+        for one in over_days.fading(users, metric, control)
+        if one.p is not None
+    ]
+    chances = holm(np.array([one.p for one, _ in found], dtype=np.float64)).tolist()
+    clearest: dict[str, Problem] = {}
+    for at in sorted(range(len(found)), key=chances.__getitem__):
+        one, metric = found[at]
+        if chances[at] < FADES_BELOW and _is_loss(metric, one.difference):
+            clearest.setdefault(one.variant, _fades(metric, one.variant, one.early_lift, one.late_lift))
+    return tuple(clearest.values())
+
+
+def _is_loss(metric: OnlineMetric, difference: float | None) -> bool:
+    return difference is not None and (difference < 0) == (metric.direction == "up")
+
+
+def _fades(metric: OnlineMetric, variant: str, early: float | None, late: float | None) -> Problem:
+    told = f"{100 * (early or 0):+.3g} % at first, {100 * (late or 0):+.3g} % later".replace("-", "−")
+    return Problem(
+        "novelty",
+        f"variant '{variant}'",
+        f"Novelty: the lift in {metric.title[:1].lower()}{metric.title[1:]} fades for the same users: {told}",
+        "Judge by the late days, or let the test run on until the lift is steady.",
+    )
+
+
+def few_days(users: Users) -> tuple[Problem, ...]:
+    """The notice that a test is shorter than a week."""
+    days = int(users.days.day.max() - users.days.day.min()) + 1 if len(users.days.day) else 0
+    if not 1 < days < FEW_DAYS:
+        return ()
+    first, last = (f"{times.date(int(at)):%-d %b}" for at in (users.days.day.min(), users.days.day.max()))
+    found = f"The test ran for {days} days ({first} to {last})"
+    return (Problem("few-days", "days", found, "People differ over the days of a week: let it run for one."),)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Container
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Direction = Literal["up", "down"]
 MetricRole = Literal["goal", "guardrail", "other"]
+SUMMARY = "value"
+"""The only column of a table that is added up already."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,15 @@ class OnlineMetric:
     direction: Direction = "up"
     role: MetricRole = "goal"
     margin: float | None = None
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether somebody else added it up: there are no sums then."""
+        return self.numerator == SUMMARY
+
+    def is_in(self, totals: Container[str]) -> bool:
+        """Whether the users' totals hold what it is made of."""
+        return self.numerator in totals and (self.denominator is None or self.denominator in totals)
 
 
 METRICS = (
@@ -69,9 +81,14 @@ METRICS = (
 )
 
 
-def summarised(name: str, *, rate: bool) -> OnlineMetric:
-    """A metric of a summary table, under our title where it is one of ours; its unit is its owner's."""
-    titles = {metric.name: metric.title for metric in METRICS}
-    meaning = "As it was added up before the upload."
+KNOWN = METRICS
+
+
+def summarised(name: str, known: OnlineMetric | None, *, rate: bool) -> OnlineMetric:
+    """A metric of a summary table, with the title and role of one that is known; its unit is its owner's."""
     low, high = (0.0, 1.0) if rate else (None, None)
-    return OnlineMetric(name, titles.get(name, name), "", meaning, "value", low=low, high=high)
+    own = known or OnlineMetric(name, name, "", "", SUMMARY)
+    meaning = "As it was added up before the upload."
+    return replace(
+        own, name=name, unit="", meaning=meaning, numerator=SUMMARY, denominator=None, low=low, high=high
+    )

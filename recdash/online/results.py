@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
-
-import numpy as np
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from recdash.domain import Upload
 from recdash.errors import Problem
-from recdash.online import compare, health, sessions, summaries
-from recdash.online.measures import METRICS, OnlineMetric, summarised
+from recdash.online import compare, health, judging, power, sequence, sessions, summaries
+from recdash.online.measures import KNOWN, OnlineMetric, summarised
+from recdash.online.rules import USUAL, Rules
+from recdash.online.users import Removed, Users
+from recdash.stats import Correction
+
+if TYPE_CHECKING:
+    from recdash.online.judging import Word
 
 
 @dataclass(frozen=True)
 class OnlineRow:
     """One metric in one variant. Lifts are relative (0.05 = 5 % above the control), intervals 95 %.
 
-    ``n_users`` may be trials where the upload says so. A number that cannot be had is None, and
-    ``note`` says why.
+    ``n_users`` may be trials where the upload says so. ``numerator`` and ``denominator`` are sums over the
+    users. ``lift`` is adjusted by what users did before the test where that is known (CUPED), ``plain_lift``
+    is then the one that is not. ``corrected_*``: within the family of all goals; ``sequence_*``: an interval
+    that may be looked at every day. ``word`` says what the lift means for the metric's role, ``more_users``
+    how many more would most likely settle it. A number that cannot be had is None, and ``note`` says why.
     """
 
     metric: str
@@ -36,17 +43,44 @@ class OnlineRow:
     lift_high: float | None
     p: float | None
     note: str
+    role: str = "goal"
+    direction: str = "up"
+    margin: float | None = None
+    numerator: float | None = None
+    denominator: float | None = None
+    plain_lift: float | None = None
+    plain_low: float | None = None
+    plain_high: float | None = None
+    p_corrected: float | None = None
+    corrected_low: float | None = None
+    corrected_high: float | None = None
+    sequence_low: float | None = None
+    sequence_high: float | None = None
+    word: Word = ""
+    more_users: int | None = None
+
+    @property
+    def narrower(self) -> float | None:
+        """The share by which CUPED made the interval narrower; None where it was not used."""
+        if None in (self.lift_low, self.plain_low):
+            return None
+        return 1 - (self.lift_high - self.lift_low) / (self.plain_high - self.plain_low)  # type: ignore[operator]
 
 
 @dataclass(frozen=True)
 class OnlineResults:
-    """``variants`` with the control first, ``rows`` metric by metric in that order."""
+    """``variants`` with the control first, ``rows`` metric by metric in that order.
+
+    ``users`` that count, by variant (empty where that is not known); ``removed``: what the rules left out.
+    """
 
     control: str
     variants: tuple[str, ...]
     rows: tuple[OnlineRow, ...]
     health: health.Health
     notices: tuple[Problem, ...]
+    users: Mapping[str, int]
+    removed: tuple[Removed, ...] = ()
 
     def records(self) -> list[dict[str, Any]]:
         """The rows as plain values, for a table or for the store."""
@@ -55,75 +89,115 @@ class OnlineResults:
 
 @dataclass(frozen=True)
 class Measured:
-    """A metric with its aggregates (count, means, variances) by variant."""
+    """A metric with its aggregates (count, means, variances) by variant, and whether CUPED can be used."""
 
     metric: OnlineMetric
     arms: Mapping[str, Any]
 
+    @property
+    def adjusted(self) -> bool:
+        return compare.can_adjust(self.metric, *self.arms.values())
 
-def results(upload: Upload, control: str | None = None) -> OnlineResults:
-    """Values, lifts and intervals of every metric and variant of an uploaded test.
+
+def results(upload: Upload, control: str | None = None, rules: Rules = USUAL) -> OnlineResults:
+    """Values, lifts and intervals of every metric and variant of uploaded sessions or aggregates.
 
     ``control`` None: the variant whose name says so, else the first by name with a notice.
     Raises InputError for a table that holds no test, UnknownName for an unknown control.
     """
-    return _of_sessions(upload, control) if upload.kind == "sessions" else _of_summaries(upload, control)
+    if upload.kind == "sessions":
+        return of_users(sessions.per_user(upload.table, rules), control, rules)
+    return of_summaries(summaries.summaries(upload.table), control, rules)
 
 
-def _of_sessions(upload: Upload, control: str | None) -> OnlineResults:
-    users = sessions.per_user(upload.table)
-    counts = np.bincount(users.variant).tolist()
-    arms = dict(zip(users.variants, compare.arms(users.totals, users.variant), strict=True))
-    measured = [Measured(metric, arms) for metric in METRICS if metric.numerator in users.totals]
-    crossed = health.crossovers(users.crossed, len(users.unit) + users.crossed)
-    return _results(measured, dict(zip(users.variants, counts, strict=True)), control, users.crossed,
-                    (*crossed, *users.notices))  # fmt: skip
+def of_users(
+    users: Users,
+    control: str | None = None,
+    rules: Rules = USUAL,
+    metrics: Sequence[OnlineMetric] = KNOWN,
+    correction: Correction = "holm",
+) -> OnlineResults:
+    """The results of a test that is known user by user; of ``metrics`` those that the logs allow."""
+    arms = arms_of(users)
+    measured = [Measured(one, arms) for one in metrics if one.is_in(users.totals)]
+    chosen, guessed = health.control_among(sorted(users.variants), control)
+    srm_p, wrong = health.of_users(users, rules.split)
+    wrong += health.fading(users, [one.metric for one in measured if one.metric.role == "goal"], chosen)
+    crossed = health.crossovers(users.crossed, sum(users.assigned.values()) + users.crossed)
+    many = tuple(one for one in crossed if one.code == "many-crossovers")
+    found = health.Health(srm_p, users.crossed, (*wrong, *many))
+    few = tuple(one for one in crossed if one not in many)
+    notices = (*guessed, *few, *health.few_days(users), *users.notices)
+    return _results(measured, users.n, chosen, found, notices, users.removed, correction=correction)
 
 
-def _of_summaries(upload: Upload, control: str | None) -> OnlineResults:
-    rows = summaries.summaries(upload.table)
-    by_metric = summaries.by_metric(rows)
+def arms_of(users: Users) -> dict[str, Any]:
+    """tea-tasting's aggregates of each variant; the totals of the time before have names of their own."""
+    earlier = {f"{compare.BEFORE}{name}": values for name, values in users.before.items()}
+    totals = {**users.totals, **earlier}
+    return dict(zip(users.variants, compare.arms(totals, users.variant), strict=True))
+
+
+def of_summaries(
+    rows: Sequence[summaries.Summary],
+    control: str | None = None,
+    rules: Rules = USUAL,
+    metrics: Sequence[OnlineMetric] = (),
+    correction: Correction = "holm",
+) -> OnlineResults:
+    """The results of a test that somebody else added up; ``metrics`` say the roles of those named there."""
+    roles = {metric.name: metric for metric in (*KNOWN, *metrics)}
     measured = [
         Measured(
-            summarised(name, rate=any(row.of_trials for row in group)),
+            summarised(name, roles.get(name), rate=any(row.of_trials for row in group)),
             {row.variant: compare.arm(row.n, row.mean, row.variance) for row in group},
         )
-        for name, group in by_metric.items()
+        for name, group in summaries.by_metric(rows).items()
     ]
-    return _results(measured, summaries.users(rows), control, 0, summaries.notices(rows))
+    users = summaries.users(rows)
+    names = sorted({variant for one in measured for variant in one.arms})
+    chosen, guessed = health.control_among(names, control)
+    srm_p, mismatch = health.sample_ratio(users, rules.split)
+    notices = (*guessed, *summaries.notices(rows))
+    return _results(
+        measured, users, chosen, health.Health(srm_p, 0, mismatch), notices, (), correction=correction
+    )
 
 
 def _results(
     measured: Sequence[Measured],
     users: Mapping[str, int],
-    control: str | None,
-    crossed: int,
+    control: str,
+    found: health.Health,
     notices: tuple[Problem, ...],
+    removed: tuple[Removed, ...],
+    *,
+    correction: Correction,
 ) -> OnlineResults:
     """``users`` by variant, where they are known: those of a rate of trials are not."""
     names = sorted({variant for one in measured for variant in one.arms})
-    chosen, guessed = health.control_among(names, control)
-    variants = (chosen, *(name for name in names if name != chosen))
-    srm_p, mismatch = health.sample_ratio(users)
+    variants = (control, *(name for name in names if name != control))
+    tested = [(one, variant) for one in measured for variant in variants if variant in one.arms]
+    rows = _judged([(one, _row(one, variant, control)) for one, variant in tested], control, correction)
     return OnlineResults(
-        control=chosen,
+        control=control,
         variants=variants,
-        rows=tuple(row for one in measured for row in _rows(one, variants)),
-        health=health.Health(srm_p, crossed),
-        notices=(*mismatch, *guessed, *health.single(names), *notices),
+        rows=tuple(replace(row, word="not judged") if found.blocked and row.word else row for row in rows),
+        health=found,
+        notices=(*found.warnings, *health.single(names), *notices),
+        users={variant: users[variant] for variant in variants if variant in users},
+        removed=removed,
     )
 
 
-def _rows(measured: Measured, variants: Sequence[str]) -> Iterator[OnlineRow]:
-    for variant in variants:
-        if variant in measured.arms:
-            yield _row(measured, variant, control=variants[0])
+# ── one row ──────────────────────────────────────────────────────────────────────────────────
 
 
 def _row(measured: Measured, variant: str, control: str) -> OnlineRow:
     metric, arm = measured.metric, measured.arms[variant]
     own, lift = compare.value(metric, arm), _lift(measured, variant, control)
-    return OnlineRow(
+    counted = not metric.is_summary
+    row = OnlineRow(
         metric=metric.name,
         title=metric.title,
         unit=metric.unit,
@@ -138,7 +212,13 @@ def _row(measured: Measured, variant: str, control: str) -> OnlineRow:
         lift_high=lift.high,
         p=lift.p,
         note=lift.note or own.note,
+        role=metric.role,
+        direction=metric.direction,
+        margin=metric.margin,
+        numerator=float(arm.mean(metric.numerator) * arm.count()) if counted else None,
+        denominator=float(arm.mean(metric.denominator) * arm.count()) if counted else None,
     )
+    return row if row.is_control or lift.p is None else _looked_at(row, measured, control)
 
 
 def _lift(measured: Measured, variant: str, control: str) -> compare.Estimate:
@@ -146,4 +226,57 @@ def _lift(measured: Measured, variant: str, control: str) -> compare.Estimate:
         return compare.Estimate(None)
     if control not in measured.arms:
         return compare.Estimate(None, note="the control has no row of this metric")
-    return compare.lift(measured.metric, measured.arms[control], measured.arms[variant])
+    pair = measured.arms[control], measured.arms[variant]
+    return compare.lift(measured.metric, *pair, adjusted=measured.adjusted)
+
+
+def _looked_at(row: OnlineRow, measured: Measured, control: str) -> OnlineRow:
+    """With the lift as it is without CUPED, and the interval for those who look more than once."""
+    pair = measured.arms[control], measured.arms[row.variant]
+    ratio = compare.log_ratio(measured.metric, *pair, adjusted=measured.adjusted)
+    if ratio is not None:
+        n = pair[0].count() + pair[1].count()
+        low, high = sequence.sequence(*ratio, n, n)
+        row = replace(row, sequence_low=low, sequence_high=high)
+    if not measured.adjusted:
+        return row
+    plain = compare.lift(measured.metric, *pair)
+    return replace(row, plain_lift=plain.value, plain_low=plain.low, plain_high=plain.high)
+
+
+# ── all rows together ────────────────────────────────────────────────────────────────────────
+
+
+def _judged(
+    rows: Sequence[tuple[Measured, OnlineRow]], control: str, correction: Correction
+) -> Iterator[OnlineRow]:
+    """The rows with their words: goals as one family, guardrails and others each by itself."""
+    goals = [(one, row) for one, row in rows if row.role == "goal" and not row.is_control]
+    family = dict(
+        zip(
+            [(row.metric, row.variant) for _, row in goals],
+            judging.family([row.p for _, row in goals], correction),
+            strict=True,
+        )
+    )
+    for measured, row in rows:
+        p, level = family.get((row.metric, row.variant), (row.p, compare.CONFIDENCE))
+        yield row if row.is_control else _worded(measured, row, control, p, level)
+
+
+def _worded(measured: Measured, row: OnlineRow, control: str, p: float | None, level: float) -> OnlineRow:
+    found = compare.Estimate(row.lift, row.lift_low, row.lift_high, row.p, row.note)
+    if p is None:
+        return replace(row, word="not settled")
+    pair = measured.arms[control], measured.arms[row.variant]
+    if level != compare.CONFIDENCE:
+        found = compare.lift(measured.metric, *pair, level, adjusted=measured.adjusted)
+    word = judging.word(measured.metric, found, p)
+    more = (
+        power.more_users(measured.metric, *pair, row.lift or 0.0, adjusted=measured.adjusted)
+        if word == "not settled"
+        else None
+    )
+    return replace(
+        row, p_corrected=p, corrected_low=found.low, corrected_high=found.high, word=word, more_users=more
+    )

@@ -1,0 +1,65 @@
+"""What a lift means: the words of goals and guardrails, several metrics and variants judged together.
+
+All goals of all variants are one family, whose p-values are corrected (Holm, unless asked otherwise). A
+guardrail is another kind of question, asked of each by itself: is it certain that the metric has not got
+worse by the margin? That every one of them must hold is correction enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from recdash.online import compare
+from recdash.online.measures import OnlineMetric
+from recdash.stats import Correction, corrected
+from recdash.stats.family import levels
+
+Word = Literal["better", "worse", "not settled", "holds", "broken", "not judged", ""]
+SETTLED_P = 0.05
+
+
+def family(p: Sequence[float | None], correction: Correction) -> list[tuple[float | None, float]]:
+    """Each p corrected with the others, and the level at which its interval excludes no lift."""
+    values = np.array([np.nan if one is None else one for one in p], dtype=np.float64)
+    found = zip(corrected(values, correction).tolist(), levels(values, correction).tolist(), strict=True)
+    return [(None if np.isnan(one) else one, level) for one, level in found]
+
+
+def word(metric: OnlineMetric, found: compare.Estimate, p: float | None) -> Word:
+    """In one word what a lift with its (corrected) interval and p says of the metric."""
+    if found.low is None or found.high is None or p is None:
+        return "not settled"
+    low, high = oriented(metric, found.low, found.high)
+    if metric.role == "guardrail":
+        return guarded(low, high, metric.margin or 0.0)
+    if p > SETTLED_P:
+        return "not settled"
+    return "better" if low + high > 0 else "worse"
+
+
+def oriented(metric: OnlineMetric, low: float, high: float) -> tuple[float, float]:
+    """The interval turned so that more is better."""
+    return (low, high) if metric.direction == "up" else (-high, -low)
+
+
+def guarded(low: float, high: float, margin: float) -> Word:
+    """*holds* where a loss of the margin is excluded, *broken* where a smaller one is."""
+    if low > -margin:
+        return "holds"
+    return "broken" if high < -margin else "not settled"
+
+
+def not_inferior_p(metric: OnlineMetric, control: Any, variant: Any, *, adjusted: bool) -> float | None:
+    """One-sided p of the test that the metric lost the margin or more; None where there is no interval."""
+    from scipy.stats import norm
+
+    found = compare.log_ratio(metric, control, variant, adjusted=adjusted)
+    if found is None or not metric.margin:
+        return None
+    ratio, error = found
+    up = metric.direction == "up"
+    bound = np.log1p(-metric.margin) if up else np.log1p(metric.margin)
+    return float(norm.sf((ratio - bound) / error if up else (bound - ratio) / error))
