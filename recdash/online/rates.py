@@ -1,0 +1,165 @@
+"""Lifts of many groups at once (days, segments): the delta method of ``compare``, over arrays.
+
+tea-tasting answers one pair of variants in about 3 ms; 30 days, 8 variants and 40 segments ask hundreds of
+them. The formulas are its own (log ratio of means, Welch's degrees of freedom), and tests hold both together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from recdash.domain import Floats, Ints
+from recdash.errors import UnknownName
+from recdash.online.compare import CONFIDENCE, per
+from recdash.online.measures import OnlineMetric
+from recdash.online.users import Users
+
+# Below this share of the squared value a variance is the rounding of a million added numbers.
+NO_VARIANCE = 1e-9
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums over the users of each group [G, of any shape]: how many, their numerators, denominators and
+    products.
+
+    Where a metric is per user, everybody's denominator is 1.
+    """
+
+    n: Floats
+    numer: Floats
+    denom: Floats
+    numer_numer: Floats
+    numer_denom: Floats
+    denom_denom: Floats
+
+    def __getitem__(self, place: Any) -> Sums:
+        return Sums(*(values[place] for values in self._all()))
+
+    def reshape(self, shape: tuple[int, ...]) -> Sums:
+        return Sums(*(values.reshape(shape) for values in self._all()))
+
+    def per_user(self, n: Floats) -> Sums:
+        """The sums of a metric per user, when ``n`` users count, whether they did anything or not."""
+        return Sums(n, self.numer, n, self.numer_numer, self.numer, n)
+
+    @property
+    def value(self) -> Floats:
+        """[G] Σ numerator / Σ denominator; NaN where there is nothing to divide by."""
+        return ratio(self.numer, self.denom)
+
+    @property
+    def squared_error(self) -> Floats:
+        """[G] of the value, by the delta method; NaN below two users."""
+        rate = self.value
+        squares = self.numer_numer - 2 * rate * self.numer_denom + rate**2 * self.denom_denom
+        return ratio(np.maximum(squares, 0.0) * self.n, (self.n - 1) * self.denom**2)
+
+    def _all(self) -> list[Floats]:
+        return [getattr(self, one.name) for one in fields(self)]
+
+
+@dataclass(frozen=True)
+class Lifts:
+    """[G] lifts as shares with their 95 % interval and p, and the log ratio with its standard error.
+
+    ``note`` says in words why a number is NaN; empty where none is.
+    """
+
+    value: Floats
+    low: Floats
+    high: Floats
+    p: Floats
+    log_ratio: Floats
+    std_error: Floats
+    note: npt.NDArray[np.str_]
+
+
+def columns(metric: OnlineMetric, totals: Mapping[str, Floats]) -> tuple[Floats, Floats | None]:
+    """The metric's numerator and denominator among ``totals``; None where it is per user."""
+    return totals[metric.numerator], totals[metric.denominator] if metric.denominator else None
+
+
+def place(users: Users, control: str) -> int:
+    """Of the control among the variants. Raises UnknownName."""
+    if control not in users.variants:
+        raise UnknownName("variant", control, users.variants)
+    return users.variants.index(control)
+
+
+def calendar(users: Users) -> tuple[int, int]:
+    """The first day of the test, days since 1970, and how many days it has."""
+    first = int(users.exposed.min())
+    return first, int(max(users.exposed.max(), users.days.day.max(initial=first))) - first + 1
+
+
+def added_up(numer: Floats, denom: Floats | None, group: Ints, n_groups: int) -> Sums:
+    """[n_groups] sums over users; ``numer``, ``denom`` and ``group`` [users]."""
+
+    def total(values: Floats | None = None) -> Floats:
+        return np.bincount(group, values, minlength=n_groups).astype(np.float64)
+
+    n, first, squared = total(), total(numer), total(numer * numer)
+    if denom is None:
+        return Sums(n, first, n, squared, first, n)
+    return Sums(n, first, total(denom), squared, total(numer * denom), total(denom * denom))
+
+
+def lifts(metric: OnlineMetric, control: Sums, variant: Sums) -> Lifts:
+    """[G] each group's lift of ``variant`` over ``control``."""
+    from scipy.special import stdtr, stdtrit
+
+    note = _notes(metric, control, variant)
+    sure = note == ""
+    change = np.where(control.value > 0, ratio(variant.value, control.value) - 1, np.nan)
+    log_ratio = np.log1p(change, out=np.full(change.shape, np.nan), where=sure)
+    std_error, df = _welch([ratio(side.squared_error, side.value**2) for side in (control, variant)],
+                           control, variant)  # fmt: skip
+    apart, df_apart = _welch([control.squared_error, variant.squared_error], control, variant)
+    half = stdtrit(df, (1 + CONFIDENCE) / 2) * std_error
+    p = 2 * stdtr(df_apart, -np.abs(ratio(variant.value - control.value, apart)))
+    return Lifts(
+        change, np.expm1(log_ratio - half), np.expm1(log_ratio + half), np.where(sure, p, np.nan), log_ratio,
+        np.where(sure, std_error, np.nan), note,
+    )  # fmt: skip
+
+
+def known(number: Any) -> float | None:
+    """A plain number; None for NaN."""
+    return None if np.isnan(number) else float(number)
+
+
+def _welch(squared: Sequence[Floats], *sides: Sums) -> tuple[Floats, Floats]:
+    """[G] standard error of the difference of two sides, and its degrees of freedom."""
+    both = squared[0] + squared[1]
+    each = [ratio(one**2, side.n - 1) for one, side in zip(squared, sides, strict=True)]
+    return np.sqrt(both), ratio(both**2, each[0] + each[1])
+
+
+def _notes(metric: OnlineMetric, control: Sums, variant: Sums) -> npt.NDArray[np.str_]:
+    fewest = np.minimum(control.n, variant.n)
+    reasons = {
+        "there are no users": fewest == 0,
+        f"there are no {per(metric)}": (control.denom == 0) | (variant.denom == 0),
+        "the control is not above 0, and a lift is a share of it": ~(control.value > 0),
+        "one user in a variant gives no interval": fewest < 2,
+        "the variant is not above 0, which gives no interval": ~(variant.value > 0),
+        "all users are alike, which gives no interval": ~(_varies(control) | _varies(variant)),
+    }
+    return np.select(list(reasons.values()), list(reasons), default="")
+
+
+def _varies(side: Sums) -> Bools:
+    found: Bools = ratio(side.squared_error * side.n, side.value**2) > NO_VARIANCE
+    return found
+
+
+def ratio(over: Floats, under: Floats) -> Floats:
+    """NaN, without a warning, where there is nothing to divide by."""
+    return np.divide(over, under, out=np.full(np.shape(over), np.nan), where=np.not_equal(under, 0))

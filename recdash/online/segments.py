@@ -1,0 +1,118 @@
+"""A lift among users told apart: by country, platform, or whatever else is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from recdash.errors import UnknownName
+from recdash.online import rates
+from recdash.online.measures import OnlineMetric
+from recdash.online.rates import Sums
+from recdash.online.users import Users
+from recdash.stats.family import benjamini_hochberg
+
+FALSE_FINDINGS = 0.05
+
+
+@dataclass(frozen=True)
+class SegmentLift:
+    """The lift of one variant in one segment (None: users of whom it is not known), as a share with its 95 %
+    interval; ``p_bh`` is corrected over all segments and variants at once (Benjamini & Hochberg). What cannot
+    be had is None, and ``note`` says why.
+    """
+
+    variant: str
+    segment: str | None
+    n_control: int
+    n_variant: int
+    control_value: float | None
+    variant_value: float | None
+    lift: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_bh: float | None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Reversal:
+    """A variant's segments whose lift points away from its lift overall.
+
+    ``all_of_them``: every segment does, which is Simpson's paradox: segments are of different weight in the
+    two variants. Else ``segments`` do so beyond chance (p_bh ≤ .05), and the lift overall is not theirs.
+    """
+
+    variant: str
+    segments: tuple[str | None, ...]
+    all_of_them: bool
+
+
+def by_segment(users: Users, metric: OnlineMetric, control: str, name: str) -> list[SegmentLift]:
+    """Variant by variant, segments in their own order. Raises UnknownName for what is not there."""
+    base = rates.place(users, control)
+    if name not in users.segments:
+        raise UnknownName("segment", name, list(users.segments))
+    sums, labels = _sums(users, metric, name)
+    rows = [
+        row
+        for code in range(len(users.variants))
+        if code != base
+        for row in _rows(users.variants[code], labels, metric, sums[base], sums[code])
+    ]
+    return _corrected([row for row in rows if row.n_control + row.n_variant])
+
+
+def simpson(rows: Sequence[SegmentLift], overall: Mapping[str, float | None]) -> tuple[Reversal, ...]:
+    """Where segments contradict the lift ``overall`` of their variant; empty where none does."""
+    found = (_reversal(variant, rows, lift) for variant, lift in overall.items() if lift)
+    return tuple(one for one in found if one is not None)
+
+
+def _sums(users: Users, metric: OnlineMetric, name: str) -> tuple[Sums, list[str | None]]:
+    """[variants, segments]; the last segment is that of users of whom it is not known."""
+    segment = users.segments[name]
+    n_labels = len(segment.labels) + 1
+    cell = users.variant * n_labels + np.where(segment.label < 0, n_labels - 1, segment.label)
+    numer, denom = rates.columns(metric, users.totals)
+    sums = rates.added_up(numer, denom, cell, len(users.variants) * n_labels)
+    return sums.reshape((len(users.variants), n_labels)), [*segment.labels, None]
+
+
+def _rows(
+    variant: str, labels: Sequence[str | None], metric: OnlineMetric, control: Sums, own: Sums
+) -> Iterator[SegmentLift]:
+    found = rates.lifts(metric, control, own)
+    for place, label in enumerate(labels):
+        yield SegmentLift(
+            variant=variant,
+            segment=label,
+            n_control=int(control.n[place]),
+            n_variant=int(own.n[place]),
+            control_value=rates.known(control.value[place]),
+            variant_value=rates.known(own.value[place]),
+            lift=rates.known(found.value[place]),
+            low=rates.known(found.low[place]),
+            high=rates.known(found.high[place]),
+            p=rates.known(found.p[place]),
+            p_bh=None,
+            note=str(found.note[place]),
+        )
+
+
+def _corrected(rows: list[SegmentLift]) -> list[SegmentLift]:
+    tested = [row.p for row in rows if row.p is not None]
+    corrected = iter(benjamini_hochberg(np.array(tested)).tolist())
+    return [row if row.p is None else replace(row, p_bh=next(corrected)) for row in rows]
+
+
+def _reversal(variant: str, rows: Sequence[SegmentLift], overall: float) -> Reversal | None:
+    own = [row for row in rows if row.variant == variant and row.lift is not None]
+    against = [row for row in own if (row.lift or 0.0) * overall < 0]
+    if len(own) > 1 and len(against) == len(own):
+        return Reversal(variant, tuple(row.segment for row in against), all_of_them=True)
+    sure = tuple(row.segment for row in against if row.p_bh is not None and row.p_bh <= FALSE_FINDINGS)
+    return Reversal(variant, sure, all_of_them=False) if sure else None
