@@ -98,13 +98,13 @@ def _rate_and_parts(users: Users, metric: OnlineMetric, span: Span, counted: Boo
     unit = users.days.unit
     since = users.days.day - users.exposed[unit]
     rows = (since >= span[0]) & (since <= span[1]) & counted[unit]
-    numer, denom = (
+    numerator, denominator = (
         counted.astype(np.float64)
         if values is None
         else np.bincount(unit[rows], values[rows], minlength=len(users)).astype(np.float64)
         for values in rates.columns(metric, users.days.totals)
     )
-    (above, of_above), (below, of_below) = _shares(users, numer), _shares(users, denom)
+    (above, of_above), (below, of_below) = _shares(users, numerator), _shares(users, denominator)
     return rates.ratio(above, below), of_above - of_below
 
 

@@ -85,9 +85,9 @@ def _exposed(users: Users, day: Ints, n_days: int) -> Floats:
 
 def _on(users: Users, metric: OnlineMetric, day: Ints, n: Floats) -> Sums:
     """[variants, days] what users did on a day; ``day`` [rows of users.days] from 0, ``n`` users by then."""
-    numer, denom = rates.columns(metric, users.days.totals)
+    numerator, denominator = rates.columns(metric, users.days.totals)
     cell = users.variant[users.days.unit] * n.shape[1] + day
-    found = rates.added_up(numer, denom, cell, n.size).reshape(n.shape)
+    found = rates.added_up(numerator, denominator, cell, n.size).reshape(n.shape)
     # Who did nothing on that day has no row, and counts.
     return replace(found, n=n) if metric.denominator else found.per_user(n)
 
@@ -104,14 +104,21 @@ def _up_to(users: Users, metric: OnlineMetric, day: Ints, n: Floats) -> Sums:
     def total(steps: Floats) -> Floats:
         return np.bincount(cell, steps, minlength=n.size).reshape(shape).cumsum(axis=1)
 
-    numer, denom = rates.columns(metric, users.days.totals)
-    numer_after = _so_far(unit, numer)
-    first, squares = total(numer), total(numer * (2 * numer_after - numer))
-    if denom is None:
+    numerator, denominator = rates.columns(metric, users.days.totals)
+    numerator_after = _so_far(unit, numerator)
+    first, squares = total(numerator), total(numerator * (2 * numerator_after - numerator))
+    if denominator is None:
         return Sums(n, first, n, squares, first, n)
-    denom_after = _so_far(unit, denom)
-    products = total(numer * denom_after + (numer_after - numer) * denom)
-    return Sums(n, first, total(denom), squares, products, total(denom * (2 * denom_after - denom)))
+    denominator_after = _so_far(unit, denominator)
+    products = total(numerator * denominator_after + (numerator_after - numerator) * denominator)
+    return Sums(
+        n,
+        first,
+        total(denominator),
+        squares,
+        products,
+        total(denominator * (2 * denominator_after - denominator)),
+    )
 
 
 def _so_far(unit: Ints, values: Floats) -> Floats:

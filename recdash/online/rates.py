@@ -33,11 +33,11 @@ class Sums:
     """
 
     n: Floats
-    numer: Floats
-    denom: Floats
-    numer_numer: Floats
-    numer_denom: Floats
-    denom_denom: Floats
+    numerator: Floats
+    denominator: Floats
+    numerator_squares: Floats
+    products: Floats
+    denominator_squares: Floats
 
     def __getitem__(self, place: Any) -> Sums:
         return Sums(*(values[place] for values in self._all()))
@@ -47,19 +47,19 @@ class Sums:
 
     def per_user(self, n: Floats) -> Sums:
         """The sums of a metric per user, when ``n`` users count, whether they did anything or not."""
-        return Sums(n, self.numer, n, self.numer_numer, self.numer, n)
+        return Sums(n, self.numerator, n, self.numerator_squares, self.numerator, n)
 
     @property
     def value(self) -> Floats:
         """[G] Σ numerator / Σ denominator; NaN where there is nothing to divide by."""
-        return ratio(self.numer, self.denom)
+        return ratio(self.numerator, self.denominator)
 
     @property
     def squared_error(self) -> Floats:
         """[G] of the value, by the delta method; NaN below two users."""
         rate = self.value
-        squares = self.numer_numer - 2 * rate * self.numer_denom + rate**2 * self.denom_denom
-        return ratio(np.maximum(squares, 0.0) * self.n, (self.n - 1) * self.denom**2)
+        squares = self.numerator_squares - 2 * rate * self.products + rate**2 * self.denominator_squares
+        return ratio(np.maximum(squares, 0.0) * self.n, (self.n - 1) * self.denominator**2)
 
     def _all(self) -> list[Floats]:
         return [getattr(self, one.name) for one in fields(self)]
@@ -99,16 +99,23 @@ def calendar(users: Users) -> tuple[int, int]:
     return first, int(max(users.exposed.max(), users.days.day.max(initial=first))) - first + 1
 
 
-def added_up(numer: Floats, denom: Floats | None, group: Ints, n_groups: int) -> Sums:
-    """[n_groups] sums over users; ``numer``, ``denom`` and ``group`` [users]."""
+def added_up(numerator: Floats, denominator: Floats | None, group: Ints, n_groups: int) -> Sums:
+    """[n_groups] sums over users; ``numerator``, ``denominator`` and ``group`` [users]."""
 
     def total(values: Floats | None = None) -> Floats:
         return np.bincount(group, values, minlength=n_groups).astype(np.float64)
 
-    n, first, squared = total(), total(numer), total(numer * numer)
-    if denom is None:
+    n, first, squared = total(), total(numerator), total(numerator * numerator)
+    if denominator is None:
         return Sums(n, first, n, squared, first, n)
-    return Sums(n, first, total(denom), squared, total(numer * denom), total(denom * denom))
+    return Sums(
+        n,
+        first,
+        total(denominator),
+        squared,
+        total(numerator * denominator),
+        total(denominator * denominator),
+    )
 
 
 def lifts(metric: OnlineMetric, control: Sums, variant: Sums) -> Lifts:
@@ -146,7 +153,7 @@ def _notes(metric: OnlineMetric, control: Sums, variant: Sums) -> npt.NDArray[np
     fewest = np.minimum(control.n, variant.n)
     reasons = {
         "there are no users": fewest == 0,
-        f"there are no {per(metric)}": (control.denom == 0) | (variant.denom == 0),
+        f"there are no {per(metric)}": (control.denominator == 0) | (variant.denominator == 0),
         "the control is not above 0, and a lift is a share of it": ~(control.value > 0),
         "one user in a variant gives no interval": fewest < 2,
         "the variant is not above 0, which gives no interval": ~(variant.value > 0),

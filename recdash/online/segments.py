@@ -77,8 +77,8 @@ def _sums(users: Users, metric: OnlineMetric, name: str) -> tuple[Sums, list[str
     segment = users.segments[name]
     n_labels = len(segment.labels) + 1
     cell = users.variant * n_labels + np.where(segment.label < 0, n_labels - 1, segment.label)
-    numer, denom = rates.columns(metric, users.totals)
-    sums = rates.added_up(numer, denom, cell, len(users.variants) * n_labels)
+    numerator, denominator = rates.columns(metric, users.totals)
+    sums = rates.added_up(numerator, denominator, cell, len(users.variants) * n_labels)
     return sums.reshape((len(users.variants), n_labels)), [*segment.labels, None]
 
 
