@@ -468,7 +468,7 @@ WRITES: dict[str, Callable[[Workspace, str, str], object]] = {
     "archive_run": lambda space, _e, r: space.archive_run(r),
     "restore_run": lambda space, _e, r: space.restore_run(r),
     "delete_run": lambda space, _e, r: space.delete_run(r, "als"),
-    "add_online_test": lambda space, e, _r: space.add_online_test(e, "AB", SESSIONS),
+    "add_online_test": lambda space, e, _r: space.add_online_test(e, "AB", {"sessions": SESSIONS}),
     "load_demo": lambda space, _e, _r: space.load_demo(),
 }
 
@@ -506,7 +506,7 @@ def test_an_online_test_is_kept_with_its_results_and_links(
 ) -> None:
     als, ease = two
     links = {"control": als, "new": ease}
-    test = space.add_online_test(films.id, "Spring", SESSIONS, control="control", links=links)
+    test = space.add_online_test(films.id, "Spring", {"sessions": SESSIONS}, control="control", links=links)
     assert [one.id for one in space.online_tests(films.id)] == [test.id]
     frame = space.online_results(test.id)
     watch = frame[frame["metric"] == "session_watch_time"].set_index("variant")
@@ -523,7 +523,7 @@ def test_a_variant_is_compared_with_what_control_served_on_both_sides(
 ) -> None:
     als, ease = two
     test = space.add_online_test(
-        films.id, "Spring", SESSIONS, control="control", links={"control": als, "new": ease}
+        films.id, "Spring", {"sessions": SESSIONS}, control="control", links={"control": als, "new": ease}
     )
     frame = space.offline_online(test.id, "recall", 2, "session_watch_time").set_index("variant")
     assert frame.loc["new", "run"] == "ease"
@@ -536,13 +536,15 @@ def test_a_variant_cannot_serve_a_run_of_another_experiment(space: Workspace, fi
     other = space.create_experiment("Books", TRUTH, depth=5)
     elsewhere = add(space, other, "als", ALS)
     with pytest.raises(NotFound, match="not in this experiment"):
-        space.add_online_test(films.id, "Spring", SESSIONS, links={"new": elsewhere})
+        space.add_online_test(films.id, "Spring", {"sessions": SESSIONS}, links={"new": elsewhere})
     assert space.online_tests(films.id) == []
 
 
 def test_an_online_table_that_cannot_be_used_stores_nothing(space: Workspace, films: Experiment) -> None:
     with pytest.raises(UploadError):
-        space.add_online_test(films.id, "Spring", pd.DataFrame({"unit_id": ["p"], "watch_s": [1.0]}))
+        space.add_online_test(
+            films.id, "Spring", {"sessions": pd.DataFrame({"unit_id": ["p"], "watch_s": [1.0]})}
+        )
     assert space.online_tests(films.id) == []
 
 
@@ -674,7 +676,7 @@ def sessions(control: int, new: int) -> pd.DataFrame:
 
 def linked(space: Workspace, films: Experiment, table: pd.DataFrame) -> str:
     links = {"control": add(space, films, "als", ALS), "new": add(space, films, "ease", EASE)}
-    return space.add_online_test(films.id, "Row", table, control="control", links=links).id
+    return space.add_online_test(films.id, "Row", {"sessions": table}, control="control", links=links).id
 
 
 def test_a_broken_split_judges_nobody(space: Workspace, films: Experiment) -> None:
@@ -704,14 +706,16 @@ def test_the_same_online_test_twice_is_one(space: Workspace, films: Experiment) 
     first = linked(space, films, sessions(40, 40))
     runs = {run.name: run.id for run in space.runs(films.id)}
     links = {"control": runs["als"], "new": runs["ease"]}
-    again = space.add_online_test(films.id, "Row", sessions(40, 40), control="control", links=links)
+    again = space.add_online_test(
+        films.id, "Row", {"sessions": sessions(40, 40)}, control="control", links=links
+    )
     assert again.id == first
 
 
 def test_a_link_of_an_unknown_variant_names_the_known_ones(space: Workspace, films: Experiment) -> None:
     run = add(space, films, "als", ALS)
     with pytest.raises(InputError, match="Did you mean 'control'"):
-        space.add_online_test(films.id, "Row", sessions(40, 40), links={"kontrol": run})
+        space.add_online_test(films.id, "Row", {"sessions": sessions(40, 40)}, links={"kontrol": run})
     assert space.online_tests(films.id) == []
 
 

@@ -237,7 +237,9 @@ def online(workspace: Workspace, experiment: str, ids: list[str]) -> None:
     ]
     columns = ["user_id", "variant", "session_id", "start_ts", "clicks", "watch_s"]
     links = dict(zip(("control", "new"), ids, strict=True))
-    workspace.add_online_test(experiment, "autumn", pd.DataFrame(rows, columns=columns), links=links)
+    workspace.add_online_test(
+        experiment, "autumn", {"sessions": pd.DataFrame(rows, columns=columns)}, links=links
+    )
 
 
 def test_the_guide_says_why_two_libraries_disagree(workspace: Workspace, shown: Open) -> None:

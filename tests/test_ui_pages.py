@@ -312,7 +312,7 @@ def test_a_broken_split_stands_above_everything_and_nothing_is_judged(
 ) -> None:
     links = {"control": films["poor"], "new": films["best"]}
     table = sessions({"control": 600, "new": 200}, crossed=3)
-    workspace.add_online_test(films["films"], "autumn", table, links=links)
+    workspace.add_online_test(films["films"], "autumn", {"sessions": table}, links=links)
     app = open_page("offline_online")
     assert "an even split gives this" in app.error[0].value.replace("\\", "")
     text = said(app)
@@ -328,7 +328,7 @@ def test_a_broken_split_stands_above_everything_and_nothing_is_judged(
 def test_an_engagement_rate_is_read_in_percent(
     workspace: Workspace, films: dict[str, str], open_page: Open
 ) -> None:
-    workspace.add_online_test(films["films"], "autumn", sessions({"control": 40, "new": 40}))
+    workspace.add_online_test(films["films"], "autumn", {"sessions": sessions({"control": 40, "new": 40})})
     text = said(open_page("offline_online"))
     assert "Engagement rate control – 50.0 %" in text
     assert "0..1" not in text
@@ -339,7 +339,7 @@ def test_saving_links_keeps_those_to_archived_runs(
 ) -> None:
     links = {"control": films["poor"], "new": films["best"]}
     test = workspace.add_online_test(
-        films["films"], "autumn", sessions({"control": 40, "new": 40}), links=links
+        films["films"], "autumn", {"sessions": sessions({"control": 40, "new": 40})}, links=links
     )
     workspace.archive_run(films["best"])
     app = open_page("runs")

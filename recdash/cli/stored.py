@@ -25,8 +25,8 @@ from recdash.cli.tables import aligned
 from recdash.errors import InputError, Problem
 
 if TYPE_CHECKING:
-    from recdash.domain import Replicated
-    from recdash.service import AddedRun, OnlineKind, PreparedRun, Setup, Workspace
+    from recdash.domain import OnlineKind, Replicated
+    from recdash.service import AddedRun, PreparedRun, Setup, Workspace
 
 
 @click.command()
@@ -78,7 +78,7 @@ def add(
     _check_names_known(space, where, prepared, baseline, more["links"])
     for kind in ONLINE:
         if more[kind] is not None:
-            space.try_online_test(kind, more[kind][1], control=more["control"])
+            space.try_online_test({kind: more[kind][1]}, control=more["control"])
     chosen = where if isinstance(where, str) else _stored(space, where)
     for one in space.store_runs(chosen, prepared, {"tags": tuple(tags)}):
         tell(one.run.notices)
@@ -168,9 +168,7 @@ def _add_online(
     for kind in ONLINE:
         if more[kind] is not None:
             name, file = more[kind]
-            test = space.add_online_test(
-                experiment, name, file, kind=kind, control=more["control"], links=links
-            )
+            test = space.add_online_test(experiment, name, {kind: file}, control=more["control"], links=links)
             tell(test.notices)
             click.echo(f"{test.name}: added, control '{test.control}'")
 

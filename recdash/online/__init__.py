@@ -1,4 +1,4 @@
-"""Online tests: uploaded sessions or aggregates → values, lifts and intervals per variant."""
+"""Online tests: logs or aggregates → users → values, lifts and intervals per variant, and their health."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from recdash.online.agreement import quadrant
 from recdash.online.health import Health
 from recdash.online.measures import METRICS, OnlineMetric
 from recdash.online.results import OnlineResults, OnlineRow, results
+from recdash.online.rules import Rules
 from recdash.online.templates import templates
+from recdash.online.users import Users
 
 __all__ = [
     "METRICS",
@@ -14,6 +16,8 @@ __all__ = [
     "OnlineMetric",
     "OnlineResults",
     "OnlineRow",
+    "Rules",
+    "Users",
     "quadrant",
     "results",
     "templates",

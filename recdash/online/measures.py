@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection, Container
 from dataclasses import dataclass, replace
 from typing import Literal
+
+from recdash.errors import InputError, Problem
 
 Direction = Literal["up", "down"]
 MetricRole = Literal["goal", "guardrail", "other"]
@@ -92,3 +94,28 @@ def summarised(name: str, known: OnlineMetric | None, *, rate: bool) -> OnlineMe
     return replace(
         own, name=name, unit="", meaning=meaning, numerator=SUMMARY, denominator=None, low=low, high=high
     )
+
+
+def check(metric: OnlineMetric, totals: Collection[str]) -> None:
+    """Raises InputError, with all problems, for a metric that cannot be computed from these totals."""
+    problems = [
+        Problem(
+            "unknown-total", f"metric '{metric.name}'", f"there is no total called '{name}'", _there(totals)
+        )
+        for name in (metric.numerator, metric.denominator)
+        if name is not None and name not in totals
+    ]
+    if not metric.name.strip() or not metric.title.strip():
+        problems.append(Problem("no-name", "metric", "it has no name", "Give it a name."))
+    if metric.margin is not None and not 0 < metric.margin < 1:
+        found, fix = f"the margin is {metric.margin:g}", "A margin is a share between 0 and 1: 0.02 is 2 %."
+        problems.append(Problem("bad-margin", f"metric '{metric.name}'", found, fix))
+    if metric.role == "guardrail" and metric.margin is None:
+        fix = "Say how large a loss would matter: 0.02 is 2 %."
+        problems.append(Problem("no-margin", f"metric '{metric.name}'", "a guardrail without a margin", fix))
+    if problems:
+        raise InputError(problems)
+
+
+def _there(totals: Collection[str]) -> str:
+    return f"There are: {', '.join(sorted(totals))}."

@@ -7,10 +7,9 @@ click or a stopped page leaves either nothing or the whole.
 from recdash.service.evidence import Role
 from recdash.service.experiments import Setup
 from recdash.service.manners import Progress
-from recdash.service.online_tests import OnlineKind
 from recdash.service.runs import AddedRun, PreparedRun, ReferenceChoice
 from recdash.service.workspace import Workspace
 
 __all__ = [
-    "AddedRun", "OnlineKind", "PreparedRun", "Progress", "ReferenceChoice", "Role", "Setup", "Workspace",
+    "AddedRun", "PreparedRun", "Progress", "ReferenceChoice", "Role", "Setup", "Workspace",
 ]  # fmt: skip

@@ -1,27 +1,35 @@
-"""A/B tests: stored, linked to runs, compared with what was measured offline."""
+"""A/B tests: stored with their logs and rules, linked to runs, compared with what was measured offline."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
 
 from recdash import views
-from recdash.domain import OnlineTest, Upload
+from recdash.domain import OnlineTest
 from recdash.errors import NotFound, UnknownName
 from recdash.metrics import define
 from recdash.service.comparisons import Comparisons
+from recdash.service.kept import Kept
 from recdash.service.manners import check_typed, clean_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from recdash.online import OnlineResults
-
-OnlineKind = Literal["sessions", "aggregates"]
+    from recdash.evaluation.ab_test import Logs
+    from recdash.online import OnlineMetric, OnlineResults, Rules
+    from recdash.online.users import Users
+    from recdash.stats import Correction
 
 
 class OnlineTests(Comparisons):
     """Everything that is done to online tests, and asked of them."""
+
+    def _keep(self) -> None:
+        super()._keep()
+        self._users = Kept(self._read_users, least=2)
 
     def online_tests(self, experiment_id: str, archived: bool = False) -> list[OnlineTest]:
         return self.store.online_tests(experiment_id, archived)
@@ -30,57 +38,125 @@ class OnlineTests(Comparisons):
         self,
         experiment_id: str,
         name: str,
-        source: Any,
+        tables: Mapping[str, Any],
         *,
-        kind: OnlineKind = "sessions",
         control: str | None = None,
-        mapping: Mapping[str, str] | None = None,
+        rules: Rules | None = None,
+        metrics: Sequence[OnlineMetric] = (),
+        mappings: Mapping[str, Mapping[str, str]] | None = None,
         links: Mapping[str, str] | None = None,
     ) -> OnlineTest:
-        """Read an A/B test's table, compute its results and store both. ``links`` are {variant: run id}."""
+        """Read an A/B test's tables, compute its results and store both. ``links`` are {variant: run id}.
+
+        ``tables`` by kind: sessions; exposures, events and perhaps served; or aggregates.
+        """
         self._may_write()
-        upload, found = self._read_online(kind, source, mapping, control)
+        logs = self._read_logs(tables, rules, mappings)
+        found = _results(logs, control, rules, metrics)
         self._check_links(experiment_id, links or {}, found.variants)
         test = OnlineTest(
             id=self._new_id(),
             experiment=experiment_id,
             name=clean_name(name),
             created=self._clock(),
-            kind=kind,
-            upload=self.store.put(upload.table),
+            kind=logs.kind,
+            upload=self.store.put(logs.table),
+            tables={kind: self.store.put(table) for kind, table in logs.beside.items()},
+            rules=rules.as_dict() if rules else {},
+            metrics=[asdict(metric) for metric in metrics],
             control=found.control,
             links=dict(links or {}),
-            results=[vars(row) for row in found.rows],
-            notices=(*upload.notices, *found.notices),
+            results=found.records(),
+            notices=(*logs.notices, *found.notices),
         )
         return self._same_test(test) or self.store.add_online_test(test)
 
     def _same_test(self, test: OnlineTest) -> OnlineTest | None:
-        """The test that a second click would double: same name, table and control."""
-        same = [
-            one
-            for one in self.online_tests(test.experiment, archived=True)
-            if (one.name, one.upload, one.control) == (test.name, test.upload, test.control)
-        ]
-        return same[0] if same else None
+        """The test that a second click would double: same name, tables, rules and control."""
+
+        def known_by(one: OnlineTest) -> tuple[Any, ...]:
+            return one.name, one.upload, dict(one.tables), dict(one.rules), list(one.metrics), one.control
+
+        known = self.online_tests(test.experiment, archived=True)
+        return next((one for one in known if known_by(one) == known_by(test)), None)
 
     def try_online_test(
         self,
-        kind: OnlineKind,
-        source: Any,
-        mapping: Mapping[str, str] | None = None,
+        tables: Mapping[str, Any],
+        *,
         control: str | None = None,
+        rules: Rules | None = None,
+        mappings: Mapping[str, Mapping[str, str]] | None = None,
     ) -> OnlineResults:
         """The results as they would be; stores nothing."""
-        return self._read_online(kind, source, mapping, control)[1]
+        return _results(self._read_logs(tables, rules, mappings), control, rules, ())
 
-    def _read_online(
-        self, kind: OnlineKind, source: Any, mapping: Mapping[str, str] | None, control: str | None
-    ) -> tuple[Upload, OnlineResults]:
-        from recdash import ingest, online
+    def _read_logs(
+        self,
+        tables: Mapping[str, Any],
+        rules: Rules | None,
+        mappings: Mapping[str, Mapping[str, str]] | None,
+    ) -> Logs:
+        from recdash.evaluation.ab_test import read_logs
+        from recdash.online.rules import USUAL
 
-        upload = ingest.read_upload(kind, source, mapping=mapping, limits=self.limits)
-        return upload, online.results(upload, control)
+        return read_logs(tables, rules or USUAL, mappings, self.limits)
+
+    # ── how a stored test is counted ─────────────────────────────────────────────────────────
+
+    def online_rules(self, test_id: str) -> Rules:
+        from recdash.online.rules import Rules
+
+        return Rules(**self.store.online_test(test_id).rules)
+
+    def set_online_rules(self, test_id: str, rules: Rules) -> OnlineTest:
+        """Count the test's logs by other rules. Those that events were folded by stay as they were."""
+        return self._count_again(test_id, rules=rules.as_dict())
+
+    def _count_again(self, test_id: str, **changed: Any) -> OnlineTest:
+        """Store the change with the results that follow from it; nothing where they cannot be had."""
+        self._may_write()
+        test = self.store.online_test(test_id)
+        before = self.ab_results(test_id).notices
+        found = self._results_of(replace(test, **changed))
+        said = [notice for notice in test.notices if notice not in before]
+        return self.store.update_online_test(
+            test_id, **changed, results=found.records(), notices=(*said, *found.notices)
+        )
+
+    # ── what a stored test says ──────────────────────────────────────────────────────────────
+
+    def ab_results(self, test_id: str, correction: Correction = "holm") -> OnlineResults:
+        """Health, values, lifts and words of a stored test; ``correction`` of the family of its goals."""
+        return self._results_of(self.store.online_test(test_id), correction)
+
+    def _results_of(self, test: OnlineTest, correction: Correction = "holm") -> OnlineResults:
+        from recdash.evaluation.ab_test import Logs, results_of, with_own
+        from recdash.online import OnlineMetric, Rules
+        from recdash.online.results import of_users
+
+        rules, own = Rules(**test.rules), [OnlineMetric(**one) for one in test.metrics]
+        if test.kind == "aggregates":
+            logs = Logs(test.kind, self.store.table(test.upload), {})
+            return results_of(logs, test.control, rules, own, correction=correction)
+        return of_users(self._users_of(test), test.control, rules, with_own(own), correction)
+
+    def online_users(self, test_id: str) -> Users:
+        """One row per user of a test. Raises NotFound for one that is known by aggregates only."""
+        test = self.store.online_test(test_id)
+        if test.kind == "aggregates":
+            raise NotFound(f"Of '{test.name}' only sums are known, not its users.")
+        return self._users_of(test)
+
+    def _users_of(self, test: OnlineTest) -> Users:
+        return self._users(test.upload, test.tables.get("exposures"), json.dumps(dict(test.rules)))
+
+    def _read_users(self, upload: str, exposures: str | None, rules: str) -> Users:
+        from recdash.evaluation.ab_test import users_of
+        from recdash.online.rules import Rules
+
+        beside = {"exposures": self.store.table(exposures)} if exposures else {}
+        return users_of(self.store.table(upload), beside, Rules(**json.loads(rules)))
 
     def link_variants(self, test_id: str, links: Mapping[str, str]) -> OnlineTest:
         """Say which run each variant served: {variant: run id}."""
@@ -143,3 +219,12 @@ class OnlineTests(Comparisons):
             offline_title=views.metric_title(metric, k),
             broken_split=any(notice.code == SPLIT_BROKEN for notice in test.notices),
         )
+
+
+def _results(
+    logs: Logs, control: str | None, rules: Rules | None, metrics: Sequence[OnlineMetric]
+) -> OnlineResults:
+    from recdash.evaluation.ab_test import results_of
+    from recdash.online.rules import USUAL
+
+    return results_of(logs, control, rules or USUAL, metrics)

@@ -8,8 +8,9 @@ from recdash.domain import Experiment
 from recdash.service.across_cutoffs import AcrossCutoffs
 from recdash.service.evidence import Role
 from recdash.service.experiments import Experiments
+from recdash.service.explanations import Explanations
 from recdash.service.manners import Progress, quiet
-from recdash.service.online_tests import OnlineTests
+from recdash.service.online_answers import OnlineAnswers
 from recdash.service.per_user import PerUser
 from recdash.service.runs import Runs
 from recdash.service.scopes import Scopes
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 
 class Workspace(
+    Explanations,
     UnderPresets,
     AcrossCutoffs,
     Scopes,
@@ -35,7 +37,7 @@ class Workspace(
     WhatIsFound,
     Experiments,
     Runs,
-    OnlineTests,
+    OnlineAnswers,
 ):
     """Experiments, runs and online tests of one store, seen by one role."""
 
@@ -75,7 +77,8 @@ class Workspace(
             tell(place / (len(made.runs) + 1), f"Scored {name}")
         if not self.online_tests(experiment.id, archived=True):
             links = {variant: ids[run] for variant, run in made.links.items()}
-            self.add_online_test(experiment.id, made.test, made.sessions, control=made.control, links=links)
+            tables = {"sessions": made.sessions}
+            self.add_online_test(experiment.id, made.test, tables, control=made.control, links=links)
         tell(1.0, "Done")
         return self.set_baseline(experiment.id, ids[made.baseline])
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from recdash.domain import Experiment, Run
+from recdash.domain import Experiment, OnlineKind, Run
 from recdash.errors import InputError, RecdashError
 from recdash.online import OnlineResults
-from recdash.service import OnlineKind, Workspace
+from recdash.service import Workspace
 from recdash.ui import escaping, widgets
 from recdash.ui.table_templates import TEMPLATES
 from recdash.ui.upload_desk import Desk, Outcome, stem
@@ -81,7 +81,7 @@ def _trial(desk: Desk, workspace: Workspace, kind: OnlineKind, checked: CheckedF
 
 def _results(workspace: Workspace, kind: OnlineKind, checked: CheckedFile) -> OnlineResults | InputError:
     try:
-        return workspace.try_online_test(kind, checked.data, checked.mapping)
+        return workspace.try_online_test({kind: checked.data}, mappings={kind: checked.mapping or {}})
     except InputError as error:
         return error
 
@@ -138,8 +138,8 @@ def _store(desk: Desk, workspace: Workspace, experiment: Experiment, form: Onlin
     with st.status("Computing the results of each variant", expanded=True):
         try:
             made = workspace.add_online_test(
-                experiment.id, form.name, form.checked.data, kind=form.kind, mapping=form.checked.mapping,
-                control=form.control, links=form.links,
+                experiment.id, form.name, {form.kind: form.checked.data}, control=form.control,
+                mappings={form.kind: form.checked.mapping or {}}, links=form.links,
             )  # fmt: skip
         except RecdashError as error:
             desk.outcomes.append(refused("online test", form.name, error, experiment.id))

@@ -1,0 +1,170 @@
+"""An A/B test from its logs to its results: the tables read together, counted by one set of rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from recdash.domain import OnlineKind, Upload
+from recdash.errors import InputError, Problem
+from recdash.online import sessions, summaries
+from recdash.online.measures import KNOWN, OnlineMetric
+from recdash.online.results import OnlineResults, of_summaries, of_users
+from recdash.online.rules import USUAL, Rules
+from recdash.online.users import Removed, Users
+from recdash.stats import Correction
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from recdash.ingest import Limits
+
+KINDS: tuple[OnlineKind, ...] = ("sessions", "events", "aggregates")
+BESIDE = ("exposures", "served")
+Mappings = Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Logs:
+    """The checked tables of one test, ready to be counted.
+
+    ``table``: sessions (those that events are folded into, where there are events) or aggregates; ``beside``:
+    exposures and served, where they were given; ``removed`` and ``notices``: what was said on the way.
+    """
+
+    kind: OnlineKind
+    table: pa.Table
+    beside: Mapping[str, pa.Table]
+    removed: tuple[Removed, ...] = ()
+    notices: tuple[Problem, ...] = ()
+
+    @property
+    def exposures(self) -> pa.Table | None:
+        return self.beside.get("exposures")
+
+
+def ab_test(
+    *,
+    sessions: Any = None,
+    exposures: Any = None,
+    events: Any = None,
+    served: Any = None,
+    aggregates: Any = None,
+    control: str | None = None,
+    rules: Rules = USUAL,
+    metrics: Sequence[OnlineMetric] = (),
+    correction: Correction = "holm",
+    mappings: Mappings | None = None,
+) -> OnlineResults:
+    """The results of an A/B test: health, values, lifts and intervals per metric and variant.
+
+    Give ``sessions``; or ``exposures`` and ``events``, with ``served`` lists if there are; or ``aggregates``:
+    each a file or a table, ``mappings`` says by table what its columns mean. ``control``: the variant that
+    the others are compared with (None: the one whose name says so). ``metrics``: more of one's own; one with
+    the name of a known metric replaces it. Raises InputError with the problems of all tables.
+    """
+    given = {
+        "sessions": sessions, "exposures": exposures, "events": events, "served": served,
+        "aggregates": aggregates,
+    }  # fmt: skip
+    logs = read_logs({name: one for name, one in given.items() if one is not None}, rules, mappings)
+    found = results_of(logs, control, rules, metrics, correction=correction)
+    return replace(found, notices=(*logs.notices, *found.notices))
+
+
+def read_logs(
+    tables: Mapping[str, Any],
+    rules: Rules = USUAL,
+    mappings: Mappings | None = None,
+    limits: Limits | None = None,
+) -> Logs:
+    """Read and check the tables of a test, by kind. Raises InputError with the problems of all of them."""
+    kind = kind_of(tables)
+    uploads = _read_all(
+        {name: one for name, one in tables.items() if name != "events"}, rules, mappings, limits
+    )
+    notices = tuple(notice for upload in uploads.values() for notice in upload.notices)
+    beside = {name: uploads[name].table for name in BESIDE if name in uploads}
+    if kind != "events":
+        return Logs(kind, uploads[kind].table, beside, notices=notices)
+    return _folded(tables["events"], beside, rules, (mappings or {}).get("events"), limits, notices)
+
+
+def kind_of(tables: Mapping[str, Any]) -> OnlineKind:
+    """What a test is known by, from its tables' names. Raises InputError where they do not go together."""
+    kinds = [kind for kind in KINDS if kind in tables]
+    unknown = [name for name in tables if name not in (*KINDS, *BESIDE)]
+    if len(kinds) != 1 or unknown or (kinds[0] == "events" and "exposures" not in tables):
+        raise InputError(_not_together(list(tables)))
+    if kinds[0] == "aggregates" and len(tables) > 1:
+        raise InputError(_not_together(list(tables)))
+    return kinds[0]
+
+
+def _not_together(names: Sequence[str]) -> Problem:
+    fix = "Give sessions, or exposures and events (served lists beside them if there are), or aggregates."
+    return Problem("no-test", "tables of the test", f"given: {', '.join(names) or 'nothing'}", fix)
+
+
+def _read_all(
+    tables: Mapping[str, Any], rules: Rules, mappings: Mappings | None, limits: Limits | None
+) -> dict[str, Upload]:
+    from recdash.ingest import read_upload
+
+    found, problems = {}, []
+    for name, source in tables.items():
+        mapping = (mappings or {}).get(name)
+        zone = rules.zone if name != "aggregates" else None
+        try:
+            found[name] = read_upload(cast(Any, name), source, mapping=mapping, zone=zone, limits=limits)
+        except InputError as error:
+            problems.append(error)
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        raise InputError([_said_of(error.source, one) for error in problems for one in error.problems])
+    return found
+
+
+def _said_of(source: str | None, problem: Problem) -> Problem:
+    return replace(problem, place=f"{source}, {problem.place}") if source else problem
+
+
+def _folded(
+    events: Any,
+    beside: Mapping[str, pa.Table],
+    rules: Rules,
+    mapping: Mapping[str, str] | None,
+    limits: Limits | None,
+    notices: tuple[Problem, ...],
+) -> Logs:
+    """Events as the sessions that they make, and served lists with what came of them."""
+    raise InputError(_not_together(["events"]))
+
+
+def users_of(table: pa.Table, beside: Mapping[str, pa.Table], rules: Rules = USUAL) -> Users:
+    """One row per user of a test that is known by sessions. Raises InputError where they hold no test."""
+    return sessions.per_user(table, rules, beside.get("exposures"))
+
+
+def results_of(
+    logs: Logs,
+    control: str | None = None,
+    rules: Rules = USUAL,
+    metrics: Sequence[OnlineMetric] = (),
+    *,
+    correction: Correction = "holm",
+) -> OnlineResults:
+    """The results of logs that were read, or are stored."""
+    if logs.kind == "aggregates":
+        rows = summaries.summaries(logs.table)
+        return of_summaries(rows, control, rules, metrics, correction)
+    users = users_of(logs.table, logs.beside, rules)
+    return of_users(users, control, rules, with_own(metrics), correction)
+
+
+def with_own(metrics: Sequence[OnlineMetric]) -> tuple[OnlineMetric, ...]:
+    """The known metrics and one's own, which replace known ones of the same name."""
+    own = {metric.name: metric for metric in metrics}
+    return (*(own.pop(one.name, one) for one in KNOWN), *own.values())

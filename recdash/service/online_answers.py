@@ -1,0 +1,144 @@
+"""What an A/B test says over time, of parts of its users, and of how many users it would need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any, Literal
+
+from recdash.domain import OnlineTest
+from recdash.errors import UnknownName
+from recdash.service.online_tests import OnlineTests
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from recdash.online import OnlineMetric
+    from recdash.online.fading import Fading
+    from recdash.online.segments import Reversal
+
+OverTime = Literal["cumulative", "daily", "since"]
+
+
+class OnlineAnswers(OnlineTests):
+    """Questions to a test that is known user by user; NotFound for one that is known by aggregates only."""
+
+    def online_metrics(self, test_id: str) -> tuple[OnlineMetric, ...]:
+        """The metrics that the test's logs allow, its own ones included."""
+        from recdash.evaluation.ab_test import with_own
+
+        totals = self.online_users(test_id).totals
+        return tuple(one for one in with_own(self.own_metrics(test_id)) if one.is_in(totals))
+
+    def online_metric(self, test_id: str, name: str) -> OnlineMetric:
+        known = {one.name: one for one in self.online_metrics(test_id)}
+        if name not in known:
+            raise UnknownName("online metric", name, list(known))
+        return known[name]
+
+    def online_totals(self, test_id: str) -> list[str]:
+        """What is added up per user: the numerators and denominators that a metric may have."""
+        return list(self.online_users(test_id).totals)
+
+    def own_metrics(self, test_id: str) -> tuple[OnlineMetric, ...]:
+        from recdash.online import OnlineMetric
+
+        return tuple(OnlineMetric(**one) for one in self.store.online_test(test_id).metrics)
+
+    def set_online_metrics(self, test_id: str, metrics: Sequence[OnlineMetric]) -> OnlineTest:
+        """Give the test metrics of its own; one with the name of a known metric replaces it."""
+        from recdash.online.measures import check
+
+        for metric in metrics:
+            check(metric, self.online_totals(test_id))
+        return self._count_again(test_id, metrics=[asdict(metric) for metric in metrics])
+
+    def over_time(self, test_id: str, metric: str, how: OverTime) -> pd.DataFrame:
+        """The lift up to each day, of each day, or by days since the exposure.
+
+        Columns: variant, day (days since 1970, or since the exposure), n, lift, low, high, sequence_low,
+        sequence_high, note.
+        """
+        from recdash.online import over_time
+
+        asked: Callable[..., Sequence[Any]] = {
+            "cumulative": over_time.cumulative, "daily": over_time.daily, "since": over_time.since_exposure,
+        }[how]  # fmt: skip
+        return _frame(asked(*self._question(test_id, metric)), over_time.Moment)
+
+    def online_fading(self, test_id: str, metric: str) -> list[Fading]:
+        """Early against late lift of the same users, by variant."""
+        from recdash.online.fading import fading
+
+        return fading(*self._question(test_id, metric))
+
+    def online_segments(self, test_id: str) -> list[str]:
+        """What the test's users can be told apart by."""
+        return sorted(self.online_users(test_id).segments)
+
+    def by_segment(self, test_id: str, metric: str, segment: str) -> pd.DataFrame:
+        """One row per variant and segment; columns: the fields of ``SegmentLift``."""
+        from recdash.online import segments
+
+        self._check_segment(test_id, segment)
+        return _frame(segments.by_segment(*self._question(test_id, metric), segment), segments.SegmentLift)
+
+    def reversals(self, test_id: str, metric: str, segment: str) -> tuple[Reversal, ...]:
+        """Variants whose lift has another sign in segments than overall."""
+        from recdash.online import segments
+
+        self._check_segment(test_id, segment)
+        rows = segments.by_segment(*self._question(test_id, metric), segment)
+        overall = {
+            row.variant: row.lift
+            for row in self.ab_results(test_id).rows
+            if row.metric == metric and not row.is_control
+        }
+        return segments.simpson(rows, overall)
+
+    def _check_segment(self, test_id: str, segment: str) -> None:
+        known = self.online_segments(test_id)
+        if segment not in known:
+            raise UnknownName("segment", segment, known)
+
+    def _question(self, test_id: str, metric: str) -> tuple[Any, OnlineMetric, str]:
+        test = self.store.online_test(test_id)
+        return self.online_users(test_id), self.online_metric(test_id, metric), test.control
+
+    # ── how many users ───────────────────────────────────────────────────────────────────────
+
+    def detectable(self, test_id: str, metric: str) -> dict[str, float | None]:
+        """By variant the smallest lift (a share) that a test of this size finds in four of five cases."""
+        from recdash.online import compare, power
+
+        chosen, arms, control = self._arms(test_id, metric)
+        adjusted = compare.can_adjust(chosen, *arms.values())
+        sizes = {name: arm.count() for name, arm in arms.items() if name != control}
+        base = arms[control]
+        return {
+            name: power.detectable(chosen, base, base.count() + n, n / base.count(), adjusted=adjusted)
+            for name, n in sizes.items()
+        }
+
+    def more_users(self, test_id: str, metric: str, variant: str, effect: float) -> int | None:
+        """Users still missing, in control and variant together, to find a lift of ``effect`` (a share)."""
+        from recdash.online import compare, power
+
+        chosen, arms, control = self._arms(test_id, metric)
+        if variant not in arms:
+            raise UnknownName("variant", variant, list(arms))
+        adjusted = compare.can_adjust(chosen, *arms.values())
+        return power.more_users(chosen, arms[control], arms[variant], effect, adjusted=adjusted)
+
+    def _arms(self, test_id: str, metric: str) -> tuple[OnlineMetric, dict[str, Any], str]:
+        from recdash.online.results import arms_of
+
+        users, chosen, control = self._question(test_id, metric)
+        return chosen, arms_of(users), control
+
+
+def _frame(rows: Sequence[Any], kind: type[Any]) -> pd.DataFrame:
+    import pandas as pd
+
+    names = [field.name for field in fields(kind)]
+    return pd.DataFrame([asdict(row) for row in rows], columns=names)
