@@ -1,0 +1,185 @@
+"""What a simulated A/B test is made of, and what is then true of it.
+
+How a session comes about:
+
+- Users arrive after a share 1 − √u of the test, u uniform on 0..1, with their first session, in which they
+  are exposed; two thirds of the test are left to them on average. Then they come again as a Poisson process
+  whose rate is the user's own: gamma with mean 1 and shape .7, so that few users have most of the sessions.
+  Control users have 3.4 sessions on average.
+- A session is engaged with the user's own chance, uniform on 0 … .8 and independent of how often the user
+  comes. The engagement rate, Σ engaged / Σ sessions, is thus .4 in the long run; and sessions of one user
+  are alike, so that who takes them for independent finds effects that are not there.
+- An engaged session has 1 + Binomial(4, .2) clicks. A click watches a geometric number of seconds, 500 on
+  average, which is more than 120, a video, with the chance (1 − 1/500)¹²⁰.
+
+Why the effects are exact: a variant multiplies the rate of further visits (by as much as lifts *all* sessions
+by what is wanted), everybody's chance to engage, and the mean seconds of a click. Engaging is independent of
+coming, and watching of both; so the lift of the engagement rate is that of the chance, and that of the
+session watch time is chance times seconds. Novelty adds to the chance a lift that decays as exp(−days since
+the exposure / 3), whose mean over sessions is an integral with a closed form. Where one platform has its
+lifts reversed, sums of both kinds of users are divided.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from recdash.errors import InputError, Problem, UnknownName
+
+SESSIONS, EAGERNESS_SHAPE = 3.4, 0.7
+READIEST = 0.8
+MORE_CLICKS, CLICK_AGAIN = 4, 0.2
+CLICK_S, VIDEO_S = 500.0, 120
+NOVELTY_DAYS = 3.0
+PLATFORMS: Mapping[str, float] = MappingProxyType({"phone": 0.5, "tv": 0.2, "web": 0.3})
+COUNTRIES: Mapping[str, float] = MappingProxyType({"DE": 0.4, "FR": 0.3, "PL": 0.2, "US": 0.1})
+ENGAGEMENT, WATCH, VISITS = LIFTED = ("engagement_rate", "session_watch_time", "sessions_per_user")
+Lifts = Mapping[str, float]
+ARMS: Mapping[str, Lifts] = MappingProxyType({"control": {}, "new": {ENGAGEMENT: 0.03, WATCH: 0.0505}})
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a test is made of; the faults are in its last arm.
+
+    ``arms`` by name, the control first, with their lifts as shares, by the names in LIFTED; where no watch
+    time is named, a click watches as long as in the control. ``before_days``: so long users came before the
+    test. ``novelty``: further lift of the engagement rate on the day of exposure. ``srm``: share of the last
+    arm's users that is lost. ``crossover``: share of all users with a session in the next arm. ``bots``:
+    share of the last arm's users who click hundreds of times in a session. ``reverse``: a platform on which
+    all lifts have the other sign. Raises InputError for what cannot be.
+    """
+
+    arms: Mapping[str, Lifts] = field(default_factory=lambda: ARMS)
+    days: int = 14
+    before_days: int = 0
+    novelty: float = 0.0
+    srm: float = 0.0
+    crossover: float = 0.0
+    bots: float = 0.0
+    reverse: str | None = None
+
+    def __post_init__(self) -> None:
+        for metric in (metric for lifts in self.arms.values() for metric in lifts):
+            if metric not in LIFTED:
+                raise UnknownName("metric", metric, LIFTED)
+        if self.reverse is not None and self.reverse not in PLATFORMS:
+            raise UnknownName("platform", self.reverse, list(PLATFORMS))
+        problems = list(_impossible(self))
+        if problems:
+            raise InputError(problems)
+
+    @property
+    def rate(self) -> float:
+        """Further sessions of a control user per day, on average."""
+        return (SESSIONS - 1) / (self.days * 2 / 3)
+
+    def effect(self, arm: str, sign: int) -> Effect:
+        """What an arm multiplies where lifts have this sign, 1 or −1."""
+        lifts = {metric: sign * lift for metric, lift in self.arms[arm].items()}
+        chance = 1 + lifts.get(ENGAGEMENT, 0.0)
+        watch = 1 + lifts[WATCH] if WATCH in lifts else chance
+        return Effect(
+            visits=((1 + lifts.get(VISITS, 0.0)) * SESSIONS - 1) / (SESSIONS - 1),
+            chance=chance,
+            seconds=watch / chance if chance else math.inf,
+            novel=0.0 if arm == next(iter(self.arms)) else self.novelty,
+        )
+
+
+class Effect(NamedTuple):
+    """What a variant multiplies: further visits, the chance to engage, a click's seconds; ``novel`` adds to
+    the chance at the exposure.
+    """
+
+    visits: float
+    chance: float
+    seconds: float
+    novel: float
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is true of a test: ``values`` and ``lifts`` (shares) in the long run, by variant and metric, of
+    users who are no bots; how many were ``lost``, ``crossed``, and are ``bots``.
+    """
+
+    values: Mapping[str, Mapping[str, float]]
+    lifts: Mapping[str, Mapping[str, float]]
+    lost: int
+    crossed: int
+    bots: int
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def truth(plan: Plan) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
+    """Values and lifts by variant and metric."""
+    values = {arm: _values(plan, arm) for arm in plan.arms}
+    control, *others = plan.arms
+    lifts = {
+        arm: {metric: value / values[control][metric] - 1 for metric, value in values[arm].items()}
+        for arm in others
+    }
+    return values, lifts
+
+
+def _values(plan: Plan, arm: str) -> dict[str, float]:
+    turned = PLATFORMS[plan.reverse] if plan.reverse else 0.0
+    kinds = [
+        (share, _per_user(plan, plan.effect(arm, sign))) for share, sign in ((1 - turned, 1), (turned, -1))
+    ]
+    sessions, engaged, seconds, videos = (
+        sum(share * sums[place] for share, sums in kinds) for place in range(4)
+    )
+    return {
+        ENGAGEMENT: engaged / sessions,
+        "videos_per_user": videos,
+        WATCH: seconds / 60 / sessions,
+        VISITS: sessions,
+    }
+
+
+def _per_user(plan: Plan, effect: Effect) -> tuple[float, float, float, float]:
+    """Expected sessions, engaged sessions, seconds and videos of a user."""
+    further = (SESSIONS - 1) * effect.visits
+    novel = 1 + plan.rate * effect.visits * NOVELTY_DAYS * _decayed(plan.days)
+    engaged = READIEST / 2 * ((1 + further) * effect.chance + novel * effect.novel)
+    clicks = engaged * (1 + MORE_CLICKS * CLICK_AGAIN)
+    mean = CLICK_S * effect.seconds
+    return 1 + further, engaged, clicks * mean, clicks * (1 - 1 / mean) ** VIDEO_S
+
+
+def _decayed(days: float) -> float:
+    """Mean of 1 − exp(−left/τ) over users with left = days · √u: ∫ 2x (1 − exp(−cx)) dx with c = days/τ."""
+    c = days / NOVELTY_DAYS
+    return 1 - 2 * (1 - math.exp(-c) * (1 + c)) / c**2
+
+
+def _impossible(plan: Plan) -> Iterator[Problem]:
+    shares = {"srm": plan.srm, "crossover": plan.crossover, "bots": plan.bots}
+    for name, share in shares.items():
+        if not 0 <= share < 1:
+            yield Problem("bad-share", name, f"{share:g} is not a share", "Give a number from 0 to below 1.")
+    if plan.days < 1 or plan.before_days < 0:
+        yield Problem("bad-days", "days", "A test needs a day, and none below 0 before it", "Give more days.")
+    for arm in plan.arms:
+        effects = [plan.effect(arm, sign) for sign in ((1, -1) if plan.reverse else (1,))]
+        if not all(_is_possible(effect) for effect in effects):
+            fix = "Some users engage in 80 % of all sessions: a lift of .25, novelty included, is the most."
+            yield Problem("impossible-lift", f"arm '{arm}'", "It has lifts that nobody can bring about", fix)
+
+
+def _is_possible(effect: Effect) -> bool:
+    chances = effect.chance, effect.chance + effect.novel
+    return (
+        min(chances) > 0
+        and max(chances) * READIEST <= 1
+        and effect.visits >= 0
+        and effect.seconds * CLICK_S >= 1
+    )
