@@ -85,6 +85,10 @@ def test_noise_is_ruled_out_where_the_test_would_have_shown_the_lift() -> None:
     assert "would have shown it" in found.sentence
 
 
+def test_noise_is_ruled_out_where_both_sides_are_settled_the_same_way() -> None:
+    assert "in its direction" in ask("noise", lift=Lift(0.02, 0.01, 0.03)).sentence
+
+
 def test_noise_cannot_be_told_without_an_interval() -> None:
     assert ask("noise", lift=Lift(-0.05)).verdict == "can't tell"
     assert ask("noise", gain=Lacking("lists of both runs")).needs == "lists of both runs"
@@ -193,6 +197,19 @@ def test_users_are_supported_where_the_gain_of_the_users_served_is_another() -> 
     found = ask("users", audience=OTHERS)
     assert (found.verdict, found.strength) == ("supports", 2)
     assert "−0.0400 instead of +0.0200" in found.sentence
+
+
+def test_users_are_supported_where_the_users_evaluated_had_the_opposite_lift() -> None:
+    found = ask("users", audience=replace(OTHERS, cold_online=0.1, evaluated=Lift(0.04, 0.01, 0.07)))
+    assert (found.verdict, found.strength) == ("supports", 2)
+    assert "Among the 300 users who were evaluated and served" in found.sentence
+
+
+def test_users_are_ruled_out_where_the_users_evaluated_had_the_lift_of_all() -> None:
+    """Whatever the share of new users is."""
+    assert ask("users", audience=replace(OTHERS, evaluated=Lift(-0.06, -0.11, -0.01))).verdict == "rules out"
+    unsettled = replace(OTHERS, evaluated=Lift(-0.06, -0.13, 0.01))
+    assert ask("users", audience=unsettled).verdict == "supports"
 
 
 def test_users_are_supported_where_nobody_new_was_evaluated_and_many_are_new() -> None:

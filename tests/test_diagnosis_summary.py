@@ -21,7 +21,8 @@ def test_the_strongest_cause_comes_first_and_equal_ones_in_the_order_of_the_chec
         ]
     )
     assert told == (
-        "Most likely: it leaks; also the labels differ; it is popular. Ruled out: noise. Can't tell: segments."
+        "Most likely: it leaks; also the labels differ; it is popular. "
+        "Ruled out: noise. Can't tell: segments."
     )
 
 

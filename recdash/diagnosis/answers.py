@@ -67,7 +67,9 @@ def cannot(check: str, lacking: Lacking) -> Answer:
 
 def percent(share: float | None) -> str:
     """``0.4213`` → ``42.1 %``."""
-    return f"{numbers.three(_percent(share))} %" if share is not None else numbers.NONE
+    if not share:
+        return numbers.NONE if share is None else "0 %"
+    return f"{numbers.three(_percent(share))} %"
 
 
 def change(share: float | None) -> str:

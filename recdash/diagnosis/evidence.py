@@ -128,7 +128,8 @@ class Audience:
 
     ``n_online`` users of the test, of whom ``n_both`` count offline too; ``cold_offline`` and ``cold_online``
     are the shares of users without a row in train. ``warm`` and ``cold``: the offline gain among users with
-    and without, None where there are too few of them.
+    and without, None where there are too few of them. ``evaluated``: the lift of the online metric among the
+    users who count offline too.
     """
 
     n_online: int
@@ -137,6 +138,7 @@ class Audience:
     cold_online: float
     warm: Gain | None
     cold: Gain | None
+    evaluated: Lift | None = None
 
 
 @dataclass(frozen=True)

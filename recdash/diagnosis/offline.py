@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from recdash import numbers
 from recdash.charts.pictures import Bar, Picture, Side
-from recdash.diagnosis.answers import Answer, Looked, cannot, change, percent
-from recdash.diagnosis.evidence import About, Audience, Evidence, Gain, Lacking, Popularity, Stricter
+from recdash.diagnosis.answers import Answer, Looked, between, cannot, change, percent
+from recdash.diagnosis.evidence import About, Audience, Evidence, Gain, Lacking, Lift, Popularity, Stricter
 
 HEAD_MOST = 2 / 3
 """The head has half of the train rows by definition; a gain without a leaning has about half there."""
@@ -115,10 +115,12 @@ def leakage(evidence: Evidence) -> Answer:
 def users(evidence: Evidence) -> Answer:
     """Were the users who were served those who were evaluated?
 
-    The offline gain is put together again with the online share of new users (without a row in train):
-    (1 − cold online) · gain of known + cold online · gain of new users. *Supports*: it turns, or less than
-    half of it is left; or nobody new was evaluated and at least a tenth is new online. *Rules out*: else.
-    *Can't tell*: no train, no ids that are in both, no users of either sort offline.
+    First the users who were both: *rules out* where the lift among them is settled as that of all,
+    *supports* where it is settled the other way. Else the offline gain is put together again with the online
+    share of new users (without a row in train): (1 − cold online) · gain of known + cold online · gain of new
+    users. *Supports*: it turns, or less than half of it is left; or nobody new was evaluated and at least a
+    tenth is new online. *Rules out*: else. *Can't tell*: no train, no ids that are in both, no known users
+    offline.
     """
     found, gain = evidence.audience, evidence.gain
     if isinstance(found, Lacking):
@@ -128,6 +130,24 @@ def users(evidence: Evidence) -> Answer:
     if found.n_both == 0:
         return cannot("users", Lacking("the same user ids in the test as in the truth"))
     looked = Looked("users", _audience_statistic(found), _audience_picture(found))
+    lift = None if isinstance(evidence.lift, Lacking) else evidence.lift
+    if lift and found.evaluated and lift.sign * found.evaluated.sign:
+        return _of_both(looked, found.n_both, lift, found.evaluated)
+    return _of_others(looked, found, gain)
+
+
+def _of_both(looked: Looked, n_both: int, lift: Lift, evaluated: Lift) -> Answer:
+    told = f"Among the {numbers.count(n_both)} users who were evaluated and served the lift is"
+    mine = f"{change(evaluated.value)} ({between(evaluated.low, evaluated.high)})"
+    if lift.sign == evaluated.sign:
+        return looked.rules_out(f"{told} {mine} too: it is not that other people were served.")
+    return looked.supports(
+        f"{told} {mine}, the opposite of all: other people were served than evaluated.",
+        f"other users were served than evaluated (among those {change(evaluated.value)})", 2,
+    )  # fmt: skip
+
+
+def _of_others(looked: Looked, found: Audience, gain: Gain) -> Answer:
     if found.cold is None:
         return _nobody_new(looked, found)
     if found.warm is None:
@@ -203,9 +223,9 @@ def labels(evidence: Evidence) -> Answer:
         return looked.rules_out(f"Counting only {found.rule}, the gain stays what it is.")
     word = _what_becomes(gain, found.gain)
     return looked.supports(
-        f"Counting only {found.rule}, as online does, the offline difference {word}: it was made of "
-        f"items that people begin and do not stay with ({percent(1 - found.kept)} of the relevant rows).",
-        f"offline counts what online does not: with {found.rule} the gain {word}", 2,
+        f"Counting only {found.rule}, the offline difference {word}: it was made of what hardly counts "
+        f"online ({percent(1 - found.kept)} of the relevant rows).",
+        f"offline counts what online does not (with only {found.rule} the gain {word})", 2,
     )  # fmt: skip
 
 

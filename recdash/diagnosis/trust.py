@@ -26,7 +26,7 @@ def noise(evidence: Evidence) -> Answer:
     worth one per cent online. *Supports*: the gain is not settled offline; or the online interval still
     holds the implied lift; or it holds 0 and the test finds only lifts larger than the implied one (80 %
     power). *Rules out*: both sides are settled and the implied lift is outside; or the test would have
-    found it.
+    found it; or both are settled the same way.
     """
     gain, lift, detectable = evidence.gain, evidence.lift, evidence.detectable
     if isinstance(gain, Lacking):
@@ -52,6 +52,8 @@ def _noise(about: About, gain: Gain, lift: Lift, implied: float, smallest: float
             f"The difference in {about.metric} is not settled offline, so there may be nothing to explain.",
             f"the offline difference is not settled ({change(implied)})", 2,
         )  # fmt: skip
+    if lift.sign == gain.sign:
+        return looked.rules_out(f"{found} is settled, as the offline difference is and in its direction.")
     if lift.low is not None and lift.high is not None and lift.low <= implied <= lift.high:
         return looked.supports(
             f"{found} still holds the {change(implied)} that offline implies: the sides do not contradict "

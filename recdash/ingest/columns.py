@@ -240,6 +240,7 @@ ROLES: Mapping[TableKind, tuple[Role, ...]] = {
         replace(RANK, required=True),
         replace(THING, filled=ALWAYS),
         PROPENSITY,
+        CLICK.optional(),
     ),
     "bandit": (replace(THING, filled=ALWAYS), POSITION, CLICK, LOGGED_PROPENSITY, LOGGED_AT),
     "policy": (replace(THING, filled=ALWAYS), POSITION, PROBABILITY),

@@ -1,0 +1,76 @@
+"""From stored numbers and arrays to evidence; nothing here reads a file.
+
+Letters in shapes: ``N`` items, ``S`` rows of served lists.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from recdash.diagnosis.evidence import Gain, Lift
+from recdash.domain import Floats, Ints
+
+Mask = npt.NDArray[np.bool_]
+Z_FOUND = 1.959964 + 0.841621
+"""Standard errors of a lift that is found in four of five tests (two-sided, 5 %)."""
+Z_INTERVAL = 1.959964
+GRADES = 12
+"""Relevance with so many different values is a grade; with more it is an amount."""
+HIGH_GRADE = 0.8
+"""A grade of 4 of 5, or 8 of 10: what people call good."""
+
+
+def detectable(lift: Lift) -> float | None:
+    """The smallest lift that so many users show in four of five tests, from the width of the interval."""
+    if lift.low is None or lift.high is None or lift.low <= -1:
+        return None
+    error = (math.log1p(lift.high) - math.log1p(lift.low)) / (2 * Z_INTERVAL)
+    return math.expm1(Z_FOUND * error)
+
+
+def head_of(rows: Ints) -> Mask:
+    """[N] the items with the most train rows that together have half of them; ``rows`` [N] of each item."""
+    order = np.argsort(-rows, kind="stable")
+    before = np.cumsum(rows[order]) - rows[order]
+    head = np.zeros(len(rows), dtype=bool)
+    head[order[before < rows.sum() / 2]] = True
+    return head
+
+
+def strict_grade(gains: Floats) -> float:
+    """From which relevance on something counts as liked: 80 % of the best grade, or the median amount."""
+    distinct = np.unique(gains)
+    return float(HIGH_GRADE * distinct[-1] if len(distinct) <= GRADES else np.median(gains))
+
+
+def in_common(request: Ints, size: Ints, place: Ints) -> Floats:
+    """[requests] share of a served list's items that stand in as many first places of the uploaded list.
+
+    ``request`` [S] codes 0.., ``size`` [requests] items of each, ``place`` [S] of the item in the uploaded
+    list from 0; −1 where it is not there.
+    """
+    both = (place >= 0) & (place < size[request])
+    shares: Floats = np.bincount(request[both], minlength=len(size)) / np.maximum(size, 1)
+    return shares
+
+
+def mean_by(group: Ints, values: Floats) -> Floats:
+    """[groups that are there] the mean of each, groups ascending; ``group`` [n]."""
+    _, place = np.unique(group, return_inverse=True)
+    means: Floats = np.bincount(place, values) / np.maximum(np.bincount(place), 1)
+    return means
+
+
+def turned(lift: Lift) -> Lift:
+    """Of a metric of which less is better: above 0 is better again."""
+    low = None if lift.high is None else -lift.high
+    high = None if lift.low is None else -lift.low
+    return Lift(-lift.value, low, high)
+
+
+def enough(gain: Gain | None, least: int) -> Gain | None:
+    """None for a gain of too few users to say anything."""
+    return gain if gain is not None and gain.n >= least else None

@@ -1,0 +1,148 @@
+"""What an A/B test says of one variant, as evidence for the checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recdash.diagnosis import measured
+from recdash.diagnosis.evidence import Fading, Lacking, Lift, SegmentLift, Segments, Split
+from recdash.online.measures import METRICS, OnlineMetric
+from recdash.service.explained import Case
+from recdash.service.online_tests import OnlineTests
+from recdash.stats.family import benjamini_hochberg
+
+if TYPE_CHECKING:
+    from recdash.online import segments
+    from recdash.online.users import Users
+
+SESSIONS = Lacking("a table of sessions, with the user of each")
+SEGMENTS = Lacking("a column of the users' segments (country, device …) in the sessions")
+
+
+class ExplainedOnline(OnlineTests):
+    """The online half of the evidence."""
+
+    def _lift_of(self, case: Case, metric: str) -> Lift | Lacking:
+        """The variant's row of the results, turned so that above 0 is better."""
+        rows = [row for row in case.test.results if (row["variant"], row["metric"]) == (case.variant, metric)]
+        if not rows or rows[0]["lift"] is None:
+            return Lacking(rows[0]["note"] if rows and rows[0]["note"] else f"{metric} of the variant")
+        found = Lift(rows[0]["lift"], rows[0]["lift_low"], rows[0]["lift_high"])
+        return measured.turned(found) if rows[0].get("direction") == "down" else found
+
+    def _case_detectable(self, case: Case) -> float | Lacking:
+        lift = self._lift_of(case, case.online_metric)
+        if isinstance(lift, Lacking):
+            return lift
+        smallest = measured.detectable(lift)
+        return Lacking("an interval of the lift") if smallest is None else smallest
+
+    def _case_split(self, case: Case) -> Split | Lacking:
+        from recdash.online import health
+
+        planned = case.test.rules.get("split") or {}
+        if case.test.kind == "aggregates":
+            counts = self._users_of_summary(case)
+            p = health.sample_ratio(counts, planned)[0]
+            return Lacking("users by variant") if p is None else Split(p, counts, None, None)
+        users = self.online_users(case.test.id)
+        machines = next((one.by_variant for one in users.removed if one.rule == "bots"), {})
+        p = health.sample_ratio(users.assigned, planned)[0]
+        return Lacking("a second variant") if p is None else Split(p, users.assigned, users.crossed, machines)
+
+    def _users_of_summary(self, case: Case) -> dict[str, int]:
+        from recdash.online import summaries
+
+        return summaries.users(summaries.summaries(self.store.table(case.test.upload)))
+
+    def _case_fading(self, case: Case) -> Fading | Lacking:
+        from recdash.online.fading import fading
+
+        if case.test.kind == "aggregates":
+            return SESSIONS
+        metric = self._measure(case)
+        rows = fading(self.online_users(case.test.id), metric, case.test.control)
+        row = next(row for row in rows if row.variant == case.variant)
+        if row.early_lift is None or row.late_lift is None or row.difference is None:
+            return Lacking(f"users early and late: {row.note}")
+        if row.low is None or row.high is None:
+            return Lacking(f"an interval: {row.note}")
+        if metric.direction == "down":
+            return Fading(-row.early_lift, -row.late_lift, -row.difference, -row.high, -row.low)
+        return Fading(row.early_lift, row.late_lift, row.difference, row.low, row.high)
+
+    def _measure(self, case: Case) -> OnlineMetric:
+        """The online metric: one of ours, or one that came with the test."""
+        known = (*METRICS, *(OnlineMetric(**dict(row)) for row in case.test.metrics))
+        return next(one for one in known if one.name == case.online_metric)
+
+    def _per_session(self, case: Case) -> bool:
+        """Also where a summary holds a metric of ours under its name."""
+        return any(one.name == case.online_metric and one.denominator == "sessions" for one in METRICS) or (
+            case.test.kind != "aggregates" and self._measure(case).denominator == "sessions"
+        )
+
+    def _case_segments(self, case: Case) -> Segments | Lacking:
+        if case.test.kind == "aggregates":
+            return SESSIONS
+        users = self.online_users(case.test.id)
+        lift = self._lift_of(case, case.online_metric)
+        if not users.segments or isinstance(lift, Lacking):
+            return SEGMENTS
+        return _segments(users, self._measure(case), case, lift)
+
+
+def _segments(users: Users, metric: OnlineMetric, case: Case, lift: Lift) -> Segments:
+    from recdash.online.segments import by_segment, simpson
+
+    sign = -1 if metric.direction == "down" else 1
+    rows: dict[str, list[segments.SegmentLift]] = {
+        name: [
+            row
+            for row in by_segment(users, metric, case.test.control, name)
+            if row.variant == case.variant and row.lift is not None
+        ]
+        for name in users.segments
+    }
+    turned = {
+        name for name, of in rows.items()
+        for one in simpson(of, {case.variant: sign * lift.value}) if one.all_of_them
+    }  # fmt: skip
+    mixes = {name: _mix_p(users, case, name) for name in rows}
+    every = [(name, row) for name, of in rows.items() for row in of]
+    return Segments(_corrected(every, sign), mixes, tuple(name for name in rows if name in turned))
+
+
+def _corrected(rows: Sequence[tuple[str, Any]], sign: int) -> tuple[SegmentLift, ...]:
+    """Over the segments of all kinds at once."""
+    tested = np.array([row.p for _, row in rows if row.p is not None])
+    by_place = iter(benjamini_hochberg(tested).tolist())
+    return tuple(
+        SegmentLift(
+            name,
+            row.segment or "(not known)",
+            row.n_control + row.n_variant,
+            _turned(Lift(row.lift, row.low, row.high), sign),
+            None if row.p is None else next(by_place),
+        )
+        for name, row in rows
+    )
+
+
+def _turned(lift: Lift, sign: int) -> Lift:
+    return lift if sign > 0 else measured.turned(lift)
+
+
+def _mix_p(users: Users, case: Case, name: str) -> float:
+    """How likely it is that users of both variants fall into the segments so differently."""
+    from scipy.stats import chi2_contingency
+
+    label, n_labels = users.segments[name].label + 1, len(users.segments[name].labels) + 1
+    codes = [users.variants.index(one) for one in (case.variant, case.test.control)]
+    counts = np.array([np.bincount(label[users.variant == code], minlength=n_labels) for code in codes])
+    counts = counts[:, counts.sum(axis=0) > 0]
+    comparable = min(counts.shape) > 1 and counts.any(axis=1).all()
+    return float(chi2_contingency(counts).pvalue) if comparable else 1.0
