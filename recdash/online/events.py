@@ -1,0 +1,215 @@
+"""Exposures and events → the session table that every online number comes from, and what did not count."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recdash.domain import Floats, Ints
+from recdash.errors import InputError, Problem
+from recdash.online.growing import Keys, Tally, joined, parted
+from recdash.online.log import CLICK, HEARTBEAT, IMPRESSION, OURS, WATCH, Events, Reader
+from recdash.online.rules import USUAL, Rules
+from recdash.online.users import Removed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_NAMES = 40
+LATE, EARLY = np.iinfo(np.int64).max, np.iinfo(np.int64).min
+TAKEN = {
+    *("unit_id", "session_id", "variant", "start_ts", "end_ts", "clicks", "watch_s", "videos", "impressions"),
+    *("sessions", "engaged_sessions", "watch_min"),
+    *("lists", "answerable_lists", "answered_lists", "clicked_lists"),
+}
+"""Names that a session table, or what is added up from it, has a meaning for."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """``sessions``: unit_id, session_id, start_ts and end_ts (the first and last event), clicks, watch_s,
+    videos, impressions and a count of every other event under its own name. ``removed`` by rule and variant.
+    """
+
+    sessions: pa.Table
+    removed: tuple[Removed, ...]
+    notices: tuple[Problem, ...]
+
+
+def sessions_of(events: Iterable[pa.RecordBatch], exposures: pa.Table, rules: Rules = USUAL) -> Counted:
+    """Checked batches of events, taken as they pass, added up to the sessions of exposed users.
+
+    Only items that were recommended count for clicks, watch time and videos, where the log has a column
+    ``source``. Raises InputError where no event is of an exposed user with a session.
+    """
+    folded = Folded(exposures)
+    for batch in events:
+        folded.add(batch)
+    return folded.counted(rules)
+
+
+class Folded:
+    """What is kept of the events: a number per session and per watched item, whatever their number."""
+
+    def __init__(self, exposures: pa.Table) -> None:
+        self.reader = Reader(exposures)
+        self.visits = Keys()  # (unit, session)
+        self.watchings = Keys()  # (visit, item)
+        self._starts, self._ends = Tally(np.int64, LATE), Tally(np.int64, EARLY)
+        self._counts = {CLICK: Tally(np.int32), IMPRESSION: Tally(np.int32)}
+        self._summed, self._highest = Tally(np.float64), Tally(np.float64)
+        self._names: Counter[str] = Counter()
+        self._has_videos = False
+
+    def add(self, batch: pa.RecordBatch) -> Events:
+        """Fold a batch in; gives its events for what else is to be made of them."""
+        events = self.reader.read(batch)
+        visit = self.visits.codes(joined(events.unit, events.session))
+        n = len(self.visits)
+        np.minimum.at(self._starts.upto(n), visit, events.at)
+        np.maximum.at(self._ends.upto(n), visit, events.at)
+        self._count(events, visit)
+        self._watch(events, visit)
+        return events
+
+    def _count(self, events: Events, visit: Ints) -> None:
+        """Clicks and impressions of what was recommended; other events under their own names."""
+        for name in (CLICK, IMPRESSION):
+            self._add(name, visit[events.named(name) & events.counts])
+        met = np.bincount(events.event, minlength=len(events.names))
+        for place, name in enumerate(events.names):
+            self._names[name] += int(met[place])
+            if name not in OURS and met[place] and len(self._counts) <= MOST_NAMES:
+                self._add(name, visit[events.event == place])
+
+    def _add(self, name: str, visit: Ints) -> None:
+        counts = self._counts.setdefault(name, Tally(np.int32)).upto(len(self.visits))
+        np.add.at(counts, visit, np.int32(1))
+
+    def _watch(self, events: Events, visit: Ints) -> None:
+        """Watch events of an item add up; a heartbeat says how much it is by now."""
+        watched = events.named(WATCH, HEARTBEAT)
+        self._has_videos = self._has_videos or bool(watched.any())
+        self.reader.leave_out("no-item", events.unit[watched & (events.item < 0)])
+        rows = watched & events.counts & (events.item >= 0)
+        events, code = events.of(rows), self.watchings.codes(joined(visit[rows], events.item[rows]))
+        n, beats = len(self.watchings), events.named(HEARTBEAT)
+        np.add.at(self._summed.upto(n), code[~beats], events.watched[~beats])
+        np.maximum.at(self._highest.upto(n), code[beats], events.watched[beats])
+
+    # ── what comes of it ─────────────────────────────────────────────────────────────────────
+
+    def counted(self, rules: Rules) -> Counted:
+        n = len(self.visits)
+        unit, session = parted(self.visits.all())
+        if not (session >= 0).any():
+            raise InputError(_nothing(self.reader.strangers))
+        watch, videos = self._watched(rules, unit)
+        columns = {
+            "clicks": self._counts[CLICK].upto(n),
+            "watch_s": watch,
+            **({"videos": videos} if self._has_videos else {}),
+            **{self._column(name): self._counts[name].upto(n) for name in self._own_names()},
+        }
+        table = self._table(unit, session, columns)
+        return Counted(table, self._removed(rules), self._notices())
+
+    def _own_names(self) -> list[str]:
+        """Events with a column of their own; the others' names are too many to be kinds of events."""
+        seen = {name for name, count in self._names.items() if count} - {CLICK, WATCH, HEARTBEAT}
+        return sorted(seen if len(seen) <= MOST_NAMES else seen & {IMPRESSION})
+
+    def _column(self, name: str) -> str:
+        if name == IMPRESSION:
+            return "impressions"
+        return f"{name} events" if name in TAKEN or name.startswith("before_") else name
+
+    def _watched(self, rules: Rules, unit: Ints) -> tuple[Floats, Ints]:
+        """[visits] seconds watched and videos; what cap and threshold leave out is counted."""
+        n = len(self.watchings)
+        summed, highest = self._summed.upto(n), self._highest.upto(n)
+        # rounded, so that ten times 0.1 s are no more than 1 s
+        seconds = np.round(np.maximum(summed, highest), 6)
+        visit, _ = parted(self.watchings.all())
+        is_video = seconds > rules.threshold_s
+        self.reader.leave_out("threshold", unit[visit[(seconds > 0) & ~is_video]])
+        cap = np.inf if rules.item_cap_s is None else rules.item_cap_s
+        self.reader.leave_out("item-cap", unit[visit[seconds > cap]])
+        watch = np.bincount(visit, np.minimum(seconds, cap), minlength=len(self.visits)).astype(np.float64)
+        return watch, np.bincount(visit[is_video], minlength=len(self.visits)).astype(np.int32)
+
+    def _table(self, unit: Ints, session: Ints, columns: Mapping[str, Floats | Ints]) -> pa.Table:
+        """A row per session; what has none is left out."""
+        import pyarrow as pa
+
+        n, rows, moment = len(self.visits), session >= 0, pa.timestamp("us", "UTC")
+        ids = {
+            "unit_id": self.reader.exposed.units.words().take(pa.array(unit[rows])),
+            "session_id": self.reader.sessions.words().take(pa.array(session[rows])),
+            "start_ts": pa.array(self._starts.upto(n)[rows], moment),
+            "end_ts": pa.array(self._ends.upto(n)[rows], moment),
+        }
+        return pa.table(ids | {name: pa.array(values[rows]) for name, values in columns.items()})
+
+    def _removed(self, rules: Rules) -> tuple[Removed, ...]:
+        cap = 0.0 if rules.item_cap_s is None else rules.item_cap_s
+        told = (
+            ("duplicate-event", "have an event_id that was there before", "events"),
+            ("no-session", "have no session", "events"),
+            ("source", "are not of recommended items", "events"),
+            ("no-item", "were watched without an item", "events"),
+            ("threshold", f"were watched for {rules.threshold_s:g} s or less: no videos", "items"),
+            ("item-cap", f"were watched for more than {cap:g} s, which count as {cap:g} s", "items"),
+        )
+        found = [self.reader.removed(*rule) for rule in told]
+        return tuple(one for one in found if one.count)
+
+    def _notices(self) -> tuple[Problem, ...]:
+        n = len(self.watchings)
+        twice = int(((self._summed.upto(n) > 0) & (self._highest.upto(n) > 0)).sum())
+        other = sorted(name for name, count in self._names.items() if count and name not in OURS)
+        told = [_sources(self.reader)]
+        told += [_strangers(self.reader.strangers)] if self.reader.strangers else []
+        told += [_both_ways(twice)] if twice else []
+        told += [_other_names(other)] if other else []
+        return tuple(told)
+
+
+def _sources(reader: Reader) -> Problem:
+    if reader.sources is not None:
+        return reader.sources.notice()
+    fix = "Clicks and watch time of all items count. Add it to count those of recommendations only."
+    return Problem("no-source", "column 'source'", "It is not in the log", fix)
+
+
+def _nothing(strangers: int) -> Problem:
+    found = "no event has a session"
+    if strangers:
+        found = f"no event with a session is of an exposed user; {strangers:,} are of others"
+    return Problem(
+        "no-events", "events", found, "Do both tables write the ids of users in one way?", strangers
+    )
+
+
+def _strangers(count: int) -> Problem:
+    found = f"{count:,} events are of users who were never exposed"
+    return Problem("never-exposed", "events", found, "They are in no variant and do not count.", count)
+
+
+def _both_ways(count: int) -> Problem:
+    found = f"{count:,} items of a session have watch events and heartbeats"
+    return Problem("watched-both-ways", "events", found, "The longer of the two times counts.", count)
+
+
+def _other_names(names: list[str]) -> Problem:
+    shown = ", ".join(names[:6]) + (f" and {len(names) - 6:,} more" if len(names) > 6 else "")
+    if len(names) <= MOST_NAMES:
+        return Problem(
+            "other-events", "column 'event'", f"counted under their own names: {shown}", "", len(names)
+        )
+    fix = f"More than {MOST_NAMES} are not counted. Is another column the one with the event?"
+    return Problem("too-many-events", "column 'event'", f"{len(names):,} names: {shown}", fix, len(names))

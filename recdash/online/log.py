@@ -1,0 +1,165 @@
+"""Events of an A/B test as they pass: who did it, in which session, and what does not count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from recdash.domain import Floats, Ints
+from recdash.online.growing import Ids, Keys, hashes
+from recdash.online.sources import Sources
+from recdash.online.users import Removed
+from recdash.online.variants import Assigned, by_exposures
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+IMPRESSION, CLICK, WATCH, HEARTBEAT = "impression", "click", "watch", "heartbeat"
+OURS = (IMPRESSION, CLICK, WATCH, HEARTBEAT)
+Bools = npt.NDArray[np.bool_]
+
+
+class Exposed:
+    """Who is in the test: ``units`` by code, and the variant of each."""
+
+    def __init__(self, exposures: pa.Table) -> None:
+        self.units = Ids()
+        chunks = [self.units.codes(chunk) for chunk in exposures["unit_id"].chunks]
+        unit = np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int32)
+        self.assigned: Assigned = by_exposures(unit, len(self.units), exposures["variant"], exposures["ts"])
+
+
+@dataclass(frozen=True)
+class Events:
+    """Some events of exposed users: ``unit``, ``session``, ``item`` and ``request`` codes [n] (−1 for none),
+    ``at`` [n] microseconds since 1970, ``watched`` [n] seconds, ``counts`` [n] whether their items were
+    recommended, ``position`` [n] from 1 (0 for none), ``event`` [n] places in ``names``.
+    """
+
+    unit: Ints
+    session: Ints
+    item: Ints
+    request: Ints
+    at: Ints
+    watched: Floats
+    counts: Bools
+    position: Ints
+    event: Ints
+    names: tuple[str, ...]
+
+    def named(self, *names: str) -> Bools:
+        """[n] true for events of these names."""
+        found: Bools = np.array([name in names for name in self.names], dtype=np.bool_)[self.event]
+        return found
+
+    def of(self, rows: Bools) -> Events:
+        if rows.all():
+            return self
+        kept = {name: getattr(self, name)[rows] for name in self.__dataclass_fields__ if name != "names"}
+        return Events(**kept, names=self.names)
+
+
+class Reader:
+    """Batches of events → what counts of them; remembers the ids, and what it left out by variant."""
+
+    def __init__(self, exposures: pa.Table) -> None:
+        self.exposed = Exposed(exposures)
+        self.sessions, self.items, self.requests = Ids(), Ids(), Ids()
+        self.sources: Sources | None = None
+        self.strangers = 0
+        self.has_requests = False
+        self._event_ids = Keys()
+        self._left_out: dict[str, Ints] = {}
+
+    def read(self, batch: pa.RecordBatch) -> Events:
+        """The events of exposed users that were not there before, those without a session too."""
+        unit = self.exposed.units.codes(batch.column("unit_id"), grow=False)
+        known = unit >= 0
+        self.strangers += int((~known).sum())
+        keep = known & self._new(batch, unit, known)
+        if not keep.all():
+            import pyarrow as pa
+
+            batch, unit = batch.filter(pa.array(keep)), unit[keep]
+        return self._events(batch, unit)
+
+    def leave_out(self, rule: str, unit: Ints) -> None:
+        """Count what a rule leaves out, once for each unit [n] that it is of."""
+        who = self.exposed.assigned
+        counts = np.bincount(who.arm[unit] + 1, minlength=len(who.names) + 1)
+        self._left_out[rule] = self._left_out.get(rule, 0) + counts
+
+    def removed(self, rule: str, what: str, unit: str) -> Removed:
+        """What a rule left out of users in one variant."""
+        names = self.exposed.assigned.names
+        counts = self._left_out.get(rule, np.zeros(len(names) + 1, dtype=np.int64))[1:].tolist()
+        return Removed(rule, what, unit, dict(zip(names, counts, strict=True)))
+
+    def _new(self, batch: pa.RecordBatch, unit: Ints, known: Bools) -> Bools:
+        """[n] false for an event whose id was there before."""
+        if "event_id" not in batch.schema.names:
+            return known
+        keys, has_id = _event_keys(batch.column("event_id"))
+        rows = np.flatnonzero(has_id & known)
+        again = np.zeros(len(unit), dtype=np.bool_)
+        again[rows] = ~self._event_ids.firsts(keys[rows])
+        self.leave_out("duplicate-event", unit[again])
+        return ~again
+
+    def _events(self, batch: pa.RecordBatch, unit: Ints) -> Events:
+        names, event = _names(batch.column("event"))
+        counts = self._recommended(batch)
+        found = Events(
+            unit=unit,
+            session=self.sessions.codes(batch.column("session_id")),
+            item=self.items.codes(batch.column("item_id")),
+            request=self._requests(batch),
+            at=batch.column("ts").cast("int64").to_numpy(),
+            watched=_numbers(batch, "watch_s"),
+            counts=counts,
+            position=_numbers(batch, "position").astype(np.int64),
+            event=event,
+            names=names,
+        )
+        self.leave_out("source", unit[~counts & found.named(*OURS)])
+        self.leave_out("no-session", unit[found.session < 0])
+        return found
+
+    def _recommended(self, batch: pa.RecordBatch) -> Bools:
+        if "source" not in batch.schema.names:
+            return np.ones(batch.num_rows, dtype=np.bool_)
+        self.sources = self.sources or Sources()
+        return self.sources.recommended(batch.column("source"))
+
+    def _requests(self, batch: pa.RecordBatch) -> Ints:
+        if "request_id" not in batch.schema.names:
+            return np.full(batch.num_rows, -1, dtype=np.int32)
+        found = self.requests.codes(batch.column("request_id"))
+        self.has_requests = self.has_requests or bool((found >= 0).any())
+        return found
+
+
+def _event_keys(column: pa.Array) -> tuple[npt.NDArray[np.uint64], Bools]:
+    """(key of each event id, whether it has one); whole numbers are their own keys."""
+    import pyarrow as pa
+
+    has_id = column.is_valid().to_numpy(zero_copy_only=False)
+    if pa.types.is_integer(column.type):
+        return column.fill_null(0).to_numpy().astype(np.uint64), has_id
+    of_entry = np.append(hashes(column.dictionary), np.uint64(0))
+    return of_entry[column.indices.fill_null(len(column.dictionary)).to_numpy()], has_id
+
+
+def _names(column: pa.DictionaryArray) -> tuple[tuple[str, ...], Ints]:
+    return tuple(column.dictionary.to_pylist()), column.indices.to_numpy()
+
+
+def _numbers(batch: pa.RecordBatch, name: str) -> Floats:
+    """[n] float64, 0 where the log says nothing."""
+    if name not in batch.schema.names:
+        return np.zeros(batch.num_rows)
+    found: Floats = batch.column(name).fill_null(0).to_numpy(zero_copy_only=False).astype(np.float64)
+    return found

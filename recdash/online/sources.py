@@ -1,0 +1,60 @@
+"""Which surfaces of a site are recommendations: told by how the log calls them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from recdash.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+RECOMMENDATIONS = {"rec", "recs", "reco", "recos", "recsys", "reccs"}
+NOT = {"no", "non", "not", "un"}
+SHOWN = 6
+
+
+def says_recommendation(source: str) -> bool:
+    """Whether the name of a surface says that it recommends: ``home_recs`` does, ``search`` does not."""
+    words = [word for word in re.split(r"[^a-z]+", source.lower()) if word]
+    recommends = any(word in RECOMMENDATIONS or word.startswith("recommend") for word in words)
+    return recommends and not NOT & set(words)
+
+
+class Sources:
+    """What a log's column ``source`` says, counted while it passes."""
+
+    def __init__(self) -> None:
+        self._rows: Counter[str] = Counter()
+
+    def recommended(self, column: pa.DictionaryArray) -> npt.NDArray[np.bool_]:
+        """[n] true where the source says recommendation; an empty one does not."""
+        names = [*column.dictionary.to_pylist(), ""]
+        code = column.indices.fill_null(len(names) - 1).to_numpy()
+        for name, count in zip(names, np.bincount(code, minlength=len(names)).tolist(), strict=True):
+            self._rows[name] += count
+        return np.array([says_recommendation(name) for name in names])[code]
+
+    def notice(self) -> Problem:
+        """What was taken for recommendations; raises InputError where nothing was."""
+        seen = [(name, count) for name, count in self._rows.most_common() if count]
+        taken = [one for one in seen if says_recommendation(one[0])]
+        left = [one for one in seen if not says_recommendation(one[0])]
+        if not taken:
+            found = f"no value says recommendation: {_listed(left)}"
+            fix = "Call that of recommendations 'recommendations', or leave the column out: then all count."
+            raise InputError(Problem("no-recommendations", "column 'source'", found, fix))
+        others = f"not {_listed(left)}" if left else "nothing else is there"
+        found = f"taken for recommendations: {_listed(taken)}; {others}"
+        return Problem("sources", "column 'source'", found, "Clicks and watch time of others do not count.")
+
+
+def _listed(sources: list[tuple[str, int]]) -> str:
+    shown = [f"{name or 'no source'} ({count:,} events)" for name, count in sources[:SHOWN]]
+    more = [f"{len(sources) - SHOWN:,} more"] if len(sources) > SHOWN else []
+    return ", ".join([*shown, *more])
