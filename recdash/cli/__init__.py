@@ -8,9 +8,11 @@ import click
 
 from recdash import __version__
 from recdash.cli.compare import compare
+from recdash.cli.demo import demo
 from recdash.cli.evaluate import evaluate
 from recdash.cli.off_policy import ope
-from recdash.cli.serving import demo, serve
+from recdash.cli.online import online
+from recdash.cli.serving import serve
 from recdash.cli.stored import add, definitions, list_experiments
 from recdash.errors import InputError, RecdashError
 
@@ -42,5 +44,5 @@ def main() -> None:
     """Choose between recommender systems: score candidates, keep the runs, show them side by side."""
 
 
-for command in (evaluate, compare, ope, add, list_experiments, definitions, demo, serve):
+for command in (evaluate, compare, online, ope, add, list_experiments, definitions, demo, serve):
     main.add_command(command)

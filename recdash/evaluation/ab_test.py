@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from recdash.domain import OnlineKind, Upload
 from recdash.errors import InputError, Problem
 from recdash.online import sessions, summaries
-from recdash.online.measures import KNOWN, OnlineMetric
+from recdash.online.measures import KNOWN, OnlineMetric, check
 from recdash.online.results import OnlineResults, of_summaries, of_users
 from recdash.online.rules import USUAL, Rules
 from recdash.online.users import Removed, Users
@@ -161,6 +161,8 @@ def results_of(
         rows = summaries.summaries(logs.table)
         return of_summaries(rows, control, rules, metrics, correction)
     users = users_of(logs.table, logs.beside, rules)
+    for metric in metrics:
+        check(metric, users.totals)
     return of_users(users, control, rules, with_own(metrics), correction)
 
 

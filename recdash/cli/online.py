@@ -1,0 +1,216 @@
+"""``recdash online``: what an A/B test says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recdash import numbers
+from recdash.cli.light import start_light
+from recdash.cli.options import tell
+from recdash.cli.tables import aligned
+from recdash.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from recdash.online import OnlineMetric, OnlineResults, OnlineRow, Rules
+    from recdash.stats import Correction
+
+HEADER = ("metric", "variant", "control", "value", "lift %", "95 % interval", "p", "corrected p", "finding")
+
+
+@click.command()
+@click.option("--sessions", type=Path, help="One row per session.")
+@click.option("--exposures", type=Path, help="Who saw which variant, when; with --events (or --sessions).")
+@click.option("--events", type=Path, help="Impressions, clicks, watching; with --exposures.")
+@click.option("--served", type=Path, help="The lists that were really shown; beside --events.")
+@click.option("--aggregates", type=Path, help="One row per variant and metric, added up already.")
+@click.option("--control", help="The variant that the others are compared with.")
+@click.option("--correction", type=click.Choice(["holm", "bh", "off"]), default="holm", show_default=True,
+              help="How all goals of all variants are judged together.")  # fmt: skip
+@click.option("--threshold", type=float, default=120, show_default=True,
+              help="Seconds that a video must be watched beyond to count.")  # fmt: skip
+@click.option("--item-cap", type=float, help="At most so many seconds of one item in a session count.")
+@click.option("--zone", help="Where times without a zone were written, such as Europe/Berlin (default: UTC).")
+@click.option("--starts", help="Day the test began; earlier sessions are the time before it.")
+@click.option("--bot-clicks", type=int, default=300, show_default=True,
+              help="More clicks in one day are a machine's; 0: nobody is one.")  # fmt: skip
+@click.option("--bot-sessions", type=int, default=100, show_default=True,
+              help="More sessions in one day are a machine's; 0: nobody is one.")  # fmt: skip
+@click.option("--winsorise", type=float, help="Share of users at which totals are cut: 0.99, say.")
+@click.option("--split", help="Planned split, where it is not even: control=2,new=1.")
+@click.option("--metric", "own", multiple=True,
+              help="NAME=NUMERATOR[/DENOMINATOR][:down][:guardrail:MARGIN]; again for each.")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def online(
+    *,
+    sessions: Path | None,
+    exposures: Path | None,
+    events: Path | None,
+    served: Path | None,
+    aggregates: Path | None,
+    control: str | None,
+    correction: Correction,
+    own: Sequence[str],
+    form: str,
+    **counting: Any,
+) -> None:
+    """What an A/B test says: its health, then each metric with lift, interval and finding."""
+    start_light()
+    from recdash.evaluation.ab_test import ab_test
+
+    found = ab_test(
+        sessions=sessions, exposures=exposures, events=events, served=served, aggregates=aggregates,
+        control=control, rules=_rules(**counting), metrics=[_metric(one) for one in own],
+        correction=correction,
+    )  # fmt: skip
+    tell(found.notices)
+    click.echo(json.dumps(as_dict(found), ensure_ascii=False) if form == "json" else "\n".join(_text(found)))
+
+
+def _rules(
+    *,
+    threshold: float,
+    item_cap: float | None,
+    bot_clicks: int,
+    bot_sessions: int,
+    split: str | None,
+    **same: Any,
+) -> Rules:
+    from recdash.online.rules import Rules
+
+    return Rules(
+        threshold_s=threshold, item_cap_s=item_cap, bot_clicks=bot_clicks or None,
+        bot_sessions=bot_sessions or None, split=_shares(split) if split else {}, **same,
+    )  # fmt: skip
+
+
+def _shares(text: str) -> dict[str, float]:
+    pairs = [one.rpartition("=") for one in text.split(",")]
+    fix = "Write a share for each variant: control=2,new=1."
+    if any(not name.strip() or not equals for name, equals, _ in pairs):
+        raise InputError(Problem("bad-split", "--split", f"'{text}'", fix))
+    return {name.strip(): _number(share, "--split", fix) for name, _, share in pairs}
+
+
+SAID = ("up", "down", "goal", "guardrail")
+
+
+def _metric(text: str) -> OnlineMetric:
+    """``plays_per_session=plays/sessions:down:guardrail:0.02``."""
+    from recdash.online import OnlineMetric
+
+    name, equals, rest = text.partition("=")
+    formula, *said = rest.split(":")
+    numerator, _, denominator = formula.partition("/")
+    if not (equals and name.strip() and numerator.strip()):
+        fix = "Write NAME=NUMERATOR/DENOMINATOR, such as plays_per_session=plays/sessions."
+        raise InputError(Problem("bad-metric", "--metric", f"'{text}'", fix))
+    fix = "After the formula come up or down, goal or guardrail, and a margin such as 0.02."
+    margins = [_number(one, "--metric", fix) for one in said if one not in SAID]
+    return OnlineMetric(
+        name=name.strip(),
+        title=name.strip(),
+        unit="",
+        meaning="",
+        numerator=numerator.strip(),
+        denominator=denominator.strip() or None,
+        low=None,
+        direction="down" if "down" in said else "up",
+        role="guardrail" if "guardrail" in said else "goal",
+        margin=margins[0] if margins else None,
+    )
+
+
+def _number(text: str, option: str, fix: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(Problem("bad-number", option, f"'{text}' is not a number", fix)) from None
+
+
+# ── what is printed ──────────────────────────────────────────────────────────────────────────
+
+
+def as_dict(found: OnlineResults) -> dict[str, Any]:
+    """Plain values of the results; ``results`` has one row per metric and variant beside the control."""
+    health = found.health
+    control = {row.metric: row for row in found.rows if row.is_control}
+    return {
+        "control": found.control,
+        "users": dict(found.users),
+        "health": {
+            "srm_p": health.srm_p,
+            "crossover": health.crossover,
+            "blocked": health.blocked,
+            "warnings": [f"{one.code}: {one}" for one in health.warnings],
+        },
+        "removed": [
+            {"rule": one.rule, "what": one.what, "unit": one.unit, "by_variant": dict(one.by_variant)}
+            for one in found.removed
+        ],
+        "results": [_result(row, control.get(row.metric)) for row in found.rows if not row.is_control],
+    }
+
+
+def _result(row: OnlineRow, control: OnlineRow | None) -> dict[str, Any]:
+    return {
+        "metric": row.metric,
+        "variant": row.variant,
+        "control_value": control.value if control else None,
+        "variant_value": row.value,
+        "lift": row.lift,
+        "lift_low": row.lift_low,
+        "lift_high": row.lift_high,
+        "p": row.p,
+        "p_corrected": row.p_corrected,
+        "corrected_low": row.corrected_low,
+        "corrected_high": row.corrected_high,
+        "sequence_low": row.sequence_low,
+        "sequence_high": row.sequence_high,
+        "role": row.role,
+        "margin": row.margin,
+        "finding": row.word,
+        "more_users": row.more_users,
+        "n_control": control.n_users if control else None,
+        "n_variant": row.n_users,
+        "note": row.note,
+    }
+
+
+def _text(found: OnlineResults) -> Iterator[str]:
+    users = ", ".join(f"{name} {count:,}" for name, count in found.users.items())
+    yield f"Users: {users or 'not known'}. Control: {found.control}."
+    srm = "cannot be checked" if found.health.srm_p is None else f"p = {numbers.p_value(found.health.srm_p)}"
+    yield f"Split of users {srm}; {found.health.crossover:,} users were seen in several variants."
+    for one in found.removed:
+        counts = ", ".join(f"{name} {count:,}" for name, count in one.by_variant.items())
+        yield f"Left out: {one.count:,} {one.unit} that {one.what} ({counts})."
+    if found.health.blocked:
+        yield "The split of users is broken: nothing is judged."
+    control = {row.metric: row for row in found.rows if row.is_control}
+    rows = [_line(row, control.get(row.metric)) for row in found.rows if not row.is_control]
+    yield ""
+    yield aligned([HEADER, *rows], 2)
+
+
+def _line(row: OnlineRow, control: OnlineRow | None) -> tuple[str, ...]:
+    low, high = _percent(row.lift_low), _percent(row.lift_high)
+    return (
+        row.metric,
+        row.variant,
+        numbers.three(control.value if control else None),
+        numbers.three(row.value),
+        numbers.signed(_percent(row.lift), 2),
+        f"{numbers.signed(low, 2)} to {numbers.signed(high, 2)}" if row.lift_low is not None else row.note,
+        numbers.p_value(row.p),
+        numbers.p_value(row.p_corrected),
+        row.word,
+    )
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
