@@ -24,6 +24,7 @@ PAGES = {
     "catalogue": "Catalogue",
     "definitions": "Definitions",
     "offline-online": "Offline vs online",
+    "off-policy": "Off-policy",
     "upload": "Upload",
     "runs": "Runs",
     "guide": "Guide",

@@ -65,6 +65,8 @@ def off_policy_text(found: OffPolicy) -> str:
 
 
 def _rests_on(found: OffPolicy) -> list[list[str]]:
+    from recdash.online.off_policy import chance
+
     return [
         ["rows", numbers.count(found.n)],
         ["rows with a click", numbers.count(found.clicks)],
@@ -72,5 +74,5 @@ def _rests_on(found: OffPolicy) -> list[list[str]]:
         ["mean weight", numbers.three(found.mean_weight)],
         ["its standard error", numbers.three(found.mean_weight_std_error)],
         ["largest weight", numbers.three(found.max_weight)],
-        ["least propensity", f"{found.least_propensity:.2g}"],
+        ["least propensity", chance(found.least_propensity)],
     ]

@@ -12,18 +12,20 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from recdash import numbers
 from recdash.domain import Floats
 from recdash.errors import Problem
-from recdash.numbers import glyph
 from recdash.online import reward_model
 from recdash.online.target_policy import ROUNDING, Logged, Target
 
 LEAST_ESS, MOST_ERRORS, LEAST_PROPENSITY = 200, 3.0, 1e-4
 FEW_CLICKS = 20
+LEAST_WRITTEN = 1e-6
 NORMAL_95 = 1.959963984540054
 BINS_PER_TENFOLD = 4
 
 Verdict = Literal["usable", "refused"]
+Outcome = Literal["better", "worse", "not settled"]
 
 
 class Estimated(NamedTuple):
@@ -33,6 +35,14 @@ class Estimated(NamedTuple):
     std_error: float | None = None
     low: float | None = None
     high: float | None = None
+
+
+class Failed(NamedTuple):
+    """Which of the rules without which there is no verdict do not hold."""
+
+    ess: bool
+    mean_weight: bool
+    least_propensity: bool
 
 
 @dataclass(frozen=True)
@@ -56,7 +66,7 @@ class OffPolicy:
 
     ``observed`` is what the log's own policy got, ``gain`` the paired difference of ``dr`` to it. ``clip``
     is the weight at which ``clipped`` cuts. ``mean_weight`` should be 1; ``ess`` = (Σ w)² / Σ w² rows.
-    ``clicks``: rows with a reward above 0. ``reasons`` say in words why the verdict is ``refused``.
+    ``clicks``: rows with a reward above 0; ``of_clicks``: every reward is 0 or 1.
     """
 
     target: str
@@ -75,20 +85,58 @@ class OffPolicy:
     ess: float
     least_propensity: float
     weights: Weights
-    reasons: tuple[str, ...]
+    of_clicks: bool
     notices: tuple[Problem, ...]
 
     @property
     def verdict(self) -> Verdict:
-        return "refused" if self.reasons else "usable"
+        return "refused" if any(self.failed) else "usable"
+
+    @property
+    def _weight_error(self) -> float:
+        return self.mean_weight_std_error or 0.0
+
+    @property
+    def failed(self) -> Failed:
+        away = abs(self.mean_weight - 1)
+        return Failed(
+            ess=self.ess < LEAST_ESS,
+            mean_weight=away > max(MOST_ERRORS * self._weight_error, ROUNDING),
+            least_propensity=self.least_propensity < LEAST_PROPENSITY,
+        )
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why there is no verdict, in words; empty where there is one."""
+        few = f"{self.n:,} rows are worth only {self.ess:,.0f} after weighting"
+        off = f"the weights average {self.mean_weight:.3g}, not 1 (standard error {self._weight_error:.2g})"
+        rare = f"an item was shown that had a chance of {chance(self.least_propensity)}"
+        told = (
+            f"{few}, and below {LEAST_ESS} a few rows decide",
+            f"{off}: the propensities are not this log's, or it never shows what the target would",
+            f"{rare}, below {chance(LEAST_PROPENSITY)}, so that one row can outweigh all others",
+        )
+        return [words for words, fails in zip(told, self.failed, strict=True) if fails]
+
+    @property
+    def against_log(self) -> Outcome:
+        """Whether the target would get more than the log's own policy got."""
+        if self.gain.low is None or self.gain.high is None or self.gain.low <= 0 <= self.gain.high:
+            return "not settled"
+        return "better" if self.gain.low > 0 else "worse"
 
     @property
     def sentence(self) -> str:
         """The verdict in words."""
         if self.reasons:
             return f"No verdict on {self.target}: {'; '.join(self.reasons)}."
+        would = {
+            "better": "would do better than",
+            "worse": "would do worse than",
+            "not settled": "is not settled against",
+        }
         return (
-            f"{self.target[:1].upper()}{self.target[1:]} {_compared(self.gain)}: "
+            f"{self.target[:1].upper()}{self.target[1:]} {would[self.against_log]} the log's own policy: "
             f"{self.dr.value:.3g} expected per slot (doubly robust, 95 % CI {self.dr.low:.3g} to "
             f"{self.dr.high:.3g}), {self.observed.value:.3g} observed."
         )
@@ -111,10 +159,17 @@ class OffPolicy:
             "std_errors": {name: one.std_error for name, one in each.items()},
             "intervals": {name: [one.low, one.high] for name, one in each.items()},
             "verdict": self.verdict,
-            "reasons": list(self.reasons),
+            "reasons": self.reasons,
             "sentence": self.sentence,
             "notices": [str(notice) for notice in self.notices],
         }
+
+
+def chance(propensity: float) -> str:
+    """With at most three digits: ``0.000165``, ``0.0001``."""
+    if propensity < LEAST_WRITTEN:
+        return f"{propensity:.1g}"
+    return numbers.three(propensity).rstrip("0")
 
 
 def off_policy(log: Logged, target: Target, clip: float | None = None) -> OffPolicy:
@@ -128,8 +183,6 @@ def off_policy(log: Logged, target: Target, clip: float | None = None) -> OffPol
     shown, wanted = reward_model.expected(log, target)
     robust = wanted + weight * (reward - shown)
     floor = 0.0 if (reward >= 0).all() else -math.inf
-    mean_weight, ess = _mean(weight), _effective(weight)
-    least = float(log.propensity.min())
     return OffPolicy(
         target=target.name,
         n=len(log),
@@ -142,12 +195,12 @@ def off_policy(log: Logged, target: Target, clip: float | None = None) -> OffPol
         gain=_mean(robust - reward),
         clip=cap,
         mean_weight=float(weight.mean()),
-        mean_weight_std_error=mean_weight.std_error,
+        mean_weight_std_error=_mean(weight).std_error,
         max_weight=float(weight.max()),
-        ess=ess,
-        least_propensity=least,
+        ess=_effective(weight),
+        least_propensity=float(log.propensity.min()),
         weights=_spread(weight, weight * reward),
-        reasons=tuple(_reasons(ess, mean_weight, least, float(weight.max()), len(log))),
+        of_clicks=bool(((reward == 0) | (reward == 1)).all()),
         notices=tuple(_notices(log, target)),
     )
 
@@ -201,38 +254,7 @@ def _histogram(positive: Floats) -> tuple[tuple[float, ...], tuple[int, ...]]:
     return tuple(edges.tolist()), tuple(counts.tolist())
 
 
-# ── may they be used? ────────────────────────────────────────────────────────────────────────
-
-
-def _reasons(ess: float, mean: Estimated, least: float, heaviest: float, n: int) -> list[str]:
-    reasons = []
-    if ess < LEAST_ESS:
-        reasons.append(
-            f"{n:,} rows are worth only {ess:,.0f} after weighting, and below {LEAST_ESS} a few rows decide"
-        )
-    if _is_off(mean):
-        reasons.append(
-            f"the weights average {mean.value:.3g}, not 1 (standard error {mean.std_error or 0:.2g}): "
-            "the propensities are not those of this log, or it never shows what the target would"
-        )
-    if least < LEAST_PROPENSITY:
-        reasons.append(
-            f"an item was shown that had a chance of {least:.2g}, below {LEAST_PROPENSITY:.4f}, and one such "
-            f"row can outweigh all others (the largest weight is {heaviest:,.0f})"
-        )
-    return reasons
-
-
-def _is_off(mean_weight: Estimated) -> bool:
-    """Further from 1 than chance explains, and than probabilities written with few digits do."""
-    away = abs((mean_weight.value or 0.0) - 1)
-    return away > max(MOST_ERRORS * (mean_weight.std_error or 0.0), ROUNDING)
-
-
-def _compared(gain: Estimated) -> str:
-    sign = glyph(math.nan if gain.low is None else gain.low, math.nan if gain.high is None else gain.high)
-    words = {"▲": "would do better than", "▼": "would do worse than", "=": "is not settled against"}
-    return f"{words[sign]} the log's own policy"
+# ── what to know ─────────────────────────────────────────────────────────────────────────────
 
 
 def _notices(log: Logged, target: Target) -> list[Problem]:

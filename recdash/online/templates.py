@@ -89,6 +89,13 @@ timestamp,item_id,position,click,propensity_score
 2026-11-02T09:07:10Z,film-01,1,0,0.5
 """
 
+POLICY = """\
+item_id,probability
+film-01,0.6
+film-02,0.3
+film-03,0.1
+"""
+
 
 def templates() -> dict[str, str]:
     """CSV text by kind of online table."""
@@ -99,4 +106,5 @@ def templates() -> dict[str, str]:
         "served": SERVED,
         "aggregates": AGGREGATES,
         "bandit": BANDIT,
+        "policy": POLICY,
     }

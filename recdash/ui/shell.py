@@ -23,7 +23,7 @@ SECTIONS = {
         "catalogue": "Catalogue",
         "definitions": "Definitions",
     },
-    "Online": {"offline_online": "Offline vs online"},
+    "Online": {"offline_online": "Offline vs online", "off_policy": "Off-policy"},
     "Share and data": {"upload": "Upload", "runs": "Runs", "guide": "Guide"},
 }
 

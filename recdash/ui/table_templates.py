@@ -222,11 +222,23 @@ BANDIT = TableTemplate(
     ),
     templates()["bandit"],
 )
+POLICY = TableTemplate(
+    "policy",
+    "Target policy",
+    "How likely another policy would show each item. Asked of a log of bandit feedback.",
+    (
+        Column("item_id", True, "The item that may be shown."),
+        Column("probability", True, "How likely; 1 in all, for each case that the other columns tell apart."),
+        Column("position", False, "The place, where the policy depends on it."),
+        Column("any other column", False, "A column of the log that the policy depends on."),
+    ),
+    templates()["policy"],
+)
 
 TEMPLATES: dict[str, TableTemplate] = {
     template.kind: template
     for template in (
         TRUTH, RUN, TRAIN, CATALOGUE, USERS, VECTORS, SIMILARITY, PREDICTIONS, SESSIONS, EXPOSURES, EVENTS,
-        SERVED, AGGREGATES, BANDIT,
+        SERVED, AGGREGATES, BANDIT, POLICY,
     )
 }  # fmt: skip

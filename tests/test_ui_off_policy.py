@@ -1,0 +1,158 @@
+"""The Off-policy page: a log goes in, a verdict comes out, and nothing is stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+from app_pages import Open, passed, said
+from streamlit.testing.v1 import AppTest
+
+from recdash.charts.marks import DARK, LIGHT
+from recdash.charts.off_policy import Line, estimates, weights
+from recdash.service import Workspace
+from recdash.ui.table_templates import TEMPLATES
+
+CLICKED = "a,1,0.5\n" * 150 + "a,0,0.5\n" * 150 + "b,1,0.5\n" * 30 + "b,0,0.5\n" * 270
+LOG = f"item_id,click,propensity_score\n{CLICKED}"
+"""600 rows, a clicked in 150 of 300, b in 30 of 300: 0.3 observed."""
+ONLY_A = "item_id,probability\na,1\n"
+
+
+@pytest.fixture
+def shown(open_page: Open, workspace: Workspace) -> Open:
+    assert not workspace.experiments(), "the page needs none"
+    return partial(open_page, "off_policy")
+
+
+def given(app: AppTest, log: bytes | str, target: str | None = None, name: str = "log.csv") -> AppTest:
+    content = log if isinstance(log, bytes) else log.encode()
+    app.file_uploader(key="off-policy-bandit").upload(name, content, "text/csv")
+    if target is not None:
+        app.file_uploader(key="off-policy-policy").upload("only a.csv", target.encode(), "text/csv")
+    return passed(app.run())
+
+
+def test_before_a_log_is_there_the_page_says_what_it_is_for(shown: Open) -> None:
+    app = shown()
+    assert "What would another policy have got?" in said(app)
+    assert "Nothing is stored" in app.caption[0].value
+    assert not app.get("plotly_chart")
+
+
+def test_a_log_that_is_the_target_itself_is_usable_and_not_settled(shown: Open) -> None:
+    text = said(given(shown(), LOG))
+    assert "= Not settled Usable: every check below holds" in text
+    assert "Uniform over 2 items is not settled: 30.0 % expected, 30.0 % observed" in text
+    assert "Effective rows (ESS) 600 ✓ at least 200" in text
+    assert "Mean weight 1.00 ± 0.000 ✓ 1, within 3 standard errors" in text
+
+
+def test_a_target_in_a_file_gets_more(shown: Open) -> None:
+    """Only a is clicked in 150 of 300: 50 %."""
+    text = said(given(shown(target="file"), LOG, ONLY_A))
+    assert "▲ Better" in text
+    assert "The policy only a would get more: 50.0 % expected, 30.0 % observed" in text
+    assert "300 rows weigh nothing: the target never shows their items." in text
+
+
+def test_a_small_log_is_refused_and_its_estimates_are_hollow(shown: Open) -> None:
+    app = given(shown(), TEMPLATES["bandit"].text)
+    text = said(app)
+    assert "No verdict: this log cannot tell what uniform over 3 items would get" in text
+    assert "Why : 4 rows are worth only 4 after weighting, and below 200 a few rows decide." in text
+    assert "✗ at least 200" in text
+    assert "Hollow: not to be used." in text
+    drawn = json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
+    fills = {trace["name"]: trace["marker"]["color"] for trace in drawn if trace["mode"] == "markers"}
+    assert fills["IPS"] == LIGHT.background != fills["Observed"]
+
+
+def test_the_estimates_stand_beside_the_observed_rate(shown: Open) -> None:
+    app = given(shown(target="file"), LOG, ONLY_A)
+    chart = app.get("plotly_chart")[0]
+    drawn = json.loads(chart.proto.spec)["data"]
+    values = {trace["name"]: trace["x"][0] for trace in drawn if trace["mode"] == "markers"}
+    assert values["Observed"] == pytest.approx(30)
+    assert values["IPS"] == pytest.approx(50)
+    assert values["SNIPS"] == pytest.approx(50)
+    assert "Observed 30.0 %, IPS 50.0 %, SNIPS 50.0 %" in chart.proto.alt
+
+
+def test_clipping_is_chosen_on_the_page(shown: Open) -> None:
+    """Each row of a weighs 2; cut at 1 only half of the 50 % is left."""
+    app = given(shown(target="file"), LOG, ONLY_A)
+    passed(app.number_input(key="off-policy-clip").set_value(1.0).run())
+    assert "no weight counts more than 1; steadier" in said(app)
+    assert "IPS, clipped 25.0 %" in app.get("plotly_chart")[0].proto.alt
+
+
+def test_items_that_are_never_shown_are_counted_in(shown: Open) -> None:
+    """Two of four items: half of what uniform shows is never in the log."""
+    app = given(shown(), LOG)
+    text = said(passed(app.number_input(key="off-policy-items").set_value(4).run()))
+    assert "the weights average 0.5" in text.lower()
+    assert "50 % of what the target shows is never in the log. Nothing is known of these items." in text
+
+
+@pytest.mark.parametrize(
+    ("log", "target", "says"),
+    [
+        ("item_id,click\na,1\n", None, "propensity_score"),
+        ("item_id,click,propensity_score\na,1,0\n", None, "is not a propensity"),
+        (LOG, "item_id,probability\na,0.4\n", "the probabilities add up to 0.4"),
+        (LOG, "item_id,probability,age\na,1,20\n", "the log has no column 'age'"),
+    ],
+)
+def test_what_cannot_be_used_is_said_in_words(shown: Open, log: str, target: str | None, says: str) -> None:
+    app = given(shown(target="file") if target else shown(), log, target)
+    assert says in app.error[0].value.replace("\\", "")
+    assert not app.get("plotly_chart")
+
+
+def test_nothing_is_stored(shown: Open, workspace: Workspace, tmp_path: Path) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    given(shown(), LOG)
+    assert workspace.experiments() == []
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_names_from_files_are_shown_as_text(shown: Open) -> None:
+    app = shown(target="file")
+    app.file_uploader(key="off-policy-bandit").upload("log.csv", LOG.encode(), "text/csv")
+    app.file_uploader(key="off-policy-policy").upload("<img src=x>.csv", ONLY_A.encode(), "text/csv")
+    passed(app.run())
+    bodies = " ".join(str(one.proto.body) for one in app.get("html"))
+    assert "<img" not in bodies
+    assert "&lt;img src=x&gt;" in bodies
+
+
+@pytest.mark.parametrize(
+    ("campaign", "says"),
+    [
+        ("men", "Uniform over 34 items would get less: 0.323 % expected, 0.690 % observed"),
+        ("women", "Why : 10,000 rows are worth only 2 after weighting, and below 200 a few rows decide."),
+    ],
+)
+def test_the_open_bandit_logs_work_as_they_are(
+    shown: Open, shared_data: Path, campaign: str, says: str
+) -> None:
+    file = shared_data / "openbandit" / f"bts_{campaign}.csv.gz"
+    assert says in said(given(shown(), file.read_bytes(), name=file.name))
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK])
+@pytest.mark.parametrize("draw", [estimates, weights])
+def test_plotly_accepts_both_charts(palette: object, draw: Callable[..., object]) -> None:
+    import plotly.graph_objects as go
+
+    lines = [Line("Observed", 0.3, 0.2, 0.4, observed=True), Line("SNIPS", None, None, None)]
+    figure = (
+        estimates(lines, palette, " %", hollow=True)
+        if draw is estimates
+        else weights((0.1, 1, 10), (3, 1), palette)
+    )
+    go.Figure(figure.to_dict())
