@@ -1,4 +1,4 @@
-"""``recdash demo`` and ``serve``."""
+"""``recdash serve``."""
 
 from __future__ import annotations
 
@@ -8,21 +8,7 @@ from pathlib import Path
 
 import click
 
-from recdash.cli.options import workspace
 from recdash.errors import InputError, Problem
-
-
-@click.command()
-@click.option("--remove", is_flag=True, help="Remove the demo instead.")
-def demo(remove: bool) -> None:
-    """Load the demo: an invented film service, five candidates and an A/B test."""
-    space = workspace()
-    if remove:
-        space.remove_demo()
-        click.echo("The demo is removed.")
-        return
-    made = space.load_demo(progress=lambda part, text: click.echo(f"{part:4.0%} {text}", err=True))
-    click.echo(f"Loaded '{made.name}'. See it with: recdash serve")
 
 
 @click.command()

@@ -30,6 +30,12 @@ class Simulated:
     logs: Logs | None
     known: Known
 
+    def tables(self) -> dict[str, pa.Table]:
+        """By kind of upload."""
+        logs = self.logs
+        more = {"exposures": logs.exposures, "events": logs.events, "served": logs.served} if logs else {}
+        return {"sessions": self.sessions, **more}
+
 
 def simulate(n_users: int, seed: int, *, events: bool = False, **plan: Any) -> Simulated:
     """A test with ``n_users`` before any is lost, the same for the same seed; ``plan`` as in ``Plan``.

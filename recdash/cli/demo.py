@@ -1,0 +1,105 @@
+"""``recdash demo``: the invented film service, or files of an invented A/B test with known effects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recdash.cli.options import workspace
+from recdash.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from recdash.online.simulated import Simulated
+
+USERS, SEED = 20_000, 2610
+LOST, CROSSED, BOTS = 0.05, 0.02, 0.01
+LIFT_HELP = "METRIC=SHARE, its true lift: 0.03 is +3 %. Again for each; default: 3 % more engaged sessions."
+
+
+@click.command()
+@click.option("--remove", is_flag=True, help="Remove the demo instead.")
+@click.option("--online", type=Path, help="Write an invented A/B test to this folder instead.")
+@click.option("--users", type=click.IntRange(1), help=f"Its users (default: {USERS}).")
+@click.option("--seed", type=click.IntRange(1), help="The same seed gives the same test.")
+@click.option("--lift", "lifts", multiple=True, help=LIFT_HELP)
+@click.option("--novelty", type=float, help="Further lift of the engagement rate that fades, such as 0.1.")
+@click.option("--srm", is_flag=True, help=f"Lose {LOST:.0%} of one variant's users.")
+@click.option("--crossover", is_flag=True, help=f"Let {CROSSED:.0%} of the users see both variants.")
+@click.option("--bots", is_flag=True, help=f"Let {BOTS:.0%} of one variant's users be bots.")
+@click.option("--format", type=click.Choice(["csv", "parquet"]), help="Of its files (default: csv).")
+def demo(*, remove: bool, online: Path | None, **test: Any) -> None:
+    """Load the demo: an invented film service, five candidates and an A/B test."""
+    if online is not None:
+        _write_test(online, test)
+    elif any(test.values()):
+        given = ", ".join(f"--{'lift' if name == 'lifts' else name}" for name, value in test.items() if value)
+        raise InputError(
+            Problem("no-folder", given, "this is of an invented A/B test", "Add --online FOLDER.")
+        )
+    elif remove:
+        workspace().remove_demo()
+        click.echo("The demo is removed.")
+    else:
+        made = workspace().load_demo(progress=lambda part, text: click.echo(f"{part:4.0%} {text}", err=True))
+        click.echo(f"Loaded '{made.name}'. See it with: recdash serve")
+
+
+def _write_test(folder: Path, test: Mapping[str, Any]) -> None:
+    from recdash.online.simulated import simulate
+
+    made = simulate(test["users"] or USERS, test["seed"] or SEED, events=True, **_plan(test))
+    ending = test["format"] or "csv"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, table in made.tables().items():
+        _write(table, folder / f"{name}.{ending}")
+        click.echo(f"{folder / name}.{ending}: {table.num_rows:,} rows")
+    (folder / "known.json").write_text(json.dumps(made.known.as_dict(), indent=2) + "\n")
+    _tell(folder, ending, made)
+
+
+def _plan(test: Mapping[str, Any]) -> dict[str, Any]:
+    """What is asked for as ``simulate`` takes it."""
+    plan: dict[str, Any] = {
+        "novelty": test["novelty"] or 0.0,
+        "srm": LOST * test["srm"],
+        "crossover": CROSSED * test["crossover"],
+        "bots": BOTS * test["bots"],
+    }
+    return plan | ({"arms": {"control": {}, "new": _lifts(test["lifts"])}} if test["lifts"] else {})
+
+
+def _lifts(given: Sequence[str]) -> dict[str, float]:
+    """Raises InputError where one is not METRIC=SHARE."""
+    parts = [one.partition("=") for one in given]
+    try:
+        return {metric.strip(): float(share) for metric, _, share in parts}
+    except ValueError:
+        found = f"not METRIC=SHARE: {', '.join(given)}"
+        raise InputError(
+            Problem("bad-lift", "--lift", found, "Write it like engagement_rate=0.03.")
+        ) from None
+
+
+def _write(table: pa.Table, file: Path) -> None:
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    if file.suffix == ".csv":
+        pyarrow.csv.write_csv(table, file)
+    else:
+        pyarrow.parquet.write_table(table, file)
+
+
+def _tell(folder: Path, ending: str, made: Simulated) -> None:
+    for variant, lifts in made.known.lifts.items():
+        told = ", ".join(f"{metric} {100 * lift:+.3g} %".replace("-", "−") for metric, lift in lifts.items())
+        click.echo(f"True lifts of '{variant}', also in {folder / 'known.json'}: {told}")
+    logs = " ".join(f"--{name} {folder / name}.{ending}" for name in ("exposures", "events", "served"))
+    click.echo(f"What can be found of them: recdash online --sessions {folder / 'sessions'}.{ending}")
+    click.echo(f"The same from its logs:    recdash online {logs}")
