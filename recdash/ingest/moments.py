@@ -85,8 +85,10 @@ def _since_1970(numbers: pa.Array, written: pa.Array, seen: Seen) -> pa.Array:
 def _of_text(array: pa.Array, seen: Seen) -> pa.Array:
     trimmed = pc.utf8_trim_whitespace(array)
     text = pc.if_else(is_missing(trimmed), None, trimmed)
-    for read in (_numbers, _local, _zoned):  # mostly a column is written in one way
-        try:
+    first = text.drop_null().slice(0, 1)
+    for kind, read in ((pa.float64(), _numbers), (LOCAL, _local), (UTC, _zoned)):
+        try:  # mostly a column is written in one way; a whole column is not tried where its first is another
+            first.cast(kind)
             return read(text, array, seen)
         except pa.ArrowInvalid:
             continue

@@ -47,17 +47,26 @@ def codes(*columns: pa.ChunkedArray) -> tuple[list[Ints], Any]:
     """Each column as indices [rows] into their common distinct values, −1 where there is none."""
     import pyarrow as pa
 
-    plain = [column.cast(_value_type(column)) for column in columns]
-    if len({str(column.type) for column in plain}) > 1:
-        plain = [column.cast(pa.string()) for column in plain]
-    if len(plain) == 1 and pa.types.is_dictionary(columns[0].type):
-        encoded = columns[0].unify_dictionaries().combine_chunks()
+    alike = _alike(columns)
+    together = pa.chunked_array([chunk for column in alike for chunk in column.chunks], alike[0].type)
+    if pa.types.is_dictionary(together.type):
+        encoded = together.unify_dictionaries().combine_chunks()
     else:
-        chunks = [chunk for column in plain for chunk in column.chunks]
-        encoded = pa.chunked_array(chunks, plain[0].type).combine_chunks().dictionary_encode()
+        encoded = together.combine_chunks().dictionary_encode()
     found = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     ends = np.cumsum([len(column) for column in columns])[:-1]
     return np.split(found, ends), encoded.dictionary
+
+
+def _alike(columns: Sequence[pa.ChunkedArray]) -> Sequence[pa.ChunkedArray]:
+    """Of one type: numbers in one table and text in the other are compared as text."""
+    import pyarrow as pa
+
+    if len({column.type for column in columns}) == 1:
+        return columns
+    values = {_value_type(column) for column in columns}
+    common = values.pop() if len(values) == 1 else pa.string()
+    return [column.cast(common) for column in columns]
 
 
 def _value_type(column: pa.ChunkedArray) -> Any:
