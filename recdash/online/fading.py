@@ -121,11 +121,13 @@ def _fading(empty: Fading, metric: OnlineMetric, watched: _Watched, base: int, c
     if note:
         return replace(empty, note=note)
     early, late = (float(rate[code] / rate[base]) for rate in (watched.early, watched.late))
-    std_error = math.sqrt(watched.squared_error[base] + watched.squared_error[code])
-    found, half = math.log(late / early), std_error * float(ndtri((1 + CONFIDENCE) / 2))
-    p = float(2 * ndtr(-abs(found) / std_error))
-    return replace(empty, early_lift=early - 1, late_lift=late - 1, difference=found, low=found - half,
-                   high=found + half, p=p)  # fmt: skip
+    found, squared = math.log(late / early), float(watched.squared_error[base] + watched.squared_error[code])
+    told = replace(empty, early_lift=early - 1, late_lift=late - 1, difference=found)
+    if squared <= rates.NO_VARIANCE / told.n:
+        return replace(told, note="all users are alike, which gives no interval")
+    half = math.sqrt(squared) * float(ndtri((1 + CONFIDENCE) / 2))
+    p = float(2 * ndtr(-abs(found) / math.sqrt(squared)))
+    return replace(told, low=found - half, high=found + half, p=p)
 
 
 def _note(empty: Fading, metric: OnlineMetric, watched: _Watched, base: int, code: int) -> str:
@@ -138,6 +140,4 @@ def _note(empty: Fading, metric: OnlineMetric, watched: _Watched, base: int, cod
         return f"there are no {per(metric)} early or late"
     if (all_rates <= 0).any():
         return "the metric is not above 0 early or late, and a lift is a share of it"
-    if watched.squared_error[base] + watched.squared_error[code] <= rates.NO_VARIANCE / watched.n.sum():
-        return "all users are alike, which gives no interval"
     return ""

@@ -1,0 +1,124 @@
+"""Lifts among users told apart, corrected together, and where they contradict the lift of all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import false_discovery_control
+
+from recdash.errors import UnknownName
+from recdash.online import METRICS, compare
+from recdash.online.segments import SegmentLift, by_segment, simpson
+from recdash.online.users import Days, Segment, Users
+
+BY_NAME = {metric.name: metric for metric in METRICS}
+ENGAGEMENT, SESSIONS = BY_NAME["engagement_rate"], BY_NAME["sessions_per_user"]
+
+
+def users(variant: list[int], label: list[int], sessions: list[int], engaged: list[int]) -> Users:
+    """Users of the variants a, b, c; labels are places in tv, web; −1 is not known."""
+    none = np.array([], dtype=np.int64)
+    return Users(
+        variants=("a", "b", "c")[: max(variant) + 1], unit=range(len(variant)), variant=np.array(variant),
+        totals={"sessions": np.array(sessions, float), "engaged_sessions": np.array(engaged, float)},
+        exposed=np.zeros(len(variant), dtype=np.int64), days=Days(none, none, {}), before={},
+        segments={"platform": Segment(("tv", "web"), np.array(label))}, assigned={}, crossed=0, removed=(),
+        notices=(),
+    )  # fmt: skip
+
+
+def invented(n: int = 900, variants: int = 3) -> Users:
+    rng = np.random.default_rng(7)
+    sessions = 1 + rng.poisson(3, n)
+    return users(
+        rng.integers(0, variants, n).tolist(), rng.integers(-1, 2, n).tolist(), sessions.tolist(),
+        rng.binomial(sessions, rng.random(n)).tolist(),
+    )  # fmt: skip
+
+
+def test_each_segment_has_its_own_lift() -> None:
+    known = users([0, 0, 1, 1, 0, 1], [0, 0, 0, 0, 1, 1], [2, 2, 2, 2, 4, 4], [1, 2, 2, 2, 1, 2])
+    tv, web = by_segment(known, ENGAGEMENT, "a", "platform")
+    assert (tv.segment, tv.n_control, tv.n_variant) == ("tv", 2, 2)
+    assert (tv.control_value, tv.variant_value, tv.lift) == (3 / 4, 1.0, pytest.approx(4 / 3 - 1))
+    assert (web.segment, web.lift, web.note) == ("web", 1.0, "one user in a variant gives no interval")
+    assert (web.low, web.p, web.p_bh) == (None, None, None)
+
+
+@pytest.mark.parametrize("metric", [ENGAGEMENT, SESSIONS])
+def test_a_segment_is_compared_as_if_there_were_no_others(metric: object) -> None:
+    known = invented()
+    for row in by_segment(known, metric, "a", "platform"):  # type: ignore[arg-type]
+        label = {"tv": 0, "web": 1, None: -1}[row.segment]
+        inside = known.segments["platform"].label == label
+        totals = {name: values[inside] for name, values in known.totals.items()}
+        arms = compare.arms(totals, known.variant[inside])
+        alone = compare.lift(metric, arms[0], arms["abc".index(row.variant)])  # type: ignore[arg-type]
+        assert (row.lift, row.low, row.high, row.p) == pytest.approx(alone[:4])
+
+
+def test_users_of_whom_it_is_not_known_are_a_segment_of_their_own() -> None:
+    assert [row.segment for row in by_segment(invented(), ENGAGEMENT, "a", "platform")] == [
+        "tv",
+        "web",
+        None,
+    ] * 2
+
+
+def test_all_segments_and_variants_are_one_family() -> None:
+    rows = by_segment(invented(), ENGAGEMENT, "a", "platform")
+    assert [row.p_bh for row in rows] == pytest.approx(
+        false_discovery_control([row.p for row in rows]).tolist()
+    )
+
+
+def test_what_cannot_be_tested_takes_no_part_in_the_correction() -> None:
+    known = users([0, 0, 1, 1, 0, 1], [0, 0, 0, 0, 1, 1], [2, 2, 2, 2, 4, 4], [1, 2, 2, 1, 1, 2])
+    tv, _ = by_segment(known, ENGAGEMENT, "a", "platform")
+    assert tv.p_bh == tv.p == 1.0
+
+
+def test_a_segment_that_is_not_there_is_named() -> None:
+    with pytest.raises(UnknownName, match="platform"):
+        by_segment(invented(), ENGAGEMENT, "a", "country")
+    with pytest.raises(UnknownName, match="variant"):
+        by_segment(invented(), ENGAGEMENT, "z", "platform")
+
+
+# ── segments against the whole ───────────────────────────────────────────────────────────────
+
+
+def row(segment: str, lift: float | None, p_bh: float | None = None, variant: str = "b") -> SegmentLift:
+    return SegmentLift(variant, segment, 10, 10, 1.0, 1.0, lift, None, None, p_bh, p_bh)
+
+
+def test_every_segment_against_the_whole_is_simpsons_paradox() -> None:
+    """b is better on tv (1/4 against 1/5) and on the web (9/10 against 8/10), but has its users on tv."""
+    known = users(
+        variant=[0, 0, 0, 0, 1, 1, 1, 1],
+        label=[0, 1, 1, 1, 0, 0, 0, 1],
+        sessions=[5, 10, 10, 10, 4, 4, 4, 10],
+        engaged=[1, 8, 8, 8, 1, 1, 1, 9],
+    )
+    rows = by_segment(known, ENGAGEMENT, "a", "platform")
+    assert all((one.lift or 0) > 0 for one in rows)
+    overall = compare.lift(ENGAGEMENT, *compare.arms(known.totals, known.variant)).value
+    assert overall is not None
+    assert overall < 0
+    (found,) = simpson(rows, {"b": overall})
+    assert (found.variant, found.segments, found.all_of_them) == ("b", ("tv", "web"), True)
+
+
+def test_a_segment_that_surely_goes_the_other_way_is_named() -> None:
+    rows = [row("tv", -0.2, 0.001), row("web", 0.1, 0.01), row("phone", -0.01, 0.8)]
+    (found,) = simpson(rows, {"b": 0.05})
+    assert (found.segments, found.all_of_them) == (("tv",), False)
+
+
+def test_chance_is_no_contradiction() -> None:
+    assert simpson([row("tv", -0.2, 0.06), row("web", 0.1, 0.01)], {"b": 0.05}) == ()
+
+
+def test_a_single_segment_or_no_lift_contradicts_nothing() -> None:
+    assert simpson([row("tv", -0.2, 0.5), row("web", None)], {"b": 0.05}) == ()
+    assert simpson([row("tv", -0.2, 0.001)], {"b": None}) == ()
