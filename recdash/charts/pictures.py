@@ -1,8 +1,9 @@
-"""What a small picture shows: plain data, which ``recdash.charts.why`` draws."""
+"""What a small picture shows: plain data, which ``recdash.charts.why`` places on an axis."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from math import isfinite
 from typing import Any, Literal
 
 Side = Literal["run", "baseline", "neither"]
@@ -38,4 +39,10 @@ class Picture:
     line_label: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """JSON-ready: what cannot be had is None there too."""
+        bars = [{name: _known(value) for name, value in asdict(bar).items()} for bar in self.bars]
+        return {**asdict(self), "bars": bars}
+
+
+def _known(value: Any) -> Any:
+    return None if isinstance(value, float) and not isfinite(value) else value

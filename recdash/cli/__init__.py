@@ -14,6 +14,7 @@ from recdash.cli.off_policy import ope
 from recdash.cli.online import online
 from recdash.cli.serving import serve
 from recdash.cli.stored import add, definitions, list_experiments
+from recdash.cli.why import why
 from recdash.errors import InputError, RecdashError
 
 BAD_INPUT = 2
@@ -44,5 +45,5 @@ def main() -> None:
     """Choose between recommender systems: score candidates, keep the runs, show them side by side."""
 
 
-for command in (evaluate, compare, online, ope, add, list_experiments, definitions, demo, serve):
+for command in (evaluate, compare, online, ope, why, add, list_experiments, definitions, demo, serve):
     main.add_command(command)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from recdash import numbers
@@ -33,7 +33,9 @@ class Answer:
     strength: Strength = 0
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """JSON-ready."""
+        picture = self.picture.as_dict() if self.picture else None
+        return {**asdict(replace(self, picture=None)), "picture": picture}
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,9 @@ def _noise(about: About, gain: Gain, lift: Lift, implied: float, smallest: float
             f"the online interval still holds what offline implies ({change(implied)})", 2,
         )  # fmt: skip
     if lift.sign:
-        return looked.rules_out(f"{found} is settled and does not hold {change(implied)}: this is no chance.")
+        return looked.rules_out(
+            f"{found} is settled and does not hold {change(implied)}: this is more than chance."
+        )
     if smallest is not None and smallest > abs(implied):
         return looked.supports(
             f"The test most likely finds lifts from {percent(smallest)} on, and offline implies only "

@@ -6,10 +6,11 @@ click or a stopped page leaves either nothing or the whole.
 
 from recdash.service.evidence import Role
 from recdash.service.experiments import Setup
+from recdash.service.explained import Explanation
 from recdash.service.manners import Progress
 from recdash.service.runs import AddedRun, PreparedRun, ReferenceChoice
 from recdash.service.workspace import Workspace
 
 __all__ = [
-    "AddedRun", "PreparedRun", "Progress", "ReferenceChoice", "Role", "Setup", "Workspace",
+    "AddedRun", "Explanation", "PreparedRun", "Progress", "ReferenceChoice", "Role", "Setup", "Workspace",
 ]  # fmt: skip

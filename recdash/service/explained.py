@@ -7,6 +7,7 @@ from typing import Any
 
 from recdash.diagnosis import Answer
 from recdash.domain import OnlineTest
+from recdash.views import metric_title
 
 QUESTIONS = {
     "won offline, lost online": "Why did {run} win offline and lose online?",
@@ -53,6 +54,11 @@ class Explanation:
     quadrant: str
     answers: tuple[Answer, ...]
     summary: str
+
+    @property
+    def where(self) -> str:
+        """``nDCG@10``."""
+        return metric_title(self.metric, self.k)
 
     @property
     def question(self) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from recdash.evaluation.found import Headroom
     from recdash.evaluation.one_user import OneUser
     from recdash.metrics.tie_band import TieBand
+    from recdash.service import Explanation
     from recdash.stats import Correction
     from recdash.stats.changes import Bars
     from recdash.stats.replicates import ReplicateDifference
@@ -59,6 +60,11 @@ def verdict(view: View) -> Verdict | None:
 def changes(view: View) -> list[Change]:
     """What would change the view's verdict."""
     return workspace().changes(view.contender_ids, view.shown[0].id, view.metric, view.k, scope=view.scope)
+
+
+def explanation(view: View, test_id: str, variant: str, online_metric: str) -> Explanation:
+    """What the twelve checks say of a variant by the view's metric: see ``Workspace.explain``."""
+    return workspace().explain(test_id, variant, view.metric, view.k, online_metric)
 
 
 def pairs(
