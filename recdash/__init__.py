@@ -1,7 +1,8 @@
 """recdash: choose between recommender systems with evidence.
 
 ``recdash.evaluate({"als": frame, "ease": "ease.parquet"}, "truth.csv", metrics=["ndcg@10"]).table()``
-scores candidates; ``recdash.open()`` is what the dashboard shows.
+scores candidates; ``recdash.ab_test(sessions="sessions.csv")`` reads an A/B test; ``recdash.open()`` is what
+the dashboard shows.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from recdash.evaluation import Evaluation, evaluate
+    from recdash.evaluation.ab_test import ab_test
     from recdash.evaluation.off_policy import ope
     from recdash.service import Workspace
 
-__all__ = ["Evaluation", "Workspace", "__version__", "evaluate", "ope", "open"]
+__all__ = ["Evaluation", "Workspace", "__version__", "ab_test", "evaluate", "ope", "open"]
 
 
 def open(database_url: str | None = None, artifacts: str | None = None) -> Workspace:  # noqa: A001
@@ -31,6 +33,10 @@ def __getattr__(name: str) -> Any:
         from recdash import evaluation
 
         return getattr(evaluation, name)
+    if name == "ab_test":
+        from recdash.evaluation.ab_test import ab_test
+
+        return ab_test
     if name == "ope":
         from recdash.evaluation import off_policy
 

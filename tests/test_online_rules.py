@@ -1,0 +1,230 @@
+"""The rules by which an A/B test's sessions are counted: tables that can be checked by eye."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from recdash.errors import InputError
+from recdash.online import Rules, Users
+from recdash.online.sessions import per_user
+
+MINUTE, DAY = 60, 86_400
+DAY_1 = 20_000  # days since 1970: the first of the test
+
+
+def at(day: int, minutes: float = 0.0) -> float:
+    """Seconds since 1970 of a minute of the test's day, the first being 1."""
+    return (DAY_1 + day - 1) * DAY + minutes * MINUTE
+
+
+def sessions(*rows: tuple[Any, ...], **further: list[Any]) -> pa.Table:
+    """Rows of unit, session, variant, start, clicks, seconds watched."""
+    names = ("unit_id", "session_id", "variant", "start_ts", "clicks", "watch_s")
+    return pa.table({**{name: [row[i] for row in rows] for i, name in enumerate(names)}, **further})
+
+
+def exposures(*rows: tuple[str, str, float]) -> pa.Table:
+    return pa.table({name: [row[i] for row in rows] for i, name in enumerate(("unit_id", "variant", "ts"))})
+
+
+def total(users: Users, name: str) -> dict[str, float]:
+    return dict(zip(map(str, users.unit), users.totals[name].tolist(), strict=True))
+
+
+def before(users: Users, name: str) -> dict[str, float]:
+    return dict(zip(map(str, users.unit), users.before[name].tolist(), strict=True))
+
+
+def removed(users: Users, rule: str) -> dict[str, int]:
+    return next((dict(one.by_variant) for one in users.removed if one.rule == rule), {})
+
+
+# ── from the exposure on ─────────────────────────────────────────────────────────────────────
+
+
+def test_the_session_in_which_the_exposure_fires_counts_though_it_began_before() -> None:
+    # Exposed 20 minutes after the start: within the grace of half an hour, an hour is not.
+    table = sessions(
+        ("u1", "a", None, at(1, 0), 1, 60.0),
+        ("u1", "b", None, at(1, 600), 1, 60.0),
+        ("u2", "c", None, at(1, 0), 1, 60.0),
+    )
+    seen = exposures(("u1", "A", at(1, 20)), ("u2", "B", at(1, 60)))
+    assert total(per_user(table, Rules(), seen), "sessions") == {"u1": 2, "u2": 0}
+    assert before(per_user(table, Rules(), seen), "sessions") == {"u1": 0, "u2": 1}
+    assert total(per_user(table, Rules(grace_min=60), seen), "sessions") == {"u1": 2, "u2": 1}
+    assert total(per_user(table, Rules(grace_min=19), seen), "sessions") == {"u1": 1, "u2": 0}
+
+
+def test_a_session_is_open_until_its_last_event() -> None:
+    table = sessions(("u1", "a", None, at(1, 0), 1, 60.0), ("u2", "b", None, at(1, 0), 1, 60.0))
+    table = table.append_column("end_ts", pa.array([at(1, 50), at(1, 10)]))
+    seen = exposures(("u1", "A", at(1, 60)), ("u2", "B", at(1, 60)))
+    assert total(per_user(table, Rules(), seen), "sessions") == {"u1": 1, "u2": 0}
+
+
+def test_exposures_that_name_their_session_leave_nothing_to_the_grace() -> None:
+    # b was over five minutes before the exposure and is not the one named; a is.
+    table = sessions(
+        ("u1", "b", None, at(1, 0), 1, 60.0), ("u1", "a", None, at(1, 2), 1, 60.0),
+        ("u2", "c", None, at(2, 0), 0, 0.0),
+    )  # fmt: skip
+    seen = pa.table(
+        {"unit_id": ["u1", "u1", "u2"], "variant": ["A", "A", "B"],
+         "ts": [at(1, 5), at(3), at(1)], "session_id": ["a", "z", None]}
+    )  # fmt: skip
+    found = per_user(table, Rules(), seen)
+    assert total(found, "sessions") == {"u1": 1, "u2": 1}
+    assert before(found, "sessions") == {"u1": 1, "u2": 0}
+
+
+def test_who_was_exposed_and_never_came_counts_with_nothing() -> None:
+    table = sessions(("u1", "a", None, at(2), 2, 120.0), ("u3", "c", None, at(2), 9, 9.0))
+    seen = exposures(("u1", "A", at(1)), ("u2", "A", at(1)), ("u4", "B", at(1)))
+    found = per_user(table, Rules(), seen)
+    assert total(found, "sessions") == {"u1": 1, "u2": 0, "u4": 0}
+    assert found.n == {"A": 2, "B": 1}
+    (notice,) = [one for one in found.notices if one.code == "never-exposed"]
+    assert notice.count == 1  # u3
+
+
+def test_the_first_exposure_counts_and_one_in_another_variant_excludes() -> None:
+    table = sessions(("u1", "a", None, at(2), 1, 0.0), ("u2", "b", None, at(2), 1, 0.0))
+    seen = exposures(
+        ("u1", "A", at(5)), ("u1", "A", at(2)), ("u2", "A", at(1)), ("u2", "B", at(9)), ("u3", "B", at(1))
+    )
+    found = per_user(table, Rules(), seen)
+    assert total(found, "sessions") == {"u1": 1, "u3": 0}
+    assert found.exposed.tolist() == [DAY_1 + 1, DAY_1]
+    assert found.crossed == 1
+    assert found.assigned == {"A": 1, "B": 1}
+
+
+def test_ids_that_are_numbers_in_one_table_and_text_in_the_other_meet() -> None:
+    table = sessions((7, "a", None, at(2), 1, 0.0), (8, "b", None, at(2), 1, 0.0))
+    found = per_user(table, Rules(), exposures(("7", "A", at(1)), ("8", "B", at(1))))
+    assert total(found, "sessions") == {"7": 1, "8": 1}
+
+
+# ── sessions alone ───────────────────────────────────────────────────────────────────────────
+
+
+def test_sessions_before_the_test_began_are_the_time_before_whatever_their_variant() -> None:
+    table = sessions(
+        ("u1", "a", "B", at(1), 3, 600.0), ("u1", "b", "A", at(3), 1, 60.0), ("u2", "c", "B", at(3), 0, 0.0),
+        ("u3", "d", "A", at(1), 1, 60.0),
+    )  # fmt: skip
+    found = per_user(table, Rules(starts="2024-10-06"))  # the 20,002nd day, which is the third here
+    assert total(found, "clicks") == {"u1": 1, "u2": 0}
+    assert before(found, "watch_min") == {"u1": 600 / 60, "u2": 0}
+    assert found.crossed == 0
+    assert removed(found, "before") == {"A": 1, "B": 0}
+
+
+def test_a_test_that_begins_after_all_sessions_holds_nobody() -> None:
+    table = sessions(("u1", "a", "A", at(1), 1, 1.0), ("u2", "b", "B", at(1), 1, 1.0))
+    with pytest.raises(InputError, match="No user was seen in a variant during the test"):
+        per_user(table, Rules(starts="2030-01-01"))
+
+
+def test_without_variant_and_exposures_it_is_said_what_is_missing() -> None:
+    table = sessions(("u1", "a", "A", at(1), 1, 1.0)).drop_columns(["variant"])
+    with pytest.raises(InputError, match="no column says who saw what"):
+        per_user(table)
+
+
+def test_further_numbers_are_added_up_and_further_texts_tell_users_apart() -> None:
+    table = sessions(
+        ("u1", "a", "A", at(1), 1, 1.0), ("u1", "b", "A", at(2), 1, 1.0), ("u2", "c", "B", at(1), 1, 1.0),
+        ads=[2, 3, 4], country=[None, "SE", "PT"],
+    )  # fmt: skip
+    found = per_user(table)
+    assert total(found, "ads") == {"u1": 5, "u2": 4}
+    country = found.segments["country"]
+    assert [country.labels[code] for code in country.label] == ["SE", "PT"]
+
+
+def test_a_row_outside_sessions_adds_its_numbers_and_no_session() -> None:
+    table = sessions(
+        ("u1", "a", "A", at(1), 1, 60.0), ("u1", None, "A", at(1), None, None),
+        ("u1", None, "A", at(1), None, None), ("u2", "b", "B", at(1), 0, 0.0),
+        lists=[None, 1, 1, None],
+    )  # fmt: skip
+    found = per_user(table)
+    assert total(found, "lists") == {"u1": 2, "u2": 0}
+    assert total(found, "sessions") == {"u1": 1, "u2": 1}
+
+
+# ── machines, heavy users, days ──────────────────────────────────────────────────────────────
+
+
+def busy(unit: str, variant: str, day: int, clicks: int, n_sessions: int = 1) -> list[tuple[Any, ...]]:
+    return [(unit, f"{unit}-{day}-{i}", variant, at(day), clicks, 60.0) for i in range(n_sessions)]
+
+
+def test_who_clicks_more_in_a_day_than_the_rule_allows_is_left_out_and_counted() -> None:
+    rows = [
+        *busy("bot", "B", 1, clicks=30, n_sessions=2),  # 60 in one day
+        *busy("fan", "A", 1, clicks=40), *busy("fan", "A", 2, clicks=40),  # 80, on two days
+        *busy("new", "B", 1, clicks=1),
+    ]  # fmt: skip
+    found = per_user(sessions(*rows), Rules(bot_clicks=50))
+    assert total(found, "clicks") == {"fan": 80, "new": 1}
+    assert removed(found, "bots") == {"A": 0, "B": 1}
+    assert found.assigned == {"A": 1, "B": 2}
+    assert set(total(per_user(sessions(*rows), Rules(bot_clicks=None)), "clicks")) == {"bot", "fan", "new"}
+    assert set(total(per_user(sessions(*rows), Rules(bot_clicks=60)), "clicks")) == {"bot", "fan", "new"}
+
+
+def test_who_comes_more_often_in_a_day_than_the_rule_allows_is_left_out() -> None:
+    rows = [*busy("bot", "B", 1, 0, n_sessions=4), *busy("new", "B", 1, 1), *busy("old", "A", 1, 1, 3)]
+    found = per_user(sessions(*rows), Rules(bot_sessions=3))
+    assert set(total(found, "sessions")) == {"new", "old"}
+
+
+def test_a_test_of_machines_alone_is_refused() -> None:
+    with pytest.raises(InputError, match="All 2 users do more in a day"):
+        per_user(sessions(*busy("x", "A", 1, 9), *busy("y", "B", 1, 9)), Rules(bot_clicks=8))
+
+
+def test_totals_beyond_the_quantile_are_cut_in_all_variants_alike() -> None:
+    # Seconds of five users: 60, 120, 180, 240, 6000. Their upper quartile is 240.
+    rows = [
+        (f"u{i}", f"s{i}", "AB"[i % 2], at(1), 1, seconds)
+        for i, seconds in enumerate((60.0, 120.0, 180.0, 240.0, 6000.0))
+    ]
+    found = per_user(sessions(*rows), Rules(winsorise=0.75))
+    assert total(found, "watch_min") == {"u0": 1, "u1": 2, "u2": 3, "u3": 4, "u4": 4}
+    assert total(found, "sessions")["u4"] == 1
+
+
+@pytest.mark.parametrize("rules", [Rules(), Rules(winsorise=0.8)])
+def test_the_days_add_up_to_the_totals(rules: Rules) -> None:
+    rng = np.random.default_rng(3)
+    n = 400
+    unit = rng.integers(0, 60, n)
+    table = pa.table(
+        {"unit_id": unit, "session_id": np.arange(n), "variant": np.where(unit % 2, "A", "B").tolist(),
+         "start_ts": at(1) + rng.integers(0, 9 * DAY, n), "clicks": rng.poisson(2, n),
+         "watch_s": rng.gamma(0.5, 900, n), "ads": rng.poisson(1, n)}
+    )  # fmt: skip
+    found = per_user(table, rules)
+    assert len(found.days.day) < n
+    for name, values in found.totals.items():
+        of_days = np.bincount(found.days.unit, found.days.totals[name], minlength=len(found))
+        np.testing.assert_allclose(of_days, values)
+    first = [found.days.day[found.days.unit == user].min() for user in range(len(found))]
+    assert found.exposed.tolist() == first
+
+
+def test_the_order_of_rows_changes_nothing_but_which_of_two_equal_sessions_counts() -> None:
+    rng = np.random.default_rng(5)
+    rows = [(f"u{i % 9}", f"s{i}", "AB"[i % 9 % 2], at(1 + i % 4), i % 3, 60.0 * i) for i in range(50)]
+    straight = per_user(sessions(*rows))
+    mixed = per_user(sessions(*[rows[i] for i in rng.permutation(len(rows))]))
+    for name in straight.totals:
+        assert total(straight, name) == pytest.approx(total(mixed, name))
