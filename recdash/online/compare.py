@@ -128,18 +128,30 @@ def log_ratio(
 
 
 def can_adjust(metric: OnlineMetric, *sides: Any) -> bool:
-    """Whether CUPED is possible: the metric was there before the test too, and users differed in it."""
+    """Whether CUPED is possible: the metric was there before the test too, users differed in it, and it does
+    not say all.
+    """
     names = [metric.numerator, *([metric.denominator] if metric.denominator else [])]
     if any(f"{BEFORE}{name}" not in side.mean_ for side in sides for name in names):
         return False
     earlier = before(metric)
-    return all(side.mean(earlier.denominator) > 0 and _varies(earlier, side) for side in sides)
+    if not all(side.mean(earlier.denominator) > 0 and _varies(earlier, side) for side in sides):
+        return False
+    return any(_explained(metric, side) < 1 - NO_VARIANCE for side in sides)
 
 
 def before(metric: OnlineMetric) -> OnlineMetric:
     """The same metric in the time before the test."""
     below = f"{BEFORE}{metric.denominator}" if metric.denominator else None
     return replace(metric, numerator=f"{BEFORE}{metric.numerator}", denominator=below)
+
+
+def _explained(metric: OnlineMetric, arm: Any) -> float:
+    """The share of the metric's variance that the time before explains: where it is all, none is left."""
+    earlier = before(metric)
+    own, other = _variance(metric, arm), _variance(earlier, arm)
+    shared = arm.ratio_cov(metric.numerator, metric.denominator, earlier.numerator, earlier.denominator)
+    return float(shared**2 / (own * other)) if own > 0 else 1.0
 
 
 def why_no_lift(metric: OnlineMetric, control: Any, variant: Any) -> str:

@@ -1,0 +1,263 @@
+"""What a lift means: goals as one family, guardrails by their margin, CUPED, and health that blocks them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy import stats
+
+from recdash.errors import InputError
+from recdash.online import METRICS, OnlineMetric, OnlineResults, OnlineRow, Rules, health, judging
+from recdash.online.compare import Estimate, arms, can_adjust, lift, log_ratio
+from recdash.online.measures import check
+from recdash.online.results import of_users
+from recdash.online.sessions import per_user
+from recdash.online.users import Removed
+
+GOAL = OnlineMetric("time", "Time", "min", "", "watch_min", "sessions")
+GUARD = replace(GOAL, role="guardrail", margin=0.02)
+
+
+def row(found: OnlineResults, metric: str, variant: str = "new") -> OnlineRow:
+    (one,) = [row for row in found.rows if (row.metric, row.variant) == (metric, variant)]
+    return one
+
+
+def sessions(seed: int, n: int = 3_000, effect: float = 0.0, variants: tuple[str, ...] = ("control", "new"),
+             earlier: bool = False) -> pa.Table:  # fmt: skip
+    """A session or two of each user in the test's days, ``effect`` on the watching of all but the control."""
+    rng = np.random.default_rng(seed)
+    unit = np.repeat(np.arange(n), 1 + rng.poisson(1, n))
+    arm = (unit % len(variants)).astype(int)
+    taste = rng.gamma(2, 300, n)
+    start = 1_762_000_000 + rng.integers(0, 10 * 86_400, len(unit))
+    watch = taste[unit] * rng.gamma(4, 0.25, len(unit)) * (1 + effect * (arm > 0))
+    table = {"unit_id": unit, "session_id": np.arange(len(unit)), "variant": np.array(variants)[arm].tolist(),
+             "start_ts": start, "clicks": rng.poisson(1, len(unit)), "watch_s": watch}  # fmt: skip
+    if earlier:
+        past = pa.table({**table, "session_id": np.arange(len(unit)) + len(unit),
+                         "start_ts": start - 20 * 86_400, "watch_s": taste[unit]})  # fmt: skip
+        return pa.concat_tables([past, pa.table(table)])
+    return pa.table(table)
+
+
+STARTS = "2025-10-31"  # the day before the sessions above
+
+# ── words ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "p", "up", "down"),
+    [
+        (0.01, 0.03, 0.01, "better", "worse"),
+        (-0.03, -0.01, 0.01, "worse", "better"),
+        (-0.01, 0.03, 0.20, "not settled", "not settled"),
+    ],
+)
+def test_a_goal_is_won_or_lost_in_its_own_direction(
+    low: float, high: float, p: float, up: str, down: str
+) -> None:
+    found = Estimate((low + high) / 2, low, high, p)
+    assert judging.word(GOAL, found, p) == up
+    assert judging.word(replace(GOAL, direction="down"), found, p) == down
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"),
+    [
+        (-0.01, 0.03, "holds"),
+        (-0.019, -0.001, "holds"),  # certainly worse, and certainly by less than 2 %
+        (-0.03, 0.01, "not settled"),
+        (-0.05, -0.021, "broken"),
+        (-0.05, -0.02, "not settled"),
+    ],
+)
+def test_a_guardrail_holds_where_a_loss_of_the_margin_is_excluded(low: float, high: float, word: str) -> None:
+    assert judging.word(GUARD, Estimate(0.0, low, high, 0.5), 0.5) == word
+    turned = Estimate(0.0, -high, -low, 0.5)
+    assert judging.word(replace(GUARD, direction="down"), turned, 0.5) == word
+
+
+def test_without_an_interval_nothing_is_settled() -> None:
+    alone = Estimate(0.5, note="one user in a variant gives no interval")
+    assert judging.word(GOAL, alone, None) == "not settled"
+
+
+def test_all_goals_of_all_variants_are_one_family_and_guardrails_stand_alone() -> None:
+    found = of_users(per_user(sessions(1, variants=("control", "a", "b"), effect=0.03)))
+    goals = [one for one in found.rows if one.role == "goal" and not one.is_control]
+    raw = sorted(one.p or 1 for one in goals)
+    assert len(goals) == 2 * 2  # engagement and watch time; there are no videos
+    steps = np.maximum.accumulate([min(1.0, p * (len(raw) - at)) for at, p in enumerate(raw)])
+    assert sorted(one.p_corrected or 1 for one in goals) == pytest.approx(steps.tolist())
+    guards = [one for one in found.rows if one.role == "guardrail" and not one.is_control]
+    assert [one.p_corrected for one in guards] == [one.p for one in guards]
+    off = of_users(per_user(sessions(1, variants=("control", "a", "b"), effect=0.03)), correction="off")
+    assert [one.p_corrected for one in off.rows] == [one.p for one in off.rows]
+
+
+def test_the_corrected_interval_excludes_no_lift_where_the_corrected_p_is_small() -> None:
+    for seed in range(6):
+        found = of_users(per_user(sessions(seed, variants=("control", "a", "b"), effect=0.05)))
+        for one in found.rows:
+            if one.role == "goal" and one.p_corrected is not None and abs(one.p_corrected - 0.05) > 0.003:
+                excludes = one.corrected_low > 0 or one.corrected_high < 0  # type: ignore[operator]
+                assert excludes == (one.p_corrected < 0.05), one
+                assert one.word == ("not settled" if not excludes else "better" if one.lift > 0 else "worse")  # type: ignore[operator]
+
+
+# ── numbers ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_row_says_what_its_value_is_made_of() -> None:
+    users = per_user(sessions(2))
+    one, new = row(of_users(users), "session_watch_time"), users.variant == users.variants.index("new")
+    assert one.numerator == pytest.approx(users.totals["watch_min"][new].sum())
+    assert one.denominator == users.totals["sessions"][new].sum()
+    assert one.value == pytest.approx(one.numerator / one.denominator)  # type: ignore[operator]
+
+
+def test_the_log_ratio_has_the_error_of_the_delta_method() -> None:
+    rng = np.random.default_rng(0)
+    top, below = rng.gamma(2, 1, (2, 800)), 1.0 + rng.poisson(2, (2, 800))
+    totals = {"watch_min": top.ravel(), "sessions": below.ravel()}
+    control, variant = arms(totals, np.repeat([0, 1], 800))
+    found = log_ratio(GOAL, control, variant)
+    ratios = top.sum(axis=1) / below.sum(axis=1)
+    residual = (top - ratios[:, None] * below) / below.mean(axis=1, keepdims=True)
+    error = math.sqrt(((residual.var(axis=1, ddof=1) / 800) / ratios**2).sum())
+    assert found == pytest.approx((math.log(ratios[1] / ratios[0]), error), rel=1e-9)
+
+
+def test_the_interval_that_may_be_peeked_at_holds_the_one_that_may_not() -> None:
+    one = row(of_users(per_user(sessions(3))), "session_watch_time")
+    assert one.sequence_low < one.lift_low < one.lift < one.lift_high < one.sequence_high  # type: ignore[operator]
+
+
+# ── what users did before ────────────────────────────────────────────────────────────────────
+
+
+def test_what_users_did_before_makes_the_interval_narrower_and_the_plain_one_stays_to_see() -> None:
+    users = per_user(sessions(4, effect=0.05, earlier=True), Rules(starts=STARTS))
+    one = row(of_users(users), "session_watch_time")
+    without = row(of_users(replace(users, before={})), "session_watch_time")
+    assert (one.plain_lift, one.plain_low, one.plain_high) == (
+        without.lift,
+        without.lift_low,
+        without.lift_high,
+    )
+    width, plain = one.lift_high - one.lift_low, without.lift_high - without.lift_low  # type: ignore[operator]
+    assert width < 0.8 * plain
+    assert one.narrower == pytest.approx(1 - width / plain)
+    assert one.value == without.value  # what a variant had is shown as it was
+    assert without.narrower is None
+
+
+def test_the_adjusted_difference_is_that_of_a_regression_on_the_time_before() -> None:
+    # A mean per user: CUPED with the pooled coefficient of y on x.
+    rng = np.random.default_rng(1)
+    x, code = rng.gamma(3, 1, 4_000), np.repeat([0, 1], 2_000)
+    y = x * rng.gamma(5, 0.2, 4_000) * (1 + 0.1 * code)
+    metric = OnlineMetric("plays", "Plays", "", "", "plays")
+    sides = arms({"plays": y, "before_plays": x}, code)
+    found = lift(metric, *sides, adjusted=can_adjust(metric, *sides))
+    centred = [values - np.array([values[code == c].mean() for c in (0, 1)])[code] for values in (x, y)]
+    theta = (centred[0] @ centred[1]) / (centred[0] @ centred[0])
+    means = [y[code == c].mean() - theta * (x[code == c].mean() - x.mean()) for c in (0, 1)]
+    assert found.value == pytest.approx(means[1] / means[0] - 1, rel=1e-3)
+
+
+def test_a_time_before_that_nobody_varies_in_or_that_a_metric_lacks_changes_nothing() -> None:
+    code = np.repeat([0, 1], 50)
+    plays = np.arange(100.0)
+    metric = OnlineMetric("plays", "Plays", "", "", "plays")
+    assert not can_adjust(metric, *arms({"plays": plays}, code))
+    assert not can_adjust(metric, *arms({"plays": plays, "before_plays": np.zeros(100)}, code))
+    assert not can_adjust(metric, *arms({"plays": plays, "before_plays": np.ones(100)}, code))
+    assert can_adjust(metric, *arms({"plays": plays, "before_plays": plays % 7}, code))
+
+
+# ── health ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_planned_split_is_what_users_are_held_against() -> None:
+    users = {"control": 2_000, "new": 1_000}
+    assert health.sample_ratio(users)[1][0].code == "sample-ratio-mismatch"
+    p, found = health.sample_ratio(users, {"control": 2, "new": 1})
+    assert (p, found) == (1.0, ())
+    p, _ = health.sample_ratio({"control": 1_950, "new": 1_050}, {"control": 2, "new": 1})
+    assert p == pytest.approx(float(stats.chisquare([1_950, 1_050], [2_000, 1_000]).pvalue))
+
+
+@pytest.mark.parametrize("split", [{"control": 1}, {"control": 1, "new": 0}, {"control": 1, "old": 1}])
+def test_a_split_that_does_not_name_each_variant_is_refused(split: dict[str, float]) -> None:
+    with pytest.raises(InputError, match="planned split"):
+        health.sample_ratio({"control": 10, "new": 10}, split)
+
+
+def test_a_broken_split_judges_nothing() -> None:
+    table = sessions(5, effect=0.3)
+    new = np.array(table["variant"].to_pylist()) == "new"
+    lost = table.filter(pa.array(~new | (np.array(table["unit_id"]) % 5 > 0)))
+    found = of_users(per_user(lost))
+    assert found.health.blocked
+    assert {one.word for one in found.rows if not one.is_control} == {"not judged"}
+    assert row(found, "session_watch_time").p < 0.001  # type: ignore[operator]
+
+
+def test_machines_in_one_variant_are_named() -> None:
+    users = per_user(sessions(6))
+    some = Removed("bots", "", "users", {"control": 2, "new": 40})
+    warned = of_users(replace(users, removed=(some,))).health.warnings
+    assert [(one.code, one.place) for one in warned] == [("bots-uneven", "variant 'new'")]
+    alike = Removed("bots", "", "users", {"control": 20, "new": 22})
+    assert of_users(replace(users, removed=(alike,))).health.warnings == ()
+
+
+def test_a_variant_that_started_later_is_noticed() -> None:
+    table = sessions(7)
+    start = np.array(table["start_ts"])
+    late = start + np.where(np.array(table["variant"].to_pylist()) == "new", 3 * 86_400, 0)
+    found = of_users(per_user(table.set_column(3, "start_ts", pa.array(late))))
+    assert "uneven-days" in {one.code for one in found.health.warnings}
+    assert of_users(per_user(table)).health.warnings == ()
+
+
+def test_a_test_of_less_than_a_week_says_so() -> None:
+    table = sessions(8)
+    short = table.filter(pa.array(np.array(table["start_ts"]) < 1_762_000_000 + 3 * 86_400))
+    assert "few-days" in {one.code for one in of_users(per_user(short)).notices}
+    assert "few-days" not in {one.code for one in of_users(per_user(table)).notices}
+
+
+# ── metrics of one's own ─────────────────────────────────────────────────────────────────────
+
+
+def test_a_metric_of_ones_own_is_a_ratio_of_any_two_totals() -> None:
+    users = per_user(sessions(9))
+    own = OnlineMetric("clicks_per_session", "Clicks", "", "", "clicks", "sessions", direction="down")
+    one = row(of_users(users, metrics=[*METRICS, own]), "clicks_per_session")
+    new = users.variant == users.variants.index("new")
+    ratio = users.totals["clicks"][new].sum() / users.totals["sessions"][new].sum()
+    assert one.value == pytest.approx(ratio)
+    assert one.direction == "down"
+
+
+@pytest.mark.parametrize(
+    ("metric", "code"),
+    [
+        (replace(GOAL, numerator="plays"), "unknown-total"),
+        (replace(GOAL, denominator="visits"), "unknown-total"),
+        (replace(GOAL, name=" "), "no-name"),
+        (replace(GUARD, margin=None), "no-margin"),
+        (replace(GUARD, margin=2.0), "bad-margin"),
+    ],
+)
+def test_a_metric_that_cannot_be_is_refused_with_the_reason(metric: OnlineMetric, code: str) -> None:
+    with pytest.raises(InputError) as caught:
+        check(metric, ["watch_min", "sessions"])
+    assert [problem.code for problem in caught.value.problems] == [code]
