@@ -18,7 +18,7 @@ from recdash.errors import Problem
 
 Reading = Literal[
     "id", "rank", "score", "number", "prediction", "relevance", "time", "text", "run", "extra", "vector",
-    "similarity", "moment", "label", "event", "amount", "place", "propensity", "answer",
+    "similarity", "moment", "label", "event", "amount", "place", "propensity", "answer", "token",
 ]  # fmt: skip
 
 ALWAYS, NEVER = "always", "never"
@@ -169,8 +169,9 @@ THING = replace(
     filled=NEVER,
     gaps="They count as events of their session, with no item.",
 )
+LOG_UNIT = replace(UNIT, reading="token")
 LOG_SESSION = replace(
-    SESSION, gaps="Only the online hit ratio looks at them: no session can be given to them."
+    SESSION, reading="token", gaps="Only the online hit ratio looks at them: no session can be given to them."
 )
 WATCHED = replace(WATCH, reading="amount", names=f"{WATCH.names} duration value", required=False)
 SOURCE = Role("source", "label", "source surface placement origin channel widget module feed", required=False)
@@ -178,7 +179,7 @@ POSITION = Role("position", "place", "position pos slot place rank", required=Fa
 REQUEST = Role(
     "request_id", "id", "request_id request req_id recommendation_id rec_id list_id slate_id served_id",
 )  # fmt: skip
-EVENT_ID = Role("event_id", "id", "event_id event_uuid uuid message_id insert_id", required=False)
+EVENT_ID = Role("event_id", "token", "event_id event_uuid uuid message_id insert_id", required=False)
 PROPENSITY = Role(
     "propensity", "propensity", "propensity propensity_score pscore action_prob logging_prob", required=False
 )
@@ -221,7 +222,7 @@ ROLES: Mapping[TableKind, tuple[Role, ...]] = {
     ),
     "exposures": (EXPERIMENT, UNIT, ARM, MOMENT, replace(SESSION, required=False)),
     "events": (
-        UNIT,
+        LOG_UNIT,
         LOG_SESSION,
         MOMENT,
         EVENT,
@@ -234,7 +235,7 @@ ROLES: Mapping[TableKind, tuple[Role, ...]] = {
     ),
     "served": (
         REQUEST,
-        UNIT,
+        LOG_UNIT,
         MOMENT,
         ARM,
         replace(RANK, required=True),

@@ -14,11 +14,13 @@ from recdash.ingest.validate import (
     EXACT_FLOAT,
     NUMBERS,
     RANKS,
+    WHOLE_DECIMAL,
     YES_NO,
     Seen,
     is_missing,
     is_text,
     read_floats,
+    read_ids,
     refuse_gaps,
 )
 from recdash.ingest.validate import plain as decoded
@@ -33,6 +35,20 @@ SYNONYMS: Mapping[str, str] = {
 EVENTS = {plain(word): name for name, words in SYNONYMS.items() for word in words.split()}
 
 # ── columns ──────────────────────────────────────────────────────────────────────────────────
+
+
+def read_tokens(array: pa.Array, seen: Seen) -> pa.Array:
+    """Ids of which nearly every row has its own: int64 or text, null where nothing is written."""
+    array = decoded(array)
+    if not is_text(array.type):
+        return read_ids(array, seen)
+    text = pc.utf8_trim_whitespace(array)
+    missing = is_missing(text)
+    text = pc.if_else(missing, None, text) if pc.any(missing).as_py() else text
+    if not pc.any(pc.ends_with(text, ".0")).as_py():
+        return text
+    whole = pc.match_substring_regex(text, WHOLE_DECIMAL)
+    return pc.if_else(whole, pc.replace_substring_regex(text, r"\.0+$", ""), text)
 
 
 def read_labels(array: pa.Array, seen: Seen) -> pa.Array:
@@ -118,6 +134,7 @@ def read_answers(array: pa.Array, seen: Seen) -> pa.Array:
 
 READERS: Mapping[Reading, Callable[[pa.Array, Seen], pa.Array]] = {
     "moment": read_moments,
+    "token": read_tokens,
     "label": read_labels,
     "event": read_events,
     "amount": read_amounts,

@@ -513,7 +513,7 @@ def _checked(
 
 CODED = ("id", "run", "label", "event")
 """Readings of columns that come dictionary-encoded, where they are text."""
-IDENTIFYING = ("id", "text", "label", "event", "vector")
+IDENTIFYING = ("id", "token", "text", "label", "event", "vector")
 
 
 def _blocks(opened: Opened, roles: Sequence[Role], findings: Findings) -> Iterator[Block]:

@@ -219,7 +219,7 @@ def _note_decimals(decimal: pa.Array, missing: pa.Array, rows: pa.Array, seen: S
 
 def note_missing(array: pa.Array, seen: Seen) -> None:
     """Count the rows that have no id (or no variant, no metric) and will be left out."""
-    word = WORDS.get(seen.role.name, seen.role.name) + (" id" if seen.role.reading == "id" else "")
+    word = WORDS.get(seen.role.name, seen.role.name) + (" id" if seen.role.reading in ("id", "token") else "")
     code = f"missing-{seen.role.name.replace('_', '-')}"
     seen.note(code, f"no {word} in {{rows}}", "These rows are left out.", array.null_count)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from recdash.domain import Floats, Ints
 from recdash.errors import InputError, Problem
-from recdash.online.growing import Keys, Tally, joined, parted
+from recdash.online.growing import Keys, Tally, paired
 from recdash.online.log import CLICK, HEARTBEAT, IMPRESSION, OURS, WATCH, Events, Reader
 from recdash.online.rules import USUAL, Rules
 from recdash.online.users import Removed
@@ -57,8 +57,8 @@ class Folded:
 
     def __init__(self, exposures: pa.Table) -> None:
         self.reader = Reader(exposures)
-        self.visits = Keys()  # (unit, session)
-        self.watchings = Keys()  # (visit, item)
+        self._watchings = Keys()  # an item in a visit
+        self._visit = Tally(np.int32)
         self._starts, self._ends = Tally(np.int64, LATE), Tally(np.int64, EARLY)
         self._counts = {CLICK: Tally(np.int32), IMPRESSION: Tally(np.int32)}
         self._summed, self._highest = Tally(np.float64), Tally(np.float64)
@@ -68,54 +68,55 @@ class Folded:
     def add(self, batch: pa.RecordBatch) -> Events:
         """Fold a batch in; gives its events for what else is to be made of them."""
         events = self.reader.read(batch)
-        visit = self.visits.codes(joined(events.unit, events.session))
-        n = len(self.visits)
-        np.minimum.at(self._starts.upto(n), visit, events.at)
-        np.maximum.at(self._ends.upto(n), visit, events.at)
-        self._count(events, visit)
-        self._watch(events, visit)
+        n = len(self.reader.visits)
+        np.minimum.at(self._starts.upto(n), events.visit, events.at)
+        np.maximum.at(self._ends.upto(n), events.visit, events.at)
+        self._count(events)
+        self._watch(events)
         return events
 
-    def _count(self, events: Events, visit: Ints) -> None:
+    def _count(self, events: Events) -> None:
         """Clicks and impressions of what was recommended; other events under their own names."""
         for name in (CLICK, IMPRESSION):
-            self._add(name, visit[events.named(name) & events.counts])
+            self._add(name, events.visit[events.named(name) & events.counts])
         met = np.bincount(events.event, minlength=len(events.names))
         for place, name in enumerate(events.names):
             self._names[name] += int(met[place])
             if name not in OURS and met[place] and len(self._counts) <= MOST_NAMES:
-                self._add(name, visit[events.event == place])
+                self._add(name, events.visit[events.event == place])
 
     def _add(self, name: str, visit: Ints) -> None:
-        counts = self._counts.setdefault(name, Tally(np.int32)).upto(len(self.visits))
+        counts = self._counts.setdefault(name, Tally(np.int32)).upto(len(self.reader.visits))
         np.add.at(counts, visit, np.int32(1))
 
-    def _watch(self, events: Events, visit: Ints) -> None:
+    def _watch(self, events: Events) -> None:
         """Watch events of an item add up; a heartbeat says how much it is by now."""
         watched = events.named(WATCH, HEARTBEAT)
         self._has_videos = self._has_videos or bool(watched.any())
         self.reader.leave_out("no-item", events.unit[watched & (events.item < 0)])
         rows = watched & events.counts & (events.item >= 0)
-        events, code = events.of(rows), self.watchings.codes(joined(visit[rows], events.item[rows]))
-        n, beats = len(self.watchings), events.named(HEARTBEAT)
+        events = events.of(rows)
+        code, new = self._watchings.codes(paired(events.visit, events.item.astype(np.uint64)))
+        n, beats = len(self._watchings), events.named(HEARTBEAT)
+        self._visit.upto(n)[code[new]] = events.visit[new]
         np.add.at(self._summed.upto(n), code[~beats], events.watched[~beats])
         np.maximum.at(self._highest.upto(n), code[beats], events.watched[beats])
 
     # ── what comes of it ─────────────────────────────────────────────────────────────────────
 
     def counted(self, rules: Rules) -> Counted:
-        n = len(self.visits)
-        unit, session = parted(self.visits.all())
-        if not (session >= 0).any():
+        visits = self.reader.visits
+        n, session = len(visits), visits.session_ids()
+        if session.null_count == n:
             raise InputError(_nothing(self.reader.strangers))
-        watch, videos = self._watched(rules, unit)
+        watch, videos = self._watched(rules)
         columns = {
             "clicks": self._counts[CLICK].upto(n),
             "watch_s": watch,
             **({"videos": videos} if self._has_videos else {}),
             **{self._column(name): self._counts[name].upto(n) for name in self._own_names()},
         }
-        table = self._table(unit, session, columns)
+        table = self._table(session, columns)
         return Counted(table, self._removed(rules), self._notices())
 
     def _own_names(self) -> list[str]:
@@ -128,28 +129,31 @@ class Folded:
             return "impressions"
         return f"{name} events" if name in TAKEN or name.startswith("before_") else name
 
-    def _watched(self, rules: Rules, unit: Ints) -> tuple[Floats, Ints]:
+    def _watched(self, rules: Rules) -> tuple[Floats, Ints]:
         """[visits] seconds watched and videos; what cap and threshold leave out is counted."""
-        n = len(self.watchings)
+        n = len(self._watchings)
         summed, highest = self._summed.upto(n), self._highest.upto(n)
         # rounded, so that ten times 0.1 s are no more than 1 s
         seconds = np.round(np.maximum(summed, highest), 6)
-        visit, _ = parted(self.watchings.all())
+        visit, unit = self._visit.upto(n), self.reader.visits.unit
         is_video = seconds > rules.threshold_s
         self.reader.leave_out("threshold", unit[visit[(seconds > 0) & ~is_video]])
         cap = np.inf if rules.item_cap_s is None else rules.item_cap_s
         self.reader.leave_out("item-cap", unit[visit[seconds > cap]])
-        watch = np.bincount(visit, np.minimum(seconds, cap), minlength=len(self.visits)).astype(np.float64)
-        return watch, np.bincount(visit[is_video], minlength=len(self.visits)).astype(np.int32)
+        watch = np.bincount(visit, np.minimum(seconds, cap), minlength=len(self.reader.visits)).astype(
+            np.float64
+        )
+        return watch, np.bincount(visit[is_video], minlength=len(self.reader.visits)).astype(np.int32)
 
-    def _table(self, unit: Ints, session: Ints, columns: Mapping[str, Floats | Ints]) -> pa.Table:
+    def _table(self, session: pa.Array, columns: Mapping[str, Floats | Ints]) -> pa.Table:
         """A row per session; what has none is left out."""
         import pyarrow as pa
 
-        n, rows, moment = len(self.visits), session >= 0, pa.timestamp("us", "UTC")
+        visits, moment = self.reader.visits, pa.timestamp("us", "UTC")
+        n, rows = len(visits), session.is_valid().to_numpy(zero_copy_only=False)
         ids = {
-            "unit_id": self.reader.exposed.units.words().take(pa.array(unit[rows])),
-            "session_id": self.reader.sessions.words().take(pa.array(session[rows])),
+            "unit_id": self.reader.exposed.units.words().take(pa.array(visits.unit[rows])),
+            "session_id": session.drop_null(),
             "start_ts": pa.array(self._starts.upto(n)[rows], moment),
             "end_ts": pa.array(self._ends.upto(n)[rows], moment),
         }
@@ -169,7 +173,7 @@ class Folded:
         return tuple(one for one in found if one.count)
 
     def _notices(self) -> tuple[Problem, ...]:
-        n = len(self.watchings)
+        n = len(self._watchings)
         twice = int(((self._summed.upto(n) > 0) & (self._highest.upto(n) > 0)).sum())
         other = sorted(name for name, count in self._names.items() if count and name not in OURS)
         told = [_sources(self.reader)]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from recdash.domain import Floats, Ints
-from recdash.online.growing import Ids, Keys, hashes
+from recdash.online.growing import Ids, Keys, Keys64, Met, Tally, hashes, paired
 from recdash.online.sources import Sources
 from recdash.online.users import Removed
 from recdash.online.variants import Assigned, by_exposures
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 IMPRESSION, CLICK, WATCH, HEARTBEAT = "impression", "click", "watch", "heartbeat"
 OURS = (IMPRESSION, CLICK, WATCH, HEARTBEAT)
+NONE = np.uint64(0)
 Bools = npt.NDArray[np.bool_]
 
 
@@ -34,15 +35,17 @@ class Exposed:
 
 @dataclass(frozen=True)
 class Events:
-    """Some events of exposed users: ``unit``, ``session``, ``item`` and ``request`` codes [n] (−1 for none),
-    ``at`` [n] microseconds since 1970, ``watched`` [n] seconds, ``counts`` [n] whether their items were
-    recommended, ``position`` [n] from 1 (0 for none), ``event`` [n] places in ``names``.
+    """Some events of exposed users.
+
+    ``unit``, ``visit`` (a unit's session) and ``item`` codes [n] (−1 for no item), ``request`` keys [n] (0
+    for none), ``at`` [n] microseconds since 1970, ``watched`` [n] seconds, ``counts`` [n] whether their items
+    were recommended, ``position`` [n] from 1 (0 for none), ``event`` [n] places in ``names``.
     """
 
     unit: Ints
-    session: Ints
+    visit: Ints
     item: Ints
-    request: Ints
+    request: Keys64
     at: Ints
     watched: Floats
     counts: Bools
@@ -62,16 +65,48 @@ class Events:
         return Events(**kept, names=self.names)
 
 
+class Visits:
+    """A code for each session of a unit; what a unit did outside sessions has one too, with no session id."""
+
+    def __init__(self) -> None:
+        self._keys = Keys()
+        self._units, self._sessions = Tally(np.int32), list[Any]()
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def codes(self, unit: Ints, session: Keys64, session_id: pa.Array) -> Ints:
+        """Codes [n] int32 of units' sessions, whose ids are kept where they are met first."""
+        import pyarrow as pa
+
+        code, new = self._keys.codes(paired(unit, session))
+        self._units.upto(len(self))[code[new]] = unit[new]
+        self._sessions.append(session_id.take(pa.array(new)))
+        return code
+
+    @property
+    def unit(self) -> Ints:
+        """[visits] the unit of each."""
+        return self._units.upto(len(self))
+
+    def session_ids(self) -> pa.Array:
+        """[visits] as the log writes them; null outside sessions."""
+        import pyarrow as pa
+
+        return pa.concat_arrays(self._sessions) if self._sessions else pa.array([], pa.string())
+
+
 class Reader:
     """Batches of events → what counts of them; remembers the ids, and what it left out by variant."""
 
     def __init__(self, exposures: pa.Table) -> None:
         self.exposed = Exposed(exposures)
-        self.sessions, self.items, self.requests = Ids(), Ids(), Ids()
+        self.items = Ids()
+        self.visits = Visits()
         self.sources: Sources | None = None
         self.strangers = 0
         self.has_requests = False
-        self._event_ids = Keys()
+        self._event_ids = Met()
         self._left_out: dict[str, Ints] = {}
 
     def read(self, batch: pa.RecordBatch) -> Events:
@@ -102,8 +137,8 @@ class Reader:
         """[n] false for an event whose id was there before."""
         if "event_id" not in batch.schema.names:
             return known
-        keys, has_id = _event_keys(batch.column("event_id"))
-        rows = np.flatnonzero(has_id & known)
+        keys = keys_of(batch.column("event_id"))
+        rows = np.flatnonzero((keys != NONE) & known)
         again = np.zeros(len(unit), dtype=np.bool_)
         again[rows] = ~self._event_ids.firsts(keys[rows])
         self.leave_out("duplicate-event", unit[again])
@@ -112,9 +147,11 @@ class Reader:
     def _events(self, batch: pa.RecordBatch, unit: Ints) -> Events:
         names, event = _names(batch.column("event"))
         counts = self._recommended(batch)
+        session = keys_of(batch.column("session_id"))
+        self.leave_out("no-session", unit[session == NONE])
         found = Events(
             unit=unit,
-            session=self.sessions.codes(batch.column("session_id")),
+            visit=self.visits.codes(unit, session, batch.column("session_id")),
             item=self.items.codes(batch.column("item_id")),
             request=self._requests(batch),
             at=batch.column("ts").cast("int64").to_numpy(),
@@ -125,7 +162,6 @@ class Reader:
             names=names,
         )
         self.leave_out("source", unit[~counts & found.named(*OURS)])
-        self.leave_out("no-session", unit[found.session < 0])
         return found
 
     def _recommended(self, batch: pa.RecordBatch) -> Bools:
@@ -134,23 +170,20 @@ class Reader:
         self.sources = self.sources or Sources()
         return self.sources.recommended(batch.column("source"))
 
-    def _requests(self, batch: pa.RecordBatch) -> Ints:
+    def _requests(self, batch: pa.RecordBatch) -> Keys64:
         if "request_id" not in batch.schema.names:
-            return np.full(batch.num_rows, -1, dtype=np.int32)
-        found = self.requests.codes(batch.column("request_id"))
-        self.has_requests = self.has_requests or bool((found >= 0).any())
+            return np.zeros(batch.num_rows, dtype=np.uint64)
+        found = keys_of(batch.column("request_id"))
+        self.has_requests = self.has_requests or bool((found != NONE).any())
         return found
 
 
-def _event_keys(column: pa.Array) -> tuple[npt.NDArray[np.uint64], Bools]:
-    """(key of each event id, whether it has one); whole numbers are their own keys."""
+def keys_of(column: pa.Array) -> Keys64:
+    """A key [n] of each id, the same for 12 and "12"; 0 where there is none."""
     import pyarrow as pa
 
-    has_id = column.is_valid().to_numpy(zero_copy_only=False)
-    if pa.types.is_integer(column.type):
-        return column.fill_null(0).to_numpy().astype(np.uint64), has_id
-    of_entry = np.append(hashes(column.dictionary), np.uint64(0))
-    return of_entry[column.indices.fill_null(len(column.dictionary)).to_numpy()], has_id
+    found = hashes(column if pa.types.is_string(column.type) else column.cast(pa.string()))
+    return np.where(column.is_valid(), found, NONE) if column.null_count else found
 
 
 def _names(column: pa.DictionaryArray) -> tuple[tuple[str, ...], Ints]:
