@@ -90,6 +90,7 @@ LINKS: Mapping[str, str] = MappingProxyType(
     {"control": POPULAR, "als": "ALS v3", "item-knn": "ItemKNN 100", "two-tower": TWO_TOWER}
 )
 NEEDS_HISTORY = ("ItemKNN 100",)
+DEVICES = ("phone", "TV", "web")
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,9 @@ class Demo:
     ``catalogue`` item_id, title, genre, year, runtime_min · ``train`` and ``truth`` user_id,
     item_id, rating (1–5), timestamp (seconds since 1970; every truth row is later than every train
     row) · ``runs`` by name: user_id, item_id, score, rank 1..100 · ``sessions`` as uploaded for an
-    online test, with ``links`` from its variants to names of runs · ``broken_csv`` a run that the
-    checks refuse.
+    online test (each user on one ``device``), with ``links`` from its variants to names of runs ·
+    ``served`` the row of every session: what was shown at which rank, and whether it was clicked ·
+    ``broken_csv`` a run that the checks refuse.
     """
 
     experiment: str
@@ -112,6 +114,7 @@ class Demo:
     truth: pa.Table
     runs: Mapping[str, pa.Table]
     sessions: pa.Table
+    served: pa.Table
     links: Mapping[str, str]
     broken_csv: bytes
 
@@ -149,6 +152,7 @@ def make(seed: int = SEED) -> Demo:
     train = _rated(rng, world, train_plays, TRAIN_FROM, TRUTH_FROM)
     truth = _rated(rng, world, truth_plays, TRUTH_FROM, TRUTH_TO)
     lists = _lists(rng, world, train_plays)
+    sessions, served = _sessions(rng, world, lists, _devices(seed))
     return Demo(
         experiment="Demo: film service, October 2026",
         test="Demo: homepage row, November 2026",
@@ -158,7 +162,8 @@ def make(seed: int = SEED) -> Demo:
         train=train,
         truth=truth,
         runs={name: _run(*ranked) for name, ranked in lists.items()},
-        sessions=_sessions(rng, world, lists),
+        sessions=sessions,
+        served=served,
         links=dict(LINKS),
         broken_csv=_broken(lists[POPULAR][0]),
     )
@@ -321,15 +326,24 @@ def _broken(users: Ints) -> bytes:
 # ── the online test ──────────────────────────────────────────────────────────────────────────
 
 
-def _sessions(rng: np.random.Generator, world: World, lists: Mapping[str, Ranked]) -> pa.Table:
-    """One row per session: units 1..2000 are the users above, the others have the taste of one."""
+def _devices(seed: int) -> Ints:
+    """[units] where each mostly watches, which has nothing to do with anything else."""
+    return np.random.default_rng([seed, 1]).choice(len(DEVICES), N_UNITS, p=(0.5, 0.3, 0.2))
+
+
+def _sessions(
+    rng: np.random.Generator, world: World, lists: Mapping[str, Ranked], device: Ints
+) -> tuple[pa.Table, pa.Table]:
+    """One row per session, and what each was shown: units 1..2000 are the users above, the others have the
+    taste of one.
+    """
     variants = np.array(list(LINKS))
     arm_of = rng.integers(0, len(variants), N_UNITS)
     visits = rng.poisson(np.exp(1.05 + 0.45 * rng.normal(size=N_UNITS))) + 1
     unit = np.repeat(np.arange(N_UNITS), visits)
     arm = _crossed(rng, unit, arm_of[unit], len(variants))
     shown = np.stack([_served(lists, run) for run in LINKS.values()])[arm, unit % N_USERS]
-    clicks, videos, watched = _watch(rng, world, unit % N_USERS, shown)
+    clicked, videos, watched = _watch(rng, world, unit % N_USERS, shown)
     start = TEST_FROM + (rng.random(len(unit)) * TEST_DAYS * 86_400).astype(np.int64)
     table = pa.table(
         {
@@ -337,12 +351,29 @@ def _sessions(rng: np.random.Generator, world: World, lists: Mapping[str, Ranked
             "session_id": np.arange(1, len(unit) + 1),
             "variant": pa.array(variants[arm].tolist()),
             "start_ts": pa.array(start * 1_000_000, pa.timestamp("us", tz="UTC")),
-            "clicks": clicks,
+            "clicks": clicked.sum(axis=1),
             "watch_s": watched,
             "videos": videos,
+            "device": pa.array(np.array(DEVICES)[device[unit]].tolist()),
         }
     )
-    return table.take(pa.array(np.argsort(start, kind="stable")))
+    in_time = np.argsort(start, kind="stable")
+    table = table.take(pa.array(in_time))
+    return table, _shown(table, shown[in_time], clicked[in_time])
+
+
+def _shown(sessions: pa.Table, films: Ints, clicked: Bools) -> pa.Table:
+    """One row per session and slot: a session has one row of films, at its start."""
+    row = pa.array(np.repeat(np.arange(len(sessions)), SLOTS))
+    of_session = sessions.select(["session_id", "unit_id", "start_ts", "variant"]).take(row)
+    return pa.table(
+        {
+            **dict(zip(("request_id", "unit_id", "ts", "variant"), of_session.columns, strict=True)),
+            "rank": np.tile(np.arange(1, SLOTS + 1), len(sessions)),
+            "item_id": films.ravel() + 1,
+            "click": clicked.ravel().astype(np.int64),
+        }
+    )
 
 
 def _crossed(rng: np.random.Generator, unit: Ints, arm: Ints, n_arms: int) -> Ints:
@@ -363,14 +394,15 @@ def _served(lists: Mapping[str, Ranked], run: str) -> Ints:
     return row
 
 
-def _watch(rng: np.random.Generator, world: World, user: Ints, shown: Ints) -> tuple[Ints, Ints, Ints]:
-    """Per session: clicks, videos watched for more than two minutes, seconds watched.
+def _watch(rng: np.random.Generator, world: World, user: Ints, shown: Ints) -> tuple[Bools, Ints, Ints]:
+    """Per session: clicks by slot, videos watched for more than two minutes, seconds watched.
 
     Slot by slot from the top: a film is clicked for its appeal, stayed with for its enjoyment; who
     has finished one mostly leaves, who has abandoned one looks on.
     """
     appeal, enjoyment = world.appeal(season_weight=1.0), world.enjoyment()
-    clicks, videos, seconds = (np.zeros(len(user), dtype=np.int64) for _ in range(3))
+    videos, seconds = (np.zeros(len(user), dtype=np.int64) for _ in range(2))
+    clicks: Bools = np.zeros(shown.shape, dtype=np.bool_)
     here: Bools = np.ones(len(user), dtype=np.bool_)
     for slot in range(SLOTS):
         film = shown[:, slot]
@@ -378,7 +410,8 @@ def _watch(rng: np.random.Generator, world: World, user: Ints, shown: Ints) -> t
         stayed = clicked & (rng.random(len(user)) < _chance(0.4 * enjoyment[user, film] - 0.3))
         share = np.where(stayed, 0.85 + 0.15 * rng.random(len(user)), 0.12 * rng.random(len(user)))
         spent = np.where(clicked, np.rint(share * 60 * world.runtime_min[film]), 0).astype(np.int64)
-        clicks, videos, seconds = clicks + clicked, videos + (spent > 120), seconds + spent
+        clicks[:, slot] = clicked
+        videos, seconds = videos + (spent > 120), seconds + spent
         here &= ~(stayed & (rng.random(len(user)) < 0.7)) & (rng.random(len(user)) < 0.93)
     return clicks, videos, seconds
 

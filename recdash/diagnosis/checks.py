@@ -50,7 +50,7 @@ CHECKS: tuple[Check, ...] = (
         offline.users,
     ),
     Check(
-        "exposure", "Never shown before", "Could anybody have reacted offline to what it recommends?",
+        "exposure", "Never met before", "Could anybody have reacted offline to what it recommends?",
         "Show a little of it at random first, or use an off-policy estimate from logged propensities.",
         shown.exposure,
     ),

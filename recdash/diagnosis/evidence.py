@@ -145,7 +145,8 @@ class Audience:
 class Seen:
     """How much of what a run recommends anybody could have reacted to before.
 
-    ``unseen_*``: share of places within k that hold an item which the control never showed to anybody.
+    ``unseen_*``: share of places within k that hold an item which nobody met before the test: the control
+    never showed it, and neither train nor truth has a row of it.
     ``judged_*``: share of places within k for which the truth has a row, relevant or not; None where
     all rows of the truth are relevant, since then only a hit is judged.
     """

@@ -26,10 +26,11 @@ MOST_RANKS = 12
 def exposure(evidence: Evidence) -> Answer:
     """Could anybody have reacted offline to what the run recommends?
 
-    The share of its places within k with items that the control never showed to anybody, and, where the
-    truth has judged rows that are not relevant, the share of places that are judged, against the baseline.
-    *Supports*: at least a fifth was never shown; or the side that won offline has at least a tenth more
-    judged places (what is not judged counts as wrong). *Rules out*: neither.
+    The share of its places within k with items that nobody met before the test (the control never showed
+    them, and they are neither in train nor in the truth). And, where the truth has rows that are not
+    relevant, the share of places that it judges, against the baseline. *Supports*: nobody met at least a
+    fifth; or the side that won offline has at least a tenth more judged places (what is not judged counts as
+    wrong). *Rules out*: neither.
     """
     found, gain = evidence.seen, evidence.gain
     if isinstance(found, Lacking):
@@ -39,9 +40,9 @@ def exposure(evidence: Evidence) -> Answer:
     if found.unseen_run >= UNSEEN_MOST:
         share = percent(found.unseen_run)
         return looked.supports(
-            f"{share} of its first {about.k} places hold items that the control never showed: offline nobody "
-            "could react to them there, so nothing was known of how people would.",
-            f"{share} of its places were never shown before", 1,
+            f"{share} of its first {about.k} places hold items that nobody met before the test: offline they "
+            "count as wrong, whatever people think of them.",
+            f"nobody met {share} of what it shows before", 1,
         )  # fmt: skip
     sign = 0 if isinstance(gain, Lacking) else gain.sign
     if found.judged_run is not None and found.judged_base is not None:
@@ -52,11 +53,11 @@ def exposure(evidence: Evidence) -> Answer:
                 f"{percent(found.judged_base)} of the baseline's; what it has not judged counts as wrong.",
                 "offline judges one side more than the other", 1,
             )  # fmt: skip
-    return looked.rules_out("Nearly all that it recommends had been shown to people before the test.")
+    return looked.rules_out("People had met nearly all that it recommends before the test.")
 
 
 def _seen_statistic(found: Seen) -> str:
-    told = f"never shown by the control: {percent(found.unseen_run)} of the places"
+    told = f"never met before: {percent(found.unseen_run)} of the places"
     if found.judged_run is None:
         return told
     return f"{told}; judged {percent(found.judged_run)}, baseline {percent(found.judged_base)}"
@@ -64,8 +65,8 @@ def _seen_statistic(found: Seen) -> str:
 
 def _seen_picture(found: Seen, about: About) -> Picture:
     bars = [
-        Bar(f"Never shown, {about.run}", 100 * found.unseen_run, side="run"),
-        Bar(f"Never shown, {about.base}", 100 * found.unseen_base, side="baseline"),
+        Bar(f"Never met, {about.run}", 100 * found.unseen_run, side="run"),
+        Bar(f"Never met, {about.base}", 100 * found.unseen_base, side="baseline"),
     ]
     if found.judged_run is not None and found.judged_base is not None:
         bars.append(Bar(f"Judged, {about.run}", 100 * found.judged_run, side="run"))

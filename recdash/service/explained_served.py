@@ -61,17 +61,20 @@ class ExplainedServed(ExplainedOffline):
         return Seen(unseen[0], unseen[1], *(self._judged(one, case) for one in (case.run_id, case.base_id)))
 
     def _unseen(self, run_id: str, case: Case, shown: Requests) -> float | None:
-        """Share of the run's places within k with an item that was not shown."""
-        exposure = self._hits(run_id).exposure
+        """Share of the run's places within k with an item that nobody met before the test."""
+        exposure, reference = self._hits(run_id).exposure, self._reference(case.experiment_id)
         if exposure is None:
             return None
         end = int(exposure.shown.start[case.k])
         item, count = exposure.shown.item[:end], exposure.shown.count[:end]
-        index = self._reference(case.experiment_id).items.copy()
+        index = reference.items.copy()
         codes = index.codes(pa.array(list(exposure.items), pa.string()))
-        seen = np.zeros(len(index) + 1, dtype=bool)  # the last place is that of items which no list has
-        seen[index.codes(pc.unique(shown.item), grow=False)] = True
-        return float(count[~seen[codes[item]]].sum() / max(count.sum(), 1))
+        met = np.zeros(len(index) + 1, dtype=bool)  # the last place is that of items which no list has
+        met[index.codes(pc.unique(shown.item), grow=False)] = True
+        met[: len(reference.truth.items)] = True
+        if reference.train_users is not None:
+            met[: len(reference.train_users)] |= reference.train_users > 0
+        return float(count[~met[codes[item]]].sum() / max(count.sum(), 1))
 
     def _judged(self, run_id: str, case: Case) -> float | None:
         """Share of the places within k with a row of the truth; None where all of its rows are relevant."""

@@ -77,7 +77,7 @@ class Workspace(
             tell(place / (len(made.runs) + 1), f"Scored {name}")
         if not self.online_tests(experiment.id, archived=True):
             links = {variant: ids[run] for variant, run in made.links.items()}
-            tables = {"sessions": made.sessions}
+            tables = {"sessions": made.sessions, "served": made.served}
             self.add_online_test(experiment.id, made.test, tables, control=made.control, links=links)
         tell(1.0, "Done")
         return self.set_baseline(experiment.id, ids[made.baseline])
