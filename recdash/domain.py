@@ -472,7 +472,8 @@ class OnlineTest:
     """One A/B test: its uploaded table, its control, and which run each variant served.
 
     ``upload`` is the table of ``kind`` (of events: the sessions that they are folded into), ``tables`` those
-    beside it (exposures, served) by kind. ``rules``: how they were counted; ``metrics``: further metrics.
+    beside it (exposures, served) by kind. ``rules``: how they were counted; ``metrics``: further metrics;
+    ``removed``: what the rules left out of the events when they were folded.
     """
 
     id: str
@@ -485,6 +486,7 @@ class OnlineTest:
     tables: Mapping[str, str] = field(default_factory=dict)
     rules: Mapping[str, Any] = field(default_factory=dict)
     metrics: Sequence[Mapping[str, Any]] = ()
+    removed: Sequence[Mapping[str, Any]] = ()
     links: Mapping[str, str] = field(default_factory=dict)
     results: Sequence[Mapping[str, Any]] = ()
     notices: tuple[Problem, ...] = ()

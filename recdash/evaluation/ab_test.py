@@ -88,7 +88,8 @@ def read_logs(
     beside = {name: uploads[name].table for name in BESIDE if name in uploads}
     if kind != "events":
         return Logs(kind, uploads[kind].table, beside, notices=notices)
-    return _folded(tables["events"], beside, rules, (mappings or {}).get("events"), limits, notices)
+    mapping = (mappings or {}).get("events")
+    return _folded(tables["events"], beside, rules, mapping, limits, notices)
 
 
 def kind_of(tables: Mapping[str, Any]) -> OnlineKind:
@@ -132,15 +133,21 @@ def _said_of(source: str | None, problem: Problem) -> Problem:
 
 
 def _folded(
-    events: Any,
+    source: Any,
     beside: Mapping[str, pa.Table],
     rules: Rules,
     mapping: Mapping[str, str] | None,
     limits: Limits | None,
     notices: tuple[Problem, ...],
 ) -> Logs:
-    """Events as the sessions that they make, and served lists with what came of them."""
-    raise InputError(_not_together(["events"]))
+    """Events as the sessions that they make, read as they pass."""
+    from recdash.ingest import read_passing
+    from recdash.online.events import sessions_of
+
+    passing = read_passing("events", source, mapping=mapping, zone=rules.zone, limits=limits)
+    found = sessions_of(passing.batches(), beside["exposures"], rules)
+    said = (*notices, *passing.notices, *found.notices)
+    return Logs("events", found.sessions, beside, found.removed, said)
 
 
 def users_of(table: pa.Table, beside: Mapping[str, pa.Table], rules: Rules = USUAL) -> Users:
@@ -163,7 +170,8 @@ def results_of(
     users = users_of(logs.table, logs.beside, rules)
     for metric in metrics:
         check(metric, users.totals)
-    return of_users(users, control, rules, with_own(metrics), correction)
+    found = of_users(users, control, rules, with_own(metrics), correction)
+    return replace(found, removed=(*logs.removed, *found.removed))
 
 
 def with_own(metrics: Sequence[OnlineMetric]) -> tuple[OnlineMetric, ...]:

@@ -64,6 +64,7 @@ class OnlineTests(Comparisons):
             tables={kind: self.store.put(table) for kind, table in logs.beside.items()},
             rules=rules.as_dict() if rules else {},
             metrics=[asdict(metric) for metric in metrics],
+            removed=[asdict(one) for one in logs.removed],
             control=found.control,
             links=dict(links or {}),
             results=found.records(),
@@ -134,12 +135,14 @@ class OnlineTests(Comparisons):
         from recdash.evaluation.ab_test import Logs, results_of, with_own
         from recdash.online import OnlineMetric, Rules
         from recdash.online.results import of_users
+        from recdash.online.users import Removed
 
         rules, own = Rules(**test.rules), [OnlineMetric(**one) for one in test.metrics]
         if test.kind == "aggregates":
             logs = Logs(test.kind, self.store.table(test.upload), {})
             return results_of(logs, test.control, rules, own, correction=correction)
-        return of_users(self._users_of(test), test.control, rules, with_own(own), correction)
+        found = of_users(self._users_of(test), test.control, rules, with_own(own), correction)
+        return replace(found, removed=(*(Removed(**one) for one in test.removed), *found.removed))
 
     def online_users(self, test_id: str) -> Users:
         """One row per user of a test. Raises NotFound for one that is known by aggregates only."""

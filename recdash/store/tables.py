@@ -212,6 +212,7 @@ class OnlineTestRow(Base):
     tables: Mapped[Any] = mapped_column(Json, server_default="{}")
     rules: Mapped[Any] = mapped_column(Json, server_default="{}")
     metrics: Mapped[Any] = mapped_column(JsonTuple, server_default="[]")
+    removed: Mapped[Any] = mapped_column(JsonTuple, server_default="[]")
     links: Mapped[Any] = mapped_column(Json)
     results: Mapped[Any] = mapped_column(JsonTuple)
     notices: Mapped[Any] = mapped_column(Notices)

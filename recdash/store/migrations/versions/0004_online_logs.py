@@ -1,4 +1,4 @@
-"""Online logs: the tables beside an online test's own, how they were counted, and metrics of one's own."""
+"""Online logs: the tables beside an online test's own, how they were counted, metrics of one's own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ down_revision = "0003"
 branch_labels = None
 depends_on = None
 
-COLUMNS = {"tables": "{}", "rules": "{}", "metrics": "[]"}
+COLUMNS = {"tables": "{}", "rules": "{}", "metrics": "[]", "removed": "[]"}
 
 
 def upgrade() -> None:
