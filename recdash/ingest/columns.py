@@ -177,7 +177,7 @@ WATCHED = replace(WATCH, reading="amount", names=f"{WATCH.names} duration value"
 SOURCE = Role("source", "label", "source surface placement origin channel widget module feed", required=False)
 POSITION = Role("position", "place", "position pos slot place rank", required=False)
 REQUEST = Role(
-    "request_id", "id", "request_id request req_id recommendation_id rec_id list_id slate_id served_id",
+    "request_id", "token", "request_id request req_id recommendation_id rec_id list_id slate_id served_id",
 )  # fmt: skip
 EVENT_ID = Role("event_id", "token", "event_id event_uuid uuid message_id insert_id", required=False)
 PROPENSITY = Role(
