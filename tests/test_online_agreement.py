@@ -1,10 +1,24 @@
-"""Offline winners and online winners: the corners, and what stays undecided."""
+"""Offline winners and online winners: the corners, what stays undecided, and the order of all runs."""
 
 from __future__ import annotations
 
+import json
+from itertools import combinations, permutations
+
+import numpy as np
 import pytest
+from scipy.stats import kendalltau
 
 from recdash.online import quadrant
+from recdash.online.agreement import (
+    Agreement,
+    BestMetric,
+    Interval,
+    RunPair,
+    Served,
+    agreement,
+    best_metric,
+)
 
 
 @pytest.mark.parametrize(
@@ -26,3 +40,169 @@ def test_a_candidate_stands_in_the_corner_that_both_intervals_point_to(
     offline: tuple[float, float], online: tuple[float, float], expected: str
 ) -> None:
     assert quadrant(*offline, *online) == expected
+
+
+# ── the order of all runs ────────────────────────────────────────────────────────────────────
+
+SETTLED = 0.5
+"""Intervals reach so far to both sides of a difference."""
+
+
+def over(offline: list[float | None], online: list[float | None], reason: str = "") -> Agreement:
+    """Runs a, b, c … with these values; a is the control."""
+    names = "abcdefgh"[: len(offline)]
+    runs = [
+        Served(name, name, name, name == "a", x, y) for name, x, y in zip(names, offline, online, strict=True)
+    ]
+    pairs = {
+        (one.variant, other.variant): RunPair(
+            one.run, other.run, around(one.offline, other.offline), around(one.online, other.online)
+        )
+        for one, other in combinations(runs, 2)
+    }
+    return agreement("nDCG@10", "watch time", runs, pairs, reason)
+
+
+def around(first: float | None, second: float | None) -> Interval:
+    if first is None or second is None:
+        return Interval()
+    return Interval(second - first - SETTLED, second - first + SETTLED)
+
+
+def test_pairs_between_variants_count_as_much_as_those_with_the_control() -> None:
+    """a is the control: 3 pairs with it, and b–c, b–d, c–d; only c–d is in another order online."""
+    found = over([0, 1, 2, 3], [0, 1, 3, 2])
+    assert len(found.pairs) == 6
+    assert (found.count("concordant"), found.count("discordant"), found.decided) == (5, 1, 6)
+    assert found.tau is not None
+    assert found.tau.value == pytest.approx((5 - 1) / 6)
+    assert [(pair.first, pair.second) for pair in found.pairs if pair.outcome == "discordant"] == [("c", "d")]
+
+
+def test_a_pair_that_one_side_does_not_settle_is_no_agreement() -> None:
+    """b and c differ by 0.4 online, within ±0.5: in order, and undecided."""
+    found = over([0, 1, 2], [0, 1, 1.4])
+    assert (found.count("concordant"), found.count("undecided")) == (2, 1)
+    assert found.sentences[0] == (
+        "Offline and online point the same way for 2 of the 2 pairs that both settle; "
+        "of 3 pairs of runs 1 is not settled."
+    )
+
+
+def test_without_a_settled_pair_nothing_agrees() -> None:
+    found = over([0, 0.1, 0.2], [0, 0.1, 0.2])
+    assert found.decided == 0
+    assert found.sentences[0].startswith("No pair of runs is settled on both sides, of 3 pairs of runs")
+
+
+def test_few_runs_are_said_to_say_little_however_well_they_agree() -> None:
+    found = over([0, 1, 2, 3], [0, 1, 2, 3])
+    assert found.sentences[1] == (
+        "Over the order of all 4 runs Kendall's τ is 1.00, but 4 runs say little "
+        "(p = 0.083; even full agreement has p = 0.083)."
+    )
+
+
+def test_five_runs_in_the_same_order_are_more_than_chance_explains() -> None:
+    assert over([0, 1, 2, 3, 4], [0, 1, 2, 3, 4]).sentences[1] == (
+        "Over the order of all 5 runs Kendall's τ is 1.00, more than chance explains (p = 0.017)."
+    )
+    assert over([0, 1, 2, 3, 4], [1, 0, 3, 2, 4]).sentences[1].endswith("which chance explains (p = 0.233).")
+
+
+def test_a_run_without_a_value_on_one_side_takes_no_part() -> None:
+    found = over([0, 1, None, 3], [0, 1, 2, 3])
+    assert [run.run for run in found.runs] == ["a", "b", "d"]
+    assert len(found.pairs) == 3
+
+
+def test_one_run_has_no_order() -> None:
+    assert over([1], [0]).sentences == [
+        "Agreement is not judged: one run has a value on both sides, and an order takes two."
+    ]
+
+
+def test_a_broken_split_is_not_judged() -> None:
+    found = over([0, 1, 2], [0, 1, 2], "the split is broken")
+    assert (found.tau, found.pairs) == (None, ())
+    assert found.sentences == ["Agreement is not judged: the split is broken."]
+
+
+def test_runs_that_are_all_alike_have_pairs_and_no_tau() -> None:
+    found = over([1, 1, 1], [0, 1, 2])
+    assert found.tau is None
+    assert len(found.sentences) == 1
+
+
+def test_agreement_as_plain_values_can_be_written_as_json() -> None:
+    told = json.loads(json.dumps(over([0, 1, 2], [0, 1, 2]).as_dict()))
+    assert (told["concordant"], told["discordant"], told["undecided"]) == (3, 0, 0)
+    assert told["least_p"] == pytest.approx(1 / 3)
+    assert told["pairs"][0]["outcome"] == "concordant"
+
+
+# ── which metric had the order right ─────────────────────────────────────────────────────────
+
+
+def asked(n: int, *metrics: list[float | None], reason: str = "") -> BestMetric:
+    """Metrics m0, m1 … of ``n`` runs that online puts in the order in which they stand."""
+    candidates = {(f"m{place}", 10, f"m{place}@10"): values for place, values in enumerate(metrics)}
+    return best_metric("watch time", candidates, [float(one) for one in range(n)], reason)
+
+
+def test_below_six_runs_no_metric_is_named_and_the_reason_says_why() -> None:
+    found = asked(5, [1, 2, 3, 4, 5], [5, 4, 3, 2, 1])
+    assert found.winners == ()
+    assert found.predictions[0].label == "m0@10"
+    assert found.reason == (
+        "with 5 runs one of 2 metrics has their whole order right by chance in 2 of 100 cases; "
+        "from 6 runs on the best is named"
+    )
+
+
+def test_from_six_runs_on_the_best_is_named() -> None:
+    found = asked(6, [6, 5, 4, 3, 2, 1], [1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 6, 5])
+    assert found.winners == ("m1@10",)
+    assert found.reason == ""
+    assert found.p == pytest.approx(3 / 720), "each of three orders would have been found perfect"
+    assert [one.label for one in found.predictions] == ["m1@10", "m2@10", "m0@10"]
+
+
+def test_a_best_that_chance_explains_is_not_named() -> None:
+    """τ is .6 and .467: how many orders are as near to one of them as .6?"""
+    metrics: list[list[float | None]] = [[2, 1, 4, 3, 6, 5], [1, 3, 2, 6, 5, 4]]
+    tried = permutations(range(6))
+    reached = [max(kendalltau(one, order).statistic for one in metrics) >= 0.6 - 1e-9 for order in tried]
+    found = asked(6, *metrics)
+    assert found.winners == ()
+    assert found.p == pytest.approx(np.mean(reached))
+    assert found.reason == "the best of 2 metrics does as well by chance with p = 0.129"
+
+
+def test_metrics_of_the_same_order_are_named_together() -> None:
+    assert asked(6, [1, 2, 3, 4, 5, 6], [10, 20, 30, 40, 50, 60]).winners == ("m0@10", "m1@10")
+
+
+def test_a_metric_that_a_run_lacks_is_left_out_and_said() -> None:
+    found = asked(3, [1, None, 3], [1, 2, 3])
+    assert found.left_out == ("m0@10",)
+    assert [one.label for one in found.predictions] == ["m1@10"]
+
+
+def test_a_metric_that_is_the_same_for_all_comes_last_without_a_tau() -> None:
+    found = asked(3, [1, 1, 1], [3, 2, 1])
+    assert [(one.label, one.tau) for one in found.predictions] == [
+        ("m1@10", pytest.approx(-1)),
+        ("m0@10", None),
+    ]
+
+
+def test_after_a_broken_split_no_metric_is_measured() -> None:
+    found = asked(6, [1, 2, 3, 4, 5, 6], reason="the split is broken")
+    assert (found.winners, found.reason, found.p) == ((), "the split is broken", None)
+
+
+def test_twenty_useless_metrics_are_hardly_ever_named() -> None:
+    chance = np.random.default_rng(9)
+    named = sum(bool(asked(6, *chance.random((20, 6)).tolist()).winners) for _ in range(200))
+    assert named <= 16, "about one in twenty"

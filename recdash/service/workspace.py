@@ -10,7 +10,7 @@ from recdash.service.evidence import Role
 from recdash.service.experiments import Experiments
 from recdash.service.explanations import Explanations
 from recdash.service.manners import Progress, quiet
-from recdash.service.online_answers import OnlineAnswers
+from recdash.service.online_agreement import OnlineAgreement
 from recdash.service.per_user import PerUser
 from recdash.service.runs import Runs
 from recdash.service.scopes import Scopes
@@ -37,7 +37,7 @@ class Workspace(
     WhatIsFound,
     Experiments,
     Runs,
-    OnlineAnswers,
+    OnlineAgreement,
 ):
     """Experiments, runs and online tests of one store, seen by one role."""
 

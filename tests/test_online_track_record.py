@@ -1,0 +1,107 @@
+"""How offline differences have called A/B tests, and what lift they have meant."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from recdash.online.track_record import Point, calibrated, called, track_record, wilson
+
+
+def point(test: int, offline: float, online: float, error: float = 1.0) -> Point:
+    return Point("films", f"test {test}", f"t{test}", "als", "r1", offline, 0.5, online, error)
+
+
+def test_a_comparison_is_called_right_where_both_sides_are_settled_and_agree() -> None:
+    assert point(1, 5, 4).calls is True
+    assert point(1, -5, -4).calls is True
+    assert point(1, 5, -4).calls is False
+    assert point(1, 5, 1.9).calls is None, "the lift's interval holds 0"
+    assert point(1, 0.5, 4).calls is None, "the offline difference's interval holds 0"
+
+
+def test_unsettled_comparisons_count_neither_way() -> None:
+    record = track_record("nDCG@10", "watch", [point(1, 5, 4), point(2, 5, -4), point(3, 5, 1)])
+    assert record.called[:2] == (1, 2)
+
+
+@pytest.mark.parametrize(("right", "n"), [(0, 1), (3, 4), (7, 10), (10, 10)])
+def test_the_interval_of_the_share_is_wilsons(right: int, n: int) -> None:
+    oracle = binomtest(right, n).proportion_ci(method="wilson")
+    assert wilson(right, n) == (pytest.approx(oracle.low), pytest.approx(oracle.high))
+
+
+def test_without_a_settled_comparison_there_is_no_share() -> None:
+    assert called([None, None]) == (0, 0, None, None)
+
+
+@pytest.mark.parametrize("n", [0, 1, 9])
+def test_below_ten_tests_there_are_points_only_and_the_reason(n: int) -> None:
+    record = track_record("nDCG@10", "watch", [point(test, 5, 2) for test in range(n)])
+    assert record.calibration is None
+    assert len(record.points) == n
+    assert record.reason.endswith("is estimated from 10 on")
+
+
+def test_several_variants_of_one_test_are_one_test() -> None:
+    record = track_record("nDCG@10", "watch", [point(1, offline, 2) for offline in range(1, 13)])
+    assert record.n_tests == 1
+    assert record.calibration is None
+
+
+def test_ten_tests_without_any_offline_difference_give_no_line() -> None:
+    record = track_record("nDCG@10", "watch", [point(test, 0, 2) for test in range(10)])
+    assert record.reason == "no test has an offline difference"
+
+
+def test_points_on_a_line_give_that_line_and_no_spread() -> None:
+    """Lift is 0.3 times the difference; Σ w x² = 385 with x = 1..10 and w = 1."""
+    found = calibrated([point(x, x, 0.3 * x) for x in range(1, 11)])
+    assert found.slope == pytest.approx(0.3)
+    assert found.tau == 0
+    assert found.std_error == pytest.approx(1 / math.sqrt(385))
+    middle, low, high = found.predict(10.0)
+    assert middle == pytest.approx(3.0)
+    assert (low + high) / 2 == pytest.approx(3.0)
+    assert (high - low) / 2 == pytest.approx(2.262157 * 10 / math.sqrt(385))
+
+
+def test_a_precise_test_weighs_more_than_a_vague_one() -> None:
+    """x = 1 twice, y = 0 with SE 1 and y = 1 with SE 2: (0·1 + 1·¼) ÷ (1 + ¼)."""
+    found = calibrated([point(1, 1, 0, 1), point(2, 1, 1, 2)])
+    assert found.slope == pytest.approx(0.2)
+
+
+def test_the_spread_over_tests_is_the_moment_estimate() -> None:
+    """x = 1, SE = 1, y = ±2 five times each: Q = 40, C = 10 − 1, τ² = (40 − 9) ÷ 9."""
+    found = calibrated([point(n, 1, 2 if n % 2 else -2) for n in range(10)])
+    assert found.slope == pytest.approx(0)
+    assert found.tau == pytest.approx(math.sqrt(31 / 9))
+
+
+def test_the_intervals_hold_slope_and_a_new_tests_true_lift_about_95_times_in_100() -> None:
+    chance = np.random.default_rng(2)
+    slope_held = lift_held = 0
+    for _ in range(400):
+        x = chance.normal(0, 10, 15)
+        true = 0.3 * x + chance.normal(0, 1.5, 15)
+        error = chance.uniform(0.5, 2, 15)
+        y = true + chance.normal(0, 1, 15) * error
+        found = calibrated([point(n, *one) for n, one in enumerate(zip(x, y, error, strict=True))])
+        slope_held += found.low <= 0.3 <= found.high
+        _, low, high = found.predict(8.0)
+        lift_held += low <= 0.3 * 8 + chance.normal(0, 1.5) <= high
+    assert 0.92 <= slope_held / 400 <= 0.98
+    assert 0.90 <= lift_held / 400 <= 0.98
+
+
+def test_the_record_as_plain_values_can_be_written_as_json() -> None:
+    record = track_record("nDCG@10", "watch", [point(n, n + 1, n) for n in range(10)], [("t", "no run")])
+    told = json.loads(json.dumps(record.as_dict()))
+    assert told["n_tests"] == 10
+    assert told["left_out"] == [{"test": "t", "reason": "no run"}]
+    assert told["calibration"]["degrees"] == 9
