@@ -81,9 +81,9 @@ def read_logs(
 ) -> Logs:
     """Read and check the tables of a test, by kind. Raises InputError with the problems of all of them."""
     kind = kind_of(tables)
-    uploads = _read_all(
-        {name: one for name, one in tables.items() if name != "events"}, rules, mappings, limits
-    )
+    rules.check()
+    held = {name: one for name, one in tables.items() if name != "events"}
+    uploads = _read_all(held, rules, mappings, limits)
     notices = tuple(notice for upload in uploads.values() for notice in upload.notices)
     beside = {name: uploads[name].table for name in BESIDE if name in uploads}
     if kind != "events":

@@ -99,9 +99,7 @@ def summarised(name: str, known: OnlineMetric | None, *, rate: bool) -> OnlineMe
 def check(metric: OnlineMetric, totals: Collection[str]) -> None:
     """Raises InputError, with all problems, for a metric that cannot be computed from these totals."""
     problems = [
-        Problem(
-            "unknown-total", f"metric '{metric.name}'", f"there is no total called '{name}'", _there(totals)
-        )
+        Problem("unknown-total", f"metric '{metric.name}'", f"no total is called '{name}'", _there(totals))
         for name in (metric.numerator, metric.denominator)
         if name is not None and name not in totals
     ]

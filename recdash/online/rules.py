@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from recdash.errors import InputError, Problem
+from recdash.online import times
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -33,6 +36,30 @@ class Rules:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+    def check(self) -> None:
+        """Raises InputError, with all problems, for rules that cannot be followed."""
+        problems = [
+            Problem("bad-rule", f"rule '{name}'", f"it is {value:g}", "It cannot be below 0.")
+            for name in ("threshold_s", "item_cap_s", "grace_min", "bot_clicks", "bot_sessions")
+            if (value := getattr(self, name)) is not None and not value >= 0
+        ]
+        if self.winsorise is not None and not 0 < self.winsorise < 1:
+            fix = "Give a share between 0 and 1: 0.99 cuts at the totals of the top 1 % of users."
+            problems.append(Problem("bad-rule", "rule 'winsorise'", f"it is {self.winsorise:g}", fix))
+        if self.starts is not None and not _is_day(self.starts):
+            fix = "Write 2026-11-02, or 2026-11-02T09:00:00Z."
+            problems.append(Problem("bad-rule", "rule 'starts'", f"'{self.starts}' is not a day", fix))
+        if problems:
+            raise InputError(problems)
+
+
+def _is_day(text: str) -> bool:
+    try:
+        times.of_text(text)
+    except ValueError:
+        return False
+    return True
 
 
 USUAL = Rules()

@@ -112,6 +112,7 @@ class OnlineTests(Comparisons):
 
     def set_online_rules(self, test_id: str, rules: Rules) -> OnlineTest:
         """Count the test's logs by other rules. Those that events were folded by stay as they were."""
+        rules.check()
         return self._count_again(test_id, rules=rules.as_dict())
 
     def _count_again(self, test_id: str, **changed: Any) -> OnlineTest:

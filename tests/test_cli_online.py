@@ -1,0 +1,162 @@
+"""``recdash online``: the same results from sessions, from exposures and events, and from sums."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from terminal import Recdash, answer, as_json
+
+import recdash
+from recdash.online import templates
+
+METRICS = ["engagement_rate", "videos_per_user", "session_watch_time", "sessions_per_user"]
+KEYS = {"metric", "variant", "control_value", "variant_value", "lift", "lift_low", "lift_high", "p"}
+
+# User A clicks five and watches three for ten minutes each; B clicks two and watches five and ninety minutes.
+SESSIONS = """\
+unit_id,session_id,variant,start_ts,clicks,watch_s,videos
+A,s1,control,2026-11-02T09:00:00Z,5,1800,3
+B,s2,new,2026-11-02T09:00:00Z,2,5700,2
+"""
+EXPOSURES = """\
+experiment_id,unit_id,variant,ts
+row,A,control,2026-11-02T09:00:05Z
+row,B,new,2026-11-02T09:00:05Z
+"""
+CLICKS = [("A", "s1", item) for item in "abcde"] + [("B", "s2", item) for item in "xy"]
+WATCHES = [("A", "s1", item, 600) for item in "abc"] + [("B", "s2", "x", 300), ("B", "s2", "y", 5400)]
+EVENTS = "unit_id,session_id,ts,event,item_id,watch_s\n" + "".join(
+    [f"{unit},{session},2026-11-02T09:00:00Z,click,{item},\n" for unit, session, item in CLICKS]
+    + [f"{unit},{session},2026-11-02T09:10:00Z,watch,{item},{s}\n" for unit, session, item, s in WATCHES]
+)
+GOLDEN = {
+    "engagement_rate": (1.0, 1.0),
+    "videos_per_user": (3, 2),
+    "session_watch_time": (30, 95),
+    "sessions_per_user": (1, 1),
+}
+
+
+FILES = {
+    "sessions.csv": SESSIONS,
+    "exposures.csv": EXPOSURES,
+    "events.csv": EVENTS,
+    "aggregates.csv": templates()["aggregates"],
+}
+
+
+@pytest.mark.parametrize("logs", [("sessions",), ("exposures", "events")])
+def test_a_long_watch_beats_many_clicks_only_in_session_watch_time(
+    run: Recdash, logs: tuple[str, ...]
+) -> None:
+    given = [part for name in logs for part in (f"--{name}", f"{name}.csv")]
+    rows = as_json(run, "online", *given)["results"]
+    assert {row["metric"]: (row["control_value"], row["variant_value"]) for row in rows} == GOLDEN
+    assert all(row.keys() >= KEYS for row in rows)
+    (watch,) = [row for row in rows if row["metric"] == "session_watch_time"]
+    assert watch["lift"] == pytest.approx(95 / 30 - 1)
+    assert watch["p"] is None
+    assert watch["note"] == "one user in a variant gives no interval"
+
+
+def simulated(run: Recdash, folder: Path, *how: str) -> Path:
+    assert run("demo", "--online", str(folder), "--users", "600", *how).exit_code == 0
+    return folder
+
+
+def test_sessions_and_the_logs_they_came_from_say_the_same(run: Recdash, tmp_path: Path) -> None:
+    made = simulated(run, tmp_path / "logs")
+    ours = as_json(run, "online", "--sessions", f"{made}/sessions.csv")
+    logs = as_json(run, "online", "--exposures", f"{made}/exposures.csv", "--events", f"{made}/events.csv")
+    assert [row["metric"] for row in ours["results"]] == METRICS
+    of_logs = {row["metric"]: row for row in logs["results"]}
+    for row in ours["results"]:
+        for key in ("control_value", "variant_value", "lift", "lift_low", "lift_high", "p"):
+            assert of_logs[row["metric"]][key] == pytest.approx(row[key], rel=1e-9), (row["metric"], key)
+    assert logs["health"] == ours["health"]
+
+
+def test_python_says_what_the_terminal_says(run: Recdash, tmp_path: Path) -> None:
+    made = simulated(run, tmp_path / "logs")
+    found = recdash.ab_test(sessions=made / "sessions.csv")
+    rows = [row for row in found.rows if not row.is_control]
+    told = as_json(run, "online", "--sessions", f"{made}/sessions.csv")["results"]
+    assert [(row.metric, row.lift, row.p, row.word) for row in rows] == [
+        (row["metric"], row["lift"], row["p"], row["finding"]) for row in told
+    ]
+
+
+def test_health_names_what_is_wrong(run: Recdash, tmp_path: Path) -> None:
+    made = simulated(run, tmp_path / "logs", "--srm", "--users", "4000")
+    health = as_json(run, "online", "--sessions", f"{made}/sessions.csv")["health"]
+    assert health["srm_p"] < 0.001
+    assert health["blocked"]
+    assert health["warnings"][0].startswith("sample-ratio-mismatch: users per variant: Sample ratio mismatch")
+    text = run("online", "--sessions", f"{made}/sessions.csv").stdout
+    assert "nothing is judged" in text
+    assert "better" not in text
+
+
+def test_aggregates_are_compared_with_the_control_that_is_named(run: Recdash) -> None:
+    found = as_json(run, "online", "--aggregates", "aggregates.csv", "--control", "new")
+    assert found["control"] == "new"
+    rate = next(row for row in found["results"] if row["metric"] == "click_rate")
+    assert rate["control_value"] == pytest.approx(2235 / 20815)
+    assert rate["lift"] == pytest.approx((2146 / 20940) / (2235 / 20815) - 1)
+
+
+def test_the_first_variant_named_like_a_control_is_the_control(run: Recdash) -> None:
+    assert as_json(run, "online", "--sessions", "sessions.csv")["control"] == "control"
+
+
+def test_a_metric_of_ones_own_is_written_as_a_formula(run: Recdash) -> None:
+    rows = as_json(run, "online", "--sessions", "sessions.csv", "--metric", "plays=videos/sessions")[
+        "results"
+    ]
+    own = next(row for row in rows if row["metric"] == "plays")
+    assert (own["control_value"], own["variant_value"]) == (3 / 1, 2 / 1)
+
+
+def test_a_guardrail_of_ones_own_has_its_margin(run: Recdash) -> None:
+    asked = "sessions_per_user=sessions:guardrail:0.1"
+    rows = as_json(run, "online", "--sessions", "sessions.csv", "--metric", asked)["results"]
+    (own,) = [row for row in rows if row["metric"] == "sessions_per_user"]
+    assert (own["role"], own["margin"]) == ("guardrail", 0.1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "given: nothing"),
+        (["--events", "events.csv"], "given: events"),
+        (["--sessions", "sessions.csv", "--aggregates", "sessions.csv"], "given: sessions, aggregates"),
+        (["--sessions", "sessions.csv", "--control", "kontrol"], "Did you mean 'control'?"),
+        (["--sessions", "sessions.csv", "--metric", "x=plays"], "no total is called 'plays'"),
+        (["--sessions", "sessions.csv", "--metric", "x"], "Write NAME=NUMERATOR/DENOMINATOR"),
+        (["--sessions", "sessions.csv", "--metric", "x=clicks:soon"], "'soon' is not a number"),
+        (["--sessions", "sessions.csv", "--split", "control"], "Write a share for each variant"),
+        (
+            ["--sessions", "sessions.csv", "--split", "control=2,old=1"],
+            "planned split names control, old",
+        ),
+        (["--sessions", "sessions.csv", "--zone", "Europe/Berlim"], "Did you mean 'Europe/Berlin'?"),
+        (["--sessions", "sessions.csv", "--starts", "soon"], "'soon' is not a day"),
+        (["--sessions", "sessions.csv", "--winsorise", "99"], "a share between 0 and 1"),
+        (["--sessions", "sessions.csv", "--threshold", "-1"], "cannot be below 0"),
+        (["--sessions", "events.csv"], "column"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_in_words(run: Recdash, arguments: list[str], said: str) -> None:
+    found = run("online", *arguments)
+    assert found.exit_code == 2
+    assert said in found.stderr
+    assert found.stdout == ""
+
+
+def test_uneven_splits_that_were_planned_are_no_mismatch(run: Recdash, tmp_path: Path) -> None:
+    made = simulated(run, tmp_path / "logs", "--srm", "--users", "4000")
+    counts = answer(run("online", "--sessions", f"{made}/sessions.csv", "--format", "json"))["users"]
+    split = ",".join(f"{name}={count}" for name, count in counts.items())
+    found = as_json(run, "online", "--sessions", f"{made}/sessions.csv", "--split", split)
+    assert found["health"]["srm_p"] > 0.9
