@@ -25,7 +25,7 @@ def arm(n: int, mean: float, variance: float) -> Any:
 
 
 def needed(effect: float, mean: float, variance: float, ratio: float = 1.0) -> float:
-    """Users of both variants by the textbook: (z + z')² · variance (1 + 1/ratio) / difference² in the control."""
+    """Users by the textbook: (z + z')² · variance (1 + 1/ratio) / difference² in the control."""
     return TOGETHER**2 * variance * (1 + 1 / ratio) / (effect * mean) ** 2 * (1 + ratio)
 
 
@@ -53,10 +53,27 @@ def test_enough_users_are_enough() -> None:
     assert more_users(SESSIONS, many, many, 0.03) == 0
 
 
-def test_a_hundred_thousand_users_more_can_be_told() -> None:
-    """Where the noncentral t has no numbers any more."""
-    both = arm(100, 1.0, 100.0)
-    assert more_users(SESSIONS, both, both, 0.05) == pytest.approx(needed(0.05, 1.0, 100.0) - 200, rel=1e-3)
+@pytest.mark.parametrize("adjusted", [False, True])
+def test_numbers_are_those_of_tea_tasting(adjusted: bool) -> None:
+    from tea_tasting.metrics import RatioOfMeans
+
+    rng = np.random.default_rng(2)
+    ready = rng.random(2_000)
+    totals = {}
+    for prefix in ("", "before_"):
+        totals[f"{prefix}sessions"] = 1.0 + rng.poisson(3, 2_000)
+        totals[f"{prefix}engaged_sessions"] = (
+            rng.binomial(totals[f"{prefix}sessions"].astype(int), ready) * 1.0
+        )
+    control, variant = compare.arms(totals, (rng.random(2_000) < 0.3).astype(int))
+    earlier = {"numer_covariate": "before_engaged_sessions", "denom_covariate": "before_sessions"}
+    theirs = RatioOfMeans(
+        "engaged_sessions", "sessions", **(earlier if adjusted else {}), use_t=False,
+        ratio=variant.count() / control.count(), rel_effect_size=0.02,
+    )  # fmt: skip
+    (expected,) = theirs.solve_power_from_aggregates(control, "n_obs")
+    found = more_users(ENGAGEMENT, control, variant, 0.02, adjusted=adjusted)
+    assert found == pytest.approx(expected.n_obs - 2_000, abs=2)
 
 
 @pytest.mark.parametrize(

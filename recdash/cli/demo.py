@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from recdash.online.simulated import Simulated
 
 USERS, SEED = 20_000, 2610
-LOST, CROSSED, BOTS = 0.05, 0.02, 0.01
+LOST, CROSSED, BOTS = 0.08, 0.02, 0.01
 LIFT_HELP = "METRIC=SHARE, its true lift: 0.03 is +3 %. Again for each; default: 3 % more engaged sessions."
 
 
@@ -28,7 +28,7 @@ LIFT_HELP = "METRIC=SHARE, its true lift: 0.03 is +3 %. Again for each; default:
 @click.option("--users", type=click.IntRange(1), help=f"Its users (default: {USERS}).")
 @click.option("--seed", type=click.IntRange(1), help="The same seed gives the same test.")
 @click.option("--lift", "lifts", multiple=True, help=LIFT_HELP)
-@click.option("--novelty", type=float, help="Further lift of the engagement rate that fades, such as 0.1.")
+@click.option("--novelty", type=float, help="Further lift of the engagement rate that fades, such as 0.2.")
 @click.option("--srm", is_flag=True, help=f"Lose {LOST:.0%} of one variant's users.")
 @click.option("--crossover", is_flag=True, help=f"Let {CROSSED:.0%} of the users see both variants.")
 @click.option("--bots", is_flag=True, help=f"Let {BOTS:.0%} of one variant's users be bots.")

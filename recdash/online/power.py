@@ -1,4 +1,8 @@
-"""How many users a lift needs to be found, and how small a lift users are enough for."""
+"""How many users a lift needs to be found, and how small a lift users are enough for.
+
+tea-tasting's power analysis with the normal distribution, solved by hand: its search takes 40 ms for each
+metric and variant, and with Welch's t, where the noncentral t is NaN for many users, it ends in an error.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,8 @@ from recdash.online.compare import before, value
 from recdash.online.measures import OnlineMetric
 
 POWER, ALPHA = 0.8, 0.05
-# Nobody has more users than this; tea-tasting's search ends in an error somewhere beyond.
-MOST_USERS = 10**11
+MOST_USERS = 10**10
+"""There are not more people."""
 
 
 def more_users(
@@ -22,11 +26,11 @@ def more_users(
     Their split stays, and their variance is that of the control. ``adjusted``: with CUPED. None for an effect
     of 0, for a control that is 0 or does not vary, or where all people on earth were too few.
     """
-    if not effect or not _spreads(metric, control) or not variant.count():
+    if not effect or not variant.count() or not _spreads(metric, control):
         return None
-    solved = _metric(metric, adjusted, ratio=variant.count() / control.count(), rel_effect_size=effect)
-    needed = _solved(solved, control, "n_obs", "n_obs")
-    if needed is None or needed > MOST_USERS:
+    ratio = variant.count() / control.count()
+    needed = (_at_one_user(metric, control, ratio, adjusted=adjusted) / effect) ** 2
+    if needed > MOST_USERS:
         return None
     return max(math.ceil(needed) - control.count() - variant.count(), 0)
 
@@ -36,13 +40,12 @@ def detectable(
 ) -> float | None:
     """The smallest lift (a share) that ``n`` users, control and variant together, find in four of five tests.
 
-    ``ratio``: users of the variant per user of the control. None as in ``more_users``, or below 4 users.
+    ``ratio``: users of the variant per user of the control. None for a control that is 0 or does not vary, or
+    below 4 users.
     """
     if n < 4 or not _spreads(metric, control):
         return None
-    return _solved(
-        _metric(metric, adjusted, ratio=ratio, n_obs=n), control, "rel_effect_size", "rel_effect_size"
-    )
+    return _at_one_user(metric, control, ratio, adjusted=adjusted) / math.sqrt(n)
 
 
 def _spreads(metric: OnlineMetric, control: Any) -> bool:
@@ -51,26 +54,18 @@ def _spreads(metric: OnlineMetric, control: Any) -> bool:
     return found.low is not None and found.value is not None and found.value > 0
 
 
-def _metric(metric: OnlineMetric, adjusted: bool, **asked: Any) -> Any:
-    from tea_tasting.metrics import RatioOfMeans
+def _at_one_user(metric: OnlineMetric, control: Any, ratio: float, *, adjusted: bool) -> float:
+    """The smallest lift found, times √n: (z of the level + z of the power) · relative standard error."""
+    from scipy.special import ndtri
 
-    earlier = before(metric) if adjusted else None
-    return RatioOfMeans(
-        metric.numerator,
-        metric.denominator,
-        earlier.numerator if earlier else None,
-        earlier.denominator if earlier else None,
-        alpha=ALPHA,
-        power=POWER,
-        # Welch's t asks for the noncentral t, which is NaN from some 10,000 users on.
-        use_t=False,
-        **asked,
-    )
-
-
-def _solved(metric: Any, control: Any, parameter: str, field: str) -> Any:
-    """None where the search finds no bounds."""
-    try:
-        return getattr(metric.solve_power_from_aggregates(control, parameter)[0], field)
-    except (RuntimeError, OverflowError, ValueError):
-        return None
+    mean = control.mean(metric.numerator) / control.mean(metric.denominator)
+    variance = control.ratio_var(metric.numerator, metric.denominator)
+    if adjusted:
+        earlier = before(metric)
+        shared = control.ratio_cov(
+            metric.numerator, metric.denominator, earlier.numerator, earlier.denominator
+        )
+        variance -= shared**2 / control.ratio_var(earlier.numerator, earlier.denominator)
+    # A share 1/(1 + ratio) of the users is in the control, the others are in the variant.
+    spread = math.sqrt(variance * (1 + ratio) * (1 + 1 / ratio)) / mean
+    return float((ndtri(1 - ALPHA / 2) + ndtri(POWER)) * spread)
