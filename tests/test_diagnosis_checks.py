@@ -89,6 +89,13 @@ def test_noise_is_ruled_out_where_both_sides_are_settled_the_same_way() -> None:
     assert "in its direction" in ask("noise", lift=Lift(0.02, 0.01, 0.03)).sentence
 
 
+def test_where_the_baseline_finds_nothing_noise_is_told_by_the_directions_alone() -> None:
+    """0.02 of 0 is no share."""
+    nothing = gain(0.02, 0.01, 0.03, base=0.0)
+    assert ask("noise", gain=nothing).verdict == "rules out"
+    assert ask("noise", gain=nothing, lift=Lift(-0.01, -0.05, 0.03)).verdict == "supports"
+
+
 def test_noise_cannot_be_told_without_an_interval() -> None:
     assert ask("noise", lift=Lift(-0.05)).verdict == "can't tell"
     assert ask("noise", gain=Lacking("lists of both runs")).needs == "lists of both runs"
@@ -155,6 +162,11 @@ def test_popularity_is_ruled_out_where_the_gain_is_in_the_tail() -> None:
     """+10 and +20: a third is in the head."""
     assert ask("popularity", popularity=items(60, 70)).verdict == "rules out"
     assert ask("popularity", popularity=items(50, 50)).verdict == "rules out"
+
+
+def test_concentration_is_not_told_where_nothing_of_train_is_shown() -> None:
+    nothing = replace(items(60, 70), gini_base=float("nan"))
+    assert "concentrated" not in ask("popularity", popularity=nothing).sentence
 
 
 def test_popularity_cannot_be_told_without_train() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isnan
+
 from recdash import numbers
 from recdash.charts.pictures import Bar, Picture, Side
 from recdash.diagnosis.answers import Answer, Looked, between, cannot, change, percent
@@ -13,6 +15,8 @@ LEAK_SHARE = 0.01
 """A row in a hundred before the end of train is more than clocks and ties explain."""
 HALF_LEFT = 0.5
 """A gain of which less than half is left under other circumstances was mostly one of the circumstances."""
+ALIKE = 0.005
+"""Gini coefficients that are nearer to each other read the same."""
 COLD_MATTERS = 0.1
 """Below one new user in ten, even a gain of nothing among them leaves nine tenths of the whole."""
 
@@ -43,11 +47,11 @@ def popularity(evidence: Evidence) -> Answer:
     if share < HEAD_MOST:
         return looked.rules_out(
             f"{percent(max(share, 0))} of the {word} is in the {numbers.count(found.n_head)} most popular "
-            f"items; the rest is further down. {shown}"
+            f"items; the rest is further down. {shown}".rstrip()
         )
     return looked.supports(
         f"The {numbers.count(found.n_head)} most popular of {numbers.count(found.n_items)} items make "
-        f"{_of_whole(share)} of the {word}: items that people find by themselves. {shown}",
+        f"{_of_whole(share)} of the {word}: items that people find by themselves. {shown}".rstrip(),
         f"its offline {word} sits in popular items ({_of_whole(share)} of it)", 1,
     )  # fmt: skip
 
@@ -64,7 +68,9 @@ def _popular_statistic(found: Popularity, head: int, tail: int) -> str:
 
 
 def _concentration(found: Popularity) -> str:
-    if abs(found.gini_run - found.gini_base) < 0.005:
+    if isnan(found.gini_run) or isnan(found.gini_base):
+        return ""
+    if abs(found.gini_run - found.gini_base) < ALIKE:
         return "What it shows is spread as that of the baseline."
     more = "more" if found.gini_run > found.gini_base else "less"
     return f"What it shows is {more} concentrated than the baseline."

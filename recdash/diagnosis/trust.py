@@ -23,64 +23,74 @@ def noise(evidence: Evidence) -> Answer:
     """Could chance alone have made the two sides differ?
 
     Implied is the offline gain as a share of the baseline's value: the lift, were one per cent offline
-    worth one per cent online. *Supports*: the gain is not settled offline; or the online interval still
-    holds the implied lift; or it holds 0 and the test finds only lifts larger than the implied one (80 %
-    power). *Rules out*: both sides are settled and the implied lift is outside; or the test would have
-    found it; or both are settled the same way.
+    worth one per cent online (where the baseline has 0 nothing is implied). *Supports*: the gain is not
+    settled offline; or the online interval still holds the implied lift; or it holds 0 and the test finds
+    only lifts larger than the implied one (80 % power). *Rules out*: both sides are settled and the implied
+    lift is outside; or the test would have found it; or both are settled the same way.
     """
     gain, lift, detectable = evidence.gain, evidence.lift, evidence.detectable
     if isinstance(gain, Lacking):
         return cannot("noise", gain)
     if isinstance(lift, Lacking):
         return cannot("noise", lift)
-    implied = gain.share
-    if implied is None or lift.low is None or lift.high is None:
-        return cannot("noise", Lacking("an interval of the lift and a baseline above 0"))
+    if lift.low is None or lift.high is None:
+        return cannot("noise", Lacking("an interval of the lift"))
     smallest = None if isinstance(detectable, Lacking) else detectable
-    return _noise(evidence.about, gain, lift, implied, smallest)
-
-
-def _noise(about: About, gain: Gain, lift: Lift, implied: float, smallest: float | None) -> Answer:
-    found = f"{change(lift.value)} online ({between(lift.low, lift.high)})"
     looked = Looked(
-        "noise",
-        f"online {between(lift.low, lift.high)}; offline implies {change(implied)}",
-        _implied_picture(about, gain, lift, implied, smallest),
+        "noise", _noise_statistic(gain, lift), _noise_picture(evidence.about, gain, lift, smallest)
     )
     if gain.sign == 0:
         return looked.supports(
-            f"The difference in {about.metric} is not settled offline, so there may be nothing to explain.",
-            f"the offline difference is not settled ({change(implied)})", 2,
+            f"The difference in {evidence.about.metric} is not settled offline, so there may be nothing to "
+            "explain.",
+            f"the offline difference is not settled ({change(gain.share)})", 2,
         )  # fmt: skip
-    if lift.sign == gain.sign:
+    return _contradiction(looked, gain.sign, lift, gain.share, smallest)
+
+
+def _contradiction(
+    looked: Looked, sign: int, lift: Lift, implied: float | None, smallest: float | None
+) -> Answer:
+    """Of a gain that is settled offline; without an implied lift only the directions count."""
+    found = f"{change(lift.value)} online ({between(lift.low, lift.high)})"
+    if lift.sign == sign:
         return looked.rules_out(f"{found} is settled, as the offline difference is and in its direction.")
-    if lift.low is not None and lift.high is not None and lift.low <= implied <= lift.high:
+    if implied is not None and _holds(lift, implied):
         return looked.supports(
             f"{found} still holds the {change(implied)} that offline implies: the sides do not contradict "
             "each other.",
             f"the online interval still holds what offline implies ({change(implied)})", 2,
         )  # fmt: skip
     if lift.sign:
-        return looked.rules_out(
-            f"{found} is settled and does not hold {change(implied)}: this is more than chance."
+        return looked.rules_out(f"{found} is settled, against the offline difference: more than chance.")
+    if implied is None or (smallest is not None and smallest > abs(implied)):
+        told = (
+            "is not settled" if smallest is None else f"most likely finds lifts from {percent(smallest)} on"
         )
-    if smallest is not None and smallest > abs(implied):
         return looked.supports(
-            f"The test most likely finds lifts from {percent(smallest)} on, and offline implies only "
-            f"{change(implied)}.",
-            f"the test is too small to see {change(implied)}", 2,
+            f"The test {told}, and offline implies {change(implied)}.",
+            f"the test is too small to see what offline implies ({change(implied)})", 2,
         )  # fmt: skip
     return looked.rules_out(
         f"{found} is not settled, but a lift of {change(implied)} is outside: the test would have shown it."
     )
 
 
-def _implied_picture(about: About, gain: Gain, lift: Lift, implied: float, smallest: float | None) -> Picture:
-    offline = ends(gain.low / abs(gain.base), gain.high / abs(gain.base))
-    bars = [
-        Bar(f"Offline, {about.metric}", 100 * implied, *offline, side="run"),
-        Bar(f"Online, {about.online}", 100 * lift.value, *ends(lift.low, lift.high), side="run"),
-    ]
+def _holds(lift: Lift, value: float) -> bool:
+    return lift.low is not None and lift.high is not None and lift.low <= value <= lift.high
+
+
+def _noise_statistic(gain: Gain, lift: Lift) -> str:
+    implied = "" if gain.share is None else f"; offline implies {change(gain.share)}"
+    return f"online {between(lift.low, lift.high)}{implied}"
+
+
+def _noise_picture(about: About, gain: Gain, lift: Lift, smallest: float | None) -> Picture:
+    bars = []
+    if gain.share is not None:
+        offline = ends(gain.low / abs(gain.base), gain.high / abs(gain.base))
+        bars.append(Bar(f"Offline, {about.metric}", 100 * gain.share, *offline, side="run"))
+    bars.append(Bar(f"Online, {about.online}", 100 * lift.value, *ends(lift.low, lift.high), side="run"))
     if smallest is not None:
         bars.append(Bar("Smallest lift the test finds", 100 * smallest, note="80 % power"))
     return Picture(f"Change against {about.base}", tuple(bars), "%", sign=True)

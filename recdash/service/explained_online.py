@@ -67,9 +67,9 @@ class ExplainedOnline(OnlineTests):
         rows = fading(self.online_users(case.test.id), metric, case.test.control)
         row = next(row for row in rows if row.variant == case.variant)
         if row.early_lift is None or row.late_lift is None or row.difference is None:
-            return Lacking(f"users early and late: {row.note}")
+            return Lacking(f"more days or users ({row.note})")
         if row.low is None or row.high is None:
-            return Lacking(f"an interval: {row.note}")
+            return Lacking(f"more days or users ({row.note})")
         if metric.direction == "down":
             return Fading(-row.early_lift, -row.late_lift, -row.difference, -row.high, -row.low)
         return Fading(row.early_lift, row.late_lift, row.difference, row.low, row.high)
