@@ -160,3 +160,51 @@ def test_uneven_splits_that_were_planned_are_no_mismatch(run: Recdash, tmp_path:
     split = ",".join(f"{name}={count}" for name, count in counts.items())
     found = as_json(run, "online", "--sessions", f"{made}/sessions.csv", "--split", split)
     assert found["health"]["srm_p"] > 0.9
+
+
+# ── kept in an experiment ────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def kept(run: Recdash) -> None:
+    """An experiment with a run, and the test above kept in it."""
+    Path("truth.csv").write_text("user_id,item_id\nu1,a\nu2,b\n")
+    Path("als.csv").write_text("user_id,item_id,rank\nu1,a,1\nu2,c,1\n")
+    made = run("add", "--experiment", "Films", "--truth", "truth.csv", "--run", "als=als.csv", "--depth", "1")
+    assert made.exit_code == 0, made.stderr
+    stored = run("online", "--sessions", "sessions.csv", "--experiment", "Films", "--test", "Row",
+                 "--link", "new=als", "--metric", "plays=videos/sessions")  # fmt: skip
+    assert stored.exit_code == 0, stored.stderr
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_test_that_is_kept_says_again_what_it_said(run: Recdash) -> None:
+    again = as_json(run, "online", "--experiment", "Films", "--test", "Row")
+    assert {row["metric"] for row in again["results"]} == {*METRICS, "plays"}
+    assert as_json(run, "online", "--experiment", "Films") == again
+    (experiment,) = as_json(run, "list")["experiments"]
+    assert experiment["online_tests"] == ["Row"]
+
+
+@pytest.mark.usefixtures("kept")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--experiment", "Film"], "No experiment is called 'Film'"),
+        (["--experiment", "Films", "--test", "Rows"], "Did you mean 'Row'?"),
+        (["--sessions", "sessions.csv", "--experiment", "Films", "--link", "new=bpr"], "bpr"),
+        (["--sessions", "sessions.csv", "--link", "new=als"], "given without --experiment"),
+        (["--sessions", "sessions.csv", "--test", "Row"], "given without --experiment"),
+    ],
+)
+def test_where_a_test_is_kept_must_be_there(run: Recdash, arguments: list[str], said: str) -> None:
+    found = run("online", *arguments)
+    assert found.exit_code == 2
+    assert said in found.stderr
+
+
+@pytest.mark.usefixtures("kept")
+def test_an_experiment_without_a_test_says_what_to_do(run: Recdash) -> None:
+    made = run("add", "--experiment", "Books", "--truth", "truth.csv", "--run", "als=als.csv", "--depth", "1")
+    assert made.exit_code == 0
+    assert "has no A/B test yet" in run("online", "--experiment", "Books").stderr

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +11,12 @@ import click
 
 from recdash import numbers
 from recdash.cli.light import start_light
-from recdash.cli.options import tell
+from recdash.cli.options import run_named, tell, workspace
 from recdash.cli.tables import aligned
-from recdash.errors import InputError, Problem
+from recdash.errors import InputError, NotFound, Problem, UnknownName
 
 if TYPE_CHECKING:
+    from recdash.domain import OnlineTest
     from recdash.online import OnlineMetric, OnlineResults, OnlineRow, Rules
     from recdash.stats import Correction
 
@@ -44,6 +45,9 @@ HEADER = ("metric", "variant", "control", "value", "lift %", "95 % interval", "p
 @click.option("--split", help="Planned split, where it is not even: control=2,new=1.")
 @click.option("--metric", "own", multiple=True,
               help="NAME=NUMERATOR[/DENOMINATOR][:down][:guardrail:MARGIN]; again for each.")  # fmt: skip
+@click.option("--experiment", help="Keep the test in this experiment; without files: show one kept there.")
+@click.option("--test", "name", help="Name of the test that is kept, or of the one to show.")
+@click.option("--link", "links", multiple=True, help="VARIANT=RUN: which candidate a variant served.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def online(
     *,
@@ -55,20 +59,71 @@ def online(
     control: str | None,
     correction: Correction,
     own: Sequence[str],
+    experiment: str | None,
+    name: str | None,
+    links: Sequence[str],
     form: str,
     **counting: Any,
 ) -> None:
-    """What an A/B test says: its health, then each metric with lift, interval and finding."""
-    start_light()
-    from recdash.evaluation.ab_test import ab_test
+    """What an A/B test says: its health, then each metric with lift, interval and finding.
 
-    found = ab_test(
-        sessions=sessions, exposures=exposures, events=events, served=served, aggregates=aggregates,
-        control=control, rules=_rules(**counting), metrics=[_metric(one) for one in own],
-        correction=correction,
-    )  # fmt: skip
+    Give --sessions; or --exposures and --events; or --aggregates; or --experiment for a test that is kept.
+    """
+    start_light()
+    given = {
+        "sessions": sessions, "exposures": exposures, "events": events, "served": served,
+        "aggregates": aggregates,
+    }  # fmt: skip
+    tables: dict[str, Any] = {kind: file for kind, file in given.items() if file is not None}
+    how: dict[str, Any] = {"control": control, "rules": _rules(**counting)}
+    how["metrics"] = [_metric(one) for one in own]
+    if experiment is None:
+        _refuse_unkept(name, links)
+        from recdash.evaluation.ab_test import ab_test
+
+        found = ab_test(**tables, **how, correction=correction)
+    else:
+        found = _kept(experiment, name, tables, links, how, correction)
     tell(found.notices)
     click.echo(json.dumps(as_dict(found), ensure_ascii=False) if form == "json" else "\n".join(_text(found)))
+
+
+def _refuse_unkept(name: str | None, links: Sequence[str]) -> None:
+    if name or links:
+        option = "--test" if name else "--link"
+        fix = "Say in which experiment the test is kept: --experiment NAME."
+        raise InputError(Problem("no-experiment", option, "given without --experiment", fix))
+
+
+def _kept(
+    experiment: str,
+    name: str | None,
+    tables: Mapping[str, Path],
+    links: Sequence[str],
+    how: Mapping[str, Any],
+    correction: Correction,
+) -> OnlineResults:
+    """A test that is kept in an experiment, after keeping it where files are given."""
+    space = workspace()
+    home = space.experiment_named(experiment)
+    if tables:
+        runs = {run.name: run.id for run in space.runs(home.id)}
+        called = name or next(iter(tables.values())).name.split(".")[0]
+        linked = {one: run_named(runs, run) for one, _, run in (link.partition("=") for link in links)}
+        return space.ab_results(
+            space.add_online_test(home.id, called, tables, links=linked, **how).id, correction
+        )
+    return space.ab_results(_named(space.online_tests(home.id), name, experiment).id, correction)
+
+
+def _named(tests: Sequence[OnlineTest], name: str | None, experiment: str) -> OnlineTest:
+    """The test of that name, or the newest."""
+    if not tests:
+        raise NotFound(f"'{experiment}' has no A/B test yet. Give its files: --sessions FILE, say.")
+    by_name = {test.name: test for test in tests}
+    if name is not None and name not in by_name:
+        raise UnknownName("A/B test", name, list(by_name))
+    return by_name[name] if name is not None else max(tests, key=lambda test: test.created)
 
 
 def _rules(

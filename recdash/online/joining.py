@@ -61,7 +61,8 @@ def _row(
 ) -> dict[str, Any]:
     offline = [_number(delta.get(name)) for name in ("mean_diff", "ci_low", "ci_high")]
     lift = [_number(online[name]) for name in ("lift", "lift_low", "lift_high")]
-    corner = UNDECIDED if online["is_control"] else quadrant(offline[1], offline[2], lift[1], lift[2])
+    low, high = lift[1:] if online.get("direction") != "down" else (_minus(lift[2]), _minus(lift[1]))
+    corner = UNDECIDED if online["is_control"] else quadrant(offline[1], offline[2], low, high)
     told = _sentence(run, corner, offline, lift, offline_title, online["title"])
     return {
         "variant": online["variant"],
@@ -74,6 +75,10 @@ def _row(
         "quadrant": "control" if online["is_control"] else corner,
         "sentence": f"{run} is the control." if online["is_control"] else told,
     }
+
+
+def _minus(value: float | None) -> float | None:
+    return None if value is None else -value
 
 
 def _number(value: Any) -> float | None:

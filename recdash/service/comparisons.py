@@ -171,7 +171,8 @@ class Comparisons(Replicates):
         return None if curve is None else float(views.at(curve, k)["value"])
 
     def online_lifts(self, run_id: str, baseline_id: str) -> list[OnlineLift]:
-        """What the experiment's A/B tests found of a run, where the control served the baseline.
+        """What the experiment's A/B tests found of a run by goals and guardrails, where the control served
+        the baseline; turned so that more is better.
 
         A control that is not linked served the experiment's own baseline. A test with a broken split of
         users has found nothing; an uploaded summary does not say whether more is better.
@@ -180,15 +181,17 @@ class Comparisons(Replicates):
         tests = [
             test
             for test in self.store.online_tests(experiment.id)
-            if test.kind == "sessions"
+            if test.kind != "aggregates"
             and test.links.get(test.control, experiment.baseline) == baseline_id
             and all(notice.code != SPLIT_BROKEN for notice in test.notices)
         ]
         return [
-            OnlineLift(test.name, row["title"], row["lift"], row["lift_low"], row["lift_high"], row["p"])
+            _lift_of(test.name, row)
             for test in tests
             for row in test.results
-            if test.links.get(str(row["variant"])) == run_id and row["p"] is not None
+            if test.links.get(str(row["variant"])) == run_id
+            and row["p"] is not None
+            and row.get("role") != "other"
         ]
 
     def user_slices(self, experiment_id: str, threshold: float | None = None) -> Sequence[Slice]:
@@ -252,6 +255,14 @@ class StoredSource:
 
     def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
         return self._problems(tuple(runs))
+
+
+def _lift_of(test: str, row: Mapping[str, Any]) -> OnlineLift:
+    if row.get("direction") == "down":
+        found = (-row["lift"], -row["lift_high"], -row["lift_low"])
+    else:
+        found = (row["lift"], row["lift_low"], row["lift_high"])
+    return OnlineLift(test, row["title"], *found, row["p"])
 
 
 def _pair_rows(found: Comparison) -> list[dict[str, Any]]:
