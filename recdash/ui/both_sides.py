@@ -95,7 +95,7 @@ def choose(view: View, tests: list[OnlineTest]) -> tuple[OnlineTest, str]:
     """The test and its metric, both kept in the URL. The page opens on one that disagrees, if any does."""
     left, right = st.columns([1, 2.4], gap="small")
     with left:
-        test = _test(tests)
+        test = choose_test(tests)
     titles = online_metrics(test.id)
     with right:
         metric = widgets.choice("Online metric", "om", titles, _telling(view, test, list(titles)))
@@ -150,7 +150,8 @@ def show_notices(test: OnlineTest) -> None:
         widgets.notices(others)
 
 
-def _test(tests: list[OnlineTest]) -> OnlineTest:
+def choose_test(tests: list[OnlineTest]) -> OnlineTest:
+    """The test of the URL's ``t``, else the newest."""
     by_id = {test.id: test for test in tests}
     newest = max(tests, key=lambda test: test.created).id
     wanted = state.params().get("t", newest)

@@ -23,7 +23,11 @@ SECTIONS = {
         "catalogue": "Catalogue",
         "definitions": "Definitions",
     },
-    "Online": {"offline_online": "Offline vs online", "off_policy": "Off-policy"},
+    "Online": {
+        "ab_results": "A/B results",
+        "offline_online": "Offline vs online",
+        "off_policy": "Off-policy",
+    },
     "Share and data": {"upload": "Upload", "runs": "Runs", "guide": "Guide"},
 }
 

@@ -1,0 +1,156 @@
+"""Lifts of an A/B test beside their table: one row per metric and variant, zero heavy, margins dashed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from math import nan
+from statistics import median
+from typing import Any
+
+import plotly.graph_objects as go
+
+from recdash import numbers
+from recdash.charts.frames import INTERVAL, assembled, axis, marker, span, tick_labels
+from recdash.charts.marks import Mark, Marks, Palette
+from recdash.numbers import is_number
+
+Trace = dict[str, Any]
+PITCH, LEFT, RIGHT, AXIS_ROOM = 54, 16, 16, 30
+"""Of a row, as high as those of the table; left, right of and below the rows: px."""
+FAR = 4
+"""An interval so many times as wide as the middle one is cut off, or it would make dots of all others."""
+MARGIN_TEXT = 19
+"""px from a row's middle up to the words beside its margin."""
+
+
+@dataclass(frozen=True)
+class Lift:
+    """One row, in %: the lift of a variant with its interval, and the one that may be looked at every day.
+
+    NaN where there is none. ``margin``: the loss that a guardrail must exclude. ``starts``: the first row of
+    its metric.
+    """
+
+    variant: str
+    lift: float = nan
+    low: float = nan
+    high: float = nan
+    peek_low: float = nan
+    peek_high: float = nan
+    margin: float = nan
+    settled: bool = False
+    starts: bool = True
+    hover: str = ""
+
+
+def ends_of(rows: Sequence[Lift]) -> tuple[float, float]:
+    """One axis for all figures: zero, the margins, and all intervals but the few that are far wider."""
+    widths = {place: row.high - row.low for place, row in enumerate(rows) if is_number(row.high - row.low)}
+    usual = median(widths.values()) if widths else nan
+    held = [rows[place] for place, width in widths.items() if width <= FAR * usual] or rows
+    ends = [end for row in held for end in (row.low, row.lift, row.high)]
+    return span([*ends, *(row.margin for row in rows)], zero=True)
+
+
+def lifts(rows: Sequence[Lift], marks: Marks, palette: Palette, ends: tuple[float, float]) -> go.Figure:
+    """Figure of ``rows``, level with a table beside it; ``marks`` by variant."""
+    ticks = tick_labels(numbers.ticks(*ends, 4), sign=True)
+    drawn = [_of_row(row, place, marks[row.variant], palette, ends) for place, row in enumerate(rows)]
+    layout = {
+        "xaxis": axis(palette, *ends, showgrid=False, **ticks),
+        "yaxis": axis(palette, len(rows) - 0.5, -0.5, showgrid=False, tickvals=[]),
+        "shapes": _rules(rows, palette),
+        "annotations": list(_margin_words(rows, palette, ends)),
+    }
+    data = [_heavy_zero(palette, len(rows)), *chain.from_iterable(drawn)]
+    height = PITCH * len(rows) + AXIS_ROOM
+    return assembled(palette, height, (LEFT, RIGHT, 0, AXIS_ROOM), data, layout)
+
+
+def _heavy_zero(palette: Palette, n_rows: int) -> Trace:
+    return {
+        "type": "scatter", "x": [0.0, 0.0], "y": [-0.5, n_rows - 0.5], "mode": "lines", "hoverinfo": "skip",
+        "name": "zero", "line": {"color": palette.ink, "width": 2.5},
+    }  # fmt: skip
+
+
+def _rules(rows: Sequence[Lift], palette: Palette) -> list[dict[str, Any]]:
+    """As in the table: below every row, darker where a metric of several rows ends."""
+    grouped = not all(row.starts for row in rows)
+    ends = [grouped and following.starts for following in rows[1:]]
+    return [_rule(place, palette, dark=dark) for place, dark in enumerate([*ends, False])]
+
+
+def _rule(place: int, palette: Palette, *, dark: bool) -> dict[str, Any]:
+    return {"type": "line", "xref": "paper", "x0": -1, "x1": 2, "y0": place + 0.5, "y1": place + 0.5,
+            "line": {"color": palette.faint if dark else palette.border, "width": 1}}  # fmt: skip
+
+
+def _of_row(
+    row: Lift, place: int, look: Mark, palette: Palette, ends: tuple[float, float]
+) -> Iterator[Trace]:
+    """The margin, the thin interval, the thick one, and over them the mark."""
+    if is_number(row.margin):
+        yield _margin(row.margin, place, palette)
+    if is_number(row.peek_low):
+        yield _thin(row, place, look, ends)
+    if is_number(row.low):
+        yield _line(row.low, row.high, place, look, INTERVAL + 1.5, ends)
+        yield from _beyond(row, place, palette, ends)
+    if is_number(row.lift) and ends[0] <= row.lift <= ends[1]:
+        yield {
+            "type": "scatter", "x": [row.lift], "y": [place], "mode": "markers", "name": look.run_id,
+            "hoverinfo": "text", "hovertext": row.hover, "cliponaxis": False,
+            "marker": marker(look, palette, hollow=not row.settled),
+        }  # fmt: skip
+
+
+def _line(low: float, high: float, place: int, look: Mark, width: float, ends: tuple[float, float]) -> Trace:
+    inside = [min(max(end, ends[0]), ends[1]) for end in (low, high)]
+    return {
+        "type": "scatter", "x": inside, "y": [place, place], "mode": "lines", "hoverinfo": "skip",
+        "name": "interval", "line": {"color": look.colour, "width": width},
+    }  # fmt: skip
+
+
+def _thin(row: Lift, place: int, look: Mark, ends: tuple[float, float]) -> Trace:
+    """With caps, so that it is seen where the thick one is as long."""
+    caps = {"symbol": "line-ns", "size": 12, "line": {"color": look.colour, "width": 1.4}}
+    line = _line(row.peek_low, row.peek_high, place, look, 1.4, ends)
+    return line | {"mode": "lines+markers", "marker": caps, "name": "every day"}
+
+
+def _beyond(row: Lift, place: int, palette: Palette, ends: tuple[float, float]) -> Iterator[Trace]:
+    """The interval goes on where the axis ends."""
+    cut = [("‹", ends[0], row.low < ends[0]), ("›", ends[1], row.high > ends[1])]
+    for text, x, is_cut in cut:
+        if is_cut:
+            yield {
+                "type": "scatter", "x": [x], "y": [place], "mode": "text", "text": [text],
+                "hoverinfo": "skip", "name": "goes on", "cliponaxis": False,
+                "textfont": {"size": 20, "color": palette.ink},
+            }  # fmt: skip
+
+
+def _margin(x: float, place: int, palette: Palette) -> Trace:
+    line = {"color": palette.worse, "width": 1.8, "dash": "dash"}
+    return {
+        "type": "scatter", "x": [x, x], "y": [place - 0.5, place + 0.5], "mode": "lines",
+        "hoverinfo": "skip", "name": "margin", "line": line,
+    }  # fmt: skip
+
+
+def _margin_words(
+    rows: Sequence[Lift], palette: Palette, ends: tuple[float, float]
+) -> Iterator[dict[str, Any]]:
+    """Beside the dashed line of each metric, once, on the side where there is room."""
+    for place, row in enumerate(rows):
+        if is_number(row.margin) and row.starts:
+            rightwards = row.margin - ends[0] < ends[1] - row.margin
+            anchor, shift = ("left", 4) if rightwards else ("right", -4)
+            yield {
+                "x": row.margin, "y": place, "xanchor": anchor, "xshift": shift, "yshift": MARGIN_TEXT,
+                "showarrow": False, "text": "margin", "font": {"size": 11, "color": palette.muted},
+            }  # fmt: skip

@@ -1,0 +1,72 @@
+"""What is known of a test's users before any result: who came, who stayed away, on which days."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from recdash.online import times
+from recdash.online.users import Users
+
+WEEK = 7
+
+
+@dataclass(frozen=True)
+class Census:
+    """``assigned`` users by variant as they came, ``crossed`` seen in several variants and left out.
+
+    ``silent``: users by variant who count, and had no session. ``first`` and ``last`` day of the test, days
+    since 1970 (UTC); None where no row has a time.
+    """
+
+    assigned: Mapping[str, int]
+    crossed: int
+    n: Mapping[str, int]
+    silent: Mapping[str, int]
+    first: int | None
+    last: int | None
+
+    @property
+    def n_units(self) -> int:
+        """Everybody who was seen in any variant."""
+        return sum(self.assigned.values()) + self.crossed
+
+    @property
+    def days(self) -> int:
+        return 0 if self.first is None or self.last is None else self.last - self.first + 1
+
+    @property
+    def dates(self) -> str:
+        """``1 to 21 Mar 2026``; empty where no row has a time."""
+        if self.first is None or self.last is None:
+            return ""
+        first, last = times.date(self.first), times.date(self.last)
+        if self.first == self.last:
+            return f"{last:%-d %b %Y}"
+        year = "" if first.year == last.year else f" {first:%Y}"
+        month = "" if (first.year, first.month) == (last.year, last.month) else f" {first:%b}"
+        return f"{first:%-d}{month}{year} to {last:%-d %b %Y}"
+
+
+def taken(users: Users) -> Census:
+    silent = users.totals["sessions"] == 0
+    counts = np.bincount(users.variant[silent], minlength=len(users.variants)).tolist()
+    first, last = _span(users)
+    return Census(
+        assigned=dict(users.assigned),
+        crossed=users.crossed,
+        n=users.n,
+        silent=dict(zip(users.variants, counts, strict=True)),
+        first=first,
+        last=last,
+    )
+
+
+def _span(users: Users) -> tuple[int, int] | tuple[None, None]:
+    """A log without times has all its rows on the day 0."""
+    days = np.concatenate([users.days.day, users.exposed])
+    if not len(days) or not days.any():
+        return None, None
+    return int(days.min()), int(days.max())

@@ -1,0 +1,34 @@
+"""One metric of an A/B test in depth: over time, by segment, and how many users it needs."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from recdash.ui import ab_over_time, ab_power, ab_segments, state
+from recdash.ui.ab_test import AbTest
+
+
+def show(found: AbTest) -> None:
+    """Nothing where there is nothing to compare."""
+    if not found.challengers or not found.titles:
+        return
+    st.html('<hr class="rd-rule">')
+    metric = _choose(found)
+    ab_over_time.show(found, metric)
+    ab_segments.show(found, metric)
+    ab_power.show(found, metric)
+
+
+def _choose(found: AbTest) -> str:
+    """By the same parameter as on Offline vs online."""
+    titles = found.titles
+    wanted = state.params().get("om", next(iter(titles)))
+    if wanted not in titles:
+        st.warning("The link's metric is not in this test; its first one is shown.")
+    st.session_state["ab-metric"] = wanted if wanted in titles else next(iter(titles))
+    chosen: str = st.selectbox(
+        "Metric in depth", list(titles), format_func=titles.__getitem__, key="ab-metric", width=420,
+        on_change=lambda: state.choose(om=st.session_state["ab-metric"]),
+    )  # fmt: skip
+    state.write("om", chosen)
+    return chosen

@@ -1,0 +1,262 @@
+"""The metrics of an A/B test: goals, guardrails, others; a row per metric and variant beside its lift."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from math import nan
+
+import streamlit as st
+
+from recdash import numbers
+from recdash.charts.ab_lifts import Lift, ends_of, lifts
+from recdash.charts.frames import cut
+from recdash.numbers import is_number
+from recdash.online import OnlineRow
+from recdash.ui import theme, widgets
+from recdash.ui.ab_test import ROLES, AbTest
+from recdash.ui.ab_words import SETTLED, SIGNS, TONES, made_of, meaning, reading, wanted
+from recdash.ui.board import RULES
+from recdash.ui.both_sides import SHARE
+from recdash.ui.escaping import Html, html, join, plotly
+from recdash.ui.widgets import Column, run_cell, table_html
+from recdash.ui.words import listed
+
+SUBTITLES = {
+    "goal": "What the test is meant to move.",
+    "guardrail": "Each must exclude a loss of its margin; a lift decides nothing here.",
+    "other": "Shown only; they decide nothing.",
+}
+LONGEST_HEAD = 22
+
+
+def show(found: AbTest) -> None:
+    """The sections by role, all lifts on one axis."""
+    drawn = [_lift(found, row) for row in found.lifted()]
+    ends = ends_of(drawn)
+    for role, title in ROLES.items():
+        rows = found.rows(role)
+        if rows:
+            widgets.section(title, SUBTITLES[role])
+            _section(found, role, rows, ends)
+    notes = join([html("<p>{line}</p>", line=line) for line in reading(found)])
+    st.html(html('<div class="rd-note">{notes}</div>', notes=notes))
+    with st.expander("What is measured"):
+        st.html(definitions(found))
+
+
+def _section(found: AbTest, role: str, rows: Sequence[OnlineRow], ends: tuple[float, float]) -> None:
+    if not found.challengers:
+        st.html(values_table(found, rows))
+        return
+    with st.container(key=f"ab-body-{role}", gap=None):
+        left, right = st.columns([2.75, 1], gap=None, wrap=False)
+        with left:
+            st.html(lifts_table(found, role, rows))
+        with right, st.container(gap=None):
+            st.html(html('<div class="rd-board-head">Lift over {control}, %</div>',
+                         control=cut(found.control, LONGEST_HEAD)))  # fmt: skip
+            drawn = [_lift(found, row) for row in found.lifted(role)]
+            widgets.chart(lifts(drawn, found.marks, theme.palette(), ends), f"ab-{role}", alt(found, role))
+
+
+# ── the chart ────────────────────────────────────────────────────────────────────────────────
+
+
+def _lift(found: AbTest, row: OnlineRow) -> Lift:
+    low, high = interval_of(row)
+    settled = row.word in SETTLED
+    return Lift(
+        variant=row.variant,
+        lift=percent(row.lift),
+        low=percent(low),
+        high=percent(high),
+        peek_low=percent(row.sequence_low),
+        peek_high=percent(row.sequence_high),
+        margin=_margin(row),
+        settled=settled,
+        starts=row.variant == found.challengers[0],
+        hover=_hover(row),
+    )
+
+
+def interval_of(row: OnlineRow) -> tuple[float | None, float | None]:
+    """The corrected interval, which the word follows; else the plain 95 %."""
+    if row.corrected_low is None:
+        return row.lift_low, row.lift_high
+    return row.corrected_low, row.corrected_high
+
+
+def percent(share: float | None) -> float:
+    return nan if share is None else 100 * share
+
+
+def _margin(row: OnlineRow) -> float:
+    """Where on the axis a guardrail breaks."""
+    if row.role != "guardrail" or row.margin is None:
+        return nan
+    return -100 * row.margin if row.direction == "up" else 100 * row.margin
+
+
+def _hover(row: OnlineRow) -> str:
+    lines = [
+        f"{plotly(row.variant)}, {plotly(row.title)}",
+        f"{_amount(row.lift)} {row.word}",
+        f"95 % CI, corrected: {_bounds(*interval_of(row))}",
+        f"looked at every day: {_bounds(row.sequence_low, row.sequence_high)}",
+    ]
+    if row.plain_lift is not None:
+        lines.append(f"without CUPED: {_amount(row.plain_lift)} ({_bounds(row.plain_low, row.plain_high)})")
+    return "<br>".join(lines)
+
+
+def _amount(share: float | None) -> str:
+    value = percent(share)
+    text = numbers.signed(value, numbers.places([value]))
+    return text if text == numbers.NONE else f"{text} %"
+
+
+def _bounds(low: float | None, high: float | None) -> str:
+    ends = (percent(low), percent(high))
+    return numbers.interval(*ends, numbers.places(ends), " %")
+
+
+def alt(found: AbTest, role: str) -> str:
+    told = [f"{row.title}, {row.variant} {_amount(row.lift)} {row.word}" for row in found.lifted(role)]
+    return f"Lifts over {found.control}: {listed(told)}." if told else "No lifts."
+
+
+# ── the table ────────────────────────────────────────────────────────────────────────────────
+
+
+def lifts_table(found: AbTest, role: str, rows: Sequence[OnlineRow]) -> Html:
+    """One row per metric and variant; a metric and its control are named in the first of them."""
+    goals = role == "goal" and found.correction != "off"
+    columns = [
+        Column("Metric"), Column(_head("Control", cut(found.control, 14)), number=True), Column("Variant"),
+        Column(_head("Variant's", "value"), number=True), Column(_head("Lift, %", "95 % CI"), number=True),
+        Column(_head("p", f"({RULES[found.correction]})" if goals else "(no change)"), number=True),
+        Column("Finding"),
+    ]  # fmt: skip
+    body = [line for _, group in groupby(rows, lambda row: row.metric) for line in _lines(found, list(group))]
+    kind = "rd-board rd-lifts" + (" rd-grouped" if len(found.challengers) > 1 else "")
+    return table_html(columns, body, kind=kind)
+
+
+def _head(first: str, second: str) -> Html:
+    """A column's title in two lines."""
+    return html("{first}<br>{second}", first=first, second=second)
+
+
+def _lines(found: AbTest, group: Sequence[OnlineRow]) -> list[list[object]]:
+    control = next((row for row in group if row.is_control), None)
+    others = [row for row in group if not row.is_control]
+    decimals = numbers.places(_written(row, row.value) for row in group)
+    bounds = [percent(end) for row in others for end in interval_of(row)]
+    digits = numbers.places(
+        [end for end in bounds if is_number(end)] or [percent(row.lift) for row in others]
+    )
+    return [
+        [
+            _metric_cell(found, row) if not place else "",
+            _value_cell(control, decimals) if control and not place else "",
+            run_cell(found.marks[row.variant]),
+            _value_cell(row, decimals),
+            _lift_cell(row, digits),
+            numbers.p_value(row.p_corrected if row.role == "goal" else row.p),
+            _finding_cell(row),
+        ]
+        for place, row in enumerate(others)
+    ]
+
+
+def _written(row: OnlineRow, value: float | None) -> float | None:
+    """A value of the metric as it is read: a share in %."""
+    return None if value is None else value * (100 if row.unit == SHARE else 1)
+
+
+def _metric_cell(found: AbTest, row: OnlineRow) -> Html:
+    unit = "" if row.unit == SHARE else row.unit
+    small = " · ".join(part for part in (wanted(row), unit) if part)
+    return html(
+        '<span class="rd-metric" title="{meaning}"><bdi>{title}</bdi><small>{small}</small></span>',
+        meaning=meaning(found, row), title=row.title, small=small,
+    )  # fmt: skip
+
+
+def _value_cell(row: OnlineRow, decimals: int) -> Html:
+    unit = " %" if row.unit == SHARE and row.value is not None else ""
+    low, high = (numbers.fixed(_written(row, end), decimals) for end in (row.ci_low, row.ci_high))
+    value = f"{numbers.fixed(_written(row, row.value), decimals)}{unit}"
+    return html(
+        '<span title="95 % CI {low} to {high}">{value}</span><br><small class="rd-muted">{of}</small>',
+        low=low, high=high, value=value, of=counts(row),
+    )  # fmt: skip
+
+
+def counts(row: OnlineRow) -> str:
+    """n/N: the sums that the value is made of, or how many users were added up."""
+    if row.numerator is None or row.denominator is None:
+        return f"n = {numbers.count(row.n_users)}"
+    return f"{numbers.count(row.numerator)} / {numbers.count(row.denominator)}"
+
+
+def _lift_cell(row: OnlineRow, digits: int) -> Html:
+    plain = ""
+    if row.plain_lift is not None:
+        plain = f"without CUPED {_amount(row.plain_lift)} ({_bounds(row.plain_low, row.plain_high)})"
+    low, high = interval_of(row)
+    return html(
+        '<b title="{plain}">{lift}</b><br><small class="rd-muted">{bounds}</small>',
+        plain=plain,
+        lift=numbers.signed(percent(row.lift), digits),
+        bounds=numbers.interval(percent(low), percent(high), digits),
+    )
+
+
+def _finding_cell(row: OnlineRow) -> Html:
+    if row.lift is None or not row.word:
+        return html('<span class="rd-muted" title="{note}">–</span>', note=row.note)
+    more = f"≈ {numbers.count(_rounded(row.more_users))} more users" if row.more_users else ""
+    return html(
+        '<span class="rd-{tone}">{sign} {word}</span><br><small class="rd-muted">{more}</small>',
+        tone=TONES.get(row.word, "same"), sign=SIGNS[row.word], word=row.word, more=more,
+    )  # fmt: skip
+
+
+def _rounded(users: int) -> int:
+    """To two digits: a forecast knows no more."""
+    return int(float(f"{users:.2g}"))
+
+
+def values_table(found: AbTest, rows: Sequence[OnlineRow]) -> Html:
+    """The values alone, where there is nothing to compare them with."""
+    columns = [Column("Metric"), Column("Variant"), Column("Value", number=True)]
+    body = [
+        [
+            _metric_cell(found, row),
+            run_cell(found.marks[row.variant]),
+            _value_cell(row, numbers.places([_written(row, row.value)])),
+        ]
+        for row in rows
+    ]
+    return table_html(columns, body, kind="rd-board")
+
+
+def definitions(found: AbTest) -> Html:
+    """Every metric: what it means, what it is made of, which way is better, and its role."""
+    columns = [Column(one) for one in ("Metric", "Meaning", "Made of", "Better", "Role", "Margin")]
+    first = {row.metric: row for row in reversed(found.results.rows)}
+    return table_html(columns, [_definition(found, first[name]) for name in found.titles], kind="rd-words")
+
+
+def _definition(found: AbTest, row: OnlineRow) -> list[object]:
+    metric = found.metrics.get(row.metric)
+    return [
+        row.title,
+        metric.meaning if metric else "As it was added up before the upload.",
+        f"Σ {made_of(metric)}" if metric else numbers.NONE,
+        "more" if row.direction == "up" else "less",
+        row.role,
+        f"{numbers.three(percent(row.margin))} %" if row.margin else numbers.NONE,
+    ]
