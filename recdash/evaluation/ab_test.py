@@ -145,9 +145,10 @@ def _folded(
     from recdash.online.events import sessions_of
 
     passing = read_passing("events", source, mapping=mapping, zone=rules.zone, limits=limits)
-    found = sessions_of(passing.batches(), beside["exposures"], rules)
+    found = sessions_of(passing.batches(), beside["exposures"], rules, beside.get("served"))
+    shown = {} if found.served is None else {"served": found.served}
     said = (*notices, *passing.notices, *found.notices)
-    return Logs("events", found.sessions, beside, found.removed, said)
+    return Logs("events", found.sessions, {**beside, **shown}, found.removed, said)
 
 
 def users_of(table: pa.Table, beside: Mapping[str, pa.Table], rules: Rules = USUAL) -> Users:

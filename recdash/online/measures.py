@@ -82,8 +82,33 @@ METRICS = (
     ),
 )
 
+SERVED_METRICS = (
+    OnlineMetric(
+        name="online_hit_ratio",
+        title="Online hit ratio",
+        unit="0..1",
+        meaning="Served lists that hold the item which their user watched next, past the threshold, not by "
+        "way of the list itself, of all lists after which there is such an item.",
+        numerator="answered_lists",
+        denominator="answerable_lists",
+        high=1.0,
+        role="other",
+    ),
+    OnlineMetric(
+        name="list_ctr",
+        title="List CTR",
+        unit="0..1",
+        meaning="Served lists of which at least one item was clicked, of all served lists.",
+        numerator="clicked_lists",
+        denominator="lists",
+        high=1.0,
+        role="other",
+    ),
+)
+"""What served lists tell, where the upload has them."""
 
-KNOWN = METRICS
+
+KNOWN = (*METRICS, *SERVED_METRICS)
 
 
 def summarised(name: str, known: OnlineMetric | None, *, rate: bool) -> OnlineMetric:
