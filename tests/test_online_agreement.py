@@ -84,15 +84,15 @@ def test_a_pair_that_one_side_does_not_settle_is_no_agreement() -> None:
     found = over([0, 1, 2], [0, 1, 1.4])
     assert (found.count("concordant"), found.count("undecided")) == (2, 1)
     assert found.sentences[0] == (
-        "Offline and online point the same way for 2 of the 2 pairs that both settle; "
-        "of 3 pairs of runs 1 is not settled."
+        "Offline and online point the same way for 2 of 2 pairs of runs that both settle. "
+        "1 of all 3 is undecided."
     )
 
 
 def test_without_a_settled_pair_nothing_agrees() -> None:
     found = over([0, 0.1, 0.2], [0, 0.1, 0.2])
     assert found.decided == 0
-    assert found.sentences[0].startswith("No pair of runs is settled on both sides, of 3 pairs of runs")
+    assert found.sentences[0].startswith("No pair of runs is settled on both sides, of 3:")
 
 
 def test_few_runs_are_said_to_say_little_however_well_they_agree() -> None:

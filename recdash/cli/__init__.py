@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from recdash import __version__
+from recdash.cli.agree import agree
 from recdash.cli.compare import compare
 from recdash.cli.demo import demo
 from recdash.cli.evaluate import evaluate
@@ -45,5 +46,5 @@ def main() -> None:
     """Choose between recommender systems: score candidates, keep the runs, show them side by side."""
 
 
-for command in (evaluate, compare, online, ope, why, add, list_experiments, definitions, demo, serve):
+for command in (evaluate, compare, online, agree, ope, why, add, list_experiments, definitions, demo, serve):
     main.add_command(command)

@@ -148,7 +148,7 @@ def agreement(
     pairs: Mapping[tuple[str, str], RunPair],
     reason: str = "",
 ) -> Agreement:
-    """The agreement over ``runs`` that have both values; ``pairs`` by variants, of which others are left out."""
+    """The agreement over the ``runs`` that have both values, and over their ``pairs`` (by variants)."""
     there = tuple(run for run in runs if run.on_both_sides)
     reason = reason or _why_not(len(there))
     if reason:
@@ -167,17 +167,17 @@ def _why_not(n: int) -> str:
 
 
 def _pairs_told(found: Agreement) -> str:
-    """``Both sides settle 3 of 6 pairs of runs: 2 in the same order, 1 in the opposite one.``"""
+    """Of the pairs that both sides settle, how many point the same way; how many are not settled."""
     total, decided = len(found.pairs), found.decided
-    pairs = f"{total} pair{'s' if total > 1 else ''} of runs"
     if not decided:
-        return f"No pair of runs is settled on both sides, of {pairs}: there is nothing to agree on yet."
+        return f"No pair of runs is settled on both sides, of {total}: there is nothing to agree on yet."
     same, opposite = found.count("concordant"), found.count("discordant")
-    return (
-        f"Offline and online point the same way for {same} of the {decided} pairs that both settle"
-        f"{f', and opposite ways for {opposite}' if opposite else ''}; of {pairs} "
-        f"{total - decided or 'none'} {'are' if total - decided > 1 else 'is'} not settled."
-    )
+    whole = decided == total
+    of = f"{same} of {decided} pair{'s' if decided > 1 else ''} of runs{'' if whole else ' that both settle'}"
+    other = f", and opposite ways for {opposite}" if opposite else ""
+    left = total - decided
+    rest = f" {left} of all {total} {'is' if left == 1 else 'are'} undecided." if left else ""
+    return f"Offline and online point the same way for {of}{other}.{rest}"
 
 
 def _tau_told(found: Tau) -> str:

@@ -1,0 +1,332 @@
+"""Offline metrics against stored A/B tests: in one test, by all metrics, over all tests; recdash agree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from app_pages import TRUTH, USERS, lists, store
+from terminal import Recdash, answer, as_json
+
+from recdash.errors import InputError, UnknownName
+from recdash.online import OnlineMetric
+from recdash.online.agreement import Interval
+from recdash.service import Workspace
+from recdash.service.online_agreement import sign_of, turned
+
+WATCH = "session_watch_time"
+FILES: Mapping[str, str] = {}
+RUNS = {"third": lists(3), "second": lists(2), "first": lists(1)}
+"""Every user's own item at rank 3, 2 and 1: nDCG@5 is 1/2, 1/log2 3 = .63 and 1."""
+
+
+def summary(means: Mapping[str, float], metric: str = WATCH, variance: float = 1.0) -> pd.DataFrame:
+    """10,000 users in each variant: the standard error of a mean is .01 with variance 1."""
+    rows = [(variant, metric, 10_000, mean, variance) for variant, mean in means.items()]
+    return pd.DataFrame(rows, columns=["variant", "metric", "n", "mean", "variance"])
+
+
+def ab_test(
+    space: Workspace, experiment: str, means: Mapping[str, float], links: Mapping[str, str], *names: str
+) -> str:
+    """A stored test (Spring, unless it is named) of session watch time with these means."""
+    made = space.add_online_test(
+        experiment, *(names or ("Spring",)), {"aggregates": summary(means)}, control="control", links=links
+    )
+    return made.id
+
+
+@pytest.fixture
+def films(workspace: Workspace) -> dict[str, str]:
+    return store(workspace, RUNS)
+
+
+def links_of(films: Mapping[str, str]) -> dict[str, str]:
+    return {"control": films["third"], "B": films["second"], "C": films["first"]}
+
+
+# ── one test ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_runs_in_the_same_order_agree_in_every_pair(workspace: Workspace, films: dict[str, str]) -> None:
+    test = ab_test(workspace, films["films"], {"control": 10, "B": 11, "C": 12}, links_of(films))
+    found = workspace.agreement(test, "ndcg", 5, WATCH)
+    assert [(one.run, one.is_control) for one in found.runs] == [
+        ("third", True),
+        ("second", False),
+        ("first", False),
+    ]
+    assert [one.online for one in found.runs] == [0, pytest.approx(0.1), pytest.approx(0.2)]
+    assert found.runs[2].offline == pytest.approx(1.0)
+    assert (found.count("concordant"), len(found.pairs)) == (3, 3)
+    assert found.tau is not None
+    assert (found.tau.value, found.tau.p) == (pytest.approx(1), pytest.approx(1 / 3))
+
+
+def test_a_pair_between_variants_is_tested_like_one_with_the_control(
+    workspace: Workspace, films: dict[str, str]
+) -> None:
+    """C over B: 12 ÷ 12.5 − 1 = −4 %, with a relative standard error of .01·√(1/12² + 1/12.5²) = .12 %."""
+    test = ab_test(workspace, films["films"], {"control": 10, "B": 12.5, "C": 12}, links_of(films))
+    pair = workspace.agreement(test, "ndcg", 5, WATCH).pairs[2]
+    assert (pair.first, pair.second, pair.outcome) == ("second", "first", "discordant")
+    assert pair.online.low == pytest.approx(-0.04 - 1.96 * 0.96 * 0.0011555, abs=1e-5)
+    assert pair.online.high == pytest.approx(-0.04 + 1.96 * 0.96 * 0.0011555, abs=1e-5)
+
+
+def test_a_pair_that_online_does_not_settle_is_undecided(workspace: Workspace, films: dict[str, str]) -> None:
+    test = ab_test(workspace, films["films"], {"control": 10, "B": 12, "C": 12.01}, links_of(films))
+    assert [pair.outcome for pair in workspace.agreement(test, "ndcg", 5, WATCH).pairs] == [
+        "concordant",
+        "concordant",
+        "undecided",
+    ]
+
+
+def test_a_control_that_is_not_linked_served_the_baseline(
+    workspace: Workspace, films: dict[str, str]
+) -> None:
+    workspace.set_baseline(films["films"], films["third"])
+    links = {"B": films["second"]}
+    test = ab_test(workspace, films["films"], {"control": 10, "B": 12}, links)
+    found = workspace.agreement(test, "ndcg", 5, WATCH)
+    assert [one.run for one in found.runs] == ["third", "second"]
+
+
+def test_two_variants_of_one_run_are_settled_offline_against_others_and_not_against_each_other(
+    workspace: Workspace, films: dict[str, str]
+) -> None:
+    links = {"control": films["third"], "B": films["first"], "C": films["first"]}
+    test = ab_test(workspace, films["films"], {"control": 10, "B": 11, "C": 12}, links)
+    assert [pair.outcome for pair in workspace.agreement(test, "ndcg", 5, WATCH).pairs] == [
+        "concordant",
+        "concordant",
+        "undecided",
+    ]
+
+
+def test_users_known_one_by_one_are_compared_between_variants_too(
+    workspace: Workspace, films: dict[str, str]
+) -> None:
+    minutes = {"control": 10, "B": 20, "C": 40}
+    rows = [
+        (f"{variant}{n}", f"s{variant}{n}", variant, 1, 60 * (base + n % 3))
+        for variant, base in minutes.items()
+        for n in range(60)
+    ]
+    sessions = pd.DataFrame(rows, columns=["unit_id", "session_id", "variant", "clicks", "watch_s"])
+    test = workspace.add_online_test(
+        films["films"], "Row", {"sessions": sessions.assign(start_ts="2026-01-01T00:00:00Z")},
+        control="control", links=links_of(films),
+    )  # fmt: skip
+    found = workspace.agreement(test.id, "ndcg", 5, WATCH)
+    assert found.count("concordant") == 3
+    low, high = found.pairs[2].online
+    assert low is not None
+    assert high is not None
+    assert low < 41 / 21 - 1 < high
+
+
+def test_of_an_online_metric_of_which_less_is_better_the_lowest_wins(
+    workspace: Workspace, films: dict[str, str]
+) -> None:
+    stalls = OnlineMetric("stalls", "Stalls", "", "", "value", direction="down")
+    test = workspace.add_online_test(
+        films["films"], "Stalls", {"aggregates": summary({"control": 12, "B": 11, "C": 10}, "stalls")},
+        control="control", metrics=[stalls], links=links_of(films),
+    )  # fmt: skip
+    found = workspace.agreement(test.id, "ndcg", 5, "stalls")
+    assert [one.online for one in found.runs] == [0, pytest.approx(1 / 12), pytest.approx(2 / 12)]
+    assert found.count("concordant") == 3
+    record = workspace.track_record("ndcg", 5, "stalls")
+    assert record.called[:2] == (2, 2)
+
+
+def test_of_an_offline_metric_of_which_less_is_better_signs_are_turned() -> None:
+    assert (sign_of("rmse"), sign_of("ndcg")) == (-1, 1)
+    assert turned(Interval(1.0, 2.0), -1) == Interval(-2.0, -1.0)
+    assert turned(Interval(None, None), -1) == Interval(None, None)
+
+
+def test_a_metric_without_a_value_per_user_has_an_order_and_no_settled_pair(
+    workspace: Workspace, films: dict[str, str]
+) -> None:
+    test = ab_test(workspace, films["films"], {"control": 10, "B": 11, "C": 12}, links_of(films))
+    found = workspace.agreement(test, "personalization", 5, WATCH)
+    assert found.decided == 0
+    assert len(found.runs) == 3
+
+
+def test_a_broken_split_is_judged_in_none_of_the_three_ways(
+    workspace: Workspace, films: dict[str, str]
+) -> None:
+    rows = [
+        (f"{variant}{n}", f"s{variant}{n}", variant, 1.0, 60.0 + n % 5)
+        for variant, count in (("control", 900), ("B", 500))
+        for n in range(count)
+    ]
+    sessions = pd.DataFrame(rows, columns=["unit_id", "session_id", "variant", "clicks", "watch_s"])
+    test = workspace.add_online_test(
+        films["films"], "Row", {"sessions": sessions.assign(start_ts="2026-01-01T00:00:00Z")},
+        control="control", links={"control": films["third"], "B": films["first"]},
+    )  # fmt: skip
+    broken = "the split of users between the variants is broken"
+    assert workspace.agreement(test.id, "ndcg", 5, WATCH).reason == broken
+    assert workspace.best_metric(test.id, WATCH).reason == broken
+    record = workspace.track_record("ndcg", 5, WATCH)
+    assert (record.points, record.left_out) == ((), (("Row", broken),))
+
+
+def test_an_online_metric_that_the_test_lacks_is_named(workspace: Workspace, films: dict[str, str]) -> None:
+    test = ab_test(workspace, films["films"], {"control": 10, "B": 11, "C": 12}, links_of(films))
+    with pytest.raises(UnknownName, match="session_watch_time"):
+        workspace.agreement(test, "ndcg", 5, "watch")
+    with pytest.raises(InputError, match="the depth is 5"):
+        workspace.agreement(test, "ndcg", 6, WATCH)
+
+
+# ── all metrics ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_metric_is_asked_at_a_few_k_and_none_is_named_of_three_runs(
+    workspace: Workspace, films: dict[str, str]
+) -> None:
+    test = ab_test(workspace, films["films"], {"control": 10, "B": 11, "C": 12}, links_of(films))
+    found = workspace.best_metric(test, WATCH)
+    by_label = {one.label: one.tau for one in found.predictions}
+    assert by_label["nDCG@5"] == pytest.approx(1)
+    assert by_label["Recall@5"] is None, "all three find the item within five places"
+    assert {one.k for one in found.predictions} <= {None, 1, 5}
+    assert found.winners == ()
+    assert found.reason.startswith("with 3 runs one of ")
+
+
+def test_of_six_runs_the_metric_that_had_their_order_is_named(workspace: Workspace) -> None:
+    """Run n finds the items of n of six groups of users at rank 1, the others' at rank 2."""
+    runs = {
+        f"run{n}": pd.concat([lists(1, USERS[: 3 * n + 1]), lists(2, USERS[3 * n + 1 :])]) for n in range(6)
+    }
+    made = store(workspace, runs)
+    variants = ["control", "B", "C", "D", "E", "F"]
+    links = {variant: made[run] for variant, run in zip(variants, runs, strict=True)}
+    means = {variant: 10.0 + n for n, variant in enumerate(variants)}
+    found = workspace.best_metric(ab_test(workspace, made["films"], means, links), WATCH)
+    assert "nDCG@5" in found.winners
+    assert "Recall@5" not in found.winners
+    assert found.reason == ""
+    assert found.p is not None
+    assert found.p <= 0.05
+
+
+# ── all tests ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_track_record_goes_over_all_experiments(workspace: Workspace, films: dict[str, str]) -> None:
+    """second over third: (1/log2 3 − 1/2) ÷ 1/2 = 26.2 % offline; lifts of 10 % and −10 %."""
+    ab_test(
+        workspace, films["films"], {"control": 10, "B": 11}, {"control": films["third"], "B": films["second"]}
+    )
+    other = workspace.create_experiment("books", TRUTH, depth=5)
+    ids = {name: workspace.add_runs(other.id, table, name=name)[0].run.id for name, table in RUNS.items()}
+    ab_test(
+        workspace, other.id, {"control": 10, "B": 9}, {"control": ids["third"], "B": ids["second"]}, "Autumn"
+    )
+    record = workspace.track_record("ndcg", 5, WATCH)
+    assert [(one.experiment, one.test, one.run, one.calls) for one in record.points] == [
+        ("films", "Spring", "second", True),
+        ("books", "Autumn", "second", False),
+    ]
+    assert record.points[0].offline == pytest.approx(26.186, abs=0.001)
+    assert record.points[0].online == pytest.approx(10)
+    assert record.points[0].online_error == pytest.approx(
+        100 * 1.1 * 0.01 * (1 / 10**2 + 1 / 11**2) ** 0.5, rel=1e-3
+    )
+    assert record.called[:2] == (1, 2)
+    assert record.reason.startswith("2 tests so far")
+
+
+def test_a_test_that_has_no_point_says_why(workspace: Workspace, films: dict[str, str]) -> None:
+    ab_test(workspace, films["films"], {"control": 10, "B": 11}, {})
+    workspace.add_online_test(
+        films["films"], "Other", {"aggregates": summary({"control": 1, "B": 2}, "sales")}, control="control"
+    )
+    reasons = dict(workspace.track_record("ndcg", 5, WATCH).left_out)
+    assert reasons["Spring"].startswith("its variants are not linked to runs")
+    assert reasons["Other"] == "No online metric is called 'session_watch_time'"
+    assert workspace.track_record("ndcg", 50, WATCH).points == ()
+
+
+def test_from_ten_tests_on_there_is_a_line(workspace: Workspace, films: dict[str, str]) -> None:
+    """Ten tests of one difference, 26.186 % offline, all with a lift of 10 %: the slope is 10 ÷ 26.186."""
+    links = {"control": films["third"], "B": films["second"]}
+    for n in range(10):
+        ab_test(workspace, films["films"], {"control": 10, "B": 11}, links, f"Test {n}")
+    line = workspace.track_record("ndcg", 5, WATCH).calibration
+    assert line is not None
+    assert line.slope == pytest.approx(10 / 26.186, rel=1e-3)
+
+
+def test_a_trial_of_one_pair_over_again_changes_no_order(workspace: Workspace, films: dict[str, str]) -> None:
+    links = {"control": films["third"], "B": films["second"]}
+    ab_test(workspace, films["films"], {"control": 10, "B": 11}, links, "one")
+    archived = ab_test(workspace, films["films"], {"control": 10, "B": 11}, links, "two")
+    workspace.archive_online_test(archived)
+    assert [one.test for one in workspace.track_record("ndcg", 5, WATCH).points] == ["one"]
+
+
+# ── in the terminal ──────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def stored(folder: Path) -> dict[str, str]:
+    """Films with a test of three variants, in the store that the commands open."""
+    assert folder.is_dir()
+    space = Workspace.open()
+    made = store(space, RUNS)
+    ab_test(space, made["films"], {"control": 10, "B": 11, "C": 12}, links_of(made))
+    return made
+
+
+@pytest.mark.usefixtures("stored")
+def test_the_terminal_says_what_agrees(run: Recdash) -> None:
+    result = run("agree", "--experiment", "films", "--metric", "ndcg@5")
+    assert result.exit_code == 0
+    assert "Offline and online point the same way for 3 of 3 pairs of runs." in result.stdout
+    assert re.search(r"third \(control\) +0\.50 +0\.0\n", result.stdout)
+    assert "No metric named: with 3 runs one of" in result.stdout
+    assert "nDCG@5 called the winner 2 of 2 times" in result.stdout
+    assert "No calibration: 1 test so far" in result.stdout
+
+
+@pytest.mark.usefixtures("stored")
+def test_the_terminal_answers_in_json(run: Recdash) -> None:
+    told = as_json(run, "agree", "--experiment", "films", "--test", "Spring", "--metric", "ndcg@5")
+    assert (told["test"], told["concordant"], told["tau"]) == ("Spring", 3, pytest.approx(1))
+    assert told["best_metric"]["winners"] == []
+    assert told["track_record"]["called"]["right"] == 2
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--experiment", "books"], "No experiment is called 'books'"),
+        (["--test", "Sprint"], "Did you mean 'Spring'?"),
+        (["--metric", "ndcg"], "no cutoff to compare at"),
+        (["--metric", "ndcg@9"], "the depth is 5"),
+        (["--online", "watch"], "No online metric is called 'watch'"),
+    ],
+)
+def test_what_is_not_there_is_said_in_words(run: Recdash, options: list[str], says: str) -> None:
+    result = run("agree", "--experiment", "films", "--metric", "ndcg@5", *options)
+    assert result.exit_code == 2
+    assert says in result.stderr
+
+
+def test_an_experiment_without_a_test_says_what_to_do(run: Recdash) -> None:
+    store(Workspace.open(), RUNS)
+    assert "'films' has no A/B test." in run("agree", "--experiment", "films").stderr
+    assert answer(run("list", "--format", "json"))
