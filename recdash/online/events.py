@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +14,7 @@ from recdash.errors import InputError, Problem
 from recdash.online.growing import Keys, Tally, paired
 from recdash.online.log import CLICK, HEARTBEAT, IMPRESSION, OURS, WATCH, Events, Reader
 from recdash.online.rules import USUAL, Rules
+from recdash.online.served import Lists
 from recdash.online.users import Removed
 
 if TYPE_CHECKING:
@@ -38,18 +39,37 @@ class Counted:
     sessions: pa.Table
     removed: tuple[Removed, ...]
     notices: tuple[Problem, ...]
+    served: pa.Table | None = None
 
 
-def sessions_of(events: Iterable[pa.RecordBatch], exposures: pa.Table, rules: Rules = USUAL) -> Counted:
+def sessions_of(
+    events: Iterable[pa.RecordBatch],
+    exposures: pa.Table,
+    rules: Rules = USUAL,
+    served: pa.Table | None = None,
+) -> Counted:
     """Checked batches of events, taken as they pass, added up to the sessions of exposed users.
 
     Only items that were recommended count for clicks, watch time and videos, where the log has a column
-    ``source``. Raises InputError where no event is of an exposed user with a session.
+    ``source``. ``served`` lists add a row each (see ``recdash.online.served``). Raises InputError where no
+    event is of an exposed user with a session.
     """
     folded = Folded(exposures)
+    lists = Lists(served, folded.reader) if served is not None else None
     for batch in events:
-        folded.add(batch)
-    return folded.counted(rules)
+        found = folded.add(batch)
+        if lists is not None:
+            lists.add(found)
+    counted = folded.counted(rules)
+    return counted if lists is None else _with_lists(counted, lists, rules)
+
+
+def _with_lists(counted: Counted, lists: Lists, rules: Rules) -> Counted:
+    import pyarrow as pa
+
+    table = pa.concat_tables([counted.sessions, lists.rows(rules)], promote_options="default")
+    notices = (*counted.notices, *lists.notices())
+    return replace(counted, sessions=table, notices=notices, served=lists.table())
 
 
 class Folded:
