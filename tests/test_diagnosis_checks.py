@@ -391,6 +391,11 @@ def test_sessions_are_ruled_out_where_their_change_is_too_small_to_matter() -> N
     assert ask("sessions", sessions=Lift(0.0, -0.04, 0.04)).verdict == "rules out"
 
 
+def test_sessions_are_ruled_out_where_all_users_have_as_many() -> None:
+    assert ask("sessions", sessions=Lift(0.0)).verdict == "rules out"
+    assert ask("sessions", sessions=Lift(0.1)).verdict == "can't tell"
+
+
 def test_sessions_are_ruled_out_for_a_number_per_user() -> None:
     about = replace(ABOUT, online="Videos watched", per_session=False)
     assert ask("sessions", about=about).verdict == "rules out"

@@ -216,7 +216,6 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         "position": "a table of served lists (request_id, unit_id, variant, rank, item_id)",
         "served": "a table of served lists (request_id, unit_id, variant, rank, item_id)",
         "labels": "a rating or a watch time in the truth (a column relevance)",
-        "sessions": needs["sessions"],
         "segments": "a column of the users' segments (country, device …) in the sessions",
     }
 

@@ -95,8 +95,8 @@ def _placed(bar: Bar, picture: Picture, along: Axis, decimals: int) -> Placed:
 
 
 def _written(value: float | None, picture: Picture, decimals: int) -> str:
-    """Counts are whole."""
-    whole = not picture.unit and not picture.sign and value is not None and value == round(value)
+    """Counts are whole, and nothing is plainly 0."""
+    counted = not picture.unit and not picture.sign and value is not None and value == round(value)
     write = numbers.signed if picture.sign else numbers.fixed
-    text = write(value, 0 if whole else decimals)
+    text = write(value, 0 if counted or value == 0 else decimals)
     return f"{text} {picture.unit}" if picture.unit and text != numbers.NONE else text

@@ -76,8 +76,9 @@ def percent(share: float | None) -> str:
 
 def change(share: float | None) -> str:
     """``0.0421`` → ``+4.21 %``."""
-    value = _percent(share)
-    return f"{numbers.signed(value, numbers.places([value]))} %" if value is not None else numbers.NONE
+    if not share:
+        return numbers.NONE if share is None else "0 %"
+    return f"{numbers.signed(100 * share, numbers.places([100 * share]))} %"
 
 
 def between(low: float | None, high: float | None) -> str:

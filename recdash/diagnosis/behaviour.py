@@ -88,7 +88,7 @@ def sessions(evidence: Evidence) -> Answer:
 
 def _sessions(found: Lift, lift: Lift, online: str) -> Answer:
     if found.low is None or found.high is None:
-        return cannot("sessions", Lacking("more users, for an interval of the sessions per user"))
+        return _without_interval(found)
     told = f"sessions per user {change(found.value)} ({between(found.low, found.high)})"
     looked = Looked("sessions", told, _session_picture(found, lift, online))
     if found.sign:
@@ -103,6 +103,13 @@ def _sessions(found: Lift, lift: Lift, online: str) -> Answer:
             "A change in sessions as large as the lift itself would not show here.", "more users"
         )
     return looked.rules_out("Users come as often as before, as far as that matters for the lift.")
+
+
+def _without_interval(found: Lift) -> Answer:
+    """As where all users have as many sessions."""
+    if found.value == 0:
+        return Looked("sessions", "sessions per user 0 %").rules_out("All users came equally often.")
+    return cannot("sessions", Lacking("more users, for an interval of the sessions per user"))
 
 
 def _session_picture(found: Lift, lift: Lift, online: str) -> Picture:

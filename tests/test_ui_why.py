@@ -1,0 +1,111 @@
+"""The section Why? of Offline vs online: the sentence first, then twelve checks that open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import pytest
+from app_pages import TRUTH, USERS, Open, link, lists, passed, said, store
+from streamlit.testing.v1 import AppTest
+
+from recdash.service import Workspace
+
+NAME = "new " + "n" * 70 + " <b>x</b>"
+
+
+def sessions(watched: dict[str, float]) -> pd.DataFrame:
+    """Users by turns in the variants, two sessions each; every fourth user watches double."""
+    names = list(watched)
+    rows = [
+        (user, f"{user}-{visit}", names[n % len(names)], 1_000_000 + 86_400 * visit, 1,
+         watched[names[n % len(names)]] * (1 + n // len(names) % 2))
+        for n, user in enumerate(USERS)
+        for visit in range(2)
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["unit_id", "session_id", "variant", "start_ts", "clicks", "watch_s"])
+
+
+def stored(workspace: Workspace, watched: dict[str, float], runs: dict[str, Any]) -> dict[str, str]:
+    """The experiment films with the runs, served by the variants in the same order; the first is control."""
+    ids = store(workspace, runs)
+    links = {variant: ids[run] for variant, run in zip(watched, runs, strict=True)}
+    tables = {"sessions": sessions(watched)}
+    test = workspace.add_online_test(ids["films"], "spring", tables, control="control", links=links)
+    return ids | {"test": test.id}
+
+
+@pytest.fixture
+def lost(workspace: Workspace) -> dict[str, str]:
+    """New finds everybody's item first and the old run nobody's; online it is watched half as long."""
+    return stored(workspace, {"control": 600, "new": 300}, {"old": lists(9), NAME: lists(1)})
+
+
+@pytest.fixture
+def shown(open_page: Open) -> Callable[..., AppTest]:
+    return partial(open_page, "offline_online")
+
+
+def bodies(app: AppTest) -> str:
+    return " ".join(str(one.proto.body) for one in app.get("html"))
+
+
+@pytest.mark.usefixtures("lost")
+def test_the_sentence_comes_first_then_all_twelve_checks(shown: Open) -> None:
+    text = said(shown())
+    assert f"Why did {NAME} win offline and lose online?" in text
+    assert text.index("None of the twelve checks finds a cause. Ruled out: noise") < text.index(
+        "Check Answer"
+    )
+    assert "Noise ○ rules out online " in text
+    assert "Evaluated and served ? can't tell – needs a table of served lists" in text
+    assert text.count("can't tell –") == 9
+    assert bodies(shown()).count("<details>") == 12
+
+
+@pytest.mark.usefixtures("lost")
+def test_a_name_of_markup_is_text_in_every_part(shown: Open) -> None:
+    raw = bodies(shown())
+    assert "<b>x</b>" not in raw
+    assert "&lt;b&gt;x&lt;/b&gt;" in raw
+
+
+def test_a_cause_comes_with_what_to_do(workspace: Workspace, shown: Open) -> None:
+    """The items that new finds have a rating of 1; those of users 11 to 20, rated 5, only old finds."""
+    rated = TRUTH.assign(rating=[1] * 10 + [5] * 10)
+    ids = store(workspace, {"old": lists(1, USERS[10:]), "new": lists(1, USERS)}, truth=rated)
+    table = {"sessions": sessions({"control": 600, "new": 300})}
+    links = {"control": ids["old"], "new": ids["new"]}
+    workspace.add_online_test(ids["films"], "spring", table, control="control", links=links)
+    text = said(shown())
+    assert "Most likely: offline counts what online does not (with only grades of 4 and more the gain" in text
+    assert "What counts ● supports +100 % offline; 0 % with grades of 4 and more" in text
+    assert "What to do: Set the relevance threshold" in text
+
+
+def test_it_opens_on_the_variant_that_disagrees_and_another_is_kept_in_the_link(
+    workspace: Workspace, shown: Open
+) -> None:
+    runs = {"old": lists(9), "good": lists(2), "odd": lists(1)}
+    stored(workspace, {"control": 600, "a": 1200, "b": 300}, runs)
+    app = shown()
+    assert "Why did odd win offline and lose online?" in said(app)
+    (chooser,) = [one for one in app.selectbox if one.label == "Explain"]
+    app = passed(chooser.set_value("a").run())
+    assert "Would anything make good's result doubtful?" in said(app)
+    assert link(app)["v"] == "a"
+    assert "Would anything make good's result doubtful?" in said(shown(**link(app)))
+
+
+def test_a_metric_without_a_value_per_user_says_why_there_is_no_explanation(
+    workspace: Workspace, shown: Open
+) -> None:
+    ids = store(workspace, {"old": lists(9), "new": lists(1)}, catalogue=TRUTH[["item_id"]])
+    links = {"control": ids["old"], "new": ids["new"]}
+    tables = {"sessions": sessions({"control": 600, "new": 300})}
+    workspace.add_online_test(ids["films"], "spring", tables, control="control", links=links)
+    app = shown(m="coverage")
+    assert "Why? new" in said(app)
+    assert any("no value per user" in str(one.value) for one in app.error)
