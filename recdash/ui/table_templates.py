@@ -190,6 +190,7 @@ SERVED = TableTemplate(
         Column("rank", True, "The item's place in the list, from 1."),
         Column("item_id", True, "The item."),
         Column("propensity", False, "With which probability the item was shown there."),
+        Column("click", False, "1 where it was clicked there; needed only where the events do not tell."),
     ),
     templates()["served"],
 )
