@@ -1,0 +1,108 @@
+"""An A/B test from its file to its results: ``python -m benchmarks.ab_test [--users 300000]``.
+
+Invents a test with known effects (300,000 users make about a million sessions), writes its sessions as
+Parquet and as CSV and its exposures and events as Parquet, and prints CPU seconds and peak memory of whole
+processes: ``recdash online``, and a process that stores the file in a fresh workspace and opens the page A/B
+results, as a browser would; that includes starting Streamlit and what the test harness adds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.harness import ROOT, measure
+
+SEED, PATIENCE_S = 11, 600
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.ab_test", description=__doc__)
+    parser.add_argument("--users", type=int, default=300_000)
+    parser.add_argument("--cache", type=Path, default=Path(__file__).parent / ".cache")
+    parser.add_argument("--make", type=Path, help="(for its own use) write the files into this folder")
+    parser.add_argument("--show", type=Path, help="(for its own use) open the page of this file of sessions")
+    return parser.parse_args()
+
+
+def make(folder: Path, users: int) -> None:
+    """The files of the test."""
+    from pyarrow import csv
+    from pyarrow import parquet as pq
+
+    from recdash.online.simulated import simulate
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, table in simulate(users, SEED, events=True).tables().items():
+        pq.write_table(table, folder / f"{name}.parquet")
+    csv.write_csv(pq.read_table(folder / "sessions.parquet"), folder / "sessions.csv")
+
+
+def show(sessions: Path) -> None:
+    """Store the file and open its results."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as app.py does
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["RECDASH_DATABASE_URL"] = f"sqlite:///{folder}/recdash.db"
+        os.environ["RECDASH_ARTIFACTS"] = f"{folder}/artifacts"
+        import recdash
+
+        space = recdash.open()
+        home = space.create_experiment("a test", b"user_id,item_id\n1,1\n")
+        space.add_online_test(home.id, "a million", {"sessions": sessions})
+        _open_page()
+
+
+def _open_page() -> None:
+    from streamlit.testing.v1 import AppTest
+
+    app = AppTest.from_file(str(ROOT / "recdash" / "ui" / "shell.py"), default_timeout=PATIENCE_S)
+    app.run()
+    app.switch_page(str(ROOT / "pages" / "ab_results.py")).run()
+    if app.exception or not app.main:
+        raise SystemExit(f"A/B results: {app.exception}")
+
+
+def commands(folder: Path) -> Iterator[tuple[str, list[str]]]:
+    online = [sys.executable, "-m", "recdash", "online", "--format", "json"]
+    logs = ["--exposures", str(folder / "exposures.parquet"), "--events", str(folder / "events.parquet")]
+    own = [sys.executable, "-m", "benchmarks.ab_test", "--show"]
+    yield "recdash online, sessions as Parquet", [*online, "--sessions", str(folder / "sessions.parquet")]
+    yield "recdash online, sessions as CSV", [*online, "--sessions", str(folder / "sessions.csv")]
+    yield "recdash online, exposures and events", [*online, *logs]
+    yield "stored, and the page A/B results opened, Parquet", [*own, str(folder / "sessions.parquet")]
+    yield "stored, and the page A/B results opened, CSV", [*own, str(folder / "sessions.csv")]
+
+
+def main(asked: argparse.Namespace) -> None:
+    folder = asked.cache / f"ab-test-{asked.users}"
+    if not (folder / "sessions.csv").exists():  # made in a process of its own: nobody inherits its memory
+        again = [
+            sys.executable,
+            "-m",
+            "benchmarks.ab_test",
+            "--make",
+            str(folder),
+            "--users",
+            str(asked.users),
+        ]
+        subprocess.run(again, cwd=ROOT, check=True)
+    print("| task | CPU s | peak MiB |\n|---|---:|---:|")
+    for task, command in commands(folder.resolve()):
+        cost = measure(command, PATIENCE_S)
+        found = cost.problem or f"{cost.cpu:.2f} | {cost.peak:.0f}"
+        print(f"| {task} | {found} |", flush=True)
+
+
+if __name__ == "__main__":
+    asked = arguments()
+    if asked.show:
+        show(asked.show)
+    elif asked.make:
+        make(asked.make, asked.users)
+    else:
+        main(asked)
