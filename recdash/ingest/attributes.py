@@ -15,15 +15,23 @@ MOST_LABELS = 200
 
 def numbers_if_all(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Text that is numbers throughout as numbers; text with leading zeros is a code, not a number."""
-    if not is_text(column.type) or pc.any(pc.match_substring_regex(column, r"^[+-]?0\d")).as_py():
+    if not is_text(column.type):
         return column
     filled = pc.if_else(is_missing(pc.utf8_trim_whitespace(column)), None, column)
-    for kind in (pa.int64(), pa.float64()):
-        try:
-            return filled.cast(kind) if filled.null_count < len(filled) else column
-        except pa.ArrowInvalid:
-            continue
-    return column
+    first = filled.drop_null().slice(0, 1)  # mostly it tells: trying a whole column is dear
+    if not len(first) or not _are(pa.float64(), first):
+        return column
+    if pc.any(pc.match_substring_regex(column, r"^[+-]?0\d")).as_py():
+        return column
+    return next((filled.cast(kind) for kind in (pa.int64(), pa.float64()) if _are(kind, filled)), column)
+
+
+def _are(kind: pa.DataType, words: pa.ChunkedArray) -> bool:
+    try:
+        words.cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def further_columns(
