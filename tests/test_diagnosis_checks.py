@@ -391,6 +391,13 @@ def test_sessions_are_ruled_out_where_their_change_is_too_small_to_matter() -> N
     assert ask("sessions", sessions=Lift(0.0, -0.04, 0.04)).verdict == "rules out"
 
 
+def test_a_settled_change_in_sessions_must_matter() -> None:
+    """−0.4 % is settled and small; beside a lift of +0.3 % it turns that: 1.003 · .996 − 1 = −0.1 %."""
+    small = Lift(-0.004, -0.007, -0.001)
+    assert ask("sessions", sessions=small).verdict == "rules out"
+    assert ask("sessions", sessions=small, lift=Lift(0.003, 0.001, 0.005)).strength == 2
+
+
 def test_sessions_are_ruled_out_where_all_users_have_as_many() -> None:
     assert ask("sessions", sessions=Lift(0.0)).verdict == "rules out"
     assert ask("sessions", sessions=Lift(0.1)).verdict == "can't tell"

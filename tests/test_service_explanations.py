@@ -143,6 +143,19 @@ def test_the_same_lists_are_ruled_out_and_clicks_stand_by_place(tmp_path: Path) 
     assert [bar.value for bar in picture.bars] == [100.0, 0.0]
 
 
+def test_of_a_large_upload_the_lists_of_some_users_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recdash.service.stored_lists.SMALL_ROWS", 0)
+    monkeypatch.setattr("recdash.service.stored_lists.SAMPLE_USERS", 30)
+    tables = WITH_SERVED | {"served": served(["a", "x"], ["b", "z"])}
+    space, test = stored(tmp_path, lists("b", "x"), lists("a", "x"), tables=tables)
+    found = answer(explain(space, test), "served")
+    assert found.statistic == "50.0 % of shown items in the uploaded list; 0 % without a list"
+    assert found.picture is not None
+    assert 0 < sum(bar.value or 0 for bar in found.picture.bars) <= 30
+
+
 def test_a_gain_beyond_the_places_shown_is_found(tmp_path: Path) -> None:
     """Both show a stranger first: within the one place that was shown there is nothing to gain."""
     tables = WITH_SERVED | {"served": served(["x"], ["x"])}
@@ -234,7 +247,8 @@ def test_a_summary_answers_what_it_can(tmp_path: Path) -> None:
     found = explain(space, test)
     assert answer(found, "noise").verdict == "rules out"
     assert answer(found, "split").needs == "a table of sessions, with the user of each"
-    assert answer(found, "novelty").verdict == answer(found, "users").verdict == "can't tell"
+    for check in ("users", "novelty", "segments"):
+        assert answer(found, check).needs == "a table of sessions, with the user of each"
 
 
 def test_a_damaged_file_takes_one_answer_away_and_not_the_others(tmp_path: Path) -> None:

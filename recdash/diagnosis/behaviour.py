@@ -12,6 +12,10 @@ from recdash.diagnosis.evidence import Evidence, Fading, Lacking, Lift, SegmentL
 MIX_BELOW = 0.001
 """As for the split of users: it is looked at each time."""
 LEVEL = 0.05
+MATTERS = 0.02
+"""The margin of sessions per user as a guardrail: very many users settle smaller changes, which matter to no
+one.
+"""
 MOST_SHOWN = 8
 
 
@@ -71,9 +75,10 @@ def _fading_picture(found: Fading) -> Picture:
 def sessions(evidence: Evidence) -> Answer:
     """Did users come more or less often, so that a rate per session misleads?
 
-    *Supports*: the online metric is per session and the 95 % interval of the lift of sessions per user
-    excludes 0. *Rules out*: the metric is per user; or the interval holds 0 and not the change that would
-    cancel the metric's lift. *Can't tell*: it holds both, or sessions are not counted.
+    *Supports*: the online metric is per session, the 95 % interval of the lift of sessions per user excludes
+    0, and the change is at least 2 % or turns the lift into its opposite per user. *Rules out*: the metric is
+    per user; or the change is smaller; or the interval holds 0 and not the change that would cancel the
+    metric's lift. *Can't tell*: it holds both, or sessions are not counted.
     """
     found, lift, about = evidence.sessions, evidence.lift, evidence.about
     if not about.per_session:
@@ -91,14 +96,14 @@ def _sessions(found: Lift, lift: Lift, online: str) -> Answer:
         return _without_interval(found)
     told = f"sessions per user {change(found.value)} ({between(found.low, found.high)})"
     looked = Looked("sessions", told, _session_picture(found, lift, online))
-    if found.sign:
-        whole = (1 + found.value) * (1 + lift.value) - 1
+    whole = (1 + found.value) * (1 + lift.value) - 1
+    if found.sign and (abs(found.value) >= MATTERS or whole * lift.value < 0):
         return looked.supports(
             f"Users come {'more' if found.sign > 0 else 'less'} often, so {online.lower()} is over other "
             f"sessions; per user the change is {change(whole)}.",
             f"sessions per user changed by {change(found.value)}", 2 if whole * lift.value < 0 else 1,
         )  # fmt: skip
-    if _could_cancel(math.log1p(max(found.low, -0.999)), math.log1p(found.high), lift):
+    if not found.sign and _could_cancel(math.log1p(max(found.low, -0.999)), math.log1p(found.high), lift):
         return looked.too_little(
             "A change in sessions as large as the lift itself would not show here.", "more users"
         )

@@ -16,7 +16,7 @@ from recdash.domain import WHOLE, Floats, Scope, UserValues
 from recdash.evaluation import found
 from recdash.numbers import three
 from recdash.service.explained import Case
-from recdash.service.explained_online import ExplainedOnline
+from recdash.service.explained_online import SESSIONS, ExplainedOnline
 from recdash.service.what_is_found import WhatIsFound
 from recdash.stats import LEAST, paired_difference
 
@@ -115,36 +115,37 @@ class ExplainedOffline(WhatIsFound, ExplainedOnline):
 
     def _case_audience(self, case: Case) -> Audience | Lacking:
         reference = self._reference(case.experiment_id)
-        both = self._both(case, case.k)
+        if case.test.kind == "aggregates":
+            return SESSIONS
         if reference.history is None:
             return TRAIN
+        both = self._both(case, case.k)
         if both is None:
             return LISTS
-        units, evaluated = self._units(case), self._evaluated(case)
+        evaluated, in_train = self._units_offline(case, reference)
         warm = reference.history[both[0].users] > 0
         gains = [_gain_of(*(one.of(part) for one in both)) if part.any() else None for part in (warm, ~warm)]
         return Audience(
-            n_online=len(units),
+            n_online=len(evaluated),
             n_both=int(evaluated.sum()),
             cold_offline=float(1 - warm.mean()),
-            cold_online=float(1 - self._known_in_train(case, reference, units).mean()),
+            cold_online=float(1 - in_train.mean()),
             warm=measured.enough(gains[0], LEAST),
             cold=measured.enough(gains[1], LEAST),
             evaluated=self._lift_among(case, evaluated),
         )
 
-    def _units(self, case: Case) -> pa.Array:
-        """Ids of the test's users, of the variant and of the control."""
+    def _units_offline(self, case: Case, reference: Reference) -> tuple[found.Mask, found.Mask]:
+        """[units] of the variant and the control: True for who counts offline, and who has a train row."""
         users = self.online_users(case.test.id)
         ids = users.unit if isinstance(users.unit, pa.Array) else pa.array(users.unit)
-        return ids.filter(pa.array(_in_case(users, case)))
-
-    def _evaluated(self, case: Case) -> found.Mask:
-        """[units] True for who counts offline."""
-        truth = self._reference(case.experiment_id).truth
-        users = self._reference(case.experiment_id).users.codes(self._units(case), grow=False)
-        counts = np.append(truth.users_who_count(), False)  # the last place is nobody's
-        return counts[np.where(users < truth.n_users, users, -1)]
+        index, truth = reference.users.copy(), reference.truth
+        had = index.codes(pc.unique(self._tables(case.experiment_id)["train"].table["user_id"]))
+        codes = index.codes(ids.filter(pa.array(_in_case(users, case))), grow=False)
+        counts, in_train = (np.zeros(len(index) + 1, dtype=bool) for _ in range(2))  # the last is nobody's
+        counts[: truth.n_users] = truth.users_who_count()
+        in_train[had] = True
+        return counts[codes], in_train[codes]
 
     def _lift_among(self, case: Case, evaluated: found.Mask) -> Lift | None:
         """The online metric's lift among the users who count offline; None where it has no interval."""
@@ -156,23 +157,11 @@ class ExplainedOffline(WhatIsFound, ExplainedOnline):
         label[np.flatnonzero(_in_case(users, case))[evaluated]] = 0
         cut = replace(users, segments={"evaluated": Segment(("yes",), label)})
         rows = by_segment(cut, metric, case.test.control, "evaluated")
-        mine = [
-            row
-            for row in rows
-            if (row.variant, row.segment) == (case.variant, "yes") and row.lift is not None
-        ]
-        if not mine:
+        mine = next((row for row in rows if (row.variant, row.segment) == (case.variant, "yes")), None)
+        if mine is None or mine.lift is None:
             return None
-        lift = Lift(mine[0].lift or 0.0, mine[0].low, mine[0].high)
+        lift = Lift(mine.lift, mine.low, mine.high)
         return measured.turned(lift) if metric.direction == "down" else lift
-
-    def _known_in_train(self, case: Case, reference: Reference, units: pa.Array) -> found.Mask:
-        """[units] True for who has a row in train."""
-        index = reference.users.copy()
-        had = index.codes(pc.unique(self._tables(case.experiment_id)["train"].table["user_id"]))
-        in_train = np.zeros(len(index) + 1, dtype=bool)  # the last place is nobody's
-        in_train[had] = True
-        return in_train[index.codes(units, grow=False)]
 
 
 def _gain_of(mine: UserValues, base: UserValues) -> Gain:
