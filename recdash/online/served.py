@@ -99,7 +99,7 @@ class Lists:
         units = self._reader.exposed.units.words()
         columns = {
             "unit_id": units.take(pa.array(self._unit)),
-            "session_id": pa.nulls(len(self), pa.string()),
+            "session_id": pa.nulls(len(self)),
             "start_ts": pa.array(self._at, pa.timestamp("us", "UTC")),
             "lists": pa.array(np.ones(len(self), dtype=np.int8)),
         }

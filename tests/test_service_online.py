@@ -1,0 +1,225 @@
+"""What a workspace says of a kept A/B test, and what becomes of it when its rules or metrics change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recdash.domain import OnlineTest
+from recdash.errors import Forbidden, InputError, NotFound, UnknownName
+from recdash.evaluation.ab_test import ab_test
+from recdash.online import OnlineMetric, Rules, templates
+from recdash.online.simulated import Simulated, simulate
+from recdash.service import Workspace
+from recdash.store import open_store
+
+CLICKS = OnlineMetric("clicks_per_session", "Clicks per session", "", "", "clicks", "sessions", high=None)
+
+
+def open_at(folder: Path, role: Any = "editor") -> Workspace:
+    store = open_store(f"sqlite:///{folder}/recdash.db", folder / "artifacts", read_only=role == "viewer")
+    return Workspace(store, role=role)
+
+
+@pytest.fixture(scope="module")
+def simulated() -> Simulated:
+    return simulate(900, 4, events=True, bots=0.02)
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Workspace:
+    return open_at(tmp_path)
+
+
+@pytest.fixture
+def home(space: Workspace) -> str:
+    return space.create_experiment("Films", {"u": ["a"], "v": ["b"]}, depth=2).id
+
+
+@pytest.fixture
+def test(space: Workspace, home: str, simulated: Simulated) -> OnlineTest:
+    return space.add_online_test(home, "Row", {"sessions": simulated.sessions})
+
+
+def lifts(found: Any) -> dict[tuple[str, str], Any]:
+    return {(row.metric, row.variant): (row.lift, row.p, row.word) for row in found.rows}
+
+
+def test_a_kept_test_says_what_it_said_when_it_was_read(
+    space: Workspace, test: OnlineTest, simulated: Simulated, tmp_path: Path
+) -> None:
+    read = ab_test(sessions=simulated.sessions)
+    assert lifts(space.ab_results(test.id)) == lifts(read)
+    later = open_at(tmp_path).ab_results(test.id)
+    assert (later.health, later.users, later.removed) == (read.health, read.users, read.removed)
+    assert [row["lift"] for row in test.results] == [row.lift for row in read.rows]
+
+
+def test_logs_are_kept_as_the_sessions_they_make_with_what_was_left_out(
+    space: Workspace, home: str, simulated: Simulated, tmp_path: Path
+) -> None:
+    tables = {kind: table for kind, table in simulated.tables().items() if kind != "sessions"}
+    test = space.add_online_test(home, "Logs", tables)
+    assert (test.kind, sorted(test.tables)) == ("events", ["exposures", "served"])
+    found = open_at(tmp_path).ab_results(test.id)
+    of_sessions = lifts(ab_test(sessions=simulated.sessions))
+    for key, (lift, _, _) in of_sessions.items():
+        assert lifts(found)[key][0] == (None if lift is None else pytest.approx(lift, rel=1e-9)), key
+    assert "threshold" in {one.rule for one in found.removed}
+    assert found.removed == ab_test(**tables).removed
+
+
+def test_the_same_test_under_the_same_rules_is_one(
+    space: Workspace, home: str, test: OnlineTest, simulated: Simulated
+) -> None:
+    again = space.add_online_test(home, "Row", {"sessions": simulated.sessions})
+    assert again.id == test.id
+    assert len(space.online_tests(home)) == 1
+
+
+# ── rules and metrics ────────────────────────────────────────────────────────────────────────
+
+
+def test_other_rules_count_again_and_are_kept(space: Workspace, test: OnlineTest, tmp_path: Path) -> None:
+    before = space.ab_results(test.id)
+    space.set_online_rules(test.id, Rules(bot_clicks=None, bot_sessions=None))
+    after = open_at(tmp_path).ab_results(test.id)
+    assert sum(after.users.values()) > sum(before.users.values())
+    assert not [one for one in after.removed if one.rule == "bots"]
+    assert open_at(tmp_path).online_rules(test.id) == Rules(bot_clicks=None, bot_sessions=None)
+    (kept,) = space.online_tests(test.experiment)
+    assert [row["n_users"] for row in kept.results] == [row.n_users for row in after.rows]
+
+
+def test_notices_follow_the_rules_and_those_of_the_upload_stay(
+    space: Workspace, home: str, simulated: Simulated
+) -> None:
+    tables = {kind: table for kind, table in simulated.tables().items() if kind != "sessions"}
+    test = space.add_online_test(home, "Logs", tables)
+    said = {notice.code for notice in test.notices}
+    assert said
+    changed = space.set_online_rules(test.id, Rules(bot_clicks=1))
+    assert {notice.code for notice in changed.notices} >= said - {"novelty", "uneven-days", "bots-uneven"}
+    again = space.set_online_rules(test.id, Rules())
+    assert sorted(map(str, again.notices)) == sorted(map(str, test.notices))
+
+
+@pytest.mark.parametrize(
+    "rules", [Rules(winsorise=3), Rules(starts="soon"), Rules(bot_clicks=-1), Rules(split={"control": 1})]
+)
+def test_rules_that_cannot_be_followed_change_nothing(
+    space: Workspace, test: OnlineTest, rules: Rules
+) -> None:
+    with pytest.raises(InputError):
+        space.set_online_rules(test.id, rules)
+    assert space.store.online_test(test.id) == test
+
+
+def test_a_metric_of_ones_own_is_kept_and_one_of_a_known_name_replaces_it(
+    space: Workspace, test: OnlineTest, tmp_path: Path
+) -> None:
+    strict = OnlineMetric(
+        "sessions_per_user", "Sessions per user", "", "", "sessions", role="guardrail", margin=0.001
+    )
+    space.set_online_metrics(test.id, [CLICKS, strict])
+    found = open_at(tmp_path)
+    assert "clicks_per_session" in {row.metric for row in found.ab_results(test.id).rows}
+    (guard,) = [one for one in found.online_metrics(test.id) if one.name == "sessions_per_user"]
+    assert guard.margin == 0.001
+    assert found.own_metrics(test.id) == (CLICKS, strict)
+    space.set_online_metrics(test.id, [])
+    assert space.own_metrics(test.id) == ()
+    assert [row["lift"] for row in test.results] == [row.lift for row in space.ab_results(test.id).rows]
+
+
+def test_a_metric_of_a_total_that_is_not_there_changes_nothing(space: Workspace, test: OnlineTest) -> None:
+    with pytest.raises(InputError, match="no total is called 'plays'"):
+        space.set_online_metrics(test.id, [replace(CLICKS, numerator="plays")])
+    assert space.own_metrics(test.id) == ()
+
+
+def test_the_stored_rows_hold_a_metric_that_is_better_the_lower_it_is(
+    space: Workspace, home: str, simulated: Simulated
+) -> None:
+    run = space.add_runs(home, {"u": ["a"], "v": ["a"]}, name="als")[0].run.id
+    base = space.add_runs(home, {"u": ["b"], "v": ["a"]}, name="popular")[0].run.id
+    space.set_baseline(home, base)
+    down = replace(CLICKS, direction="down")
+    test = space.add_online_test(
+        home, "Row", {"sessions": simulated.sessions}, metrics=[down],
+        links={"control": base, "new": run},
+    )  # fmt: skip
+    (row,) = [r for r in space.ab_results(test.id).rows if r.metric == down.name and not r.is_control]
+    (lift,) = [one for one in space.online_lifts(run, base) if one.title == down.title]
+    assert (lift.lift, lift.low, lift.high) == (-row.lift, -row.lift_high, -row.lift_low)  # type: ignore[operator]
+
+
+# ── over time, by segment, how many users ────────────────────────────────────────────────────
+
+
+def test_the_last_cumulative_lift_is_the_lift(space: Workspace, test: OnlineTest) -> None:
+    frame = space.over_time(test.id, "session_watch_time", "cumulative")
+    (row,) = [
+        r for r in space.ab_results(test.id).rows if r.metric == "session_watch_time" and not r.is_control
+    ]
+    assert frame["lift"].iloc[-1] == pytest.approx(row.lift)
+    assert frame["day"].is_monotonic_increasing
+    assert set(space.over_time(test.id, "session_watch_time", "since")["day"]) == set(range(len(frame)))
+
+
+def test_segments_are_those_of_the_upload(space: Workspace, test: OnlineTest) -> None:
+    names = space.online_segments(test.id)
+    assert names == ["country", "platform"]
+    frame = space.by_segment(test.id, "engagement_rate", "platform")
+    assert frame["n_control"].sum() + frame["n_variant"].sum() == sum(
+        space.ab_results(test.id).users.values()
+    )
+    with pytest.raises(UnknownName, match="Did you mean 'country'"):
+        space.by_segment(test.id, "engagement_rate", "contry")
+
+
+def test_more_users_find_a_smaller_lift(space: Workspace, test: OnlineTest) -> None:
+    found = space.detectable(test.id, "session_watch_time")["new"]
+    assert found is not None
+    assert space.more_users(test.id, "session_watch_time", "new", found * 1.05) == 0
+    half = space.more_users(test.id, "session_watch_time", "new", found / 2)
+    assert half == pytest.approx(3 * sum(space.ab_results(test.id).users.values()), rel=0.1)
+    with pytest.raises(UnknownName):
+        space.more_users(test.id, "session_watch_time", "newer", 0.1)
+
+
+def test_of_a_summary_only_the_results_are_known(space: Workspace, home: str) -> None:
+    table = templates()["aggregates"].encode()
+    test = space.add_online_test(home, "Sums", {"aggregates": table})
+    assert {row.metric for row in space.ab_results(test.id).rows} == {"session_watch_time", "click_rate"}
+    for asked in (space.online_users, space.online_metrics, space.online_segments):
+        with pytest.raises(NotFound, match="only sums are known"):
+            asked(test.id)
+
+
+# ── who may, and what is left behind ─────────────────────────────────────────────────────────
+
+
+def test_a_viewer_reads_and_changes_nothing(space: Workspace, test: OnlineTest, tmp_path: Path) -> None:
+    viewer = open_at(tmp_path, "viewer")
+    assert lifts(viewer.ab_results(test.id)) == lifts(space.ab_results(test.id))
+    with pytest.raises(Forbidden):
+        viewer.set_online_rules(test.id, Rules(winsorise=0.9))
+    with pytest.raises(Forbidden):
+        viewer.set_online_metrics(test.id, [CLICKS])
+    assert space.store.online_test(test.id) == test
+
+
+def test_the_tables_beside_a_test_live_as_long_as_it(
+    space: Workspace, home: str, simulated: Simulated
+) -> None:
+    tables = {kind: table for kind, table in simulated.tables().items() if kind != "sessions"}
+    test = space.add_online_test(home, "Logs", tables)
+    space.store.collect()
+    served = space.store.table(test.tables["served"])
+    assert len(served) == len(tables["served"])
+    assert np.isin(["rank", "item_id", "click"], served.column_names).all()
