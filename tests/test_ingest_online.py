@@ -109,7 +109,7 @@ EXPOSURES = "experiment_id,unit_id,variant,ts,country,age\n"
 
 def test_exposures_of_several_experiments_need_a_choice() -> None:
     text = f"{EXPOSURES}spring,u,A,1,SE,30\nautumn,u,B,2,SE,30\nautumn,v,A,2,PT,40\n"
-    assert "2 experiments: autumn, spring. Say which one" in refused("exposures", text)
+    assert "2 experiments: autumn, spring. Upload the exposures of one" in refused("exposures", text)
     assert read("exposures", text, experiment="autumn").table["unit_id"].to_pylist() == ["u", "v"]
     assert "no experiment is called 'winter'; found: autumn, spring" in refused(
         "exposures", text, experiment="winter"

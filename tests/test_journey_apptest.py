@@ -281,6 +281,51 @@ def test_an_online_test_is_stored_with_its_variants_linked_to_runs(app: AppTest)
     assert dict(test.links) == {"control": runs["half"], "new": runs["perfect"]}
 
 
+def online_files(app: AppTest, kind: str, *names: str) -> AppTest:
+    """Upload the templates of these tables as one online test."""
+    passed(app.segmented_control(key="choice-add").set_value("online").run())
+    box = next(one for one in app.segmented_control if one.label == "What was logged")
+    passed(box.set_value(kind).run())
+    for name in names:
+        place = next(one for one in app.file_uploader if one.label.lower().startswith(name))
+        place.upload(f"{name}.csv", TEMPLATES[name].text.encode())
+        passed(app.run())
+    return app
+
+
+def test_an_online_test_is_stored_from_its_events(app: AppTest) -> None:
+    online_files(three_runs(app), "events", "exposures", "events", "served")
+    seconds = next(one for one in app.number_input if "watched longer" in one.label)
+    passed(seconds.set_value(700.0).run())
+    press(app, "Store the online test")
+    workspace = state.workspace()
+    (test,) = workspace.online_tests(workspace.experiments()[0].id)
+    assert (test.kind, sorted(test.tables)) == ("events", ["exposures", "served"])
+    assert workspace.online_rules(test.id).threshold_s == 700
+    # watched for more than 700 s: film-01 of u1, and all three of u3
+    values = {
+        row.variant: row.value
+        for row in workspace.ab_results(test.id).rows
+        if row.metric == "videos_per_user"
+    }
+    assert values == {"control": 1 / 2, "new": 3 / 2}
+
+
+def test_events_alone_are_not_enough_and_that_is_said(app: AppTest) -> None:
+    online_files(three_runs(app), "events", "events")
+    assert "Still needed: exposures." in text_of(app)
+    assert "Store the online test" not in labels(app)
+
+
+def test_a_planned_split_is_taken_into_the_rules(app: AppTest) -> None:
+    online_files(three_runs(app), "sessions", "sessions")
+    passed(next(one for one in app.number_input if one.label == "new").set_value(2.0).run())
+    press(app, "Store the online test")
+    workspace = state.workspace()
+    (test,) = workspace.online_tests(workspace.experiments()[0].id)
+    assert workspace.online_rules(test.id).split == {"control": 1, "new": 2}
+
+
 def test_the_demo_is_loaded_and_removed_by_one_button_each(app: AppTest) -> None:
     press(app, "Load the demo")
     assert len(stored_runs()) == 5

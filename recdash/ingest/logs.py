@@ -168,5 +168,5 @@ def _which_experiment(known: list[str], experiment: str | None) -> Problem:
         found, code = f"{len(known)} experiments: {names}", "several-experiments"
     else:
         found, code = f"no experiment is called '{experiment}'; found: {names}", "unknown-experiment"
-    fix = "Say which one to read, or upload the exposures of one."
+    fix = "Upload the exposures of one of them."
     return Problem(code, "column 'experiment_id'", found, fix, len(known))

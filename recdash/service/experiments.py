@@ -33,12 +33,17 @@ class Experiments(Evidence):
     """Everything that is done to an experiment as a whole."""
 
     def preview(
-        self, kind: TableKind, source: Any, name: str | None = None, mapping: Mapping[str, str] | None = None
+        self,
+        kind: TableKind,
+        source: Any,
+        name: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+        zone: str | None = None,
     ) -> Preview:
-        """How a file would be read; stores nothing."""
+        """How a file would be read; stores nothing. ``zone``: of the times of a log that say none."""
         from recdash import ingest
 
-        return ingest.preview(kind, source, name=name, mapping=mapping, limits=self.limits)
+        return ingest.preview(kind, source, name=name, mapping=mapping, zone=zone, limits=self.limits)
 
     def create_experiment(self, name: str, truth: Any, **how: Any) -> Experiment:
         """Store an evaluation set-up; arguments as for ``read_setup``.

@@ -100,15 +100,15 @@ def _experiment_files(desk: Desk) -> dict[TableKind, UploadedFile]:
         "truth": "Truth", "train": "Train (optional)", "catalogue": "Catalogue (optional)",
     }  # fmt: skip
     further: dict[TableKind, str] = {kind: TEMPLATES[kind].title for kind in FURTHER}
-    found = _files_in_columns(desk, main)
+    found = files_in_columns(desk, main)
     with st.expander("Further tables (optional): user attributes, item vectors, item similarities"):
-        return {**found, **_files_in_columns(desk, further)}
+        return {**found, **files_in_columns(desk, further)}
 
 
-def _files_in_columns(desk: Desk, labels: Mapping[TableKind, str]) -> dict[TableKind, UploadedFile]:
-    """One place for a file per kind, side by side."""
+def files_in_columns(desk: Desk, labels: Mapping[TableKind, str]) -> dict[TableKind, UploadedFile]:
+    """One place for a file per kind, up to three side by side."""
     found: dict[TableKind, UploadedFile] = {}
-    for column, (kind, label) in zip(st.columns(3), labels.items(), strict=True):
+    for column, (kind, label) in zip(st.columns(3), labels.items(), strict=False):
         with column:
             file = one_file(desk, kind, label)
         if file is not None:

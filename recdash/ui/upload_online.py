@@ -1,31 +1,44 @@
-"""An online test from its file to the last step, and the boxes that link variants to runs."""
+"""An online test from its files to the last step, and the boxes that link variants to runs."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from recdash.domain import Experiment, OnlineKind, Run
+from recdash.domain import Experiment, OnlineKind, Run, TableKind
 from recdash.errors import InputError, RecdashError
-from recdash.online import OnlineResults
+from recdash.online import OnlineResults, Rules
 from recdash.service import Workspace
 from recdash.ui import escaping, widgets
-from recdash.ui.table_templates import TEMPLATES
 from recdash.ui.upload_desk import Desk, Outcome, stem
-from recdash.ui.upload_flows import choose_experiment
-from recdash.ui.upload_steps import CheckedFile, check_file, last_step, one_file, refused
+from recdash.ui.upload_flows import choose_experiment, files_in_columns
+from recdash.ui.upload_online_rules import rules_form, split_boxes, zone_box
+from recdash.ui.upload_steps import CheckedFile, check_file, last_step, refused
 
 NOT_LINKED = ""
+KINDS: Mapping[OnlineKind, str] = {
+    "sessions": "Sessions",
+    "events": "Exposures and events",
+    "aggregates": "Aggregates",
+}
+FILES: Mapping[OnlineKind, Mapping[TableKind, str]] = {
+    "sessions": {"sessions": "Sessions", "exposures": "Exposures (optional)"},
+    "events": {"exposures": "Exposures", "events": "Events", "served": "Served lists (optional)"},
+    "aggregates": {"aggregates": "Aggregates"},
+}
+"""Which tables a test can be uploaded as; those that are not optional make it."""
+Tables = Mapping[TableKind, CheckedFile]
 
 
 @dataclass(frozen=True)
 class OnlineForm:
     """What was filled in for a test; ``links`` are {variant: run id}."""
 
-    kind: OnlineKind
-    checked: CheckedFile
+    tables: Tables
+    rules: Rules
     name: str
     control: str
     links: Mapping[str, str]
@@ -35,72 +48,98 @@ def online_test(desk: Desk, workspace: Workspace) -> None:
     experiment = choose_experiment(desk, workspace)
     if experiment is None:
         return
-    st.subheader("1 · File")
+    st.subheader("1 · Files")
     kind = _kind(desk)
-    file = one_file(desk, kind, TEMPLATES[kind].title)
-    if file is None:
+    files = files_in_columns(desk, FILES[kind])
+    if lacking := _lacking(kind, files):
+        st.caption(lacking)
         return
     st.subheader("2 · Columns and checks")
-    checked = check_file(desk, workspace, kind, file)
-    trial = _trial(desk, workspace, kind, checked) if checked.is_usable else None
-    if trial is None:
+    zone = zone_box(desk) if kind != "aggregates" else None
+    tables = {name: check_file(desk, workspace, name, file, zone=zone) for name, file in files.items()}
+    if not all(table.is_usable for table in tables.values()):
         return
-    st.subheader("3 · Name and variants")
-    form = _fields(desk, workspace, experiment, checked, kind, trial)
+    st.subheader("3 · Rules, name and variants")
+    rules = rules_form(desk, kind, has_exposures="exposures" in tables, zone=zone)
+    form = _form(desk, workspace, experiment, tables, rules)
+    if form is None:
+        return
     st.subheader("4 · Store")
-    if last_step("Store the online test", desk, [checked], bool(form.name)):
+    if last_step("Store the online test", desk, tables.values(), bool(form.name)):
         _store(desk, workspace, experiment, form)
 
 
+def _form(
+    desk: Desk, workspace: Workspace, experiment: Experiment, tables: Tables, rules: Rules
+) -> OnlineForm | None:
+    """What the results as they would be leave to say; None after showing what is wrong."""
+    trial = _trial(desk, workspace, tables, rules)
+    if trial is None:
+        return None
+    rules = replace(rules, split=split_boxes(desk, trial.variants))
+    trial = _trial(desk, workspace, tables, rules) or trial
+    if trial.notices:
+        widgets.notices(trial.notices)
+    return _fields(desk, workspace, experiment, tables, rules, trial)
+
+
 def _kind(desk: Desk) -> OnlineKind:
-    purposes = " · ".join(TEMPLATES[kind].purpose for kind in ("sessions", "aggregates"))
-    kinds: tuple[OnlineKind, ...] = ("sessions", "aggregates")
     chosen: OnlineKind = st.segmented_control(
-        "What the table holds",
-        kinds,
-        default="sessions",
-        required=True,
+        "What was logged", list(KINDS), format_func=KINDS.__getitem__, default="sessions", required=True,
         key=desk.key("online_kind"),
-        help=purposes,
-    )
+        help="Sessions that were added up already, the events they come from, or only a summary.",
+    )  # fmt: skip
     return chosen
 
 
-def _trial(desk: Desk, workspace: Workspace, kind: OnlineKind, checked: CheckedFile) -> OnlineResults | None:
+def _lacking(kind: OnlineKind, files: Mapping[TableKind, object]) -> str:
+    """Which files are still to come; empty when the test can be read."""
+    needed = [label for name, label in FILES[kind].items() if "optional" not in label and name not in files]
+    return f"Still needed: {' and '.join(needed).lower()}." if needed else ""
+
+
+def _trial(desk: Desk, workspace: Workspace, tables: Tables, rules: Rules) -> OnlineResults | None:
     """The results as they would be, for the names of the variants; None after showing what is wrong."""
-    mapping = tuple(sorted((checked.mapping or {}).items()))
-    key = ("trial", kind, checked.file.file_id, mapping)
-    found: OnlineResults | InputError = desk.remembered(key, lambda: _results(workspace, kind, checked))
+    files = tuple((one.file.file_id, tuple(sorted((one.mapping or {}).items()))) for one in tables.values())
+    key = ("trial", files, json.dumps(rules.as_dict(), sort_keys=True))
+    found: OnlineResults | InputError = desk.remembered(key, lambda: _results(workspace, tables, rules))
     if isinstance(found, InputError):
         widgets.problems(found)
         return None
-    if found.notices:
-        widgets.notices(found.notices)
     return found
 
 
-def _results(workspace: Workspace, kind: OnlineKind, checked: CheckedFile) -> OnlineResults | InputError:
+def _results(workspace: Workspace, tables: Tables, rules: Rules) -> OnlineResults | InputError:
     try:
-        return workspace.try_online_test({kind: checked.data}, mappings={kind: checked.mapping or {}})
+        return workspace.try_online_test(_data(tables), rules=rules, mappings=_mappings(tables))
     except InputError as error:
         return error
+
+
+def _data(tables: Tables) -> dict[str, bytes]:
+    return {kind: one.data for kind, one in tables.items()}
+
+
+def _mappings(tables: Tables) -> dict[str, Mapping[str, str]]:
+    return {kind: one.mapping or {} for kind, one in tables.items()}
 
 
 def _fields(
     desk: Desk,
     workspace: Workspace,
     experiment: Experiment,
-    checked: CheckedFile,
-    kind: OnlineKind,
+    tables: Tables,
+    rules: Rules,
     trial: OnlineResults,
 ) -> OnlineForm:
-    name = st.text_input("Name of the test", stem(checked.name), key=desk.key("online_name"), width=420)
+    first = next(iter(tables.values()))
+    name = st.text_input("Name of the test", stem(first.name), key=desk.key("online_name"), width=420)
     control: str = st.selectbox(
         "Control", trial.variants, index=trial.variants.index(trial.control), key=desk.key("control"),
         width=420, help="The variant that the others are compared with.",
     )  # fmt: skip
     links = link_boxes(desk.key("link"), workspace.runs(experiment.id), trial.variants, None)
-    return OnlineForm(kind, checked, name.strip(), control, links)
+    return OnlineForm(tables, rules, name.strip(), control, links)
 
 
 def link_boxes(
@@ -138,8 +177,8 @@ def _store(desk: Desk, workspace: Workspace, experiment: Experiment, form: Onlin
     with st.status("Computing the results of each variant", expanded=True):
         try:
             made = workspace.add_online_test(
-                experiment.id, form.name, {form.kind: form.checked.data}, control=form.control,
-                mappings={form.kind: form.checked.mapping or {}}, links=form.links,
+                experiment.id, form.name, _data(form.tables), control=form.control, rules=form.rules,
+                mappings=_mappings(form.tables), links=form.links,
             )  # fmt: skip
         except RecdashError as error:
             desk.outcomes.append(refused("online test", form.name, error, experiment.id))

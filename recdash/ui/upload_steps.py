@@ -103,20 +103,28 @@ def one_file(desk: Desk, kind: TableKind, label: str) -> UploadedFile | None:
 # ── columns and checks ───────────────────────────────────────────────────────────────────────
 
 
-def check_file(desk: Desk, workspace: Workspace, kind: TableKind, file: UploadedFile) -> CheckedFile:
+def check_file(
+    desk: Desk, workspace: Workspace, kind: TableKind, file: UploadedFile, *, zone: str | None = None
+) -> CheckedFile:
     """A card of its own for ``file``: see :func:`show_file`."""
     with st.container(border=True, key=f"file_{kind}_{file.file_id}"):
-        return show_file(desk, workspace, kind, file)
+        return show_file(desk, workspace, kind, file, zone=zone)
 
 
 def show_file(
-    desk: Desk, workspace: Workspace, kind: TableKind, file: UploadedFile, *, is_open: bool = True
+    desk: Desk,
+    workspace: Workspace,
+    kind: TableKind,
+    file: UploadedFile,
+    *,
+    is_open: bool = True,
+    zone: str | None = None,
 ) -> CheckedFile:
     """What was read from ``file``: format, columns (changeable), first rows, problems, notices."""
-    guess = _preview(desk, workspace, kind, file, None)
+    guess = _preview(desk, workspace, kind, file, None, zone)
     widgets.section(f"{TEMPLATES[kind].title}: {file.name}", guess.format)
     mapping = _columns(guess, kind, file.file_id)
-    preview = guess if mapping is None else _preview(desk, workspace, kind, file, mapping)
+    preview = guess if mapping is None else _preview(desk, workspace, kind, file, mapping, zone)
     if preview.rows:
         with st.expander("First rows as read", expanded=is_open or bool(preview.problems)):
             st.html(rows_as_html(preview.columns, preview.mapping, preview.rows))
@@ -140,11 +148,16 @@ def show_checks(problems: Sequence[Problem], notices: Sequence[Problem]) -> None
 
 
 def _preview(
-    desk: Desk, workspace: Workspace, kind: TableKind, file: UploadedFile, mapping: Mapping[str, str] | None
+    desk: Desk,
+    workspace: Workspace,
+    kind: TableKind,
+    file: UploadedFile,
+    mapping: Mapping[str, str] | None,
+    zone: str | None = None,
 ) -> Preview:
-    key = (kind, file.file_id, None if mapping is None else tuple(sorted(mapping.items())))
+    key = (kind, file.file_id, None if mapping is None else tuple(sorted(mapping.items())), zone)
     found: Preview = desk.remembered(
-        key, lambda: workspace.preview(kind, file.getvalue(), file.name, mapping=mapping)
+        key, lambda: workspace.preview(kind, file.getvalue(), file.name, mapping=mapping, zone=zone)
     )
     return found
 
