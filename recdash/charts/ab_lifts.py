@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from math import nan
 from statistics import median
 from typing import Any
@@ -17,20 +17,20 @@ from recdash.charts.marks import Mark, Marks, Palette
 from recdash.numbers import is_number
 
 Trace = dict[str, Any]
-PITCH, LEFT, RIGHT, AXIS_ROOM = 54, 16, 16, 30
-"""Of a row, as high as those of the table; left, right of and below the rows: px."""
-FAR = 4
+PITCH, LEFT, RIGHT, AXIS_ROOM, CAP = 54, 16, 16, 30, 12
+"""Of a row, as high as those of the table; left, right of and below the rows; of a cap: px."""
+FAR = 10
 """An interval so many times as wide as the middle one is cut off, or it would make dots of all others."""
-MARGIN_TEXT = 19
-"""px from a row's middle up to the words beside its margin."""
+MARGIN_TEXT, MARGIN_ROOM = 19, 0.2
+"""px from a row's middle up to the word beside its margin; the share of the axis that the word takes."""
 
 
 @dataclass(frozen=True)
 class Lift:
     """One row, in %: the lift of a variant with its interval, and the one that may be looked at every day.
 
-    NaN where there is none. ``margin``: the loss that a guardrail must exclude. ``starts``: the first row of
-    its metric.
+    NaN where there is none. ``margin``: the loss that a guardrail must exclude. ``starts``: it is the first
+    row of its metric.
     """
 
     variant: str
@@ -46,40 +46,61 @@ class Lift:
 
 
 def ends_of(rows: Sequence[Lift]) -> tuple[float, float]:
-    """One axis for all figures: zero, the margins, and all intervals but the few that are far wider."""
+    """The axis: zero, the margins, and all intervals but the few that are far wider."""
     widths = {place: row.high - row.low for place, row in enumerate(rows) if is_number(row.high - row.low)}
     usual = median(widths.values()) if widths else nan
     held = [rows[place] for place, width in widths.items() if width <= FAR * usual] or rows
-    ends = [end for row in held for end in (row.low, row.lift, row.high)]
-    return span([*ends, *(row.margin for row in rows)], zero=True)
+    ends = [end for row in held for end in (row.low, row.lift, row.high, row.peek_low, row.peek_high)]
+    low, high = span(ends, zero=True)
+    room = MARGIN_ROOM * (high - low)
+    margins = [row.margin for row in rows if is_number(row.margin)]
+    return min([low, *(one - room for one in margins if one < 0)]), max(
+        [high, *(one + room for one in margins if one > 0)]
+    )
 
 
-def lifts(rows: Sequence[Lift], marks: Marks, palette: Palette, ends: tuple[float, float]) -> go.Figure:
-    """Figure of ``rows``, level with a table beside it; ``marks`` by variant."""
+def lifts(rows: Sequence[Lift | None], marks: Marks, palette: Palette) -> go.Figure:
+    """Figure of ``rows``, level with a table beside it; None is a heading there. ``marks`` by variant."""
+    known = [(place, row) for place, row in enumerate(rows) if row is not None]
+    ends = ends_of([row for _, row in known])
     ticks = tick_labels(numbers.ticks(*ends, 4), sign=True)
-    drawn = [_of_row(row, place, marks[row.variant], palette, ends) for place, row in enumerate(rows)]
+    drawn = [_of_row(row, place, marks[row.variant], palette, ends) for place, row in known]
     layout = {
         "xaxis": axis(palette, *ends, showgrid=False, **ticks),
         "yaxis": axis(palette, len(rows) - 0.5, -0.5, showgrid=False, tickvals=[]),
-        "shapes": _rules(rows, palette),
-        "annotations": list(_margin_words(rows, palette, ends)),
+        "shapes": [*_bands(rows, palette), *_rules(rows, palette)],
+        "annotations": list(_margin_words(known, palette)),
     }
-    data = [_heavy_zero(palette, len(rows)), *chain.from_iterable(drawn)]
+    data = [_heavy_zero(palette, rows), *chain.from_iterable(drawn)]
     height = PITCH * len(rows) + AXIS_ROOM
     return assembled(palette, height, (LEFT, RIGHT, 0, AXIS_ROOM), data, layout)
 
 
-def _heavy_zero(palette: Palette, n_rows: int) -> Trace:
+def _heavy_zero(palette: Palette, rows: Sequence[Lift | None]) -> Trace:
+    """Beside the rows, not through the headings: None lifts the pen."""
+    y: list[float | None] = []
+    for place, row in enumerate(rows):
+        y += [None] if row is None else [place - 0.5, place + 0.5]
     return {
-        "type": "scatter", "x": [0.0, 0.0], "y": [-0.5, n_rows - 0.5], "mode": "lines", "hoverinfo": "skip",
+        "type": "scatter", "x": [0.0] * len(y), "y": y, "mode": "lines", "hoverinfo": "skip",
         "name": "zero", "line": {"color": palette.ink, "width": 2.5},
     }  # fmt: skip
 
 
-def _rules(rows: Sequence[Lift], palette: Palette) -> list[dict[str, Any]]:
+def _bands(rows: Sequence[Lift | None], palette: Palette) -> Iterator[dict[str, Any]]:
+    """The headings' rows in panel colour, as in the table."""
+    for place, row in enumerate(rows):
+        if row is None:
+            yield {
+                "type": "rect", "xref": "paper", "x0": -1, "x1": 2, "y0": place - 0.5, "y1": place + 0.5,
+                "layer": "below", "fillcolor": palette.panel, "line": {"width": 0},
+            }  # fmt: skip
+
+
+def _rules(rows: Sequence[Lift | None], palette: Palette) -> list[dict[str, Any]]:
     """As in the table: below every row, darker where a metric of several rows ends."""
-    grouped = not all(row.starts for row in rows)
-    ends = [grouped and following.starts for following in rows[1:]]
+    grouped = any(row is not None and not row.starts for row in rows)
+    ends = [grouped and row is not None and (after is None or after.starts) for row, after in pairwise(rows)]
     return [_rule(place, palette, dark=dark) for place, dark in enumerate([*ends, False])]
 
 
@@ -116,8 +137,9 @@ def _line(low: float, high: float, place: int, look: Mark, width: float, ends: t
 
 
 def _thin(row: Lift, place: int, look: Mark, ends: tuple[float, float]) -> Trace:
-    """With caps, so that it is seen where the thick one is as long."""
-    caps = {"symbol": "line-ns", "size": 12, "line": {"color": look.colour, "width": 1.4}}
+    """With caps, so that it is seen where the thick one is as long; none where it goes on."""
+    sizes = [CAP if ends[0] <= end <= ends[1] else 0 for end in (row.peek_low, row.peek_high)]
+    caps = {"symbol": "line-ns", "size": sizes, "line": {"color": look.colour, "width": 1.4}}
     line = _line(row.peek_low, row.peek_high, place, look, 1.4, ends)
     return line | {"mode": "lines+markers", "marker": caps, "name": "every day"}
 
@@ -142,14 +164,11 @@ def _margin(x: float, place: int, palette: Palette) -> Trace:
     }  # fmt: skip
 
 
-def _margin_words(
-    rows: Sequence[Lift], palette: Palette, ends: tuple[float, float]
-) -> Iterator[dict[str, Any]]:
-    """Beside the dashed line of each metric, once, on the side where there is room."""
-    for place, row in enumerate(rows):
+def _margin_words(rows: Sequence[tuple[int, Lift]], palette: Palette) -> Iterator[dict[str, Any]]:
+    """Beside the dashed line of each metric, once, on the side away from zero."""
+    for place, row in rows:
         if is_number(row.margin) and row.starts:
-            rightwards = row.margin - ends[0] < ends[1] - row.margin
-            anchor, shift = ("left", 4) if rightwards else ("right", -4)
+            anchor, shift = ("right", -4) if row.margin < 0 else ("left", 4)
             yield {
                 "x": row.margin, "y": place, "xanchor": anchor, "xshift": shift, "yshift": MARGIN_TEXT,
                 "showarrow": False, "text": "margin", "font": {"size": 11, "color": palette.muted},

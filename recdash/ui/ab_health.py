@@ -23,7 +23,7 @@ from recdash.ui.words import many
 
 State = Literal["good", "bad", "unknown"]
 LOOKS = {"good": ("✓", "better"), "bad": ("!", "worse"), "unknown": ("–", "muted")}
-ADDED_UP = "its users are not in a table that is added up"
+ADDED_UP = "added up before the upload"
 RULE_TITLES = {
     "threshold_s": "A video counts when watched longer than, s",
     "item_cap_s": "Most seconds of one item in a session",
@@ -193,8 +193,11 @@ def _dates(census: Census) -> str:
 
 def _novelty(found: AbTest) -> Check:
     title = "Novelty"
-    if found.census is None or found.census.days < 2:
-        return Check(title, "unknown", "not known", "it takes users watched over days")
+    if found.census is None:
+        return Check(title, "unknown", "not known", ADDED_UP)
+    if found.census.days < 2 or not found.challengers:
+        why = "there is one variant" if found.census.days > 1 else "it takes several days"
+        return Check(title, "unknown", "not known", why)
     fades = [one for one in found.results.health.warnings if one.code == "novelty"]
     if not fades:
         return Check(title, "good", "no fading seen", "same users, early against late")
@@ -215,7 +218,8 @@ def _left_out(found: AbTest) -> None:
         Column("Rule"), Column("Counted in"), *(Column(cut(one, 26), number=True) for one in variants),
         Column("Together", number=True),
     ]  # fmt: skip
-    widgets.table(columns, _left_out_rows(found, found.census, variants))
+    rows = _left_out_rows(found, found.census, variants)
+    st.html(widgets.table_html(columns, rows, kind="rd-small"))
 
 
 def _left_out_rows(found: AbTest, census: Census, variants: Sequence[str]) -> Iterator[list[object]]:
@@ -239,8 +243,18 @@ def _rules(found: AbTest) -> None:
     rows = [
         [RULE_TITLES[name], rule_text(value), "" if value == usual else f"usual: {rule_text(usual)}"]
         for name, value, usual in rules_of(found.rules)
+        if name in applying(found)
     ]
-    widgets.table([Column("Rule"), Column("Here"), Column("Otherwise")], rows)
+    st.html(widgets.table_html([Column("Rule"), Column("Here"), Column("")], rows, kind="rd-small"))
+
+
+def applying(found: AbTest) -> tuple[str, ...]:
+    """The rules that move something: what events are folded by, sessions have behind them."""
+    if found.census is None:
+        return ("split",)
+    of_logs = {"sessions": (), "events": ("threshold_s", "item_cap_s", "zone")}
+    start = "grace_min" if "exposures" in found.test.tables else "starts"
+    return (*of_logs[found.test.kind], start, "bot_clicks", "bot_sessions", "winsorise", "split")
 
 
 def rules_of(rules: Rules) -> list[tuple[str, Any, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import ab_over_time, ab_power, ab_segments, state
+from recdash.ui import ab_over_time, ab_power, ab_segments, state, widgets
 from recdash.ui.ab_test import AbTest
 
 
@@ -13,6 +13,10 @@ def show(found: AbTest) -> None:
     if not found.challengers or not found.titles:
         return
     st.html('<hr class="rd-rule">')
+    if found.census is None:
+        widgets.section("Over time, by segment, and how many users")
+        st.caption("They take users one by one, and days; this table was added up before the upload.")
+        return
     metric = _choose(found)
     ab_over_time.show(found, metric)
     ab_segments.show(found, metric)

@@ -42,10 +42,7 @@ DAY_S = 86_400
 def show(found: AbTest, metric: str) -> None:
     """Below a choice of the kind of days; the reason where there are none."""
     widgets.section(f"{found.titles[metric]} over time")
-    if found.census is None:
-        st.caption("Days are not known: the table was added up over all of them before the upload.")
-        return
-    if found.census.days < 2:
+    if found.census is None or found.census.days < 2:
         st.caption("There are no days to tell apart: all rows are of one day, or no row has a time.")
         return
     how = widgets.choice("Days", "over", HOW, "cumulative")

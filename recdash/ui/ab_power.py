@@ -36,7 +36,7 @@ def show(found: AbTest, metric: str) -> None:
         Column("Smallest lift that\nthis test could find", number=True),
         Column(f"More users to find\n{_signed(effect)}", number=True),
     ]  # fmt: skip
-    users = found.census.n
+    users = found.results.users
     rows = [
         [
             run_cell(found.marks[one]),

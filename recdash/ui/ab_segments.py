@@ -33,9 +33,6 @@ Rows = Mapping[str, Mapping[str, Row]]
 
 def show(found: AbTest, metric: str) -> None:
     widgets.section(f"{found.titles[metric]} by segment")
-    if found.census is None:
-        st.caption("Segments are not known: the table was added up over all users before the upload.")
-        return
     known = ab_data.segments(found.test)
     if not known:
         st.caption(

@@ -9,7 +9,7 @@ from math import nan
 import streamlit as st
 
 from recdash import numbers
-from recdash.charts.ab_lifts import Lift, ends_of, lifts
+from recdash.charts.ab_lifts import Lift, lifts
 from recdash.charts.frames import cut
 from recdash.numbers import is_number
 from recdash.online import OnlineRow
@@ -23,44 +23,51 @@ from recdash.ui.widgets import Column, run_cell, table_html
 from recdash.ui.words import listed
 
 SUBTITLES = {
-    "goal": "What the test is meant to move.",
-    "guardrail": "Each must exclude a loss of its margin; a lift decides nothing here.",
-    "other": "Shown only; they decide nothing.",
+    "goal": "what the test is meant to move",
+    "guardrail": "each must exclude a loss of its margin",
+    "other": "shown only; they decide nothing",
 }
 LONGEST_HEAD = 22
+MILLION = 1_000_000
 
 
 def show(found: AbTest) -> None:
-    """The sections by role, all lifts on one axis."""
-    drawn = [_lift(found, row) for row in found.lifted()]
-    ends = ends_of(drawn)
-    for role, title in ROLES.items():
-        rows = found.rows(role)
-        if rows:
-            widgets.section(title, SUBTITLES[role])
-            _section(found, role, rows, ends)
+    """All metrics on one axis, by their roles; how to read it; what is measured."""
+    if found.challengers:
+        _show_lifts(found)
+    else:
+        st.html(values_table(found))
     notes = join([html("<p>{line}</p>", line=line) for line in reading(found)])
     st.html(html('<div class="rd-note">{notes}</div>', notes=notes))
     with st.expander("What is measured"):
         st.html(definitions(found))
 
 
-def _section(found: AbTest, role: str, rows: Sequence[OnlineRow], ends: tuple[float, float]) -> None:
-    if not found.challengers:
-        st.html(values_table(found, rows))
-        return
-    with st.container(key=f"ab-body-{role}", gap=None):
+def _show_lifts(found: AbTest) -> None:
+    with st.container(key="ab-body", gap=None):
         left, right = st.columns([2.75, 1], gap=None, wrap=False)
         with left:
-            st.html(lifts_table(found, role, rows))
+            st.html(lifts_table(found))
         with right, st.container(gap=None):
             st.html(html('<div class="rd-board-head">Lift over {control}, %</div>',
                          control=cut(found.control, LONGEST_HEAD)))  # fmt: skip
-            drawn = [_lift(found, row) for row in found.lifted(role)]
-            widgets.chart(lifts(drawn, found.marks, theme.palette(), ends), f"ab-{role}", alt(found, role))
+            widgets.chart(lifts(drawn(found), found.marks, theme.palette()), "ab-lifts", alt(found))
+
+
+def sections(found: AbTest) -> dict[str, list[OnlineRow]]:
+    """Role → its rows, where there are any."""
+    return {role: rows for role in ROLES if (rows := found.rows(role))}
 
 
 # ── the chart ────────────────────────────────────────────────────────────────────────────────
+
+
+def drawn(found: AbTest) -> list[Lift | None]:
+    """The rows of the table below each other; None for a heading."""
+    rows: list[Lift | None] = []
+    for role in sections(found):
+        rows += [None, *(_lift(found, row) for row in found.lifted(role))]
+    return rows
 
 
 def _lift(found: AbTest, row: OnlineRow) -> Lift:
@@ -121,26 +128,39 @@ def _bounds(low: float | None, high: float | None) -> str:
     return numbers.interval(*ends, numbers.places(ends), " %")
 
 
-def alt(found: AbTest, role: str) -> str:
-    told = [f"{row.title}, {row.variant} {_amount(row.lift)} {row.word}" for row in found.lifted(role)]
+def alt(found: AbTest) -> str:
+    told = [f"{row.title}, {row.variant} {_amount(row.lift)} {row.word}" for row in found.lifted()]
     return f"Lifts over {found.control}: {listed(told)}." if told else "No lifts."
 
 
 # ── the table ────────────────────────────────────────────────────────────────────────────────
 
 
-def lifts_table(found: AbTest, role: str, rows: Sequence[OnlineRow]) -> Html:
+def lifts_table(found: AbTest) -> Html:
     """One row per metric and variant; a metric and its control are named in the first of them."""
-    goals = role == "goal" and found.correction != "off"
+    rule = "" if found.correction == "off" else f"({RULES[found.correction]})"
     columns = [
         Column("Metric"), Column(_head("Control", cut(found.control, 14)), number=True), Column("Variant"),
         Column(_head("Variant's", "value"), number=True), Column(_head("Lift, %", "95 % CI"), number=True),
-        Column(_head("p", f"({RULES[found.correction]})" if goals else "(no change)"), number=True),
-        Column("Finding"),
+        Column(_head("p", rule), number=True), Column("Finding"),
     ]  # fmt: skip
-    body = [line for _, group in groupby(rows, lambda row: row.metric) for line in _lines(found, list(group))]
+    body: list[list[object]] = []
+    bands = []
+    for role, rows in sections(found).items():
+        bands.append(len(body))
+        body += [[_heading(role), *[""] * (len(columns) - 1)]]
+        for _, group in groupby(rows, lambda row: row.metric):
+            body += _lines(found, list(group))
     kind = "rd-board rd-lifts" + (" rd-grouped" if len(found.challengers) > 1 else "")
-    return table_html(columns, body, kind=kind)
+    return table_html(columns, body, bands=bands, kind=kind)
+
+
+def _heading(role: str) -> Html:
+    """It spills over the cells right of it."""
+    return html(
+        '<span class="rd-spill"><b>{title}</b> <small class="rd-muted">{text}</small></span>',
+        title=ROLES[role], text=SUBTITLES[role],
+    )  # fmt: skip
 
 
 def _head(first: str, second: str) -> Html:
@@ -163,11 +183,18 @@ def _lines(found: AbTest, group: Sequence[OnlineRow]) -> list[list[object]]:
             run_cell(found.marks[row.variant]),
             _value_cell(row, decimals),
             _lift_cell(row, digits),
-            numbers.p_value(row.p_corrected if row.role == "goal" else row.p),
+            _p_cell(row),
             _finding_cell(row),
         ]
         for place, row in enumerate(others)
     ]
+
+
+def _p_cell(row: OnlineRow) -> Html:
+    if row.role == "goal":
+        return html("{p}", p=numbers.p_value(row.p_corrected))
+    return html('<span class="rd-muted" title="of no change, not corrected">{p}</span>',
+                p=numbers.p_value(row.p))  # fmt: skip
 
 
 def _written(row: OnlineRow, value: float | None) -> float | None:
@@ -217,19 +244,21 @@ def _lift_cell(row: OnlineRow, digits: int) -> Html:
 def _finding_cell(row: OnlineRow) -> Html:
     if row.lift is None or not row.word:
         return html('<span class="rd-muted" title="{note}">–</span>', note=row.note)
-    more = f"≈ {numbers.count(_rounded(row.more_users))} more users" if row.more_users else ""
+    more = f"≈ {_rounded(row.more_users)} more users" if row.more_users and row.word == "not settled" else ""
     return html(
         '<span class="rd-{tone}">{sign} {word}</span><br><small class="rd-muted">{more}</small>',
         tone=TONES.get(row.word, "same"), sign=SIGNS[row.word], word=row.word, more=more,
     )  # fmt: skip
 
 
-def _rounded(users: int) -> int:
+def _rounded(users: int) -> str:
     """To two digits: a forecast knows no more."""
-    return int(float(f"{users:.2g}"))
+    if users >= MILLION:
+        return f"{float(f'{users / MILLION:.2g}'):g} M"
+    return numbers.count(float(f"{users:.2g}"))
 
 
-def values_table(found: AbTest, rows: Sequence[OnlineRow]) -> Html:
+def values_table(found: AbTest) -> Html:
     """The values alone, where there is nothing to compare them with."""
     columns = [Column("Metric"), Column("Variant"), Column("Value", number=True)]
     body = [
@@ -238,6 +267,7 @@ def values_table(found: AbTest, rows: Sequence[OnlineRow]) -> Html:
             run_cell(found.marks[row.variant]),
             _value_cell(row, numbers.places([_written(row, row.value)])),
         ]
+        for rows in sections(found).values()
         for row in rows
     ]
     return table_html(columns, body, kind="rd-board")
@@ -258,5 +288,5 @@ def _definition(found: AbTest, row: OnlineRow) -> list[object]:
         f"Σ {made_of(metric)}" if metric else numbers.NONE,
         "more" if row.direction == "up" else "less",
         row.role,
-        f"{numbers.three(percent(row.margin))} %" if row.margin else numbers.NONE,
+        f"{percent(row.margin):g}\u00a0%" if row.margin else numbers.NONE,
     ]

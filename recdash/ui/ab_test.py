@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from recdash.charts.marks import CONTEXT_GREY, Mark, Marks, colour, shape
+from recdash.charts.marks import CONTEXT_GREY, SHAPES, Mark, Marks, colour, shape
 from recdash.domain import OnlineTest, Run
 from recdash.online import OnlineMetric, OnlineResults, OnlineRow, Rules
 from recdash.online.census import Census
@@ -109,18 +110,21 @@ def gather(view: View, test: OnlineTest, correction: Correction) -> AbTest:
 def variant_marks(found: OnlineResults, links: Mapping[str, str], runs: Mapping[str, Run]) -> Marks:
     """Variant → mark: colour and shape of the run that it served; grey where it is linked to none."""
     baseline = theme.palette().baseline
+    served = {one: runs[links[one]] for one in found.variants if links.get(one) in runs}
+    taken = {shape(run.slot) for run in served.values()}
+    free = cycle([one for one in SHAPES if one not in taken] or SHAPES)
     return {
         variant: Mark(variant, variant, baseline, "circle", "baseline")
         if variant == found.control
-        else _mark(variant, runs.get(links.get(variant, "")), place)
-        for place, variant in enumerate(found.variants)
+        else _mark(variant, served.get(variant), free)
+        for variant in found.variants
     }
 
 
-def _mark(variant: str, run: Run | None, place: int) -> Mark:
-    """Variants without a run are all grey, and told apart by their shapes."""
+def _mark(variant: str, run: Run | None, free: Iterator[str]) -> Mark:
+    """Variants without a run are all grey, and told apart by shapes that no run here has."""
     if run is None:
-        return Mark(variant, variant, CONTEXT_GREY, shape(place - 1), "candidate")
+        return Mark(variant, variant, CONTEXT_GREY, next(free), "candidate")
     return Mark(variant, variant, colour(run.slot), shape(run.slot), "candidate")
 
 

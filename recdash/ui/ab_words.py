@@ -210,5 +210,5 @@ def wanted(row: OnlineRow) -> str:
     """Which way is better, and what a guardrail must exclude."""
     if row.role == "guardrail" and row.margin:
         loss = "−" if row.direction == "up" else "+"
-        return f"margin: {loss}{numbers.three(100 * row.margin)} %"
+        return f"margin: {loss}{100 * row.margin:g} %"
     return "less is better" if row.direction == "down" else ""
