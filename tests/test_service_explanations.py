@@ -280,6 +280,24 @@ def test_only_a_linked_variant_and_a_metric_per_user_can_be_explained(tmp_path: 
         space.explain(test.id, "new", "recall", 2, "session_watch_time")
 
 
+def test_variants_of_the_same_run_have_nothing_to_explain(tmp_path: Path) -> None:
+    space, test = stored(tmp_path, lists("a"), lists("x"))
+    space.link_variants(test.id, {"control": test.links["new"], "new": test.links["new"]})
+    with pytest.raises(InputError, match="served the same run"):
+        explain(space, test)
+
+
+def test_where_the_split_is_broken_that_comes_first(tmp_path: Path) -> None:
+    """60 of 80 users are in new: χ² = 2 · 20² / 40 = 20, p < .00001."""
+    rows = sessions({"control": 600, "new": 300})
+    rows["variant"] = ["control" if int(user[1:]) % 4 == 0 else "new" for user in rows["unit_id"]]
+    space, test = stored(tmp_path, lists("a"), lists("x"), tables={"sessions": rows})
+    found = explain(space, test)
+    assert found.quadrant == "blocked"
+    assert found.question == "What stands between new's offline and online results?"
+    assert found.summary.startswith("Most likely: the split of users is broken (p <0.001)")
+
+
 def test_a_renamed_run_is_explained_under_its_new_name(tmp_path: Path) -> None:
     space, test = stored(tmp_path, lists("a"), lists("x"))
     assert explain(space, test).run == "new"

@@ -50,10 +50,7 @@ class Explanations(ExplainedServed):
         if variant not in test.links:
             raise NotFound(f"Variant '{variant}' is not linked to a run. Link it on the Runs page.")
         if base is None or base == test.links[variant]:
-            fix = "Link the control to the run that it served, on the Runs page."
-            raise InputError(
-                Problem("no-base", f"test '{test.name}'", "there is no run to compare with", fix)
-            )
+            raise InputError(_nothing_to_compare(test.name, base))
         define(metric).formula()  # refuses a metric without a value per user
         return Case(test, variant, test.links[variant], base, metric, k, online_metric)
 
@@ -101,6 +98,12 @@ class Explanations(ExplainedServed):
 
     def _case_sessions(self, case: Case) -> Lift | Lacking:
         return self._lift_of(case, "sessions_per_user")
+
+
+def _nothing_to_compare(name: str, base: str | None) -> Problem:
+    found = "the control is linked to no run" if base is None else "variant and control served the same run"
+    fix = "Link variant and control to the runs that they served, on the Runs page."
+    return Problem("no-base", f"test '{name}'", f"{found}, so that there is nothing to explain", fix)
 
 
 def _there(gather: Callable[[Case], Any], case: Case) -> Any:

@@ -52,7 +52,7 @@ def _choose(rows: list[Row]) -> Row:
     st.session_state["why-variant"] = chosen
     if len(by_variant) > 1:
         st.selectbox(
-            "Explain", list(by_variant), key="why-variant", width=330,
+            "Explain", list(by_variant), key="why-variant", width=520,
             format_func=lambda variant: _named(by_variant[variant]),
             on_change=lambda: state.choose(v=st.session_state["why-variant"]),
         )  # fmt: skip
@@ -61,7 +61,7 @@ def _choose(rows: list[Row]) -> Row:
 
 
 def _named(row: Row) -> str:
-    return f"{row['run']} (variant {row['variant']})"
+    return f"{row['variant']} · {row['run']}"
 
 
 def _how(explained: Explanation) -> str:
