@@ -89,8 +89,10 @@ class OnlineTests(Comparisons):
         rules: Rules | None = None,
         mappings: Mapping[str, Mapping[str, str]] | None = None,
     ) -> OnlineResults:
-        """The results as they would be; stores nothing."""
-        return _results(self._read_logs(tables, rules, mappings), control, rules, ())
+        """The results as they would be, with what was said while the tables were read; stores nothing."""
+        logs = self._read_logs(tables, rules, mappings)
+        found = _results(logs, control, rules, ())
+        return replace(found, notices=(*logs.notices, *found.notices))
 
     def _read_logs(
         self,

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from recdash.domain import Experiment, OnlineKind, Run, TableKind
-from recdash.errors import InputError, RecdashError
+from recdash.errors import InputError, Problem, RecdashError
 from recdash.online import OnlineResults, Rules
+from recdash.online.users import Removed
 from recdash.service import Workspace
 from recdash.ui import escaping, widgets
 from recdash.ui.upload_desk import Desk, Outcome, stem
@@ -78,9 +79,22 @@ def _form(
         return None
     rules = replace(rules, split=split_boxes(desk, trial.variants))
     trial = _trial(desk, workspace, tables, rules) or trial
-    if trial.notices:
-        widgets.notices(trial.notices)
+    if told := [*_not_said(trial, tables), *map(_left_out, trial.removed)]:
+        widgets.notices(told)
     return _fields(desk, workspace, experiment, tables, rules, trial)
+
+
+def _not_said(trial: OnlineResults, tables: Tables) -> list[Problem]:
+    """The notices that no file's own checks have shown above."""
+    said = {(one.code, one.place) for table in tables.values() for one in table.preview.notices}
+    return [one for one in trial.notices if (one.code, one.place) not in said]
+
+
+def _left_out(removed: Removed) -> Problem:
+    """What a rule leaves out, in each variant."""
+    counts = ", ".join(f"{name} {count:,}" for name, count in removed.by_variant.items())
+    found = f"{removed.count:,} {removed.unit} {removed.what} ({counts})"
+    return Problem(removed.rule, "left out", found, "", removed.count)
 
 
 def _kind(desk: Desk) -> OnlineKind:

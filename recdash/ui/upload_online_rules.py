@@ -45,11 +45,7 @@ def rules_form(desk: Desk, kind: OnlineKind, *, has_exposures: bool, zone: str |
         st.caption(WHY)
         asked = _events(desk) if kind == "events" else {}
         asked |= _bots(desk)
-        asked |= {"grace_min": _grace(desk)} if has_exposures else {"starts": _starts(desk)}
-        asked["winsorise"] = _number(
-            desk, "winsorise", USUAL.winsorise, 0.5, 0.9999,
-            "0.99: what the top hundredth of users have is cut to what begins it.",
-        )  # fmt: skip
+        asked |= _of_users(desk, has_exposures)
     return Rules(zone=zone, **asked)
 
 
@@ -75,6 +71,16 @@ def _bots(desk: Desk) -> dict[str, Any]:
             )
             for name in ("bot_clicks", "bot_sessions")
         }  # fmt: skip
+
+
+def _of_users(desk: Desk, has_exposures: bool) -> dict[str, Any]:
+    with st.container(horizontal=True):
+        since = {"grace_min": _grace(desk)} if has_exposures else {"starts": _starts(desk)}
+        cut = _number(
+            desk, "winsorise", USUAL.winsorise, 0.5, 0.9999,
+            "0.99: what the top hundredth of users have is cut to what begins it.",
+        )  # fmt: skip
+    return {**since, "winsorise": cut}
 
 
 def _grace(desk: Desk) -> float:
