@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from recdash.charts.online import bars, quadrants
-from recdash.ui import both_sides, comparing, frame, state, theme, why, widgets
+from recdash.ui import agreement, both_sides, comparing, frame, state, theme, why, widgets
 
 view = frame.show()
 tests = both_sides.tests(view)
@@ -55,8 +55,11 @@ with scatter:
     else:
         st.caption("There is no offline difference to set against the lift.")
 with reading:
+    agreement.card(view, found)
     both_sides.reading(found)
 st.html('<hr class="rd-rule">')
 why.show(view, found)
+st.html('<hr class="rd-rule">')
+agreement.sections(view, found)
 both_sides.results_table(found)
 widgets.table_behind(both_sides.tidy(found), "offline-online")

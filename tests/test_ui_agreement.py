@@ -1,0 +1,165 @@
+"""The agreement of offline and online on the Offline vs online page: the card, the metrics, the record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+from app_pages import USERS, Open, lists, said, store
+from streamlit.testing.v1 import AppTest
+
+from recdash.charts.marks import CONTEXT_GREY, DARK, LIGHT
+from recdash.charts.track_record import track_record as drawn
+from recdash.online.track_record import Point, track_record
+from recdash.service import Workspace
+
+RUNS = {"third": lists(3), "second": lists(2), "first": lists(1)}
+"""Every user's own item at rank 3, 2 and 1: nDCG@5 is .5, .63 and 1."""
+WATCH = "session_watch_time"
+
+
+def ab_test(
+    space: Workspace, experiment: str, means: Sequence[float], runs: Sequence[str], *, name: str = "Spring"
+) -> None:
+    """Mean watch times of 10,000 users each, and the runs that were served; the first is the control."""
+    variants = ["control", *(f"v{n}" for n in range(1, len(means)))]
+    rows = [(variant, WATCH, 10_000, mean, 1.0) for variant, mean in zip(variants, means, strict=True)]
+    table = pd.DataFrame(rows, columns=["variant", "metric", "n", "mean", "variance"])
+    links = dict(zip(variants, runs, strict=False))
+    space.add_online_test(experiment, name, {"aggregates": table}, control="control", links=links)
+
+
+@pytest.fixture
+def films(workspace: Workspace) -> dict[str, str]:
+    made = store(workspace, RUNS)
+    workspace.set_baseline(made["films"], made["third"])
+    return made
+
+
+def all_runs(films: Mapping[str, str]) -> list[str]:
+    return [films[name] for name in RUNS]
+
+
+def chart_of(app: AppTest, begins: str) -> Any:
+    return next(one for one in app.get("plotly_chart") if one.proto.alt.startswith(begins))
+
+
+def test_the_card_counts_pairs_and_says_what_three_runs_are_worth(
+    workspace: Workspace, films: dict[str, str], open_page: Open
+) -> None:
+    ab_test(workspace, films["films"], [10, 12, 11], all_runs(films))
+    text = said(open_page("offline_online", k="5"))
+    assert "Offline and online point the same way for 2 of 3 pairs of runs, and opposite ways for 1." in text
+    assert (
+        "Over the order of all 3 runs Kendall's τ is 0.33, but 3 runs say little "
+        "(p = 1.000; even full agreement has p = 0.333)." in text
+    )
+    assert "third in the control among them" in text
+
+
+def test_below_six_runs_the_table_names_no_winner_and_shows_the_frames_metric(
+    workspace: Workspace, films: dict[str, str], open_page: Open
+) -> None:
+    ab_test(workspace, films["films"], [10, 11, 12], all_runs(films))
+    text = said(open_page("offline_online", k="5"))
+    assert "Three runs are too few to name the best metric With 3 runs one of" in text
+    assert "nDCG@5 1.00" in text
+
+
+def test_from_six_runs_on_the_best_metric_is_the_headline(workspace: Workspace, open_page: Open) -> None:
+    """Run n finds the items of n groups of three users at rank 1, the others' at rank 2."""
+    runs = {
+        f"run{n}": pd.concat([lists(1, USERS[: 3 * n + 1]), lists(2, USERS[3 * n + 1 :])]) for n in range(6)
+    }
+    made = store(workspace, runs)
+    workspace.set_baseline(made["films"], made["run0"])
+    ab_test(workspace, made["films"], [10, 11, 12, 13, 14, 15], [made[run] for run in runs])
+    text = said(open_page("offline_online", k="5"))
+    assert "have the order of these runs best Looking for a pattern, no proof: the best of" in text
+
+
+def test_a_broken_split_is_not_judged(workspace: Workspace, films: dict[str, str], open_page: Open) -> None:
+    rows = [
+        (f"{variant}{n}", f"s{variant}{n}", variant, 1.0, 60.0 + n % 5)
+        for variant, count in (("control", 900), ("v1", 500))
+        for n in range(count)
+    ]
+    table = pd.DataFrame(rows, columns=["unit_id", "session_id", "variant", "clicks", "watch_s"])
+    workspace.add_online_test(
+        films["films"], "Row", {"sessions": table.assign(start_ts="2026-01-01T00:00:00Z")},
+        control="control", links={"control": films["third"], "v1": films["first"]},
+    )  # fmt: skip
+    text = said(open_page("offline_online", k="5", om=WATCH))
+    broken = "the split of users between the variants is broken."
+    assert f"Agreement is not judged: {broken}" in text
+    assert "No metric can be set against this test The split of users" in text
+    assert f"Row has no point: {broken}" in text
+
+
+def test_under_ten_tests_the_record_has_points_and_the_reason(
+    workspace: Workspace, films: dict[str, str], open_page: Open
+) -> None:
+    ab_test(workspace, films["films"], [10, 11, 9], all_runs(films))
+    app = open_page("offline_online", k="5")
+    text = said(app)
+    assert "Track record: nDCG@5 called the winner 1 of 2 times" in text
+    assert "No line: 1 test so far; what an offline difference means online is estimated from 10 on." in text
+    chart = chart_of(app, "Offline difference against online lift of 2 variants")
+    assert "expected lift" not in chart.proto.spec
+    assert "second in Spring: 26.2 % offline, 10.0 % online" in chart.proto.alt
+
+
+def test_from_ten_tests_on_the_record_has_a_line_and_a_band(
+    workspace: Workspace, films: dict[str, str], open_page: Open
+) -> None:
+    for n in range(10):
+        ab_test(workspace, films["films"], [10, 11], all_runs(films)[:2], name=f"Test {n}")
+    app = open_page("offline_online", k="5")
+    assert "1 % offline has meant 0.382 % online" in said(app)
+    spec = chart_of(app, "Offline difference against online lift of 10 variants").proto.spec
+    names = [trace["name"] for trace in json.loads(spec)["data"]]
+    assert {"expected lift", "95 % of new tests"} <= set(names)
+
+
+def test_a_new_link_is_seen_at_once(workspace: Workspace, films: dict[str, str], open_page: Open) -> None:
+    ab_test(workspace, films["films"], [10, 11, 12], all_runs(films)[:2])
+    assert "1 of 1 pair of runs." in said(open_page("offline_online", k="5"))
+    (test,) = workspace.online_tests(films["films"])
+    workspace.link_variants(test.id, {**test.links, "v2": films["first"]})
+    assert "3 of 3 pairs of runs." in said(open_page("offline_online", k="5"))
+
+
+def test_names_are_shown_as_text(workspace: Workspace, open_page: Open) -> None:
+    hostile = "<img src=x onerror=alert(1)>"
+    made = store(workspace, {hostile: lists(3), "first": lists(1)})
+    workspace.set_baseline(made["films"], made[hostile])
+    ab_test(workspace, made["films"], [10, 11], [made[hostile], made["first"]], name=f"{hostile}{hostile}")
+    app = open_page("offline_online", k="5")
+    assert "<img" not in " ".join(str(one.proto.body) for one in app.get("html"))
+    assert all("<img" not in one.proto.spec for one in app.get("plotly_chart"))
+
+
+# ── the chart ────────────────────────────────────────────────────────────────────────────────
+
+
+def point(n: int, test: str, offline: float = 5.0, online: float = 3.0) -> Point:
+    return Point("films", test, test, f"run {n}", f"r{n}", offline, 1.0, online, 1.0)
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK])
+@pytest.mark.parametrize("n", [1, 12])
+def test_plotly_accepts_points_with_and_without_a_line(palette: Any, n: int) -> None:
+    record = track_record("nDCG@10", "watch", [point(at, f"t{at}", at + 1.0) for at in range(n)])
+    go.Figure(drawn(record, "t0", {}, palette, ("offline", "online")).to_dict())
+
+
+def test_only_points_settled_on_both_sides_are_filled_and_other_tests_are_grey() -> None:
+    record = track_record("nDCG@10", "watch", [point(0, "t0"), point(1, "t1", online=0.5)])
+    figure = drawn(record, "t0", {}, LIGHT, ("offline", "online")).to_dict()
+    marks = {one["name"]: one["marker"] for one in figure["data"] if one["mode"] == "markers"}
+    assert marks["run 0"]["color"] == CONTEXT_GREY
+    assert marks["run 1"]["color"] == LIGHT.background
