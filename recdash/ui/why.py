@@ -36,8 +36,7 @@ def show(view: View, found: BothSides) -> None:
     try:
         explained = data.explanation(view, found.test.id, row["variant"], found.online_metric)
     except RecdashError as error:
-        widgets.section(f"Why? {row['run']}")
-        widgets.problems(error)
+        widgets.section("Why?", f"{row['run']} cannot be explained here: {error}")
         return
     widgets.section(explained.question, _how(explained))
     st.html(html('<p class="rd-lead rd-why-lead">{summary}</p>', summary=explained.summary))
