@@ -295,6 +295,42 @@ Offline scores replay the past: a candidate can only be rewarded for items that 
 means. The scatter sets the offline difference against the online lift of the same candidate, each
 with its interval. *Won offline, lost online* is said only where both intervals exclude zero;
 otherwise the pair is *undecided*.
+
+**Agreement** takes all pairs of the runs that a test served, the control's among them, and counts those
+that both sides settle: in the same order, or in the opposite one. **Kendall's τ** is 1 where the order of
+all runs is the same on both sides, −1 where it is the opposite. Its p is the share of all orders that agree
+or disagree as much. With few runs it cannot be small: three in full agreement have p = 0.333, four 0.083,
+five 0.017, six 0.003.
+
+*Which metric had the order right* looks at many metrics at once, and of many one is right by chance: of
+twenty useless ones the best has the whole order of three runs right in 97 of 100 cases, that of four in 57,
+that of six in 3. So below six runs none is named, and from six on the p is that of the best of all.
+
+The **track record** sets the offline difference of every stored test, in % of its control's value, against
+the lift. It counts how often the metric called the winner, where both sides are settled. From ten tests on a
+line through zero says what a difference of 1 % has meant, and a band where the true lift of a new
+test will be.
+""",
+    ),
+    Article(
+        "off-policy",
+        "Off-policy estimates",
+        """
+A log that says with which probability each item was shown can answer for another policy. A row's
+**weight** is the target's probability of its item divided by that probability: a row counts
+as often as the target would have shown it more than the log's policy did.
+
+- **IPS** is the mean of weight × reward; **SNIPS** divides by the sum of the weights instead of the rows.
+- **Clipped IPS** lets no weight count more than the root of the number of rows, unless you say otherwise.
+- **Doubly robust** takes what a model expects of the target, and corrects it by the weighted errors of the
+  model. It is right on average whatever the model, and steadier than IPS where the model is good. Here it is
+  the mean reward of an item in a position, drawn to the overall mean as by 100 rows; no row is scored by a
+  model that saw it.
+
+There is **no verdict** where the effective rows (Σw)² / Σw² are fewer than 200, where the mean weight is
+more than three standard errors from 1, or where something was shown that had a chance below 0.0001: then a
+few rows decide, or the probabilities are not those of the log. Each row counts as a slot of its own; slots
+of one page that sway each other make the intervals too narrow.
 """,
     ),
 )
