@@ -29,8 +29,8 @@ def popularity(evidence: Evidence) -> Answer:
 
     The change in relevant items found within k, against the baseline, is split into head and tail: the
     head are the most popular items that together have half of the train rows. *Supports*: at least two
-    thirds of the change are in the head, or the head has gained while the whole has lost (or the other way
-    round). *Rules out*: less. Gini coefficients of what is shown stand beside it.
+    thirds of the change are in the head. *Rules out*: less, or no change. Gini coefficients of what is shown
+    stand beside it.
     """
     found = evidence.popularity
     if isinstance(found, Lacking):
