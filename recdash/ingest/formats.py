@@ -25,6 +25,8 @@ from recdash.ingest.validate import is_text
 BLOCK_BYTES = 1 << 23
 BLOCK_ROWS = 1 << 18
 """Few enough that what the engine does with a block stays in the processor's cache."""
+LOG_ROWS = 1 << 17
+"""Fewer of a log: its rows are wide, and nearly each has ids of its own."""
 SAMPLE_ROWS = 50
 BLANK = b" \t\r\n\f\v\xef\xbb\xbf"
 TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -122,7 +124,7 @@ def is_parquet(content: Content) -> bool:
     return content.head.startswith(b"PAR1")
 
 
-def read_parquet(content: Content, _kind: TableKind) -> RawTable:
+def read_parquet(content: Content, kind: TableKind) -> RawTable:
     """Row group by row group; only the columns asked for are decoded."""
     import pyarrow.parquet as pq
 
@@ -134,10 +136,9 @@ def read_parquet(content: Content, _kind: TableKind) -> RawTable:
     except (pa.ArrowException, OSError) as error:
         raise UploadError(_damaged_parquet(error)) from error
     paths = _paths(schema)
+    at_once = LOG_ROWS if kind == "events" else BLOCK_ROWS
 
-    def blocks(
-        columns: Sequence[str], ids: Collection[str], rows: int = BLOCK_ROWS
-    ) -> Iterator[pa.RecordBatch]:
+    def blocks(columns: Sequence[str], ids: Collection[str], rows: int = at_once) -> Iterator[pa.RecordBatch]:
         # codes for text ids; one thread, since whoever reads us already works beside us
         coded = [paths[c][0] for c in ids if c in paths and is_text(schema.field(paths[c][0]).type)]
         wanted = list(dict.fromkeys(paths[c][0] for c in columns))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 
 from recdash import compute as pc
+from recdash.domain import MISSING
 from recdash.errors import Problem, UploadError
 from recdash.ingest.columns import Reading, listed, plain
 from recdash.ingest.moments import read_moments
@@ -25,6 +26,7 @@ from recdash.ingest.validate import (
 )
 from recdash.ingest.validate import plain as decoded
 
+LONGEST_MISSING = max(map(len, MISSING))
 CODES = pa.dictionary(pa.int32(), pa.string())
 SYNONYMS: Mapping[str, str] = {
     "impression": "impression impressions imp imps view views viewed shown show seen displayed rendered",
@@ -43,8 +45,9 @@ def read_tokens(array: pa.Array, seen: Seen) -> pa.Array:
     if not is_text(array.type):
         return read_ids(array, seen)
     text = pc.utf8_trim_whitespace(array)
-    missing = is_missing(text)
-    text = pc.if_else(missing, None, text) if pc.any(missing).as_py() else text
+    shortest = pc.min(pc.binary_length(text)).as_py()
+    if shortest is not None and shortest <= LONGEST_MISSING:
+        text = pc.if_else(is_missing(text), None, text)
     if not pc.any(pc.ends_with(text, ".0")).as_py():
         return text
     whole = pc.match_substring_regex(text, WHOLE_DECIMAL)

@@ -50,16 +50,18 @@ def hashes(words: pa.Array) -> Keys64:
     ends = np.frombuffer(offsets, dtype=np.int32)[words.offset : words.offset + len(words) + 1].astype(
         np.int64
     )
-    text = np.zeros(int(ends[-1]) + 2 * WORD, dtype=np.uint8)
-    text[: ends[-1]] = np.frombuffer(data, dtype=np.uint8)[: ends[-1]] if ends[-1] else 0
+    size = int(ends[-1] - ends[0])
+    text = np.zeros(size + 2 * WORD, dtype=np.uint8)
+    text[:size] = np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]] if size else 0
+    ends -= ends[0]
     at_byte = np.ndarray(len(text) - WORD + 1, dtype="<u8", buffer=text.data, strides=(1,))
-    left = np.diff(ends)
-    found = left.astype(np.uint64) * MIX
-    for step in range(0, int(left.max(initial=0)), WORD):
-        rows = np.flatnonzero(left > step) if step else np.arange(len(left))
-        word = at_byte[ends[rows] + step] & LEFT[np.minimum(left[rows] - step, WORD)]
+    begins, left = ends[:-1], np.diff(ends)
+    found = _mixed(left.astype(np.uint64) * MIX ^ (at_byte[begins] & LEFT[np.minimum(left, WORD)]))
+    for step in range(WORD, int(left.max(initial=0)), WORD):
+        rows = np.flatnonzero(left > step)
+        word = at_byte[begins[rows] + step] & LEFT[np.minimum(left[rows] - step, WORD)]
         found[rows] = _mixed(found[rows] ^ word)
-    return _mixed(found)
+    return found
 
 
 def _mixed(values: Keys64) -> Keys64:
