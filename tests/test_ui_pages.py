@@ -314,14 +314,14 @@ def test_a_broken_split_stands_above_everything_and_nothing_is_judged(
     table = sessions({"control": 600, "new": 200}, crossed=3)
     workspace.add_online_test(films["films"], "autumn", {"sessions": table}, links=links)
     app = open_page("offline_online")
-    assert "an even split gives this" in app.error[0].value.replace("\\", "")
+    assert "the planned split gives this" in app.error[0].value.replace("\\", "")
     text = said(app)
     assert "Offline and online: not judged, the split of users is broken" in text
     assert "3 of 803 users were seen in more than one variant" in text
     assert "best ▲ = not judged: the split of users is broken" in text
     notes = said(open_page())
     notes = notes[notes.index("Data and comparability") :]
-    assert notes.index("an even split gives this") < notes.index("seen in more than one variant")
+    assert notes.index("the planned split gives this") < notes.index("seen in more than one variant")
 
 
 @pytest.mark.usefixtures("films")
