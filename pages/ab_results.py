@@ -30,7 +30,7 @@ with title:
     ab_settings.show_change(found)
     widgets.title(ab_words.finding(found), ab_words.subtitle(found))
 ab_health.show(found)
-ab_table.show(found)
+ab_table.show(view, found)
 widgets.table_behind(ab_test.tidy(found), "ab-results")
 ab_metric.show(found)
 ab_settings.show(found)

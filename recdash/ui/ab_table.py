@@ -14,11 +14,13 @@ from recdash.charts.frames import cut
 from recdash.numbers import is_number
 from recdash.online import OnlineRow
 from recdash.ui import theme, widgets
+from recdash.ui.ab_definitions import definitions, guide_links
 from recdash.ui.ab_test import ROLES, AbTest
-from recdash.ui.ab_words import SETTLED, SIGNS, TONES, made_of, meaning, reading, wanted
+from recdash.ui.ab_words import SETTLED, SIGNS, TONES, meaning, reading, wanted
 from recdash.ui.board import RULES
 from recdash.ui.both_sides import SHARE
 from recdash.ui.escaping import Html, html, join, plotly
+from recdash.ui.state import View
 from recdash.ui.widgets import Column, run_cell, table_html
 from recdash.ui.words import listed
 
@@ -31,7 +33,7 @@ LONGEST_HEAD = 22
 MILLION = 1_000_000
 
 
-def show(found: AbTest) -> None:
+def show(view: View, found: AbTest) -> None:
     """All metrics on one axis, by their roles; how to read it; what is measured."""
     if found.challengers:
         _show_lifts(found)
@@ -39,6 +41,7 @@ def show(found: AbTest) -> None:
         st.html(values_table(found))
     notes = join([html("<p>{line}</p>", line=line) for line in reading(found)])
     st.html(html('<div class="rd-note">{notes}</div>', notes=notes))
+    st.html(guide_links(view))
     with st.expander("What is measured"):
         st.html(definitions(found))
 
@@ -271,22 +274,3 @@ def values_table(found: AbTest) -> Html:
         for row in rows
     ]
     return table_html(columns, body, kind="rd-board")
-
-
-def definitions(found: AbTest) -> Html:
-    """Every metric: what it means, what it is made of, which way is better, and its role."""
-    columns = [Column(one) for one in ("Metric", "Meaning", "Made of", "Better", "Role", "Margin")]
-    first = {row.metric: row for row in reversed(found.results.rows)}
-    return table_html(columns, [_definition(found, first[name]) for name in found.titles], kind="rd-words")
-
-
-def _definition(found: AbTest, row: OnlineRow) -> list[object]:
-    metric = found.metrics.get(row.metric)
-    return [
-        row.title,
-        metric.meaning if metric else "As it was added up before the upload.",
-        f"Σ {made_of(metric)}" if metric else numbers.NONE,
-        "more" if row.direction == "up" else "less",
-        row.role,
-        f"{percent(row.margin):g}\u00a0%" if row.margin else numbers.NONE,
-    ]

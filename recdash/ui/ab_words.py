@@ -61,14 +61,13 @@ def _decisive(found: AbTest, variant: str) -> list[OnlineRow]:
 
 
 def _clause(found: AbTest, variant: str) -> str:
-    """``wins engagement rate and loses videos watched``; empty where nothing is settled."""
+    """``wins engagement rate, but loses videos watched``; empty where nothing is settled."""
     rows = _decisive(found, variant)
-    parts = [
-        f"{verb} {_named([row for row in rows if row.word == word], rows, word)}"
+    won, *lost = [
+        f"{verb} {_named(some, rows, word)}" if (some := [row for row in rows if row.word == word]) else ""
         for verb, word in (("wins", "better"), ("loses", "worse"), ("breaks the guardrail", "broken"))
-        if any(row.word == word for row in rows)
     ]
-    return listed(parts)
+    return ", but ".join(part for part in (won, listed([one for one in lost if one])) if part)
 
 
 def _named(some: Sequence[OnlineRow], rows: Sequence[OnlineRow], word: str) -> str:
@@ -187,7 +186,7 @@ def _range(shares: Sequence[float]) -> str:
 
 def _reasons(found: AbTest) -> list[str]:
     """Why a number is missing."""
-    noted = {(row.title, row.variant, row.note) for row in found.results.rows if row.note}
+    noted = {(row.title, row.variant, row.note) for row in found.lifted() if row.note}
     return [f"– {title}, {variant}: {note}." for title, variant, note in sorted(noted)]
 
 

@@ -11,6 +11,7 @@ from recdash.guide import MetricGuide, PresetGuide
 from recdash.service import Workspace
 from recdash.ui import state, widgets
 from recdash.ui.escaping import markdown
+from recdash.ui.guide_online import ONLINE
 from recdash.ui.guide_text import DISAGREE, READING, RULES, TABLES, Article
 from recdash.ui.words import metric_name
 
@@ -36,6 +37,7 @@ def chapters(workspace: Workspace) -> dict[str, Chapter]:
         "presets": Chapter("Presets", "One word sets every parameter, the ties and who is counted.", presets),
         "rules": Chapter("Rules", "They often move scores more than the formula does.", RULES),
         "reading": Chapter("Reading the pages", "Intervals, shared ranks, offline against online.", READING),
+        "online": Chapter("A/B tests", "What the page A/B results says, and when not to believe it.", ONLINE),
         "tables": Chapter("Tables to upload", "Bring the columns you have; usual names are known.", TABLES),
     }
 

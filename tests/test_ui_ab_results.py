@@ -1,0 +1,426 @@
+"""The page A/B results over small tests: what it finds, whether to believe it, what can be changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import pytest
+from app_pages import Open, link, lists, passed, press, said, store, warned
+from streamlit.testing.v1 import AppTest
+
+from recdash.charts.marks import CONTEXT_GREY, RUN_COLOURS
+from recdash.domain import OnlineTest
+from recdash.online import OnlineMetric, Rules
+from recdash.online.census import Census
+from recdash.online.fading import Fading
+from recdash.online.segments import Reversal
+from recdash.service import Workspace
+from recdash.ui.ab_over_time import fading_words
+from recdash.ui.ab_power import sentence
+from recdash.ui.ab_segments import reversal_words
+from recdash.ui.ab_words import lowered
+
+USERS = 200
+MINUTES = OnlineMetric("watch", "Watched", "min", "", "watch_min")
+
+
+def sessions(engaged: Mapping[str, int], minutes: Mapping[str, float] | None = None, days: int = 7) -> Any:
+    """200 users a variant, one session each: the first ``engaged`` click; every other one watches so long.
+
+    So the engagement rate is engaged / 200, and a session's watch time half of ``minutes`` (6).
+    """
+    rows = [
+        {
+            "unit_id": f"{variant}-{user}", "session_id": f"s{user}", "variant": variant,
+            "start_ts": f"2026-03-{2 + user % days:02d}T12:00:00Z",
+            "clicks": int(user < clicked), "watch_s": 60 * (minutes or {}).get(variant, 6.0) * (user % 2),
+            "country": "DE" if user % 4 < 2 else "FR",
+        }
+        for variant, clicked in engaged.items()
+        for user in range(USERS)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def added(workspace: Workspace, table: Any, **options: Any) -> OnlineTest:
+    """The A/B test home page, of an experiment with the runs als and ease."""
+    runs = store(workspace, {"popular": lists(9), "als": lists(2), "ease": lists(1)})
+    tables = table if isinstance(table, dict) else {"sessions": table}
+    served = {variant: runs[run] for variant, run in options.pop("links", {}).items()}
+    return workspace.add_online_test(runs["films"], "home page", tables, links=served, **options)
+
+
+@pytest.fixture
+def shown(open_page: Open) -> Open:
+    return partial(open_page, "ab_results")
+
+
+@pytest.fixture
+def won_and_lost(workspace: Workspace) -> OnlineTest:
+    """80 of 200 engaged against 140; 6 minutes against 3 for every other user."""
+    return added(workspace, sessions({"control": 80, "new": 140}, {"new": 3.0}))
+
+
+# ── the finding ──────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("won_and_lost")
+def test_the_title_says_what_was_won_and_what_was_lost(shown: Open) -> None:
+    text = said(shown())
+    assert "new wins engagement rate, but loses session watch time" in text
+    assert "home page, 2 to 8 Mar 2026, 7 days; n = 200 users per variant; control: control." in text
+    assert "The 2 lifts in goals are corrected together (Holm)." in text
+
+
+def test_without_a_settled_goal_it_says_after_how_many_days(workspace: Workspace, shown: Open) -> None:
+    added(workspace, sessions({"control": 100, "new": 101}))
+    assert "No goal is settled after 7 days" in said(shown())
+
+
+def test_losses_come_first_and_of_many_variants_three_are_named(workspace: Workspace, shown: Open) -> None:
+    added(workspace, sessions({"control": 100, "w1": 180, "w2": 180, "w3": 180, "bad": 20}))
+    title = (
+        "bad loses engagement rate; w1 wins engagement rate; w2 wins engagement rate; 1 other variant differs"
+    )
+    assert title in said(shown())
+
+
+def test_each_metric_has_its_values_its_sums_its_lift_and_its_word(
+    won_and_lost: OnlineTest, shown: Open
+) -> None:
+    """70 % against 40 %: +75 %; 600 minutes of 200 sessions against 300: −50 %."""
+    text = said(shown())
+    assert won_and_lost.control == "control"
+    assert "Engagement rate 40.0 % 80 / 200 new 70.0 % 140 / 200 +75 +40 to +118" in text
+    assert "Session watch time min 3.00 600 / 200 new 1.50 300 / 200 −50.0" in text
+    assert text.count("▲ better") == text.count("▼ worse") == 1
+
+
+def test_a_number_that_cannot_be_had_has_its_reason(workspace: Workspace, shown: Open) -> None:
+    added(workspace, sessions({"control": 80, "new": 140}))
+    text = said(shown())
+    assert "– Sessions per user, new: all users are alike, which gives no interval." in text
+
+
+@pytest.mark.usefixtures("won_and_lost")
+def test_the_correction_is_the_one_of_the_link(shown: Open) -> None:
+    assert "(BH)" in said(shown(corr="bh"))
+    assert "The 2 lifts in goals are not corrected." in said(shown(corr="off"))
+
+
+def test_with_one_variant_there_are_values_and_no_lift(workspace: Workspace, shown: Open) -> None:
+    added(workspace, sessions({"control": 80}))
+    app = shown()
+    assert "control is the only variant: there is nothing to compare" in said(app)
+    assert "40.0 % 80 / 200" in said(app)
+    assert not app.get("plotly_chart")
+
+
+# ── health ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_broken_split_judges_nothing(workspace: Workspace, shown: Open) -> None:
+    """300 users against 200: p of χ² is below 0.001."""
+    more = sessions({"new": 140}).assign(unit_id=[f"again-{user}" for user in range(USERS)])
+    added(workspace, pd.concat([sessions({"control": 80, "new": 140}), more[:100]]))
+    app = shown()
+    text = said(app)
+    assert "Nothing is judged: the split of users is broken" in text
+    assert "! broken p < 0.001; planned even" in text
+    assert "▲" not in text
+    assert text.count("– not judged") == 3
+    assert "The split of users is broken: nothing is judged." in app.error[0].value
+
+
+def test_a_split_that_was_planned_so_is_judged(workspace: Workspace, shown: Open) -> None:
+    table = sessions({"control": 80, "new": 140})
+    few = table[(table["variant"] == "control") | (table.index % 2 == 0)]
+    added(workspace, few, rules=Rules(split={"control": 2, "new": 1}))
+    text = said(shown())
+    assert "✓ as planned p = 1.000; planned 2 : 1" in text
+    assert "new wins engagement rate" in text
+
+
+def test_who_was_seen_in_several_variants_or_is_a_bot_is_counted(workspace: Workspace, shown: Open) -> None:
+    table = sessions({"control": 80, "new": 140})
+    table.loc[table["unit_id"] == "new-0", "clicks"] = 301
+    moved = table[table["unit_id"] == "control-0"].assign(variant="new", session_id="other")
+    added(workspace, pd.concat([table, moved]))
+    text = said(shown())
+    assert "In several variants ✓ 1 user 0.250 %, left out" in text  # 1 of 400
+    assert "Bots ✓ 1 left out 0.00 to 0.50 % of a variant" in text  # 1 of 200
+    assert "Had more than 300 clicks or 100 sessions in one day users 0 1 1" in text
+    assert "Users who count users 199 199 398" in text
+
+
+def test_users_without_a_session_are_known_from_exposures_alone(workspace: Workspace, shown: Open) -> None:
+    table = sessions({"control": 80, "new": 140})
+    exposures = table[["unit_id", "variant"]].assign(ts=table["start_ts"])
+    added(workspace, {"sessions": table.drop(columns="variant")[20:], "exposures": exposures})
+    assert "Without a session ✓ 20 users count; 0 to 10 % of a variant" in said(shown())
+
+
+@pytest.mark.usefixtures("won_and_lost")
+def test_a_week_is_full_and_what_sessions_cannot_tell_says_why(shown: Open) -> None:
+    text = said(shown())
+    assert "Days ✓ 1 full week 2 to 8 Mar 2026 (UTC)" in text
+    assert "Without a session – not known no exposures were uploaded" in text
+
+
+def test_few_days_are_no_week(workspace: Workspace, shown: Open) -> None:
+    added(workspace, sessions({"control": 80, "new": 140}, days=3))
+    text = said(shown())
+    assert "Days ! 3 days only" in text
+    assert "The test ran for 3 days" in text
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "words"),
+    [
+        (20_514, 20_514, "2 Mar 2026"),
+        (20_514, 20_520, "2 to 8 Mar 2026"),
+        (20_510, 20_514, "26 Feb to 2 Mar 2026"),
+        (20_450, 20_454, "28 Dec 2025 to 1 Jan 2026"),
+    ],
+)
+def test_dates_are_as_short_as_can_be(first: int, last: int, words: str) -> None:
+    assert Census({}, 0, {}, {}, first, last).dates == words
+
+
+# ── roles ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_guardrail_holds_is_broken_or_is_not_settled_by_its_margin(
+    workspace: Workspace, shown: Open
+) -> None:
+    """Half the minutes, −50 %: a margin of 90 % holds, one of 10 % is broken, one of 50 % is not settled."""
+    rails = [
+        OnlineMetric(f"rail{margin}", f"Rail {margin}", "min", "", "watch_min", role="guardrail",
+                     margin=margin / 100)
+        for margin in (90, 50, 10)
+    ]  # fmt: skip
+    added(workspace, sessions({"control": 80, "new": 81}, {"new": 3.0}), metrics=rails)
+    text = said(shown())
+    assert "new loses session watch time and breaks the guardrail rail 10" in text
+    found = re.findall(r"Rail \d+ margin: −(\d+) % .*? <0\.001 . ([a-z ]+?) (?=Rail|Lift)", text)
+    assert found == [("90", "holds"), ("50", "not settled"), ("10", "broken")]
+
+
+def test_of_twelve_metrics_each_has_a_row_and_the_title_counts(workspace: Workspace, shown: Open) -> None:
+    more = [OnlineMetric(f"m{n}", f"Minutes {n}", "min", "", "watch_min") for n in range(8)]
+    added(workspace, sessions({"control": 80, "new": 140}, {"new": 3.0}), metrics=more)
+    text = said(shown())
+    assert "new wins engagement rate, but loses 9 of 10 goals" in text
+    assert text.count("▼ worse") == 9
+
+
+def test_a_metric_that_shall_fall_is_better_when_it_does(workspace: Workspace, shown: Open) -> None:
+    falling = [OnlineMetric("session_watch_time", "Waiting", "min", "", "watch_min", "sessions",
+                            direction="down")]  # fmt: skip
+    added(workspace, sessions({"control": 80, "new": 140}, {"new": 3.0}), metrics=falling)
+    text = said(shown())
+    assert "new wins engagement rate and waiting" in text
+    assert "less is better" in text
+
+
+# ── one metric in depth ──────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("won_and_lost")
+def test_the_metric_in_depth_is_the_one_of_the_link(shown: Open) -> None:
+    app = shown(om="session_watch_time", over="daily", seg="country", eff="5")
+    text = said(app)
+    assert "Session watch time over time" in text
+    assert "Session watch time by segment" in text
+    assert "To find +5 % in session watch time this test needs about" in text
+    assert link(app)["om"] == "session_watch_time"
+    assert app.segmented_control(key="choice-over").value == "daily"
+
+
+@pytest.mark.usefixtures("won_and_lost")
+def test_a_link_to_a_metric_that_is_not_there_says_so(shown: Open) -> None:
+    assert "The link's metric is not in this test" in warned(shown(om="clicks_per_moon"))
+
+
+@pytest.mark.usefixtures("won_and_lost")
+@pytest.mark.parametrize("how", ["cumulative", "daily", "since"])
+def test_every_kind_of_days_has_its_chart_and_its_table(shown: Open, how: str) -> None:
+    app = shown(over=how)
+    assert len(app.get("plotly_chart")) == 3  # lifts, days, segments
+    frames = [one.value for one in app.dataframe]
+    over_time = next(frame for frame in frames if "day" in frame)
+    assert list(over_time["variant"].unique()) == ["new"]
+    assert len(over_time) == 7
+
+
+def test_a_test_of_one_day_has_no_days_to_draw(workspace: Workspace, shown: Open) -> None:
+    added(workspace, sessions({"control": 80, "new": 140}, days=1))
+    app = shown()
+    assert any("There are no days to tell apart" in one.value for one in app.caption)
+    assert "Days ! 1 day only 2 Mar 2026 (UTC)" in said(app)
+
+
+def test_without_words_of_users_no_segment_is_offered(workspace: Workspace, shown: Open) -> None:
+    added(workspace, sessions({"control": 80, "new": 140}).drop(columns="country"))
+    assert any("No column tells users apart" in one.value for one in shown().caption)
+
+
+def test_a_fading_is_told_of_the_same_users() -> None:
+    seen = Fading("als", 812, (0, 4), (5, 9), early_lift=0.051, late_lift=0.012, difference=-0.04)
+    assert fading_words(seen, 0.004, MINUTES) == (
+        "als: +5.10 % on days 0 to 4, +1.20 % on days 5 to 9, of the same 812 users, the control's "
+        "included: the lift fades (p = 0.004)."
+    )
+    assert "no change is settled" in fading_words(seen, 0.4, MINUTES)
+    unknown = Fading("als", 0, (0, 0), (0, 0), note="one day cannot be early and late")
+    assert fading_words(unknown, None, MINUTES).endswith("cannot be told: one day cannot be early and late.")
+
+
+def test_a_reversal_names_the_paradox_or_the_segments() -> None:
+    assert "Simpson's paradox" in reversal_words(Reversal("als", ("DE", "FR"), all_of_them=True), "country")
+    some = reversal_words(Reversal("als", ("DE", None), all_of_them=False), "country")
+    assert some == "als: against its lift over all users goes country DE and (not known), beyond chance."
+
+
+def test_how_many_users_are_missing_is_one_sentence() -> None:
+    assert (
+        sentence("CTR", 2, {"new": 41_234}) == "To find +2 % in CTR this test needs about 41,000 more users."
+    )
+    assert sentence("Watch", 2, {"new": 0}) == "To find +2 % in watch this test is large enough."
+    assert "up to 52,000 more users" in sentence("Watch", 2, {"new": 0, "other": 52_000})
+    assert "no number of users is enough" in sentence("Watch", 2, {"new": None})
+
+
+def test_an_abbreviation_keeps_its_capitals() -> None:
+    assert (lowered("Engagement rate"), lowered("CTR")) == ("engagement rate", "CTR")
+
+
+# ── what an editor can change ────────────────────────────────────────────────────────────────
+
+
+def test_an_own_metric_is_made_by_form_and_removed_again(won_and_lost: OnlineTest, shown: Open) -> None:
+    """600 minutes of 200 users."""
+    key = f"{won_and_lost.id}-"
+    app = shown()
+    app.text_input(key=f"ab-name-{key}").set_value("Minutes per user")
+    app.selectbox(key=f"ab-numerator-{key}").set_value("watch_min")
+    press(app, "Save the metric")
+    text = said(app)
+    assert "Minutes per user per user 3.00 600 / 200 new 1.50 300 / 200" in text
+    assert "Metric Minutes per user: watch min ÷ users, more is better, goal" in text
+    passed(app.selectbox(key=f"ab-own-{won_and_lost.id}").set_value("minutes_per_user").run())
+    press(app, "Remove what was set here")
+    assert "600 / 200 new 1.50 300 / 200" in said(app)  # per session, as before
+    assert "Minutes per user per user" not in said(app)
+
+
+def test_a_known_metric_can_be_made_a_guardrail(won_and_lost: OnlineTest, shown: Open) -> None:
+    name = "engagement_rate"
+    app = shown()
+    passed(app.selectbox(key=f"ab-own-{won_and_lost.id}").set_value(name).run())
+    app.selectbox(key=f"ab-role-{won_and_lost.id}-{name}").set_value("guardrail")
+    app.number_input(key=f"ab-margin-{won_and_lost.id}-{name}").set_value(5.0)
+    press(app, "Save the metric")
+    text = said(app)
+    assert "Engagement rate margin: −5 %" in text
+    assert "new loses session watch time" in text
+
+
+@pytest.mark.usefixtures("won_and_lost")
+def test_a_metric_without_a_name_is_refused_where_the_form_stands(shown: Open) -> None:
+    app = press(shown(), "Save the metric")
+    assert "it has no name" in app.error[0].value.replace("\\", "")
+
+
+def test_rules_are_changed_with_a_warning_and_the_page_says_so(won_and_lost: OnlineTest, shown: Open) -> None:
+    app = shown()
+    assert "fixed before looking" in warned(app)
+    app.number_input(key=f"ab-winsorise-{won_and_lost.id}").set_value(0.9)
+    press(app, "Count by these rules")
+    text = said(app)
+    assert "Changed just now" in text
+    assert "Quantile of users at which totals are cut: off → 0.9" in text
+    assert "Quantile of users at which totals are cut 0.9 usual: off" in text
+    assert "totals are cut at the 0.9 quantile of users" in text
+    assert "Changed just now" not in said(press(app, "Close"))
+
+
+@pytest.mark.usefixtures("won_and_lost")
+def test_rules_that_stay_change_nothing(shown: Open) -> None:
+    app = press(shown(), "Count by these rules")
+    assert [one.value for one in app.info] == ["These are the rules in force."]
+
+
+@pytest.mark.usefixtures("won_and_lost")
+def test_a_viewer_reads_and_has_no_forms(workspace: Workspace, shown: Open) -> None:
+    workspace.role = "viewer"
+    app = shown()
+    assert "new wins engagement rate" in said(app)
+    assert "Change this test" not in said(app)
+    assert "Save the metric" not in [button.label for button in app.button]
+
+
+# ── other kinds of tests ─────────────────────────────────────────────────────────────────────
+
+
+def test_of_a_table_that_is_added_up_the_rest_is_absent_with_a_reason(
+    workspace: Workspace, shown: Open
+) -> None:
+    columns = ["variant", "metric", "n", "mean", "variance"]
+    rows = [("control", "ctr", 5000, 0.20, 0.16), ("new", "ctr", 5010, 0.25, 0.18)]
+    added(workspace, {"aggregates": pd.DataFrame(rows, columns=columns)})
+    app = shown()
+    text = said(app)
+    assert "new wins ctr" in text
+    assert "ctr 0.200 n = 5,000 new 0.250 n = 5,010 +25.0" in text
+    assert "In several variants – not known added up before the upload" in text
+    assert any("They take users one by one" in one.value for one in app.caption)
+    assert len(app.get("plotly_chart")) == 1
+
+
+def test_without_a_test_the_page_leads_to_the_upload_and_the_demo(workspace: Workspace, shown: Open) -> None:
+    store(workspace, {"popular": lists(9), "als": lists(2)})
+    app = shown()
+    assert "No A/B test yet" in said(app)
+    assert [button.label for button in app.button] == ["Upload an online test", "Load the demo"]
+    assert "but loses session watch time; als wins" in said(press(app, "Load the demo"))
+
+
+def test_a_linked_variant_wears_its_runs_colour_and_others_are_grey(
+    workspace: Workspace, shown: Open
+) -> None:
+    added(workspace, sessions({"control": 80, "a": 140, "b": 80}), links={"a": "als"})
+    bodies = " ".join(str(one.proto.body) for one in shown().get("html"))
+    assert (
+        f'rd-square" style="background:{RUN_COLOURS[1]}" aria-hidden="true"></span><bdi title="a">' in bodies
+    )
+    assert f'rd-circle" style="background:{CONTEXT_GREY}" aria-hidden="true"></span><bdi title="b">' in bodies
+
+
+def test_a_variants_name_full_of_markup_is_shown_as_text(workspace: Workspace, shown: Open) -> None:
+    hostile = "<img src=x onerror=alert(1)> [x](http://evil.example)"
+    added(workspace, sessions({"control": 80, hostile: 140}))
+    app = shown()
+    assert f"{hostile} wins engagement rate" not in said(app)  # 48 characters of a name are enough
+    assert "<img src=x onerror=alert(1)> [x](http://evil.ex… wins engagement rate" in said(app)
+    bodies = " ".join(str(one.proto.body) for one in app.get("html"))
+    assert "<img" not in bodies
+
+
+def test_the_test_is_the_one_of_the_link(workspace: Workspace, shown: Open) -> None:
+    first = added(workspace, sessions({"control": 80, "new": 140}))
+    workspace.add_online_test(first.experiment, "later", {"sessions": sessions({"control": 80, "new": 81})})
+    assert "later, 2 to 8 Mar" in said(shown())
+    assert "home page, 2 to 8 Mar" in said(shown(t=first.id))
+
+
+def test_the_table_behind_has_every_number(won_and_lost: OnlineTest, shown: Open) -> None:
+    app: AppTest = shown(t=won_and_lost.id)
+    frame = next(one.value for one in app.dataframe if "lift_percent" in one.value)
+    rate = frame[(frame["metric"] == "engagement_rate") & ~frame["is_control"]].iloc[0]
+    assert rate["lift_percent"] == pytest.approx(75.0)
+    assert (rate["numerator"], rate["denominator"], rate["word"]) == (140, 200, "better")
