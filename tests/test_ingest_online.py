@@ -133,6 +133,13 @@ def test_further_columns_of_sessions_are_quantities_or_segments() -> None:
     assert upload.table["zip"].to_pylist() == ["01", "02"]
 
 
+@pytest.mark.parametrize("name", ["sessions", "engaged_sessions", "watch_min", "before_clicks"])
+def test_a_further_column_cannot_pass_for_what_is_counted_here(name: str) -> None:
+    upload = read("sessions", f"{SESSIONS},{name}\nu,s,1,0,0,500\n")
+    assert name not in upload.table.column_names
+    assert f"column '{name}': left out: numbers of this name are counted here" in notices(upload)
+
+
 def test_text_that_differs_from_row_to_row_is_no_segment() -> None:
     rows = "".join(f"u{i},s{i},1,0,0,browser {i}\n" for i in range(201))
     upload = read("sessions", f"{SESSIONS},agent\n{rows}")

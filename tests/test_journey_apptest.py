@@ -320,6 +320,22 @@ def test_events_alone_are_not_enough_and_that_is_said(app: AppTest) -> None:
     assert "Store the online test" not in labels(app)
 
 
+def test_local_times_of_a_log_are_read_in_the_zone_that_is_chosen(app: AppTest) -> None:
+    three_runs(app)
+    passed(app.segmented_control(key="choice-add").set_value("online").run())
+    local = TEMPLATES["sessions"].text.replace("Z,", ",").encode()
+    passed(next(one for one in app.file_uploader).upload("ab.csv", local).run())
+    assert "times without a zone in 5 rows were taken as UTC" in text_of(app)
+    passed(next(one for one in app.selectbox if "Zone" in one.label).set_value("Europe/Berlin").run())
+    assert "were taken as UTC" not in text_of(app)
+    press(app, "Store the online test")
+    workspace = state.workspace()
+    (test,) = workspace.online_tests(workspace.experiments()[0].id)
+    assert workspace.online_rules(test.id).zone == "Europe/Berlin"
+    # nine o'clock in Berlin is eight in UTC, in November
+    assert workspace.store.table(test.upload)["start_ts"][0].as_py().hour == 8
+
+
 def test_a_planned_split_is_taken_into_the_rules(app: AppTest) -> None:
     online_files(three_runs(app), "sessions", "sessions")
     passed(next(one for one in app.number_input if one.label == "new").set_value(2.0).run())

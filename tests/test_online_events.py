@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from recdash.errors import InputError
 from recdash.ingest import read_passing, read_upload
 from recdash.online.events import Counted, sessions_of
 from recdash.online.rules import USUAL, Rules
+from recdash.online.simulated import simulate
 from recdash.online.sources import says_recommendation
 from recdash.online.templates import templates
 
@@ -225,3 +227,15 @@ def test_many_sessions_are_told_apart() -> None:
     found = counted(f"{HEAD}\n{rows}", rows=4096)
     assert found.sessions["session_id"].to_pylist() == [f"s{i}" for i in range(n)]
     assert set(found.sessions["clicks"].to_pylist()) == {2}
+
+
+def test_an_invented_log_adds_up_to_the_sessions_that_it_was_made_from() -> None:
+    tables = simulate(300, 1, events=True).tables()
+    exposures = read_upload("exposures", tables["exposures"]).table
+    found = sessions_of(read_passing("events", tables["events"]).batches(), exposures)
+    names = ["session_id", "unit_id", "start_ts", "clicks", "watch_s", "videos"]
+    made = read_upload("sessions", tables["sessions"]).table.select(names).to_pylist()
+    assert sorted(made, key=itemgetter("session_id")) == [
+        {**row, "unit_id": type(made[0]["unit_id"])(row["unit_id"])}
+        for row in found.sessions.select(names).sort_by("session_id").to_pylist()
+    ]

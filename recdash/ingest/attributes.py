@@ -13,6 +13,10 @@ MOST_LABELS = 200
 """A text column with more different values tells users apart rather than groups of them."""
 
 
+COUNTED = {"sessions", "engaged_sessions", "watch_min"}
+"""Numbers of each user that are added up from the rows of sessions: no column can be called like them."""
+
+
 def numbers_if_all(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Text that is numbers throughout as numbers; text with leading zeros is a code, not a number."""
     if not is_text(column.type):
@@ -51,6 +55,8 @@ def further_columns(
         column = numbers_if_all(table[name])
         column = _labels(column) if is_text(column.type) else column
         at, fault = table.column_names.index(name), _of_no_use(column, numbers, most)
+        if kind == "sessions" and (name in COUNTED or name.startswith("before_")):
+            fault = "numbers of this name are counted here; call it something else to add it up"
         if fault:
             findings.notice("column-left-out", f"column '{name}'", f"left out: {fault}", "", 1)
         table = table.remove_column(at) if fault else table.set_column(at, name, column)
