@@ -84,7 +84,7 @@ def test_a_pair_that_one_side_does_not_settle_is_no_agreement() -> None:
     found = over([0, 1, 2], [0, 1, 1.4])
     assert (found.count("concordant"), found.count("undecided")) == (2, 1)
     assert found.sentences[0] == (
-        "Offline and online point the same way for 2 of 2 pairs of runs that both settle. "
+        "Offline and online point the same way for 2 of 2 pairs of runs that both settle; "
         "1 of all 3 is undecided."
     )
 

@@ -58,7 +58,7 @@ def test_the_card_counts_pairs_and_says_what_three_runs_are_worth(
         "Over the order of all 3 runs Kendall's τ is 0.33, but 3 runs say little "
         "(p = 1.000; even full agreement has p = 0.333)." in text
     )
-    assert "third in the control among them" in text
+    assert "Pairs of 3 runs, the control's (third) among them" in text
 
 
 def test_below_six_runs_the_table_names_no_winner_and_shows_the_frames_metric(

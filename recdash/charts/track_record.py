@@ -130,7 +130,7 @@ def _names(
             palette,
             text,
             (points[place].offline, points[place].online),
-            (across, down or -16.0),
+            (across, down or (-16.0 if points[place].online > 0 else 16.0)),
             marks[points[place].run_id].colour,
         )
         | {"bgcolor": CLEAR, "standoff": 8}

@@ -176,8 +176,8 @@ def _pairs_told(found: Agreement) -> str:
     of = f"{same} of {decided} pair{'s' if decided > 1 else ''} of runs{'' if whole else ' that both settle'}"
     other = f", and opposite ways for {opposite}" if opposite else ""
     left = total - decided
-    rest = f" {left} of all {total} {'is' if left == 1 else 'are'} undecided." if left else ""
-    return f"Offline and online point the same way for {of}{other}.{rest}"
+    rest = f"; {left} of all {total} {'is' if left == 1 else 'are'} undecided" if left else ""
+    return f"Offline and online point the same way for {of}{other}{rest}."
 
 
 def _tau_told(found: Tau) -> str:

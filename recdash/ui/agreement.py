@@ -46,7 +46,7 @@ def _who_counts(found: Agreement) -> str:
     """Which runs make the pairs."""
     control = next((run.run for run in found.runs if run.is_control), None)
     runs = f"{many(len(found.runs), 'run')}"
-    who = f"{runs}, {control} in the control among them" if control else runs
+    who = f"{runs}, the control's ({control}) among them" if control else runs
     return (
         f"Pairs of {who}; two variants make a pair as much as a variant and the control. A pair is undecided "
         "where a 95 % interval of its difference holds 0 on either side."

@@ -23,7 +23,7 @@ from recdash.ui.widgets import Column, table_html
 if TYPE_CHECKING:
     import pandas as pd
 
-TARGETS = {UNIFORM: "Any item alike", "file": "From a file"}
+TARGETS = {UNIFORM: "All items alike", "file": "From a file"}
 NAMES = {
     "observed": "Observed",
     "ips": "IPS",
