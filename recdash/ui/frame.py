@@ -21,6 +21,25 @@ def show(*, scoped: bool = False) -> View:
 
     ``scoped``: the page's numbers follow the chosen part of the users and items.
     """
+    experiment, view = _draw_frame(scoped=scoped)
+    if view is None:
+        _no_runs(experiment)
+        state.stop()
+    if view.missing:
+        st.warning("\n".join(f"- {markdown(sentence)}." for sentence in view.missing))
+    return view
+
+
+def show_experiment() -> tuple[Experiment, View | None]:
+    """Draw the frame for a page that has something to show without runs; the view where there are some."""
+    experiment, view = _draw_frame(scoped=False)
+    if view is None:
+        state.choose(e=experiment.id)
+    return experiment, view
+
+
+def _draw_frame(*, scoped: bool) -> tuple[Experiment, View | None]:
+    """Stops where there is no experiment, or not the one of the link."""
     experiments = state.workspace().experiments()
     if not experiments:
         _no_experiment()
@@ -37,12 +56,7 @@ def show(*, scoped: bool = False) -> View:
         st.warning(f"The link's experiment, {wanted}, is not here: deleted, archived, or kept elsewhere. "
                    "Choose another above.")  # fmt: skip
         state.stop()
-    if view is None:
-        _no_runs(experiment)
-        state.stop()
-    if view.missing:
-        st.warning("\n".join(f"- {markdown(sentence)}." for sentence in view.missing))
-    return view
+    return experiment, view
 
 
 def _experiment(experiments: list[Experiment]) -> Experiment | None:
