@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
 import pytest
 
 from recdash.domain import Upload
 from recdash.errors import InputError
+from recdash.ingest import read_upload
 from recdash.online import results
 from recdash.online.off_policy import OffPolicy, off_policy
 from recdash.online.reward_model import expected
@@ -304,7 +304,7 @@ def test_slots_shown_together_are_said_to_count_apart() -> None:
 
 
 def open_bandit(shared_data: Path, name: str) -> pa.Table:
-    return pa.csv.read_csv(shared_data / "openbandit" / f"{name}.csv.gz")
+    return read_upload("bandit", shared_data / "openbandit" / f"{name}.csv.gz").table
 
 
 @pytest.mark.parametrize(

@@ -259,6 +259,20 @@ def test_a_test_that_has_no_point_says_why(workspace: Workspace, films: dict[str
     assert workspace.track_record("ndcg", 50, WATCH).points == ()
 
 
+def test_a_test_whose_evidence_is_damaged_hides_no_other(
+    workspace: Workspace, films: dict[str, str], tmp_path: Path
+) -> None:
+    links = {"control": films["third"], "B": films["second"]}
+    ab_test(workspace, films["films"], {"control": 10, "B": 11}, links)
+    for path in (tmp_path / "artifacts").rglob("*.parquet"):
+        path.chmod(0o644)
+        path.write_bytes(b"damaged")
+    fresh = Workspace.open(f"sqlite:///{tmp_path / 'recdash.db'}", tmp_path / "artifacts")
+    ((test, reason),) = fresh.track_record("ndcg", 5, WATCH).left_out
+    assert test == "Spring"
+    assert "is damaged" in reason
+
+
 def test_from_ten_tests_on_there_is_a_line(workspace: Workspace, films: dict[str, str]) -> None:
     """Ten tests of one difference, 26.186 % offline, all with a lift of 10 %: the slope is 10 ÷ 26.186."""
     links = {"control": films["third"], "B": films["second"]}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from recdash import views
 from recdash.comparison import compare
 from recdash.domain import OnlineTest
-from recdash.errors import InputError, UnknownName
+from recdash.errors import InputError, StoreError, UnknownName
 from recdash.metrics import define
 from recdash.online.agreement import (
     Agreement,
@@ -235,6 +235,8 @@ class OnlineAgreement(OnlineAnswers):
             pairs = self._against_control(sides, metric, k)
         except InputError as error:
             return [], error.problems[0].found
+        except StoreError as error:  # another experiment's damage must not hide this one's record
+            return [], str(error)
         if not pairs:
             return [], "its variants are not linked to runs, or these lack the metric"
         experiment = self.experiment(test.experiment).name
