@@ -6,24 +6,27 @@ import numpy as np
 import numpy.typing as npt
 
 from recdash.domain import Floats, Ints
+from recdash.online import times
 from recdash.online.rules import Rules
+from recdash.online.totals import Rows
 
 Bools = npt.NDArray[np.bool_]
 
 
-def among(unit: Ints, day: Ints, clicks: Floats, sessions: Bools, n_units: int, rules: Rules) -> Bools:
+def among(rows: Rows, counts: Bools, n_units: int, rules: Rules) -> Bools:
     """[units] true for who on some day clicked, or came, more often than ``rules`` allow.
 
-    ``unit``, ``day``, ``clicks`` and ``sessions`` (whether it is one) [rows] of the test.
+    ``counts`` [rows] which of the rows are of the test.
     """
     found = np.zeros(n_units, dtype=np.bool_)
-    limits = ((rules.bot_clicks, clicks), (rules.bot_sessions, sessions.astype(np.float64)))
+    limits = ((rules.bot_clicks, rows.numbers["clicks"]), (rules.bot_sessions, rows.session >= 0))
     for limit, amount in limits:
         # Who stays below the limit over all days need not be looked at day by day.
         if limit is not None:
-            total = np.bincount(unit, amount, minlength=n_units)
-            rows = (total > limit)[unit]
-            found |= _beyond(unit[rows], day[rows], amount[rows], n_units, limit)
+            total = np.bincount(rows.unit, amount * counts, minlength=n_units)
+            busy = (total > limit)[rows.unit] & counts
+            day = times.day(rows.at[busy])
+            found |= _beyond(rows.unit[busy], day, amount[busy].astype(np.float64), n_units, limit)
     return found
 
 

@@ -40,7 +40,7 @@ def per_user(table: pa.Table, rules: Rules = USUAL, exposures: pa.Table | None =
     who, before = _who(table, rows, exposures, units[-1], len(unit_ids), rules)
     once = (rows.session < 0) | _first_of_each(rows)
     counts = once & who.counted[rows.unit]
-    machines = _machines(rows.of(counts & ~before), len(unit_ids), rules)
+    machines = bots.among(rows, counts & ~before, len(unit_ids), rules)
     arm = np.where(machines, -1, who.arm)
     if not (arm >= 0).any():
         raise InputError(_all_machines(int(machines.sum())))
@@ -139,12 +139,6 @@ def _first_of_each(rows: Rows) -> Bools:
     first = np.zeros(len(rows.unit), dtype=np.bool_)
     first[found[order[new]]] = True
     return first
-
-
-def _machines(rows: Rows, n_units: int, rules: Rules) -> Bools:
-    return bots.among(
-        rows.unit, times.day(rows.at), rows.numbers["clicks"], rows.session >= 0, n_units, rules
-    )
 
 
 def _all_machines(count: int) -> Problem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,8 @@ class Rows:
     numbers: Mapping[str, Floats]
 
     def of(self, keep: Bools) -> Rows:
+        if keep.all():
+            return self
         numbers = {name: values[keep] for name, values in self.numbers.items()}
         return Rows(self.unit[keep], self.session[keep], self.at[keep], self.end[keep], numbers)
 
@@ -59,7 +62,7 @@ class AddedUp:
 
     def in_test(self, rules: Rules) -> tuple[dict[str, Floats], Days]:
         """The totals of the test, and of its days, which add up to them."""
-        rows, place = self._of(self.counts & ~self.earlier)
+        rows, place = self._tested
         amounts = rows.amounts()
         totals = {name: _sums(place, values, len(self.units)) for name, values in amounts.items()}
         shares = {name: _cut(name, values, rules) for name, values in totals.items()}
@@ -76,10 +79,14 @@ class AddedUp:
 
     def exposed(self, since: Floats) -> Ints:
         """[U] the day of each user's first exposure, or of the first row of the test if that is earlier."""
-        rows, place = self._of(self.counts & ~self.earlier)
+        rows, place = self._tested
         first = np.where(np.isfinite(since), since, np.inf)[self.units]
         np.fmin.at(first, place, rows.at)
         return times.day(first)
+
+    @cached_property
+    def _tested(self) -> tuple[Rows, Ints]:
+        return self._of(self.counts & ~self.earlier)
 
     def _of(self, keep: Bools) -> tuple[Rows, Ints]:
         """The rows of users that count, and each row's place among the users."""
