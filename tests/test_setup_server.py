@@ -23,6 +23,7 @@ PAGES = {
     "items": "Items",
     "catalogue": "Catalogue",
     "definitions": "Definitions",
+    "ab-results": "A/B results",
     "offline-online": "Offline vs online",
     "off-policy": "Off-policy",
     "upload": "Upload",
