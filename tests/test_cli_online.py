@@ -154,6 +154,16 @@ def test_what_cannot_be_asked_is_refused_in_words(run: Recdash, arguments: list[
     assert found.stdout == ""
 
 
+def test_of_several_experiments_the_one_that_is_meant_is_read(run: Recdash) -> None:
+    more = "rail,A,new,2026-11-02T09:00:05Z\nrail,B,control,2026-11-02T09:00:05Z\n"
+    Path("both.csv").write_text(EXPOSURES + more)
+    given = ("--exposures", "both.csv", "--events", "events.csv")
+    assert "2 experiments: rail, row" in run("online", *given).stderr
+    rows = as_json(run, "online", *given, "--exposures-of", "rail")["results"]
+    found = {row["metric"]: (row["control_value"], row["variant_value"]) for row in rows}
+    assert found["session_watch_time"] == (95, 30)
+
+
 def test_uneven_splits_that_were_planned_are_no_mismatch(run: Recdash, tmp_path: Path) -> None:
     made = simulated(run, tmp_path / "logs", "--srm", "--users", "4000")
     counts = answer(run("online", "--sessions", f"{made}/sessions.csv", "--format", "json"))["users"]

@@ -36,6 +36,7 @@ HEADER = ("metric", "variant", "control", "value", "lift %", "95 % interval", "p
               help="Seconds that a video must be watched beyond to count.")  # fmt: skip
 @click.option("--item-cap", type=float, help="At most so many seconds of one item in a session count.")
 @click.option("--zone", help="Where times without a zone were written, such as Europe/Berlin (default: UTC).")
+@click.option("--exposures-of", help="The experiment_id to read, where the exposures are of several.")
 @click.option("--starts", help="Day the test began; earlier sessions are the time before it.")
 @click.option("--bot-clicks", type=int, default=300, show_default=True,
               help="More clicks in one day are a machine's; 0: nobody is one.")  # fmt: skip

@@ -118,7 +118,14 @@ def _read_all(
         mapping = (mappings or {}).get(name)
         zone = rules.zone if name != "aggregates" else None
         try:
-            found[name] = read_upload(cast(Any, name), source, mapping=mapping, zone=zone, limits=limits)
+            found[name] = read_upload(
+                cast(Any, name),
+                source,
+                mapping=mapping,
+                zone=zone,
+                experiment=rules.exposures_of,
+                limits=limits,
+            )
         except InputError as error:
             problems.append(error)
     if len(problems) == 1:

@@ -18,6 +18,7 @@ class Rules:
     session rows have it counted already). ``item_cap_s``: at most so many seconds of one item in a session
     count. ``grace_min``: minutes for which a session is still open after its last event, so that an exposure
     within them belongs to it. ``zone``: where time stamps without one were written (``Europe/Berlin``).
+    ``exposures_of``: the experiment whose exposures are meant, where their table holds several.
     ``starts``: the day the test began, for session rows without exposures; earlier sessions are the time
     before it. ``bot_clicks``, ``bot_sessions``: a user with more of them in one day is taken for a machine
     and left out. ``winsorise``: the share of users (.99) at which a user's totals are cut. ``split``: planned
@@ -28,6 +29,7 @@ class Rules:
     item_cap_s: float | None = None
     grace_min: float = 30.0
     zone: str | None = None
+    exposures_of: str | None = None
     starts: str | None = None
     bot_clicks: int | None = 300
     bot_sessions: int | None = 100

@@ -29,6 +29,7 @@ RULE_TITLES = {
     "item_cap_s": "Most seconds of one item in a session",
     "grace_min": "Minutes that a session stays open",
     "zone": "Zone of times without one",
+    "exposures_of": "Experiment in the exposures",
     "starts": "First day of the test",
     "bot_clicks": "Most clicks a day, else a bot",
     "bot_sessions": "Most sessions a day, else a bot",
@@ -253,8 +254,8 @@ def applying(found: AbTest) -> tuple[str, ...]:
     if found.census is None:
         return ("split",)
     of_logs = {"sessions": (), "events": ("threshold_s", "item_cap_s", "zone")}
-    start = "grace_min" if "exposures" in found.test.tables else "starts"
-    return (*of_logs[found.test.kind], start, "bot_clicks", "bot_sessions", "winsorise", "split")
+    start = ("grace_min", "exposures_of") if "exposures" in found.test.tables else ("starts",)
+    return (*of_logs[found.test.kind], *start, "bot_clicks", "bot_sessions", "winsorise", "split")
 
 
 def rules_of(rules: Rules) -> list[tuple[str, Any, Any]]:

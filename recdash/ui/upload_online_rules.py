@@ -75,12 +75,20 @@ def _bots(desk: Desk) -> dict[str, Any]:
 
 def _of_users(desk: Desk, has_exposures: bool) -> dict[str, Any]:
     with st.container(horizontal=True):
-        since = {"grace_min": _grace(desk)} if has_exposures else {"starts": _starts(desk)}
+        since: dict[str, Any] = _exposures(desk) if has_exposures else {"starts": _starts(desk)}
         cut = _number(
             desk, "winsorise", USUAL.winsorise, 0.5, 0.9999,
             "0.99: what the top hundredth of users have is cut to what begins it.",
         )  # fmt: skip
     return {**since, "winsorise": cut}
+
+
+def _exposures(desk: Desk) -> dict[str, Any]:
+    name: str | None = st.text_input(
+        RULE_TITLES["exposures_of"], None, key=desk.key("exposures_of"), width=WIDTH, placeholder="the only one",
+        help="Its name in the column experiment_id, where the table holds the exposures of several.",
+    )  # fmt: skip
+    return {"grace_min": _grace(desk), "exposures_of": (name or "").strip() or None}
 
 
 def _grace(desk: Desk) -> float:
