@@ -85,7 +85,8 @@ def _of_users(desk: Desk, has_exposures: bool) -> dict[str, Any]:
 
 def _exposures(desk: Desk) -> dict[str, Any]:
     name: str | None = st.text_input(
-        RULE_TITLES["exposures_of"], None, key=desk.key("exposures_of"), width=WIDTH, placeholder="the only one",
+        RULE_TITLES["exposures_of"], None, key=desk.key("exposures_of"), width=WIDTH,
+        placeholder="the only one",
         help="Its name in the column experiment_id, where the table holds the exposures of several.",
     )  # fmt: skip
     return {"grace_min": _grace(desk), "exposures_of": (name or "").strip() or None}
