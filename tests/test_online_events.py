@@ -10,10 +10,10 @@ import pytest
 
 from recdash.errors import InputError
 from recdash.ingest import read_passing, read_upload
-from recdash.online.events import Counted, sessions_of
+from recdash.online.logs.events import Counted, sessions_of
+from recdash.online.logs.sources import says_recommendation
 from recdash.online.rules import USUAL, Rules
 from recdash.online.simulated import simulate
-from recdash.online.sources import says_recommendation
 from recdash.online.templates import templates
 
 EXPOSURES = "unit_id,variant,ts\nu,A,1\nv,B,1\nw,A,1\nw,B,2\n"

@@ -13,9 +13,9 @@ from scipy import stats
 from recdash.errors import InputError
 from recdash.online import METRICS, OnlineMetric, OnlineResults, OnlineRow, Rules, health, judging
 from recdash.online.compare import Estimate, arms, can_adjust, lift, log_ratio
+from recdash.online.logs.sessions import per_user
 from recdash.online.measures import check
 from recdash.online.results import of_users
-from recdash.online.sessions import per_user
 from recdash.online.users import Removed
 
 GOAL = OnlineMetric("time", "Time", "min", "", "watch_min", "sessions")

@@ -13,9 +13,9 @@ import pytest
 from recdash.domain import Upload
 from recdash.errors import Problem
 from recdash.online import METRICS, OnlineMetric, OnlineResults, compare, over_time, rates, results, segments
+from recdash.online.logs.sessions import per_user
 from recdash.online.rates import Sums
 from recdash.online.rules import Rules
-from recdash.online.sessions import per_user
 from recdash.online.simulated import Simulated, simulate
 from recdash.online.users import Users
 

@@ -16,9 +16,9 @@ from recdash.domain import Upload
 from recdash.errors import InputError
 from recdash.ingest import read_upload
 from recdash.online import results
-from recdash.online.off_policy import OffPolicy, off_policy
-from recdash.online.reward_model import expected
-from recdash.online.target_policy import Target, logged, of_table, uniform
+from recdash.online.off_policy.estimates import OffPolicy, off_policy
+from recdash.online.off_policy.rewards import expected
+from recdash.online.off_policy.target import Target, logged, of_table, uniform
 
 ITEMS = ("a", "b", "c")
 LOGGING = {"a": 0.5, "b": 0.3, "c": 0.2}

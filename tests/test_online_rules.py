@@ -10,7 +10,7 @@ import pytest
 
 from recdash.errors import InputError
 from recdash.online import Rules, Users
-from recdash.online.sessions import per_user
+from recdash.online.logs.sessions import per_user
 
 MINUTE, DAY = 60, 86_400
 DAY_1 = 20_000  # days since 1970: the first of the test

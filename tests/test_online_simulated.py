@@ -13,8 +13,8 @@ from terminal import Recdash
 
 from recdash.errors import InputError, UnknownName
 from recdash.online import METRICS, compare, templates
+from recdash.online.logs.sessions import per_user
 from recdash.online.rules import Rules
-from recdash.online.sessions import per_user
 from recdash.online.simulated import Simulated, simulate
 
 LIFTED = {"engagement_rate": 0.1, "session_watch_time": 0.04, "sessions_per_user": 0.2}

@@ -14,7 +14,7 @@ from recdash.cli.options import tell
 from recdash.cli.tables import aligned
 
 if TYPE_CHECKING:
-    from recdash.online.off_policy import OffPolicy
+    from recdash.online.off_policy.estimates import OffPolicy
 
 TARGET_HELP = "uniform, or a file: item_id, probability, and columns of the log that it depends on."
 TITLES = {
@@ -65,7 +65,7 @@ def off_policy_text(found: OffPolicy) -> str:
 
 
 def _rests_on(found: OffPolicy) -> list[list[str]]:
-    from recdash.online.off_policy import chance
+    from recdash.online.off_policy.estimates import chance
 
     return [
         ["rows", numbers.count(found.n)],

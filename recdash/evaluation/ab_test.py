@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from recdash.domain import OnlineKind, Upload
 from recdash.errors import InputError, Problem
-from recdash.online import sessions, summaries
+from recdash.online import summaries
+from recdash.online.logs.sessions import per_user
 from recdash.online.measures import KNOWN, OnlineMetric, check
 from recdash.online.results import OnlineResults, of_summaries, of_users
 from recdash.online.rules import USUAL, Rules
@@ -149,7 +150,7 @@ def _folded(
 ) -> Logs:
     """Events as the sessions that they make, read as they pass."""
     from recdash.ingest import read_passing
-    from recdash.online.events import sessions_of
+    from recdash.online.logs.events import sessions_of
 
     passing = read_passing("events", source, mapping=mapping, zone=rules.zone, limits=limits)
     found = sessions_of(passing.batches(), beside["exposures"], rules, beside.get("served"))
@@ -160,7 +161,7 @@ def _folded(
 
 def users_of(table: pa.Table, beside: Mapping[str, pa.Table], rules: Rules = USUAL) -> Users:
     """One row per user of a test that is known by sessions. Raises InputError where they hold no test."""
-    return sessions.per_user(table, rules, beside.get("exposures"))
+    return per_user(table, rules, beside.get("exposures"))
 
 
 def results_of(

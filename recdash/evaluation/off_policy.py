@@ -11,8 +11,8 @@ from recdash import ingest
 from recdash.domain import Upload
 from recdash.errors import InputError, Problem
 from recdash.ingest import Limits
-from recdash.online.off_policy import OffPolicy, off_policy
-from recdash.online.target_policy import Logged, Target, logged, of_table, uniform
+from recdash.online.off_policy.estimates import OffPolicy, off_policy
+from recdash.online.off_policy.target import Logged, Target, logged, of_table, uniform
 
 UNIFORM = "uniform"
 UNNAMED = "policy"

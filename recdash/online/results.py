@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from recdash.domain import Upload
 from recdash.errors import Problem
-from recdash.online import compare, health, judging, power, sequence, sessions, summaries
+from recdash.online import compare, health, judging, power, sequence, summaries
+from recdash.online.logs.sessions import per_user
 from recdash.online.measures import KNOWN, OnlineMetric, summarised
 from recdash.online.rules import USUAL, Rules
 from recdash.online.users import Removed, Users
@@ -106,7 +107,7 @@ def results(upload: Upload, control: str | None = None, rules: Rules = USUAL) ->
     Raises InputError for a table that holds no test, UnknownName for an unknown control.
     """
     if upload.kind == "sessions":
-        return of_users(sessions.per_user(upload.table, rules), control, rules)
+        return of_users(per_user(upload.table, rules), control, rules)
     return of_summaries(summaries.summaries(upload.table), control, rules)
 
 

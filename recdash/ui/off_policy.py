@@ -12,8 +12,8 @@ from recdash import numbers
 from recdash.charts.off_policy import Line, estimates, weights
 from recdash.errors import Problem, RecdashError
 from recdash.evaluation.off_policy import UNIFORM, ope
-from recdash.online.off_policy import LEAST_ESS, LEAST_PROPENSITY, MOST_ERRORS, OffPolicy, chance
-from recdash.online.reward_model import FOLDS, SHRINK_ROWS
+from recdash.online.off_policy.estimates import LEAST_ESS, LEAST_PROPENSITY, MOST_ERRORS, OffPolicy, chance
+from recdash.online.off_policy.rewards import FOLDS, SHRINK_ROWS
 from recdash.ui import state, theme, widgets
 from recdash.ui.escaping import Html, html, join
 from recdash.ui.table_templates import TEMPLATES

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from recdash.domain import Ints
 from recdash.errors import Problem
-from recdash.online.growing import Keys, Keys64, Tally, paired
-from recdash.online.log import CLICK, HEARTBEAT, NONE, WATCH, Events, Reader, keys_of
+from recdash.online.logs.growing import Keys, Keys64, Tally, paired
+from recdash.online.logs.passing import CLICK, HEARTBEAT, NONE, WATCH, Events, Reader, keys_of
 from recdash.online.rules import Rules
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recdash.domain import Ints
+from recdash.online.logs.variants import codes
 from recdash.online.users import Segment
-from recdash.online.variants import codes
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,8 +15,8 @@ import numpy as np
 from recdash import numbers
 from recdash.domain import Floats
 from recdash.errors import Problem
-from recdash.online import reward_model
-from recdash.online.target_policy import ROUNDING, Logged, Target
+from recdash.online.off_policy import rewards
+from recdash.online.off_policy.target import ROUNDING, Logged, Target
 
 LEAST_ESS, MOST_ERRORS, LEAST_PROPENSITY = 200, 3.0, 1e-4
 FEW_CLICKS = 20
@@ -180,7 +180,7 @@ def off_policy(log: Logged, target: Target, clip: float | None = None) -> OffPol
     """
     weight, reward = target.probability / log.propensity, log.reward
     cap = math.sqrt(len(log)) if clip is None else clip
-    shown, wanted = reward_model.expected(log, target)
+    shown, wanted = rewards.expected(log, target)
     robust = wanted + weight * (reward - shown)
     floor = 0.0 if (reward >= 0).all() else -math.inf
     return OffPolicy(

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recdash.online.simulated_plan import COUNTRIES, PLATFORMS, VIDEO_S, Known, Plan, truth
-from recdash.online.simulated_visits import People, Visits, named, not_lost, people, visits
+from recdash.online.simulated.plan import COUNTRIES, PLATFORMS, VIDEO_S, Known, Plan, truth
+from recdash.online.simulated.visits import People, Visits, named, not_lost, people, visits
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from recdash.online.simulated_logs import Logs
+    from recdash.online.simulated.logs import Logs
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def simulate(n_users: int, seed: int, *, events: bool = False, **plan: Any) -> S
 
     ``events``: with the logs behind the sessions, else they are None. Raises InputError for what cannot be.
     """
-    from recdash.online.simulated_logs import logs
+    from recdash.online.simulated.logs import logs
 
     wanted, rng = Plan(**plan), np.random.default_rng(seed)
     everybody = people(rng, wanted, n_users)

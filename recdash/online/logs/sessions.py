@@ -9,11 +9,12 @@ import numpy.typing as npt
 
 from recdash.domain import Floats, Ints
 from recdash.errors import InputError, Problem
-from recdash.online import bots, times, traits
+from recdash.online import times
+from recdash.online.logs import bots, traits
+from recdash.online.logs.totals import AddedUp, Rows
+from recdash.online.logs.variants import Assigned, by_exposures, by_rows, codes
 from recdash.online.rules import USUAL, Rules
-from recdash.online.totals import AddedUp, Rows
 from recdash.online.users import Removed, Segment, Users
-from recdash.online.variants import Assigned, by_exposures, by_rows, codes
 
 if TYPE_CHECKING:
     import pyarrow as pa

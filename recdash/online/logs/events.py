@@ -11,10 +11,10 @@ import numpy as np
 
 from recdash.domain import Floats, Ints
 from recdash.errors import InputError, Problem
-from recdash.online.growing import Keys, Tally, paired
-from recdash.online.log import CLICK, HEARTBEAT, IMPRESSION, OURS, WATCH, Events, Reader
+from recdash.online.logs.growing import Keys, Tally, paired
+from recdash.online.logs.passing import CLICK, HEARTBEAT, IMPRESSION, OURS, WATCH, Events, Reader
+from recdash.online.logs.served import Lists
 from recdash.online.rules import USUAL, Rules
-from recdash.online.served import Lists
 from recdash.online.users import Removed
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def sessions_of(
     """Checked batches of events, taken as they pass, added up to the sessions of exposed users.
 
     Only items that were recommended count for clicks, watch time and videos, where the log has a column
-    ``source``. ``served`` lists add a row each (see ``recdash.online.served``). Raises InputError where no
-    event is of an exposed user with a session.
+    ``source``. ``served`` lists add a row each (see ``recdash.online.logs.served``). Raises InputError where
+    no event is of an exposed user with a session.
     """
     folded = Folded(exposures)
     lists = Lists(served, folded.reader) if served is not None else None

@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from recdash.domain import Floats, Ints
 from recdash.online import times
+from recdash.online.logs.totals import Rows
 from recdash.online.rules import Rules
-from recdash.online.totals import Rows
 
 Bools = npt.NDArray[np.bool_]
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recdash.domain import Floats, Ints
-from recdash.online.simulated_plan import COUNTRIES, PLATFORMS
-from recdash.online.simulated_visits import People, Rng, Visits, named
+from recdash.online.simulated.plan import COUNTRIES, PLATFORMS
+from recdash.online.simulated.visits import People, Rng, Visits, named
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from recdash.domain import Floats, Ints
-from recdash.online.target_policy import Logged, Target
+from recdash.online.off_policy.target import Logged, Target
 
 FOLDS = 5
 SHRINK_ROWS = 100

@@ -10,7 +10,7 @@ import numpy as np
 
 from recdash.domain import Floats, Ints
 from recdash.online.rates import Bools
-from recdash.online.simulated_plan import (
+from recdash.online.simulated.plan import (
     CLICK_AGAIN,
     CLICK_S,
     COUNTRIES,

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from recdash.domain import Floats, Ints
-from recdash.online.growing import Ids, Keys, Keys64, Met, Tally, hashes, paired
-from recdash.online.sources import Sources
+from recdash.online.logs.growing import Ids, Keys, Keys64, Met, Tally, hashes, paired
+from recdash.online.logs.sources import Sources
+from recdash.online.logs.variants import Assigned, by_exposures
 from recdash.online.users import Removed
-from recdash.online.variants import Assigned, by_exposures
 
 if TYPE_CHECKING:
     import pyarrow as pa
