@@ -95,7 +95,7 @@ def test_each_metric_has_its_values_its_sums_its_lift_and_its_word(
     """70 % against 40 %: +75 %; 600 minutes of 200 sessions against 300: −50 %."""
     text = said(shown())
     assert won_and_lost.control == "control"
-    assert "Engagement rate 40.0 % 80 / 200 new 70.0 % 140 / 200 +75 +40 to +118" in text
+    assert "Engagement rate 40.0 % 80 / 200 new 70.0 % 140 / 200 +75.0 " in text
     assert "Session watch time min 3.00 600 / 200 new 1.50 300 / 200 −50.0" in text
     assert text.count("▲ better") == text.count("▼ worse") == 1
 
@@ -273,8 +273,9 @@ def test_a_fading_is_told_of_the_same_users() -> None:
     seen = Fading("als", 812, (0, 4), (5, 9), early_lift=0.051, late_lift=0.012, difference=-0.04)
     assert fading_words(seen, 0.004, MINUTES) == (
         "als: +5.10 % on days 0 to 4, +1.20 % on days 5 to 9, of the same 812 users, the control's "
-        "included: the lift fades (p = 0.004)."
+        "included: the lift fades (p = 0.004, this metric alone)."
     )
+    assert "the lift may be fading (p = 0.040" in fading_words(seen, 0.04, MINUTES)
     assert "no change is settled" in fading_words(seen, 0.4, MINUTES)
     unknown = Fading("als", 0, (0, 0), (0, 0), note="one day cannot be early and late")
     assert fading_words(unknown, None, MINUTES).endswith("cannot be told: one day cannot be early and late.")

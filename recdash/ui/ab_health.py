@@ -201,7 +201,7 @@ def _novelty(found: AbTest) -> Check:
         return Check(title, "unknown", "not known", why)
     fades = [one for one in found.results.health.warnings if one.code == "novelty"]
     if not fades:
-        return Check(title, "good", "no fading seen", "same users, early against late")
+        return Check(title, "good", "no clear fading", "of all goals together")
     word = "a lift fades" if len(fades) == 1 else f"{len(fades)} lifts fade"
     return Check(title, "bad", word, cut(fades[0].place.removeprefix("variant ").strip("'"), 40))
 

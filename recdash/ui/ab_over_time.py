@@ -15,6 +15,7 @@ from recdash.charts.shown import panels
 from recdash.numbers import is_number
 from recdash.online import OnlineMetric
 from recdash.online.fading import Fading
+from recdash.online.health import FADES_BELOW
 from recdash.online.judging import SETTLED_P, family
 from recdash.ui import ab_data, theme, widgets
 from recdash.ui.ab_table import percent
@@ -148,8 +149,9 @@ def fading_words(one: Fading, p: float | None, metric: OnlineMetric) -> str:
         for lift, span in zip(lifts, (one.early_days, one.late_days), strict=True)
     )
     chance = "p < 0.001" if p < 0.001 else f"p = {numbers.fixed(p, 3)}"
+    told = f"{_change(one, p, metric)} ({chance}, this metric alone)"
     users = f"the same {many(one.n, 'user')}, the control's included"
-    return f"{one.variant}: {early}, {late}, of {users}: {_change(one, p, metric)} ({chance})."
+    return f"{one.variant}: {early}, {late}, of {users}: {told}."
 
 
 def _span(days: tuple[int, int]) -> str:
@@ -159,7 +161,10 @@ def _span(days: tuple[int, int]) -> str:
 def _change(one: Fading, p: float, metric: OnlineMetric) -> str:
     if p > SETTLED_P or one.difference is None:
         return "no change is settled"
-    return "the lift fades" if (one.difference < 0) == (metric.direction == "up") else "the lift grows"
+    fades = (one.difference < 0) == (metric.direction == "up")
+    if p > FADES_BELOW:
+        return "the lift may be fading" if fades else "the lift may be growing"
+    return "the lift fades" if fades else "the lift grows"
 
 
 def _tidy(rows: pd.DataFrame, how: str) -> pd.DataFrame:

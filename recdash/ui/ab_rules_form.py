@@ -29,6 +29,8 @@ def show(found: AbTest, save: Save) -> None:
         asked = _split(found)
         if found.census is not None:
             asked |= _counting(found, rules) | _bots(rules)
+        if found.test.kind == "events":
+            st.caption("By which rules events were added up to sessions is fixed by the upload.")
         if not st.form_submit_button("Count by these rules", key="ab-rules-save"):
             return
     wanted = Rules(**{**rules.as_dict(), **asked})

@@ -31,6 +31,7 @@ SUBTITLES = {
 }
 LONGEST_HEAD = 22
 MILLION = 1_000_000
+MOST_DIGITS = 2
 
 
 def show(view: View, found: AbTest) -> None:
@@ -147,13 +148,14 @@ def lifts_table(found: AbTest) -> Html:
         Column(_head("Variant's", "value"), number=True), Column(_head("Lift, %", "95 % CI"), number=True),
         Column(_head("p", rule), number=True), Column("Finding"),
     ]  # fmt: skip
+    digits = _digits(found)
     body: list[list[object]] = []
     bands = []
     for role, rows in sections(found).items():
         bands.append(len(body))
         body += [[_heading(role), *[""] * (len(columns) - 1)]]
         for _, group in groupby(rows, lambda row: row.metric):
-            body += _lines(found, list(group))
+            body += _lines(found, list(group), digits)
     kind = "rd-board rd-lifts" + (" rd-grouped" if len(found.challengers) > 1 else "")
     return table_html(columns, body, bands=bands, kind=kind)
 
@@ -171,14 +173,17 @@ def _head(first: str, second: str) -> Html:
     return html("{first}<br>{second}", first=first, second=second)
 
 
-def _lines(found: AbTest, group: Sequence[OnlineRow]) -> list[list[object]]:
+def _digits(found: AbTest) -> int:
+    """Decimals of all lifts, so that they stand alike: as many as the smallest need, at most two."""
+    ends = [[percent(end) for end in (row.lift, *interval_of(row))] for row in found.lifted()]
+    needed = [numbers.places(some) for some in ends if any(is_number(end) and end for end in some)]
+    return min(MOST_DIGITS, max(needed, default=0))
+
+
+def _lines(found: AbTest, group: Sequence[OnlineRow], digits: int) -> list[list[object]]:
     control = next((row for row in group if row.is_control), None)
     others = [row for row in group if not row.is_control]
     decimals = numbers.places(_written(row, row.value) for row in group)
-    bounds = [percent(end) for row in others for end in interval_of(row)]
-    digits = numbers.places(
-        [end for end in bounds if is_number(end)] or [percent(row.lift) for row in others]
-    )
     return [
         [
             _metric_cell(found, row) if not place else "",
