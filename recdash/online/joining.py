@@ -60,7 +60,7 @@ def _row(
     online: Mapping[str, Any], run: str, value: float | None, delta: Mapping[str, Any], offline_title: str
 ) -> dict[str, Any]:
     offline = [_number(delta.get(name)) for name in ("mean_diff", "ci_low", "ci_high")]
-    lift = [_number(online[name]) for name in ("lift", "lift_low", "lift_high")]
+    lift = [_number(online["lift"]), *judged_by(online)]
     low, high = lift[1:] if online.get("direction") != "down" else (_minus(lift[2]), _minus(lift[1]))
     corner = UNDECIDED if online["is_control"] else quadrant(offline[1], offline[2], low, high)
     told = _sentence(run, corner, offline, lift, offline_title, online["title"])
@@ -75,6 +75,12 @@ def _row(
         "quadrant": "control" if online["is_control"] else corner,
         "sentence": f"{run} is the control." if online["is_control"] else told,
     }
+
+
+def judged_by(row: Mapping[str, Any]) -> list[float | None]:
+    """The interval by which a lift is judged: corrected within the goals of the test, where it was."""
+    corrected = [_number(row.get(name)) for name in ("corrected_low", "corrected_high")]
+    return corrected if None not in corrected else [_number(row[name]) for name in ("lift_low", "lift_high")]
 
 
 def _minus(value: float | None) -> float | None:

@@ -192,13 +192,14 @@ class OnlineTests(Comparisons):
     def online_results(self, test_id: str) -> pd.DataFrame:
         """One row per metric and variant.
 
-        Columns: metric, title, unit, variant, run_id, is_control, n_users, value, ci_low, ci_high, lift,
-        lift_low, lift_high, p, note.
+        Columns: the fields of ``OnlineRow``, and run_id, the run that the variant served.
         """
         import pandas as pd
 
+        from recdash.online import OnlineRow
+
         test = self.store.online_test(test_id)
-        frame = pd.DataFrame([dict(row) for row in test.results])
+        frame = pd.DataFrame([asdict(OnlineRow(**row)) for row in test.results])
         frame.insert(4, "run_id", frame["variant"].map(dict(test.links)))
         return frame
 

@@ -14,7 +14,7 @@ from recdash.charts.rows import Row, records
 from recdash.domain import OnlineTest
 from recdash.errors import Problem
 from recdash.numbers import glyph, is_number
-from recdash.online.joining import SPLIT_BROKEN
+from recdash.online.joining import SPLIT_BROKEN, judged_by
 from recdash.ui import escaping, findings, frame, state, theme, widgets
 from recdash.ui.cards import finding_cell
 from recdash.ui.escaping import Html, html, join
@@ -285,7 +285,9 @@ def in_words(quadrant: str) -> str:
 def results_table(found: BothSides) -> None:
     """Every metric and variant of the test: value, lift, interval, n."""
     widgets.section(
-        "All online metrics of this test", f"Lift over the control ({found.test.control}), 95 % intervals"
+        "All online metrics of this test",
+        f"Lift over the control ({found.test.control}), 95 % intervals, corrected together for the goals. "
+        "More on A/B results.",
     )
     columns = [
         Column("Metric"), Column("Variant"), Column("Run"), Column("Value", number=True), Column("Unit"),
@@ -299,7 +301,7 @@ def results_table(found: BothSides) -> None:
 
 def _result_row(found: BothSides, row: Row) -> list[object]:
     look = found.marks.get(row["run_id"]) if isinstance(row["run_id"], str) else None
-    low, high = _percent(row["lift_low"]), _percent(row["lift_high"])
+    low, high = map(_percent, judged_by(row))
     decimals = numbers.places([low, high])
     return [
         row["title"],
@@ -321,12 +323,13 @@ def _lift_cells(row: Row, low: float, high: float, decimals: int, *, judged: boo
         return [html('<span class="rd-muted">control</span>'), numbers.NONE, ""]
     lift = numbers.signed(_percent(row["lift"]), decimals)
     unit = " %" if lift != numbers.NONE else ""
-    return [f"{lift}{unit}", numbers.interval(low, high, decimals), _verdict(low, high, judged=judged)]
+    return [f"{lift}{unit}", numbers.interval(low, high, decimals), _verdict(row, low, high, judged=judged)]
 
 
-def _verdict(low: float, high: float, *, judged: bool) -> Html:
+def _verdict(row: Row, low: float, high: float, *, judged: bool) -> Html:
+    """As A/B results says it; tests of before it did are judged by their intervals."""
     if judged and is_number(low):
-        return finding_cell(finding_of(low, high), glyph(low, high))
+        return finding_cell(row["word"] or finding_of(low, high), glyph(low, high))
     return html('<span class="rd-muted">{text}</span>', text=numbers.NONE if judged else "not judged")
 
 
