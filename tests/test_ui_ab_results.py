@@ -243,7 +243,7 @@ def test_the_metric_in_depth_is_the_one_of_the_link(shown: Open) -> None:
 
 @pytest.mark.usefixtures("won_and_lost")
 def test_a_link_to_a_metric_that_is_not_there_says_so(shown: Open) -> None:
-    assert "The link's metric is not in this test" in warned(shown(om="clicks_per_moon"))
+    assert "The chosen metric is not in this test" in warned(shown(om="clicks_per_moon"))
 
 
 @pytest.mark.usefixtures("won_and_lost")

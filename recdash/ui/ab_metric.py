@@ -28,7 +28,7 @@ def _choose(found: AbTest) -> str:
     titles = found.titles
     wanted = state.params().get("om", next(iter(titles)))
     if wanted not in titles:
-        st.warning("The link's metric is not in this test; its first one is shown.")
+        st.warning("The chosen metric is not in this test; its first one is shown.")
     st.session_state["ab-metric"] = wanted if wanted in titles else next(iter(titles))
     chosen: str = st.selectbox(
         "Metric in depth", list(titles), format_func=titles.__getitem__, key="ab-metric", width=420,

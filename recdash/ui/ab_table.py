@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 from math import nan
+from statistics import median_high
 
 import streamlit as st
 
@@ -174,10 +175,10 @@ def _head(first: str, second: str) -> Html:
 
 
 def _digits(found: AbTest) -> int:
-    """Decimals of all lifts, so that they stand alike: as many as the smallest need, at most two."""
+    """Decimals of all lifts, so that they stand alike: as many as most of them need, at most two."""
     ends = [[percent(end) for end in (row.lift, *interval_of(row))] for row in found.lifted()]
     needed = [numbers.places(some) for some in ends if any(is_number(end) and end for end in some)]
-    return min(MOST_DIGITS, max(needed, default=0))
+    return min(MOST_DIGITS, median_high(needed or [0]))
 
 
 def _lines(found: AbTest, group: Sequence[OnlineRow], digits: int) -> list[list[object]]:
