@@ -17,7 +17,7 @@ from recdash.ui import (
     widgets,
 )
 
-view = frame.show()
+view = frame.show(without_runs=True)
 tests = both_sides.tests(view)
 if not tests:
     ab_test.no_test()

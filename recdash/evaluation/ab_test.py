@@ -171,12 +171,14 @@ def results_of(
     metrics: Sequence[OnlineMetric] = (),
     *,
     correction: Correction = "holm",
+    users: Users | None = None,
 ) -> OnlineResults:
-    """The results of logs that were read, or are stored."""
+    """The results of logs that were read, or are stored; ``users``, where they are counted already."""
     if logs.kind == "aggregates":
         rows = summaries.summaries(logs.table)
         return of_summaries(rows, control, rules, metrics, correction)
-    users = users_of(logs.table, logs.beside, rules)
+    if users is None:
+        users = users_of(logs.table, logs.beside, rules)
     for metric in metrics:
         check(metric, users.totals)
     found = of_users(users, control, rules, with_own(metrics), correction)

@@ -8,7 +8,7 @@ worse by the margin? That every one of them must hold is correction enough.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -50,16 +50,3 @@ def guarded(low: float, high: float, margin: float) -> Word:
     if low > -margin:
         return "holds"
     return "broken" if high < -margin else "not settled"
-
-
-def not_inferior_p(metric: OnlineMetric, control: Any, variant: Any, *, adjusted: bool) -> float | None:
-    """One-sided p of the test that the metric lost the margin or more; None where there is no interval."""
-    from scipy.stats import norm
-
-    found = compare.log_ratio(metric, control, variant, adjusted=adjusted)
-    if found is None or not metric.margin:
-        return None
-    ratio, error = found
-    up = metric.direction == "up"
-    bound = np.log1p(-metric.margin) if up else np.log1p(metric.margin)
-    return float(norm.sf((ratio - bound) / error if up else (bound - ratio) / error))

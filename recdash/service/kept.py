@@ -37,6 +37,11 @@ class Kept(Generic[P, R]):
             self._keep(key, answer)
         return answer
 
+    def remember(self, answer: R, *args: P.args, **named: P.kwargs) -> None:
+        """Keep an answer that was found on the way to something else."""
+        with self._lock:
+            self._keep((args, tuple(named.items())), answer)
+
     def _keep(self, key: Any, answer: R) -> None:
         """Two may have asked at once; the later answer stays."""
         self._weight -= self._answers.pop(key, (None, 0))[1]

@@ -52,7 +52,8 @@ class OnlineTests(Comparisons):
         """
         self._may_write()
         logs = self._read_logs(tables, rules, mappings)
-        found = _results(logs, control, rules, metrics)
+        users = _users(logs, rules)
+        found = _results(logs, control, rules, metrics, users)
         self._check_links(experiment_id, links or {}, found.variants)
         test = OnlineTest(
             id=self._new_id(),
@@ -70,6 +71,8 @@ class OnlineTests(Comparisons):
             results=found.records(),
             notices=(*logs.notices, *found.notices),
         )
+        if users is not None:  # the next that is asked for is the test's page
+            self._users.remember(users, *_counted_by(test))
         return self._same_test(test) or self.store.add_online_test(test)
 
     def _same_test(self, test: OnlineTest) -> OnlineTest | None:
@@ -91,7 +94,7 @@ class OnlineTests(Comparisons):
     ) -> OnlineResults:
         """The results as they would be, with what was said while the tables were read; stores nothing."""
         logs = self._read_logs(tables, rules, mappings)
-        found = _results(logs, control, rules, ())
+        found = _results(logs, control, rules, (), _users(logs, rules))
         return replace(found, notices=(*logs.notices, *found.notices))
 
     def _read_logs(
@@ -155,7 +158,7 @@ class OnlineTests(Comparisons):
         return self._users_of(test)
 
     def _users_of(self, test: OnlineTest) -> Users:
-        return self._users(test.upload, test.tables.get("exposures"), json.dumps(dict(test.rules)))
+        return self._users(*_counted_by(test))
 
     def _read_users(self, upload: str, exposures: str | None, rules: str) -> Users:
         from recdash.evaluation.ab_test import users_of
@@ -228,10 +231,27 @@ class OnlineTests(Comparisons):
         )
 
 
+def _counted_by(test: OnlineTest) -> tuple[str, str | None, str]:
+    """What the users of a test are counted from."""
+    return test.upload, test.tables.get("exposures"), json.dumps(dict(test.rules))
+
+
+def _users(logs: Logs, rules: Rules | None) -> Users | None:
+    """One row per user; None for a table that is added up already."""
+    from recdash.evaluation.ab_test import users_of
+    from recdash.online.rules import USUAL
+
+    return None if logs.kind == "aggregates" else users_of(logs.table, logs.beside, rules or USUAL)
+
+
 def _results(
-    logs: Logs, control: str | None, rules: Rules | None, metrics: Sequence[OnlineMetric]
+    logs: Logs,
+    control: str | None,
+    rules: Rules | None,
+    metrics: Sequence[OnlineMetric],
+    users: Users | None,
 ) -> OnlineResults:
     from recdash.evaluation.ab_test import results_of
     from recdash.online.rules import USUAL
 
-    return results_of(logs, control, rules or USUAL, metrics)
+    return results_of(logs, control, rules or USUAL, metrics, users=users)

@@ -16,26 +16,22 @@ evaluation = recdash.evaluate({"als": "als.parquet", "popular": "popular.csv"}, 
 print(evaluation.table())"""
 
 
-def show(*, scoped: bool = False) -> View:
+def show(*, scoped: bool = False, without_runs: bool = False) -> View:
     """Draw the frame and return the view. Without an experiment or a run, say what to do and stop.
 
-    ``scoped``: the page's numbers follow the chosen part of the users and items.
+    ``scoped``: the page's numbers follow the chosen part of the users and items. ``without_runs``: the page
+    has something to show of an experiment that has none.
     """
     experiment, view = _draw_frame(scoped=scoped)
+    if view is None and without_runs:
+        state.choose(e=experiment.id)
+        return state.view_without_runs(experiment)
     if view is None:
         _no_runs(experiment)
         state.stop()
     if view.missing:
         st.warning("\n".join(f"- {markdown(sentence)}." for sentence in view.missing))
     return view
-
-
-def show_experiment() -> tuple[Experiment, View | None]:
-    """Draw the frame for a page that has something to show without runs; the view where there are some."""
-    experiment, view = _draw_frame(scoped=False)
-    if view is None:
-        state.choose(e=experiment.id)
-    return experiment, view
 
 
 def _draw_frame(*, scoped: bool) -> tuple[Experiment, View | None]:

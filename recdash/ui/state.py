@@ -156,6 +156,13 @@ def view_of(experiment: Experiment, *, scoped: bool = False) -> View | None:
     return View(experiment, runs, baseline, candidates, metrics, metric, k, depth, missing, scope)
 
 
+def view_without_runs(experiment: Experiment) -> View:
+    """Of an experiment that has none: for a page that shows something else of it."""
+    depth = workspace().depth(experiment.id)
+    metrics = ordered_metrics(["ndcg"])
+    return View(experiment, (), None, (), tuple(metrics), metrics[0], min(10, depth), depth)
+
+
 def _baseline(experiment: Experiment, runs: Sequence[Run]) -> tuple[Run | None, list[str]]:
     known = {run.id: run for run in runs}
     default = known.get(experiment.baseline or "") or _usual_baseline(runs)
