@@ -154,6 +154,33 @@ def test_what_cannot_be_asked_is_refused_in_words(run: Recdash, arguments: list[
     assert found.stdout == ""
 
 
+def test_lifts_that_are_adjusted_say_so_and_show_the_plain_ones(run: Recdash) -> None:
+    rows = ["unit_id,session_id,variant,start_ts,clicks,watch_s"]
+    for unit in range(40):
+        arm, taste = ("control", "new")[unit % 2], 60 * (1 + unit % 7)
+        rows.append(f"u{unit},p{unit},{arm},2026-10-20T09:00:00Z,1,{taste}")
+        rows.append(f"u{unit},s{unit},{arm},2026-11-02T09:00:00Z,{unit % 3},{taste + 30 * (unit % 5)}")
+    Path("long.csv").write_text("\n".join(rows))
+    asked = ("online", "--sessions", "long.csv", "--starts", "2026-11-01")
+    (watch,) = [row for row in as_json(run, *asked)["results"] if row["metric"] == "session_watch_time"]
+    assert watch["adjusted"]
+    assert watch["plain_lift"] == pytest.approx(watch["variant_value"] / watch["control_value"] - 1)
+    assert watch["lift"] != watch["plain_lift"]
+    assert "adjusted by what users did before the test" in run(*asked).stdout
+    (plain,) = [row for row in as_json(run, "online", "--sessions", "sessions.csv")["results"]
+                if row["metric"] == "session_watch_time"]  # fmt: skip
+    assert not plain["adjusted"]
+
+
+def test_exposures_of_no_experiment_cannot_be_chosen_from(run: Recdash) -> None:
+    Path("bare.csv").write_text(EXPOSURES.replace("experiment_id,", "").replace("row,", ""))
+    given = ("--exposures", "bare.csv", "--events", "events.csv")
+    assert run("online", *given).exit_code == 0
+    found = run("online", *given, "--exposures-of", "row")
+    assert found.exit_code == 2
+    assert "there is no column experiment_id" in found.stderr
+
+
 def test_of_several_experiments_the_one_that_is_meant_is_read(run: Recdash) -> None:
     more = "rail,A,new,2026-11-02T09:00:05Z\nrail,B,control,2026-11-02T09:00:05Z\n"
     Path("both.csv").write_text(EXPOSURES + more)
@@ -211,6 +238,15 @@ def test_where_a_test_is_kept_must_be_there(run: Recdash, arguments: list[str], 
     found = run("online", *arguments)
     assert found.exit_code == 2
     assert said in found.stderr
+
+
+@pytest.mark.usefixtures("kept")
+def test_how_a_kept_test_is_counted_cannot_be_said_again(run: Recdash) -> None:
+    for option in (("--control", "new"), ("--threshold", "60"), ("--link", "new=als")):
+        found = run("online", "--experiment", "Films", *option)
+        assert found.exit_code == 2
+        assert f"{option[0]}: given for a kept test" in found.stderr
+    assert run("online", "--experiment", "Films", "--correction", "bh").exit_code == 0
 
 
 @pytest.mark.usefixtures("kept")

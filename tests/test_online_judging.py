@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pytest
 from scipy import stats
 
 from recdash.errors import InputError
-from recdash.online import METRICS, OnlineMetric, OnlineResults, OnlineRow, Rules, health, judging
+from recdash.online import METRICS, OnlineMetric, OnlineResults, OnlineRow, Rules, Users, health, judging
 from recdash.online.compare import Estimate, arms, can_adjust, lift, log_ratio
 from recdash.online.logs.sessions import per_user
 from recdash.online.measures import check
@@ -87,6 +88,37 @@ def test_without_an_interval_nothing_is_settled() -> None:
     assert judging.word(GOAL, alone, None) == "not settled"
 
 
+def test_a_loss_is_no_gain_because_its_interval_reaches_further_up() -> None:
+    # One user of the variant watched 300 videos: the interval of a loss of 71 % ends above +96 %.
+    found = Estimate(-0.71, -0.96, 1.06, 0.015)
+    assert judging.word(GOAL, found, 0.015) == "not settled"
+
+
+def test_how_many_users_settle_it_is_asked_at_the_level_of_the_family() -> None:
+    found = of_users(per_user(sessions(21, effect=0.035, variants=("control", *"abcdefgh"))))
+    open_ones = [one for one in found.rows if one.word == "not settled" and one.role == "goal"]
+    assert open_ones
+    assert all(one.more_users is None or one.more_users >= 1 for one in open_ones)
+
+
+def test_a_guardrail_needs_users_to_exclude_its_margin_and_not_to_find_a_change() -> None:
+    users = per_user(sessions(22, n=1_500))
+    loose, tight = (
+        row(of_users(users, metrics=[replace(GUARD, margin=margin)]), "time") for margin in (0.06, 0.03)
+    )
+    assert (loose.word, tight.word) == ("not settled", "not settled")
+    ratio, error = log_ratio(GOAL, *arms_of_both(users))  # type: ignore[misc]
+    needed = 1_500 * ((stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) * error / (ratio - math.log(0.97))) ** 2
+    assert tight.more_users == math.ceil(needed) - 1_500
+    assert loose.more_users < tight.more_users  # type: ignore[operator]
+
+
+def arms_of_both(users: Users) -> list[Any]:
+    order = [users.variants.index(name) for name in ("control", "new")]
+    found = arms(users.totals, users.variant)
+    return [found[code] for code in order]
+
+
 def test_all_goals_of_all_variants_are_one_family_and_guardrails_stand_alone() -> None:
     found = of_users(per_user(sessions(1, variants=("control", "a", "b"), effect=0.03)))
     goals = [one for one in found.rows if one.role == "goal" and not one.is_control]
@@ -136,6 +168,20 @@ def test_the_log_ratio_has_the_error_of_the_delta_method() -> None:
 def test_the_interval_that_may_be_peeked_at_holds_the_one_that_may_not() -> None:
     one = row(of_users(per_user(sessions(3))), "session_watch_time")
     assert one.sequence_low < one.lift_low < one.lift < one.lift_high < one.sequence_high  # type: ignore[operator]
+
+
+def test_the_interval_for_many_looks_does_not_depend_on_the_users_that_came() -> None:
+    # Tuned to a plan, it is narrowest in relation to the other one when the plan is reached.
+    def width(n: int, planned: int | None) -> float:
+        users = per_user(sessions(3, n=n))
+        one = row(of_users(users, rules=Rules(planned_users=planned)), "session_watch_time")
+        return math.log((1 + one.sequence_high) / (1 + one.sequence_low)) / math.log(  # type: ignore[operator]
+            (1 + one.lift_high) / (1 + one.lift_low)  # type: ignore[operator]
+        )
+
+    assert width(2_000, 2_000) < width(2_000, None)  # 10,000 are taken where nobody planned
+    assert width(2_000, 2_000) == pytest.approx(width(4_000, 4_000), rel=0.002)
+    assert width(4_000, None) < width(2_000, None)
 
 
 # ── what users did before ────────────────────────────────────────────────────────────────────

@@ -11,6 +11,7 @@ import pytest
 from recdash.errors import InputError
 from recdash.online import Rules, Users
 from recdash.online.logs.sessions import per_user
+from recdash.online.results import of_users
 
 MINUTE, DAY = 60, 86_400
 DAY_1 = 20_000  # days since 1970: the first of the test
@@ -47,7 +48,7 @@ def removed(users: Users, rule: str) -> dict[str, int]:
 
 
 def test_the_session_in_which_the_exposure_fires_counts_though_it_began_before() -> None:
-    # Exposed 20 minutes after the start: within the grace of half an hour, an hour is not.
+    # Exposed 20 minutes after the start: a minute was watched, and the grace is half an hour.
     table = sessions(
         ("u1", "a", None, at(1, 0), 1, 60.0),
         ("u1", "b", None, at(1, 600), 1, 60.0),
@@ -57,7 +58,7 @@ def test_the_session_in_which_the_exposure_fires_counts_though_it_began_before()
     assert total(per_user(table, Rules(), seen), "sessions") == {"u1": 2, "u2": 0}
     assert before(per_user(table, Rules(), seen), "sessions") == {"u1": 0, "u2": 1}
     assert total(per_user(table, Rules(grace_min=60), seen), "sessions") == {"u1": 2, "u2": 1}
-    assert total(per_user(table, Rules(grace_min=19), seen), "sessions") == {"u1": 1, "u2": 0}
+    assert total(per_user(table, Rules(grace_min=18), seen), "sessions") == {"u1": 1, "u2": 0}
 
 
 def test_a_session_is_open_until_its_last_event() -> None:
@@ -228,3 +229,65 @@ def test_the_order_of_rows_changes_nothing_but_which_of_two_equal_sessions_count
     mixed = per_user(sessions(*[rows[i] for i in rng.permutation(len(rows))]))
     for name in straight.totals:
         assert total(straight, name) == pytest.approx(total(mixed, name))
+
+
+# ── edges of the rules ───────────────────────────────────────────────────────────────────────
+
+
+def test_who_was_exposed_without_a_time_counts_also_where_the_test_has_a_first_day() -> None:
+    table = sessions(
+        ("u1", "a", "A", at(1), 1, 60.0), ("u1", "b", "A", at(3), 1, 60.0),
+        ("u2", None, "B", None, None, None),
+    )  # fmt: skip
+    found = per_user(table, Rules(starts="2024-10-06"))  # the third day here
+    assert found.assigned == {"A": 1, "B": 1}
+    assert total(found, "sessions") == {"u1": 1, "u2": 0}
+
+
+def test_the_first_day_begins_where_the_log_was_written() -> None:
+    # Midnight in Berlin is 22:00 of the day before in UTC, in October.
+    table = sessions(("u1", "a", "A", at(2, 22.5 * 60), 1, 60.0), ("u2", "b", "B", at(3, 600), 1, 60.0))
+    assert per_user(table, Rules(starts="2024-10-06", zone="Europe/Berlin")).n == {"A": 1, "B": 1}
+    assert per_user(table, Rules(starts="2024-10-06")).n == {"B": 1}
+
+
+def test_a_session_lasts_as_long_as_was_watched_in_it() -> None:
+    # Begun 80 minutes before the exposure: 60 minutes watched leave it open, 40 do not.
+    table = sessions(("u1", "a", None, at(1, 0), 1, 3600.0), ("u2", "b", None, at(1, 0), 1, 2400.0))
+    seen = exposures(("u1", "A", at(1, 80)), ("u2", "B", at(1, 80)))
+    assert total(per_user(table, Rules(), seen), "sessions") == {"u1": 1, "u2": 0}
+
+
+def test_only_the_last_session_that_had_begun_can_hold_the_exposure() -> None:
+    table = sessions(("u1", "a", None, at(1, 0), 1, 60.0), ("u1", "b", None, at(1, 20), 1, 60.0))
+    found = per_user(table, Rules(), exposures(("u1", "A", at(1, 25)), ("u2", "B", at(1))))
+    assert total(found, "sessions") == {"u1": 1, "u2": 0}
+    assert before(found, "sessions") == {"u1": 1, "u2": 0}
+
+
+def test_a_total_that_few_users_have_is_not_cut_to_nothing() -> None:
+    rows = [(f"u{i}", f"s{i}", "AB"[i % 2], at(1), 0, 60.0) for i in range(100)]
+    table = sessions(*rows, plays=[3 if i == 7 else 0 for i in range(100)])
+    found = per_user(table, Rules(winsorise=0.9))
+    assert found.totals["plays"].sum() == 3
+    assert [one.code for one in found.notices if one.code == "not-winsorised"] == ["not-winsorised"]
+
+
+def test_lists_are_not_cut() -> None:
+    lists = [1] * 9 + [50]
+    rows = [(f"u{i}", None, "AB"[i % 2], at(1), None, None) for i in range(10)]
+    users = [(f"u{i}", f"s{i}", "AB"[i % 2], at(1), 1, 60.0) for i in range(10)]
+    table = sessions(*rows, *users, lists=[*lists, *[None] * 10])
+    assert per_user(table, Rules(winsorise=0.8)).totals["lists"].sum() == sum(lists)
+
+
+@pytest.mark.parametrize("emptied", ["A", "B"])
+def test_a_variant_of_machines_alone_is_named_and_the_others_are_counted(emptied: str) -> None:
+    rows = [(f"u{i}", f"s{i}", v, at(1), 90 if v == emptied else 1, 60.0) for i, v in enumerate("AABBCC")]
+    found = per_user(sessions(*rows), Rules(bot_clicks=50))
+    assert found.variants == tuple(v for v in "ABC" if v != emptied)
+    assert found.assigned == {"A": 2, "B": 2, "C": 2}
+    (notice,) = [one for one in found.notices if one.code == "variant-without-users"]
+    assert f"'{emptied}'" in notice.found
+    results = of_users(found)
+    assert {row.variant for row in results.rows} == set(found.variants)

@@ -81,6 +81,16 @@ def test_the_same_test_under_the_same_rules_is_one(
     assert len(space.online_tests(home)) == 1
 
 
+def test_the_same_test_with_other_links_is_linked_anew(
+    space: Workspace, home: str, test: OnlineTest, simulated: Simulated
+) -> None:
+    run = space.add_runs(home, {"u": ["a"], "v": ["a"]}, name="als")[0].run.id
+    again = space.add_online_test(home, "Row", {"sessions": simulated.sessions}, links={"new": run})
+    assert (again.id, again.links) == (test.id, {"new": run})
+    kept = space.add_online_test(home, "Row", {"sessions": simulated.sessions})
+    assert kept.links == {"new": run}
+
+
 # ── rules and metrics ────────────────────────────────────────────────────────────────────────
 
 
@@ -116,6 +126,15 @@ def test_rules_that_cannot_be_followed_change_nothing(
 ) -> None:
     with pytest.raises(InputError):
         space.set_online_rules(test.id, rules)
+    assert space.store.online_test(test.id) == test
+
+
+def test_rules_by_which_logs_were_read_stay(space: Workspace, home: str, simulated: Simulated) -> None:
+    tables = {kind: table for kind, table in simulated.tables().items() if kind != "sessions"}
+    test = space.add_online_test(home, "Logs", tables)
+    for rules in (Rules(threshold_s=10), Rules(item_cap_s=60), Rules(zone="Europe/Berlin")):
+        with pytest.raises(InputError, match="were read by another one"):
+            space.set_online_rules(test.id, rules)
     assert space.store.online_test(test.id) == test
 
 

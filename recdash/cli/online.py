@@ -43,6 +43,9 @@ HEADER = ("metric", "variant", "control", "value", "lift %", "95 % interval", "p
 @click.option("--bot-sessions", type=int, default=100, show_default=True,
               help="More sessions in one day are a machine's; 0: nobody is one.")  # fmt: skip
 @click.option("--winsorise", type=float, help="Share of users at which totals are cut: 0.99, say.")
+@click.option(
+    "--planned-users", type=int, help="With how many users, control and variant, the test was to end."
+)
 @click.option("--split", help="Planned split, where it is not even: control=2,new=1.")
 @click.option("--metric", "own", multiple=True,
               help="NAME=NUMERATOR[/DENOMINATOR][:down][:guardrail:MARGIN]; again for each.")  # fmt: skip
@@ -114,7 +117,25 @@ def _kept(
         return space.ab_results(
             space.add_online_test(home.id, called, tables, links=linked, **how).id, correction
         )
+    _refuse_counting()
     return space.ab_results(_named(space.online_tests(home.id), name, experiment).id, correction)
+
+
+def _refuse_counting() -> None:
+    """A test that is kept was counted already: what is said of that here would be ignored."""
+    asked = click.get_current_context()
+    free = {"experiment", "name", "correction", "form"}
+    given = [
+        name
+        for name in asked.params
+        if name not in free and asked.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    ]
+    if given:
+        options = [one.opts[0] for one in asked.command.params if one.name in given]
+        fix = "It was counted when it was kept. Give its files too, or change its rules on A/B results."
+        raise InputError(
+            [Problem("kept-already", option, "given for a kept test", fix) for option in options]
+        )
 
 
 def _named(tests: Sequence[OnlineTest], name: str | None, experiment: str) -> OnlineTest:
@@ -221,6 +242,10 @@ def _result(row: OnlineRow, control: OnlineRow | None) -> dict[str, Any]:
         "lift": row.lift,
         "lift_low": row.lift_low,
         "lift_high": row.lift_high,
+        "adjusted": row.plain_lift is not None,
+        "plain_lift": row.plain_lift,
+        "plain_low": row.plain_low,
+        "plain_high": row.plain_high,
         "p": row.p,
         "p_corrected": row.p_corrected,
         "corrected_low": row.corrected_low,
@@ -249,6 +274,8 @@ def _text(found: OnlineResults) -> Iterator[str]:
         yield "The split of users is broken: nothing is judged."
     control = {row.metric: row for row in found.rows if row.is_control}
     rows = [_line(row, control.get(row.metric)) for row in found.rows if not row.is_control]
+    if any(row.plain_lift is not None for row in found.rows):
+        yield "Lifts are adjusted by what users did before the test (CUPED); values are not."
     yield ""
     yield aligned([HEADER, *rows], 2)
 

@@ -9,7 +9,7 @@ from recdash.domain import TableKind
 from recdash.ingest.columns import ROLES
 from recdash.ingest.validate import Findings, is_missing, is_text
 
-MOST_LABELS = 200
+MOST_LABELS = 50
 """A text column with more different values tells users apart rather than groups of them."""
 
 

@@ -156,6 +156,8 @@ def of_one_experiment(table: pa.Table, experiment: str | None) -> pa.Table:
     Raises ``UploadError`` where it holds several and none was asked for, or not that one.
     """
     if "experiment_id" not in table.column_names:
+        if experiment is not None:
+            raise UploadError(_no_experiments(experiment))
         return table
     known = [name for name in table["experiment_id"].unique().to_pylist() if name is not None]
     if experiment is None and len(known) < 2:
@@ -163,6 +165,11 @@ def of_one_experiment(table: pa.Table, experiment: str | None) -> pa.Table:
     if experiment not in known:
         raise UploadError(_which_experiment(known, experiment))
     return table.filter(pc.equal(table["experiment_id"], experiment))
+
+
+def _no_experiments(experiment: str) -> Problem:
+    found = f"there is no column experiment_id to find '{experiment}' in"
+    return Problem("missing-column", "columns", found, "Leave it out, or name the column experiment_id.")
 
 
 def _which_experiment(known: list[str], experiment: str | None) -> Problem:

@@ -136,11 +136,11 @@ def of_users(users: Users, planned: Mapping[str, float]) -> tuple[float | None, 
 def _uneven_bots(users: Users) -> tuple[Problem, ...]:
     """Machines should fall into all variants alike; where they do not, something sends them into one."""
     bots = next((one.by_variant for one in users.removed if one.rule == "bots"), {})
-    if sum(bots.values()) < FEW_BOTS or len(users.variants) < 2:
+    if sum(bots.values()) < FEW_BOTS or len(users.assigned) < 2:
         return ()
-    shares = {name: bots[name] / max(users.assigned[name], 1) for name in users.variants}
+    shares = {name: bots[name] / max(users.assigned[name], 1) for name in users.assigned}
     most = max(shares, key=lambda name: shares[name])
-    counts = np.array([[bots[name], users.assigned[name] - bots[name]] for name in users.variants])
+    counts = np.array([[bots[name], users.assigned[name] - bots[name]] for name in users.assigned])
     if _independent(counts) >= MISMATCH_BELOW:
         return ()
     told = ", ".join(f"{name} {100 * share:.3g} %" for name, share in shares.items())

@@ -35,9 +35,9 @@ def word(metric: OnlineMetric, found: compare.Estimate, p: float | None) -> Word
     low, high = oriented(metric, found.low, found.high)
     if metric.role == "guardrail":
         return guarded(low, high, metric.margin or 0.0)
-    if p > SETTLED_P:
+    if p > SETTLED_P or low <= 0 <= high:
         return "not settled"
-    return "better" if low + high > 0 else "worse"
+    return "better" if low > 0 else "worse"
 
 
 def oriented(metric: OnlineMetric, low: float, high: float) -> tuple[float, float]:

@@ -87,10 +87,21 @@ SERVED_METRICS = (
         name="online_hit_ratio",
         title="Online hit ratio",
         unit="0..1",
-        meaning="Served lists that hold the item which their user watched next, past the threshold, not by "
-        "way of the list itself, of all lists after which there is such an item.",
+        meaning="Served lists that hold the item which their user watched next, past the threshold and not "
+        "by way of the list itself, of all served lists.",
         numerator="answered_lists",
-        denominator="answerable_lists",
+        denominator="lists",
+        high=1.0,
+        role="other",
+    ),
+    OnlineMetric(
+        name="answerable_lists",
+        title="Lists with an answer",
+        unit="0..1",
+        meaning="Served lists after which their user watched something, past the threshold and not by way of "
+        "the list itself: more lists can be right where more is watched elsewhere.",
+        numerator="answerable_lists",
+        denominator="lists",
         high=1.0,
         role="other",
     ),

@@ -43,8 +43,8 @@ def cumulative(
 ) -> list[Moment]:
     """The lift up to and with each day of the test, of the users exposed until then.
 
-    ``n_planned``: users of variant and control together at which the sequence is narrowest; None takes those
-    that there are. Raises UnknownName for an unknown control.
+    ``n_planned``: users of variant and control together for whom the sequence was tuned before the test.
+    Raises UnknownName for an unknown control.
     """
     first, n_days = rates.calendar(users)
     n = _exposed(users, users.exposed - first, n_days).cumsum(axis=1)
@@ -52,7 +52,7 @@ def cumulative(
     return [
         moment
         for variant, n_both, lifts in _pairs(users, metric, control, sums)
-        for moment in _peeked(_moments(variant, first, n_both, lifts), lifts, n_planned or int(n_both[-1]))
+        for moment in _peeked(_moments(variant, first, n_both, lifts), lifts, n_planned)
     ]
 
 
@@ -161,7 +161,7 @@ def _moments(variant: str, first: int, n: Ints, lifts: Lifts) -> list[Moment]:
     ]
 
 
-def _peeked(moments: list[Moment], lifts: Lifts, n_planned: int) -> Iterator[Moment]:
+def _peeked(moments: list[Moment], lifts: Lifts, n_planned: int | None) -> Iterator[Moment]:
     """With the confidence sequence, where there is an interval."""
     for moment, log_ratio, std_error in zip(moments, lifts.log_ratio, lifts.std_error, strict=True):
         if moment.low is None:

@@ -35,6 +35,19 @@ def more_users(
     return max(math.ceil(needed) - control.count() - variant.count(), 0)
 
 
+def to_settle(distance: float, std_error: float, n: int, level: float) -> int | None:
+    """Users still missing beside the ``n`` there are, for an interval of ``level`` to exclude, in four of
+    five tests, what lies ``distance`` from the estimate; both on the log scale, as found. At least 1; None
+    for no distance, or where all people on earth were too few.
+    """
+    from scipy.special import ndtri
+
+    if not distance or not std_error:
+        return None
+    needed = n * ((ndtri((1 + level) / 2) + ndtri(POWER)) * std_error / distance) ** 2
+    return None if needed > MOST_USERS else max(math.ceil(needed) - n, 1)
+
+
 def detectable(
     metric: OnlineMetric, control: Any, n: int, ratio: float = 1.0, *, adjusted: bool = False
 ) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from recdash.domain import Upload
 from recdash.errors import Problem
 from recdash.online import compare, health, judging, power, sequence, summaries
 from recdash.online.logs.sessions import per_user
-from recdash.online.measures import KNOWN, OnlineMetric, summarised
+from recdash.online.measures import KNOWN, OnlineMetric
 from recdash.online.rules import USUAL, Rules
 from recdash.online.users import Removed, Users
 from recdash.stats import Correction
@@ -90,10 +91,14 @@ class OnlineResults:
 
 @dataclass(frozen=True)
 class Measured:
-    """A metric with its aggregates (count, means, variances) by variant, and whether CUPED can be used."""
+    """A metric with its aggregates (count, means, variances) by variant.
+
+    ``planned_users``: see ``Rules``. ``adjusted``: whether CUPED can be used.
+    """
 
     metric: OnlineMetric
     arms: Mapping[str, Any]
+    planned_users: int | None = None
 
     @property
     def adjusted(self) -> bool:
@@ -120,7 +125,7 @@ def of_users(
 ) -> OnlineResults:
     """The results of a test that is known user by user; of ``metrics`` those that the logs allow."""
     arms = arms_of(users)
-    measured = [Measured(one, arms) for one in metrics if one.is_in(users.totals)]
+    measured = [Measured(one, arms, rules.planned_users) for one in metrics if one.is_in(users.totals)]
     chosen, guessed = health.control_among(sorted(users.variants), control)
     srm_p, wrong = health.of_users(users, rules.split)
     wrong += health.fading(users, [one.metric for one in measured if one.metric.role == "goal"], chosen)
@@ -147,13 +152,8 @@ def of_summaries(
     correction: Correction = "holm",
 ) -> OnlineResults:
     """The results of a test that somebody else added up; ``metrics`` say the roles of those named there."""
-    roles = {metric.name: metric for metric in (*KNOWN, *metrics)}
     measured = [
-        Measured(
-            summarised(name, roles.get(name), rate=any(row.of_trials for row in group)),
-            {row.variant: compare.arm(row.n, row.mean, row.variance) for row in group},
-        )
-        for name, group in summaries.by_metric(rows).items()
+        Measured(metric, arms, rules.planned_users) for metric, arms in summaries.measured(rows, metrics)
     ]
     users = summaries.users(rows)
     names = sorted({variant for one in measured for variant in one.arms})
@@ -237,7 +237,7 @@ def _looked_at(row: OnlineRow, measured: Measured, control: str) -> OnlineRow:
     ratio = compare.log_ratio(measured.metric, *pair, adjusted=measured.adjusted)
     if ratio is not None:
         n = pair[0].count() + pair[1].count()
-        low, high = sequence.sequence(*ratio, n, n)
+        low, high = sequence.sequence(*ratio, n, measured.planned_users)
         row = replace(row, sequence_low=low, sequence_high=high)
     if not measured.adjusted:
         return row
@@ -273,11 +273,17 @@ def _worded(measured: Measured, row: OnlineRow, control: str, p: float | None, l
     if level != compare.CONFIDENCE:
         found = compare.lift(measured.metric, *pair, level, adjusted=measured.adjusted)
     word = judging.word(measured.metric, found, p)
-    more = (
-        power.more_users(measured.metric, *pair, row.lift or 0.0, adjusted=measured.adjusted)
-        if word == "not settled"
-        else None
-    )
+    more = _missing(measured, row, pair, level) if word == "not settled" else None
     return replace(
         row, p_corrected=p, corrected_low=found.low, corrected_high=found.high, word=word, more_users=more
     )
+
+
+def _missing(measured: Measured, row: OnlineRow, pair: tuple[Any, Any], level: float) -> int | None:
+    """Users still missing to exclude no lift; for a guardrail, a loss of the margin."""
+    found = compare.log_ratio(measured.metric, *pair, adjusted=measured.adjusted)
+    if found is None:
+        return None
+    worse = -1 if row.direction == "up" else 1
+    bound = math.log1p(worse * (row.margin or 0.0)) if row.role == "guardrail" else 0.0
+    return power.to_settle(found[0] - bound, found[1], pair[0].count() + pair[1].count(), level)

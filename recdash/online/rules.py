@@ -9,6 +9,11 @@ from typing import Any
 from recdash.errors import InputError, Problem
 from recdash.online import times
 
+AMOUNTS = ("threshold_s", "item_cap_s", "grace_min", "bot_clicks", "bot_sessions", "planned_users")
+AT_THE_DOOR = ("zone", "exposures_of")
+WHEN_FOLDED = ("threshold_s", "item_cap_s")
+"""Rules by which logs are read, and by which events become sessions: a kept test has them for good."""
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -21,8 +26,10 @@ class Rules:
     ``exposures_of``: the experiment whose exposures are meant, where their table holds several.
     ``starts``: the day the test began, for session rows without exposures; earlier sessions are the time
     before it. ``bot_clicks``, ``bot_sessions``: a user with more of them in one day is taken for a machine
-    and left out. ``winsorise``: the share of users (.99) at which a user's totals are cut. ``split``: planned
-    share of the users by variant, where it is not even. None switches a rule off.
+    and left out. ``winsorise``: the share of users (.99) at which a user's totals are cut.
+    ``planned_users``: with how many users, control and variant together, the test was to end: the interval
+    for many looks is narrowest there. ``split``: planned share of the users by variant, where it is not
+    even. None switches a rule off.
     """
 
     threshold_s: float = 120.0
@@ -34,16 +41,21 @@ class Rules:
     bot_clicks: int | None = 300
     bot_sessions: int | None = 100
     winsorise: float | None = None
+    planned_users: int | None = None
     split: Mapping[str, float] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
+    def starts_at(self) -> float | None:
+        """Seconds since 1970 at which the test began, a day by the declared zone."""
+        return None if self.starts is None else times.of_text(self.starts, self.zone)
+
     def check(self) -> None:
         """Raises InputError, with all problems, for rules that cannot be followed."""
         problems = [
             Problem("bad-rule", f"rule '{name}'", f"it is {value:g}", "It cannot be below 0.")
-            for name in ("threshold_s", "item_cap_s", "grace_min", "bot_clicks", "bot_sessions")
+            for name in AMOUNTS
             if (value := getattr(self, name)) is not None and not value >= 0
         ]
         if self.winsorise is not None and not 0 < self.winsorise < 1:

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import math
 
+PLANNED = 10_000
+"""Users for whom the sequence is tuned where nobody said how many there were to be: a number that does not
+depend on what is seen. Ten times as many make it 7 % wider than it might be, ten times fewer 26 %."""
+
 
 def sequence(
-    log_ratio: float, std_error: float, n: int, n_planned: int, alpha: float = 0.05
+    log_ratio: float, std_error: float, n: int, n_planned: int | None = None, alpha: float = 0.05
 ) -> tuple[float, float]:
     """Lower and upper end as shares (0.05 = +5 %), of a log ratio with its standard error at ``n`` users.
 
@@ -21,7 +25,7 @@ def sequence(
     to each side, against 1.96 of an interval that is looked at once. ``n`` and ``n_planned`` count the same
     users (both variants together), from 1.
     """
-    half = std_error * math.sqrt(_squared_width(tuned(alpha) * n / n_planned, alpha))
+    half = std_error * math.sqrt(_squared_width(tuned(alpha) * n / (n_planned or PLANNED), alpha))
     return math.expm1(log_ratio - half), math.expm1(log_ratio + half)
 
 

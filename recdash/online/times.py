@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -61,7 +62,7 @@ def date(day: int) -> datetime:
     return datetime.fromtimestamp(day * DAY, UTC)
 
 
-def of_text(text: str) -> float:
-    """Seconds of an ISO date or time; one without a zone is UTC. Raises ValueError."""
+def of_text(text: str, zone: str | None = None) -> float:
+    """Seconds of an ISO date or time; one that says no zone is of ``zone`` (None: UTC). Raises ValueError."""
     found = datetime.fromisoformat(text)
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    return (found if found.tzinfo else found.replace(tzinfo=ZoneInfo(zone) if zone else UTC)).timestamp()

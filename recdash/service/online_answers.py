@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -61,10 +61,12 @@ class OnlineAnswers(OnlineTests):
         """
         from recdash.online import over_time
 
-        asked: Callable[..., Sequence[Any]] = {
-            "cumulative": over_time.cumulative, "daily": over_time.daily, "since": over_time.since_exposure,
-        }[how]  # fmt: skip
-        return _frame(asked(*self._question(test_id, metric)), over_time.Moment)
+        question = self._question(test_id, metric)
+        if how == "cumulative":
+            planned = self.online_rules(test_id).planned_users
+            return _frame(over_time.cumulative(*question, planned), over_time.Moment)
+        asked = over_time.daily if how == "daily" else over_time.since_exposure
+        return _frame(asked(*question), over_time.Moment)
 
     def online_fading(self, test_id: str, metric: str) -> list[Fading]:
         """Early against late lift of the same users, by variant."""

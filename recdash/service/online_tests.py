@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash import views
 from recdash.domain import OnlineTest
-from recdash.errors import NotFound, UnknownName
+from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.metrics import define
 from recdash.service.comparisons import Comparisons
 from recdash.service.kept import Kept
@@ -73,7 +73,10 @@ class OnlineTests(Comparisons):
         )
         if users is not None:  # the next that is asked for is the test's page
             self._users.remember(users, *_counted_by(test))
-        return self._same_test(test) or self.store.add_online_test(test)
+        same = self._same_test(test)
+        if same is None:
+            return self.store.add_online_test(test)
+        return self.link_variants(same.id, test.links) if links else same
 
     def _same_test(self, test: OnlineTest) -> OnlineTest | None:
         """The test that a second click would double: same name, tables, rules and control."""
@@ -116,9 +119,25 @@ class OnlineTests(Comparisons):
         return Rules(**self.store.online_test(test_id).rules)
 
     def set_online_rules(self, test_id: str, rules: Rules) -> OnlineTest:
-        """Count the test's logs by other rules. Those that events were folded by stay as they were."""
+        """Count the test's logs by other rules.
+
+        Raises InputError for one by which the logs were read, or events became sessions: that needs the logs
+        themselves again.
+        """
         rules.check()
+        self._refuse_fixed(test_id, rules)
         return self._count_again(test_id, rules=rules.as_dict())
+
+    def _refuse_fixed(self, test_id: str, rules: Rules) -> None:
+        from recdash.online.rules import AT_THE_DOOR, WHEN_FOLDED
+
+        test, known = self.store.online_test(test_id), self.online_rules(test_id)
+        fixed = (*AT_THE_DOOR, *(WHEN_FOLDED if test.kind == "events" else ()))
+        changed = [name for name in fixed if getattr(rules, name) != getattr(known, name)]
+        if changed:
+            found = f"the logs of '{test.name}' were read by another one"
+            fix = "Upload them again under the new rules."
+            raise InputError([Problem("fixed-rule", f"rule '{name}'", found, fix) for name in changed])
 
     def _count_again(self, test_id: str, **changed: Any) -> OnlineTest:
         """Store the change with the results that follow from it; nothing where they cannot be had."""

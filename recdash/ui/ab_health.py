@@ -34,6 +34,7 @@ RULE_TITLES = {
     "bot_clicks": "Most clicks a day, else a bot",
     "bot_sessions": "Most sessions a day, else a bot",
     "winsorise": "Quantile of users at which totals are cut",
+    "planned_users": "Users with whom the test was to end",
     "split": "Planned split",
 }
 
@@ -255,7 +256,15 @@ def applying(found: AbTest) -> tuple[str, ...]:
         return ("split",)
     of_logs = {"sessions": (), "events": ("threshold_s", "item_cap_s", "zone")}
     start = ("grace_min", "exposures_of") if "exposures" in found.test.tables else ("starts",)
-    return (*of_logs[found.test.kind], *start, "bot_clicks", "bot_sessions", "winsorise", "split")
+    return (
+        *of_logs[found.test.kind],
+        *start,
+        "bot_clicks",
+        "bot_sessions",
+        "winsorise",
+        "planned_users",
+        "split",
+    )
 
 
 def rules_of(rules: Rules) -> list[tuple[str, Any, Any]]:

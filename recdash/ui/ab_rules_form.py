@@ -65,7 +65,12 @@ def _counting(found: AbTest, rules: Rules) -> dict[str, Any]:
             help="0.99: what the top hundredth of users have is cut to what begins it. It tames few users "
             "who watch all day, and makes the value of every variant smaller.",
         )  # fmt: skip
-        asked: dict[str, Any] = {"winsorise": quantile}
+        planned = st.number_input(
+            RULE_TITLES["planned_users"], 1, 10**9, rules.planned_users, placeholder="not planned",
+            key=f"ab-planned-{found.test.id}", width=330,
+            help="Control and variant together. The interval for every look is narrowest there.",
+        )  # fmt: skip
+        asked: dict[str, Any] = {"winsorise": quantile, "planned_users": planned}
         if "exposures" not in found.test.tables:
             asked["starts"] = _starts(found, rules)
         else:

@@ -80,7 +80,12 @@ def _of_users(desk: Desk, has_exposures: bool) -> dict[str, Any]:
             desk, "winsorise", USUAL.winsorise, 0.5, 0.9999,
             "0.99: what the top hundredth of users have is cut to what begins it.",
         )  # fmt: skip
-    return {**since, "winsorise": cut}
+        planned: int | None = st.number_input(
+            RULE_TITLES["planned_users"], 1, 10**9, None, placeholder="not planned",
+            key=desk.key("planned_users"), width=WIDTH,
+            help="Control and variant together. The interval for every look is narrowest there.",
+        )  # fmt: skip
+    return {**since, "winsorise": cut, "planned_users": planned}
 
 
 def _exposures(desk: Desk) -> dict[str, Any]:

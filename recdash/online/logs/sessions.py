@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ from recdash.domain import Floats, Ints
 from recdash.errors import InputError, Problem
 from recdash.online import times
 from recdash.online.logs import bots, traits
-from recdash.online.logs.totals import AddedUp, Rows
+from recdash.online.logs.totals import AddedUp, Rows, too_rare_to_cut
 from recdash.online.logs.variants import Assigned, by_exposures, by_rows, codes
 from recdash.online.rules import USUAL, Rules
 from recdash.online.users import Removed, Segment, Users
@@ -39,6 +40,7 @@ def per_user(table: pa.Table, rules: Rules = USUAL, exposures: pa.Table | None =
     units, unit_ids = codes(*(one["unit_id"] for one in tables))
     rows = _rows(table, units[0])
     who, before = _who(table, rows, exposures, units[-1], len(unit_ids), rules)
+    rows = replace(rows, at=_dated(rows.at, before))
     once = (rows.session < 0) | _first_of_each(rows)
     counts = once & who.counted[rows.unit]
     machines = bots.among(rows, counts & ~before, len(unit_ids), rules)
@@ -47,10 +49,11 @@ def per_user(table: pa.Table, rules: Rules = USUAL, exposures: pa.Table | None =
         raise InputError(_all_machines(int(machines.sum())))
     added = AddedUp(np.flatnonzero(arm >= 0), rows, counts, before)
     totals, days = added.in_test(rules)
+    left, variant = np.unique(arm[added.units], return_inverse=True)
     return Users(
-        variants=who.names,
+        variants=tuple(who.names[code] for code in left),
         unit=unit_ids.take(added.units),
-        variant=arm[added.units],
+        variant=variant,
         totals=totals,
         exposed=added.exposed(who.since),
         days=days,
@@ -59,7 +62,11 @@ def per_user(table: pa.Table, rules: Rules = USUAL, exposures: pa.Table | None =
         assigned=who.by_name(who.arm),
         crossed=who.crossed,
         removed=_removed(who, rows, once, before, machines, rules),
-        notices=_notices(table, who, rows, once),
+        notices=(
+            *_notices(table, who, rows, once),
+            *(_emptied(name) for code, name in enumerate(who.names) if code not in left),
+            *(_not_cut(name) for name in too_rare_to_cut(totals, rules)),
+        ),
     )
 
 
@@ -76,11 +83,10 @@ def _segments(
 def _rows(table: pa.Table, unit: Ints) -> Rows:
     (session,), _ = codes(table["session_id"])
     at = times.seconds(table["start_ts"]) if "start_ts" in table.column_names else np.zeros(len(unit))
-    end = times.seconds(table["end_ts"]) if "end_ts" in table.column_names else at
-    first = np.nanmin(at, initial=np.inf) if len(at) else 0.0
-    at = np.where(np.isnan(at), first if np.isfinite(first) else 0.0, at)
     names = ["clicks", "watch_s", *traits.number_columns(table, ROLES)]
     numbers = {name: _numbers(table[name]) for name in names}
+    # a session lasts at least as long as was watched in it
+    end = times.seconds(table["end_ts"]) if "end_ts" in table.column_names else at + numbers["watch_s"]
     return Rows(unit, session, at, np.fmax(at, end), numbers)
 
 
@@ -88,6 +94,12 @@ def _numbers(column: pa.ChunkedArray) -> Floats:
     """As float64; an empty cell, as of a user without a session, adds nothing."""
     numbers: Floats = np.nan_to_num(column.cast("float64").to_numpy())
     return numbers
+
+
+def _dated(at: Floats, before: Bools) -> Floats:
+    """A row of the test without a time is taken for one of its first moment."""
+    known = at[~before & ~np.isnan(at)]
+    return np.where(np.isnan(at), known.min() if len(known) else 0.0, at)
 
 
 # ── who counts ───────────────────────────────────────────────────────────────────────────────
@@ -103,9 +115,9 @@ def _who(
     if "variant" not in table.column_names:
         fix = "Add the column, or upload the exposures too: unit_id, variant, ts."
         raise InputError(Problem("missing-column", "columns", "no column says who saw what: variant", fix))
-    before = np.zeros(len(rows.unit), dtype=np.bool_)
-    if rules.starts is not None:
-        before = rows.at < times.of_text(rules.starts)
+    starts = rules.starts_at()
+    # where no time is written, it is of the test: who was exposed and had no session counts
+    before = np.zeros(len(rows.unit), dtype=np.bool_) if starts is None else rows.at < starts
     return by_rows(rows.unit, n_units, table["variant"], ~before), before
 
 
@@ -115,18 +127,29 @@ def _open_at_exposure(
     """[rows] true for what lies after the unit's first exposure, and for the session in which that fell.
 
     The exposure fires inside the first session: comparing with the session's start would lose it. Where
-    exposures name their session, it is that one; elsewhere one whose end is less than the grace ago.
+    exposures name their session, it is that one; elsewhere the last one that had begun, if its end is less
+    than the grace ago.
     """
     since = who.since[rows.unit]
+    after = (rows.at >= since) | np.isnan(rows.at)
+    still_open = (rows.end + 60 * rules.grace_min >= since) & _last_before(rows, since, len(who.arm))
     if "session_id" not in exposures.column_names:
-        return rows.end + 60 * rules.grace_min >= since
+        return after | still_open
     (mine, theirs), _ = codes(table["session_id"], exposures["session_id"])
     at = times.seconds(exposures["ts"])
     first = (at == who.since[exposed]) & (theirs >= 0)
     opened = np.full(len(who.arm), -2, dtype=np.int64)
     opened[exposed[first]] = theirs[first]
-    grace = np.where(opened[rows.unit] == -2, 60 * rules.grace_min, 0.0)
-    return (rows.end + grace >= since) | (mine == opened[rows.unit])
+    named = opened[rows.unit] >= 0
+    return after | np.where(named, mine == opened[rows.unit], still_open)
+
+
+def _last_before(rows: Rows, since: Floats, n_units: int) -> Bools:
+    """[rows] true for a unit's last session that had begun by its exposure, and for what is in no session."""
+    begun = np.flatnonzero((rows.at < since) & (rows.session >= 0))
+    last = np.full(n_units, -np.inf)
+    np.fmax.at(last, rows.unit[begun], rows.at[begun])
+    return (rows.at == last[rows.unit]) | (rows.session < 0)
 
 
 def _first_of_each(rows: Rows) -> Bools:
@@ -145,6 +168,16 @@ def _first_of_each(rows: Rows) -> Bools:
 def _all_machines(count: int) -> Problem:
     found = f"All {count:,} users do more in a day than the rule against bots allows"
     return Problem("all-bots", "rules", found, "Raise the limit, or switch the rule off.", count)
+
+
+def _emptied(variant: str) -> Problem:
+    found = f"No user of '{variant}' is left: all of them do more in a day than the rule against bots allows"
+    return Problem("variant-without-users", "rules", found, "Raise the limit, or switch the rule off.")
+
+
+def _not_cut(total: str) -> Problem:
+    found = f"Fewer users have any {total.replace('_', ' ')} than the share at which totals are cut"
+    return Problem("not-winsorised", "rule 'winsorise'", found, "It stays as it is.")
 
 
 def _removed(

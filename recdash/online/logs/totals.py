@@ -14,15 +14,17 @@ from recdash.online import times
 from recdash.online.rules import Rules
 from recdash.online.users import Days
 
-NOT_CUT = frozenset({"sessions", "engaged_sessions"})
-"""Winsorising cuts what a user did, not how often the user came."""
+NOT_CUT = frozenset(
+    {"sessions", "engaged_sessions", "lists", "clicked_lists", "answerable_lists", "answered_lists"}
+)
+"""Winsorising cuts what a user did, not how often the user came or was served."""
 Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Session rows: ``unit`` [n], ``session`` [n] its code or −1, ``at`` and ``end`` [n] seconds since 1970,
-    ``numbers`` [n] by name.
+    """Session rows: ``unit`` [n], ``session`` [n] its code or −1, ``at`` and ``end`` [n] seconds since 1970
+    (NaN where none is written), ``numbers`` [n] by name.
     """
 
     unit: Ints
@@ -106,7 +108,17 @@ def _cut(name: str, totals: Floats, rules: Rules) -> Floats:
     if rules.winsorise is None or name in NOT_CUT:
         return np.ones(len(totals))
     most = np.quantile(totals, rules.winsorise)
+    if most <= 0:
+        return np.ones(len(totals))
     return np.divide(most, totals, out=np.ones(len(totals)), where=totals > most)
+
+
+def too_rare_to_cut(totals: Mapping[str, Floats], rules: Rules) -> list[str]:
+    """Totals of which so few users have any that the quantile is 0: they stay as they are."""
+    if rules.winsorise is None:
+        return []
+    some = {name: values for name, values in totals.items() if name not in NOT_CUT and values.any()}
+    return [name for name, values in some.items() if np.quantile(values, rules.winsorise) <= 0]
 
 
 def _days(place: Ints, day: Ints, amounts: Mapping[str, Floats], shares: Mapping[str, Floats]) -> Days:

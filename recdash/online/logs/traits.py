@@ -14,17 +14,13 @@ from recdash.online.users import Segment
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MOST_LABELS = 50
-"""A column with more different values is a name or a number of something, not a group of users."""
-
 
 def of_rows(unit: Ints, table: pa.Table, names: list[str], n_units: int) -> dict[str, Segment]:
     """By column: each unit [n_units] under the first value that its rows give."""
     found = {}
     for name in names:
         (label,), labels = codes(table[name])
-        if len(labels) <= MOST_LABELS:
-            found[name] = Segment(tuple(map(str, labels)), _first(unit, label, n_units))
+        found[name] = Segment(tuple(map(str, labels)), _first(unit, label, n_units))
     return found
 
 
