@@ -26,7 +26,7 @@ from recdash.diagnosis.evidence import (
     Times,
 )
 
-ABOUT = About("ALS", "Popular", "b", "a", "nDCG@10", 10, "Session watch time", per_session=True)
+ABOUT = About("ALS", "Popular", "b", "a", "nDCG@10", 10, "Session watch time", per="sessions")
 WON = Gain(0.02, 0.01, 0.03, base=0.2, n=400)
 """0.02 of 0.2: offline implies +10 %."""
 LOST = Lift(-0.05, -0.08, -0.02)
@@ -404,8 +404,16 @@ def test_sessions_are_ruled_out_where_all_users_have_as_many() -> None:
 
 
 def test_sessions_are_ruled_out_for_a_number_per_user() -> None:
-    about = replace(ABOUT, online="Videos watched", per_session=False)
-    assert ask("sessions", about=about).verdict == "rules out"
+    about = replace(ABOUT, online="Videos watched", per=None)
+    assert ask("sessions", about=about).statistic == "Videos watched is counted per user"
+
+
+def test_sessions_are_looked_at_for_other_rates_too_whose_number_per_user_they_do_not_tell() -> None:
+    about = replace(ABOUT, online="List CTR", per="lists")
+    found = ask("sessions", about=about, lift=Lift(0.05, 0.02, 0.08), sessions=Lift(-0.10, -0.13, -0.07))
+    assert (found.verdict, found.strength) == ("supports", 1)
+    assert found.sentence == "Users come less often, so list CTR is over other lists."
+    assert ask("sessions", about=about, sessions=Lift(0.0, -0.04, 0.04)).verdict == "rules out"
 
 
 def test_sessions_cannot_be_told_where_so_many_would_not_show() -> None:

@@ -13,6 +13,7 @@ from recdash.diagnosis import Answer
 from recdash.domain import Experiment, OnlineTest
 from recdash.errors import InputError, NotFound, UnknownName
 from recdash.online.measures import OnlineMetric
+from recdash.online.rules import Rules
 from recdash.service import Explanation, Workspace
 
 USERS = [f"u{n}" for n in range(80)]
@@ -313,6 +314,54 @@ def test_less_of_a_metric_can_be_better(tmp_path: Path) -> None:
     found = space.explain(test.id, "new", "recall", 2, "waiting")
     assert found.quadrant == "won both"
     assert answer(found, "noise").statistic.startswith("online +")
+
+
+def test_what_served_lists_tell_can_be_explained(tmp_path: Path) -> None:
+    """Of two lists in each session both are clicked in control and one in new; in long sessions one less."""
+    rows = sessions({"control": 600, "new": 300})
+    clicked = rows["variant"].map({"control": 2, "new": 1}) - (rows["watch_s"] > 900)
+    tables = {"sessions": rows.assign(lists=2, clicked_lists=clicked)}
+    space, test = stored(tmp_path, lists("a"), lists("x"), tables=tables)
+    found = answer(space.explain(test.id, "new", "recall", 2, "list_ctr"), "sessions")
+    assert (found.verdict, found.statistic) == ("rules out", "sessions per user 0 %")
+
+
+def test_a_known_metric_that_the_test_counts_otherwise_is_explained_as_the_test_counts_it(
+    tmp_path: Path,
+) -> None:
+    metric = OnlineMetric("session_watch_time", "Watch time per user", "min", "", "watch_min")
+    space, test = stored(tmp_path, lists("a"), lists("x"), metrics=[metric])
+    found = answer(explain(space, test), "sessions")
+    assert found.statistic == "Watch time per user is counted per user"
+
+
+def test_what_is_explained_follows_the_rules_of_the_test(tmp_path: Path) -> None:
+    """40 and 40 users are far from ten of control for each of new."""
+    space, test = stored(tmp_path, lists("a"), lists("x"))
+    assert explain(space, test).quadrant == "won offline, lost online"
+    space.set_online_rules(test.id, Rules(split={"control": 10.0, "new": 1.0}))
+    assert explain(space, test).quadrant == "blocked"
+
+
+def test_a_lift_is_judged_by_the_interval_that_the_page_judges_it_by(tmp_path: Path) -> None:
+    """−4 % is settled by itself (−7.6 to −0.4 %) and not among all goals of the test (−9 to +1 %)."""
+    space, test = stored(tmp_path, lists("a"), lists("x"))
+    alone = {"lift": -0.04, "lift_low": -0.076, "lift_high": -0.004}
+    changed = {**alone, "corrected_low": -0.09, "corrected_high": 0.01}
+    rows = [{**row, **({} if row["is_control"] else changed)} for row in test.results]
+    space.store.update_online_test(test.id, results=rows)
+    found = explain(space, test)
+    assert found.quadrant == "undecided"
+    assert answer(found, "noise").statistic.startswith("online −9.00 to +1.00 %")
+
+
+def test_the_smallest_lift_that_is_found_is_that_of_the_page_of_the_test(tmp_path: Path) -> None:
+    space, test = stored(tmp_path, lists("a"), lists("x"))
+    picture = answer(explain(space, test), "noise").picture
+    smallest = space.detectable(test.id, "session_watch_time")["new"]
+    assert picture is not None
+    assert smallest is not None
+    assert [bar.value for bar in picture.bars][-1] == pytest.approx(100 * smallest)
 
 
 def test_an_explanation_can_be_written_as_json(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import math
 from recdash import numbers
 from recdash.charts.pictures import Bar, Picture
 from recdash.diagnosis.answers import Answer, Looked, between, cannot, change, ends
-from recdash.diagnosis.evidence import Evidence, Fading, Lacking, Lift, SegmentLift, Segments
+from recdash.diagnosis.evidence import About, Evidence, Fading, Lacking, Lift, SegmentLift, Segments
 
 MIX_BELOW = 0.001
 """As for the split of users: it is looked at each time."""
@@ -75,39 +75,47 @@ def _fading_picture(found: Fading) -> Picture:
 def sessions(evidence: Evidence) -> Answer:
     """Did users come more or less often, so that a rate per session misleads?
 
-    *Supports*: the online metric is per session, the 95 % interval of the lift of sessions per user excludes
-    0, and the change is at least 2 % or turns the lift into its opposite per user. *Rules out*: the metric is
+    *Supports*: the online metric is not per user, the 95 % interval of the lift of sessions per user excludes
+    0, and the change is at least 2 % or, of a rate per session, turns the lift into its opposite per user (of
+    another rate, per list for one, the number per user is not told by sessions). *Rules out*: the metric is
     per user; or the change is smaller; or the interval holds 0 and not the change that would cancel the
     metric's lift. *Can't tell*: it holds both, or sessions are not counted.
     """
     found, lift, about = evidence.sessions, evidence.lift, evidence.about
-    if not about.per_session:
+    if about.per is None:
         looked = Looked("sessions", f"{about.online} is counted per user")
-        return looked.rules_out("It is a number per user, not per session: fewer sessions cannot raise it.")
+        return looked.rules_out("It is a number per user, not a rate: fewer sessions cannot raise it.")
     if isinstance(found, Lacking):
         return cannot("sessions", found)
     if isinstance(lift, Lacking):
         return cannot("sessions", lift)
-    return _sessions(found, lift, about.online)
+    return _sessions(found, lift, about)
 
 
-def _sessions(found: Lift, lift: Lift, online: str) -> Answer:
+def _sessions(found: Lift, lift: Lift, about: About) -> Answer:
     if found.low is None or found.high is None:
         return _without_interval(found)
     told = f"sessions per user {change(found.value)} ({between(found.low, found.high)})"
-    looked = Looked("sessions", told, _session_picture(found, lift, online))
-    whole = (1 + found.value) * (1 + lift.value) - 1
-    if found.sign and (abs(found.value) >= MATTERS or whole * lift.value < 0):
+    looked = Looked("sessions", told, _session_picture(found, lift, about.online))
+    whole = (1 + found.value) * (1 + lift.value) - 1 if about.per == "sessions" else lift.value
+    turns = whole * lift.value < 0
+    if found.sign and (abs(found.value) >= MATTERS or turns):
+        per_user = f"; per user the change is {change(whole)}" if about.per == "sessions" else ""
         return looked.supports(
-            f"Users come {'more' if found.sign > 0 else 'less'} often, so {online.lower()} is over other "
-            f"sessions; per user the change is {change(whole)}.",
-            f"sessions per user changed by {change(found.value)}", 2 if whole * lift.value < 0 else 1,
+            f"Users come {'more' if found.sign > 0 else 'less'} often, so {_within(about.online)} is over other "
+            f"{about.per}{per_user}.",
+            f"sessions per user changed by {change(found.value)}", 2 if turns else 1,
         )  # fmt: skip
     if not found.sign and _could_cancel(math.log1p(max(found.low, -0.999)), math.log1p(found.high), lift):
         return looked.too_little(
             "A change in sessions as large as the lift itself would not show here.", "more users"
         )
     return looked.rules_out("Users come as often as before, as far as that matters for the lift.")
+
+
+def _within(title: str) -> str:
+    """As it is written within a sentence."""
+    return f"{title[:1].lower()}{title[1:]}"
 
 
 def _without_interval(found: Lift) -> Answer:

@@ -25,7 +25,7 @@ class About:
     """Whose result is explained: the run that a variant served, and the run of the control.
 
     ``metric`` as it is read (nDCG@10), ``k`` its cutoff, ``online`` the online metric's title;
-    ``per_session``: that one is divided by sessions.
+    ``per``: what that one is divided by ("sessions"), None for users.
     """
 
     run: str
@@ -35,7 +35,7 @@ class About:
     metric: str
     k: int
     online: str
-    per_session: bool
+    per: str | None
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,6 @@ Letters in shapes: ``N`` items, ``S`` rows of served lists.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
@@ -14,21 +12,10 @@ from recdash.diagnosis.evidence import Gain, Lift
 from recdash.domain import Floats, Ints
 
 Mask = npt.NDArray[np.bool_]
-Z_FOUND = 1.959964 + 0.841621
-"""Standard errors of a lift that is found in four of five tests (two-sided, 5 %)."""
-Z_INTERVAL = 1.959964
 GRADES = 12
 """Relevance with so many different values is a grade; with more it is an amount."""
 HIGH_GRADE = 0.8
 """A grade of 4 of 5, or 8 of 10: what people call good."""
-
-
-def detectable(lift: Lift) -> float | None:
-    """The smallest lift that so many users show in four of five tests, from the width of the interval."""
-    if lift.low is None or lift.high is None or lift.low <= -1:
-        return None
-    error = (math.log1p(lift.high) - math.log1p(lift.low)) / (2 * Z_INTERVAL)
-    return math.expm1(Z_FOUND * error)
 
 
 def head_of(rows: Ints) -> Mask:

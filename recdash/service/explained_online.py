@@ -9,9 +9,9 @@ import numpy as np
 
 from recdash.diagnosis import measured
 from recdash.diagnosis.evidence import Fading, Lacking, Lift, SegmentLift, Segments, Split
-from recdash.online.measures import METRICS, OnlineMetric
+from recdash.online.measures import OnlineMetric
 from recdash.service.explained import Case
-from recdash.service.online_tests import OnlineTests
+from recdash.service.online_answers import OnlineAnswers
 from recdash.stats.family import benjamini_hochberg
 
 if TYPE_CHECKING:
@@ -22,23 +22,24 @@ SESSIONS = Lacking("a table of sessions, with the user of each")
 SEGMENTS = Lacking("a column of the users' segments (country, device …) in the sessions")
 
 
-class ExplainedOnline(OnlineTests):
+class ExplainedOnline(OnlineAnswers):
     """The online half of the evidence."""
 
     def _lift_of(self, case: Case, metric: str) -> Lift | Lacking:
-        """The variant's row of the results, turned so that above 0 is better."""
+        """The variant's lift with the interval that judges it, turned so that above 0 is better."""
+        from recdash.online.joining import judged_by
+
         rows = [row for row in case.test.results if (row["variant"], row["metric"]) == (case.variant, metric)]
         if not rows or rows[0]["lift"] is None:
             return Lacking(rows[0]["note"] if rows and rows[0]["note"] else f"{metric} of the variant")
-        found = Lift(rows[0]["lift"], rows[0]["lift_low"], rows[0]["lift_high"])
+        found = Lift(rows[0]["lift"], *judged_by(rows[0]))
         return measured.turned(found) if rows[0].get("direction") == "down" else found
 
     def _case_detectable(self, case: Case) -> float | Lacking:
-        lift = self._lift_of(case, case.online_metric)
-        if isinstance(lift, Lacking):
-            return lift
-        smallest = measured.detectable(lift)
-        return Lacking("an interval of the lift") if smallest is None else smallest
+        if case.test.kind == "aggregates":
+            return SESSIONS
+        smallest = self.detectable(case.test.id, case.online_metric)[case.variant]
+        return Lacking("users who differ") if smallest is None else smallest
 
     def _case_split(self, case: Case) -> Split | Lacking:
         from recdash.online import health
@@ -75,15 +76,25 @@ class ExplainedOnline(OnlineTests):
         return Fading(row.early_lift, row.late_lift, row.difference, row.low, row.high)
 
     def _measure(self, case: Case) -> OnlineMetric:
-        """The online metric: one of ours, or one that came with the test."""
-        known = (*METRICS, *(OnlineMetric(**dict(row)) for row in case.test.metrics))
-        return next(one for one in known if one.name == case.online_metric)
+        return self.online_metric(case.test.id, case.online_metric)
 
-    def _per_session(self, case: Case) -> bool:
-        """Also where a summary holds a metric of ours under its name."""
-        return any(one.name == case.online_metric and one.denominator == "sessions" for one in METRICS) or (
-            case.test.kind != "aggregates" and self._measure(case).denominator == "sessions"
+    def _per(self, case: Case) -> str | None:
+        """What the online metric is divided by, in words; None: by users. In a summary its name tells."""
+        from recdash.evaluation.ab_test import with_own
+        from recdash.online.compare import per
+
+        metric = next(
+            (one for one in with_own(self.own_metrics(case.test.id)) if one.name == case.online_metric), None
         )
+        if metric is not None:
+            return per(metric) if metric.denominator else None
+        return "trials" if self._is_of_trials(case) else None
+
+    def _is_of_trials(self, case: Case) -> bool:
+        from recdash.online import summaries
+
+        rows = summaries.summaries(self.store.table(case.test.upload))
+        return any(row.of_trials for row in rows if row.metric == case.online_metric)
 
     def _case_segments(self, case: Case) -> Segments | Lacking:
         if case.test.kind == "aggregates":

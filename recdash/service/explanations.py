@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Hashable
 from functools import lru_cache
@@ -35,9 +36,8 @@ class Explanations(ExplainedServed):
         """
         views.check_cutoff(k)
         case = self._case(self.store.online_test(test_id), variant, str(define(metric)), k, online_metric)
-        return self._explained(
-            case.test.id, variant, case.metric, k, online_metric, self._told_of(case.run_id)
-        )
+        told = self._told_of(case.run_id), _counted_by(case.test)
+        return self._explained(case.test.id, variant, case.metric, k, online_metric, told)
 
     def _case(self, test: OnlineTest, variant: str, metric: str, k: int, online_metric: str) -> Case:
         variants = sorted({str(row["variant"]) for row in test.results} - {test.control})
@@ -91,13 +91,18 @@ class Explanations(ExplainedServed):
         titles = {str(row["metric"]): str(row["title"]) for row in case.test.results}
         title = views.metric_title(case.metric, case.k)
         names = (run.name, base.name, case.variant, case.test.control)
-        return About(*names, title, case.k, titles[case.online_metric], self._per_session(case))
+        return About(*names, title, case.k, titles[case.online_metric], self._per(case))
 
     def _case_lift(self, case: Case) -> Lift | Lacking:
         return self._lift_of(case, case.online_metric)
 
     def _case_sessions(self, case: Case) -> Lift | Lacking:
         return self._lift_of(case, "sessions_per_user")
+
+
+def _counted_by(test: OnlineTest) -> str:
+    """What somebody may change, and the results with it."""
+    return json.dumps([test.control, dict(test.rules), list(test.metrics)], default=str)
 
 
 def _nothing_to_compare(name: str, base: str | None) -> Problem:

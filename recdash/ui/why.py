@@ -15,6 +15,7 @@ from recdash.diagnosis import CHECKS, Answer, Check
 from recdash.errors import RecdashError
 from recdash.service import Explanation
 from recdash.ui import data, state, theme, widgets
+from recdash.ui.ab_words import lowered
 from recdash.ui.both_sides import DISAGREE, BothSides
 from recdash.ui.escaping import Html, html, join
 from recdash.ui.state import View
@@ -65,7 +66,7 @@ def _named(row: Row) -> str:
 
 def _how(explained: Explanation) -> str:
     return (
-        f"{explained.where} offline and {explained.online.lower()} online, both against {explained.base}. "
+        f"{explained.where} offline and {lowered(explained.online)} online, both against {explained.base}. "
         "Open a check for its reading, its picture, and what to do."
     )
 
