@@ -12,21 +12,15 @@ from scipy.stats import binomtest
 from recdash.online.track_record import Point, calibrated, called, track_record, wilson
 
 
-def point(test: int, offline: float, online: float, error: float = 1.0) -> Point:
-    return Point("films", f"test {test}", f"t{test}", "als", "r1", offline, 0.5, online, error)
-
-
-def test_a_comparison_is_called_right_where_both_sides_are_settled_and_agree() -> None:
-    assert point(1, 5, 4).calls is True
-    assert point(1, -5, -4).calls is True
-    assert point(1, 5, -4).calls is False
-    assert point(1, 5, 1.9).calls is None, "the lift's interval holds 0"
-    assert point(1, 0.5, 4).calls is None, "the offline difference's interval holds 0"
+def point(
+    test: int, offline: float, online: float, error: float = 1.0, *, calls: bool | None = True
+) -> Point:
+    return Point("films", f"test {test}", f"t{test}", "als", "r1", offline, 0.5, online, error, calls)
 
 
 def test_unsettled_comparisons_count_neither_way() -> None:
-    record = track_record("nDCG@10", "watch", [point(1, 5, 4), point(2, 5, -4), point(3, 5, 1)])
-    assert record.called[:2] == (1, 2)
+    points = [point(1, 5, 4), point(2, 5, -4, calls=False), point(3, 5, 1, calls=None)]
+    assert track_record("nDCG@10", "watch", points).called[:2] == (1, 2)
 
 
 @pytest.mark.parametrize(("right", "n"), [(0, 1), (3, 4), (7, 10), (10, 10)])

@@ -15,7 +15,7 @@ from recdash.errors import InputError, UnknownName
 from recdash.online import OnlineMetric
 from recdash.online.agreement import Interval
 from recdash.service import Workspace
-from recdash.service.online_agreement import sign_of, turned
+from recdash.service.both_sides import sign_of, turned
 
 WATCH = "session_watch_time"
 FILES: Mapping[str, str] = {}
@@ -84,6 +84,35 @@ def test_a_pair_that_online_does_not_settle_is_undecided(workspace: Workspace, f
         "concordant",
         "undecided",
     ]
+
+
+def test_a_variant_is_judged_as_on_the_page_of_its_test(workspace: Workspace, films: dict[str, str]) -> None:
+    """B loses 4 %: p = .028 alone, .114 among four goals; A/B results calls that not settled."""
+    rows = [summary({"control": 10, "B": 9.6}, metric, 165.7) for metric in (WATCH, "calls", "plays", "visits")]
+    rows[1:] = [rows[1].assign(mean=10.0), rows[2].assign(mean=10.0), rows[3].assign(mean=10.0)]
+    test = workspace.add_online_test(
+        films["films"], "Spring", {"aggregates": pd.concat(rows)},
+        control="control", links={"control": films["third"], "B": films["second"]},
+    )  # fmt: skip
+    lost = next(row for row in test.results if row["metric"] == WATCH and row["variant"] == "B")
+    assert (lost["p"], lost["p_corrected"]) == (pytest.approx(0.028, abs=0.001), pytest.approx(4 * lost["p"]))
+    page = workspace.offline_online(test.id, "ndcg", 5, WATCH).set_index("variant")["quadrant"]
+    assert page["B"] == "undecided"
+    assert [pair.outcome for pair in workspace.agreement(test.id, "ndcg", 5, WATCH).pairs] == ["undecided"]
+    assert [one.calls for one in workspace.track_record("ndcg", 5, WATCH).points] == [None]
+
+
+def test_pairs_between_variants_are_corrected_together(workspace: Workspace, films: dict[str, str]) -> None:
+    """Of B, C, D only C over B is near: 4 % with p = .028, and three pairs are looked at."""
+    links = {"control": films["third"], "B": films["third"], "C": films["second"], "D": films["first"]}
+    table = summary({"control": 10, "B": 9.8, "C": 10.2, "D": 10.0}, variance=164)
+    test = workspace.add_online_test(
+        films["films"], "Row", {"aggregates": table}, control="control", links=links
+    )
+    pair = workspace.agreement(test.id, "ndcg", 5, WATCH).pairs[3]
+    assert (pair.first, pair.second, pair.outcome) == ("third", "second", "undecided")
+    assert pair.online.low is not None
+    assert pair.online.low < 0
 
 
 def test_a_control_that_is_not_linked_served_the_baseline(

@@ -146,8 +146,9 @@ def test_names_are_shown_as_text(workspace: Workspace, open_page: Open) -> None:
 # ── the chart ────────────────────────────────────────────────────────────────────────────────
 
 
-def point(n: int, test: str, offline: float = 5.0, online: float = 3.0) -> Point:
-    return Point("films", test, test, f"run {n}", f"r{n}", offline, 1.0, online, 1.0)
+def point(n: int, test: str, offline: float = 5.0, online: float = 3.0, *, settled: bool = True) -> Point:
+    calls = True if settled else None
+    return Point("films", test, test, f"run {n}", f"r{n}", offline, 1.0, online, 1.0, calls)
 
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK])
@@ -158,7 +159,7 @@ def test_plotly_accepts_points_with_and_without_a_line(palette: Any, n: int) -> 
 
 
 def test_only_points_settled_on_both_sides_are_filled_and_other_tests_are_grey() -> None:
-    record = track_record("nDCG@10", "watch", [point(0, "t0"), point(1, "t1", online=0.5)])
+    record = track_record("nDCG@10", "watch", [point(0, "t0"), point(1, "t1", settled=False)])
     figure = drawn(record, "t0", {}, LIGHT, ("offline", "online")).to_dict()
     marks = {one["name"]: one["marker"] for one in figure["data"] if one["mode"] == "markers"}
     assert marks["run 0"]["color"] == CONTEXT_GREY

@@ -72,7 +72,11 @@ class Served:
 
 @dataclass(frozen=True)
 class RunPair:
-    """Two runs: the intervals of ``second`` minus ``first`` on both sides, turned so that more is better."""
+    """Two runs: the intervals of ``second`` minus ``first`` on both sides, turned so that more is better.
+
+    They are those by which the pair is judged: with the control as on its test's own page, and between two
+    variants corrected over all such pairs (Holm).
+    """
 
     first: str
     second: str

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recdash.errors import InputError, Problem
+from recdash.online import compare
+from recdash.online.measures import KNOWN, OnlineMetric, summarised
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,6 +80,17 @@ def _repeated(rows: Sequence[Summary]) -> list[Problem]:
         for (metric, variant), count in times.items()
         if count > 1
     ]
+
+
+def measured(
+    rows: Sequence[Summary], metrics: Sequence[OnlineMetric] = ()
+) -> Iterator[tuple[OnlineMetric, dict[str, Any]]]:
+    """Each metric with its aggregates by variant; ``metrics`` say the roles of those named there."""
+    roles = {metric.name: metric for metric in (*KNOWN, *metrics)}
+    for name, group in by_metric(rows).items():
+        rate = any(row.of_trials for row in group)
+        arms = {row.variant: compare.arm(row.n, row.mean, row.variance) for row in group}
+        yield summarised(name, roles.get(name), rate=rate), arms
 
 
 def by_metric(rows: Sequence[Summary]) -> dict[str, list[Summary]]:

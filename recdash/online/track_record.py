@@ -21,7 +21,8 @@ class Point:
     """One variant of one test against its control.
 
     ``offline``: difference in % of the baseline's value, ``online``: lift in %, both with standard errors and
-    turned so that more is better.
+    turned so that more is better. ``calls``: whether offline called the winner, None where a side is not
+    settled, each judged with the other variants of its test.
     """
 
     experiment: str
@@ -33,12 +34,7 @@ class Point:
     offline_error: float
     online: float
     online_error: float
-
-    @property
-    def calls(self) -> bool | None:
-        """Whether offline called the winner; None where a side is not settled."""
-        sides = _sign(self.offline, self.offline_error), _sign(self.online, self.online_error)
-        return None if 0 in sides else sides[0] == sides[1]
+    calls: bool | None
 
 
 class Called(NamedTuple):
@@ -96,7 +92,7 @@ class TrackRecord:
             "online_metric": self.online_metric,
             "n_tests": self.n_tests,
             "called": self.called._asdict(),
-            "points": [{**asdict(one), "calls": one.calls} for one in self.points],
+            "points": [asdict(one) for one in self.points],
             "calibration": asdict(self.calibration) if self.calibration else None,
             "reason": self.reason,
             "left_out": [{"test": test, "reason": reason} for test, reason in self.left_out],
@@ -164,8 +160,3 @@ def calibrated(points: Sequence[Point]) -> Calibration:
 
 def _slope(x: Floats, y: Floats, weight: Floats) -> float:
     return float((weight * x) @ y / ((weight * x) @ x))
-
-
-def _sign(value: float, error: float) -> int:
-    """1 or −1 where the 95 % interval excludes 0, else 0."""
-    return int(np.sign(value)) if abs(value) > Z * error else 0

@@ -1,17 +1,16 @@
-"""How far offline metrics and A/B tests agree: in one test, by every metric, and over all tests so far."""
+"""Whether offline metrics and an A/B test agree: by one metric, and by every one."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from recdash import views
-from recdash.comparison import compare
 from recdash.domain import OnlineTest
-from recdash.errors import InputError, StoreError, UnknownName
+from recdash.errors import UnknownName
 from recdash.metrics import define
 from recdash.online.agreement import (
     Agreement,
@@ -22,63 +21,19 @@ from recdash.online.agreement import (
     agreement,
     best_metric,
 )
-from recdash.online.joining import SPLIT_BROKEN
-from recdash.online.track_record import Point, TrackRecord, Z, track_record
+from recdash.service.both_sides import BothSides, number_of, sign_of, turned
 from recdash.service.online_answers import OnlineAnswers
 
 if TYPE_CHECKING:
-    from recdash.comparison.pairs import Pair
+    from recdash.online import OnlineMetric
+    from recdash.online.compare import Estimate
 
 CUTOFFS = (1, 5, 10, 20, 50, 100)
 """The k at which metrics are asked which of them ordered the runs best."""
-BROKEN = "the split of users between the variants is broken"
-Row = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class BothSides:
-    """A test by one online metric: ``rows`` and ``runs`` by variant, control first; ``names`` of the runs."""
-
-    test: OnlineTest
-    online_metric: str
-    rows: Mapping[str, Row]
-    runs: Mapping[str, str]
-    names: Mapping[str, str]
-
-    @property
-    def title(self) -> str:
-        return str(next(iter(self.rows.values()))["title"])
-
-    @property
-    def sign(self) -> int:
-        """−1 for an online metric of which less is better."""
-        return -1 if next(iter(self.rows.values())).get("direction") == "down" else 1
-
-    @property
-    def broken(self) -> str:
-        """Why nothing is judged; empty where the split is sound."""
-        return BROKEN if any(notice.code == SPLIT_BROKEN for notice in self.test.notices) else ""
-
-    @property
-    def variants(self) -> list[str]:
-        """Those that are linked to a run and have the metric."""
-        return [variant for variant in self.runs if variant in self.rows]
-
-    def lift(self, variant: str) -> float | None:
-        """More is better; 0 for the control."""
-        if variant == self.test.control:
-            return 0.0
-        lift = _number(self.rows[variant]["lift"])
-        return None if lift is None else self.sign * lift
-
-    def interval(self, variant: str) -> Interval:
-        """Of the lift over the control."""
-        row = self.rows[variant]
-        return turned(Interval(_number(row["lift_low"]), _number(row["lift_high"])), self.sign)
 
 
 class OnlineAgreement(OnlineAnswers):
-    """What A/B tests say about offline metrics."""
+    """What an A/B test says about offline metrics."""
 
     def agreement(self, test_id: str, metric: str, k: int, online_metric: str) -> Agreement:
         """Whether metric@k and an online metric order the test's runs alike.
@@ -112,19 +67,6 @@ class OnlineAgreement(OnlineAnswers):
         runs = [sides.runs[variant] for variant in there]
         candidates = {} if sides.broken or not runs else self._candidates(runs, sides.test.experiment)
         return best_metric(sides.title, candidates, [sides.lift(one) or 0.0 for one in there], sides.broken)
-
-    def track_record(self, metric: str, k: int, online_metric: str) -> TrackRecord:
-        """How metric@k has called all A/B tests that are stored, of every experiment, oldest first."""
-        views.check_cutoff(k)
-        metric = str(define(metric))
-        points: list[Point] = []
-        left_out: list[tuple[str, str]] = []
-        tests = [test for one in self.experiments() for test in self.online_tests(one.id)]
-        for test in sorted(tests, key=lambda test: test.created):
-            found, why_none = self._points(test, metric, k, online_metric)
-            points += found
-            left_out += [(test.name, why_none)] if why_none else []
-        return track_record(views.metric_title(metric, k), online_metric, points, left_out)
 
     # ── both sides of one test ───────────────────────────────────────────────────────────────
 
@@ -169,44 +111,44 @@ class OnlineAgreement(OnlineAnswers):
             return {}
         found: dict[tuple[str, str], Interval] = {}
         for row in self.pairs(runs[1:], runs[0], metric, k, among=True).to_dict("records"):
-            ends = Interval(_number(row["ci_low"]), _number(row["ci_high"]))
+            ends = Interval(number_of(row["ci_low"]), number_of(row["ci_high"]))
             found[row["baseline_id"], row["run_id"]] = turned(ends, sign_of(metric))
             found[row["run_id"], row["baseline_id"]] = turned(ends, -sign_of(metric))
         return found
 
     def _online_intervals(self, sides: BothSides) -> dict[tuple[str, str], Interval]:
-        """By variants, second minus first: the 95 % interval of the lift over the first."""
+        """By variants, second minus first: the interval of the lift over the first.
+
+        With the control it is the one by which A/B results judges the variant.
+        """
         control = sides.test.control
         others = [variant for variant in sides.variants if variant != control]
-        between = self._lifts_of_users if sides.test.kind != "aggregates" else self._lifts_of_sums
         return {
             **{(control, variant): sides.interval(variant) for variant in others},
-            **{pair: turned(ends, sides.sign) for pair, ends in between(sides, others).items()},
+            **{pair: turned(ends, sides.sign) for pair, ends in self._lifts_between(sides, others).items()},
         }
 
-    def _lifts_of_users(self, sides: BothSides, variants: Sequence[str]) -> dict[tuple[str, str], Interval]:
-        """The lifts of variants over each other, the first of a pair taken for the control."""
-        from recdash.online import compare as online
+    def _lifts_between(self, sides: BothSides, variants: Sequence[str]) -> dict[tuple[str, str], Interval]:
+        """The lifts of variants over each other, the first of a pair taken for the control.
 
-        if len(variants) < 2:
+        They are a family of their own (Holm), as the pairs between candidates are offline.
+        """
+        pairs = list(combinations(variants, 2))
+        if not pairs:
             return {}
-        metric, arms, _ = self._arms(sides.test.id, sides.online_metric)
-        adjusted = online.can_adjust(metric, *arms.values())
-        lifts = {
-            (first, second): online.lift(metric, arms[first], arms[second], adjusted=adjusted)
-            for first, second in combinations(variants, 2)
-        }
-        return {pair: Interval(lift.low, lift.high) for pair, lift in lifts.items()}
+        lifts = _judged_together(*self._of_each_variant(sides), pairs)
+        return {pair: Interval(lift.low, lift.high) for pair, lift in zip(pairs, lifts, strict=True)}
 
-    def _lifts_of_sums(self, sides: BothSides, variants: Sequence[str]) -> dict[tuple[str, str], Interval]:
-        """The same of a test that somebody else added up."""
-        found: dict[tuple[str, str], Interval] = {}
-        for place, first in enumerate(variants[:-1]):
-            rows = self._results_of(replace(sides.test, control=first)).rows
-            of_metric = {row.variant: row for row in rows if row.metric == sides.online_metric}
-            for second in variants[place + 1 :]:
-                found[first, second] = Interval(of_metric[second].lift_low, of_metric[second].lift_high)
-        return found
+    def _of_each_variant(self, sides: BothSides) -> tuple[OnlineMetric, dict[str, Any]]:
+        """The metric, and what is known of each variant."""
+        from recdash.online import OnlineMetric, summaries
+
+        test = sides.test
+        if test.kind != "aggregates":
+            return self._arms(test.id, sides.online_metric)[:2]
+        own = [OnlineMetric(**one) for one in test.metrics]
+        known = summaries.measured(summaries.summaries(self.store.table(test.upload)), own)
+        return next((metric, arms) for metric, arms in known if metric.name == sides.online_metric)
 
     # ── all metrics ──────────────────────────────────────────────────────────────────────────
 
@@ -224,72 +166,14 @@ class OnlineAgreement(OnlineAnswers):
                 found.setdefault(name, {})[row["run_id"]] = sign_of(row["metric"]) * row["value"]
         return {name: [values.get(run) for run in runs] for name, values in found.items()}
 
-    # ── all tests ────────────────────────────────────────────────────────────────────────────
 
-    def _points(self, test: OnlineTest, metric: str, k: int, online_metric: str) -> tuple[list[Point], str]:
-        """One for each variant of the test that has both sides, or why there is none."""
-        try:
-            sides = self._sides_of(test, online_metric)
-            if sides.broken:
-                return [], sides.broken
-            pairs = self._against_control(sides, metric, k)
-        except InputError as error:
-            return [], error.problems[0].found
-        except StoreError as error:  # another experiment's damage must not hide this one's record
-            return [], str(error)
-        if not pairs:
-            return [], "its variants are not linked to runs, or these lack the metric"
-        experiment = self.experiment(test.experiment).name
-        points = [
-            _point(experiment, sides, variant, pair, sign_of(metric)) for variant, pair in pairs.items()
-        ]
-        known = [point for point in points if point is not None]
-        return known, "" if known else "no lift has an interval"
+def _judged_together(
+    metric: OnlineMetric, arms: Mapping[str, Any], pairs: Sequence[tuple[str, str]]
+) -> list[Estimate]:
+    """The second of each pair over the first, each interval at the level at which Holm tests it."""
+    from recdash.online import compare, judging
 
-    def _against_control(self, sides: BothSides, metric: str, k: int) -> dict[str, Pair]:
-        """Variant → its run's paired difference to the control's."""
-        reference = sides.runs.get(sides.test.control)
-        others = {variant: sides.runs[variant] for variant in sides.variants if variant != sides.test.control}
-        if reference is None or not others:
-            return {}
-        source = self.source(sides.test.experiment)
-        found = compare(source, list(others.values()), reference, metric, k, among=False)
-        return {variant: pair for variant, run in others.items() if (pair := found.to(run)) is not None}
-
-
-def _point(experiment: str, sides: BothSides, variant: str, pair: Pair, sign: int) -> Point | None:
-    """Offline in % of the control's run, online in %; None without a value to be a share of, or an interval.
-
-    The standard error of a lift is that of its logarithm, of which the interval is twice 1.96 wide.
-    """
-    row = sides.rows[variant]
-    lift, low, high = (_number(row[name]) for name in ("lift", "lift_low", "lift_high"))
-    if lift is None or low is None or high is None or not pair.base_value:
-        return None
-    error = (1 + lift) * (math.log1p(high) - math.log1p(low)) / (2 * Z)
-    return Point(
-        experiment=experiment,
-        test=sides.test.name,
-        test_id=sides.test.id,
-        run=sides.names[sides.runs[variant]],
-        run_id=pair.candidate,
-        offline=sign * pair.percent(pair.paired.mean),
-        offline_error=pair.percent(pair.paired.error),
-        online=100 * sides.sign * lift,
-        online_error=100 * error,
-    )
-
-
-def sign_of(metric: str) -> int:
-    """−1 for a metric of which less is better."""
-    return -1 if views.lower_is_better(metric) else 1
-
-
-def turned(ends: Interval, sign: int) -> Interval:
-    """The interval so that more is better."""
-    low, high = ends
-    return ends if sign > 0 or low is None or high is None else Interval(-high, -low)
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None or math.isnan(value) else float(value)
+    lift = partial(compare.lift, metric, adjusted=compare.can_adjust(metric, *arms.values()))
+    sides = [(arms[first], arms[second]) for first, second in pairs]
+    levels = [level for _, level in judging.family([lift(*both).p for both in sides], "holm")]
+    return [lift(*both, level) for both, level in zip(sides, levels, strict=True)]

@@ -10,11 +10,11 @@ from recdash.service.evidence import Role
 from recdash.service.experiments import Experiments
 from recdash.service.explanations import Explanations
 from recdash.service.manners import Progress, quiet
-from recdash.service.online_agreement import OnlineAgreement
 from recdash.service.per_user import PerUser
 from recdash.service.runs import Runs
 from recdash.service.scopes import Scopes
 from recdash.service.segments import Segments
+from recdash.service.track_records import TrackRecords
 from recdash.service.trade_offs import TradeOffs
 from recdash.service.under_presets import UnderPresets
 from recdash.service.what_is_found import WhatIsFound
@@ -37,7 +37,7 @@ class Workspace(
     WhatIsFound,
     Experiments,
     Runs,
-    OnlineAgreement,
+    TrackRecords,
 ):
     """Experiments, runs and online tests of one store, seen by one role."""
 
