@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from recdash.domain import OnlineKind, Upload
+from recdash.engines.memory import give_back
 from recdash.errors import InputError, Problem
 from recdash.online import summaries
 from recdash.online.logs.sessions import per_user
@@ -85,6 +86,7 @@ def read_logs(
     rules.check()
     held = {name: one for name, one in tables.items() if name != "events"}
     uploads = _read_all(held, rules, mappings, limits)
+    give_back()  # what parsing took: 130 MiB of a million sessions in CSV
     notices = tuple(notice for upload in uploads.values() for notice in upload.notices)
     beside = {name: uploads[name].table for name in BESIDE if name in uploads}
     if kind != "events":

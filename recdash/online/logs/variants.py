@@ -49,13 +49,24 @@ def codes(*columns: pa.ChunkedArray) -> tuple[list[Ints], Any]:
 
     alike = _alike(columns)
     together = pa.chunked_array([chunk for column in alike for chunk in column.chunks], alike[0].type)
-    if pa.types.is_dictionary(together.type):
-        encoded = together.unify_dictionaries().combine_chunks()
-    else:
-        encoded = together.combine_chunks().dictionary_encode()
-    found = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    found, values = _coded(together)
     ends = np.cumsum([len(column) for column in columns])[:-1]
-    return np.split(found, ends), encoded.dictionary
+    return np.split(found, ends), values
+
+
+def _coded(column: pa.ChunkedArray) -> tuple[Ints, Any]:
+    import pyarrow as pa
+
+    if pa.types.is_integer(column.type) and not column.null_count:
+        # Arrow's table of a million numbers takes 90 MiB, sorting them 30.
+        values, found = np.unique(column.to_numpy(), return_inverse=True)
+        return found.astype(np.int64, copy=False), pa.array(values)
+    if pa.types.is_dictionary(column.type):
+        encoded = column.unify_dictionaries().combine_chunks()
+    else:
+        encoded = column.combine_chunks().dictionary_encode()
+    found = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return found, encoded.dictionary
 
 
 def _alike(columns: Sequence[pa.ChunkedArray]) -> Sequence[pa.ChunkedArray]:
