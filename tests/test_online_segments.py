@@ -8,7 +8,8 @@ from scipy.stats import false_discovery_control
 
 from recdash.errors import UnknownName
 from recdash.online import METRICS, compare
-from recdash.online.segments import SegmentLift, by_segment, simpson
+from recdash.online.compare import Estimate
+from recdash.online.segments import SegmentLift, by_segment, simpson, whole
 from recdash.online.users import Days, Segment, Users
 
 BY_NAME = {metric.name: metric for metric in METRICS}
@@ -88,37 +89,86 @@ def test_a_segment_that_is_not_there_is_named() -> None:
 # ── segments against the whole ───────────────────────────────────────────────────────────────
 
 
-def row(segment: str, lift: float | None, p_bh: float | None = None, variant: str = "b") -> SegmentLift:
-    return SegmentLift(variant, segment, 10, 10, 1.0, 1.0, lift, None, None, p_bh, p_bh)
+def row(
+    segment: str, lift: float | None, p_bh: float | None = None, error: float | None = None
+) -> SegmentLift:
+    """Of variant b, with as many users as the control; the interval where there is an error."""
+    ends = (None, None) if lift is None or error is None else (lift - 1.96 * error, lift + 1.96 * error)
+    return SegmentLift("b", segment, 10, 10, 1.0, 1.0, lift, *ends, p_bh, p_bh)
+
+
+def overall(lift: float | None, error: float = 0.01) -> dict[str, Estimate]:
+    """The lift of b over all users, with an interval of twice 1.96 errors."""
+    if lift is None:
+        return {"b": Estimate(None)}
+    return {"b": Estimate(lift, lift - 1.96 * error, lift + 1.96 * error)}
+
+
+def test_the_lift_over_all_users_is_that_of_the_comparison_without_the_time_before() -> None:
+    known = invented()
+    found = whole(known, ENGAGEMENT, "a")
+    arms = compare.arms(known.totals, known.variant)
+    assert list(found) == ["b", "c"]
+    assert found["c"][:4] == pytest.approx(compare.lift(ENGAGEMENT, arms[0], arms[2])[:4])
 
 
 def test_every_segment_against_the_whole_is_simpsons_paradox() -> None:
     """b is better on tv (1/4 against 1/5) and on the web (9/10 against 8/10), but has its users on tv."""
+    times = 60
     known = users(
-        variant=[0, 0, 0, 0, 1, 1, 1, 1],
-        label=[0, 1, 1, 1, 0, 0, 0, 1],
-        sessions=[5, 10, 10, 10, 4, 4, 4, 10],
-        engaged=[1, 8, 8, 8, 1, 1, 1, 9],
+        variant=[0, 0, 0, 0, 1, 1, 1, 1] * times,
+        label=[0, 1, 1, 1, 0, 0, 0, 1] * times,
+        sessions=[5, 10, 10, 10, 4, 4, 4, 10] * times,
+        engaged=[1, 8, 8, 8, 1, 1, 1, 9] * times,
     )
     rows = by_segment(known, ENGAGEMENT, "a", "platform")
     assert all((one.lift or 0) > 0 for one in rows)
-    overall = compare.lift(ENGAGEMENT, *compare.arms(known.totals, known.variant)).value
-    assert overall is not None
-    assert overall < 0
-    (found,) = simpson(rows, {"b": overall})
+    (found,) = simpson(rows, whole(known, ENGAGEMENT, "a"))
     assert (found.variant, found.segments, found.all_of_them) == ("b", ("tv", "web"), True)
+
+
+def test_visits_in_other_segments_by_evenly_split_users_are_simpsons_paradox_too() -> None:
+    """b brings tv, where few sessions engage, more of them; each segment is 5 % better (SE 1 %)."""
+    rows = [row("tv", 0.05, error=0.01), row("web", 0.05, error=0.01)]
+    (found,) = simpson(rows, overall(-0.05))
+    assert found.all_of_them
+
+
+def test_segments_against_an_unsettled_whole_are_no_paradox() -> None:
+    rows = [row("tv", 0.05, error=0.01), row("web", 0.05, error=0.01)]
+    assert simpson(rows, overall(-0.01)) == ()
+
+
+def test_unsettled_segments_of_one_mix_are_no_paradox() -> None:
+    """Together +2 % with SE 2 %: 1.4 for each of two."""
+    rows = [row("tv", 0.02, error=0.028), row("web", 0.02, error=0.028)]
+    assert simpson(rows, overall(-0.05)) == ()
+
+
+def test_chance_makes_no_paradox_in_tests_without_an_effect() -> None:
+    """Users of tv engage in .1 of their sessions, those of the web in .9; a coin gives the variant."""
+    rng, flagged = np.random.default_rng(3), 0
+    for _ in range(300):
+        label = rng.integers(0, 2, 400)
+        known = users(
+            rng.integers(0, 2, 400).tolist(), label.tolist(), [5] * 400,
+            rng.binomial(5, np.where(label == 0, 0.1, 0.9)).tolist(),
+        )  # fmt: skip
+        rows = by_segment(known, ENGAGEMENT, "a", "platform")
+        flagged += any(one.all_of_them for one in simpson(rows, whole(known, ENGAGEMENT, "a")))
+    assert flagged <= 3
 
 
 def test_a_segment_that_surely_goes_the_other_way_is_named() -> None:
     rows = [row("tv", -0.2, 0.001), row("web", 0.1, 0.01), row("phone", -0.01, 0.8)]
-    (found,) = simpson(rows, {"b": 0.05})
+    (found,) = simpson(rows, overall(0.05))
     assert (found.segments, found.all_of_them) == (("tv",), False)
 
 
 def test_chance_is_no_contradiction() -> None:
-    assert simpson([row("tv", -0.2, 0.06), row("web", 0.1, 0.01)], {"b": 0.05}) == ()
+    assert simpson([row("tv", -0.2, 0.06), row("web", 0.1, 0.01)], overall(0.05)) == ()
 
 
 def test_a_single_segment_or_no_lift_contradicts_nothing() -> None:
-    assert simpson([row("tv", -0.2, 0.5), row("web", None)], {"b": 0.05}) == ()
-    assert simpson([row("tv", -0.2, 0.001)], {"b": None}) == ()
+    assert simpson([row("tv", -0.2, 0.5), row("web", None)], overall(0.05)) == ()
+    assert simpson([row("tv", -0.2, 0.001)], overall(None)) == ()

@@ -264,6 +264,23 @@ def test_a_test_of_one_day_has_no_days_to_draw(workspace: Workspace, shown: Open
     assert "Days ! 1 day only 2 Mar 2026 (UTC)" in said(app)
 
 
+def test_segments_say_where_the_lifts_of_the_table_are_adjusted_and_theirs_are_not(
+    workspace: Workspace, shown: Open
+) -> None:
+    table = sessions({"control": 80, "new": 140}, {"new": 3.0})
+    earlier = table.assign(
+        session_id="before", start_ts="2026-02-20T12:00:00Z", clicks=[n % 3 for n in range(len(table))]
+    )
+    added(workspace, pd.concat([table, earlier]), rules=Rules(starts="2026-03-01"))
+    captions = [one.value for one in shown(om="engagement_rate").caption]
+    assert any("plain lifts, without CUPED" in text for text in captions)
+
+
+@pytest.mark.usefixtures("won_and_lost")
+def test_segments_of_a_test_without_a_time_before_speak_of_no_adjustment(shown: Open) -> None:
+    assert not any("CUPED" in one.value for one in shown(om="engagement_rate").caption)
+
+
 def test_without_words_of_users_no_segment_is_offered(workspace: Workspace, shown: Open) -> None:
     added(workspace, sessions({"control": 80, "new": 140}).drop(columns="country"))
     assert any("No column tells users apart" in one.value for one in shown().caption)

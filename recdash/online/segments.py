@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,12 +10,15 @@ import numpy as np
 
 from recdash.errors import UnknownName
 from recdash.online import rates
+from recdash.online.compare import Estimate
 from recdash.online.measures import OnlineMetric
 from recdash.online.rates import Sums
 from recdash.online.users import Users
 from recdash.stats.family import benjamini_hochberg
 
 FALSE_FINDINGS = 0.05
+MIX_BELOW = 0.001
+"""As for the split of users: it is looked at each time."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,10 @@ class Reversal:
     """A variant's segments whose lift points away from its lift overall.
 
     ``all_of_them``: every segment does, which is Simpson's paradox: segments are of different weight in the
-    two variants. Else ``segments`` do so beyond chance (p_bh ≤ .05), and the lift overall is not theirs.
+    two variants. It is told where chance is no explanation: the lift overall is settled, and so is either
+    that users fall into the segments differently (p < .001) or that the segments' own lift, their mean by
+    precision, has the other sign. Else ``segments`` do so beyond chance (p_bh ≤ .05), and the lift overall is
+    not theirs.
     """
 
     variant: str
@@ -66,9 +73,30 @@ def by_segment(users: Users, metric: OnlineMetric, control: str, name: str) -> l
     return _corrected([row for row in rows if row.n_control + row.n_variant])
 
 
-def simpson(rows: Sequence[SegmentLift], overall: Mapping[str, float | None]) -> tuple[Reversal, ...]:
-    """Where segments contradict the lift ``overall`` of their variant; empty where none does."""
-    found = (_reversal(variant, rows, lift) for variant, lift in overall.items() if lift)
+def whole(users: Users, metric: OnlineMetric, control: str) -> dict[str, Estimate]:
+    """The lift of each variant over all users, plain as those in segments are (without CUPED)."""
+    base, n = rates.place(users, control), len(users.variants)
+    sums = rates.added_up(*rates.columns(metric, users.totals), users.variant, n)
+    found = rates.lifts(metric, sums[[base] * n], sums)
+    return {
+        name: Estimate(
+            rates.known(found.value[code]),
+            rates.known(found.low[code]),
+            rates.known(found.high[code]),
+            rates.known(found.p[code]),
+            str(found.note[code]),
+        )
+        for code, name in enumerate(users.variants)
+        if code != base
+    }
+
+
+def simpson(rows: Sequence[SegmentLift], overall: Mapping[str, Estimate]) -> tuple[Reversal, ...]:
+    """Where segments contradict the ``overall`` lift of their variant, see ``whole``; empty where none does.
+
+    Both must be plain: an adjusted lift may have another sign than the plain ones of its segments by chance.
+    """
+    found = (_reversal(variant, rows, lift) for variant, lift in overall.items() if lift.value)
     return tuple(one for one in found if one is not None)
 
 
@@ -109,10 +137,43 @@ def _corrected(rows: list[SegmentLift]) -> list[SegmentLift]:
     return [row if row.p is None else replace(row, p_bh=next(corrected)) for row in rows]
 
 
-def _reversal(variant: str, rows: Sequence[SegmentLift], overall: float) -> Reversal | None:
+def _reversal(variant: str, rows: Sequence[SegmentLift], overall: Estimate) -> Reversal | None:
     own = [row for row in rows if row.variant == variant and row.lift is not None]
-    against = [row for row in own if (row.lift or 0.0) * overall < 0]
-    if len(own) > 1 and len(against) == len(own):
+    against = [row for row in own if (row.lift or 0.0) * (overall.value or 0.0) < 0]
+    if len(own) > 1 and len(against) == len(own) and _is_paradox(own, overall):
         return Reversal(variant, tuple(row.segment for row in against), all_of_them=True)
     sure = tuple(row.segment for row in against if row.p_bh is not None and row.p_bh <= FALSE_FINDINGS)
     return Reversal(variant, sure, all_of_them=False) if sure else None
+
+
+def _is_paradox(rows: Sequence[SegmentLift], overall: Estimate) -> bool:
+    """Whether it takes more than chance that all ``rows`` point away from the whole."""
+    sign = _sign(overall.low, overall.high)
+    return sign != 0 and (_sign(*_inside(rows)) == -sign or _mix_p(rows) < MIX_BELOW)
+
+
+def _inside(rows: Sequence[SegmentLift]) -> tuple[float | None, float | None]:
+    """The 95 % interval of the segments' own lift: logarithms, weighted by 1 / SE²."""
+    ends = [(row.low, row.high) for row in rows if row.low is not None and row.high is not None]
+    if not ends:
+        return None, None
+    low, high = np.log1p(ends).T
+    half = (high - low) / 2
+    weight = 1 / half**2
+    middle, width = float(weight @ (low + high) / 2 / weight.sum()), float(weight.sum() ** -0.5)
+    return math.expm1(middle - width), math.expm1(middle + width)
+
+
+def _mix_p(rows: Sequence[SegmentLift]) -> float:
+    """How likely chance divides the users of both variants into the segments so differently."""
+    from scipy.stats import chi2_contingency
+
+    counts = np.array([[row.n_control, row.n_variant] for row in rows])
+    counts = counts[counts.sum(axis=1) > 0]
+    comparable = len(counts) > 1 and counts.any(axis=0).all()
+    return float(chi2_contingency(counts).pvalue) if comparable else 1.0
+
+
+def _sign(low: float | None, high: float | None) -> int:
+    """1 or −1 where the interval excludes 0, else 0."""
+    return 0 if low is None or high is None else int(low > 0) - int(high < 0)

@@ -103,11 +103,11 @@ class ExplainedOnline(OnlineAnswers):
         lift = self._lift_of(case, case.online_metric)
         if not users.segments or isinstance(lift, Lacking):
             return SEGMENTS
-        return _segments(users, self._measure(case), case, lift)
+        return _segments(users, self._measure(case), case)
 
 
-def _segments(users: Users, metric: OnlineMetric, case: Case, lift: Lift) -> Segments:
-    from recdash.online.segments import by_segment, simpson
+def _segments(users: Users, metric: OnlineMetric, case: Case) -> Segments:
+    from recdash.online.segments import by_segment, simpson, whole
 
     sign = -1 if metric.direction == "down" else 1
     rows: dict[str, list[segments.SegmentLift]] = {
@@ -118,9 +118,10 @@ def _segments(users: Users, metric: OnlineMetric, case: Case, lift: Lift) -> Seg
         ]
         for name in users.segments
     }
+    overall = whole(users, metric, case.test.control)
     turned = {
         name for name, of in rows.items()
-        for one in simpson(of, {case.variant: sign * lift.value}) if one.all_of_them
+        for one in simpson(of, {case.variant: overall[case.variant]}) if one.all_of_them
     }  # fmt: skip
     mixes = {name: _mix_p(users, case, name) for name in rows}
     every = [(name, row) for name, of in rows.items() for row in of]

@@ -90,13 +90,8 @@ class OnlineAnswers(OnlineTests):
         from recdash.online import segments
 
         self._check_segment(test_id, segment)
-        rows = segments.by_segment(*self._question(test_id, metric), segment)
-        overall = {
-            row.variant: row.lift
-            for row in self.ab_results(test_id).rows
-            if row.metric == metric and not row.is_control
-        }
-        return segments.simpson(rows, overall)
+        question = self._question(test_id, metric)
+        return segments.simpson(segments.by_segment(*question, segment), segments.whole(*question))
 
     def _check_segment(self, test_id: str, segment: str) -> None:
         known = self.online_segments(test_id)

@@ -112,7 +112,9 @@ def _draw(found: AbTest, metric: str, rows: Rows) -> None:
             some = {variant: dots[variant] for variant in line}
             chart = segment_panels(labels, some, beside, found.marks, theme.palette(), ends)
             widgets.chart(chart, f"ab-segments-{place}", _alt(found, metric, rows, line))
-    st.caption(_caption(len(largest), rows))
+    adjusted = any(row.metric == metric and row.plain_lift is not None for row in found.results.rows)
+    plain = " They are plain lifts, without CUPED, as is that over all users which they are held against."
+    st.caption(f"{_caption(len(largest), rows)}{plain if adjusted else ''}")
 
 
 def _largest(rows: Rows) -> list[str]:

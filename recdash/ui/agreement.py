@@ -49,7 +49,7 @@ def _who_counts(found: Agreement) -> str:
     who = f"{runs}, the control's ({control}) among them" if control else runs
     return (
         f"Pairs of {who}; two variants make a pair as much as a variant and the control. A pair is undecided "
-        "where the interval of its difference holds 0 on either side. Against the control that is the interval "
+        "where the interval of its difference holds 0 on either side. Against the control that is the one "
         "of A/B results, corrected over all goals; the pairs of two variants are corrected together (Holm)."
     )
 
@@ -140,7 +140,7 @@ def record_words(record: TrackRecord) -> str:
         share = f"{numbers.fixed(100 * low, 0)} to {numbers.fixed(100 * high, 0)} of 100 (95 % CI, Wilson). "
     tests = many(record.n_tests, "test") if record.n_tests else "No test"
     return (
-        f"{share}{tests} of all experiments; each variant against its control. Hollow: not settled on a side, "
+        f"{share}{tests} of all experiments; each variant against its control. Hollow: a side not settled, "
         "corrected as on A/B results; the crosses are plain 95 % intervals."
     )
 
