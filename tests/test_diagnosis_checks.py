@@ -68,21 +68,22 @@ def test_noise_is_supported_where_the_offline_difference_is_not_settled() -> Non
     assert ask("noise", gain=gain(0.02, -0.01, 0.05)).verdict == "supports"
 
 
-def test_noise_is_supported_where_the_test_is_too_small_to_see_what_offline_implies() -> None:
-    """Offline implies 0.02 / 0.2 = +10 %, outside −15 .. +9 %; but only 17 % and more would be found."""
+def test_noise_is_ruled_out_where_the_data_reject_what_offline_implies_however_small_the_test_is() -> None:
+    """Offline implies 0.02 / 0.2 = +10 %, outside −15 .. +9 %, though only 17 % and more would be found."""
     found = ask("noise", lift=Lift(-0.03, -0.15, 0.09), detectable=0.17)
-    assert (found.verdict, found.strength) == ("supports", 2)
-    assert "finds lifts from 17.0 % on" in found.sentence
+    assert found.verdict == "rules out"
+    assert found.picture is not None
+    assert [bar.value for bar in found.picture.bars][-1] == 17.0
 
 
 def test_noise_is_ruled_out_by_a_settled_loss() -> None:
     assert ask("noise", detectable=0.04).verdict == "rules out"
 
 
-def test_noise_is_ruled_out_where_the_test_would_have_shown_the_lift() -> None:
+def test_noise_is_ruled_out_where_nothing_is_settled_and_the_implied_lift_is_outside() -> None:
     found = ask("noise", lift=Lift(0.0, -0.02, 0.02), detectable=0.03)
     assert found.verdict == "rules out"
-    assert "would have shown it" in found.sentence
+    assert "+10.0 %, which offline implies, is outside" in found.sentence
 
 
 def test_noise_is_ruled_out_where_both_sides_are_settled_the_same_way() -> None:
@@ -126,6 +127,12 @@ def test_a_split_that_lost_machines_in_one_variant_is_supported() -> None:
     assert "5.94 % against 0.4" in found.sentence
 
 
+def test_a_machine_or_two_say_nothing_of_the_split() -> None:
+    """1 of 100 against 2 of 10,000: a share fifty times as large, of three machines."""
+    few = Split(0.4, {"a": 10_000, "b": 100}, crossed=0, machines={"a": 2, "b": 1})
+    assert ask("split", split=few).verdict == "rules out"
+
+
 def test_a_fair_split_is_ruled_out() -> None:
     """4 of 1,000 and 6 of 1,010 machines: z = 0.6."""
     assert ask("split", split=FAIR).verdict == "rules out"
@@ -139,10 +146,19 @@ def test_a_split_of_a_summary_cannot_be_told() -> None:
 # ── 3 popularity ─────────────────────────────────────────────────────────────────────────────
 
 
-def items(run_head: int, run_tail: int, base_head: int = 50, base_tail: int = 50) -> Popularity:
-    return Popularity(
-        run_head, run_tail, base_head, base_tail, n_head=20, n_items=400, gini_run=0.9, gini_base=0.8
+def items(
+    run_head: int, run_tail: int, base_head: int = 50, base_tail: int = 50, error: float = 1.0
+) -> Popularity:
+    """Of one user: what is found more, and how much more of it is in the head than of the baseline's; each
+    ± ``error``.
+    """
+    head, tail, usual = run_head - base_head, run_tail - base_tail, base_head / (base_head + base_tail)
+    change, leaning = (
+        Gain(value, value - error, value + error, 0, n=1)
+        for value in (head + tail, (1 - usual) * head - usual * tail)
     )
+    counts = (run_head, run_tail, base_head, base_tail)
+    return Popularity(*counts, change, leaning, n_head=20, n_items=400, gini_run=0.9, gini_base=0.8)
 
 
 def test_popularity_is_supported_where_two_thirds_of_the_gain_are_in_the_head() -> None:
@@ -164,6 +180,40 @@ def test_popularity_is_ruled_out_where_the_gain_is_in_the_tail() -> None:
     assert ask("popularity", popularity=items(50, 50)).verdict == "rules out"
 
 
+def test_popularity_is_ruled_out_where_the_run_finds_less_and_wins_all_the_same() -> None:
+    """Head −30, tail +5: it has won by the order of what it finds."""
+    found = ask("popularity", popularity=items(20, 55))
+    assert found.verdict == "rules out"
+    assert "finds fewer held-out items" in found.sentence
+
+
+def test_popularity_is_ruled_out_where_the_gain_is_less_in_the_head_than_what_the_baseline_finds() -> None:
+    """700 of a gain of 1,000 are in the head, of what the baseline finds 9,000 of 10,000."""
+    found = ask("popularity", popularity=items(9700, 1300, 9000, 1000))
+    assert found.verdict == "rules out"
+    assert "70.0 % of the gain" in found.sentence
+    assert "90.0 % of what the baseline finds" in found.sentence
+
+
+def test_popularity_cannot_be_told_where_the_change_may_be_chance() -> None:
+    """Head +60, tail −59 is one item more, ± 10; and the gain may not be settled either."""
+    found = ask("popularity", popularity=items(110, 1, 50, 60, error=10))
+    assert (found.verdict, found.needs) == ("can't tell", "more users offline")
+    unsettled = gain(0.02, -0.01, 0.05)
+    assert ask("popularity", gain=unsettled, popularity=items(90, 40)).verdict == "can't tell"
+
+
+def test_popularity_cannot_be_told_where_the_leaning_may_be_chance() -> None:
+    """+20 and +10 are 30 ± 20 more; .5 · 20 − .5 · 10 = 5 ± 20 of them lean to the head."""
+    assert ask("popularity", popularity=items(70, 60, error=20)).verdict == "can't tell"
+
+
+def test_a_loss_in_popular_items_explains_a_run_that_lost_offline() -> None:
+    """Head −30, tail −5: 30 / 35 of the loss."""
+    lost = gain(-0.02, -0.03, -0.01)
+    assert "85.7 %" in ask("popularity", gain=lost, popularity=items(20, 45)).cause
+
+
 def test_concentration_is_not_told_where_nothing_of_train_is_shown() -> None:
     nothing = replace(items(60, 70), gini_base=float("nan"))
     assert "concentrated" not in ask("popularity", popularity=nothing).sentence
@@ -179,13 +229,13 @@ def test_popularity_cannot_be_told_without_train() -> None:
 
 def test_leakage_is_supported_from_one_row_in_a_hundred_before_the_end_of_train() -> None:
     """Rows at 0, 1, 2 .. 99 and train until .5: the row at 0 is before it, 1 of 100."""
-    found = ask("leakage", times=Times(np.arange(100.0), last_train=0.5))
+    found = ask("leakage", times=Times(np.arange(100.0), train_end=0.5))
     assert (found.verdict, found.strength) == ("supports", 3)
-    assert found.statistic == "1.00 % of 100 truth rows before the last train row"
+    assert found.statistic == "1.00 % of 100 truth rows before the end of train"
 
 
 def test_leakage_is_ruled_out_where_train_ends_first() -> None:
-    assert ask("leakage", times=Times(np.arange(1.0, 200.0), last_train=1.0)).verdict == "rules out"
+    assert ask("leakage", times=Times(np.arange(1.0, 200.0), train_end=1.0)).verdict == "rules out"
 
 
 def test_leakage_cannot_be_told_without_times() -> None:
@@ -235,6 +285,13 @@ def test_users_are_ruled_out_where_half_of_the_gain_is_left() -> None:
     assert ask("users", audience=replace(OTHERS, cold_online=0.05, cold=None)).verdict == "rules out"
 
 
+def test_users_cannot_be_told_where_the_gain_of_new_users_is_not_settled() -> None:
+    """.3 · .03 + .7 · −.0074 = .004 of .02, but ± √((.3 · .01)² + (.7 · .03)²) = .021."""
+    found = ask("users", audience=replace(OTHERS, cold=gain(-0.0074, -0.0374, 0.0226)))
+    assert (found.verdict, found.needs) == ("can't tell", "more new users in the truth")
+    assert ask("users", gain=gain(0.0002, -0.005, 0.005), audience=OTHERS).verdict == "can't tell"
+
+
 def test_users_cannot_be_told_where_the_ids_are_others() -> None:
     found = ask("users", audience=replace(OTHERS, n_both=0))
     assert found.needs == "the same user ids in the test as in the truth"
@@ -244,8 +301,18 @@ def test_users_cannot_be_told_where_the_ids_are_others() -> None:
 # ── 6 exposure ───────────────────────────────────────────────────────────────────────────────
 
 
-def test_exposure_is_supported_where_a_fifth_was_never_shown() -> None:
-    assert ask("exposure", seen=Seen(0.2, 0.0)).verdict == "supports"
+def test_exposure_is_supported_where_the_loser_shows_more_that_nobody_met() -> None:
+    """It counts as wrong offline: 25 % of the loser's places against 5 %."""
+    found = ask("exposure", gain=gain(-0.02, -0.03, -0.01), seen=Seen(0.25, 0.05))
+    assert (found.verdict, found.cause) == (
+        "supports", "nobody met 25.0 % of what it shows before, of the baseline 5.00 %",
+    )  # fmt: skip
+    assert ask("exposure", seen=Seen(0.05, 0.25)).verdict == "supports"
+
+
+def test_exposure_is_ruled_out_where_the_winner_shows_more_that_nobody_met_or_both_as_much() -> None:
+    assert ask("exposure", seen=Seen(0.25, 0.05)).verdict == "rules out"
+    assert ask("exposure", gain=gain(-0.02, -0.03, -0.01), seen=Seen(0.25, 0.27)).verdict == "rules out"
 
 
 def test_exposure_is_supported_where_the_winner_is_judged_more_often() -> None:
@@ -254,19 +321,21 @@ def test_exposure_is_supported_where_the_winner_is_judged_more_often() -> None:
 
 
 def test_exposure_is_ruled_out_where_all_was_shown_and_the_loser_is_judged_more_often() -> None:
-    assert ask("exposure", seen=Seen(0.19, 0.0)).verdict == "rules out"
+    assert ask("exposure", seen=Seen(0.0, 0.09)).verdict == "rules out"
     assert ask("exposure", seen=Seen(0.0, 0.0, 0.18, 0.30)).verdict == "rules out"
 
 
 def test_exposure_cannot_be_told_without_served_lists() -> None:
     assert ask("exposure", seen=Lacking("a table of served lists")).needs == "a table of served lists"
+    unsettled = ask("exposure", gain=gain(0.02, -0.01, 0.05), seen=Seen(0.05, 0.25))
+    assert unsettled.needs == "more users offline"
 
 
 # ── 7 position ───────────────────────────────────────────────────────────────────────────────
 
 
-def places(at_slots: Gain) -> Places:
-    return Places(2, at_slots, np.array([100, 100]), np.array([30, 10]))
+def places(at_slots: Gain, slots: int = 2) -> Places:
+    return Places(slots, at_slots, np.array([100, 100]), np.array([30, 10]))
 
 
 def test_position_is_supported_where_the_gain_lies_beyond_the_places_shown() -> None:
@@ -278,6 +347,19 @@ def test_position_is_supported_where_the_gain_lies_beyond_the_places_shown() -> 
 
 def test_position_is_ruled_out_where_the_gain_is_in_the_places_shown() -> None:
     assert ask("position", places=places(gain(0.01, 0.005, 0.015))).verdict == "rules out"
+
+
+def test_position_is_ruled_out_where_all_places_that_were_looked_at_were_shown() -> None:
+    """k = 10 of 20 shown, whatever the gain is there."""
+    found = ask("position", places=places(gain(0.001, -0.01, 0.012), slots=20))
+    assert found.verdict == "rules out"
+    assert ask("position", places=places(gain(0.001, -0.01, 0.012), slots=10)).verdict == "rules out"
+
+
+def test_position_cannot_be_told_where_the_places_shown_may_hold_the_whole_gain() -> None:
+    """.02 is inside −.001 .. +.025, and inside −.01 .. +.03."""
+    for at_slots in (gain(0.012, -0.001, 0.025), gain(0.01, -0.01, 0.03)):
+        assert ask("position", places=places(at_slots)).needs == "more users offline"
 
 
 def test_position_cannot_be_told_without_ranks_or_without_a_gain() -> None:
@@ -347,7 +429,7 @@ def counting(mean: float, low: float, high: float, base: float = 0.2, **more: An
     ("stricter", "word"),
     [
         (counting(-0.02, -0.03, -0.01), "turns into the opposite"),
-        (counting(0.005, -0.01, 0.02), "goes away"),
+        (counting(0.005, -0.005, 0.015), "goes away"),
         (counting(0.008, 0.004, 0.012), "shrinks to less than half"),
     ],
     ids=["−10 %", "not settled", ".008 / .2 = +4 % where it was +10 %"],
@@ -368,6 +450,12 @@ def test_labels_are_ruled_out_where_half_of_the_gain_is_left() -> None:
 
 def test_labels_are_ruled_out_where_offline_counts_by_that_rule_already() -> None:
     assert ask("labels", stricter=counting(0.02, 0.01, 0.03, already=True)).verdict == "rules out"
+
+
+def test_labels_cannot_be_told_where_the_stricter_gain_is_as_large_and_less_certain() -> None:
+    """.022 instead of .02, but −.001 .. +.045; and .009 (less than half), but −.003 .. +.021."""
+    for stricter in (counting(0.022, -0.001, 0.045), counting(0.009, -0.003, 0.021)):
+        assert ask("labels", stricter=stricter).needs == "more users offline"
 
 
 def test_labels_cannot_be_told_without_grades_or_without_a_gain() -> None:

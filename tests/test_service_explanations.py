@@ -168,13 +168,17 @@ def test_a_gain_beyond_the_places_shown_is_found(tmp_path: Path) -> None:
 
 
 def test_items_that_nobody_met_before_are_counted(tmp_path: Path) -> None:
-    """Of a, h1 and z only z is neither in truth, nor in train, nor shown by the control: a third."""
+    """Of a, h1 and z only z is neither in truth, nor in train, nor shown by the control; of x, y and w, which
+    finds nothing, y and w are not.
+    """
     tables = WITH_SERVED | {"served": served(["x"], ["a"])}
-    space, test = stored(tmp_path, lists("a", "h1", "z"), lists("x", "y", "a"), tables=tables)
+    space, test = stored(tmp_path, lists("a", "h1", "z"), lists("x", "y", "w"), tables=tables)
     found = answer(explain(space, test, k=3), "exposure")
-    assert (found.verdict, found.statistic) == ("supports", "never met before: 33.3 % of the places")
+    assert (found.verdict, found.statistic) == (
+        "supports", "never met before: 33.3 % of the places, baseline 66.7 %",
+    )  # fmt: skip
     assert found.picture is not None
-    assert [bar.value for bar in found.picture.bars] == [pytest.approx(100 / 3), pytest.approx(100 / 3)]
+    assert [bar.value for bar in found.picture.bars] == [pytest.approx(100 / 3), pytest.approx(200 / 3)]
 
 
 def test_truth_rows_before_the_end_of_train_are_counted(tmp_path: Path) -> None:
@@ -183,7 +187,26 @@ def test_truth_rows_before_the_end_of_train_are_counted(tmp_path: Path) -> None:
     space, test = stored(tmp_path, lists("a"), lists("x"), truth=early)
     found = answer(explain(space, test), "leakage")
     assert (found.verdict, found.statistic) == (
-        "supports", "50.0 % of 160 truth rows before the last train row",
+        "supports", "50.0 % of 160 truth rows before the end of train",
+    )  # fmt: skip
+
+
+def test_a_wrong_clock_is_no_leak(tmp_path: Path) -> None:
+    """One of 120 rows of train, on day 9,000."""
+    train = TRAIN.assign(timestamp=[9_000 * DAY, *TRAIN["timestamp"][1:]])
+    space, test = stored(tmp_path, lists("a"), lists("x"), train=train)
+    assert answer(explain(space, test), "leakage").verdict == "rules out"
+
+
+def test_a_later_page_of_a_list_is_held_against_its_own_places(tmp_path: Path) -> None:
+    """Ranks 2 and 3 of the request are b and x, the second and third of the uploaded list."""
+    pages = served(["a", "x"], ["b", "x"])
+    pages["rank"] += 1
+    tables = WITH_SERVED | {"served": pages}
+    space, test = stored(tmp_path, lists("y", "b", "x"), lists("a", "x"), tables=tables)
+    found = answer(explain(space, test, k=3), "served")
+    assert (found.verdict, found.statistic) == (
+        "rules out", "100 % of shown items in the uploaded list; 0 % without a list",
     )  # fmt: skip
 
 

@@ -102,8 +102,8 @@ def _sessions(found: Lift, lift: Lift, about: About) -> Answer:
     if found.sign and (abs(found.value) >= MATTERS or turns):
         per_user = f"; per user the change is {change(whole)}" if about.per == "sessions" else ""
         return looked.supports(
-            f"Users come {'more' if found.sign > 0 else 'less'} often, so {_within(about.online)} is over other "
-            f"{about.per}{per_user}.",
+            f"Users come {'more' if found.sign > 0 else 'less'} often, so {_within(about.online)} is over "
+            f"other {about.per}{per_user}.",
             f"sessions per user changed by {change(found.value)}", 2 if turns else 1,
         )  # fmt: skip
     if not found.sign and _could_cancel(math.log1p(max(found.low, -0.999)), math.log1p(found.high), lift):
@@ -142,8 +142,8 @@ def segments(evidence: Evidence) -> Answer:
     """Is the result that of everybody?
 
     *Supports*: a segment with the opposite sign (p < .05, Benjamini and Hochberg over all segments); every
-    segment of one kind against the whole (Simpson's paradox); or mixes of segments that differ between the
-    variants (p < .001). *Rules out*: none of them.
+    segment of one kind against the whole beyond chance (Simpson's paradox); or mixes of segments that differ
+    between the variants (p < .001). *Rules out*: none of them.
     """
     found, lift = evidence.segments, evidence.lift
     if isinstance(found, Lacking):

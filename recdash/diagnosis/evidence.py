@@ -101,25 +101,45 @@ class Popularity:
     """Who finds what, by how popular it is: the head are the most popular items with half of the train rows.
 
     Relevant items found within k over all users, and Gini coefficients (0 even .. 1 all in one item) of the
-    places within k over the items of train.
+    places within k over the items of train. Run minus baseline, over users: ``change`` in items found, and
+    ``leaning``, how much more of the head is gained than of that change the baseline's own share would be.
     """
 
     run_head: int
     run_tail: int
     base_head: int
     base_tail: int
+    change: Gain
+    leaning: Gain
     n_head: int
     n_items: int
     gini_run: float
     gini_base: float
 
+    @property
+    def head(self) -> int:
+        """Popular items found more than by the baseline."""
+        return self.run_head - self.base_head
+
+    @property
+    def tail(self) -> int:
+        return self.run_tail - self.base_tail
+
+    @property
+    def usual_head(self) -> float:
+        """The head's share of what the baseline finds; that of train where it finds nothing."""
+        found = self.base_head + self.base_tail
+        return self.base_head / found if found else 0.5
+
 
 @dataclass(frozen=True)
 class Times:
-    """When the rows of the truth happened, ``truth`` [T] in seconds since 1970, and the last row of train."""
+    """When the rows of the truth happened, ``truth`` [T] in seconds since 1970, and when 99 of 100 rows of
+    train had happened.
+    """
 
     truth: Floats
-    last_train: float
+    train_end: float
 
 
 @dataclass(frozen=True)
@@ -174,7 +194,7 @@ class Places:
 @dataclass(frozen=True)
 class Served:
     """What the variant showed beside what was uploaded. ``overlap`` [users] share of a user's shown items
-    that stand in as many first places of the uploaded list.
+    that stand in the uploaded list, within as many places as the served list went down to.
 
     ``n_units`` users of the variant with a served list, ``n_known`` of them with an uploaded list or counted
     offline, ``n_without`` of these without an uploaded list.

@@ -33,15 +33,25 @@ def strict_grade(gains: Floats) -> float:
     return float(HIGH_GRADE * distinct[-1] if len(distinct) <= GRADES else np.median(gains))
 
 
-def in_common(request: Ints, size: Ints, place: Ints) -> Floats:
-    """[requests] share of a served list's items that stand in as many first places of the uploaded list.
+def in_common(request: Ints, rank: Ints, place: Ints) -> Floats:
+    """[requests] share of a served list's items that stand in the uploaded list within as many places as the
+    served list goes down to (a later page of it is held against its own places too).
 
-    ``request`` [S] codes 0.., ``size`` [requests] items of each, ``place`` [S] of the item in the uploaded
-    list from 0; −1 where it is not there.
+    ``request`` [S] codes 0.., ``rank`` [S] from 1, ``place`` [S] of the item in the uploaded list from 0; −1
+    where it is not there.
     """
-    both = (place >= 0) & (place < size[request])
+    depth = deepest(request, rank)
+    both = (place >= 0) & (place < depth[request])
+    size = np.bincount(request)
     shares: Floats = np.bincount(request[both], minlength=len(size)) / np.maximum(size, 1)
     return shares
+
+
+def deepest(request: Ints, rank: Ints) -> Ints:
+    """[requests] the largest rank of each."""
+    depth = np.zeros(int(request.max(initial=-1)) + 1, dtype=np.int64)
+    np.maximum.at(depth, request, rank)
+    return depth
 
 
 def mean_by(group: Ints, values: Floats) -> Floats:

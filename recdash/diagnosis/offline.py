@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from math import isnan
+import math
 
 from recdash import numbers
 from recdash.charts.pictures import Bar, Picture, Side
 from recdash.diagnosis.answers import Answer, Looked, between, cannot, change, percent
 from recdash.diagnosis.evidence import About, Audience, Evidence, Gain, Lacking, Lift, Popularity, Stricter
+from recdash.diagnosis.remaining import becomes, left
 
 HEAD_MOST = 2 / 3
-"""The head has half of the train rows by definition; a gain without a leaning has about half there."""
+"""Where two of three items that are gained are popular ones, the gain is mostly theirs."""
 LEAK_SHARE = 0.01
-"""A row in a hundred before the end of train is more than clocks and ties explain."""
-HALF_LEFT = 0.5
-"""A gain of which less than half is left under other circumstances was mostly one of the circumstances."""
+"""A row in a hundred before the end of train is more than ties explain."""
 ALIKE = 0.005
 """Gini coefficients that are nearer to each other read the same."""
 COLD_MATTERS = 0.1
@@ -29,29 +28,50 @@ def popularity(evidence: Evidence) -> Answer:
 
     The change in relevant items found within k, against the baseline, is split into head and tail: the
     head are the most popular items that together have half of the train rows. *Supports*: at least two
-    thirds of the change are in the head. *Rules out*: less, or no change. Gini coefficients of what is shown
-    stand beside it.
+    thirds of the change are in the head, and more than of what the baseline finds, beyond chance (95 %
+    interval over users). *Rules out*: less; or no change; or one against the gain. *Can't tell*: the gain,
+    the change, or that the head has more of it, is not settled. Gini coefficients of what is shown stand
+    beside it.
     """
-    found = evidence.popularity
+    found, gain = evidence.popularity, evidence.gain
     if isinstance(found, Lacking):
         return cannot("popularity", found)
-    head, tail = found.run_head - found.base_head, found.run_tail - found.base_tail
-    looked = Looked(
-        "popularity", _popular_statistic(found, head, tail), _popular_picture(found, evidence.about)
-    )
-    if head + tail == 0:
+    if isinstance(gain, Lacking):
+        return cannot("popularity", gain)
+    looked = Looked("popularity", _popular_statistic(found), _popular_picture(found, evidence.about))
+    if found.head + found.tail == 0:
         return looked.rules_out("It finds as many held-out items as the baseline: there is no gain to split.")
-    share = head / (head + tail)
-    word = "gain" if head + tail > 0 else "loss"
-    shown = _concentration(found)
-    if share < HEAD_MOST:
+    if not gain.sign * found.change.sign:
+        return looked.too_little(
+            "The change in items found is not settled: how it is split may be chance.", "more users offline"
+        )
+    if gain.sign != found.change.sign:
+        fewer, word = ("fewer", "wins") if gain.sign > 0 else ("more", "loses")
         return looked.rules_out(
-            f"{percent(max(share, 0))} of the {word} is in the {numbers.count(found.n_head)} most popular "
-            f"items; the rest is further down. {shown}".rstrip()
+            f"It {word} offline and finds {fewer} held-out items: that is in their order, not in which they "
+            "are."
+        )
+    return _split(looked, found, "gain" if gain.sign > 0 else "loss")
+
+
+def _split(looked: Looked, found: Popularity, word: str) -> Answer:
+    """Of a settled change in items found."""
+    share, usual = found.head / (found.head + found.tail), found.usual_head
+    shown = _concentration(found)
+    beside = f"and {percent(usual)} of what the baseline finds"
+    if share < HEAD_MOST or share <= usual:
+        return looked.rules_out(
+            f"The {numbers.count(found.n_head)} most popular items make {_of_whole(max(share, 0))} of the "
+            f"{word}, {beside}. {shown}".rstrip()
+        )
+    if found.leaning.sign != found.change.sign:
+        return looked.too_little(
+            f"They make {_of_whole(share)} of the {word}, {beside}: the difference may be chance.",
+            "more users offline",
         )
     return looked.supports(
         f"The {numbers.count(found.n_head)} most popular of {numbers.count(found.n_items)} items make "
-        f"{_of_whole(share)} of the {word}: items that people find by themselves. {shown}".rstrip(),
+        f"{_of_whole(share)} of the {word}, {beside}: items that people find by themselves. {shown}".rstrip(),
         f"its offline {word} sits in popular items ({_of_whole(share)} of it)", 1,
     )  # fmt: skip
 
@@ -60,15 +80,15 @@ def _of_whole(share: float) -> str:
     return percent(share) if share <= 1 else "all"
 
 
-def _popular_statistic(found: Popularity, head: int, tail: int) -> str:
+def _popular_statistic(found: Popularity) -> str:
     return (
-        f"found items: head {numbers.signed(head, 0)}, tail {numbers.signed(tail, 0)}; "
+        f"found items: head {numbers.signed(found.head, 0)}, tail {numbers.signed(found.tail, 0)}; "
         f"Gini {numbers.fixed(found.gini_run, 3)}, baseline {numbers.fixed(found.gini_base, 3)}"
     )
 
 
 def _concentration(found: Popularity) -> str:
-    if isnan(found.gini_run) or isnan(found.gini_base):
+    if math.isnan(found.gini_run) or math.isnan(found.gini_base):
         return ""
     if abs(found.gini_run - found.gini_base) < ALIKE:
         return "What it shows is spread as that of the baseline."
@@ -93,18 +113,19 @@ def _popular_picture(found: Popularity, about: About) -> Picture:
 def leakage(evidence: Evidence) -> Answer:
     """Could candidates learn from the time that they were tested on?
 
-    The share of truth rows earlier than the last row of train. *Supports*: at least 1 %: train knows what
-    came after them, as nothing online can. *Rules out*: less.
+    The share of truth rows earlier than the end of train: when 99 of 100 of its rows had happened, so that
+    a few wrong clocks are no leak. *Supports*: at least 1 %: train knows what came after them, as nothing
+    online can. *Rules out*: less.
     """
     found = evidence.times
     if isinstance(found, Lacking):
         return cannot("leakage", found)
-    early = found.truth < found.last_train
+    early = found.truth < found.train_end
     share = float(early.mean())
     bars = (Bar("Before the end of train", 100 * share), Bar("After it", 100 * (1 - share)))
     looked = Looked(
         "leakage",
-        f"{percent(share)} of {numbers.count(len(early))} truth rows before the last train row",
+        f"{percent(share)} of {numbers.count(len(early))} truth rows before the end of train",
         Picture("Rows of the truth", bars, "%"),
     )
     if share < LEAK_SHARE:
@@ -124,9 +145,10 @@ def users(evidence: Evidence) -> Answer:
     First the users who were both: *rules out* where the lift among them is settled as that of all,
     *supports* where it is settled the other way. Else the offline gain is put together again with the online
     share of new users (without a row in train): (1 − cold online) · gain of known + cold online · gain of new
-    users. *Supports*: it turns, or less than half of it is left; or nobody new was evaluated and at least a
-    tenth is new online. *Rules out*: else. *Can't tell*: no train, no ids that are in both, no known users
-    offline.
+    users, with both errors. *Supports*: it turns, or less than half of it is left, and not the whole of it is
+    within the interval; or nobody new was evaluated and at least a tenth is new online. *Rules out*: it is
+    settled as before, and at least half is left. *Can't tell*: else; no train, no ids that are in both, no
+    known users offline, no settled gain.
     """
     found, gain = evidence.audience, evidence.gain
     if isinstance(found, Lacking):
@@ -172,16 +194,35 @@ def _nobody_new(looked: Looked, found: Audience) -> Answer:
 
 
 def _put_together(looked: Looked, found: Audience, gain: Gain, warm: Gain, cold: Gain) -> Answer:
-    mixed = (1 - found.cold_online) * warm.mean + found.cold_online * cold.mean
-    told = f"With the share of new users online the gain is {_amount(mixed)} instead of {_amount(gain.mean)}"
-    left = mixed / gain.mean if gain.mean else 1.0
-    if left < HALF_LEFT:
+    if gain.sign == 0:
+        return looked.too_little("There is no settled offline gain that could turn.", "more users offline")
+    mixed = _mixed(found.cold_online, warm, cold, gain.base)
+    amount = f"{_amount(mixed.mean)} instead of {_amount(gain.mean)}"
+    told = f"With the share of new users online the gain is {amount}"
+    rest = left(gain, mixed)
+    if rest == "can't tell":
+        few = "new" if found.cold_online * _half(cold) > (1 - found.cold_online) * _half(warm) else "known"
+        return looked.too_little(
+            f"{told}, but so uncertain that all of it or none may be left.", f"more {few} users in the truth"
+        )
+    if rest == "goes":
         return looked.supports(
             f"{told}: what is measured for known users does not hold for new ones.",
             f"the users differ (new ones {percent(found.cold_offline)} offline, "
             f"{percent(found.cold_online)} online)", 2,
         )  # fmt: skip
     return looked.rules_out(f"{told}: other users are not the reason.")
+
+
+def _mixed(cold_share: float, warm: Gain, cold: Gain, base: float) -> Gain:
+    """The gain among so many new users; known and new are different users, so their errors add in squares."""
+    mean = (1 - cold_share) * warm.mean + cold_share * cold.mean
+    half = math.hypot((1 - cold_share) * _half(warm), cold_share * _half(cold))
+    return Gain(mean, mean - half, mean + half, base, warm.n + cold.n)
+
+
+def _half(gain: Gain) -> float:
+    return (gain.high - gain.low) / 2
 
 
 def _audience_statistic(found: Audience) -> str:
@@ -212,8 +253,9 @@ def labels(evidence: Evidence) -> Answer:
     """Does offline count as success what online counts as one?
 
     The offline gain once more, only those rows of the truth being relevant that the online rule would
-    count. *Supports*: the gain turns, is not settled any more, or has less than half of its share of the
-    baseline's value. *Rules out*: it stays; or offline counts by that rule already.
+    count. *Supports*: less than half of the gain, as a share of the baseline's value, is left, and its
+    interval does not hold the whole of it. *Rules out*: it is settled as before, and at least half is left;
+    or offline counts by that rule already. *Can't tell*: it is too uncertain; or no settled gain.
     """
     found, gain = evidence.stricter, evidence.gain
     if isinstance(found, Lacking):
@@ -225,29 +267,26 @@ def labels(evidence: Evidence) -> Answer:
         return looked.rules_out(f"Offline counts {found.rule} already.")
     if gain.sign == 0:
         return looked.too_little("There is no settled offline gain that could turn.", "more users offline")
-    if _is_left(gain, found.gain):
-        return looked.rules_out(f"Counting only {found.rule}, the gain stays what it is.")
-    word = _what_becomes(gain, found.gain)
+    rest = left(gain, found.gain)
+    if rest == "can't tell":
+        return looked.too_little(
+            f"Counting only {found.rule}, the gain is so uncertain that all of it may be left.",
+            "more users offline",
+        )
+    return (
+        _counted_otherwise(looked, found, gain)
+        if rest == "goes"
+        else looked.rules_out(f"Counting only {found.rule}, the gain stays what it is.")
+    )
+
+
+def _counted_otherwise(looked: Looked, found: Stricter, gain: Gain) -> Answer:
+    word = becomes(gain, found.gain)
     return looked.supports(
         f"Counting only {found.rule}, the offline difference {word}: it was made of what hardly counts "
         f"online ({percent(1 - found.kept)} of the relevant rows).",
         f"offline counts what online does not (with only {found.rule} the gain {word})", 2,
     )  # fmt: skip
-
-
-def _what_becomes(usual: Gain, other: Gain) -> str:
-    if other.sign == usual.sign:
-        return "shrinks to less than half"
-    return "turns into the opposite" if other.sign == -usual.sign else "goes away"
-
-
-def _is_left(usual: Gain, other: Gain) -> bool:
-    """Same sign, settled, and at least half of the share."""
-    if other.sign != usual.sign:
-        return False
-    if usual.share is None or other.share is None:
-        return True
-    return abs(other.share) >= HALF_LEFT * abs(usual.share)
 
 
 def _label_statistic(found: Stricter, gain: Gain) -> str:

@@ -8,11 +8,12 @@ from recdash import numbers
 from recdash.charts.pictures import Bar, Picture
 from recdash.diagnosis.answers import Answer, Looked, cannot, percent
 from recdash.diagnosis.evidence import About, Evidence, Gain, Lacking, Places, Seen, Served
+from recdash.diagnosis.remaining import becomes, left
 
-UNSEEN_MOST = 0.2
-"""With a fifth of the places never tried before, two in ten of what was served are a guess."""
-JUDGED_GAP = 0.1
-"""What the truth has not judged counts as wrong: a tenth of the places is as much as most gains."""
+KNOWN_GAP = 0.1
+"""What nobody met, or the truth has not judged, counts as wrong: a tenth of the places is as much as most
+gains.
+"""
 OVERLAP_LEAST = 0.8
 """Two of ten items may differ by freshness and rules of the shop; more is another list."""
 WITHOUT_MOST = 0.1
@@ -26,38 +27,46 @@ MOST_RANKS = 12
 def exposure(evidence: Evidence) -> Answer:
     """Could anybody have reacted offline to what the run recommends?
 
-    The share of its places within k with items that nobody met before the test (the control never showed
-    them, and they are neither in train nor in the truth). And, where the truth has rows that are not
-    relevant, the share of places that it judges, against the baseline. *Supports*: nobody met at least a
-    fifth; or the side that won offline has at least a tenth more judged places (what is not judged counts as
-    wrong). *Rules out*: neither.
+    The share of places within k with items that somebody met before the test (the control showed them, or
+    they are in train or in the truth); and, where the truth has rows that are not relevant, the share of
+    places that it judges. What nobody met, or nobody judged, counts as wrong offline. *Supports*: the side
+    that won offline is ahead of the other by at least a tenth of the places. *Rules out*: it is not. *Can't
+    tell*: one side is so far ahead, and neither has won offline.
     """
     found, gain = evidence.seen, evidence.gain
     if isinstance(found, Lacking):
         return cannot("exposure", found)
-    about = evidence.about
-    looked = Looked("exposure", _seen_statistic(found), _seen_picture(found, about))
-    if found.unseen_run >= UNSEEN_MOST:
-        share = percent(found.unseen_run)
-        return looked.supports(
-            f"{share} of its first {about.k} places hold items that nobody met before the test: offline they "
-            "count as wrong, whatever people think of them.",
-            f"nobody met {share} of what it shows before", 1,
-        )  # fmt: skip
+    looked = Looked("exposure", _seen_statistic(found), _seen_picture(found, evidence.about))
     sign = 0 if isinstance(gain, Lacking) else gain.sign
-    if found.judged_run is not None and found.judged_base is not None:
-        ahead = found.judged_run - found.judged_base
-        if sign and sign * ahead >= JUDGED_GAP:
-            return looked.supports(
-                f"The truth has judged {percent(found.judged_run)} of its places and "
-                f"{percent(found.judged_base)} of the baseline's; what it has not judged counts as wrong.",
-                "offline judges one side more than the other", 1,
-            )  # fmt: skip
-    return looked.rules_out("People had met nearly all that it recommends before the test.")
+    met, judged = found.unseen_base - found.unseen_run, (found.judged_run or 0) - (found.judged_base or 0)
+    if max(abs(met), abs(judged)) < KNOWN_GAP:
+        return looked.rules_out("People had met as much of what it recommends as of the baseline.")
+    if not sign:
+        return looked.too_little("Neither side has won offline by what is known of it.", "more users offline")
+    if sign * met >= KNOWN_GAP:
+        return _never_met(looked, found, evidence.about.k)
+    if sign * judged >= KNOWN_GAP:
+        return looked.supports(
+            f"The truth has judged {percent(found.judged_run)} of its places and "
+            f"{percent(found.judged_base)} of the baseline's; what it has not judged counts as wrong.",
+            "offline judges one side more than the other", 1,
+        )  # fmt: skip
+    return looked.rules_out("The side that won offline is the one of which less is known.")
+
+
+def _never_met(looked: Looked, found: Seen, k: int) -> Answer:
+    mine, base = percent(found.unseen_run), percent(found.unseen_base)
+    return looked.supports(
+        f"{mine} of its first {k} places hold items that nobody met before the test, of the baseline's "
+        f"{base}: offline they count as wrong, whatever people think of them.",
+        f"nobody met {mine} of what it shows before, of the baseline {base}", 1,
+    )  # fmt: skip
 
 
 def _seen_statistic(found: Seen) -> str:
-    told = f"never met before: {percent(found.unseen_run)} of the places"
+    told = (
+        f"never met before: {percent(found.unseen_run)} of the places, baseline {percent(found.unseen_base)}"
+    )
     if found.judged_run is None:
         return told
     return f"{told}; judged {percent(found.judged_run)}, baseline {percent(found.judged_base)}"
@@ -71,8 +80,7 @@ def _seen_picture(found: Seen, about: About) -> Picture:
     if found.judged_run is not None and found.judged_base is not None:
         bars.append(Bar(f"Judged, {about.run}", 100 * found.judged_run, side="run"))
         bars.append(Bar(f"Judged, {about.base}", 100 * found.judged_base, side="baseline"))
-    title = f"Share of the first {about.k} places"
-    return Picture(title, tuple(bars), "%", line=100 * UNSEEN_MOST, line_label="a fifth")
+    return Picture(f"Share of the first {about.k} places", tuple(bars), "%")
 
 
 # ── 7 position ───────────────────────────────────────────────────────────────────────────────
@@ -81,9 +89,11 @@ def _seen_picture(found: Seen, about: About) -> Picture:
 def position(evidence: Evidence) -> Answer:
     """Is the gain in places that people really had?
 
-    The offline gain once more at k = the slots of a served list. *Supports*: it is settled at the k looked
-    at, and within the slots it is not, or is the opposite. *Rules out*: it has the same sign there. *Can't
-    tell*: no ranks in the served lists, or no settled gain to begin with. Clicks by rank stand beside it.
+    The offline gain once more at k = the slots of a served list, as a share of the baseline's value.
+    *Supports*: less than half of it is left within the slots, and its interval there does not hold the whole
+    of it. *Rules out*: people had all places that offline looked at; or it is settled in the slots too, and
+    at least half is left. *Can't tell*: it is too uncertain there; no ranks in the served lists; or no
+    settled gain to begin with. Clicks by rank stand beside it.
     """
     found, gain = evidence.places, evidence.gain
     if isinstance(found, Lacking):
@@ -92,13 +102,28 @@ def position(evidence: Evidence) -> Answer:
         return cannot("position", gain)
     about = evidence.about
     looked = Looked("position", _places_statistic(found, gain, about), _places_picture(found, gain, about))
+    if found.slots >= about.k:
+        return looked.rules_out(
+            f"Offline looked at {about.k} places, and people were shown {found.slots}: they had them all."
+        )
     if gain.sign == 0:
         return looked.too_little("There is no settled offline gain that could turn.", "more users offline")
-    if found.gain.sign == gain.sign:
+    return _within_slots(looked, found, gain, about)
+
+
+def _within_slots(looked: Looked, found: Places, gain: Gain, about: About) -> Answer:
+    rest = left(gain, found.gain)
+    if rest == "stays":
         return looked.rules_out(f"Within the {found.slots} places that were shown the gain is there too.")
-    word = "is the opposite" if found.gain.sign else "is not settled"
+    if rest == "can't tell":
+        return looked.too_little(
+            f"Within the {found.slots} places that were shown the gain is so uncertain that all of it may be "
+            "there.",
+            "more users offline",
+        )
     return looked.supports(
-        f"Offline looked at {about.k} places and people were shown {found.slots}: there the gain {word}.",
+        f"Offline looked at {about.k} places and people were shown {found.slots}: there the gain "
+        f"{becomes(gain, found.gain)}.",
         f"its gain is in places that nobody had (k = {about.k}, shown {found.slots})", 2,
     )  # fmt: skip
 

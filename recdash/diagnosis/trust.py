@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from recdash import numbers
 from recdash.charts.pictures import Bar, Picture, Side
 from recdash.diagnosis.answers import Answer, Looked, between, cannot, change, ends, percent
 from recdash.diagnosis.evidence import About, Evidence, Gain, Lacking, Lift, Split
-
-MISMATCH_BELOW = 0.001
-"""So small a p of the split blocks a verdict: it is looked at in every test, and must cry wolf in few."""
-CROSSED_SHARE, CROSSED_USERS = 0.01, 10
-"""From 1 % on, users who saw two variants can move a result; fewer than ten are an accident."""
-
+from recdash.online.health import CROSSED_SHARE, CROSSED_USERS, MISMATCH_BELOW, unevenly_left_out
 
 # ── 1 noise ──────────────────────────────────────────────────────────────────────────────────
 
@@ -23,10 +17,10 @@ def noise(evidence: Evidence) -> Answer:
     """Could chance alone have made the two sides differ?
 
     Implied is the offline gain as a share of the baseline's value: the lift, were one per cent offline
-    worth one per cent online (where the baseline has 0 nothing is implied). *Supports*: the gain is not
-    settled offline; or the online interval still holds the implied lift; or it holds 0 and the test finds
-    only lifts larger than the implied one (80 % power). *Rules out*: both sides are settled and the implied
-    lift is outside; or the test would have found it; or both are settled the same way.
+    worth one per cent online (where the baseline has 0 nothing is implied but the direction). *Supports*: the
+    gain is not settled offline; or the online interval still holds what is implied. *Rules out*: it does
+    not, settled or not; or both are settled the same way. The smallest lift that the test finds stands
+    beside it.
     """
     gain, lift, detectable = evidence.gain, evidence.lift, evidence.detectable
     if isinstance(gain, Lacking):
@@ -45,16 +39,19 @@ def noise(evidence: Evidence) -> Answer:
             "explain.",
             f"the offline difference is not settled ({change(gain.share)})", 2,
         )  # fmt: skip
-    return _contradiction(looked, gain.sign, lift, gain.share, smallest)
+    return _contradiction(looked, gain.sign, lift, gain.share)
 
 
-def _contradiction(
-    looked: Looked, sign: int, lift: Lift, implied: float | None, smallest: float | None
-) -> Answer:
+def _contradiction(looked: Looked, sign: int, lift: Lift, implied: float | None) -> Answer:
     """Of a gain that is settled offline; without an implied lift only the directions count."""
     found = f"{change(lift.value)} online ({between(lift.low, lift.high)})"
     if lift.sign == sign:
         return looked.rules_out(f"{found} is settled, as the offline difference is and in its direction.")
+    if implied is None and not lift.sign:
+        return looked.supports(
+            f"{found} is not settled, and may have the direction of the offline difference.",
+            "the online lift is not settled", 2,
+        )  # fmt: skip
     if implied is not None and _holds(lift, implied):
         return looked.supports(
             f"{found} still holds the {change(implied)} that offline implies: the sides do not contradict "
@@ -63,16 +60,8 @@ def _contradiction(
         )  # fmt: skip
     if lift.sign:
         return looked.rules_out(f"{found} is settled, against the offline difference: more than chance.")
-    if implied is None or (smallest is not None and smallest > abs(implied)):
-        told = (
-            "is not settled" if smallest is None else f"most likely finds lifts from {percent(smallest)} on"
-        )
-        return looked.supports(
-            f"The test {told}, and offline implies {change(implied)}.",
-            f"the test is too small to see what offline implies ({change(implied)})", 2,
-        )  # fmt: skip
     return looked.rules_out(
-        f"{found} is not settled, but a lift of {change(implied)} is outside: the test would have shown it."
+        f"{found} is not settled, but {change(implied)}, which offline implies, is outside."
     )
 
 
@@ -103,8 +92,8 @@ def split(evidence: Evidence) -> Answer:
     """Were the users divided fairly?
 
     *Supports*: p of the planned split below .001; or at least 1 % of the users, and ten, were seen in
-    several variants; or machines were left out of this variant and the control so unevenly that p < .001
-    (two shares, normal approximation). *Rules out*: none of the three. *Can't tell*: the table does not
+    several variants; or ten machines and more were left out of this variant and the control, so unevenly that
+    p < .001. *Rules out*: none of the three. *Can't tell*: the table does not
     tell users apart, and the split itself is fair.
     """
     found = evidence.split
@@ -137,25 +126,15 @@ def _between_arms(
             "comes back less often.",
             f"{share} of the users saw several variants", 3,
         )  # fmt: skip
-    counts = [(machines.get(name, 0), found.users.get(name, 0)) for name in names]
-    if _two_shares(*counts) < MISMATCH_BELOW:
-        shares = " against ".join(percent(left / n) for left, n in counts)
+    users = {name: found.users[name] for name in names if name in found.users}
+    if unevenly_left_out(machines, users):
+        shares = " against ".join(percent(machines.get(name, 0) / max(n, 1)) for name, n in users.items())
         return looked.supports(
             f"{shares} of the users of {names[0]} and {names[1]} were taken for machines: one variant has "
             "lost more users than the other.",
             f"machines are unevenly left out ({shares})", 3,
         )  # fmt: skip
     return looked.rules_out("Users fell into the variants as planned, and hardly anybody saw two.")
-
-
-def _two_shares(one: tuple[int, int], other: tuple[int, int]) -> float:
-    """p that two shares, each a count of n, are the same; 1 where nothing was counted."""
-    (a, n_a), (b, n_b) = one, other
-    pooled = (a + b) / max(n_a + n_b, 1)
-    variance = pooled * (1 - pooled) * (1 / max(n_a, 1) + 1 / max(n_b, 1))
-    if variance <= 0 or not min(n_a, n_b):
-        return 1.0
-    return math.erfc(abs(a / n_a - b / n_b) / math.sqrt(2 * variance))
 
 
 def _split_statistic(found: Split) -> str:

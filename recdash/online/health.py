@@ -136,16 +136,23 @@ def of_users(users: Users, planned: Mapping[str, float]) -> tuple[float | None, 
 def _uneven_bots(users: Users) -> tuple[Problem, ...]:
     """Machines should fall into all variants alike; where they do not, something sends them into one."""
     bots = next((one.by_variant for one in users.removed if one.rule == "bots"), {})
-    if sum(bots.values()) < FEW_BOTS or len(users.assigned) < 2:
+    if not unevenly_left_out(bots, users.assigned):
         return ()
     shares = {name: bots[name] / max(users.assigned[name], 1) for name in users.assigned}
     most = max(shares, key=lambda name: shares[name])
-    counts = np.array([[bots[name], users.assigned[name] - bots[name]] for name in users.assigned])
-    if _independent(counts) >= MISMATCH_BELOW:
-        return ()
     told = ", ".join(f"{name} {100 * share:.3g} %" for name, share in shares.items())
     fix = f"They are left out, but something sends them to '{most}': find out what before you trust it."
     return (Problem("bots-uneven", f"variant '{most}'", f"Bots are uneven: {told} of the users", fix),)
+
+
+def unevenly_left_out(bots: Mapping[str, int], users: Mapping[str, int]) -> bool:
+    """Whether so many more machines than chance allows are in one variant; of fewer than ten nobody says it.
+    ``users`` by variant as they came, the machines among them.
+    """
+    if sum(bots.get(name, 0) for name in users) < FEW_BOTS or len(users) < 2:
+        return False
+    counts = np.array([[bots.get(name, 0), n - bots.get(name, 0)] for name, n in users.items()])
+    return _independent(counts) < MISMATCH_BELOW
 
 
 def _uneven_days(users: Users) -> tuple[Problem, ...]:

@@ -12,7 +12,7 @@ from recdash import compute as pc
 from recdash.comparison.pairs import shared
 from recdash.diagnosis import measured
 from recdash.diagnosis.evidence import Audience, Gain, Lacking, Lift, Popularity, Stricter, Times
-from recdash.domain import WHOLE, Floats, Scope, UserValues
+from recdash.domain import WHOLE, Floats, Scope, Truth, UserValues
 from recdash.evaluation import found
 from recdash.numbers import three
 from recdash.service.explained import Case
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from recdash.online.users import Users as TestUsers
     from recdash.stats import Paired
 
+TRAIN_ENDS = 0.99
+"""When so many of its rows have happened: the others may be wrong clocks."""
 TRAIN = Lacking("a train table in the experiment")
 TIMES = Lacking("a column of times in truth and train")
 GRADES = Lacking("a rating or a watch time in the truth (a column relevance)")
@@ -63,6 +65,7 @@ class ExplainedOffline(WhatIsFound, ExplainedOnline):
         head = measured.head_of(reference.train_users)
         of_row = head[reference.truth.item]
         run, base = (self._found(one, case.k, WHOLE) for one in (case.run_id, case.base_id))
+        change, leaning = _changes(reference.truth, of_row, run, base)
         spread = [self.value(one, "gini(of=train)", case.k) for one in (case.run_id, case.base_id)]
         gini = [float("nan") if one is None else one for one in spread]
         return Popularity(
@@ -70,6 +73,8 @@ class ExplainedOffline(WhatIsFound, ExplainedOnline):
             run_tail=int((run & ~of_row).sum()),
             base_head=int((base & of_row).sum()),
             base_tail=int((base & ~of_row).sum()),
+            change=change,
+            leaning=leaning,
             n_head=int(head.sum()),
             n_items=int((reference.train_users > 0).sum()),
             gini_run=gini[0],
@@ -88,7 +93,7 @@ class ExplainedOffline(WhatIsFound, ExplainedOnline):
         known = [times[np.isfinite(times)] for times in stamps]
         if len(known) < 2 or not all(len(times) for times in known):
             return TIMES
-        return Times(known[0], float(known[1].max()))
+        return Times(known[0], float(np.quantile(known[1], TRAIN_ENDS, method="lower")))
 
     def _case_stricter(self, case: Case) -> Stricter | Lacking:
         """With what counts online: a watch time by the rule of the test, a grade from 80 % of the best on."""
@@ -162,6 +167,24 @@ class ExplainedOffline(WhatIsFound, ExplainedOnline):
             return None
         lift = Lift(mine.lift, mine.low, mine.high)
         return measured.turned(lift) if metric.direction == "down" else lift
+
+
+def _changes(truth: Truth, of_head: found.Mask, run: found.Mask, base: found.Mask) -> tuple[Gain, Gain]:
+    """The change in items found per user, and how far it leans to the head; masks [T] of the truth's rows."""
+    counted = truth.users_who_count()
+    head, tail = (
+        [truth.per_user(one & part)[counted].astype(np.float64) for one in (run, base)]
+        for part in (of_head, ~of_head)
+    )
+    in_all = base[of_head].sum() / base.sum() if base.any() else 0.5
+    change = paired_difference(head[0] + tail[0], head[1] + tail[1])
+    mine, theirs = ((1 - in_all) * head[at] - in_all * tail[at] for at in (0, 1))
+    leaning = paired_difference(mine, theirs)
+    return _as_gain(change), _as_gain(leaning)
+
+
+def _as_gain(found: Paired) -> Gain:
+    return Gain(found.mean, found.low, found.high, 0.0, found.n)
 
 
 def _gain_of(mine: UserValues, base: UserValues) -> Gain:

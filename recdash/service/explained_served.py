@@ -88,7 +88,7 @@ class ExplainedServed(ExplainedOffline):
         served = self._requests(case, case.variant)
         if isinstance(served, Lacking):
             return served
-        slots = int(np.median(served.size))
+        slots = int(np.median(measured.deepest(served.request, served.rank)))
         gain = self._gain_at(case, min(slots, self.depth(case.experiment_id)))
         if gain is None:
             return LISTS
@@ -110,7 +110,7 @@ class ExplainedServed(ExplainedOffline):
             pa.array(list(lists.items[lists.n_shared :]), pa.string())
         )  # strangers, as the lists code them
         place = _places_in(lists, users, items.codes(served.item, grow=False).astype(np.int64), len(items))
-        shares = measured.in_common(served.request, served.size, place)
+        shares = measured.in_common(served.request, served.rank, place)
         user_of = np.zeros(len(served.size), dtype=np.int64)
         user_of[served.request] = np.where(np.isin(users, lists.user), users, -1)
         counted = user_of >= 0
