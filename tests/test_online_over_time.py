@@ -10,7 +10,8 @@ import pytest
 
 from recdash.domain import Floats
 from recdash.errors import UnknownName
-from recdash.online import METRICS, compare, over_time
+from recdash.online import METRICS, compare, health, over_time
+from recdash.online.fading import Fading
 from recdash.online.measures import OnlineMetric
 from recdash.online.over_time import Moment
 from recdash.online.sequence import sequence, tuned
@@ -308,3 +309,38 @@ def test_a_day_before_the_tests_first_exposure_is_not_asked_for() -> None:
     """An upload without days has all users on one day, which is its calendar."""
     still = replace(FOUR, days=Days(np.array([], int), np.array([], int), {"sessions": np.array([])}))
     assert [moment.day for moment in over_time.daily(still, SESSIONS, "a")] == [FIRST, FIRST + 1]
+
+
+@pytest.mark.parametrize(
+    ("early", "late", "course"),
+    [
+        (0.09, 0.01, "fades"), (-0.09, -0.01, "fades"), (0.01, 0.09, "rises"), (-0.01, -0.09, "falls"),
+        (0.03, -0.02, "falls"), (-0.03, 0.02, "rises"),
+    ],
+)  # fmt: skip
+def test_a_lift_fades_only_towards_nothing(early: float, late: float, course: str) -> None:
+    change = math.log1p(late) - math.log1p(early)
+    assert Fading("b", 9, (0, 1), (2, 3), early, late, change).course == course
+
+
+@pytest.mark.parametrize(
+    ("metric", "early", "late", "says"),
+    [
+        (ENGAGEMENT, 0.09, 0.01, "fades for the same users: +9 % at first, +1 % later"),
+        (ENGAGEMENT, 0.03, -0.02, "turns against the variant for the same users: +3 % at first, −2 % later"),
+        (ENGAGEMENT, -0.01, -0.09, None),
+        (ENGAGEMENT, -0.09, -0.01, None),
+        (ENGAGEMENT, 0.01, 0.09, None),
+        (replace(ENGAGEMENT, direction="down"), -0.09, -0.01, "fades for the same users"),
+        (replace(ENGAGEMENT, direction="down"), 0.09, 0.01, None),
+    ],
+)
+def test_novelty_is_a_gain_that_fades_or_turns(
+    monkeypatch: pytest.MonkeyPatch, metric: OnlineMetric, early: float, late: float, says: str | None
+) -> None:
+    change = math.log1p(late) - math.log1p(early)
+    found = Fading("b", 9, (0, 1), (2, 3), early, late, change, p=1e-6)
+    monkeypatch.setattr("recdash.online.fading.fading", lambda *_: [found])
+    told = [one.found for one in health.fading(FOUR, [metric], "a")]
+    assert len(told) == (says is not None)
+    assert all(says in text for text in told if says)

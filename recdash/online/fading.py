@@ -1,9 +1,10 @@
-"""Does a lift fade, or grow, as users get used to the variant? The same users early and late."""
+"""Does a lift fade, rise or fall, as users get used to the variant? The same users early and late."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from recdash.online.rates import Bools
 from recdash.online.users import Users
 
 Span = tuple[int, int]
+Course = Literal["fades", "rises", "falls"]
 
 
 @dataclass(frozen=True)
@@ -23,8 +25,7 @@ class Fading:
 
     ``n`` users of variant and control who could be watched that long; ``early_days`` and ``late_days`` first
     and last day since the exposure (0 is its day). Lifts are shares; ``difference`` is log(1 + late lift) −
-    log(1 + early lift), below 0 where the lift fades, with its 95 % interval and p. What cannot be had is
-    None, and ``note`` says why.
+    log(1 + early lift), with its 95 % interval and p. What cannot be had is None, and ``note`` says why.
     """
 
     variant: str
@@ -38,6 +39,14 @@ class Fading:
     high: float | None = None
     p: float | None = None
     note: str = ""
+
+    @property
+    def course(self) -> Course:
+        """A lift *fades*, up or down, where less of it is left; else it *rises* or *falls*."""
+        early, late = self.early_lift or 0.0, self.late_lift or 0.0
+        if early * late > 0 and abs(late) < abs(early):
+            return "fades"
+        return "rises" if late > early else "falls"
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from recdash.online import times
 from recdash.online.measures import OnlineMetric
 from recdash.online.users import Users
 from recdash.stats import holm
+
+if TYPE_CHECKING:
+    from recdash.online.fading import Fading
 
 MISMATCH_BELOW = 0.001
 FADES_BELOW = 0.01
@@ -177,7 +181,7 @@ def _independent(counts: Ints) -> float:
 
 
 def fading(users: Users, metrics: Sequence[OnlineMetric], control: str) -> tuple[Problem, ...]:
-    """The warning that a lift wears off: smaller late than early for the same users.
+    """The warning that a gain wears off: less of it late than early for the same users, or none.
 
     Holm over all metrics and variants; of each variant the clearest case is told.
     """
@@ -193,21 +197,26 @@ def fading(users: Users, metrics: Sequence[OnlineMetric], control: str) -> tuple
     clearest: dict[str, Problem] = {}
     for at in sorted(range(len(found)), key=chances.__getitem__):
         one, metric = found[at]
-        if chances[at] < FADES_BELOW and _is_loss(metric, one.difference):
-            clearest.setdefault(one.variant, _fades(metric, one.variant, one.early_lift, one.late_lift))
+        if chances[at] < FADES_BELOW and _wears_off(metric, one):
+            clearest.setdefault(one.variant, _novelty(metric, one))
     return tuple(clearest.values())
 
 
-def _is_loss(metric: OnlineMetric, difference: float | None) -> bool:
-    return difference is not None and (difference < 0) == (metric.direction == "up")
+def _wears_off(metric: OnlineMetric, found: Fading) -> bool:
+    """Whether there was a gain early, of which something is lost."""
+    sign = 1 if metric.direction == "up" else -1
+    return sign * (found.early_lift or 0.0) > 0 > sign * (found.difference or 0.0)
 
 
-def _fades(metric: OnlineMetric, variant: str, early: float | None, late: float | None) -> Problem:
-    told = f"{100 * (early or 0):+.3g} % at first, {100 * (late or 0):+.3g} % later".replace("-", "−")
+def _novelty(metric: OnlineMetric, found: Fading) -> Problem:
+    early, late = (f"{100 * (lift or 0):+.3g} %" for lift in (found.early_lift, found.late_lift))
+    told = f"{early} at first, {late} later".replace("-", "−")
+    title = metric.title[:1].lower() + metric.title[1:]
+    does = "fades" if found.course == "fades" else "turns against the variant"
     return Problem(
         "novelty",
-        f"variant '{variant}'",
-        f"Novelty: the lift in {metric.title[:1].lower()}{metric.title[1:]} fades for the same users: {told}",
+        f"variant '{found.variant}'",
+        f"Novelty: the lift in {title} {does} for the same users: {told}",
         "Judge by the late days, or let the test run on until the lift is steady.",
     )
 

@@ -203,7 +203,7 @@ def _novelty(found: AbTest) -> Check:
     fades = [one for one in found.results.health.warnings if one.code == "novelty"]
     if not fades:
         return Check(title, "good", "no clear fading", "of all goals together")
-    word = "a lift fades" if len(fades) == 1 else f"{len(fades)} lifts fade"
+    word = "a gain wears off" if len(fades) == 1 else f"{len(fades)} gains wear off"
     return Check(title, "bad", word, cut(fades[0].place.removeprefix("variant ").strip("'"), 40))
 
 

@@ -13,7 +13,6 @@ from recdash.charts.ab_time import Moment, ends_of, over_time
 from recdash.charts.rows import Row, records
 from recdash.charts.shown import panels
 from recdash.numbers import is_number
-from recdash.online import OnlineMetric
 from recdash.online.fading import Fading
 from recdash.online.health import FADES_BELOW
 from recdash.online.judging import SETTLED_P, family
@@ -36,6 +35,7 @@ SUBTITLES = {
     "since": "The lift by days since a user's first exposure, in %, with its 95 % interval, of the users "
     "who could be watched that long. Filled: the interval excludes zero.",
 }
+MAY = {"fades": "may be fading", "rises": "may be rising", "falls": "may be falling"}
 MOST_TICKS = 5
 DAY_S = 86_400
 
@@ -131,17 +131,14 @@ def _fading(found: AbTest, metric: str) -> None:
     """The same users early and late, in a sentence per variant."""
     told = ab_data.fading(found.test, metric)
     chances = [p for p, _ in family([one.p for one in told], "holm")]
-    lines = [
-        html("<p>{text}</p>", text=fading_words(one, p, found.metrics[metric]))
-        for one, p in zip(told, chances, strict=True)
-    ]
+    lines = [html("<p>{text}</p>", text=fading_words(one, p)) for one, p in zip(told, chances, strict=True)]
     st.html(html('<div class="rd-note">{lines}</div>', lines=join(lines)))
 
 
-def fading_words(one: Fading, p: float | None, metric: OnlineMetric) -> str:
+def fading_words(one: Fading, p: float | None) -> str:
     """``als: +5.1 % on days 0 to 4, +1.2 % on days 5 to 9 of the same 812 users: the lift fades``."""
     if one.early_lift is None or one.late_lift is None or p is None:
-        return f"{one.variant}: whether the lift fades cannot be told: {one.note}."
+        return f"{one.variant}: whether the lift changes cannot be told: {one.note}."
     lifts = [100 * lift for lift in (one.early_lift, one.late_lift)]
     digits = numbers.places(lifts)
     early, late = (
@@ -149,7 +146,7 @@ def fading_words(one: Fading, p: float | None, metric: OnlineMetric) -> str:
         for lift, span in zip(lifts, (one.early_days, one.late_days), strict=True)
     )
     chance = "p < 0.001" if p < 0.001 else f"p = {numbers.fixed(p, 3)}"
-    told = f"{_change(one, p, metric)} ({chance}, this metric alone)"
+    told = f"{_change(one, p)} ({chance}, this metric alone)"
     users = f"the same {many(one.n, 'user')}, the control's included"
     return f"{one.variant}: {early}, {late}, of {users}: {told}."
 
@@ -158,13 +155,10 @@ def _span(days: tuple[int, int]) -> str:
     return f"on day {days[0]}" if days[0] == days[1] else f"on days {days[0]} to {days[1]}"
 
 
-def _change(one: Fading, p: float, metric: OnlineMetric) -> str:
+def _change(one: Fading, p: float) -> str:
     if p > SETTLED_P or one.difference is None:
         return "no change is settled"
-    fades = (one.difference < 0) == (metric.direction == "up")
-    if p > FADES_BELOW:
-        return "the lift may be fading" if fades else "the lift may be growing"
-    return "the lift fades" if fades else "the lift grows"
+    return f"the lift {one.course if p <= FADES_BELOW else MAY[one.course]}"
 
 
 def _tidy(rows: pd.DataFrame, how: str) -> pd.DataFrame:

@@ -87,7 +87,9 @@ finds one by chance.
 People try what is new. A lift that comes from curiosity is large on a user's first days and gone later, and
 a test of one week sees little else. *Since the exposure* sets the lift by the days since each user saw the
 variant first, and asks whether the **same users** have less of it late than early. The same users, since
-otherwise those who came late would only be mixed in.
+otherwise those who came late would only be mixed in. A lift *fades*, above or below zero, where less of it
+is left; else it *rises* or *falls*. The test's health warns of a gain only: one that fades, or turns against
+the variant.
 """,
     ),
 )
