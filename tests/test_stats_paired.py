@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import recdash
-from recdash.stats import paired_difference
+from recdash.stats import LEVEL, NORMAL_95, paired_difference
 
 
 def values(*numbers: float) -> np.ndarray:
@@ -99,3 +99,7 @@ def test_real_runs_differ_as_scipy_found(shared_data: Path) -> None:
         assert (paired.low, paired.high) == pytest.approx(expected["ttest 95% CI of diff"], rel=1e-6)
         assert paired.p == pytest.approx(expected["scipy.ttest_rel p"], rel=1e-6)
         assert (paired.n, paired.wins + paired.losses) == (expected["n_users"], expected["n_nonzero"])
+
+
+def test_the_normal_interval_holds_as_much_as_its_level_says() -> None:
+    assert stats.norm.cdf(NORMAL_95) - stats.norm.cdf(-NORMAL_95) == pytest.approx(LEVEL)

@@ -29,13 +29,13 @@ from recdash.charts.frames import (
 )
 from recdash.charts.marks import Mark, Marks, Palette
 from recdash.charts.rows import Row, by_run, last_of_run
+from recdash.stats import NORMAL_95
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Trace = dict[str, Any]
 HEIGHT, MARGIN = 300, (46, 176, 12, 34)
-Z_95 = 1.959963984540054
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def until_lists_end(curves: pd.DataFrame, ends: Mapping[str, int | None]) -> pd.
 
 def with_interval(curves: pd.DataFrame) -> pd.DataFrame:
     """``curves`` with the 95 % interval of each mean by itself: low and high."""
-    half = Z_95 * curves["std_error"]
+    half = NORMAL_95 * curves["std_error"]
     return curves.assign(low=curves["value"] - half, high=curves["value"] + half)
 
 

@@ -24,13 +24,13 @@ from recdash.charts.frames import (
     tick_labels,
 )
 from recdash.charts.marks import CONTEXT_GREY, Mark, Marks, Palette
+from recdash.stats import NORMAL_95
 
 if TYPE_CHECKING:
     from recdash.online.track_record import Calibration, Point, TrackRecord
 
 Trace = dict[str, Any]
 HEIGHT, MARGIN = 400, (62, 16, 8, 52)
-HALF = 1.959963984540054
 STEPS = 40
 USUAL_WIDTH = 600  # px of the drawn area in a window of 1440
 Titles = tuple[str, str]
@@ -59,7 +59,7 @@ def track_record(
 
 
 def _ends(value: float, error: float) -> tuple[float, float]:
-    return value - HALF * error, value + HALF * error
+    return value - NORMAL_95 * error, value + NORMAL_95 * error
 
 
 def _around_zero(ends: Sequence[tuple[float, float]]) -> tuple[float, float]:

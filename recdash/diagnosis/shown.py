@@ -40,7 +40,7 @@ def exposure(evidence: Evidence) -> Answer:
     sign = 0 if isinstance(gain, Lacking) else gain.sign
     met, judged = found.unseen_base - found.unseen_run, (found.judged_run or 0) - (found.judged_base or 0)
     if max(abs(met), abs(judged)) < KNOWN_GAP:
-        return looked.rules_out("People had met as much of what it recommends as of the baseline.")
+        return looked.rules_out("Of what either side recommends people had met about as much.")
     if not sign:
         return looked.too_little("Neither side has won offline by what is known of it.", "more users offline")
     if sign * met >= KNOWN_GAP:

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recdash.domain import Floats
+from recdash.stats import NORMAL_95
 
 LEAST_TESTS = 10
 """From so many tests on a line is drawn through the points."""
-Z = 1.959963984540054
 
 
 @dataclass(frozen=True)
@@ -129,9 +129,9 @@ def wilson(right: int, n: int) -> tuple[float | None, float | None]:
     """Wilson's 95 % interval of a share; None without a trial."""
     if not n:
         return None, None
-    share, z2 = right / n, Z * Z
+    share, z2 = right / n, NORMAL_95**2
     middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = Z / (1 + z2 / n) * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
+    half = NORMAL_95 / (1 + z2 / n) * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
     return max(0.0, middle - half), min(1.0, middle + half)
 
 

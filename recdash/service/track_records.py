@@ -11,9 +11,10 @@ from recdash.domain import OnlineTest
 from recdash.errors import InputError, StoreError
 from recdash.metrics import define
 from recdash.online.agreement import UNDECIDED, Interval, quadrant
-from recdash.online.track_record import Point, TrackRecord, Z, track_record
+from recdash.online.track_record import Point, TrackRecord, track_record
 from recdash.service.both_sides import BothSides, number_of, sign_of, turned
 from recdash.service.online_agreement import OnlineAgreement
+from recdash.stats import NORMAL_95
 
 if TYPE_CHECKING:
     from recdash.comparison.pairs import Pair
@@ -75,7 +76,7 @@ def _point(experiment: str, sides: BothSides, variant: str, pair: Pair, sign: in
     lift, low, high = (number_of(row[name]) for name in ("lift", "lift_low", "lift_high"))
     if lift is None or low is None or high is None or not pair.base_value:
         return None
-    error = (1 + lift) * (math.log1p(high) - math.log1p(low)) / (2 * Z)
+    error = (1 + lift) * (math.log1p(high) - math.log1p(low)) / (2 * NORMAL_95)
     return Point(
         experiment=experiment,
         test=sides.test.name,

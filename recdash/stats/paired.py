@@ -11,6 +11,8 @@ from recdash.domain import Floats
 
 LEVEL = 0.95
 """Of an interval, where nobody says otherwise."""
+NORMAL_95 = 1.959963984540054
+"""Standard errors to each side of a normal interval of that level."""
 LEAST = 30
 """Of a slice of fewer users nothing is said."""
 FEW_ALIKE = 10

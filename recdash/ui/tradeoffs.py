@@ -11,6 +11,7 @@ import streamlit as st
 
 from recdash.charts.tradeoff import Direction, Dot, trade_off
 from recdash.comparison.dominance import TradeOff, goal
+from recdash.stats import NORMAL_95
 from recdash.ui import data, state, theme, widgets
 from recdash.ui.board import reasons
 from recdash.ui.cards import value_text
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 USUAL_COSTS = ("coverage", "novelty", "diversity", "personalization")
 MOST_TOLD = 8
-Z_95 = 1.959963984540054
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _dots(found: TradeOff) -> list[Dot]:
 
 def _halves(found: TradeOff, run: str, scales: tuple[int, int]) -> tuple[float, float]:
     x, y = (
-        Z_95 * error * scale if isfinite(error) else 0.0
+        NORMAL_95 * error * scale if isfinite(error) else 0.0
         for error, scale in zip(found.errors.get(run, (nan, nan)), scales, strict=True)
     )
     return x, y

@@ -17,11 +17,11 @@ from recdash.domain import Floats
 from recdash.errors import Problem
 from recdash.online.off_policy import rewards
 from recdash.online.off_policy.target import ROUNDING, Logged, Target
+from recdash.stats import NORMAL_95
 
 LEAST_ESS, MOST_ERRORS, LEAST_PROPENSITY = 200, 3.0, 1e-4
 FEW_CLICKS = 20
 LEAST_WRITTEN = 1e-6
-NORMAL_95 = 1.959963984540054
 BINS_PER_TENFOLD = 4
 
 Verdict = Literal["usable", "refused"]
