@@ -200,7 +200,7 @@ def test_logs_become_health_lifts_a_quadrant_and_a_reason_and_a_link_opens_them_
     read_health_and_lifts(page, made, found, settle)
     read_both_sides(page, found, settle)
 
-    choose(page, page.get_by_role("combobox", name="Explain"), "calm · calm", settle)
+    choose(page, page.get_by_role("combobox", name="Explain"), "calm", settle)
     expect(page).to_have_url(re.compile(r"[?&]v=calm(&|$)"), timeout=SLOW)
     question = "Would anything make calm's result doubtful?"
     expect(page.get_by_role("heading", name=question)).to_be_visible(timeout=SLOW)
@@ -229,6 +229,8 @@ def upload_the_test(
     expect(page.get_by_text(f"{crossed} of 1,500 users were seen in more than one variant")).to_be_visible()
     for removed in found.removed:
         expect(page.get_by_text(f"{removed.count:,} {removed.unit} {removed.what}")).to_be_visible()
+    exposures = page.locator("[class*=st-key-file_exposures_]")
+    expect(exposures).to_contain_text("country→ segment")  # a column that is nobody's role is kept
     boxes = {run: page.get_by_role("combobox", name=f"{run} served") for run in ARMS}
     expect(boxes["bold"]).to_have_value("bold")  # runs of the same name are linked already
     expect(boxes["calm"]).to_have_value("calm")
@@ -295,7 +297,9 @@ def test_where_users_are_missing_from_a_variant_no_page_judges_anything(
     expect(page.get_by_text("The split of users is broken: nothing is judged.")).to_be_visible()
     expect(page.get_by_text("Agreement is not judged")).to_be_visible()
     tables = page.locator("table.rd-table")
-    assert last_words(tables.filter(has_text="Reading")) == {"not judged: the split of users is broken"}
+    reading = tables.filter(has_text="Reading")
+    assert last_words(reading) == {"not judged: the split of users is broken"}
+    expect(reading.locator("td:nth-child(3)")).to_have_text(["–", "–"])
     expect(tables.filter(has_text="Finding")).not_to_contain_text(re.compile("better|worse|holds|settled"))
     assert console_errors == []
 

@@ -89,7 +89,7 @@ def test_a_preview_is_read_once_per_file_and_mapping() -> None:
 
 
 def test_the_first_rows_show_markup_as_text() -> None:
-    table = rows_as_html(["<b>item"], {"item_id": "<b>item"}, [{"<b>item": "<img src=x onerror=alert(1)>"}])
+    table = rows_as_html(["<b>item"], {"<b>item": "item_id"}, [{"<b>item": "<img src=x onerror=alert(1)>"}])
     assert "<img" not in table
     assert "&lt;img src=x onerror=alert(1)&gt;" in table
     assert "&lt;b&gt;item" in table

@@ -183,13 +183,17 @@ def gather(view: View, test: OnlineTest, online_metric: str) -> BothSides:
     rows = rows.assign(**{new: 100 * rows[old].astype(float) for old, new in PERCENT.items()})
     control = _control_run(test, results)
     looks = marks(list(known.values()), control or None, list(rows["run_id"]), theme.palette())
-    base = known[control].name if control in known else f"control {test.control}"
+    base = known[control].name if control in known else _called_control(test.control)
     return BothSides(test, online_metric, rows, results, looks, base, metric_at(view.metric, view.k))
 
 
 def _control_run(test: OnlineTest, results: pd.DataFrame) -> str:
     linked = results.loc[results["is_control"], "run_id"].dropna()
     return str(linked.iloc[0]) if len(linked) else test.links.get(test.control, "")
+
+
+def _called_control(variant: str) -> str:
+    return variant if CONTROL in variant.casefold() else f"{CONTROL} {variant}"
 
 
 def compared(found: BothSides) -> list[str]:
@@ -242,8 +246,14 @@ def offline_values(found: BothSides) -> None:
         for row in records(found.rows)
     ]
     widgets.table([Column("Run"), Column(found.where, number=True)], rows)
-    st.caption(f"{escaping.markdown(found.where)} has no paired difference to "
-               f"{escaping.markdown(found.base)}, so nothing is settled offline.")  # fmt: skip
+    st.caption(_why_no_difference(found))
+
+
+def _why_no_difference(found: BothSides) -> str:
+    if found.test.control not in found.test.links:
+        return "The control is linked to no run, so nothing is settled offline. Link it on the Runs page."
+    where, base = escaping.markdown(found.where), escaping.markdown(found.base)
+    return f"{where} has no paired difference to {base}, so nothing is settled offline."
 
 
 def axis_titles(found: BothSides) -> tuple[str, str]:
@@ -254,7 +264,8 @@ def scatter_title(found: BothSides) -> tuple[str, str]:
     """The runs that disagree, by name."""
     odd = found.rows[found.rows["quadrant"].isin(DISAGREE)]
     pairs = [f"{run} {quadrant}" for run, quadrant in zip(odd["run"], odd["quadrant"], strict=True)]
-    heading = "; ".join(pairs[:2]) if pairs else "No settled disagreement"
+    none = "Nothing is judged" if found.broken_split else "No settled disagreement"
+    heading = "; ".join(pairs[:2]) if pairs else none
     crosses = "Crosses: 95 % intervals; a hollow mark is not settled on a side"
     return heading, f"Offline difference against online lift. {crosses}"
 
@@ -267,13 +278,18 @@ def reading(found: BothSides) -> None:
     widgets.table([Column("Run"), Column("Off"), Column("On"), Column("Reading")], rows)
     are = f"{many(len(found.rows), 'point')} {'is' if len(found.rows) == 1 else 'are'}"
     small = f"{are} few: agreement says little about the next candidate."
-    note = html("<p>{small}</p>", small=small) if len(found.rows) <= FEW else Html("")
+    is_small = len(found.rows) <= FEW and not found.broken_split
+    note = html("<p>{small}</p>", small=small) if is_small else Html("")
     st.html(html('<div class="rd-note">{sentences}{note}</div>', sentences=sentences, note=note))
 
 
 def _reading_row(found: BothSides, row: Row) -> list[object]:
-    sides = (glyph(row["offline_low"], row["offline_high"]), glyph(row["online_low"], row["online_high"]))
-    tones = {"▲": "better", "▼": "worse", "=": "same"}
+    online = glyph(row["online_low"], row["online_high"])
+    sides = (
+        glyph(row["offline_low"], row["offline_high"]),
+        numbers.NONE if found.broken_split else online,
+    )
+    tones = {"▲": "better", "▼": "worse", "=": "same", numbers.NONE: "muted"}
     signs = [html('<span class="rd-{tone}">{sign}</span>', tone=tones[sign], sign=sign) for sign in sides]
     return [run_cell(found.marks[row["run_id"]]), *signs, in_words(row["quadrant"])]
 

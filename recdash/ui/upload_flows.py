@@ -67,7 +67,7 @@ def _show(outcome: Outcome) -> None:
 
 
 def _see_it(workspace: Workspace, last: Outcome, runs: Sequence[str]) -> None:
-    page = {"candidate": "leaderboard", "online test": "offline-online"}.get(last.what)
+    page = {"candidate": "leaderboard", "online test": "ab-results"}.get(last.what)
     if page is None:
         st.caption("Next: add its candidates below.")
     elif st.button("See it", type="primary", key="see-it"):

@@ -79,7 +79,7 @@ def _form(
         return None
     rules = replace(rules, split=split_boxes(desk, trial.variants))
     trial = _trial(desk, workspace, tables, rules) or trial
-    if told := [*_not_said(trial, tables), *map(_left_out, trial.removed)]:
+    if told := [*_not_said(trial, tables), *(_left_out(one, trial.variants) for one in trial.removed)]:
         widgets.notices(told)
     return _fields(desk, workspace, experiment, tables, rules, trial)
 
@@ -90,9 +90,9 @@ def _not_said(trial: OnlineResults, tables: Tables) -> list[Problem]:
     return [one for one in trial.notices if (one.code, one.place) not in said]
 
 
-def _left_out(removed: Removed) -> Problem:
+def _left_out(removed: Removed, variants: Sequence[str]) -> Problem:
     """What a rule leaves out, in each variant."""
-    counts = ", ".join(f"{name} {count:,}" for name, count in removed.by_variant.items())
+    counts = ", ".join(f"{one} {removed.by_variant.get(one, 0):,}" for one in variants)
     found = f"{removed.count:,} {removed.unit} {removed.what} ({counts})"
     return Problem(removed.rule, "left out", found, "", removed.count)
 
@@ -125,7 +125,8 @@ def _trial(desk: Desk, workspace: Workspace, tables: Tables, rules: Rules) -> On
 
 def _results(workspace: Workspace, tables: Tables, rules: Rules) -> OnlineResults | InputError:
     try:
-        return workspace.try_online_test(_data(tables), rules=rules, mappings=_mappings(tables))
+        with st.spinner("Counting by these rules"):
+            return workspace.try_online_test(_data(tables), rules=rules, mappings=_mappings(tables))
     except InputError as error:
         return error
 

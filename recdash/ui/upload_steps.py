@@ -21,6 +21,10 @@ from recdash.ui.upload_desk import Desk, Outcome, params_from, stem
 Progress = Callable[[float, str], object]
 NOT_USED = ""
 """A role mapped to no column is left out, even where one would be guessed."""
+FURTHER: Mapping[TableKind, str] = {
+    "exposures": "segment", "sessions": "segment or sum", "users": "attribute", "catalogue": "attribute",
+}  # fmt: skip
+"""What columns without a role are kept as."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +131,7 @@ def show_file(
     preview = guess if mapping is None else _preview(desk, workspace, kind, file, mapping, zone)
     if preview.rows:
         with st.expander("First rows as read", expanded=is_open or bool(preview.problems)):
-            st.html(rows_as_html(preview.columns, preview.mapping, preview.rows))
+            st.html(rows_as_html(preview.columns, _read_as(preview), preview.rows))
     show_checks(preview.problems, preview.notices)
     return CheckedFile(file.name, file, mapping, preview)
 
@@ -156,9 +160,12 @@ def _preview(
     zone: str | None = None,
 ) -> Preview:
     key = (kind, file.file_id, None if mapping is None else tuple(sorted(mapping.items())), zone)
-    found: Preview = desk.remembered(
-        key, lambda: workspace.preview(kind, file.getvalue(), file.name, mapping=mapping, zone=zone)
-    )
+
+    def read() -> Preview:
+        with st.spinner("Reading the file"):
+            return workspace.preview(kind, file.getvalue(), file.name, mapping=mapping, zone=zone)
+
+    found: Preview = desk.remembered(key, read)
     return found
 
 
@@ -186,11 +193,16 @@ def _column_for(role: str, preview: Preview, guess: str, key: str) -> str:
     return choice or NOT_USED
 
 
-def rows_as_html(
-    columns: Sequence[str], mapping: Mapping[str, str] | None, rows: Sequence[Mapping[str, str]]
-) -> Html:
+def _read_as(preview: Preview) -> dict[str, str]:
+    """Column → what it is read as; those that are left out are not there."""
+    left_out = {one.place for one in preview.notices if one.code == "column-left-out"}
+    kept = FURTHER.get(preview.kind)
+    further = {one: kept for one in preview.columns if kept and f"column '{one}'" not in left_out}
+    return further | {column: role for role, column in (preview.mapping or {}).items()}
+
+
+def rows_as_html(columns: Sequence[str], roles: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> Html:
     """The first rows as a table; under each column's own name, what it is read as."""
-    roles = {column: role for role, column in (mapping or {}).items()}
     head = join([_head(column, roles.get(column)) for column in columns])
     body = join([_row([row.get(column, "") for column in columns]) for row in rows])
     return html(

@@ -61,7 +61,7 @@ def _choose(rows: list[Row]) -> Row:
 
 
 def _named(row: Row) -> str:
-    return f"{row['variant']} · {row['run']}"
+    return " · ".join(dict.fromkeys((str(row["variant"]), str(row["run"]))))
 
 
 def _how(explained: Explanation) -> str:
