@@ -318,7 +318,7 @@ def test_a_broken_split_stands_above_everything_and_nothing_is_judged(
     text = said(app)
     assert "Offline and online: not judged, the split of users is broken" in text
     assert "3 of 803 users were seen in more than one variant" in text
-    assert "best ▲ = not judged: the split of users is broken" in text
+    assert "best ▲ – not judged: the split of users is broken" in text
     notes = said(open_page())
     notes = notes[notes.index("Data and comparability") :]
     assert notes.index("the planned split gives this") < notes.index("seen in more than one variant")
