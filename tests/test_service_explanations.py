@@ -275,6 +275,15 @@ def test_a_summary_answers_what_it_can(tmp_path: Path) -> None:
         assert answer(found, check).needs == "a table of sessions, with the user of each"
 
 
+def test_a_rate_of_trials_in_a_summary_is_no_number_per_user(tmp_path: Path) -> None:
+    trials = pd.DataFrame(
+        {"variant": ["control", "new"], "metric": "starts", "successes": [40, 20], "trials": [400, 400]}
+    )
+    space, test = stored(tmp_path, lists("a"), lists("x"), tables={"aggregates": trials})
+    found = answer(space.explain(test.id, "new", "recall", 2, "starts"), "sessions")
+    assert (found.verdict, found.needs) == ("can't tell", "sessions_per_user of the variant")
+
+
 def test_a_damaged_file_takes_one_answer_away_and_not_the_others(tmp_path: Path) -> None:
     tables = WITH_SERVED | {"served": served(["a", "x"], ["b", "x"])}
     _, test = stored(tmp_path, lists("b", "x"), lists("a", "x"), tables=tables)

@@ -101,8 +101,9 @@ class Popularity:
     """Who finds what, by how popular it is: the head are the most popular items with half of the train rows.
 
     Relevant items found within k over all users, and Gini coefficients (0 even .. 1 all in one item) of the
-    places within k over the items of train. Run minus baseline, over users: ``change`` in items found, and
-    ``leaning``, how much more of the head is gained than of that change the baseline's own share would be.
+    places within k over the items of train. Run minus baseline, over users: ``change`` in items found; and
+    ``leaning``, (1 − b) · head − b · tail, b being the head's share of what the baseline finds: above 0 a
+    gain is more in the head than that.
     """
 
     run_head: int

@@ -88,7 +88,7 @@ class ExplainedOnline(OnlineAnswers):
         )
         if metric is not None:
             return per(metric) if metric.denominator else None
-        return "trials" if self._is_of_trials(case) else None
+        return "trials" if case.test.kind == "aggregates" and self._is_of_trials(case) else None
 
     def _is_of_trials(self, case: Case) -> bool:
         from recdash.online import summaries

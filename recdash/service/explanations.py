@@ -90,8 +90,10 @@ class Explanations(ExplainedServed):
         run, base = self._runs([case.run_id, case.base_id])
         titles = {str(row["metric"]): str(row["title"]) for row in case.test.results}
         title = views.metric_title(case.metric, case.k)
+        per = _there(self._per, case)
+        per = None if isinstance(per, Lacking) else per
         names = (run.name, base.name, case.variant, case.test.control)
-        return About(*names, title, case.k, titles[case.online_metric], self._per(case))
+        return About(*names, title, case.k, titles[case.online_metric], per)
 
     def _case_lift(self, case: Case) -> Lift | Lacking:
         return self._lift_of(case, case.online_metric)
