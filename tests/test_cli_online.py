@@ -138,12 +138,20 @@ def test_a_guardrail_of_ones_own_has_its_margin(run: Recdash) -> None:
         (["--sessions", "sessions.csv", "--split", "control"], "Write a share for each variant"),
         (
             ["--sessions", "sessions.csv", "--split", "control=2,old=1"],
-            "planned split names control, old",
+            "the planned split is control=2.0, old=1.0",
+        ),
+        (["--sessions", "sessions.csv", "--split", "control=nan,new=1"], "control=nan"),
+        (["--sessions", "sessions.csv", "--split", "control=2,control=1"], "'control' is there twice"),
+        (["--sessions", "sessions.csv", "--metric", "x=clicks/clicks"], "'clicks' divided by itself"),
+        (["--sessions", "sessions.csv", "--metric", "x=clicks:up:down"], "says two things at once"),
+        (
+            ["--sessions", "sessions.csv", "--metric", "x=clicks", "--metric", "x=videos"],
+            "'x' is there twice",
         ),
         (["--sessions", "sessions.csv", "--zone", "Europe/Berlim"], "Did you mean 'Europe/Berlin'?"),
         (["--sessions", "sessions.csv", "--starts", "soon"], "'soon' is not a day"),
-        (["--sessions", "sessions.csv", "--winsorise", "99"], "a share between 0 and 1"),
-        (["--sessions", "sessions.csv", "--threshold", "-1"], "cannot be below 0"),
+        (["--sessions", "sessions.csv", "--winsorise", "99"], "Give a share from 0.5 to 1"),
+        (["--sessions", "sessions.csv", "--threshold", "-1"], "Give a number from 0"),
         (["--sessions", "events.csv"], "column"),
     ],
 )
@@ -254,3 +262,30 @@ def test_an_experiment_without_a_test_says_what_to_do(run: Recdash) -> None:
     made = run("add", "--experiment", "Books", "--truth", "truth.csv", "--run", "als=als.csv", "--depth", "1")
     assert made.exit_code == 0
     assert "has no A/B test yet" in run("online", "--experiment", "Books").stderr
+
+
+def test_a_test_of_one_variant_shows_its_values(run: Recdash) -> None:
+    Path("one.csv").write_text("\n".join(SESSIONS.splitlines()[:2]))
+    found = run("online", "--sessions", "one.csv")
+    assert "session_watch_time  control" in found.stdout
+    assert "30.0" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rule"),
+    [
+        (["--sessions", "sessions.csv", "--threshold", "60"], "threshold_s"),
+        (["--sessions", "sessions.csv", "--item-cap", "60"], "item_cap_s"),
+        (["--exposures", "exposures.csv", "--events", "events.csv", "--starts", "2026-11-02"], "starts"),
+        (["--aggregates", "aggregates.csv", "--winsorise", "0.9"], "winsorise"),
+    ],
+)
+def test_a_rule_that_says_nothing_of_such_logs_is_named(
+    run: Recdash, arguments: list[str], rule: str
+) -> None:
+    assert f"note: rule '{rule}'" in run("online", *arguments).stderr
+
+
+def test_an_invented_test_is_not_written_into_a_file(run: Recdash) -> None:
+    assert "it is a file" in run("demo", "--users", "5", "--online", "sessions.csv").stderr
+    assert run("demo", "--users", "50", "--online", "logs", "--novelty", "nan").exit_code == 2

@@ -184,6 +184,16 @@ def test_the_interval_for_many_looks_does_not_depend_on_the_users_that_came() ->
     assert width(4_000, None) < width(2_000, None)
 
 
+def test_a_metric_too_small_beside_its_error_has_no_interval_and_a_reason() -> None:
+    code = np.repeat([0, 1], 100)
+    for seed in range(300):
+        net = np.random.default_rng(seed).normal(0, 100, 200)
+        control, variant = arms({"net": net}, code)
+        found = lift(OnlineMetric("net", "Net", "", "", "net", low=None), control, variant)
+        assert found.low is None or -1 < found.low <= found.high < math.inf  # type: ignore[operator]
+        assert (found.low is None) == bool(found.note)
+
+
 # ── what users did before ────────────────────────────────────────────────────────────────────
 
 
@@ -217,6 +227,14 @@ def test_the_adjusted_difference_is_that_of_a_regression_on_the_time_before() ->
     assert found.value == pytest.approx(means[1] / means[0] - 1, rel=1e-3)
 
 
+def test_a_test_that_nobody_came_to_has_no_lift_however_much_was_done_before() -> None:
+    table = sessions(4)
+    late = pa.table({"unit_id": table["unit_id"], "variant": table["variant"],
+                     "ts": np.full(len(table), 1_800_000_000.0)})  # fmt: skip
+    found = of_users(per_user(table, Rules(), late))
+    assert {one.note for one in found.rows if one.metric == "session_watch_time"} == {"there are no sessions"}
+
+
 def test_a_time_before_that_nobody_varies_in_or_that_a_metric_lacks_changes_nothing() -> None:
     code = np.repeat([0, 1], 50)
     plays = np.arange(100.0)
@@ -239,7 +257,16 @@ def test_a_planned_split_is_what_users_are_held_against() -> None:
     assert p == pytest.approx(float(stats.chisquare([1_950, 1_050], [2_000, 1_000]).pvalue))
 
 
-@pytest.mark.parametrize("split", [{"control": 1}, {"control": 1, "new": 0}, {"control": 1, "old": 1}])
+@pytest.mark.parametrize(
+    "split",
+    [
+        {"control": 1},
+        {"control": 1, "new": 0},
+        {"control": 1, "old": 1},
+        {"control": 1, "new": math.nan},
+        {"control": 1, "new": math.inf},
+    ],
+)
 def test_a_split_that_does_not_name_each_variant_is_refused(split: dict[str, float]) -> None:
     with pytest.raises(InputError, match="planned split"):
         health.sample_ratio({"control": 10, "new": 10}, split)

@@ -93,6 +93,30 @@ def test_the_same_test_with_other_links_is_linked_anew(
     assert kept.links == {"new": run}
 
 
+def test_a_test_that_is_stored_again_comes_back_from_the_archive(
+    space: Workspace, home: str, test: OnlineTest, simulated: Simulated
+) -> None:
+    space.archive_online_test(test.id)
+    again = space.add_online_test(home, "Row", {"sessions": simulated.sessions})
+    assert (again.id, again.archived) == (test.id, None)
+    assert [one.id for one in space.online_tests(home)] == [test.id]
+
+
+def test_of_two_who_store_the_same_test_at_once_both_get_it(
+    space: Workspace, home: str, simulated: Simulated, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    other, add = open_at(tmp_path), space.store.add_online_test
+
+    def later(test: OnlineTest) -> OnlineTest:
+        monkeypatch.undo()  # the other one stores it between the look and the write
+        other.add_online_test(home, "Row", {"sessions": simulated.sessions})
+        return add(test)
+
+    monkeypatch.setattr(space.store, "add_online_test", later)
+    found = space.add_online_test(home, "Row", {"sessions": simulated.sessions})
+    assert [one.id for one in space.online_tests(home)] == [found.id]
+
+
 # ── rules and metrics ────────────────────────────────────────────────────────────────────────
 
 

@@ -53,6 +53,8 @@ def demo(*, remove: bool, online: Path | None, **test: Any) -> None:
 def _write_test(folder: Path, test: Mapping[str, Any]) -> None:
     from recdash.online.simulated import simulate
 
+    if folder.exists() and not folder.is_dir():
+        raise InputError(Problem("no-folder", str(folder), "it is a file", "Name a folder, new or not."))
     made = simulate(test["users"] or USERS, test["seed"] or SEED, events=True, **_plan(test))
     ending = test["format"] or "csv"
     folder.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from recdash.online import OnlineMetric, OnlineResults, OnlineRow, Rules
     from recdash.stats import Correction
 
-HEADER = ("metric", "variant", "control", "value", "lift %", "95 % interval", "p", "corrected p", "finding")
+HEADER = ("metric", "variant", "control", "value", "lift %", "95 % interval", "p", "finding")
 
 
 @click.command()
@@ -81,6 +81,8 @@ def online(
     tables: dict[str, Any] = {kind: file for kind, file in given.items() if file is not None}
     how: dict[str, Any] = {"control": control, "rules": _rules(**counting)}
     how["metrics"] = [_metric(one) for one in own]
+    _refuse_twice("--metric", [one.name for one in how["metrics"]])
+    _refuse_twice("--link", [link.partition("=")[0] for link in links])
     if experiment is None:
         _refuse_unkept(name, links)
         from recdash.evaluation.ab_test import ab_test
@@ -170,7 +172,14 @@ def _shares(text: str) -> dict[str, float]:
     fix = "Write a share for each variant: control=2,new=1."
     if any(not name.strip() or not equals for name, equals, _ in pairs):
         raise InputError(Problem("bad-split", "--split", f"'{text}'", fix))
+    _refuse_twice("--split", [name.strip() for name, _, _ in pairs])
     return {name.strip(): _number(share, "--split", fix) for name, _, share in pairs}
+
+
+def _refuse_twice(option: str, names: Sequence[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(Problem("name-twice", option, f"'{twice[0]}' is there twice", "Keep one of them."))
 
 
 SAID = ("up", "down", "goal", "guardrail")
@@ -188,6 +197,8 @@ def _metric(text: str) -> OnlineMetric:
         raise InputError(Problem("bad-metric", "--metric", f"'{text}'", fix))
     fix = "After the formula come up or down, goal or guardrail, and a margin such as 0.02."
     margins = [_number(one, "--metric", fix) for one in said if one not in SAID]
+    if len(margins) > 1 or {"up", "down"} <= set(said) or {"goal", "guardrail"} <= set(said):
+        raise InputError(Problem("bad-metric", "--metric", f"'{text}' says two things at once", fix))
     return OnlineMetric(
         name=name.strip(),
         title=name.strip(),
@@ -265,31 +276,34 @@ def _result(row: OnlineRow, control: OnlineRow | None) -> dict[str, Any]:
 def _text(found: OnlineResults) -> Iterator[str]:
     users = ", ".join(f"{name} {count:,}" for name, count in found.users.items())
     yield f"Users: {users or 'not known'}. Control: {found.control}."
-    srm = "cannot be checked" if found.health.srm_p is None else f"p = {numbers.p_value(found.health.srm_p)}"
-    yield f"Split of users {srm}; {found.health.crossover:,} users were seen in several variants."
+    p = numbers.p_value(found.health.srm_p)
+    srm = "cannot be checked" if found.health.srm_p is None else f"p {p}" if "<" in p else f"p = {p}"
+    yield f"Split of users: {srm}. Seen in several variants and left out: {found.health.crossover:,}."
     for one in found.removed:
         counts = ", ".join(f"{name} {count:,}" for name, count in one.by_variant.items())
-        yield f"Left out: {one.count:,} {one.unit} that {one.what} ({counts})."
+        yield f"Left out, {one.unit} that {one.what}: {one.count:,} ({counts})."
     if found.health.blocked:
         yield "The split of users is broken: nothing is judged."
     control = {row.metric: row for row in found.rows if row.is_control}
-    rows = [_line(row, control.get(row.metric)) for row in found.rows if not row.is_control]
+    alone = len(found.variants) == 1
+    rows = [_line(row, control.get(row.metric)) for row in found.rows if alone or not row.is_control]
     if any(row.plain_lift is not None for row in found.rows):
         yield "Lifts are adjusted by what users did before the test (CUPED); values are not."
     yield ""
     yield aligned([HEADER, *rows], 2)
+    if not alone:
+        yield "\nIntervals and p of goals are corrected together; --format json has the plain ones too."
 
 
 def _line(row: OnlineRow, control: OnlineRow | None) -> tuple[str, ...]:
-    low, high = _percent(row.lift_low), _percent(row.lift_high)
+    low, high = _percent(row.corrected_low), _percent(row.corrected_high)
     return (
         row.metric,
         row.variant,
         numbers.three(control.value if control else None),
         numbers.three(row.value),
         numbers.signed(_percent(row.lift), 2),
-        f"{numbers.signed(low, 2)} to {numbers.signed(high, 2)}" if row.lift_low is not None else row.note,
-        numbers.p_value(row.p),
+        f"{numbers.signed(low, 2)} to {numbers.signed(high, 2)}" if low is not None else row.note,
         numbers.p_value(row.p_corrected),
         row.word,
     )

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from recdash.domain import OnlineKind, Upload
 from recdash.engines.memory import give_back
-from recdash.errors import InputError, Problem
+from recdash.errors import InputError, Problem, UnknownName
 from recdash.online import summaries
 from recdash.online.logs.sessions import per_user
 from recdash.online.measures import KNOWN, OnlineMetric, check
 from recdash.online.results import OnlineResults, of_summaries, of_users
-from recdash.online.rules import USUAL, Rules
+from recdash.online.rules import USUAL, WHEN_FOLDED, Rules
 from recdash.online.users import Removed, Users
-from recdash.stats import Correction
+from recdash.stats import CORRECTIONS, Correction
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,6 +66,8 @@ def ab_test(
     the others are compared with (None: the one whose name says so). ``metrics``: more of one's own; one with
     the name of a known metric replaces it. Raises InputError with the problems of all tables.
     """
+    if correction not in CORRECTIONS:
+        raise UnknownName("correction", correction, CORRECTIONS)
     given = {
         "sessions": sessions, "exposures": exposures, "events": events, "served": served,
         "aggregates": aggregates,
@@ -89,10 +91,23 @@ def read_logs(
     give_back()  # what parsing took: 130 MiB of a million sessions in CSV
     notices = tuple(notice for upload in uploads.values() for notice in upload.notices)
     beside = {name: uploads[name].table for name in BESIDE if name in uploads}
+    notices += tuple(_ignored(kind, rules, has_exposures="exposures" in tables))
     if kind != "events":
         return Logs(kind, uploads[kind].table, beside, notices=notices)
     mapping = (mappings or {}).get("events")
     return _folded(tables["events"], beside, rules, mapping, limits, notices)
+
+
+def _ignored(kind: OnlineKind, rules: Rules, *, has_exposures: bool) -> Iterator[Problem]:
+    """The rules that somebody gave and that say nothing of such logs."""
+    counted = () if kind == "aggregates" else ("bot_clicks", "bot_sessions", "winsorise", "zone")
+    begun = ("grace_min", "exposures_of") if has_exposures else ("starts",)
+    apply = {*counted, *(begun if counted else ()), *(WHEN_FOLDED if kind == "events" else ())}
+    for name, value in rules.as_dict().items():
+        if value != getattr(USUAL, name) and name not in {*apply, "split", "planned_users"}:
+            found = f"It says nothing of {'exposures and ' if has_exposures else ''}{kind}"
+            fix = "Videos were counted before the upload." if name == "threshold_s" else ""
+            yield Problem("rule-ignored", f"rule '{name}'", found, fix)
 
 
 def kind_of(tables: Mapping[str, Any]) -> OnlineKind:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.95
 # Below this share of the squared value a variance is rounding noise.
 NO_VARIANCE = 1e-12
+TOO_WIDE = "the variance is too large for an interval"
 BEFORE = "before_"
 """Begins the names of the totals of the time before the test: what CUPED knows of each user."""
 
@@ -102,11 +103,11 @@ def lift(
     try:
         found = _measured(metric, level, adjusted=adjusted).analyze_aggregates(control, variant)
     except (OverflowError, ValueError):  # a covariate that makes the control negative has no logarithm
-        return Estimate(_change(metric, control, variant), note="the variance is too large for an interval")
-    return Estimate(
-        float(found.rel_effect_size), float(found.rel_effect_size_ci_lower),
-        float(found.rel_effect_size_ci_upper), float(found.pvalue),
-    )  # fmt: skip
+        return Estimate(_change(metric, control, variant), note=TOO_WIDE)
+    low, high = float(found.rel_effect_size_ci_lower), float(found.rel_effect_size_ci_upper)
+    if not -1 < low <= high < math.inf:
+        return Estimate(float(found.rel_effect_size), note=TOO_WIDE)
+    return Estimate(float(found.rel_effect_size), low, high, float(found.pvalue))
 
 
 def log_ratio(
@@ -120,10 +121,10 @@ def log_ratio(
     measured = _measured(metric, CONFIDENCE, adjusted=adjusted, use_t=False)
     try:
         found = measured.analyze_aggregates(control, variant)
+        # With the normal's quantile the interval's width on the log scale is the standard error.
+        width = math.log1p(found.rel_effect_size_ci_upper) - math.log1p(found.rel_effect_size_ci_lower)
     except (OverflowError, ValueError):
         return None
-    # With the normal's quantile the interval's width on the log scale is the standard error.
-    width = math.log1p(found.rel_effect_size_ci_upper) - math.log1p(found.rel_effect_size_ci_lower)
     return math.log1p(found.rel_effect_size), float(width / 2 / norm.ppf((1 + CONFIDENCE) / 2))
 
 
@@ -135,9 +136,15 @@ def can_adjust(metric: OnlineMetric, *sides: Any) -> bool:
     if any(f"{BEFORE}{name}" not in side.mean_ for side in sides for name in names):
         return False
     earlier = before(metric)
-    if not all(side.mean(earlier.denominator) > 0 and _varies(earlier, side) for side in sides):
+    if not all(_has_values(metric, side) and _has_values(earlier, side) for side in sides):
+        return False
+    if not all(_varies(earlier, side) for side in sides):
         return False
     return any(_explained(metric, side) < 1 - NO_VARIANCE for side in sides)
+
+
+def _has_values(metric: OnlineMetric, arm: Any) -> bool:
+    return bool(arm.mean(metric.denominator) > 0)
 
 
 def before(metric: OnlineMetric) -> OnlineMetric:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MISMATCH_BELOW = 0.001
 FADES_BELOW = 0.01
+MOST_SHARE = 1e9
 FEW_DAYS, FEW_EXPECTED, FEW_BOTS = 7, 5, 10
 CROSSED_SHARE, CROSSED_USERS = 0.01, 10
 CONTROL_NAMES = ("control", "baseline", "a", "holdout", "base", "default", "current", "production", "off")
@@ -97,9 +98,11 @@ def sample_ratio(
 def _share(variant: str, users: Mapping[str, int], split: Mapping[str, float] | None) -> float:
     if not split:
         return 1.0
-    if set(split) != set(users) or min(split.values()) <= 0:
-        found = f"the planned split names {', '.join(split)}; the test has {', '.join(users)}"
-        fix = "Give each variant its share, such as control=2, new=1."
+    good = all(isinstance(share, int | float) and 0 < share <= MOST_SHARE for share in split.values())
+    if set(split) != set(users) or not good:
+        told = ", ".join(f"{name}={share}" for name, share in split.items())
+        found = f"the planned split is {told}; the test has {', '.join(users)}"
+        fix = "Give each variant a share above 0, such as control=2, new=1."
         raise InputError(Problem("bad-split", "planned split", found, fix))
     return float(split[variant])
 
@@ -227,5 +230,5 @@ def few_days(users: Users) -> tuple[Problem, ...]:
     if not 1 < days < FEW_DAYS:
         return ()
     first, last = (f"{times.date(int(at)):%-d %b}" for at in (users.days.day.min(), users.days.day.max()))
-    found = f"The test ran for {days} days ({first} to {last})"
+    found = f"The test ran for {days} days ({first} to {last}, UTC)"
     return (Problem("few-days", "days", found, "People differ over the days of a week: let it run for one."),)

@@ -139,6 +139,9 @@ def check(metric: OnlineMetric, totals: Collection[str]) -> None:
         for name in (metric.numerator, metric.denominator)
         if name is not None and name not in totals
     ]
+    if metric.numerator == metric.denominator:
+        found, fix = f"'{metric.numerator}' divided by itself", "Divide by another total, or by none."
+        problems.append(Problem("no-ratio", f"metric '{metric.name}'", found, fix))
     if not metric.name.strip() or not metric.title.strip():
         problems.append(Problem("no-name", "metric", "it has no name", "Give it a name."))
     if metric.margin is not None and not 0 < metric.margin < 1:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash import views
 from recdash.domain import OnlineTest
-from recdash.errors import InputError, NotFound, Problem, UnknownName
+from recdash.errors import InputError, NameTaken, NotFound, Problem, UnknownName
 from recdash.metrics import define
 from recdash.service.comparisons import Comparisons
 from recdash.service.kept import Kept
@@ -48,7 +48,8 @@ class OnlineTests(Comparisons):
     ) -> OnlineTest:
         """Read an A/B test's tables, compute its results and store both. ``links`` are {variant: run id}.
 
-        ``tables`` by kind: sessions; exposures, events and perhaps served; or aggregates.
+        ``tables`` by kind: sessions; exposures, events and perhaps served; or aggregates. A test that is
+        there already, counted by the same rules, is linked anew, and comes back if it was archived.
         """
         self._may_write()
         logs = self._read_logs(tables, rules, mappings)
@@ -75,7 +76,14 @@ class OnlineTests(Comparisons):
             self._users.remember(users, *_counted_by(test))
         same = self._same_test(test)
         if same is None:
-            return self.store.add_online_test(test)
+            try:
+                return self.store.add_online_test(test)
+            except NameTaken:  # by somebody who stored it while this one was read
+                same = self._same_test(test)
+                if same is None:
+                    raise
+        if same.archived is not None:
+            same = self.restore_online_test(same.id)
         return self.link_variants(same.id, test.links) if links else same
 
     def _same_test(self, test: OnlineTest) -> OnlineTest | None:

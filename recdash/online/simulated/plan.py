@@ -178,8 +178,7 @@ def _impossible(plan: Plan) -> Iterator[Problem]:
 def _is_possible(effect: Effect) -> bool:
     chances = effect.chance, effect.chance + effect.novel
     return (
-        min(chances) > 0
-        and max(chances) * READIEST <= 1
+        all(one > 0 and one * READIEST <= 1 for one in chances)  # what is no number is neither
         and effect.visits >= 0
         and effect.seconds * CLICK_S >= 1
     )
