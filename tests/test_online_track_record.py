@@ -52,16 +52,45 @@ def test_ten_tests_without_any_offline_difference_give_no_line() -> None:
     assert record.reason == "no test has an offline difference"
 
 
-def test_points_on_a_line_give_that_line_and_no_spread() -> None:
+def test_one_test_with_an_offline_difference_gives_no_line() -> None:
+    record = track_record("nDCG@10", "watch", [point(test, 5 * (test == 3), 2) for test in range(10)])
+    assert record.reason == "only one test has an offline difference"
+
+
+def test_points_on_a_line_give_that_line_as_far_as_their_errors_know() -> None:
     """Lift is 0.3 times the difference; Σ w x² = 385 with x = 1..10 and w = 1."""
     found = calibrated([point(x, x, 0.3 * x) for x in range(1, 11)])
     assert found.slope == pytest.approx(0.3)
     assert found.tau == 0
-    assert found.std_error == pytest.approx(1 / math.sqrt(385))
+    assert (found.high - found.low) / 2 == pytest.approx(1.959964 / math.sqrt(385))
     middle, low, high = found.predict(10.0)
     assert middle == pytest.approx(3.0)
     assert (low + high) / 2 == pytest.approx(3.0)
-    assert (high - low) / 2 == pytest.approx(2.262157 * 10 / math.sqrt(385))
+    assert (high - low) / 2 == pytest.approx(1.959964 * 10 / math.sqrt(385))
+
+
+def test_the_error_is_that_of_whole_tests() -> None:
+    """Two points at x = 1 in each of ten tests, off the line by ±2 together: Σ w x² = 20 w, a test's part
+    4 w / 20 w = ±.2, its share of Σ w x² .1, so the variance is 10 · .2² / .9; ten like tests have 9 degrees.
+    """
+    found = calibrated([point(n // 2, 1, 2 if n // 2 % 2 else -2) for n in range(20)])
+    assert found.slope == pytest.approx(0)
+    assert found.std_error == pytest.approx(math.sqrt(10 * 0.2**2 / 0.9))
+    assert found.degrees == pytest.approx(9)
+
+
+@pytest.mark.parametrize("of_test", [0.0, 1.5], ids=["a shared control", "and an effect of each test"])
+def test_the_slope_of_tests_with_four_variants_is_held_by_95_of_100_intervals(of_test: float) -> None:
+    chance, held, test = np.random.default_rng(11), 0, np.repeat(np.arange(10), 4)
+    for _ in range(600):
+        error = chance.uniform(0.5, 2, 10)
+        x = chance.normal(0, 10, 10)[test] + chance.normal(0, 10, 40)
+        shared = chance.normal(0, 1, 10) * error / math.sqrt(2) + of_test * chance.normal(0, 1, 10)
+        y = 0.3 * x + shared[test] + chance.normal(0, 1, 40) * error[test] / math.sqrt(2)
+        y += chance.normal(0, 1, 40)
+        found = calibrated([point(*one) for one in zip(test, x, y, error[test], strict=True)])
+        held += found.low <= 0.3 <= found.high
+    assert 0.93 <= held / 600 <= 0.97
 
 
 def test_a_precise_test_weighs_more_than_a_vague_one() -> None:
@@ -98,4 +127,4 @@ def test_the_record_as_plain_values_can_be_written_as_json() -> None:
     told = json.loads(json.dumps(record.as_dict()))
     assert told["n_tests"] == 10
     assert told["left_out"] == [{"test": "t", "reason": "no run"}]
-    assert told["calibration"]["degrees"] == 9
+    assert 1 <= told["calibration"]["degrees"] < 9

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recdash.domain import Floats
+from recdash.domain import Floats, Ints
 from recdash.stats import NORMAL_95
 
 LEAST_TESTS = 10
@@ -50,8 +50,9 @@ class Called(NamedTuple):
 class Calibration:
     """lift online = ``slope`` · difference offline, through the origin, with its 95 % interval.
 
-    ``tau``: how far tests spread about the line beyond their errors (standard deviation, in % of lift), by
-    DerSimonian and Laird's estimate; weights are 1/(SE² + τ²). ``degrees`` of freedom of t.
+    ``tau``: how far variants spread about the line beyond their errors (standard deviation, in % of lift), by
+    DerSimonian and Laird's estimate; weights are 1/(SE² + τ²). ``std_error`` is that of whole tests, whose
+    variants share a control; ``degrees`` of freedom of t, at most one less than there are tests.
     """
 
     slope: float
@@ -59,7 +60,7 @@ class Calibration:
     low: float
     high: float
     tau: float
-    degrees: int
+    degrees: float
 
     def predict(self, offline: float) -> tuple[float, float, float]:
         """Expected lift in %, and the 95 % prediction interval of a new test's true lift."""
@@ -114,8 +115,9 @@ def _why_no_line(points: Sequence[Point], n_tests: int) -> str:
     if n_tests < LEAST_TESTS:
         have = f"{n_tests or 'no'} test{'' if n_tests == 1 else 's'}"
         return f"{have} so far; what an offline difference means online is estimated from {LEAST_TESTS} on"
-    if all(point.offline == 0 for point in points):
-        return "no test has an offline difference"
+    n_different = len({point.test_id for point in points if point.offline})
+    if n_different < 2:
+        return f"{'only one' if n_different else 'no'} test has an offline difference"
     return ""
 
 
@@ -141,6 +143,10 @@ def calibrated(points: Sequence[Point]) -> Calibration:
     τ² is DerSimonian and Laird's moment estimate for one slope: max(0, (Q − (n − 1)) / C) with
     Q = Σ w (y − b x)² and C = Σ w − Σ w² x² / Σ w x². Errors of the offline side, where the same users rank
     for both runs, are small beside those online and are not modelled.
+
+    Variants of one test share their control, and what else was special of it, so that the slope's error is
+    cluster-robust by test (``_of_tests``). It is never less than what the points' own errors leave open, as
+    where all points happen to lie on the line.
     """
     from scipy.special import stdtrit
 
@@ -148,14 +154,37 @@ def calibrated(points: Sequence[Point]) -> Calibration:
         np.array([getattr(one, name) for one in points]) for name in ("offline", "online", "online_error")
     )
     weight = 1 / error**2
-    fixed = _slope(x, y, weight)
-    excess = float(weight @ (y - fixed * x) ** 2) - (len(x) - 1)
-    spare = float(weight.sum() - (weight**2 @ x**2) / (weight @ x**2))
-    tau2 = max(0.0, excess / spare) if spare > 0 else 0.0
+    least = 1 / math.sqrt(float(weight @ x**2))
+    tau2 = _spread(x, y, weight)
     weight = 1 / (error**2 + tau2)
-    slope, of_slope = _slope(x, y, weight), 1 / math.sqrt(float(weight @ x**2))
-    half = float(stdtrit(len(x) - 1, 0.975)) * of_slope
-    return Calibration(slope, of_slope, slope - half, slope + half, math.sqrt(tau2), len(x) - 1)
+    slope = _slope(x, y, weight)
+    names = np.unique([one.test_id for one in points], return_inverse=True)[1]
+    robust, degrees = _of_tests(weight * x**2, weight * x * (y - slope * x), names)
+    t = float(stdtrit(degrees, 0.975))
+    of_slope = max(robust, least * NORMAL_95 / t)
+    return Calibration(slope, of_slope, slope - t * of_slope, slope + t * of_slope, math.sqrt(tau2), degrees)
+
+
+def _spread(x: Floats, y: Floats, weight: Floats) -> float:
+    """τ²"""
+    excess = float(weight @ (y - _slope(x, y, weight) * x) ** 2) - (len(x) - 1)
+    spare = float(weight.sum() - (weight**2 @ x**2) / (weight @ x**2))
+    return max(0.0, excess / spare) if spare > 0 else 0.0
+
+
+def _of_tests(squares: Floats, scores: Floats, test: Ints) -> tuple[float, float]:
+    """The slope's standard error and its degrees of freedom, robust to all that variants of a test share.
+
+    ``squares`` w x² and ``scores`` w x (y − b x) of the points, ``test`` their places among the tests.
+    With a test's share L of Σ w x² and its part s of the slope the variance is Σ s² / (1 − L), and the
+    degrees of freedom are Satterthwaite's (Bell & McCaffrey 2002; Pustejovsky & Tipton 2018, "CR2").
+    """
+    share = np.bincount(test, squares) / squares.sum()
+    part = np.bincount(test, scores) / squares.sum()
+    root = share / np.sqrt(1 - share)
+    spread = np.diag(share / (1 - share)) - np.outer(root, root)
+    degrees = float(np.trace(spread) ** 2 / (spread**2).sum())
+    return math.sqrt(float((part**2 / (1 - share)).sum())), degrees
 
 
 def _slope(x: Floats, y: Floats, weight: Floats) -> float:

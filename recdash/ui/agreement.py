@@ -154,7 +154,8 @@ def record_notes(record: TrackRecord) -> list[str]:
         ends = numbers.interval(line.low, line.high, numbers.places([line.low, line.high]))
         lines = [
             f"1 % offline has meant {numbers.three(line.slope)} % online (95 % CI {ends}).",
-            f"Weights 1/(SE² + τ²), τ = {numbers.three(line.tau)} % between tests (DerSimonian and Laird).",
+            f"Weights 1/(SE² + τ²), τ = {numbers.three(line.tau)} % about the line (DerSimonian and Laird).",
+            "Variants of a test share a control: the interval counts tests, not points.",
             "The band holds the true lift of 95 in 100 new tests.",
         ]
     told = [f"{test} has no point: {reason}." for test, reason in record.left_out[:MOST_LEFT_OUT]]

@@ -307,9 +307,11 @@ twenty useless ones the best has the whole order of three runs right in 97 of 10
 that of six in 3. So below six runs none is named, and from six on the p is that of the best of all.
 
 The **track record** sets the offline difference of every stored test, in % of its control's value, against
-the lift. It counts how often the metric called the winner, where both sides are settled. From ten tests on a
+the lift. It counts how often the metric called the winner, where both sides are settled by the intervals of
+their own pages. From ten tests on a
 line through zero says what a difference of 1 % has meant, and a band where the true lift of a new
-test will be.
+test will be. Variants of one test share its control and its weeks, so the line's interval is that of so
+many tests, not of so many points (cluster-robust).
 """,
     ),
     Article(
