@@ -40,7 +40,7 @@ with offline:
 with online:
     widgets.section(*both_sides.online_title(found))
     widgets.chart(
-        bars(found.rows, found.marks, colours, both_sides.ONLINE),
+        bars(found.rows, found.marks, colours, both_sides.online_side(found)),
         "bars-online",
         both_sides.alt(found, "online"),
     )
@@ -50,7 +50,9 @@ scatter, reading = st.columns([1.9, 1], gap="large")
 with scatter:
     widgets.section(*both_sides.scatter_title(found))
     if found.has_differences:
-        chart = quadrants(both_sides.in_percent(found), found.marks, colours, *both_sides.axis_titles(found))
+        judged = not found.broken_split
+        points, titles = both_sides.in_percent(found), both_sides.axis_titles(found)
+        chart = quadrants(points, found.marks, colours, *titles, judged=judged)
         widgets.chart(chart, "quadrants", both_sides.alt(found, "quadrant"))
     else:
         st.caption("There is no offline difference to set against the lift.")

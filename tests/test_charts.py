@@ -345,6 +345,18 @@ def test_a_disagreement_stands_in_its_named_corner() -> None:
     assert (corner.x > 0.5, corner.y > 0.5) == (True, False)
 
 
+def test_where_nothing_is_judged_marks_are_hollow_and_lifts_have_no_sign() -> None:
+    side, frame = Side("online_lift", "online_low", "online_high", judged=False), pd.DataFrame([SIDES])
+    figure = bars(frame, looks("a"), LIGHT, side)
+    assert next(bar for bar in figure.data if bar.type == "bar").marker.color == LIGHT.background
+    assert [label.text.split("<br>")[0] for label in figure.layout.annotations] == ["<b>−2.00</b>"]
+    crosses = [
+        quadrants(frame, looks("a"), LIGHT, "offline", "online", judged=judged) for judged in (True, False)
+    ]
+    marks = [next(trace for trace in one.data if trace.mode == "markers").marker for one in crosses]
+    assert [mark.color for mark in marks] == [looks("a")["a"].colour, LIGHT.background]
+
+
 def test_a_missing_side_is_a_dash_not_a_bar() -> None:
     frame = pd.DataFrame([SIDES | {"online_lift": None, "online_low": None, "online_high": None}])
     figure = bars(frame, looks("a"), LIGHT, Side("online_lift", "online_low", "online_high"))

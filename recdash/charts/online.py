@@ -46,13 +46,17 @@ CORNERS = (
 
 @dataclass(frozen=True)
 class Side:
-    """Which columns of the frame a bar chart draws, and the unit written after its numbers."""
+    """Which columns of the frame a bar chart draws, and the unit written after its numbers.
+
+    Unless ``judged``, bars are hollow and have no sign, whatever their intervals exclude.
+    """
 
     value: str
     low: str
     high: str
     unit: str = ""
     names: bool = True
+    judged: bool = True
 
 
 def bars(frame: pd.DataFrame, marks: Marks, palette: Palette, side: Side) -> go.Figure:
@@ -85,8 +89,9 @@ def _draw_bar(
     sign = glyph(low, high)
     bounds = numbers.interval(low, high, decimals)
     amount = f"{numbers.signed(value, decimals)}{side.unit}"
-    text = f"<b>{sign} {amount}</b><br>{muted(palette, bounds)}"
-    hollow = sign == "="
+    told = f"{sign} {amount}" if side.judged else amount
+    text = f"<b>{told}</b><br>{muted(palette, bounds)}"
+    hollow = sign == "=" or not side.judged
     chart.add_trace(
         go.Bar(
             x=[value], y=[place], orientation="h", width=0.52, name=escape(look.name), hoverinfo="text",
@@ -117,11 +122,19 @@ def _side_text(chart: go.Figure, text: str, place: int) -> None:
     )
 
 
-def quadrants(frame: pd.DataFrame, marks: Marks, palette: Palette, x_title: str, y_title: str) -> go.Figure:
+def quadrants(
+    frame: pd.DataFrame,
+    marks: Marks,
+    palette: Palette,
+    x_title: str,
+    y_title: str,
+    *,
+    judged: bool = True,
+) -> go.Figure:
     """Scatter of offline_delta against online_lift with a cross of intervals for each run.
 
     ``frame``: run_id, offline_delta, offline_low, offline_high, online_lift, online_low, online_high, in
-    the units of the axis titles.
+    the units of the axis titles. Unless ``judged``, all marks are hollow.
     """
     rows = [r for r in records(frame) if is_number(r["offline_delta"]) and is_number(r["online_lift"])]
     x = _around_zero([r[name] for r in rows for name in ("offline_low", "offline_high", "offline_delta")])
@@ -140,7 +153,7 @@ def quadrants(frame: pd.DataFrame, marks: Marks, palette: Palette, x_title: str,
     chart.add_trace(zero_line(palette, y))
     chart.add_trace(zero_line(palette, (0, 0)).update(x=list(x)))
     for row in rows:
-        _draw_cross(chart, row, marks[row["run_id"]], palette)
+        _draw_cross(chart, row, marks[row["run_id"]], palette, judged=judged)
     _name_crosses(chart, rows, marks, palette, x, y)
     return chart
 
@@ -166,7 +179,7 @@ def _shade_disagreement(
         )  # fmt: skip
 
 
-def _draw_cross(chart: go.Figure, row: Row, look: Mark, palette: Palette) -> None:
+def _draw_cross(chart: go.Figure, row: Row, look: Mark, palette: Palette, *, judged: bool) -> None:
     x, y = row["offline_delta"], row["online_lift"]
     arms: Sequence[tuple[list[float], list[float]]] = (
         ([row["offline_low"], row["offline_high"]], [y, y]),
@@ -179,7 +192,7 @@ def _draw_cross(chart: go.Figure, row: Row, look: Mark, palette: Palette) -> Non
                 line={"color": look.colour, "width": INTERVAL - 0.6},
             )
         )  # fmt: skip
-    hollow = "=" in (
+    hollow = not judged or "=" in (
         glyph(row["offline_low"], row["offline_high"]),
         glyph(row["online_low"], row["online_high"]),
     )

@@ -256,6 +256,10 @@ def _why_no_difference(found: BothSides) -> str:
     return f"{where} has no paired difference to {base}, so nothing is settled offline."
 
 
+def online_side(found: BothSides) -> Side:
+    return replace(ONLINE, judged=not found.broken_split)
+
+
 def axis_titles(found: BothSides) -> tuple[str, str]:
     return f"Offline: difference in {found.where} to {found.base}", f"Online: lift in {found.online_title}, %"
 
