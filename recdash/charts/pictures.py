@@ -26,17 +26,12 @@ class Bar:
 
 @dataclass(frozen=True)
 class Picture:
-    """Rows on one axis. ``unit`` is written after every number (``%``), ``sign`` before those above 0.
-
-    ``line`` is a value that all rows are held against, named by ``line_label``.
-    """
+    """Rows on one axis. ``unit`` is written after every number (``%``), ``sign`` before those above 0."""
 
     title: str
     bars: tuple[Bar, ...]
     unit: str = ""
     sign: bool = False
-    line: float | None = None
-    line_label: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready: what cannot be had is None there too."""

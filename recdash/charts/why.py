@@ -32,11 +32,10 @@ class Placed:
 
 @dataclass(frozen=True)
 class Drawing:
-    """``zero`` and ``line`` are places of vertical lines; the second may not be there."""
+    """``zero`` is the place of a vertical line."""
 
     rows: tuple[Placed, ...]
     zero: float
-    line: float | None
 
 
 @dataclass(frozen=True)
@@ -55,11 +54,11 @@ def drawing(picture: Picture) -> Drawing:
     along = _axis(picture)
     decimals = numbers.places(_numbers(picture.bars))
     rows = tuple(_placed(bar, picture, along, decimals) for bar in picture.bars)
-    return Drawing(rows, along.place(0), None if picture.line is None else along.place(picture.line))
+    return Drawing(rows, along.place(0))
 
 
 def _axis(picture: Picture) -> Axis:
-    known = [*_numbers(picture.bars), 0.0, *([] if picture.line is None else [picture.line])]
+    known = [*_numbers(picture.bars), 0.0]
     low, high = min(known), max(known)
     room = ROOM * (high - low) or 1.0
     return Axis(low - room if low < 0 else 0.0, high + room)

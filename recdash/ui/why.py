@@ -14,7 +14,7 @@ from recdash.charts.why import Drawing, Placed, drawing
 from recdash.diagnosis import CHECKS, Answer, Check
 from recdash.errors import RecdashError
 from recdash.service import Explanation
-from recdash.ui import data, state, theme, widgets
+from recdash.ui import data, links, state, theme, widgets
 from recdash.ui.ab_words import lowered
 from recdash.ui.both_sides import DISAGREE, BothSides
 from recdash.ui.escaping import Html, html, join
@@ -48,6 +48,7 @@ def show(view: View, found: BothSides) -> None:
 def _choose(rows: list[Row]) -> Row:
     by_variant = {row["variant"]: row for row in rows}
     telling = [row["variant"] for row in rows if row["quadrant"] in DISAGREE]
+    links.tell_unknown("v", "variant", by_variant)
     chosen = state.option("v", (telling or list(by_variant))[0], list(by_variant))
     st.session_state["why-variant"] = chosen
     if len(by_variant) > 1:
@@ -120,9 +121,8 @@ def picture_html(picture: Picture, mark: Mark) -> Html:
     drawn = drawing(picture)
     rows = [_row(row, drawn, mark) for row in drawn.rows]
     title = html("<figcaption>{title}</figcaption>", title=picture.title)
-    line = html("<p>Thin line: {label}.</p>", label=picture.line_label) if picture.line_label else Html("")
-    return html('<figure class="rd-picture">{title}{rows}{line}</figure>',
-                title=title, rows=join(rows), line=line)  # fmt: skip
+    return html('<figure class="rd-picture">{title}{rows}</figure>',
+                title=title, rows=join(rows))  # fmt: skip
 
 
 def _row(row: Placed, drawn: Drawing, mark: Mark) -> Html:
@@ -146,8 +146,6 @@ def _marks(row: Placed, drawn: Drawing) -> Html:
         hollow = " rd-hollow" if row.hollow else ""
         parts.append(html('<i class="rd-picture-dot{hollow}" style="left:{at}%"></i>',
                           hollow=hollow, at=f"{row.dot:.2f}"))  # fmt: skip
-    if drawn.line is not None:
-        parts.append(html('<i class="rd-picture-line" style="left:{at}%"></i>', at=f"{drawn.line:.2f}"))
     return join(parts)
 
 
