@@ -140,6 +140,45 @@ def test_a_further_column_cannot_pass_for_what_is_counted_here(name: str) -> Non
     assert f"column '{name}': left out: numbers of this name are counted here" in notices(upload)
 
 
+@pytest.mark.parametrize("name", ["clicks", "watch_s", "videos"])
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [("inf", "'inf'"), ("-inf", "'-inf'"), ("1e300", "'1e300' is more than"), ("-2", "'-2' is below 0")],
+)
+def test_amounts_of_sessions_are_no_wonders(name: str, written: str, said: str) -> None:
+    cells = {"clicks": "0", "watch_s": "0", "videos": "0", name: written}
+    message = refused("sessions", f"{SESSIONS},videos\nu,s,1,0,0,0\nv,t,1,{','.join(cells.values())}\n")
+    assert f"column '{name}', line 3: {said}" in message
+    assert message.count("column '") == 1
+
+
+def test_seconds_of_events_are_no_wonders_either() -> None:
+    head = "unit_id,session_id,ts,event,item_id,watch_s\n"
+    message = refused("events", f"{head}u,s,1,watch,f,1e300\n")
+    assert "column 'watch_s', line 2: '1e300' is more than a million million" in message
+
+
+@pytest.mark.parametrize("written", ["inf", "-inf", "1e300", "-2e12"])
+def test_further_numbers_that_cannot_be_added_up_are_refused(written: str) -> None:
+    rows = f"u,s,1,0,0,2\nv,t,1,0,0,{written}\nw,r,1,0,0,-3\n"
+    message = refused("sessions", f"{SESSIONS},net\n{rows}")
+    assert f"column 'net': '{float(written):g}' is no amount to add up, in 1 row" in message
+
+
+def test_a_further_number_that_is_nan_is_nothing() -> None:
+    table = pa.table(
+        {"unit_id": ["u", "v"], "session_id": ["s", "t"], "start_ts": [1, 1], "clicks": [0, 0],
+         "watch_s": [0, 0], "net": [float("nan"), 2.5]}
+    )  # fmt: skip
+    assert read_upload("sessions", table).table["net"].to_pylist() == [None, 2.5]
+
+
+def test_codes_and_moments_are_no_amounts_to_add_up() -> None:
+    upload = read("sessions", f"{SESSIONS},made\nu,s,1,0,0,1793610000000\nv,t,1,0,0,1793610000001\n")
+    assert "made" not in upload.table.column_names
+    assert "column 'made': left out: most of its numbers are beyond a million million" in notices(upload)
+
+
 def test_text_that_differs_from_row_to_row_is_no_segment() -> None:
     rows = "".join(f"u{i},s{i},1,0,0,browser {i}\n" for i in range(201))
     upload = read("sessions", f"{SESSIONS},agent\n{rows}")
@@ -259,3 +298,37 @@ def test_what_is_no_time_is_refused_with_its_line(written: str) -> None:
     message = refused("exposures", f"{MET}u,A,2026-11-02T09:00:00Z\nv,B,{written}\n")
     assert f"column 'ts', line 3: '{written}' is not a time" in message
     assert "more like it" not in message
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["9999-12-31T00:00:00Z", "0001-01-01 00:00", "2255-06-06", "1969-12-31T23:59:59Z"],
+)
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_a_time_of_another_century_is_refused_with_its_line(written: str, zone: str | None) -> None:
+    message = refused("exposures", f"{MET}u,A,2026-11-02T09:00:00Z\nv,B,{written}\n", zone=zone)
+    assert f"column 'ts', line 3: '{written}' is not between the years 1970 and 2100" in message
+    assert "Where 9999-12-31 or 0001-01-01 stands for no time, leave such rows out" in message
+
+
+@pytest.mark.parametrize("written", ["9.9e16", "-5", "7e10"])
+def test_numbers_that_say_another_century_are_no_times(written: str) -> None:
+    message = refused("exposures", f"{MET}u,A,1793610000\nv,B,{written}\n")
+    assert f"column 'ts', line 3: '{written}' is not between" in message
+
+
+def test_an_end_of_a_session_that_is_no_end_may_be_left_empty() -> None:
+    head = f"{SESSIONS},end_ts\n"
+    message = refused("sessions", f"{head}u,s,2026-11-02T09:00:00Z,0,0,9999-12-31\n")
+    assert "column 'end_ts', line 2: '9999-12-31' is not between" in message
+    assert "leave such cells empty" in message
+    table = read("sessions", f"{head}u,s,2026-11-02T09:00:00Z,0,0,\nv,t,,0,0,1970-01-02\n").table
+    assert table["end_ts"].to_pylist() == [None, at("1970-01-02")]
+
+
+@pytest.mark.parametrize("unit", ["s", "us"])
+def test_far_times_of_a_parquet_file_are_refused_in_words(unit: str) -> None:
+    far = 300_000_000_000 * {"s": 1, "us": 1_000_000}[unit]  # in the year 11476
+    table = pa.table({"unit_id": [1], "variant": ["A"], "ts": pa.array([far], pa.timestamp(unit, "UTC"))})
+    with pytest.raises(UploadError, match="is not between the years 1970 and 2100"):
+        read_upload("exposures", table)

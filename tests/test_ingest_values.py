@@ -378,7 +378,9 @@ def test_what_is_written_beside_no_session_must_still_be_a_number(clicks: str) -
 
 
 def test_clicks_are_never_negative() -> None:
-    assert "column 'clicks': negative in 1 row" in refused("sessions", f"{SESSIONS}u,s,A,5,-1,1\n".encode())
+    assert "column 'clicks', line 2: '-1' is below 0" in refused(
+        "sessions", f"{SESSIONS}u,s,A,5,-1,1\n".encode()
+    )
 
 
 AGGREGATES = {

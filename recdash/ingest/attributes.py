@@ -6,12 +6,16 @@ import pyarrow as pa
 
 from recdash import compute as pc
 from recdash.domain import TableKind
+from recdash.errors import Problem, UploadError
 from recdash.ingest.columns import ROLES
-from recdash.ingest.validate import Findings, is_missing, is_text
+from recdash.ingest.validate import Findings, in_rows, is_missing, is_text
 
 MOST_LABELS = 50
 """A text column with more different values tells users apart rather than groups of them."""
 
+MOST = 1e12
+"""No user's clicks, seconds or cents are as many; sums of larger numbers would lose the small ones."""
+TOO_LARGE = "Is it a code for nothing, or an error of the log? Correct it, or leave the cell empty."
 
 COUNTED = {"sessions", "engaged_sessions", "watch_min"}
 """Numbers of each user that are added up from the rows of sessions: no column can be called like them."""
@@ -49,7 +53,9 @@ def further_columns(
     """Columns without a role as numbers, where all their values are, or as dictionary-encoded labels.
 
     Left out, and said so: text of more than ``most`` different values, and numbers unless ``numbers``.
+    Raises ``UploadError`` for numbers of sessions that cannot be added up: endless, or beyond ``MOST``.
     """
+    problems: list[Problem] = []
     roles = {role.name for role in ROLES[kind]}
     for name in [name for name in table.column_names if name not in roles]:
         column = numbers_if_all(table[name])
@@ -57,10 +63,36 @@ def further_columns(
         at, fault = table.column_names.index(name), _of_no_use(column, numbers, most)
         if kind == "sessions" and (name in COUNTED or name.startswith("before_")):
             fault = "numbers of this name are counted here; call it something else to add it up"
+        if kind == "sessions" and not fault and not pa.types.is_dictionary(column.type):
+            column, fault = _amounts(column)
+            problems += [] if fault else _not_to_be_added(name, column)
         if fault:
             findings.notice("column-left-out", f"column '{name}'", f"left out: {fault}", "", 1)
         table = table.remove_column(at) if fault else table.set_column(at, name, column)
+    if problems:
+        raise UploadError(problems)
     return table
+
+
+def _amounts(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, str]:
+    """The numbers, null for NaN; and what is wrong where they are mostly codes or moments, not amounts."""
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), None, column)
+    size = pc.abs(column.cast(pa.float64(), safe=False))
+    typical = pc.quantile(pc.if_else(pc.is_finite(size), size, None), 0.5)[0].as_py()
+    if typical is not None and typical > MOST:
+        return column, "most of its numbers are beyond a million million: codes or moments, not amounts"
+    return column, ""
+
+
+def _not_to_be_added(name: str, column: pa.ChunkedArray) -> list[Problem]:
+    """The first number that is endless or too large, and how many there are."""
+    numbers = column.cast(pa.float64(), safe=False)
+    bad = column.filter(pc.fill_null(pc.greater(pc.abs(numbers), MOST), False))
+    if not len(bad):
+        return []
+    found = f"'{bad[0].as_py():g}' is no amount to add up, in {in_rows(len(bad))}"
+    return [Problem("too-large", f"column '{name}'", found, TOO_LARGE, len(bad))]
 
 
 def _labels(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -137,17 +137,17 @@ START = Role(
 END = Role("end_ts", "moment", "end_ts session_end end end_time ended_at last_ts", required=False)
 CLICKS = Role(
     "clicks",
-    "number",
+    "amount",
     "clicks n_clicks click_count rec_clicks recommendation_clicks click",
     filled=SESSION.name,
 )
 WATCH = Role(
     "watch_s",
-    "number",
+    "amount",
     "watch_s watch_seconds watch_time watch_time_s seconds_watched duration_s watch",
     filled=SESSION.name,
 )
-VIDEOS = Role("videos", "number", "videos n_videos videos_watched video_count watched_videos", required=False)
+VIDEOS = Role("videos", "amount", "videos n_videos videos_watched video_count watched_videos", required=False)
 
 EXPERIMENT = Role(
     "experiment_id",
@@ -173,7 +173,7 @@ LOG_UNIT = replace(UNIT, reading="token")
 LOG_SESSION = replace(
     SESSION, reading="token", gaps="Only the online hit ratio looks at them: no session can be given to them."
 )
-WATCHED = replace(WATCH, reading="amount", names=f"{WATCH.names} duration value", required=False)
+WATCHED = replace(WATCH, names=f"{WATCH.names} duration value", required=False)
 SOURCE = Role("source", "label", "source surface placement origin channel widget module feed", required=False)
 POSITION = Role("position", "place", "position pos slot place rank", required=False)
 REQUEST = Role(

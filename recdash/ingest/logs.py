@@ -9,6 +9,7 @@ import pyarrow as pa
 from recdash import compute as pc
 from recdash.domain import MISSING
 from recdash.errors import Problem, UploadError
+from recdash.ingest.attributes import MOST, TOO_LARGE
 from recdash.ingest.columns import Reading, listed, plain
 from recdash.ingest.moments import read_moments
 from recdash.ingest.validate import (
@@ -88,13 +89,19 @@ def _note_synonym(word: str, rows: pa.Array, seen: Seen) -> None:
 
 
 def read_amounts(array: pa.Array, seen: Seen) -> pa.Array:
-    """float64 from 0, finite; null where nothing is written."""
+    """float64 from 0 to ``MOST``; null where nothing is written and nothing needs to be."""
     values = read_floats(array, seen, "a number", NUMBERS)
-    values = pc.if_else(pc.is_nan(values), None, values)
     written = decoded(array)
-    seen.refuse(pc.fill_null(pc.is_inf(values), False), written, "bad-number", "'{value}'", NUMBERS)
-    low = pc.fill_null(pc.less(values, 0), False)
+    if seen.role.required:
+        refuse_gaps(values, written, seen, "a number")
+    values = pc.if_else(pc.is_nan(values), None, values)
+    endless = pc.fill_null(pc.is_inf(values), False)
+    if not seen.role.required:
+        seen.refuse(endless, written, "bad-number", "'{value}'", NUMBERS)
+    low = pc.and_not(pc.fill_null(pc.less(values, 0), False), endless)
     seen.refuse(low, written, "negative", "'{value}' is below 0", "These are counts or times, from 0.")
+    high = pc.and_not(pc.fill_null(pc.greater(values, MOST), False), endless)
+    seen.refuse(high, written, "too-large", "'{value}' is more than a million million", TOO_LARGE)
     return values
 
 

@@ -23,6 +23,7 @@ SHAPE = (
 ZONED = r":\d\d.*(Z|[+-]\d\d(:?\d\d)?)$"
 # so that Arrow reads what databases write: '2026-11-02 09:00:00.123456789 UTC'
 SPELLINGS = ((r" ?(UTC|GMT|z)$", "Z"), (r"(\.\d{6})\d+", r"\1"), (r"(:\d\d(\.\d+)?) ([+-]\d)", r"\1\3"))
+EARLIEST, LATEST = pa.scalar(0, UTC), pa.scalar(4_102_444_800_000_000, UTC)  # 1970 and 2100
 # numbers below each are seconds, milliseconds, microseconds since 1970; others nanoseconds
 UNITS = ((1e11, 1e6), (1e14, 1e3), (1e17, 1.0), (np.inf, 1e-3))
 
@@ -46,13 +47,32 @@ def _no_zone(zone: str) -> Problem:
 
 
 def read_moments(array: pa.Array, seen: Seen) -> pa.Array:
-    """Timestamps in UTC, of microseconds; null where nothing is written and nothing needs to be."""
+    """Timestamps in UTC, of microseconds; null where nothing is written and nothing needs to be.
+
+    Moments before 1970 or from 2100 on are refused: a clock that was never set, or a word for "no end".
+    """
     array = plain(array)
     moments = _of_type(array, seen)
-    if seen.role.required and seen.role.filled == ALWAYS:
+    _refuse_far(moments, array, seen)
+    if _must_be_written(seen):
         empty = pc.and_(moments.is_null(), _is_empty(array))
         seen.refuse(empty, array, "missing-time", "'{value}' is not a time", HOW)
     return moments
+
+
+def _must_be_written(seen: Seen) -> bool:
+    return seen.role.required and seen.role.filled == ALWAYS
+
+
+def _refuse_far(moments: pa.Array, written: pa.Array, seen: Seen) -> None:
+    far = pc.or_(pc.less(moments, EARLIEST), pc.greater_equal(moments, LATEST))
+    far = pc.fill_null(far, False)
+    if pc.any(far).as_py():
+        do = "leave such rows out" if _must_be_written(seen) else "leave such cells empty"
+        fix = f"Where 9999-12-31 or 0001-01-01 stands for no time, {do}; else correct the year."
+        is_time = not (is_text(written.type) or pa.types.is_floating(written.type))
+        written = written.cast(pa.string()) if is_time else written  # Python knows no year above 9999
+        seen.refuse(far, written, "far-time", "'{value}' is not between the years 1970 and 2100", fix)
 
 
 def _is_empty(array: pa.Array) -> pa.Array:

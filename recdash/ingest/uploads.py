@@ -649,7 +649,6 @@ def _finish_predictions(table: pa.Table, findings: Findings) -> pa.Table:
 
 
 def _finish_sessions(table: pa.Table, findings: Findings) -> pa.Table:
-    _refuse_negative(table, ("clicks", "watch_s", "videos"))
     return further_columns(table, "sessions", findings)
 
 

@@ -43,7 +43,8 @@ def _parsed(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _floats(column: pa.ChunkedArray) -> Floats:
-    found: Floats = column.cast("float64").to_numpy()
+    # microseconds have more digits than a float from 2255 on
+    found: Floats = column.cast("float64", safe=False).to_numpy()
     return found
 
 
