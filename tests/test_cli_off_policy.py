@@ -33,7 +33,10 @@ def test_the_answer_has_the_promised_names(run: Recdash) -> None:
     assert isinstance(told["dr"], float)
     assert (told["clicks"], told["n"], told["observed"]) == (2, 4, 0.5)
     assert told["verdict"] == "refused"
-    assert told["reasons"] == ["4 rows are worth only 4 after weighting, and below 200 a few rows decide"]
+    assert told["reasons"] == [
+        "4 rows are worth only 4 after weighting, and below 200 a few rows decide",
+        "the target would have shown 2 of the rows with a click, and below 20 an interval means nothing",
+    ]
 
 
 def test_a_refusal_is_an_answer_and_says_why(run: Recdash) -> None:

@@ -289,14 +289,37 @@ def test_a_propensity_below_one_in_10000_is_refused() -> None:
     assert reason.startswith("an item was shown that had a chance of 0.00009, below 0.0001, so that")
 
 
-def test_few_clicks_are_said() -> None:
-    one = estimated(log_of(["a", "b", "c"] * 300, [0.0] * 895 + [1.0] * 5))
-    assert "only 5 rows have a click" in str(one.notices[0])
+def test_fewer_than_20_clicks_are_refused() -> None:
+    rows = {"item_id": ["a", "b", "c"] * 300, "propensity_score": [1 / 3] * 900}
+    few, enough = (pa.table(rows | {"click": [0.0] * (900 - n) + [1.0] * n}) for n in (19, 20))
+    assert under_uniform(few).reasons == [
+        "the target would have shown 19 of the rows with a click, and below 20 an interval means nothing"
+    ]
+    assert under_uniform(enough).verdict == "usable"
+
+
+def test_clicks_on_what_the_target_never_shows_do_not_count() -> None:
+    """453 clicks on a; b, all that the target shows, was shown 1,000 times and never clicked."""
+    rows = pa.table({"item_id": ["a", "b"] * 1000, "click": [1.0, 0.0] * 453 + [0.0] * 1094,
+                     "propensity_score": [0.5] * 2000})  # fmt: skip
+    one = estimated(rows, {"b": 1.0})
+    assert (one.clicks, one.clicks_that_count, one.verdict) == (453, 0, "refused")
+    assert one.reasons[0].startswith("the target would have shown none of the rows with a click")
+
+
+def test_the_verdict_writes_small_numbers_and_minus_as_everything_else_does() -> None:
+    rewards = np.where(np.arange(900) % 2, -0.00025, -0.0001)
+    one = under_uniform(
+        pa.table({"item_id": ["a", "b", "c"] * 300, "click": rewards, "propensity_score": [1 / 3] * 900})
+    )
+    assert "−0.000175 observed." in one.sentence
+    assert "e-" not in one.sentence
+    assert "-" not in one.sentence.replace("log's", "")
 
 
 def test_slots_shown_together_are_said_to_count_apart() -> None:
     log = logged(log_of(["a", "b"], [1, 0], position=[1, 2]))
-    (notice, _) = off_policy(log, uniform(log)).notices
+    (notice,) = off_policy(log, uniform(log)).notices
     assert "2 positions: each row counts as a slot of its own" in str(notice)
 
 

@@ -70,6 +70,7 @@ def _rests_on(found: OffPolicy) -> list[list[str]]:
     return [
         ["rows", numbers.count(found.n)],
         ["rows with a click", numbers.count(found.clicks)],
+        ["of them shown by the target", numbers.count(found.clicks_that_count)],
         ["effective rows (ESS)", numbers.count(found.ess)],
         ["mean weight", numbers.three(found.mean_weight)],
         ["its standard error", numbers.three(found.mean_weight_std_error)],

@@ -329,10 +329,11 @@ as often as the target would have shown it more than the log's policy did.
   the mean reward of an item in a position, drawn to the overall mean as by 100 rows; no row is scored by a
   model that saw it.
 
-There is **no verdict** where the effective rows (Σw)² / Σw² are fewer than 200, where the mean weight is
-more than three standard errors from 1, or where something was shown that had a chance below 0.0001: then a
-few rows decide, or the probabilities are not those of the log. Each row counts as a slot of its own; slots
-of one page that sway each other make the intervals too narrow.
+There is **no verdict** where the effective rows (Σw)² / Σw² are fewer than 200, where fewer than 20 clicks
+are on what the target shows, where the mean weight is more than three standard errors from 1, or where
+something was shown that had a chance below 0.0001: then a few rows decide, or the probabilities are not
+those of the log. Each row counts as a slot of its own; slots of one page that sway each other make the
+intervals too narrow.
 """,
     ),
 )

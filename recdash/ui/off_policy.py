@@ -12,7 +12,14 @@ from recdash import numbers
 from recdash.charts.off_policy import Line, estimates, weights
 from recdash.errors import Problem, RecdashError
 from recdash.evaluation.off_policy import UNIFORM, ope
-from recdash.online.off_policy.estimates import LEAST_ESS, LEAST_PROPENSITY, MOST_ERRORS, OffPolicy, chance
+from recdash.online.off_policy.estimates import (
+    LEAST_CLICKS,
+    LEAST_ESS,
+    LEAST_PROPENSITY,
+    MOST_ERRORS,
+    OffPolicy,
+    chance,
+)
 from recdash.online.off_policy.rewards import FOLDS, SHRINK_ROWS
 from recdash.ui import state, theme, widgets
 from recdash.ui.escaping import Html, html, join
@@ -241,6 +248,7 @@ def _checks(found: OffPolicy) -> list[list[object]]:
         _rule(f"at least {LEAST_ESS}", fails.ess),
         _rule(f"1, within {MOST_ERRORS:g} standard errors", fails.mean_weight),
         _rule(f"at least {chance(LEAST_PROPENSITY)}", fails.least_propensity),
+        _rule(f"at least {LEAST_CLICKS}", fails.clicks),
     )
     rows = numbers.count(found.n)
     return [
@@ -251,7 +259,8 @@ def _checks(found: OffPolicy) -> list[list[object]]:
         ["Least propensity", chance(found.least_propensity), rules[2],
          "The smallest chance of anything shown. One such row can outweigh all others."],
         ["Largest weight", numbers.three(found.max_weight), "", "How many rows the heaviest one counts for."],
-        ["Rows with a click", numbers.count(found.clicks), "", "All that the estimates learn from."],
+        ["Clicks that count", numbers.count(found.clicks_that_count), rules[3],
+         f"Of {numbers.count(found.clicks)} rows with a click, those that the target might have shown."],
     ]  # fmt: skip
 
 

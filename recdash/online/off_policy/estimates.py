@@ -20,7 +20,7 @@ from recdash.online.off_policy.target import ROUNDING, Logged, Target
 from recdash.stats import NORMAL_95
 
 LEAST_ESS, MOST_ERRORS, LEAST_PROPENSITY = 200, 3.0, 1e-4
-FEW_CLICKS = 20
+LEAST_CLICKS = 20
 LEAST_WRITTEN = 1e-6
 BINS_PER_TENFOLD = 4
 
@@ -41,6 +41,7 @@ class Failed(NamedTuple):
     """Which of the rules without which there is no verdict do not hold."""
 
     ess: bool
+    clicks: bool
     mean_weight: bool
     least_propensity: bool
 
@@ -66,12 +67,14 @@ class OffPolicy:
 
     ``observed`` is what the log's own policy got, ``gain`` the paired difference of ``dr`` to it. ``clip``
     is the weight at which ``clipped`` cuts. ``mean_weight`` should be 1; ``ess`` = (Σ w)² / Σ w² rows.
-    ``clicks``: rows with a reward above 0; ``of_clicks``: every reward is 0 or 1.
+    ``clicks``: rows with a reward above 0; ``clicks_that_count``: rows with any reward that the target
+    might have shown, so that they weigh something; ``of_clicks``: every reward is 0 or 1.
     """
 
     target: str
     n: int
     clicks: int
+    clicks_that_count: int
     observed: Estimated
     ips: Estimated
     snips: Estimated
@@ -101,6 +104,7 @@ class OffPolicy:
         away = abs(self.mean_weight - 1)
         return Failed(
             ess=self.ess < LEAST_ESS,
+            clicks=self.clicks_that_count < LEAST_CLICKS,
             mean_weight=away > max(MOST_ERRORS * self._weight_error, ROUNDING),
             least_propensity=self.least_propensity < LEAST_PROPENSITY,
         )
@@ -109,10 +113,14 @@ class OffPolicy:
     def reasons(self) -> list[str]:
         """Why there is no verdict, in words; empty where there is one."""
         few = f"{self.n:,} rows are worth only {self.ess:,.0f} after weighting"
-        off = f"the weights average {self.mean_weight:.3g}, not 1 (standard error {self._weight_error:.2g})"
+        clicks = "a click" if self.of_clicks else "a reward"
+        hits = f"the target would have shown {self.clicks_that_count or 'none'} of the rows with {clicks}"
+        mean, error = numbers.three(self.mean_weight), numbers.three(self._weight_error)
+        off = f"the weights average {mean}, not 1 (standard error {error})"
         rare = f"an item was shown that had a chance of {chance(self.least_propensity)}"
         told = (
             f"{few}, and below {LEAST_ESS} a few rows decide",
+            f"{hits}, and below {LEAST_CLICKS} an interval means nothing",
             f"{off}: the propensities are not this log's, or it never shows what the target would",
             f"{rare}, below {chance(LEAST_PROPENSITY)}, so that one row can outweigh all others",
         )
@@ -135,10 +143,11 @@ class OffPolicy:
             "worse": "would do worse than",
             "not settled": "is not settled against",
         }
+        each = (self.dr.value, self.dr.low, self.dr.high, self.observed.value)
+        value, low, high, observed = (numbers.fixed(one, numbers.places(each)) for one in each)
         return (
             f"{self.target[:1].upper()}{self.target[1:]} {would[self.against_log]} the log's own policy: "
-            f"{self.dr.value:.3g} expected per slot (doubly robust, 95 % CI {self.dr.low:.3g} to "
-            f"{self.dr.high:.3g}), {self.observed.value:.3g} observed."
+            f"{value} expected per slot (doubly robust, 95 % CI {low} to {high}), {observed} observed."
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -154,6 +163,7 @@ class OffPolicy:
             "ess": self.ess,
             "least_propensity": self.least_propensity,
             "clicks": self.clicks,
+            "clicks_that_count": self.clicks_that_count,
             "n": self.n,
             "target": self.target,
             "std_errors": {name: one.std_error for name, one in each.items()},
@@ -187,6 +197,7 @@ def off_policy(log: Logged, target: Target, clip: float | None = None) -> OffPol
         target=target.name,
         n=len(log),
         clicks=int((reward > 0).sum()),
+        clicks_that_count=int(((reward != 0) & (weight > 0)).sum()),
         observed=_mean(reward, floor),
         ips=_mean(weight * reward, floor),
         snips=_normalised(weight, reward, floor),
@@ -270,7 +281,4 @@ def _notices(log: Logged, target: Target) -> list[Problem]:
     if target.unseen > 0:
         share = f"{100 * target.unseen:.3g} % of what the target shows is never in the log"
         found.append(Problem("never-shown", "target", share, "Nothing is known of these items."))
-    if (log.reward > 0).sum() < FEW_CLICKS:
-        clicks = f"only {int((log.reward > 0).sum())} rows have a click"
-        found.append(Problem("few-clicks", "column 'click'", clicks, "The intervals are rough with so few."))
     return found
