@@ -126,3 +126,56 @@ def test_the_template_is_a_test_with_results() -> None:
     found = results(Upload("aggregates", "template.csv", table, {}))
     assert {row.metric for row in found.rows} == {"session_watch_time", "click_rate"}
     assert all(row.lift_low is not None for row in found.rows if not row.is_control)
+
+
+# ── what cannot be ───────────────────────────────────────────────────────────────────────────
+
+HEAD = "variant,metric,n,mean,variance,successes,trials\n"
+FAIR = "A,m,100,1,2,,\n"
+
+
+def refused(rows: str) -> str:
+    with pytest.raises(InputError) as error:
+        read_upload("aggregates", f"{HEAD}{rows}".encode())
+    return str(error.value)
+
+
+def notices(rows: str) -> str:
+    upload = read_upload("aggregates", f"{HEAD}{rows}".encode())
+    return "\n".join(map(str, (*upload.notices, *results(upload).notices)))
+
+
+@pytest.mark.parametrize(
+    ("cells", "column"),
+    [("1e300,1,2,,", "n"), ("100,1e300,2,,", "mean"), ("100,-1e300,2,,", "mean"),
+     ("100,1,1e300,,", "variance"), (",,,3,1e301", "trials"), (",,,1e301,5", "successes"),
+     ("inf,1,2,3,5", "n"), ("9,1,inf,3,5", "variance")],
+)  # fmt: skip
+def test_numbers_that_no_test_has_are_refused_with_metric_and_variant(cells: str, column: str) -> None:
+    message = refused(f"{FAIR}B,m,{cells}\n")
+    assert f"column '{column}': '" in message
+    assert "is larger than any test can have ('m' of 'B'), in 1 row" in message
+
+
+@pytest.mark.parametrize(
+    ("cells", "found"),
+    [("100.5,1,2,,", "column 'n': '100.5'"), (",,,0.5,0.6", "column 'trials': '0.6'")],
+)
+def test_users_and_trials_are_whole(cells: str, found: str) -> None:
+    assert f"{found} is no whole number of users or trials" in refused(f"{FAIR}B,m,{cells}\n")
+
+
+def test_two_sets_of_one_row_that_disagree_are_said() -> None:
+    agreeing = "A,ctr,100,0.3,0.21,30,100\n"
+    said = "n and mean say something else than successes and trials in 1 row. n, mean and variance count"
+    assert said in notices(f"{agreeing}B,ctr,100,0.4,0.24,45,100\n")
+    assert said in notices(f"{agreeing}B,ctr,100,0.4,0.24,80,200\n")
+    assert said in notices(f"{agreeing}B,ctr,100,0.4,0.24,0,0\n")
+    assert "something else" not in notices(f"{agreeing}B,ctr,100,0.4,0.24,40,100\n")
+
+
+def test_a_share_above_one_is_said() -> None:
+    said = "'engagement_rate' of 'B' is 31.2, and a share is between 0 and 1"
+    assert said in notices("A,engagement_rate,100,0.3,0.2,,\nB,engagement_rate,100,31.2,20,,\n")
+    assert "a share" not in notices("A,engagement_rate,100,0.3,0.2,,\nB,engagement_rate,100,1,0.2,,\n")
+    assert "a share" not in notices("A,session_watch_time,100,30,9,,\nB,session_watch_time,100,31,9,,\n")

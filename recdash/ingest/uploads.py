@@ -16,6 +16,7 @@ from recdash.domain import Passing, Recommendations, TableKind, Upload
 from recdash.errors import Problem, UploadError
 from recdash.ingest import content as contents
 from recdash.ingest import logs
+from recdash.ingest.aggregates import finish_aggregates
 from recdash.ingest.attributes import further_columns, numbers_if_all
 from recdash.ingest.columns import (
     NEVER,
@@ -45,7 +46,6 @@ from recdash.ingest.validate import (
     READERS,
     Findings,
     Seen,
-    in_rows,
     is_text,
     note_gaps,
     note_missing,
@@ -664,42 +664,6 @@ def _finish_bandit(table: pa.Table, findings: Findings) -> pa.Table:
     return further_columns(table, "bandit", findings, most=None)
 
 
-def _finish_aggregates(table: pa.Table, _findings: Findings) -> pa.Table:
-    """Every row has n, mean and variance, or successes and trials."""
-    _refuse_negative(table, ("n", "variance", "successes", "trials"))
-    sets = (("n", "mean", "variance"), ("successes", "trials"))
-    complete = [_all_there(table, names) for names in sets if set(names) <= set(table.column_names)]
-    lacking = table.num_rows - (pc.sum(complete[0] if len(complete) == 1 else pc.or_(*complete)).as_py() or 0)
-    if lacking:
-        found = f"neither n, mean and variance nor successes and trials in {in_rows(lacking)}"
-        raise UploadError(Problem("incomplete-rows", "table", found, "Fill in one of the two sets.", lacking))
-    return table
-
-
-def _all_there(table: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
-    present = pc.is_finite(pc.fill_null(table[names[0]], float("nan")))
-    for name in names[1:]:
-        present = pc.and_(present, pc.is_finite(pc.fill_null(table[name], float("nan"))))
-    return present
-
-
-def _refuse_negative(table: pa.Table, names: Sequence[str]) -> None:
-    counts = {name: pc.sum(pc.less(table[name], 0)).as_py() for name in names if name in table.column_names}
-    problems = [
-        Problem(
-            "negative",
-            f"column '{name}'",
-            f"negative in {in_rows(count)}",
-            "These are counts or times, from 0.",
-            count,
-        )
-        for name, count in counts.items()
-        if count
-    ]
-    if problems:
-        raise UploadError(problems)
-
-
 FINISH: Mapping[TableKind, Callable[[pa.Table, Findings], pa.Table]] = {
     "catalogue": _finish_attributes,
     "users": _finish_attributes,
@@ -707,7 +671,7 @@ FINISH: Mapping[TableKind, Callable[[pa.Table, Findings], pa.Table]] = {
     "similarity": checked_pairs,
     "predictions": _finish_predictions,
     "sessions": _finish_sessions,
-    "aggregates": _finish_aggregates,
+    "aggregates": finish_aggregates,
     "exposures": _finish_exposures,
     "bandit": _finish_bandit,
     "policy": _finish_policy,

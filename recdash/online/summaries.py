@@ -108,10 +108,23 @@ def users(rows: Sequence[Summary]) -> dict[str, int]:
 
 
 def notices(rows: Sequence[Summary]) -> tuple[Problem, ...]:
-    """A caution where trials stand for users."""
+    """Cautions where trials stand for users, and where a share is above 1."""
+    return (*_trials(rows), *_beyond_one(rows))
+
+
+def _trials(rows: Sequence[Summary]) -> Iterator[Problem]:
     rates = sorted({row.metric for row in rows if row.of_trials})
-    if not rates:
-        return ()
-    found = f"{', '.join(rates)}: successes of trials, the interval takes each trial as independent"
-    fix = "Where one user has several trials it is too narrow: upload sessions, or n, mean and variance."
-    return (Problem("independent-trials", "columns 'successes', 'trials'", found, fix),)
+    if rates:
+        found = f"{', '.join(rates)}: successes of trials, the interval takes each trial as independent"
+        fix = "Where one user has several trials it is too narrow: upload sessions, or n, mean and variance."
+        yield Problem("independent-trials", "columns 'successes', 'trials'", found, fix)
+
+
+def _beyond_one(rows: Sequence[Summary]) -> Iterator[Problem]:
+    """Means of metrics that are shares by definition: per cent, or something else of that name."""
+    shares = {metric.name: metric.title for metric in KNOWN if metric.high == 1}
+    for row in rows:
+        if row.metric in shares and not 0 <= row.mean <= 1:
+            found = f"'{row.metric}' of '{row.variant}' is {row.mean:g}, and a share is between 0 and 1"
+            fix = f"Lifts hold for per cent too; if it is not '{shares[row.metric]}', call it something else."
+            yield Problem("share-beyond-one", "column 'mean'", found, fix)

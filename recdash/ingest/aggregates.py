@@ -1,0 +1,90 @@
+"""Tables of an A/B test that are added up already: what a row must say, and what none can say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from recdash import compute as pc
+from recdash.errors import Problem, UploadError
+from recdash.ingest.validate import Findings, in_rows
+
+MOST_COUNTED: Mapping[str, float] = {
+    "n": 1e12, "trials": 1e12, "successes": 1e12, "mean": 1e12, "variance": 1e24,
+}  # fmt: skip
+
+
+def finish_aggregates(table: pa.Table, findings: Findings) -> pa.Table:
+    """Every row has n, mean and variance, or successes and trials; counts are whole, numbers not endless."""
+    _refuse_negative(table, ("n", "variance", "successes", "trials"))
+    _refuse_impossible(table)
+    sets = (("n", "mean", "variance"), ("successes", "trials"))
+    complete = [_all_there(table, names) for names in sets if set(names) <= set(table.column_names)]
+    lacking = table.num_rows - (pc.sum(complete[0] if len(complete) == 1 else pc.or_(*complete)).as_py() or 0)
+    if lacking:
+        found = f"neither n, mean and variance nor successes and trials in {in_rows(lacking)}"
+        raise UploadError(Problem("incomplete-rows", "table", found, "Fill in one of the two sets.", lacking))
+    if len(complete) == 2:
+        _note_two_minds(table.filter(pc.and_(*complete)), findings)
+    return table
+
+
+def _refuse_impossible(table: pa.Table) -> None:
+    """Counts that are not whole, and numbers that are endless or too large to reckon with."""
+    problems = []
+    for name in [name for name in MOST_COUNTED if name in table.column_names]:
+        size = pc.abs(table[name])
+        large = pc.greater(size, MOST_COUNTED[name])
+        broken = pc.and_not(pc.less(pc.floor(size), size), large)
+        problems += _first_of(large, table, name, "too-large", "is larger than any test can have")
+        if name in ("n", "trials"):
+            problems += _first_of(broken, table, name, "not-whole", "is no whole number of users or trials")
+    if problems:
+        raise UploadError(problems)
+
+
+def _first_of(bad: pa.ChunkedArray, table: pa.Table, name: str, code: str, says: str) -> list[Problem]:
+    """The problem of the rows where ``bad`` is true, with the value and the place of the first."""
+    rows = table.filter(bad)
+    if not rows.num_rows:
+        return []
+    where = f"'{rows['metric'][0]}' of '{rows['variant'][0]}'"
+    found = f"'{rows[name][0].as_py():.12g}' {says} ({where}), in {in_rows(rows.num_rows)}"
+    return [Problem(code, f"column '{name}'", found, "Correct it, or leave the row out.", rows.num_rows)]
+
+
+def _note_two_minds(table: pa.Table, findings: Findings) -> None:
+    """Rows with both sets of columns that say different things: which of the two counts."""
+    rate = pc.divide(table["successes"], table["trials"])  # NaN for no trials, which agrees with nothing
+    alike = pc.less_equal(pc.abs(pc.subtract(rate, table["mean"])), 1e-3)
+    same = pc.and_(alike, pc.equal(table["n"], table["trials"]))
+    count = table.num_rows - (pc.sum(same).as_py() or 0)
+    if count:
+        found = "n and mean say something else than successes and trials in {rows}"
+        fix = "n, mean and variance count. Leave one of the two sets empty to be sure which one does."
+        findings.notice("two-sets", "table", found, fix, count)
+
+
+def _all_there(table: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
+    present = pc.is_finite(pc.fill_null(table[names[0]], float("nan")))
+    for name in names[1:]:
+        present = pc.and_(present, pc.is_finite(pc.fill_null(table[name], float("nan"))))
+    return present
+
+
+def _refuse_negative(table: pa.Table, names: Sequence[str]) -> None:
+    counts = {name: pc.sum(pc.less(table[name], 0)).as_py() for name in names if name in table.column_names}
+    problems = [
+        Problem(
+            "negative",
+            f"column '{name}'",
+            f"negative in {in_rows(count)}",
+            "These are counts or times, from 0.",
+            count,
+        )
+        for name, count in counts.items()
+        if count
+    ]
+    if problems:
+        raise UploadError(problems)
