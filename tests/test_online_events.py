@@ -148,6 +148,40 @@ def test_an_event_that_is_there_twice_counts_once() -> None:
         assert removed(found) == {"duplicate-event": {"A": 1, "B": 0}}
 
 
+def test_event_ids_may_count_up_for_each_user_anew() -> None:
+    rows = "".join(f"{user},{user}1,{i},click,f,,{i}\n" for i in range(1, 6) for user in "uv")
+    for size in (None, 1):
+        found = counted(f"{HEAD},event_id\n{rows}", rows=size)
+        assert sums(found, "clicks") == {"u1": 5, "v1": 5}
+        assert removed(found) == {}
+
+
+def test_event_ids_that_do_not_tell_events_apart_are_refused() -> None:
+    def log(n_alike: int) -> str:
+        ids = ["same"] * n_alike + [f"e{i}" for i in range(10 - n_alike)]
+        return f"{HEAD},event_id\n" + "".join(f"u,s,{i},click,f,,{one}\n" for i, one in enumerate(ids))
+
+    # of three alike the first counts, and 2 of 10 are no more than a fifth
+    assert sums(counted(log(3)), "clicks") == {"s": 8}
+    for size in (None, 1):
+        with pytest.raises(InputError, match="30 % of the events have an id that their user had"):
+            counted(log(4), rows=size)
+
+
+def test_of_a_long_log_some_ids_tell_whether_they_tell_events_apart(monkeypatch: Any) -> None:
+    monkeypatch.setattr("recdash.online.logs.passing.ALL_LOOKED_AT", 1)
+    rows = "".join(f"u,s{i // 2},{i},click,f,,{i % 4000}\n" for i in range(8000))
+    with pytest.raises(InputError, match=r"(4|5)\d % of the events"):
+        counted(f"{HEAD},event_id\n{rows}", rows=1000)
+    good = "".join(f"u,s{i // 2},{i},click,f,,{i}\n" for i in range(8000))
+    assert removed(counted(f"{HEAD},event_id\n{good}", rows=1000)) == {}
+
+
+def test_a_log_that_was_delivered_twice_counts_once() -> None:
+    rows = "".join(f"u,s,{i},click,f,,e{i}\n" for i in range(10))
+    assert sums(counted(f"{HEAD},event_id\n{rows}{rows}"), "clicks") == {"s": 10}
+
+
 def test_impressions_and_other_events_are_counted_per_session() -> None:
     text = (
         f"{HEAD}\nu,s,1,view,f,\nu,s,1,imp,g,\nu,s,1,add_to_list,f,\nv,t,1,add_to_list,f,\nv,t,1,videos,f,\n"

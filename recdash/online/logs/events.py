@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_NAMES = 40
+MOST_UNLIKE = 0.2
+"""Share of the events that may repeat an id at another time; beyond it the ids mean something else."""
 LATE, EARLY = np.iinfo(np.int64).max, np.iinfo(np.int64).min
 TAKEN = {
     *("unit_id", "session_id", "variant", "start_ts", "end_ts", "clicks", "watch_s", "videos", "impressions"),
@@ -129,6 +131,8 @@ class Folded:
         n, session = len(visits), visits.session_ids()
         if session.null_count == n:
             raise InputError(_nothing(self.reader.strangers))
+        if self.reader.unlike_their_first > MOST_UNLIKE:
+            raise InputError(_no_event_ids(self.reader.unlike_their_first))
         watch, videos = self._watched(rules)
         columns = {
             "clicks": self._counts[CLICK].upto(n),
@@ -217,6 +221,12 @@ def _nothing(strangers: int) -> Problem:
     return Problem(
         "no-events", "events", found, "Do both tables write the ids of users in one way?", strangers
     )
+
+
+def _no_event_ids(share: float) -> Problem:
+    found = f"{100 * share:.0f} % of the events have an id that their user had at another time"
+    fix = "It does not tell events apart: leave the column out, or write an id that only one event has."
+    return Problem("repeated-event-ids", "column 'event_id'", found, fix)
 
 
 def _strangers(count: int) -> Problem:

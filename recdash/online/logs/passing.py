@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 IMPRESSION, CLICK, WATCH, HEARTBEAT = "impression", "click", "watch", "heartbeat"
 OURS = (IMPRESSION, CLICK, WATCH, HEARTBEAT)
-NONE = np.uint64(0)
+NONE, SIXTEENTH = np.uint64(0), np.uint64(15)
+ALL_LOOKED_AT = 1 << 20
 Bools = npt.NDArray[np.bool_]
 
 
@@ -106,7 +107,8 @@ class Reader:
         self.sources: Sources | None = None
         self.strangers = 0
         self.has_requests = False
-        self._event_ids = Met()
+        self._event_ids, self._deliveries = Met(), Met()
+        self._looked_at = np.zeros((2, 2), dtype=np.int64)  # all of a short log, some of a long one
         self._left_out: dict[str, Ints] = {}
 
     def read(self, batch: pa.RecordBatch) -> Events:
@@ -134,15 +136,34 @@ class Reader:
         return Removed(rule, what, unit, dict(zip(names, counts, strict=True)))
 
     def _new(self, batch: pa.RecordBatch, unit: Ints, known: Bools) -> Bools:
-        """[n] false for an event whose id was there before."""
+        """[n] false for an event whose id its unit had before: ids may count up anew for each unit."""
         if "event_id" not in batch.schema.names:
             return known
         keys = keys_of(batch.column("event_id"))
         rows = np.flatnonzero((keys != NONE) & known)
+        keys = paired(unit[rows], keys[rows])
         again = np.zeros(len(unit), dtype=np.bool_)
-        again[rows] = ~self._event_ids.firsts(keys[rows])
+        again[rows] = ~self._event_ids.firsts(keys)
         self.leave_out("duplicate-event", unit[again])
+        self._look_at(keys, batch.column("ts").cast("int64").to_numpy()[rows], again[rows])
         return ~again
+
+    def _look_at(self, keys: Keys64, at: Ints, again: Bools) -> None:
+        """Count ids that come again at another time; of a long log every sixteenth id is looked at."""
+        some = (keys & SIXTEENTH) == 0
+        if self._looked_at[0, 0] >= ALL_LOOKED_AT:
+            keys, at, again, some = keys[some], at[some], again[some], some[some]
+        other = self._deliveries.firsts(paired(at, keys)) & again
+        self._looked_at += [[len(keys), other.sum()], [some.sum(), (other & some).sum()]]
+
+    @property
+    def unlike_their_first(self) -> float:
+        """The share of the events with an id that repeat one of their unit at another time.
+
+        Such are not sent twice: their ids do not tell events apart.
+        """
+        n, other = self._looked_at[int(self._looked_at[0, 0] >= ALL_LOOKED_AT)]
+        return float(other / max(n, 1))
 
     def _events(self, batch: pa.RecordBatch, unit: Ints) -> Events:
         names, event = _names(batch.column("event"))
