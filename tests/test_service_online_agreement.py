@@ -88,7 +88,9 @@ def test_a_pair_that_online_does_not_settle_is_undecided(workspace: Workspace, f
 
 def test_a_variant_is_judged_as_on_the_page_of_its_test(workspace: Workspace, films: dict[str, str]) -> None:
     """B loses 4 %: p = .028 alone, .114 among four goals; A/B results calls that not settled."""
-    rows = [summary({"control": 10, "B": 9.6}, metric, 165.7) for metric in (WATCH, "calls", "plays", "visits")]
+    rows = [
+        summary({"control": 10, "B": 9.6}, metric, 165.7) for metric in (WATCH, "calls", "plays", "visits")
+    ]
     rows[1:] = [rows[1].assign(mean=10.0), rows[2].assign(mean=10.0), rows[3].assign(mean=10.0)]
     test = workspace.add_online_test(
         films["films"], "Spring", {"aggregates": pd.concat(rows)},
@@ -320,6 +322,17 @@ def test_a_trial_of_one_pair_over_again_changes_no_order(workspace: Workspace, f
     assert [one.test for one in workspace.track_record("ndcg", 5, WATCH).points] == ["one"]
 
 
+def test_a_test_is_found_by_its_name_and_without_one_the_newest(
+    workspace: Workspace, films: dict[str, str]
+) -> None:
+    spring = ab_test(workspace, films["films"], {"control": 10, "B": 11}, {}, "Spring")
+    autumn = ab_test(workspace, films["films"], {"control": 10, "B": 12}, {}, "Autumn")
+    assert workspace.online_test_named(films["films"], "Spring").id == spring
+    assert workspace.online_test_named(films["films"]).id == autumn
+    with pytest.raises(UnknownName, match="Did you mean 'Spring'"):
+        workspace.online_test_named(films["films"], "Sprint")
+
+
 # ── in the terminal ──────────────────────────────────────────────────────────────────────────
 
 
@@ -369,7 +382,9 @@ def test_what_is_not_there_is_said_in_words(run: Recdash, options: list[str], sa
     assert says in result.stderr
 
 
-def test_an_experiment_without_a_test_says_what_to_do(run: Recdash) -> None:
+@pytest.mark.parametrize("command", ["agree", "why", "online"])
+def test_an_experiment_without_a_test_says_what_to_do(run: Recdash, command: str) -> None:
     store(Workspace.open(), RUNS)
-    assert "'films' has no A/B test." in run("agree", "--experiment", "films").stderr
+    says = "'films' has no A/B test yet. Add one with recdash add, or on the page Upload."
+    assert says in run(command, "--experiment", "films").stderr
     assert answer(run("list", "--format", "json"))

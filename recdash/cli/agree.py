@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -11,10 +11,8 @@ import click
 from recdash import numbers
 from recdash.cli.options import workspace
 from recdash.cli.tables import aligned
-from recdash.errors import NotFound, UnknownName
 
 if TYPE_CHECKING:
-    from recdash.domain import OnlineTest
     from recdash.online.agreement import Agreement, BestMetric
     from recdash.online.track_record import TrackRecord
 
@@ -34,7 +32,7 @@ def agree(experiment: str, test: str | None, metric: str, online: str, form: str
 
     space, spec = workspace(), parse(metric)
     label, k = spec.label, cutoff_of(spec)
-    chosen = _test_named(space.online_tests(space.experiment_named(experiment).id), test, experiment)
+    chosen = space.online_test_named(space.experiment_named(experiment).id, test)
     found = space.agreement(chosen.id, label, k, online)
     best, record = space.best_metric(chosen.id, online), space.track_record(label, k, online)
     if form == "json":
@@ -44,18 +42,6 @@ def agree(experiment: str, test: str | None, metric: str, online: str, form: str
     else:
         parts = (chosen.name, _agreement_text(found), _best_text(best), _record_text(record))
         click.echo("\n\n".join(parts))
-
-
-def _test_named(tests: Sequence[OnlineTest], name: str | None, experiment: str) -> OnlineTest:
-    """Raises NotFound for an experiment without a test, UnknownName for a test that is not there."""
-    if not tests:
-        raise NotFound(f"'{experiment}' has no A/B test. Add one with recdash add, or on the page Upload.")
-    if name is None:
-        return max(tests, key=lambda test: test.created)
-    found = [test for test in tests if test.name == name]
-    if not found:
-        raise UnknownName("test", name, [test.name for test in tests])
-    return found[0]
 
 
 def _agreement_text(found: Agreement) -> str:

@@ -13,10 +13,9 @@ from recdash import numbers
 from recdash.cli.light import start_light
 from recdash.cli.options import run_named, tell, workspace
 from recdash.cli.tables import aligned
-from recdash.errors import InputError, NotFound, Problem, UnknownName
+from recdash.errors import InputError, Problem
 
 if TYPE_CHECKING:
-    from recdash.domain import OnlineTest
     from recdash.online import OnlineMetric, OnlineResults, OnlineRow, Rules
     from recdash.stats import Correction
 
@@ -120,7 +119,7 @@ def _kept(
             space.add_online_test(home.id, called, tables, links=linked, **how).id, correction
         )
     _refuse_counting()
-    return space.ab_results(_named(space.online_tests(home.id), name, experiment).id, correction)
+    return space.ab_results(space.online_test_named(home.id, name).id, correction)
 
 
 def _refuse_counting() -> None:
@@ -138,16 +137,6 @@ def _refuse_counting() -> None:
         raise InputError(
             [Problem("kept-already", option, "given for a kept test", fix) for option in options]
         )
-
-
-def _named(tests: Sequence[OnlineTest], name: str | None, experiment: str) -> OnlineTest:
-    """The test of that name, or the newest."""
-    if not tests:
-        raise NotFound(f"'{experiment}' has no A/B test yet. Give its files: --sessions FILE, say.")
-    by_name = {test.name: test for test in tests}
-    if name is not None and name not in by_name:
-        raise UnknownName("A/B test", name, list(by_name))
-    return by_name[name] if name is not None else max(tests, key=lambda test: test.created)
 
 
 def _rules(

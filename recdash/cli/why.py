@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from recdash.cli.options import run_named, workspace
 from recdash.cli.tables import aligned
-from recdash.errors import InputError, NotFound, Problem, UnknownName
+from recdash.errors import InputError, NotFound, Problem
 
 if TYPE_CHECKING:
     from recdash.domain import OnlineTest
@@ -43,7 +43,7 @@ def why(
 
     space, spec = workspace(), parse(metric)
     home = space.experiment_named(experiment)
-    chosen = _test(space.online_tests(home.id), experiment, test)
+    chosen = space.online_test_named(home.id, test)
     asked = (spec.label, cutoff_of(spec), online)
     runs = {one.name: one.id for one in space.runs(home.id, archived=True)}
     wanted = _variant(space, chosen, variant, None if run is None else run_named(runs, run), asked)
@@ -51,17 +51,6 @@ def why(
     click.echo(
         json.dumps(found.as_dict(), ensure_ascii=False, indent=2) if form == "json" else as_text(found)
     )
-
-
-def _test(tests: Sequence[OnlineTest], experiment: str, name: str | None) -> OnlineTest:
-    if not tests:
-        raise NotFound(f"Experiment '{experiment}' has no A/B test. Add one with recdash add --sessions.")
-    if name is None:
-        return max(tests, key=lambda test: test.created)
-    named = [test for test in tests if test.name == name]
-    if not named:
-        raise UnknownName("A/B test", name, [test.name for test in tests])
-    return named[-1]
 
 
 def _variant(

@@ -34,6 +34,17 @@ class OnlineTests(Comparisons):
     def online_tests(self, experiment_id: str, archived: bool = False) -> list[OnlineTest]:
         return self.store.online_tests(experiment_id, archived)
 
+    def online_test_named(self, experiment_id: str, name: str | None = None) -> OnlineTest:
+        """The test of that name, without one the newest. Raises NotFound where there is none at all."""
+        tests = self.online_tests(experiment_id)
+        if not tests:
+            home = self.experiment(experiment_id).name
+            raise NotFound(f"'{home}' has no A/B test yet. Add one with recdash add, or on the page Upload.")
+        by_name = {test.name: test for test in tests}
+        if name is not None and name not in by_name:
+            raise UnknownName("A/B test", name, list(by_name))
+        return by_name[name] if name is not None else max(tests, key=lambda test: test.created)
+
     def add_online_test(
         self,
         experiment_id: str,
