@@ -12,7 +12,7 @@ import pytest
 from recdash import demo
 from recdash.demo import Demo
 from recdash.domain import Upload
-from recdash.online import quadrant, results
+from recdash.online import quadrant, results_of_upload
 
 TIED = ("ALS v3", "EASE λ=250")
 
@@ -147,7 +147,7 @@ def test_the_two_tower_run_loses_watch_time_online_and_als_wins_it(made: Demo) -
 
 
 def test_one_candidate_won_offline_and_lost_online_and_one_won_both(made: Demo) -> None:
-    found = results(Upload("sessions", "demo", made.sessions, {}))
+    found = results_of_upload(Upload("sessions", "demo", made.sessions, {}))
     watch = {row.variant: row for row in found.rows if row.metric == "session_watch_time"}
     baseline = ndcg_at_10(made, made.baseline)
     corners = {
@@ -174,7 +174,7 @@ def test_the_loss_has_a_reason_in_the_data(made: Demo) -> None:
 
 
 def test_the_split_is_even_and_few_units_cross(made: Demo) -> None:
-    found = results(Upload("sessions", "demo", made.sessions, {}))
+    found = results_of_upload(Upload("sessions", "demo", made.sessions, {}))
     assert found.control == "control"
     assert not found.health.blocked
     assert found.health.crossover == 9

@@ -12,7 +12,16 @@ import pytest
 
 from recdash.domain import Upload
 from recdash.errors import Problem
-from recdash.online import METRICS, OnlineMetric, OnlineResults, compare, over_time, rates, results, segments
+from recdash.online import (
+    METRICS,
+    OnlineMetric,
+    OnlineResults,
+    compare,
+    over_time,
+    rates,
+    results_of_upload,
+    segments,
+)
 from recdash.online.logs.sessions import per_user
 from recdash.online.rates import Sums
 from recdash.online.rules import Rules
@@ -26,7 +35,7 @@ WARNINGS = {"sample-ratio-mismatch", "many-crossovers", "novelty", "bots-uneven"
 
 
 def found(test: Simulated) -> OnlineResults:
-    return results(Upload("sessions", "sessions.csv", test.sessions, {}))
+    return results_of_upload(Upload("sessions", "sessions.csv", test.sessions, {}))
 
 
 def warnings(test: Simulated) -> list[Problem]:

@@ -15,7 +15,7 @@ import pytest
 from recdash.domain import Upload
 from recdash.errors import InputError
 from recdash.ingest import read_upload
-from recdash.online import results
+from recdash.online import results_of_upload
 from recdash.online.off_policy.estimates import OffPolicy, off_policy
 from recdash.online.off_policy.rewards import expected
 from recdash.online.off_policy.target import Target, logged, of_table, uniform
@@ -374,7 +374,7 @@ def test_the_same_logs_as_an_ab_test_have_the_p_of_the_two_sided_z(
         "successes": [float(pa.compute.sum(one).as_py()) for one in clicks.values()],
         "trials": [float(len(one)) for one in clicks.values()],
     })  # fmt: skip
-    rows = results(Upload("aggregates", "test", table, {}), "random").rows
+    rows = results_of_upload(Upload("aggregates", "test", table, {}), "random").rows
     assert round(rows[1].p or 0, 3) == p
 
 

@@ -18,7 +18,7 @@ from scipy import stats
 from recdash.domain import Upload
 from recdash.errors import InputError, UnknownName
 from recdash.ingest import read_upload
-from recdash.online import METRICS, OnlineResults, OnlineRow, results, templates
+from recdash.online import METRICS, OnlineResults, OnlineRow, results_of_upload, templates
 
 
 def upload(rows: str) -> Upload:
@@ -65,7 +65,7 @@ def simulated(seed: int, n_users: int = 400, lift: float = 0.0) -> pa.Table:
 
 def test_a_long_watch_beats_many_clicks_only_in_session_watch_time() -> None:
     # User A clicks five and watches three for ten minutes each; B clicks two and watches 5 and 90 minutes.
-    found = results(upload("userA s1 A 5 1800 3\nuserB s2 B 2 5700 2"))
+    found = results_of_upload(upload("userA s1 A 5 1800 3\nuserB s2 B 2 5700 2"))
     values = {(row.metric, row.variant): row.value for row in found.rows}
     assert values == {
         ("engagement_rate", "A"): 1.0,
@@ -82,7 +82,7 @@ def test_a_long_watch_beats_many_clicks_only_in_session_watch_time() -> None:
 
 def test_a_rate_is_a_ratio_of_sums_and_not_a_mean_of_users_rates() -> None:
     # u1 clicks in 1 of 1 session, u2 in 1 of 3: 2 of 4 sessions, where users' rates average 2/3.
-    found = results(
+    found = results_of_upload(
         upload("u1 a A 1 60 1\nu2 b A 1 60 1\nu2 c A 0 0 0\nu2 d A 0 0 0\nu3 e B 1 1 0\nu4 f B 0 0 0")
     )
     assert row(found, "engagement_rate", "A").value == pytest.approx(2 / 4)
@@ -91,7 +91,7 @@ def test_a_rate_is_a_ratio_of_sums_and_not_a_mean_of_users_rates() -> None:
 
 
 def test_a_user_without_a_session_counts_per_user() -> None:
-    found = results(upload("u1 a A 1 60 4\nu2 - A - - -\nu3 b B 1 60 1\nu4 c B 1 60 1"))
+    found = results_of_upload(upload("u1 a A 1 60 4\nu2 - A - - -\nu3 b B 1 60 1\nu4 c B 1 60 1"))
     assert row(found, "videos_per_user", "A").value == 4 / 2
     assert row(found, "engagement_rate", "A").value == 1 / 1
     assert row(found, "engagement_rate", "A").n_users == 2
@@ -100,7 +100,7 @@ def test_a_user_without_a_session_counts_per_user() -> None:
 def test_an_uploaded_user_without_a_session_counts_per_user() -> None:
     header = "unit_id,session_id,variant,start_ts,clicks,watch_s\n"
     rows = "u1,a,control,5,1,60\nu2,,control,5,,\nu3,b,new,5,1,60\nu4,,new,,,\nu5,,new,,,\n"
-    found = results(read_upload("sessions", (header + rows).encode()))
+    found = results_of_upload(read_upload("sessions", (header + rows).encode()))
     assert row(found, "sessions_per_user", "control").value == 1 / 2
     assert row(found, "sessions_per_user", "new").value == pytest.approx(1 / 3)
     assert row(found, "sessions_per_user", "new").n_users == 3
@@ -108,7 +108,9 @@ def test_an_uploaded_user_without_a_session_counts_per_user() -> None:
 
 def test_a_session_counts_once_per_user() -> None:
     # s1 of u1 is there twice and counts as it first was; s1 of u2 is another session.
-    found = results(upload("u1 s1 A 1 60 1\nu1 s1 A 9 600 9\nu2 s1 A 0 0 0\nu3 s3 B 1 60 1\nu4 s4 B 0 0 0"))
+    found = results_of_upload(
+        upload("u1 s1 A 1 60 1\nu1 s1 A 9 600 9\nu2 s1 A 0 0 0\nu3 s3 B 1 60 1\nu4 s4 B 0 0 0")
+    )
     assert row(found, "videos_per_user", "A").value == 1 / 2
     assert row(found, "sessions_per_user", "A").value == 2 / 2
     (notice,) = [notice for notice in found.notices if notice.code == "duplicate-session"]
@@ -116,7 +118,7 @@ def test_a_session_counts_once_per_user() -> None:
 
 
 def test_a_user_seen_in_two_variants_is_left_out_and_counted() -> None:
-    found = results(
+    found = results_of_upload(
         upload("u1 a A 1 60 1\nu2 b A 0 0 0\nboth c A 9 9 9\nboth d B 9 9 9\nu3 e B 1 60 1\nu4 f B 1 1 1")
     )
     assert row(found, "sessions_per_user", "A").n_users == 2
@@ -140,11 +142,13 @@ def test_crossing_users_are_a_warning_from_one_percent_and_ten_users(
 ) -> None:
     stay = [f"u{i} s{i} {'AB'[i % 2]} {i % 3} 60 1" for i in range(others)]
     cross = [f"x{i} t{variant}{i} {variant} 1 60 1" for i in range(crossed) for variant in "AB"]
-    assert {"crossovers", "many-crossovers"} & codes(results(upload("\n".join(stay + cross)))) == {code}
+    assert {"crossovers", "many-crossovers"} & codes(results_of_upload(upload("\n".join(stay + cross)))) == {
+        code
+    }
 
 
 def test_without_a_videos_column_the_metric_is_absent_and_the_reason_said() -> None:
-    found = results(of_table(simulated(1).drop_columns(["videos"])))
+    found = results_of_upload(of_table(simulated(1).drop_columns(["videos"])))
     assert {row.metric for row in found.rows} == {metric.name for metric in METRICS} - {"videos_per_user"}
     assert "missing-column" in codes(found)
 
@@ -153,7 +157,7 @@ def test_without_a_videos_column_the_metric_is_absent_and_the_reason_said() -> N
 def test_start_times_may_be_missing_or_without_a_zone(stamp: Any) -> None:
     table = simulated(2)
     timed = table.append_column("start_ts", pa.array([stamp] * len(table)))
-    assert results(of_table(timed)) == results(of_table(table))
+    assert results_of_upload(of_table(timed)) == results_of_upload(of_table(table))
 
 
 def test_the_order_of_rows_and_the_form_of_ids_change_nothing() -> None:
@@ -165,7 +169,9 @@ def test_the_order_of_rows_and_the_form_of_ids_change_nothing() -> None:
         2, "variant", pa.chunked_array([chunk.dictionary_encode() for chunk in chunked["variant"].chunks])
     )
     for other in (shuffled, text, chunked, apart):
-        for one, two in zip(results(of_table(table)).rows, results(of_table(other)).rows, strict=True):
+        for one, two in zip(
+            results_of_upload(of_table(table)).rows, results_of_upload(of_table(other)).rows, strict=True
+        ):
             assert (one.metric, one.variant, one.n_users) == (two.metric, two.variant, two.n_users)
             assert (one.value, one.lift, one.p) == pytest.approx((two.value, two.lift, two.p))
 
@@ -184,7 +190,7 @@ def test_the_interval_of_a_value_is_the_delta_method_over_users() -> None:
     rate = users.c.sum() / users.n.sum()
     error = ((users.c - rate * users.n) / users.n.mean()).std() / math.sqrt(len(users))
     half = stats.t.ppf(0.975, len(users) - 1) * error
-    found = row(results(of_table(table)), "engagement_rate", "new")
+    found = row(results_of_upload(of_table(table)), "engagement_rate", "new")
     assert (found.ci_low, found.ci_high) == pytest.approx((rate - half, rate + half))
 
 
@@ -198,7 +204,7 @@ def test_lifts_are_those_of_tea_tasting_over_users() -> None:
     users = users.agg(minutes=("minutes", "sum"), sessions=("minutes", "size"))
     test = tea_tasting.Experiment(watch=tea_tasting.RatioOfMeans("minutes", "sessions"))
     expected = test.analyze(users, control="control")["watch"]
-    found = row(results(of_table(table)), "session_watch_time", "new")
+    found = row(results_of_upload(of_table(table)), "session_watch_time", "new")
     assert (found.lift, found.lift_low, found.lift_high, found.p) == pytest.approx(
         (
             expected.rel_effect_size,
@@ -218,7 +224,7 @@ def naive_p(table: pd.DataFrame) -> float:
 
 def test_without_an_effect_few_tests_find_one_while_a_test_of_sessions_finds_many() -> None:
     tables = [simulated(seed, n_users=200) for seed in range(150)]
-    ours = [row(results(of_table(table)), "engagement_rate", "new").p for table in tables]
+    ours = [row(results_of_upload(of_table(table)), "engagement_rate", "new").p for table in tables]
     naive = [naive_p(table.to_pandas()) for table in tables]
     assert np.mean([p < 0.05 for p in ours if p is not None]) < 0.10
     assert np.mean([p < 0.05 for p in naive]) > 0.15
@@ -226,7 +232,7 @@ def test_without_an_effect_few_tests_find_one_while_a_test_of_sessions_finds_man
 
 def test_a_true_lift_lies_inside_nearly_all_intervals() -> None:
     rows = [
-        row(results(of_table(simulated(seed, 300, lift=0.1))), "engagement_rate", "new")
+        row(results_of_upload(of_table(simulated(seed, 300, lift=0.1))), "engagement_rate", "new")
         for seed in range(150)
     ]
     # Eagerness times 1.1 passes 1 for the most eager, so the true lift is a little below 10 %.
@@ -239,7 +245,7 @@ def test_a_true_lift_lies_inside_nearly_all_intervals() -> None:
 
 def test_an_interval_stays_within_what_is_possible() -> None:
     rows = [f"u{i} s{i} {'AB'[i % 2]} {int(i > 1)} {60 * (i < 2)} 1" for i in range(8)]
-    found = results(upload("\n".join(rows)))
+    found = results_of_upload(upload("\n".join(rows)))
     assert row(found, "engagement_rate", "A").ci_high == 1.0
     assert row(found, "session_watch_time", "A").ci_low == 0.0
 
@@ -248,14 +254,16 @@ def test_an_interval_stays_within_what_is_possible() -> None:
 
 
 def test_a_single_variant_has_values_but_no_lift() -> None:
-    found = results(upload("u1 a new 1 60 1\nu2 b new 0 0 0"))
+    found = results_of_upload(upload("u1 a new 1 60 1\nu2 b new 0 0 0"))
     assert row(found, "engagement_rate", "new").value == 0.5
     assert row(found, "engagement_rate", "new").lift is None
     assert "single-variant" in codes(found)
 
 
 def test_one_user_in_a_variant_gives_no_interval_and_says_so() -> None:
-    found = row(results(upload("u1 a A 1 60 1\nu2 b A 0 0 0\nu3 c B 1 90 2")), "engagement_rate", "B")
+    found = row(
+        results_of_upload(upload("u1 a A 1 60 1\nu2 b A 0 0 0\nu3 c B 1 90 2")), "engagement_rate", "B"
+    )
     assert (found.value, found.lift) == (1.0, 1.0)
     assert (found.ci_low, found.ci_high, found.lift_low, found.lift_high, found.p) == (None,) * 5
     assert "one user" in found.note
@@ -266,7 +274,7 @@ def test_users_who_are_all_alike_give_no_interval_and_say_so() -> None:
     rows = (
         "u1 a A 1 60 1\nu2 b A 1 0 0\nu2 c A 1 5 0\nu3 d B 1 90 2\nu4 e B 1 9 2\nu4 f B 1 9 2\nu4 g B 1 9 2"
     )
-    found = row(results(upload(rows)), "engagement_rate", "B")
+    found = row(results_of_upload(upload(rows)), "engagement_rate", "B")
     assert (found.value, found.lift) == (1.0, 0.0)
     assert (found.ci_low, found.lift_low, found.p) == (None, None, None)
     assert "alike" in found.note
@@ -275,14 +283,16 @@ def test_users_who_are_all_alike_give_no_interval_and_say_so() -> None:
 def test_rounding_is_not_taken_for_variance() -> None:
     # Each of these users watches a tenth of a minute per session, which binary fractions only come near to.
     rows = [f"u{i} s{i}-{j} {'AB'[i % 2]} 1 6 1" for i in range(20) for j in range(i + 1)]
-    found = row(results(upload("\n".join(rows))), "session_watch_time", "B")
+    found = row(results_of_upload(upload("\n".join(rows))), "session_watch_time", "B")
     assert found.value == pytest.approx(0.1)
     assert (found.ci_low, found.lift_low, found.p) == (None, None, None)
 
 
 def test_a_control_of_zero_gives_no_lift_and_says_so() -> None:
     found = row(
-        results(upload("u1 a A 0 0 0\nu2 b A 0 0 0\nu3 c B 1 90 2\nu4 d B 0 0 0")), "engagement_rate", "B"
+        results_of_upload(upload("u1 a A 0 0 0\nu2 b A 0 0 0\nu3 c B 1 90 2\nu4 d B 0 0 0")),
+        "engagement_rate",
+        "B",
     )
     assert (found.value, found.lift, found.p) == (0.5, None, None)
     assert "the control is 0" in found.note
@@ -290,14 +300,16 @@ def test_a_control_of_zero_gives_no_lift_and_says_so() -> None:
 
 def test_a_variant_of_zero_has_a_lift_but_no_interval() -> None:
     found = row(
-        results(upload("u1 a A 1 60 1\nu2 b A 0 0 0\nu3 c B 0 0 0\nu4 d B 0 0 0")), "engagement_rate", "B"
+        results_of_upload(upload("u1 a A 1 60 1\nu2 b A 0 0 0\nu3 c B 0 0 0\nu4 d B 0 0 0")),
+        "engagement_rate",
+        "B",
     )
     assert (found.lift, found.lift_low, found.p) == (-1.0, None, None)
     assert "the variant is 0" in found.note
 
 
 def test_a_variant_in_which_nobody_had_a_session_says_so() -> None:
-    found = results(upload("u1 a A 1 60 1\nu2 b A 0 0 0\nu3 - B - - -\nu4 - B - - -"))
+    found = results_of_upload(upload("u1 a A 1 60 1\nu2 b A 0 0 0\nu3 - B - - -\nu4 - B - - -"))
     assert row(found, "engagement_rate", "B").value is None
     assert row(found, "engagement_rate", "B").note == "there are no sessions"
     assert row(found, "sessions_per_user", "B").value == 0
@@ -313,7 +325,7 @@ def test_a_variant_in_which_nobody_had_a_session_says_so() -> None:
     ],
 )
 def test_no_number_is_ever_nan_or_infinite(rows: str) -> None:
-    numbers = [cell for record in results(upload(rows)).records() for cell in record.values()]
+    numbers = [cell for record in results_of_upload(upload(rows)).records() for cell in record.values()]
     assert all(math.isfinite(cell) for cell in numbers if isinstance(cell, float))
 
 
@@ -337,22 +349,22 @@ def test_a_control_is_known_by_its_name(variants: tuple[str, ...], control: str)
         {"unit_id": [1, 2, 3], "session_id": [1, 2, 3], "variant": (variants * 2)[:3], "clicks": [1, 1, 1],
          "watch_s": [1, 1, 1]}
     )  # fmt: skip
-    found = results(of_table(table))
+    found = results_of_upload(of_table(table))
     assert (found.control, found.variants[0]) == (control, control)
     assert "guessed-control" not in codes(found)
 
 
 def test_without_such_a_name_the_first_variant_is_the_control_and_that_is_said() -> None:
-    found = results(upload("u1 a red 1 60 1\nu2 b blue 0 0 0"))
+    found = results_of_upload(upload("u1 a red 1 60 1\nu2 b blue 0 0 0"))
     assert found.control == "blue"
     assert "guessed-control" in codes(found)
 
 
 def test_a_named_control_is_taken_and_an_unknown_one_answered_with_the_known() -> None:
     test = upload("u1 a A 1 60 1\nu2 b B 0 0 0")
-    assert results(test, control="B").variants == ("B", "A")
+    assert results_of_upload(test, control="B").variants == ("B", "A")
     with pytest.raises(UnknownName, match="Known: A, B"):
-        results(test, control="C")
+        results_of_upload(test, control="C")
 
 
 @pytest.mark.parametrize(
@@ -372,7 +384,7 @@ def test_an_unlikely_split_over_all_variants_blocks_the_verdict(
             "watch_s": ids,
         }
     )
-    found = results(of_table(table))
+    found = results_of_upload(of_table(table))
     assert found.health.srm_p == pytest.approx(float(stats.chisquare(counts).pvalue))
     assert found.health.blocked is blocked
     assert ("sample-ratio-mismatch" in codes(found)) is blocked
@@ -385,16 +397,16 @@ def test_a_column_of_sessions_is_not_taken_for_variants() -> None:
     table = simulated(6)
     mistaken = table.set_column(2, "variant", table["session_id"].cast("string"))
     with pytest.raises(InputError, match="different variants, such as '0' and '1'"):
-        results(of_table(mistaken))
+        results_of_upload(of_table(mistaken))
 
 
 def test_a_table_where_all_users_cross_is_refused() -> None:
     with pytest.raises(InputError, match="All 1 users were seen in more than one variant"):
-        results(upload("u1 a A 1 60 1\nu1 b B 1 60 1"))
+        results_of_upload(upload("u1 a A 1 60 1\nu1 b B 1 60 1"))
 
 
 def test_the_template_is_a_test_with_results() -> None:
     table = pyarrow.csv.read_csv(io.BytesIO(templates()["sessions"].encode()))
-    found = results(of_table(table))
+    found = results_of_upload(of_table(table))
     assert found.variants == ("control", "new")
     assert row(found, "engagement_rate", "control").value == 2 / 3

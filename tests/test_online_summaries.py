@@ -14,7 +14,7 @@ from scipy import stats
 from recdash.domain import Upload
 from recdash.errors import InputError
 from recdash.ingest import read_upload
-from recdash.online import OnlineResults, OnlineRow, results, templates
+from recdash.online import OnlineResults, OnlineRow, results_of_upload, templates
 
 COLUMNS = ("variant", "metric", "n", "mean", "variance", "successes", "trials")
 
@@ -34,7 +34,7 @@ def row(found: OnlineResults, variant: str) -> OnlineRow:
 
 
 def test_values_and_lifts_of_means_are_those_of_welch() -> None:
-    found = results(summary(("A", "spend", 100, 10.0, 16.0), ("B", "spend", 120, 11.0, 25.0)))
+    found = results_of_upload(summary(("A", "spend", 100, 10.0, 16.0), ("B", "spend", 120, 11.0, 25.0)))
     half = stats.t.ppf(0.975, 99) * math.sqrt(16 / 100)
     assert (row(found, "A").value, row(found, "A").ci_low, row(found, "A").ci_high) == pytest.approx(
         (10.0, 10 - half, 10 + half)
@@ -52,19 +52,21 @@ def test_an_empty_cell_may_be_nan_instead_of_null() -> None:
     )  # fmt: skip
     cells = dict(zip(COLUMNS, zip(*rows, strict=True), strict=True))
     table = pa.table({name: list(values) for name, values in cells.items()})
-    found = results(read_upload("aggregates", table))
+    found = results_of_upload(read_upload("aggregates", table))
     assert [row.value for row in found.rows] == [0.3, 0.45, 10.0, 11.0]
 
 
 def test_a_known_metric_bears_its_title_but_no_unit_of_ours() -> None:
-    found = results(
+    found = results_of_upload(
         summary(("A", "session_watch_time", 100, 810.0, 16.0), ("B", "session_watch_time", 99, 800.0, 25.0))
     )
     assert (row(found, "A").title, row(found, "A").unit) == ("Session watch time", "")
 
 
 def test_successes_of_trials_are_a_rate_and_said_to_take_trials_as_independent() -> None:
-    found = results(summary(("A", "ctr", None, None, None, 30, 100), ("B", "ctr", None, None, None, 45, 100)))
+    found = results_of_upload(
+        summary(("A", "ctr", None, None, None, 30, 100), ("B", "ctr", None, None, None, 45, 100))
+    )
     half = stats.t.ppf(0.975, 99) * math.sqrt(0.3 * 0.7 / 99)
     assert (row(found, "A").value, row(found, "A").ci_high, row(found, "A").n_users) == pytest.approx(
         (0.3, 0.3 + half, 100)
@@ -75,7 +77,7 @@ def test_successes_of_trials_are_a_rate_and_said_to_take_trials_as_independent()
 
 
 def test_a_mean_may_be_below_zero_but_is_no_base_of_a_lift() -> None:
-    found = results(summary(("A", "margin", 100, -2.0, 1.0), ("B", "margin", 100, 1.0, 1.0)))
+    found = results_of_upload(summary(("A", "margin", 100, -2.0, 1.0), ("B", "margin", 100, 1.0, 1.0)))
     assert row(found, "A").ci_low is not None
     assert row(found, "A").ci_low < -2.0  # type: ignore[operator]
     assert row(found, "B").lift is None
@@ -83,19 +85,19 @@ def test_a_mean_may_be_below_zero_but_is_no_base_of_a_lift() -> None:
 
 
 def test_a_metric_without_a_row_of_the_control_has_values_but_no_lift() -> None:
-    found = results(summary(("A", "x", 10, 1.0, 1.0), ("B", "y", 10, 1.0, 1.0)))
+    found = results_of_upload(summary(("A", "x", 10, 1.0, 1.0), ("B", "y", 10, 1.0, 1.0)))
     assert [(row.metric, row.variant, row.lift) for row in found.rows] == [("x", "A", None), ("y", "B", None)]
     assert "the control has no row" in row(found, "B").note
 
 
 def test_a_variance_out_of_all_proportion_gives_no_interval_and_says_so() -> None:
-    found = row(results(summary(("A", "x", 3, 1.0, 1e12), ("B", "x", 3, 1.0, 1e12))), "B")
+    found = row(results_of_upload(summary(("A", "x", 3, 1.0, 1e12), ("B", "x", 3, 1.0, 1e12))), "B")
     assert (found.lift, found.lift_low) == (0.0, None)
     assert "too large" in found.note
 
 
 def test_an_unlikely_split_of_users_blocks_the_verdict() -> None:
-    found = results(summary(("A", "x", 1000, 1.0, 1.0), ("B", "x", 1200, 1.0, 1.0)))
+    found = results_of_upload(summary(("A", "x", 1000, 1.0, 1.0), ("B", "x", 1200, 1.0, 1.0)))
     assert found.health.srm_p == pytest.approx(float(stats.chisquare([1000, 1200]).pvalue))
     assert found.health.blocked
 
@@ -111,19 +113,19 @@ def test_an_unlikely_split_of_users_blocks_the_verdict() -> None:
 )
 def test_a_wrong_row_is_named_with_its_mistake(wrong: tuple[Any, ...], says: str) -> None:
     with pytest.raises(InputError) as caught:
-        results(summary(("A", "x", 10, 1.0, 1.0), wrong))
+        results_of_upload(summary(("A", "x", 10, 1.0, 1.0), wrong))
     assert says in str(caught.value)
 
 
 def test_a_mean_over_users_is_preferred_to_trials() -> None:
-    found = results(summary(("A", "x", 10, 0.4, 0.2, 50, 100), ("B", "x", 10, 0.5, 0.2, 60, 100)))
+    found = results_of_upload(summary(("A", "x", 10, 0.4, 0.2, 50, 100), ("B", "x", 10, 0.5, 0.2, 60, 100)))
     assert (row(found, "A").value, row(found, "A").n_users) == (0.4, 10)
     assert found.notices == ()
 
 
 def test_the_template_is_a_test_with_results() -> None:
     table = pyarrow.csv.read_csv(io.BytesIO(templates()["aggregates"].encode()))
-    found = results(Upload("aggregates", "template.csv", table, {}))
+    found = results_of_upload(Upload("aggregates", "template.csv", table, {}))
     assert {row.metric for row in found.rows} == {"session_watch_time", "click_rate"}
     assert all(row.lift_low is not None for row in found.rows if not row.is_control)
 
@@ -142,7 +144,7 @@ def refused(rows: str) -> str:
 
 def notices(rows: str) -> str:
     upload = read_upload("aggregates", f"{HEAD}{rows}".encode())
-    return "\n".join(map(str, (*upload.notices, *results(upload).notices)))
+    return "\n".join(map(str, (*upload.notices, *results_of_upload(upload).notices)))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from recdash.online.agreement import quadrant
 from recdash.online.health import Health
 from recdash.online.measures import METRICS, OnlineMetric
-from recdash.online.results import OnlineResults, OnlineRow, results
+from recdash.online.results import OnlineResults, OnlineRow, results_of_upload
 from recdash.online.rules import Rules
 from recdash.online.templates import templates
 from recdash.online.users import Users
@@ -19,6 +19,6 @@ __all__ = [
     "Rules",
     "Users",
     "quadrant",
-    "results",
+    "results_of_upload",
     "templates",
 ]

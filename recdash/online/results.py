@@ -105,7 +105,7 @@ class Measured:
         return compare.can_adjust(self.metric, *self.arms.values())
 
 
-def results(upload: Upload, control: str | None = None, rules: Rules = USUAL) -> OnlineResults:
+def results_of_upload(upload: Upload, control: str | None = None, rules: Rules = USUAL) -> OnlineResults:
     """Values, lifts and intervals of every metric and variant of uploaded sessions or aggregates.
 
     ``control`` None: the variant whose name says so, else the first by name with a notice.

@@ -1,5 +1,5 @@
 """A/B tests invented from a seed, with known effects and planted faults."""
 
-from recdash.online.simulated.tests import Simulated, simulate
+from recdash.online.simulated.ab_tests import Simulated, simulate
 
 __all__ = ["Simulated", "simulate"]

@@ -1,4 +1,4 @@
-"""The people of a simulated A/B test and their sessions, drawn as ``simulated_plan`` says."""
+"""The people of a simulated A/B test and their sessions, drawn as ``plan`` says."""
 
 from __future__ import annotations
 

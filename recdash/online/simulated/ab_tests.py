@@ -1,7 +1,7 @@
 """A/B tests invented from a seed whose effects are known exactly, and whose faults are planted.
 
 What the statistics are tested against, and what ``recdash demo --online`` writes. How a session comes about,
-and why the effects are exact, is said in ``simulated_plan``.
+and why the effects are exact, is said in ``plan``.
 """
 
 from __future__ import annotations
