@@ -11,7 +11,9 @@ import pytest
 from recdash import ingest, online
 from recdash.domain import Run
 from recdash.errors import InputError
-from recdash.ui.guide_text import FORMATS, READING, RULES
+from recdash.ui.guide_rules import RULES
+from recdash.ui.guide_tables import FORMATS
+from recdash.ui.guide_text import READING
 from recdash.ui.run_table import in_words, ledger_names, ledger_row, parameter_names, parameter_row
 from recdash.ui.table_templates import TEMPLATES
 from recdash.ui.upload_desk import Desk, params_as_text, params_from, stem

@@ -264,7 +264,8 @@ def best_metric(
         why = reason or "there are not two runs whose order could be right"
         return BestMetric(online_metric, len(online), tuple(predictions), None, None, (), why, left_out)
     why = _why_no_winner(found, len(whole))
-    winners = () if why else tuple(one.label for one in predictions if one.tau == predictions[0].tau)
+    labels = [label for _, _, label in whole]
+    winners = () if why else tuple(labels[at] for at in found.places)
     return BestMetric(
         online_metric, len(online), tuple(predictions), found.p, found.perfect, winners, why, left_out
     )

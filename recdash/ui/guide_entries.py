@@ -12,7 +12,9 @@ from recdash.service import Workspace
 from recdash.ui import state, widgets
 from recdash.ui.escaping import markdown
 from recdash.ui.guide_online import ONLINE
-from recdash.ui.guide_text import DISAGREE, READING, RULES, TABLES, Article
+from recdash.ui.guide_rules import RULES
+from recdash.ui.guide_tables import TABLES
+from recdash.ui.guide_text import DISAGREE, READING, Article
 from recdash.ui.words import metric_name
 
 SYMBOLS = (

@@ -1,0 +1,39 @@
+"""The guide's articles on tables: formats, and the columns of each kind."""
+
+from __future__ import annotations
+
+from recdash.ui.guide_text import Article
+from recdash.ui.table_templates import TEMPLATES, TableTemplate
+
+
+def table_article(template: TableTemplate) -> Article:
+    """The columns of one kind of table as a Markdown table, with the file to start from."""
+    rows = "\n".join(
+        f"| `{column.name}` | {'required' if column.required else 'optional'} | {column.meaning} |"
+        for column in template.columns
+    )
+    table = f"| column | | meaning |\n|---|---|---|\n{rows}"
+    return Article(
+        f"table-{template.kind}",
+        template.title,
+        f"{template.purpose}\n\n{table}\n\n```text\n{template.text}```",
+    )
+
+
+FORMATS = Article(
+    "formats",
+    "File formats",
+    """
+CSV, TSV and other delimiters, also gzipped · Parquet · JSON lines · JSON `{user: {item: score}}` or
+`{user: [items]}` · TREC run and qrels. Save a spreadsheet as CSV
+first. One row per item, one row per user with a list, or one column per place all work. Column
+names of common libraries are recognised (`userId`, `movieId`, `qid`, `docno`, `prediction`, `est`
+…); what was guessed is shown and can be changed before anything
+is stored.
+
+Ids are text-safe: `0110912` keeps its zero in what you see, and `12`, `12.0` and `012` are reported
+where they meet.
+""",
+)
+
+TABLES: tuple[Article, ...] = (FORMATS, *(table_article(template) for template in TEMPLATES.values()))
