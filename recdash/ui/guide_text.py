@@ -1,4 +1,4 @@
-"""The guide's own prose: rules and reading aids. Metrics and presets come from the metric table."""
+"""The guide's own prose: what an article is, and how to read what is shown."""
 
 from __future__ import annotations
 
