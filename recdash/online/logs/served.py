@@ -62,7 +62,7 @@ class Lists:
         self._table, self._reader = served, reader
         self._keys, self._listed, self._own, self._clicked = Keys(), Keys(), Keys(), Keys()
         self._watchings = Watchings()
-        unit = reader.exposed.units.codes(served["unit_id"].combine_chunks(), grow=False)
+        unit = reader.exposed.known(served["unit_id"].combine_chunks())
         self._rows = np.flatnonzero(unit >= 0)
         self._unit_of_row = unit[self._rows]
         request = keys_of(served["request_id"].combine_chunks())[self._rows]

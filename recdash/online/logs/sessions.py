@@ -12,6 +12,7 @@ from recdash.domain import Floats, Ints
 from recdash.errors import InputError, Problem
 from recdash.online import times
 from recdash.online.logs import bots, traits
+from recdash.online.logs.spellings import Spellings
 from recdash.online.logs.totals import AddedUp, Rows, too_rare_to_cut
 from recdash.online.logs.variants import Assigned, by_exposures, by_rows, codes
 from recdash.online.rules import USUAL, Rules
@@ -38,8 +39,10 @@ def per_user(table: pa.Table, rules: Rules = USUAL, exposures: pa.Table | None =
     """
     tables = [table] if exposures is None else [table, exposures]
     units, unit_ids = codes(*(one["unit_id"] for one in tables))
+    spellings = _in_one_spelling(units, unit_ids) if exposures is not None else []
     rows = _rows(table, units[0])
     who, before = _who(table, rows, exposures, units[-1], len(unit_ids), rules)
+    _refuse_strangers(rows, who)
     rows = replace(rows, at=_dated(rows.at, before))
     once = (rows.session < 0) | _first_of_each(rows)
     counts = once & who.counted[rows.unit]
@@ -63,11 +66,38 @@ def per_user(table: pa.Table, rules: Rules = USUAL, exposures: pa.Table | None =
         crossed=who.crossed,
         removed=_removed(who, rows, once, before, machines, rules),
         notices=(
+            *spellings,
             *_notices(table, who, rows, once),
+            *(_lost(name, count) for name, count in who.lost.items()),
+            *_otherwise(table, rows, before, who, exposures),
             *(_emptied(name) for code, name in enumerate(who.names) if code not in left),
             *(_not_cut(name) for name in too_rare_to_cut(totals, rules)),
         ),
     )
+
+
+def _in_one_spelling(units: list[Ints], ids: pa.Array) -> list[Problem]:
+    """Gives users of the sessions the code that another spelling of theirs has in the exposures."""
+    import pyarrow as pa
+
+    sessions, exposed = map(np.unique, units)
+    other = np.setdiff1d(sessions, exposed, assume_unique=True)
+    other = other[other >= 0]
+    spellings = Spellings(ids.take(pa.array(exposed[exposed >= 0])))
+    place = spellings.find(ids.take(pa.array(other)))
+    code = np.arange(len(ids))
+    code[other[place >= 0]] = exposed[exposed >= 0][place[place >= 0]]
+    units[0] = code[units[0]]
+    return spellings.notices()
+
+
+def _refuse_strangers(rows: Rows, who: Assigned) -> None:
+    """Raises InputError where sessions are there and not one is of somebody in the test."""
+    strangers = who.strangers[rows.unit] & (rows.session >= 0)
+    if strangers.any() and not (~who.strangers[rows.unit]).any():
+        found = f"none of {int(strangers.sum()):,} sessions is of a user in the test"
+        fix = "Do both tables write the ids of users in one way?"
+        raise InputError(Problem("no-sessions", "sessions", found, fix))
 
 
 def _segments(
@@ -173,6 +203,30 @@ def _all_machines(count: int) -> Problem:
 def _emptied(variant: str) -> Problem:
     found = f"No user of '{variant}' is left: all of them do more in a day than the rule against bots allows"
     return Problem("variant-without-users", "rules", found, "Raise the limit, or switch the rule off.")
+
+
+def _lost(variant: str, count: int) -> Problem:
+    found = f"No user of '{variant}' is left: all {count:,} who saw it also saw another variant"
+    fix = "Users seen in several variants do not count. Does the column say what each user was assigned to?"
+    return Problem("variant-without-users", "column 'variant'", found, fix, count)
+
+
+def _otherwise(
+    table: pa.Table, rows: Rows, before: Bools, who: Assigned, exposures: pa.Table | None
+) -> list[Problem]:
+    """Users of whom the sessions of the test say another variant than the exposures do."""
+    if exposures is None or "variant" not in table.column_names:
+        return []
+    (said,), names = codes(table["variant"])
+    arm_of = {name: arm for arm, name in enumerate(who.names)}
+    said_arm = np.array([*(arm_of.get(str(name), -2) for name in names.to_pylist()), -1])[said]
+    other = (said_arm != who.arm[rows.unit]) & (said >= 0) & who.counted[rows.unit] & ~before
+    count = len(np.unique(rows.unit[other]))
+    if not count:
+        return []
+    found = f"the sessions of {count:,} user{'s' if count > 1 else ''} say another variant than the exposures"
+    fix = "The exposures count. Was everybody served as assigned?"
+    return [Problem("other-variant", "column 'variant'", found, fix, count)]
 
 
 def _not_cut(total: str) -> Problem:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,7 @@ Bools = npt.NDArray[np.bool_]
 class Assigned:
     """``arm`` [units] the one variant of each unit, −1 for one without or with several; ``since`` [units]
     seconds of the first exposure, −∞ where there are no exposures; ``crossed`` units have several variants,
-    ``strangers`` [units] none.
+    ``strangers`` [units] none. ``lost``: users by variant of those that only crossed users saw.
     """
 
     names: tuple[str, ...]
@@ -32,6 +32,7 @@ class Assigned:
     since: Floats
     crossed: int
     strangers: Bools
+    lost: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def counted(self) -> Bools:
@@ -115,7 +116,10 @@ def _assigned(
         raise InputError(_nobody(crossed))
     present, dense = np.unique(arm[arm >= 0], return_inverse=True)
     arm[arm >= 0] = dense
-    return Assigned(tuple(str(names[code]) for code in present.tolist()), arm, since, crossed, several == 0)
+    kept = tuple(str(names[code]) for code in present.tolist())
+    n_saw = {str(name): int(count) for name, count in zip(names, seen.sum(axis=0), strict=True)}
+    lost = {name: count for name, count in n_saw.items() if count and name not in kept}
+    return Assigned(kept, arm, since, crossed, several == 0, lost)
 
 
 def _too_many(variants: Sequence[Any]) -> Problem:
