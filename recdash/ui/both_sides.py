@@ -15,7 +15,7 @@ from recdash.domain import OnlineTest
 from recdash.errors import Problem
 from recdash.numbers import glyph, is_number
 from recdash.online.joining import SPLIT_BROKEN, judged_by
-from recdash.ui import escaping, findings, frame, links, state, theme, widgets
+from recdash.ui import escaping, findings, frame, state, theme, widgets
 from recdash.ui.cards import finding_cell
 from recdash.ui.escaping import Html, html, join
 from recdash.ui.state import View
@@ -98,7 +98,6 @@ def choose(view: View, tests: list[OnlineTest]) -> tuple[OnlineTest, str]:
         test = choose_test(tests)
     titles = online_metrics(test.id)
     with right:
-        links.tell_unknown("om", "online metric", titles)
         metric = widgets.choice("Online metric", "om", titles, _telling(view, test, list(titles)))
     return test, metric
 
@@ -144,13 +143,11 @@ def show_broken_split(test: OnlineTest) -> None:
             st.error(f"**The split of users is broken: nothing is judged.** {widgets.problem_text(notice)}")
 
 
-def show_notices(view: View, test: OnlineTest) -> None:
-    """One line on what else was noticed when the test was read: A/B results has all of it."""
+def show_notices(test: OnlineTest) -> None:
+    """What else was noticed when the test was read."""
     others = [notice for notice in test.notices if notice.code != SPLIT_BROKEN]
     if others:
-        page = links.link(view, "A/B results", "ab-results", {"t": test.id})
-        more = f"{'Something else was' if len(others) == 1 else f'{len(others)} things were'} noticed"
-        st.html(html('<p class="rd-quiet">{more} in this test: see {page}.</p>', more=more, page=page))
+        widgets.notices(others)
 
 
 def choose_test(tests: list[OnlineTest]) -> OnlineTest:
@@ -159,11 +156,11 @@ def choose_test(tests: list[OnlineTest]) -> OnlineTest:
     newest = max(tests, key=lambda test: test.created).id
     wanted = state.params().get("t", newest)
     if wanted not in by_id:
-        st.warning("That online test is not here: deleted, archived, or kept elsewhere. The newest is shown.")
+        st.warning("The link's online test is not here any more; the newest one is shown.")
     st.session_state["online-test"] = wanted if wanted in by_id else newest
     chosen: str = st.selectbox(
         "Online test", list(by_id), format_func=lambda test: by_id[test].name, key="online-test",
-        on_change=lambda: state.choose(t=st.session_state["online-test"], v=None, seg=None),
+        on_change=lambda: state.choose(t=st.session_state["online-test"]),
     )  # fmt: skip
     state.write("t", chosen)
     return by_id[chosen]
@@ -196,8 +193,7 @@ def _control_run(test: OnlineTest, results: pd.DataFrame) -> str:
 
 
 def _called_control(variant: str) -> str:
-    """Where its run cannot be named."""
-    return f"the {CONTROL}" if variant.casefold() == CONTROL else f"the {CONTROL} ({variant})"
+    return variant if CONTROL in variant.casefold() else f"{CONTROL} {variant}"
 
 
 def compared(found: BothSides) -> list[str]:
@@ -256,8 +252,6 @@ def offline_values(found: BothSides) -> None:
 def _why_no_difference(found: BothSides) -> str:
     if found.test.control not in found.test.links:
         return "The control is linked to no run, so nothing is settled offline. Link it on the Runs page."
-    if found.test.links[found.test.control] not in found.marks:
-        return "The run of the control is not here any more, so nothing is settled offline."
     where, base = escaping.markdown(found.where), escaping.markdown(found.base)
     return f"{where} has no paired difference to {base}, so nothing is settled offline."
 
