@@ -20,7 +20,7 @@ with title:
     both_sides.show_broken_split(test)
     comparing.banner(both_sides.compared(found))
     widgets.title(both_sides.finding(found), both_sides.subtitle(view, test))
-    both_sides.show_notices(test)
+both_sides.show_notices(view, test)
 if found.rows.empty:
     both_sides.no_link(found)
     state.stop()

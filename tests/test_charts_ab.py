@@ -5,10 +5,12 @@ from __future__ import annotations
 from math import nan
 
 import plotly.graph_objects as go
+import pytest
 
 from recdash.charts.ab_lifts import FAR, PITCH, Lift, ends_of, lifts
 from recdash.charts.ab_time import Drawn, Moment, over_time
 from recdash.charts.ab_time import ends_of as ends_over_time
+from recdash.charts.frames import cut_inside, panel_title
 from recdash.charts.marks import LIGHT, Mark, Marks
 
 HOSTILE = '<a href="http://evil.example">x</a>%{x}'
@@ -101,9 +103,37 @@ def test_a_lift_without_an_interval_has_a_mark_and_one_that_is_not_known_has_non
     assert named(figure, "ease") == named(figure, "interval") == []
 
 
+def test_a_lift_beyond_the_axis_is_written_at_that_end_with_an_arrow() -> None:
+    """Axis of the intervals: nearly −1 to 2."""
+    rows = [Lift("a", 1, 0.5, 1.5), Lift("b", 2_340, hover="all of b"), Lift("c", -56.7)]
+    low, high = ends_of(rows)
+    figure = checked(lifts(rows, looks("a", "b", "c"), LIGHT))
+    right, left = named(figure, "outside")
+    assert (right.text[0], right.x[0], right.y[0], right.hovertext) == ("+2,340 % ›", high, 1, "all of b")
+    assert (left.text[0], left.x[0], left.y[0]) == ("‹ −56.7 %", low, 2)
+    assert named(figure, "b") == named(figure, "c") == []
+
+
 def test_without_any_number_the_rows_are_still_there() -> None:
     figure = checked(lifts([None, Lift("als")], looks("als"), LIGHT))
     assert list(figure.layout.xaxis.range) == [-1.0, 1.0]
+
+
+# ── names ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_of_a_long_name_the_beginning_and_the_end_stay() -> None:
+    assert cut_inside("short", 5) == "short"
+    assert cut_inside("abcdefghij", 7) == "abc…hij"
+    assert cut_inside("a very long name 1", 10) != cut_inside("a very long name 2", 10)
+
+
+@pytest.mark.parametrize(("beside", "longest"), [(1, 80), (2, 36), (3, 22), (5, 22)])
+def test_a_panels_title_is_as_long_as_its_width_allows_and_whole_on_hover(beside: int, longest: int) -> None:
+    title = panel_title("x" * 99, 0.5, beside)
+    assert len(title["text"]) == longest + len("<b></b>")
+    assert title["hovertext"] == "x" * 99
+    assert "<a" not in panel_title(HOSTILE, 0, beside)["text"] + panel_title(HOSTILE, 0, beside)["hovertext"]
 
 
 # ── over time ────────────────────────────────────────────────────────────────────────────────

@@ -243,7 +243,49 @@ def test_the_metric_in_depth_is_the_one_of_the_link(shown: Open) -> None:
 
 @pytest.mark.usefixtures("won_and_lost")
 def test_a_link_to_a_metric_that_is_not_there_says_so(shown: Open) -> None:
-    assert "The chosen metric is not in this test" in warned(shown(om="clicks_per_moon"))
+    told = warned(shown(om="clicks_per_moon"))
+    assert "The link's online metric, clicks_per_moon, is not to be had here" in told
+
+
+@pytest.mark.usefixtures("won_and_lost")
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("corr", "The link's correction, moon, is not to be had here; another is shown."),
+        ("over", "The link's kind of days, moon, is not to be had here; another is shown."),
+        ("seg", "The link's split of users, moon, is not to be had here; another is shown."),
+        ("eff", "The link's lift, moon, is not between 0.01 and 500 %; 2 % is shown."),
+        ("t", "That online test is not here: deleted, archived, or kept elsewhere. The newest is shown."),
+    ],
+)
+def test_what_a_link_names_in_vain_is_told(shown: Open, name: str, told: str) -> None:
+    assert told in warned(shown(**{name: "moon"})).replace("\\", "")
+
+
+@pytest.mark.usefixtures("won_and_lost")
+@pytest.mark.parametrize("effect", ["nan", "inf", "-1", "0", "501"])
+def test_a_lift_that_cannot_be_looked_for_is_told(shown: Open, effect: str) -> None:
+    assert "is not between 0.01 and 500 %" in warned(shown(eff=effect))
+
+
+def test_another_test_is_not_asked_for_the_segments_and_variants_of_the_last_one(
+    won_and_lost: OnlineTest, workspace: Workspace, shown: Open
+) -> None:
+    table = sessions({"control": 80, "other": 140}).rename(columns={"country": "device"})
+    later = workspace.add_online_test(won_and_lost.experiment, "later", {"sessions": table})
+    app = shown(t=won_and_lost.id, seg="country")
+    passed(app.selectbox(key="online-test").set_value(later.id).run())
+    assert "country" not in warned(app)
+    assert app.selectbox(key="ab-segment").value == "device"
+
+
+def test_long_names_that_differ_at_their_end_can_be_told_apart(workspace: Workspace, shown: Open) -> None:
+    names = [f"a very long variant name that goes on {number}" for number in (1, 2)]
+    added(workspace, sessions({"control": 80, names[0]: 81, names[1]: 82}))
+    bodies = " ".join(str(one.proto.body) for one in shown().get("html"))
+    for name, shown_as in zip(names, ("hat goes on 1", "hat goes on 2"), strict=True):
+        assert f'<bdi title="{name}">a very long varia…' in bodies
+        assert f"{shown_as}</bdi>" in bodies
 
 
 @pytest.mark.usefixtures("won_and_lost")
@@ -429,7 +471,7 @@ def test_a_variants_name_full_of_markup_is_shown_as_text(workspace: Workspace, s
     added(workspace, sessions({"control": 80, hostile: 140}))
     app = shown()
     assert f"{hostile} wins engagement rate" not in said(app)  # 48 characters of a name are enough
-    assert "<img src=x onerror=alert(1)> [x](http://evil.ex… wins engagement rate" in said(app)
+    assert "<img src=x onerror=alert…x](http://evil.example) wins engagement rate" in said(app)
     bodies = " ".join(str(one.proto.body) for one in app.get("html"))
     assert "<img" not in bodies
 

@@ -317,11 +317,36 @@ def test_a_broken_split_stands_above_everything_and_nothing_is_judged(
     assert "the planned split gives this" in app.error[0].value.replace("\\", "")
     text = said(app)
     assert "Offline and online: not judged, the split of users is broken" in text
-    assert "3 of 803 users were seen in more than one variant" in text
+    assert "noticed in this test: see A/B results" in text
+    assert "3 of 803 users" not in text  # A/B results says it
     assert "best ▲ – not judged: the split of users is broken" in text
     notes = said(open_page())
     notes = notes[notes.index("Data and comparability") :]
     assert notes.index("the planned split gives this") < notes.index("seen in more than one variant")
+
+
+def test_without_the_controls_run_it_is_the_control_that_is_named(
+    workspace: Workspace, films: dict[str, str], open_page: Open
+) -> None:
+    table = sessions({"before": 40, "new": 40})
+    links = {"before": films["poor"], "new": films["best"]}
+    workspace.add_online_test(films["films"], "autumn", {"sessions": table}, links=links, control="before")
+    workspace.delete_run(films["poor"], "poor")
+    app = open_page("offline_online")
+    assert "Lift over the control (before), %" in said(app)
+    assert any("The control is linked to no run" in one.value for one in app.caption)
+
+
+@pytest.mark.usefixtures("films")
+def test_an_online_metric_that_is_not_there_is_told(
+    workspace: Workspace, films: dict[str, str], open_page: Open
+) -> None:
+    links = {"control": films["poor"], "new": films["best"]}
+    table = sessions({"control": 40, "new": 40})
+    workspace.add_online_test(films["films"], "autumn", {"sessions": table}, links=links)
+    told = [one.value for one in open_page("offline_online", om="moon", v="mars").warning]
+    assert "The link's online metric, moon, is not to be had here; another is shown." in told
+    assert "The link's variant, mars, is not to be had here; another is shown." in told
 
 
 @pytest.mark.usefixtures("films")

@@ -120,12 +120,26 @@ def _of_row(
     if is_number(row.low):
         yield _line(row.low, row.high, place, look, INTERVAL + 1.5, ends)
         yield from _beyond(row, place, palette, ends)
-    if is_number(row.lift) and ends[0] <= row.lift <= ends[1]:
+    if is_number(row.lift) and not ends[0] <= row.lift <= ends[1]:
+        yield _outside(row, place, palette, ends)
+    elif is_number(row.lift):
         yield {
             "type": "scatter", "x": [row.lift], "y": [place], "mode": "markers", "name": look.run_id,
             "hoverinfo": "text", "hovertext": row.hover, "cliponaxis": False,
             "marker": marker(look, palette, hollow=not row.settled),
         }  # fmt: skip
+
+
+def _outside(row: Lift, place: int, palette: Palette, ends: tuple[float, float]) -> Trace:
+    """A lift beyond the axis: its value and an arrow at that end, above the row's interval."""
+    amount = f"{numbers.signed(row.lift, numbers.places([row.lift]))} %"
+    is_left = row.lift < ends[0]
+    return {
+        "type": "scatter", "x": [ends[0] if is_left else ends[1]], "y": [place], "mode": "text",
+        "text": [f"‹ {amount}" if is_left else f"{amount} ›"], "hoverinfo": "text", "hovertext": row.hover,
+        "textposition": "top right" if is_left else "top left", "name": "outside", "cliponaxis": False,
+        "textfont": {"size": 12, "color": palette.ink},
+    }  # fmt: skip
 
 
 def _line(low: float, high: float, place: int, look: Mark, width: float, ends: tuple[float, float]) -> Trace:

@@ -19,8 +19,8 @@ from recdash.charts.frames import (
     assembled,
     axis,
     marker,
+    panel_title,
     rgba,
-    short,
     span,
     tick_labels,
 )
@@ -83,7 +83,7 @@ def over_time(
         look, where = marks[variant], {"xaxis": f"x{place + 1}", "yaxis": "y"}
         traces = _line(moments, look, palette) if drawn == "line" else _points(moments, look, palette)
         data += [{**trace, **where} for trace in (_heavy_zero(palette, first, last), *traces)]
-        layout["annotations"].append(_title(look, left, beside))
+        layout["annotations"].append(panel_title(look.name, left, beside))
     return assembled(palette, HEIGHT, MARGIN, data, layout)
 
 
@@ -97,14 +97,6 @@ def _heavy_zero(palette: Palette, first: float, last: float) -> Trace:
     return {
         "type": "scatter", "x": [first, last], "y": [0, 0], "mode": "lines", "hoverinfo": "skip",
         "name": "zero", "line": {"color": palette.ink, "width": 2.5},
-    }  # fmt: skip
-
-
-def _title(look: Mark, left: float, beside: int) -> dict[str, Any]:
-    return {
-        "x": left, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom",
-        "yshift": 8, "showarrow": False, "text": f"<b>{short(look.name, 110 // beside)}</b>",
-        "font": {"size": 13.5},
     }  # fmt: skip
 
 

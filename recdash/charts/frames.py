@@ -16,6 +16,8 @@ LINE, INTERVAL, MARKER, SMALL_MARKER, RIBBON_ALPHA = 2.2, 3, 13, 7, 0.16
 LABEL_PITCH = 19
 LABEL_SHIFTS = (0, -19, 19, -38, 38, -57, 57, -76, 76)
 LONGEST_LABEL = 26
+LONGEST_TITLES, LONGEST_TITLE = {1: 80, 2: 36}, 22
+"""Characters above one panel, above each of two, and above each of more, in the narrowest window."""
 CONFIG = {"displayModeBar": False, "staticPlot": False, "scrollZoom": False, "doubleClick": False}
 
 CLEAR = "rgba(0,0,0,0)"
@@ -42,6 +44,24 @@ def short(text: str, longest: int = LONGEST_LABEL) -> str:
 def cut(text: str, longest: int) -> str:
     """At most so many characters, the last an ellipsis where some are left out; not escaped."""
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+
+
+def cut_inside(text: str, longest: int) -> str:
+    """At most so many characters: of a long name its beginning and its end, which may be all that differs."""
+    if len(text) <= longest:
+        return text
+    end = (longest - 1) // 2
+    return f"{text[: longest - 1 - end].rstrip()}…{text[len(text) - end :].lstrip()}"
+
+
+def panel_title(name: str, left: float, beside: int) -> dict[str, Any]:
+    """Annotation above a panel that starts at ``left`` (0..1): as much of a name as its width holds."""
+    longest = LONGEST_TITLES.get(beside, LONGEST_TITLE)
+    return {
+        "x": left, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom",
+        "yshift": 8, "showarrow": False, "text": f"<b>{escape(cut_inside(name, longest))}</b>",
+        "hovertext": escape(name), "font": {"size": 13.5},
+    }  # fmt: skip
 
 
 def rgba(colour: str, alpha: float) -> str:

@@ -14,6 +14,7 @@ from recdash.charts.frames import (
     CLEAR,
     INTERVAL,
     axis,
+    cut_inside,
     end_label,
     escape,
     figure,
@@ -21,7 +22,6 @@ from recdash.charts.frames import (
     muted,
     place_labels,
     rgba,
-    short,
     span,
     tick_labels,
     zero_line,
@@ -67,7 +67,7 @@ def bars(frame: pd.DataFrame, marks: Marks, palette: Palette, side: Side) -> go.
     bounds = [row[name] for row in rows for name in (side.low, side.value, side.high)]
     low, high = span(bounds, zero=True)
     chart.update_xaxes(axis(palette, low, high, **tick_labels(numbers.ticks(low, high, 5), sign=True)))
-    names = [short(marks[row["run_id"]].name, 18) for row in rows] if side.names else []
+    names = [escape(cut_inside(marks[row["run_id"]].name, 18)) for row in rows] if side.names else []
     chart.update_yaxes(
         axis(palette, len(rows) - 0.5, -0.5, showgrid=False, tickvals=list(range(len(names))), ticktext=names,
              ticklabelstandoff=8, tickfont={"size": 14, "color": palette.ink})
@@ -219,7 +219,7 @@ def _name_crosses(
     points = [place(row) for row in rows]
     arms = [place(row, "offline_delta", end) for row in rows for end in ("online_low", "online_high")]
     arms += [place(row, end) for row in rows for end in ("offline_low", "offline_high")]
-    texts = [short(marks[row["run_id"]].name, 22) for row in rows]
+    texts = [escape(cut_inside(marks[row["run_id"]].name, 22)) for row in rows]
     zero = [(area.across(0, USUAL_WIDTH), pixels * step / 40) for step in range(41)]
     zero += [(USUAL_WIDTH * step / 40, area.pixel(0)) for step in range(41)]
     offsets = place_labels(points, texts, [*points, *arms, *zero], (USUAL_WIDTH, pixels))

@@ -18,6 +18,7 @@ from recdash.charts.frames import (
     figure,
     marker,
     muted,
+    panel_title,
     short,
     span,
     tick_labels,
@@ -168,7 +169,4 @@ def _write_words(chart: go.Figure, dots: Sequence[Dot], x: float, palette: Palet
 
 
 def _name_panel(chart: go.Figure, look: Mark, left: float, beside: int) -> None:
-    chart.add_annotation(
-        x=left, xref="paper", xanchor="left", y=1, yref="paper", yanchor="bottom", yshift=10, showarrow=False,
-        text=f"<b>{short(look.name, 100 // beside)}</b>", font={"size": 13.5},
-    )  # fmt: skip
+    chart.add_annotation(panel_title(look.name, left, beside))

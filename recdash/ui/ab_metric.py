@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import ab_over_time, ab_power, ab_segments, state, widgets
+from recdash.ui import ab_over_time, ab_power, ab_segments, links, state, widgets
 from recdash.ui.ab_test import AbTest
 
 
@@ -27,8 +27,7 @@ def _choose(found: AbTest) -> str:
     """By the same parameter as on Offline vs online."""
     titles = found.titles
     wanted = state.params().get("om", next(iter(titles)))
-    if wanted not in titles:
-        st.warning("The chosen metric is not in this test; its first one is shown.")
+    links.tell_unknown("om", "online metric", titles)
     st.session_state["ab-metric"] = wanted if wanted in titles else next(iter(titles))
     chosen: str = st.selectbox(
         "Metric in depth", list(titles), format_func=titles.__getitem__, key="ab-metric", width=420,

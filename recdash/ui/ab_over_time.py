@@ -16,7 +16,7 @@ from recdash.numbers import is_number
 from recdash.online.fading import Fading
 from recdash.online.health import FADES_BELOW
 from recdash.online.judging import SETTLED_P, family
-from recdash.ui import ab_data, theme, widgets
+from recdash.ui import ab_data, links, theme, widgets
 from recdash.ui.ab_table import percent
 from recdash.ui.ab_test import AbTest
 from recdash.ui.ab_words import lowered
@@ -46,6 +46,7 @@ def show(found: AbTest, metric: str) -> None:
     if found.census is None or found.census.days < 2:
         st.caption("There are no days to tell apart: all rows are of one day, or no row has a time.")
         return
+    links.tell_unknown("over", "kind of days", HOW)
     how = widgets.choice("Days", "over", HOW, "cumulative")
     adjusted = any(row.metric == metric and row.plain_lift is not None for row in found.results.rows)
     st.caption(f"{SUBTITLES[how]}{' It is the plain lift, without CUPED.' if adjusted else ''}")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from math import nan
+
 import streamlit as st
 
 from recdash import numbers
 from recdash.ui import ab_data, state, widgets
 from recdash.ui.ab_table import percent
 from recdash.ui.ab_test import AbTest
-from recdash.ui.ab_words import lowered
-from recdash.ui.escaping import html
-from recdash.ui.widgets import Column, run_cell
+from recdash.ui.ab_words import lowered, variant_cell
+from recdash.ui.escaping import html, markdown
+from recdash.ui.widgets import Column
 from recdash.ui.words import many
 
 USUAL_EFFECT, LEAST_EFFECT, MOST_EFFECT = 2.0, 0.01, 500.0
@@ -39,7 +41,7 @@ def show(found: AbTest, metric: str) -> None:
     users = found.results.users
     rows = [
         [
-            run_cell(found.marks[one]),
+            variant_cell(found.marks[one]),
             numbers.count(users[one] + users[found.control]),
             _lift_text(smallest.get(one)),
             _missing_text(missing[one]),
@@ -51,18 +53,29 @@ def show(found: AbTest, metric: str) -> None:
 
 def _effect() -> float:
     """In %; kept in the URL."""
-    try:
-        wanted = float(state.params().get("eff", USUAL_EFFECT))
-    except ValueError:
-        wanted = USUAL_EFFECT
-    valid = LEAST_EFFECT <= wanted <= MOST_EFFECT
-    st.session_state["ab-effect"] = wanted if valid else USUAL_EFFECT
+    st.session_state["ab-effect"] = _wanted_effect()
     st.number_input(
         "Lift worth finding, %", LEAST_EFFECT, MOST_EFFECT, step=0.5, format="%g", key="ab-effect", width=180,
         on_change=lambda: state.choose(eff=f"{st.session_state['ab-effect']:g}"),
     )  # fmt: skip
     state.write("eff", f"{st.session_state['ab-effect']:g}")
     return float(st.session_state["ab-effect"])
+
+
+def _wanted_effect() -> float:
+    """The link's; the usual one, with a word, where that is no lift to look for."""
+    text = state.params().get("eff", f"{USUAL_EFFECT:g}")
+    try:
+        wanted = float(text)
+    except ValueError:
+        wanted = nan
+    if LEAST_EFFECT <= wanted <= MOST_EFFECT:
+        return wanted
+    st.warning(
+        f"The link's lift, {markdown(text)}, is not between {LEAST_EFFECT:g} and {MOST_EFFECT:g} %; "
+        f"{USUAL_EFFECT:g} % is shown."
+    )
+    return USUAL_EFFECT
 
 
 def sentence(title: str, effect: float, missing: dict[str, int | None]) -> str:

@@ -15,7 +15,7 @@ from recdash.charts.shown import panels
 from recdash.numbers import is_number
 from recdash.online.judging import SETTLED_P
 from recdash.online.segments import Reversal
-from recdash.ui import ab_data, state, theme, widgets
+from recdash.ui import ab_data, links, state, theme, widgets
 from recdash.ui.ab_table import percent
 from recdash.ui.ab_test import AbTest
 from recdash.ui.ab_words import SIGNS, lowered
@@ -48,6 +48,7 @@ def show(found: AbTest, metric: str) -> None:
 
 
 def _choose(known: Sequence[str]) -> str:
+    links.tell_unknown("seg", "split of users", known)
     wanted = state.option("seg", known[0], known)
     st.session_state["ab-segment"] = wanted
     st.selectbox(

@@ -11,18 +11,18 @@ import streamlit as st
 
 from recdash import numbers
 from recdash.charts.ab_lifts import Lift, lifts
-from recdash.charts.frames import cut
+from recdash.charts.frames import cut_inside
 from recdash.numbers import is_number
 from recdash.online import OnlineRow
 from recdash.ui import theme, widgets
 from recdash.ui.ab_definitions import definitions, guide_links
 from recdash.ui.ab_test import ROLES, AbTest
-from recdash.ui.ab_words import SETTLED, SIGNS, TONES, meaning, reading, wanted
+from recdash.ui.ab_words import SETTLED, SIGNS, TONES, meaning, reading, variant_cell, wanted
 from recdash.ui.board import RULES
 from recdash.ui.both_sides import SHARE
 from recdash.ui.escaping import Html, html, join, plotly
 from recdash.ui.state import View
-from recdash.ui.widgets import Column, run_cell, table_html
+from recdash.ui.widgets import Column, table_html
 from recdash.ui.words import listed
 
 SUBTITLES = {
@@ -55,8 +55,11 @@ def _show_lifts(found: AbTest) -> None:
             st.html(lifts_table(found))
         with right, st.container(gap=None):
             st.html(html('<div class="rd-board-head">Lift over {control}, %</div>',
-                         control=cut(found.control, LONGEST_HEAD)))  # fmt: skip
+                         control=cut_inside(found.control, LONGEST_HEAD)))  # fmt: skip
             widgets.chart(lifts(drawn(found), found.marks, theme.palette()), "ab-lifts", alt(found))
+        st.html(
+            '<p class="rd-if-narrow">In a narrow window some columns are left out: see the table below.</p>'
+        )
 
 
 def sections(found: AbTest) -> dict[str, list[OnlineRow]]:
@@ -145,9 +148,10 @@ def lifts_table(found: AbTest) -> Html:
     """One row per metric and variant; a metric and its control are named in the first of them."""
     rule = "" if found.correction == "off" else f"({RULES[found.correction]})"
     columns = [
-        Column("Metric"), Column(_head("Control", cut(found.control, 14)), number=True), Column("Variant"),
-        Column(_head("Variant's", "value"), number=True), Column(_head("Lift, %", "95 % CI"), number=True),
-        Column(_head("p", rule), number=True), Column("Finding"),
+        Column("Metric"), Column(_head("Control", cut_inside(found.control, 14)), number=True),
+        Column("Variant"), Column(_head("Variant's", "value"), number=True),
+        Column(_head("Lift, %", "95 % CI"), number=True), Column(_head("p", rule), number=True),
+        Column("Finding"),
     ]  # fmt: skip
     digits = _digits(found)
     body: list[list[object]] = []
@@ -189,7 +193,7 @@ def _lines(found: AbTest, group: Sequence[OnlineRow], digits: int) -> list[list[
         [
             _metric_cell(found, row) if not place else "",
             _value_cell(control, decimals) if control and not place else "",
-            run_cell(found.marks[row.variant]),
+            variant_cell(found.marks[row.variant]),
             _value_cell(row, decimals),
             _lift_cell(row, digits),
             _p_cell(row),
@@ -273,7 +277,7 @@ def values_table(found: AbTest) -> Html:
     body = [
         [
             _metric_cell(found, row),
-            run_cell(found.marks[row.variant]),
+            variant_cell(found.marks[row.variant]),
             _value_cell(row, numbers.places([_written(row, row.value)])),
         ]
         for rows in sections(found).values()

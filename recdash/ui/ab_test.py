@@ -14,7 +14,7 @@ from recdash.domain import OnlineTest, Run
 from recdash.online import OnlineMetric, OnlineResults, OnlineRow, Rules
 from recdash.online.census import Census
 from recdash.stats import Correction
-from recdash.ui import ab_data, both_sides, frame, state, theme, widgets
+from recdash.ui import ab_data, both_sides, frame, links, state, theme, widgets
 from recdash.ui.board import RULES
 from recdash.ui.state import View
 
@@ -84,10 +84,11 @@ def no_test() -> None:
 
 def choose(tests: Sequence[OnlineTest]) -> tuple[OnlineTest, Correction]:
     """The test, by the same parameter as on Offline vs online, and the correction of its goals."""
+    rules = {str(rule): title for rule, title in RULES.items()}
+    links.tell_unknown("corr", "correction", rules)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.container(width=420):
             test = both_sides.choose_test(list(tests))
-        rules = {str(rule): title for rule, title in RULES.items()}
         rule = widgets.choice("Correction of the goals", "corr", rules, "holm")
     return test, next(one for one in RULES if one == rule)
 

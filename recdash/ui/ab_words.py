@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recdash import numbers
-from recdash.charts.frames import cut
+from recdash.charts.frames import cut, cut_inside
+from recdash.charts.marks import Mark
 from recdash.online import OnlineMetric, OnlineRow, Rules
 from recdash.online.compare import per
+from recdash.ui import theme
 from recdash.ui.ab_test import AbTest
 from recdash.ui.board import RULES
+from recdash.ui.escaping import Html, html
 from recdash.ui.words import listed, many
 
 SIGNS = {"better": "▲", "worse": "▼", "broken": "▼", "holds": "✓", "not settled": "=", "not judged": "–"}
@@ -19,7 +22,7 @@ PEEKING = (
     "Thick interval: for one look, at the end that was planned. Thin interval: holds however often you look, "
     "and is the one to stop a test early by. It is not corrected for several goals."
 )
-LONGEST_NAME, MOST_NAMED, MOST_TITLES = 48, 3, 3
+LONGEST_NAME, LONGEST_CELL, MOST_NAMED, MOST_TITLES = 48, 34, 3, 3
 
 
 def lowered(title: str) -> str:
@@ -34,12 +37,12 @@ def finding(found: AbTest) -> str:
     if found.blocked:
         return "Nothing is judged: the split of users is broken"
     if not found.challengers:
-        return f"{cut(found.control, LONGEST_NAME)} is the only variant: there is nothing to compare"
+        return f"{cut_inside(found.control, LONGEST_NAME)} is the only variant: there is nothing to compare"
     told = [(one, clause) for one in found.challengers if (clause := _clause(found, one))]
     if not told:
         return _nothing_settled(found)
     told.sort(key=lambda pair: not _has_loss(found, pair[0]))
-    clauses = [f"{cut(one, LONGEST_NAME)} {clause}" for one, clause in told[:MOST_NAMED]]
+    clauses = [f"{cut_inside(one, LONGEST_NAME)} {clause}" for one, clause in told[:MOST_NAMED]]
     more = len(told) - len(clauses)
     return "; ".join(
         [*clauses, *([f"{many(more, 'other variant')} differ{'s' * (more == 1)}"] if more else [])]
@@ -130,6 +133,17 @@ def _in_short(rules: Rules) -> str:
     if rules.winsorise is None:
         return f"{bots}; totals are not cut"
     return f"{bots}; totals are cut at the {rules.winsorise:g} quantile of users"
+
+
+# ── names ────────────────────────────────────────────────────────────────────────────────────
+
+
+def variant_cell(mark: Mark) -> Html:
+    """A variant's mark and name: of a long one its beginning and end, all of it on hover."""
+    return html(
+        '<span class="rd-run rd-variant">{glyph}<bdi title="{name}">{shown}</bdi></span>',
+        glyph=theme.glyph(mark), name=mark.name, shown=cut_inside(mark.name, LONGEST_CELL),
+    )  # fmt: skip
 
 
 # ── how to read ──────────────────────────────────────────────────────────────────────────────

@@ -15,13 +15,13 @@ from recdash.domain import OnlineTest
 from recdash.errors import Problem
 from recdash.numbers import glyph, is_number
 from recdash.online.joining import SPLIT_BROKEN, judged_by
-from recdash.ui import escaping, findings, frame, state, theme, widgets
+from recdash.ui import escaping, findings, frame, links, state, theme, widgets
 from recdash.ui.cards import finding_cell
 from recdash.ui.escaping import Html, html, join
 from recdash.ui.state import View
 from recdash.ui.widgets import Column, run_cell
 from recdash.ui.words import finding as finding_of
-from recdash.ui.words import listed, many, metric_at
+from recdash.ui.words import listed, metric_at
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +37,6 @@ CONTROL = "control"
 DISAGREE = ("won offline, lost online", "lost offline, won online")
 WORDS = {"blocked": "not judged: the split of users is broken"}
 SHARE = "0..1"
-FEW = 4
 
 
 @dataclass(frozen=True)
@@ -98,6 +97,7 @@ def choose(view: View, tests: list[OnlineTest]) -> tuple[OnlineTest, str]:
         test = choose_test(tests)
     titles = online_metrics(test.id)
     with right:
+        links.tell_unknown("om", "online metric", titles)
         metric = widgets.choice("Online metric", "om", titles, _telling(view, test, list(titles)))
     return test, metric
 
@@ -143,11 +143,13 @@ def show_broken_split(test: OnlineTest) -> None:
             st.error(f"**The split of users is broken: nothing is judged.** {widgets.problem_text(notice)}")
 
 
-def show_notices(test: OnlineTest) -> None:
-    """What else was noticed when the test was read."""
+def show_notices(view: View, test: OnlineTest) -> None:
+    """One line on what else was noticed when the test was read: A/B results has all of it."""
     others = [notice for notice in test.notices if notice.code != SPLIT_BROKEN]
     if others:
-        widgets.notices(others)
+        page = links.link(view, "A/B results", "ab-results", {"t": test.id})
+        more = f"{'One thing was' if len(others) == 1 else f'{len(others)} things were'} noticed"
+        st.html(html('<p class="rd-quiet">{more} in this test: see {page}.</p>', more=more, page=page))
 
 
 def choose_test(tests: list[OnlineTest]) -> OnlineTest:
@@ -156,11 +158,11 @@ def choose_test(tests: list[OnlineTest]) -> OnlineTest:
     newest = max(tests, key=lambda test: test.created).id
     wanted = state.params().get("t", newest)
     if wanted not in by_id:
-        st.warning("The link's online test is not here any more; the newest one is shown.")
+        st.warning("That online test is not here: deleted, archived, or kept elsewhere. The newest is shown.")
     st.session_state["online-test"] = wanted if wanted in by_id else newest
     chosen: str = st.selectbox(
         "Online test", list(by_id), format_func=lambda test: by_id[test].name, key="online-test",
-        on_change=lambda: state.choose(t=st.session_state["online-test"]),
+        on_change=lambda: state.choose(t=st.session_state["online-test"], v=None, seg=None),
     )  # fmt: skip
     state.write("t", chosen)
     return by_id[chosen]
@@ -193,7 +195,8 @@ def _control_run(test: OnlineTest, results: pd.DataFrame) -> str:
 
 
 def _called_control(variant: str) -> str:
-    return variant if CONTROL in variant.casefold() else f"{CONTROL} {variant}"
+    """Where its run cannot be named."""
+    return f"the {CONTROL}" if variant.casefold() == CONTROL else f"the {CONTROL} ({variant})"
 
 
 def compared(found: BothSides) -> list[str]:
@@ -280,11 +283,7 @@ def reading(found: BothSides) -> None:
     sentences = join([html("<p>{text}</p>", text=text) for text in found.rows["sentence"]])
     rows = [_reading_row(found, row) for row in records(found.rows)]
     widgets.table([Column("Run"), Column("Off"), Column("On"), Column("Reading")], rows)
-    are = f"{many(len(found.rows), 'point')} {'is' if len(found.rows) == 1 else 'are'}"
-    small = f"{are} few: agreement says little about the next candidate."
-    is_small = len(found.rows) <= FEW and not found.broken_split
-    note = html("<p>{small}</p>", small=small) if is_small else Html("")
-    st.html(html('<div class="rd-note">{sentences}{note}</div>', sentences=sentences, note=note))
+    st.html(html('<div class="rd-note">{sentences}</div>', sentences=sentences))
 
 
 def _reading_row(found: BothSides, row: Row) -> list[object]:
@@ -306,7 +305,7 @@ def results_table(found: BothSides) -> None:
     """Every metric and variant of the test: value, lift, interval, n."""
     widgets.section(
         "All online metrics of this test",
-        f"Lift over the control ({found.test.control}), 95 % intervals, corrected together for the goals. "
+        f"Lift over {_called_control(found.test.control)}, 95 % intervals, corrected together for the goals. "
         "More on A/B results.",
     )
     columns = [

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from urllib.parse import urlencode
 
 import streamlit as st
 
 from recdash.ui import state
-from recdash.ui.escaping import Html, html
+from recdash.ui.escaping import Html, html, markdown
 from recdash.ui.state import SEPARATOR, View
 
 PART = ("s", "th")
@@ -50,6 +50,13 @@ def link(view: View, text: str, page: str, params: Mapping[str, str]) -> Html:
     if not page or not is_there(page):
         return html("{text}", text=text)
     return html('<a href="{to}">{text}</a>', to=to(view, page, params), text=text)
+
+
+def tell_unknown(name: str, what: str, known: Collection[str]) -> None:
+    """Say that a link's value of a page's own parameter is not among the ``known``."""
+    wanted = state.params().get(name)
+    if wanted is not None and wanted not in known:
+        st.warning(f"The link's {what}, {markdown(wanted)}, is not to be had here; another is shown.")
 
 
 def _query(params: Mapping[str, str]) -> str:

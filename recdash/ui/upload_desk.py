@@ -21,6 +21,7 @@ class Outcome:
     experiment: str | None = None
     runs: tuple[str, ...] = ()
     is_archived: bool = False
+    test: str | None = None
 
 
 @dataclass

@@ -67,13 +67,26 @@ def _show(outcome: Outcome) -> None:
 
 
 def _see_it(workspace: Workspace, last: Outcome, runs: Sequence[str]) -> None:
-    page = {"candidate": "leaderboard", "online test": "ab-results"}.get(last.what)
-    if page is None:
+    if last.what == "online test":
+        _see_test(last)
+    elif last.what == "experiment":
         st.caption("Next: add its candidates below.")
     elif st.button("See it", type="primary", key="see-it"):
         state.show_experiment(str(last.experiment))
         if len(workspace.runs(str(last.experiment))) > MOST_CANDIDATES + 1:
             state.choose(c=state.SEPARATOR.join(runs[:MOST_CANDIDATES]) or None)
+        frame.go("leaderboard")
+
+
+def _see_test(stored: Outcome) -> None:
+    """Its own results; both sides where a variant is linked to a run."""
+    with st.container(horizontal=True):
+        page = "ab-results" if st.button("See A/B results", type="primary", key="see-ab-results") else ""
+        if stored.runs and st.button("See Offline vs online", key="see-offline-online"):
+            page = "offline-online"
+    if page:
+        state.show_experiment(str(stored.experiment))
+        state.choose(t=stored.test)
         frame.go(page)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from recdash.domain import Experiment, OnlineKind, Run, TableKind
+from recdash.domain import Experiment, OnlineKind, OnlineTest, Run, TableKind
 from recdash.errors import InputError, Problem, RecdashError
 from recdash.online import OnlineResults, Rules
 from recdash.online.users import Removed
@@ -188,6 +188,11 @@ def _link_box(key: str, variant: str, names: Mapping[str, str], shown: str) -> s
     return run
 
 
+def _stored(made: OnlineTest) -> Outcome:
+    runs = tuple(made.links.values())
+    return Outcome("stored", "online test", made.name, made.notices, made.experiment, runs, test=made.id)
+
+
 def _store(desk: Desk, workspace: Workspace, experiment: Experiment, form: OnlineForm) -> None:
     with st.status("Computing the results of each variant", expanded=True):
         try:
@@ -198,6 +203,6 @@ def _store(desk: Desk, workspace: Workspace, experiment: Experiment, form: Onlin
         except RecdashError as error:
             desk.outcomes.append(refused("online test", form.name, error, experiment.id))
         else:
-            desk.outcomes.append(Outcome("stored", "online test", made.name, made.notices, experiment.id))
+            desk.outcomes.append(_stored(made))
             desk.next_turn()
     st.rerun()
