@@ -12,6 +12,7 @@ from recdash.domain import Floats, Ints
 from recdash.online.logs.growing import Ids, Keys, Keys64, Met, Tally, hashes, paired
 from recdash.online.logs.sources import Sources
 from recdash.online.logs.spellings import Spellings
+from recdash.online.logs.strays import exposures_without
 from recdash.online.logs.variants import Assigned, by_exposures
 from recdash.online.users import Removed
 
@@ -29,6 +30,7 @@ class Exposed:
     """Who is in the test: ``units`` by code, and the variant of each."""
 
     def __init__(self, exposures: pa.Table) -> None:
+        exposures, _ = exposures_without(exposures)  # said where sessions become users
         self.units = Ids()
         chunks = [self.units.codes(chunk) for chunk in exposures["unit_id"].chunks]
         unit = np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int32)

@@ -13,6 +13,7 @@ from recdash.errors import InputError, Problem
 from recdash.online import times
 from recdash.online.logs import bots, traits
 from recdash.online.logs.spellings import Spellings
+from recdash.online.logs.strays import WHAT, Strays, exposures_without, without_strays
 from recdash.online.logs.totals import AddedUp, Rows, too_rare_to_cut
 from recdash.online.logs.variants import Assigned, by_exposures, by_rows, codes
 from recdash.online.rules import USUAL, Rules
@@ -37,10 +38,15 @@ def per_user(table: pa.Table, rules: Rules = USUAL, exposures: pa.Table | None =
     without them the column variant does, and the test begins with ``rules.starts``.
     Raises InputError when the table holds no test: no variant, too many, or no user with just one.
     """
+    said: list[Problem] = []
+    if exposures is not None:
+        exposures, unclear = exposures_without(exposures)
+        said += unclear.notices("exposures", "They do not count, nor do users without any other.")
     tables = [table] if exposures is None else [table, exposures]
     units, unit_ids = codes(*(one["unit_id"] for one in tables))
-    spellings = _in_one_spelling(units, unit_ids) if exposures is not None else []
-    rows = _rows(table, units[0])
+    said += _in_one_spelling(units, unit_ids) if exposures is not None else []
+    rows, strays = without_strays(_rows(table, units[0]))
+    said += strays.notices("sessions", "They do not count, but their users do.")
     who, before = _who(table, rows, exposures, units[-1], len(unit_ids), rules)
     _refuse_strangers(rows, who)
     rows = replace(rows, at=_dated(rows.at, before))
@@ -64,9 +70,9 @@ def per_user(table: pa.Table, rules: Rules = USUAL, exposures: pa.Table | None =
         segments=traits.kept(_segments(table, exposures, units, len(unit_ids)), added.units),
         assigned=who.by_name(who.arm),
         crossed=who.crossed,
-        removed=_removed(who, rows, once, before, machines, rules),
+        removed=(*_strays(who, rows, strays), *_removed(who, rows, once, before, machines, rules)),
         notices=(
-            *spellings,
+            *said,
             *_notices(table, who, rows, once),
             *(_lost(name, count) for name, count in who.lost.items()),
             *_otherwise(table, rows, before, who, exposures),
@@ -232,6 +238,11 @@ def _otherwise(
 def _not_cut(total: str) -> Problem:
     found = f"Fewer users have any {total.replace('_', ' ')} than the share at which totals are cut"
     return Problem("not-winsorised", "rule 'winsorise'", found, "It stays as it is.")
+
+
+def _strays(who: Assigned, rows: Rows, strays: Strays) -> tuple[Removed, ...]:
+    found = Removed("stray-times", WHAT, "rows", who.by_name(who.arm[rows.unit[strays.far]]))
+    return (found,) if found.count else ()
 
 
 def _removed(
