@@ -193,6 +193,24 @@ def test_sessions_do_without_variants_but_not_with_some() -> None:
     assert "no variant in 1 row. These rows are left out" in notices(upload)
 
 
+@pytest.mark.parametrize("name", ["A\x1b[31m", "A\x07B", '"A\nB"', "A\u2028B", "A\x85B", "A" * 201])
+def test_names_that_would_tear_a_page_are_refused(name: str) -> None:
+    tables = {
+        "sessions": (f"{SESSIONS},variant\nu,s,1,0,0,B\n", f"v,t,1,0,0,{name}\n"),
+        "exposures": ("unit_id,ts,variant\nu,1,B\n", f"v,1,{name}\n"),
+        "served": ("request_id,unit_id,ts,rank,item_id,variant\nr,u,1,1,f,B\n", f"r,v,1,1,f,{name}\n"),
+        "aggregates": ("metric,n,mean,variance,variant\nm,9,1,1,B\n", f"m,9,1,1,{name}\n"),
+    }
+    for kind, (good, bad) in tables.items():
+        message = refused(kind, good + bad)
+        assert "column 'variant', line 3" in message
+        assert not {"\x1b", "\x07", "\x85", "\u2028"} & set(message)
+        assert "is no name. Names have no line breaks or other control characters" in message
+        assert read(kind, good + bad.replace(name, "Ünïcode – 200" + "x" * 187)).table.num_rows == 2
+    metrics = "variant,n,mean,variance,metric\n"
+    assert "column 'metric', line 2" in refused("aggregates", f"{metrics}A,9,1,1,{name}\n")
+
+
 # ── served lists and bandit feedback ─────────────────────────────────────────────────────────
 
 SERVED = "request_id,unit_id,ts,variant,rank,item_id,propensity\n"

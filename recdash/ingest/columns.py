@@ -19,6 +19,7 @@ from recdash.errors import Problem
 Reading = Literal[
     "id", "rank", "score", "number", "prediction", "relevance", "time", "text", "run", "extra", "vector",
     "similarity", "moment", "label", "event", "amount", "place", "propensity", "answer", "token",
+    "name", "label name",
 ]  # fmt: skip
 
 ALWAYS, NEVER = "always", "never"
@@ -126,7 +127,7 @@ SESSION = Role(
     gaps="Their users were exposed and count with no session, unless other rows have one.",
 )
 VARIANT = Role(
-    "variant", "text", "variant group arm bucket variation test_group treatment cell experiment_group"
+    "variant", "name", "variant group arm bucket variation test_group treatment cell experiment_group"
 )
 START = Role(
     "start_ts",
@@ -155,7 +156,7 @@ EXPERIMENT = Role(
     "experiment_id experiment exp_id experiment_name test_id test_name ab_test",
     required=False,
 )
-ARM = replace(VARIANT, reading="label")
+ARM = replace(VARIANT, reading="label name")
 MOMENT = Role(
     "ts", "moment", "ts timestamp time datetime date event_time event_ts created_at occurred_at exposed_at"
 )
@@ -194,7 +195,7 @@ PROBABILITY = Role(
 CLICK = Role("click", "answer", "click clicked clicks is_click reward label feedback")
 LOGGED_AT = replace(MOMENT, name="timestamp", required=False)
 
-METRIC = Role("metric", "text", "metric metric_name measure kpi name")
+METRIC = Role("metric", "name", "metric metric_name measure kpi name")
 USERS = Role("n", "number", "n n_users users count sample_size size observations nobs")
 MEAN = Role("mean", "number", "mean average avg value estimate", required=False)
 VARIANCE = Role("variance", "number", "variance var sample_variance", required=False)

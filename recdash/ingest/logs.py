@@ -23,11 +23,13 @@ from recdash.ingest.validate import (
     is_text,
     read_floats,
     read_ids,
+    read_text,
     refuse_gaps,
 )
 from recdash.ingest.validate import plain as decoded
 
 LONGEST_MISSING = max(map(len, MISSING))
+LONGEST_NAME, CONTROL = 200, r"[\x00-\x1f\x7f\x{80}-\x{9f}\x{2028}\x{2029}]"
 CODES = pa.dictionary(pa.int32(), pa.string())
 SYNONYMS: Mapping[str, str] = {
     "impression": "impression impressions imp imps view views viewed shown show seen displayed rendered",
@@ -69,6 +71,35 @@ def _recoded(array: pa.DictionaryArray, words: pa.Array) -> pa.DictionaryArray:
     if again.type != CODES:
         again = again.cast(CODES)
     return pa.DictionaryArray.from_arrays(again.indices.take(array.indices), again.dictionary)
+
+
+def read_names(array: pa.Array, seen: Seen) -> pa.Array:
+    """Text, blanks trimmed, that people will read as a name; null where nothing is written."""
+    names = read_text(array, seen)
+    _refuse_names(names, seen)
+    return names
+
+
+def read_label_names(array: pa.Array, seen: Seen) -> pa.Array:
+    """The same, dictionary-encoded."""
+    names = read_labels(array, seen)
+    if pc.any(_bad_names(names.dictionary)).as_py():
+        _refuse_names(names.dictionary_decode(), seen)
+    return names
+
+
+def _bad_names(names: pa.Array) -> pa.Array:
+    """[n] true for names that would tear a line apart, or fill a page."""
+    bad = pc.or_(pc.match_substring_regex(names, CONTROL), pc.greater(pc.utf8_length(names), LONGEST_NAME))
+    return pc.fill_null(bad, False)
+
+
+def _refuse_names(names: pa.Array, seen: Seen) -> None:
+    bad = _bad_names(names)
+    if pc.any(bad).as_py():
+        fix = f"Names have no line breaks or other control characters, and at most {LONGEST_NAME} letters."
+        shown = pc.replace_substring_regex(names, CONTROL, "�")
+        seen.refuse(bad, shown, "bad-name", "'{value}' is no name", fix)
 
 
 def read_events(array: pa.Array, seen: Seen) -> pa.Array:
@@ -146,6 +177,8 @@ READERS: Mapping[Reading, Callable[[pa.Array, Seen], pa.Array]] = {
     "moment": read_moments,
     "token": read_tokens,
     "label": read_labels,
+    "name": read_names,
+    "label name": read_label_names,
     "event": read_events,
     "amount": read_amounts,
     "place": read_places,

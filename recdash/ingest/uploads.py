@@ -511,9 +511,9 @@ def _checked(
         raise UploadError(Problem("no-rows", "file", found, "Upload a table with rows."), opened.name)
 
 
-CODED = ("id", "run", "label", "event")
+CODED = ("id", "run", "label", "label name", "event")
 """Readings of columns that come dictionary-encoded, where they are text."""
-IDENTIFYING = ("id", "token", "text", "label", "event", "vector")
+IDENTIFYING = ("id", "token", "text", "name", "label", "label name", "event", "vector")
 
 
 def _blocks(opened: Opened, roles: Sequence[Role], findings: Findings) -> Iterator[Block]:

@@ -1,7 +1,8 @@
 """Times that one wrong clock wrote: a single one of 1970 would make a test of two weeks one of fifty years.
 
 The rule is the same in every variant and looks at nothing but time: more than 90 days from all but the
-outermost hundredth of the rows, or three of few. So little history from so long before a test would not help CUPED either.
+outermost hundredth of the rows, or three of few. So little history from so long before a test would not help
+CUPED either.
 """
 
 from __future__ import annotations
