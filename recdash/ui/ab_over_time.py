@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from math import ceil
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -36,7 +37,8 @@ SUBTITLES = {
     "who could be watched that long. Filled: the interval excludes zero.",
 }
 MAY = {"fades": "may be fading", "rises": "may be rising", "falls": "may be falling"}
-MOST_TICKS = 5
+TICKS, FEW_TICKS = {1: 6, 2: 4}, 1.6
+"""Steps of the axis; of narrow panels a second name stands clear of the next panel's first."""
 DAY_S = 86_400
 
 
@@ -108,8 +110,7 @@ def _draw(found: AbTest, metric: str, how: str, series: Mapping[str, Sequence[Mo
 def _days(found: AbTest, how: str, series: Mapping[str, Sequence[Moment]], beside: int) -> dict[int, str]:
     """Names of as many days as there is room for."""
     last = max((one.day for moments in series.values() for one in moments), default=0)
-    wanted = max(2, MOST_TICKS + 3 - 2 * beside) if beside < 4 else 2
-    step = max(1, -(-last // wanted))
+    step = max(1, ceil(last / TICKS.get(beside, FEW_TICKS)))
     days = range(0, last + 1, step)
     if how == "since" or found.census is None or found.census.first is None:
         return {day: str(day) for day in days}
