@@ -112,7 +112,9 @@ def test_the_sequence_is_wider_than_the_interval_and_narrowest_where_it_was_plan
         assert moment.sequence_low is not None
         assert moment.sequence_high is not None
         assert moment.sequence_low < moment.low < moment.high < moment.sequence_high
-    assert over_time.cumulative(whole, ENGAGEMENT, "a") == found
+    unplanned = over_time.cumulative(whole, ENGAGEMENT, "a")
+    assert unplanned == over_time.cumulative(whole, ENGAGEMENT, "a", n_planned=PLANNED)
+    assert unplanned[-1].sequence_low < found[-1].sequence_low  # type: ignore[operator]
 
 
 # ── on each day, and since the exposure ──────────────────────────────────────────────────────
