@@ -14,7 +14,7 @@ from recdash.online import METRICS, compare, health, over_time
 from recdash.online.fading import Fading
 from recdash.online.measures import OnlineMetric
 from recdash.online.over_time import Moment
-from recdash.online.sequence import sequence, tuned
+from recdash.online.sequence import PLANNED, sequence, tuned
 from recdash.online.users import Days, Users
 
 BY_NAME = {metric.name: metric for metric in METRICS}
