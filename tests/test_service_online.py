@@ -224,7 +224,7 @@ def test_segments_are_those_of_the_upload(space: Workspace, test: OnlineTest) ->
         space.ab_results(test.id).users.values()
     )
     with pytest.raises(UnknownName, match="Did you mean 'country'"):
-        space.by_segment(test.id, "engagement_rate", "contry")
+        space.by_segment(test.id, "engagement_rate", "countri")
 
 
 def test_more_users_find_a_smaller_lift(space: Workspace, test: OnlineTest) -> None:

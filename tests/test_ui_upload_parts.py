@@ -103,7 +103,7 @@ def test_a_template_passes_the_checks_as_it_stands(kind: str) -> None:
     upload = ingest.read_upload(kind, template.text.encode(), name=template.file_name)
     assert upload.notices == ()
     if kind in ("sessions", "aggregates"):
-        assert set(online.results(upload).variants) == {"control", "new"}
+        assert set(online.results_of_upload(upload).variants) == {"control", "new"}
 
 
 def test_the_template_of_recommendations_passes_the_checks_as_it_stands() -> None:
