@@ -291,3 +291,12 @@ def test_a_variant_of_machines_alone_is_named_and_the_others_are_counted(emptied
     assert f"'{emptied}'" in notice.found
     results = of_users(found)
     assert {row.variant for row in results.rows} == set(found.variants)
+
+
+def test_a_session_that_went_on_after_the_exposure_counts_though_another_was_named() -> None:
+    # On two devices at once: a was open when the exposure fired in b.
+    table = sessions(("u1", "a", None, at(1, 0), 1, 60.0), ("u1", "b", None, at(1, 5), 1, 60.0))
+    table = table.append_column("end_ts", pa.array([at(1, 30), at(1, 40)]))
+    seen = pa.table({"unit_id": ["u1", "u2"], "variant": ["A", "B"], "ts": [at(1, 6), at(1)],
+                     "session_id": ["b", None]})  # fmt: skip
+    assert total(per_user(table, Rules(), seen), "sessions") == {"u1": 2, "u2": 0}

@@ -167,7 +167,7 @@ def _open_at_exposure(
     than the grace ago.
     """
     since = who.since[rows.unit]
-    after = (rows.at >= since) | np.isnan(rows.at)
+    after = (rows.end >= since) | np.isnan(rows.at)  # it went on after the exposure, or began then
     still_open = (rows.end + 60 * rules.grace_min >= since) & _last_before(rows, since, len(who.arm))
     if "session_id" not in exposures.column_names:
         return after | still_open
