@@ -258,7 +258,7 @@ def console_errors() -> list[str]:
 
 
 def is_replaced_download(message: ConsoleMessage) -> bool:
-    """Streamlit asks whether a download's file is there; on a busy machine a rerun has replaced it by then."""
+    """Streamlit asks whether a download's file is there; a rerun may have replaced it by then."""
     is_file = "/media/" in message.location.get("url", "") and "404" in message.text
     return is_file or message.text == "Client Error: Download Button source error - 404"
 
