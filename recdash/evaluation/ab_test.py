@@ -178,7 +178,9 @@ def _folded(
 
 def users_of(table: pa.Table, beside: Mapping[str, pa.Table], rules: Rules = USUAL) -> Users:
     """One row per user of a test that is known by sessions. Raises InputError where they hold no test."""
-    return per_user(table, rules, beside.get("exposures"))
+    found = per_user(table, rules, beside.get("exposures"))
+    give_back()
+    return found
 
 
 def results_of(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash import views
 from recdash.domain import OnlineTest
+from recdash.engines.memory import give_back
 from recdash.errors import InputError, NameTaken, NotFound, Problem, UnknownName
 from recdash.metrics import define
 from recdash.service.comparisons import Comparisons
@@ -83,6 +84,7 @@ class OnlineTests(Comparisons):
             results=found.records(),
             notices=(*logs.notices, *found.notices),
         )
+        give_back()
         if users is not None:  # the next that is asked for is the test's page
             self._users.remember(users, *_counted_by(test))
         same = self._same_test(test)

@@ -52,6 +52,8 @@ def per_user(table: pa.Table, rules: Rules = USUAL, exposures: pa.Table | None =
     rows = replace(rows, at=_dated(rows.at, before))
     once = (rows.session < 0) | _first_of_each(rows)
     counts = once & who.counted[rows.unit]
+    # from here on only whether a row is a session matters, and no end: 15 MiB of a million
+    rows = replace(rows, session=np.where(rows.session >= 0, 0, -1).astype(np.int8), end=rows.at)
     machines = bots.among(rows, counts & ~before, len(unit_ids), rules)
     arm = np.where(machines, -1, who.arm)
     if not (arm >= 0).any():

@@ -39,13 +39,13 @@ class Rows:
         numbers = {name: values[keep] for name, values in self.numbers.items()}
         return Rows(self.unit[keep], self.session[keep], self.at[keep], self.end[keep], numbers)
 
-    def amounts(self) -> dict[str, Floats]:
+    def amounts(self) -> dict[str, Floats | Bools]:
         """[n] what each row adds to the totals, by the totals' names."""
         numbers = dict(self.numbers)
         watched = numbers.pop("watch_s")
         return {
-            "sessions": (self.session >= 0).astype(np.float64),
-            "engaged_sessions": ((self.session >= 0) & (numbers["clicks"] > 0)).astype(np.float64),
+            "sessions": self.session >= 0,
+            "engaged_sessions": (self.session >= 0) & (numbers["clicks"] > 0),
             "watch_min": watched / 60,
             **numbers,
         }
@@ -99,7 +99,7 @@ class AddedUp:
         return rows, place[rows.unit]
 
 
-def _sums(place: Ints, values: Floats, n_users: int) -> Floats:
+def _sums(place: Ints, values: Floats | Bools, n_users: int) -> Floats:
     return np.bincount(place, values, minlength=n_users).astype(np.float64)
 
 
@@ -121,7 +121,9 @@ def too_rare_to_cut(totals: Mapping[str, Floats], rules: Rules) -> list[str]:
     return [name for name, values in some.items() if np.quantile(values, rules.winsorise) <= 0]
 
 
-def _days(place: Ints, day: Ints, amounts: Mapping[str, Floats], shares: Mapping[str, Floats]) -> Days:
+def _days(
+    place: Ints, day: Ints, amounts: Mapping[str, Floats | Bools], shares: Mapping[str, Floats]
+) -> Days:
     first = int(day.min(initial=0)) if len(day) else 0
     span = int(day.max(initial=first)) - first + 1
     key = place * span + (day - first)
