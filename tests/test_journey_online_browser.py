@@ -279,6 +279,7 @@ def read_both_sides(page: Page, found: OnlineResults, settle: Settle) -> None:
     expect(check.locator("summary")).to_contain_text("supports")
 
 
+@pytest.mark.long  # tests/test_ui_pages.py and tests/test_ui_ab_results.py ask the same of the pages
 def test_where_users_are_missing_from_a_variant_no_page_judges_anything(
     with_films: Any, page: Page, settle: Settle, console_errors: list[str], tmp_path: Path
 ) -> None:
