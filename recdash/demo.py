@@ -21,9 +21,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from recdash.domain import Mask
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 SEED = 2610
 N_USERS, N_FILMS, N_GENRES, N_HITS, N_COLD = 2_000, 600, 10, 36, 110
@@ -230,7 +231,7 @@ def _titles(rng: np.random.Generator) -> list[str]:
 # ── what people played ───────────────────────────────────────────────────────────────────────
 
 
-def _plays(rng: np.random.Generator, world: World) -> tuple[Bools, Bools]:
+def _plays(rng: np.random.Generator, world: World) -> tuple[Mask, Mask]:
     """[users, films] played before the split, and after it; the last users are new after it."""
     n_before = np.clip(np.rint(np.exp(3.3 + 0.55 * rng.normal(size=N_USERS))), 8, 120).astype(np.int64)
     n_before[N_USERS - N_COLD :] = 0
@@ -241,15 +242,15 @@ def _plays(rng: np.random.Generator, world: World) -> tuple[Bools, Bools]:
     return before, after
 
 
-def _chosen(rng: np.random.Generator, appeal: Floats, n: Ints) -> Bools:
+def _chosen(rng: np.random.Generator, appeal: Floats, n: Ints) -> Mask:
     """[users, films] ``n[user]`` films each, drawn without replacement, likelier with appeal."""
     order = np.argsort(-(appeal + rng.gumbel(size=appeal.shape)), axis=1, kind="stable")
-    chosen: Bools = np.zeros(appeal.shape, dtype=np.bool_)
+    chosen: Mask = np.zeros(appeal.shape, dtype=np.bool_)
     np.put_along_axis(chosen, order, np.arange(appeal.shape[1]) < n[:, None], axis=1)
     return chosen
 
 
-def _rated(rng: np.random.Generator, world: World, plays: Bools, since: int, until: int) -> pa.Table:
+def _rated(rng: np.random.Generator, world: World, plays: Mask, since: int, until: int) -> pa.Table:
     """Played films with a rating and a time, in the order of time."""
     user, film = np.nonzero(plays)
     felt = 3.6 + 0.6 * world.enjoyment()[user, film] + 0.7 * rng.normal(size=len(user))
@@ -272,10 +273,10 @@ def _rated(rng: np.random.Generator, world: World, plays: Bools, since: int, unt
 Ranked = tuple[Ints, Ints, Floats]
 
 
-def _lists(rng: np.random.Generator, world: World, played: Bools) -> dict[str, Ranked]:
+def _lists(rng: np.random.Generator, world: World, played: Mask) -> dict[str, Ranked]:
     """By name: users [n], their 100 best unseen films [n, 100], and the scores of those."""
     everyone = np.arange(N_USERS)
-    known: Bools = played.sum(axis=1) > 0
+    known: Mask = played.sum(axis=1) > 0
     counts = np.broadcast_to(played.sum(axis=0).astype(np.float64), played.shape)
     lists = {POPULAR: (everyone, *_best(counts, played))}
     for name, leaning in LEANINGS.items():
@@ -294,7 +295,7 @@ def _view(rng: np.random.Generator, world: World, leaning: Leaning) -> Floats:
     return view
 
 
-def _best(scores: Floats, played: Bools) -> tuple[Ints, Floats]:
+def _best(scores: Floats, played: Mask) -> tuple[Ints, Floats]:
     """The films with the highest scores that the user has not played, best first."""
     unseen = np.where(played, -np.inf, scores)
     films = np.argsort(-unseen, axis=1, kind="stable")[:, :LIST_LENGTH]
@@ -362,7 +363,7 @@ def _sessions(
     return table, _shown(table, shown[in_time], clicked[in_time])
 
 
-def _shown(sessions: pa.Table, films: Ints, clicked: Bools) -> pa.Table:
+def _shown(sessions: pa.Table, films: Ints, clicked: Mask) -> pa.Table:
     """One row per session and slot: a session has one row of films, at its start."""
     row = pa.array(np.repeat(np.arange(len(sessions)), SLOTS))
     of_session = sessions.select(["session_id", "unit_id", "start_ts", "variant"]).take(row)
@@ -394,7 +395,7 @@ def _served(lists: Mapping[str, Ranked], run: str) -> Ints:
     return row
 
 
-def _watch(rng: np.random.Generator, world: World, user: Ints, shown: Ints) -> tuple[Bools, Ints, Ints]:
+def _watch(rng: np.random.Generator, world: World, user: Ints, shown: Ints) -> tuple[Mask, Ints, Ints]:
     """Per session: clicks by slot, videos watched for more than two minutes, seconds watched.
 
     Slot by slot from the top: a film is clicked for its appeal, stayed with for its enjoyment; who
@@ -402,8 +403,8 @@ def _watch(rng: np.random.Generator, world: World, user: Ints, shown: Ints) -> t
     """
     appeal, enjoyment = world.appeal(season_weight=1.0), world.enjoyment()
     videos, seconds = (np.zeros(len(user), dtype=np.int64) for _ in range(2))
-    clicks: Bools = np.zeros(shown.shape, dtype=np.bool_)
-    here: Bools = np.ones(len(user), dtype=np.bool_)
+    clicks: Mask = np.zeros(shown.shape, dtype=np.bool_)
+    here: Mask = np.ones(len(user), dtype=np.bool_)
     for slot in range(SLOTS):
         film = shown[:, slot]
         clicked = here & (rng.random(len(user)) < _chance(0.25 * appeal[user, film] - 2.6))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Ints = npt.NDArray[np.integer[Any]]
 Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.number[Any]]
 """Whole or broken, of any width."""
 Order = Literal["rank", "score", "file"]

@@ -6,12 +6,10 @@ Letters in shapes: ``N`` items, ``S`` rows of served lists.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from recdash.diagnosis.evidence import Gain, Lift
-from recdash.domain import Floats, Ints
+from recdash.domain import Floats, Ints, Mask
 
-Mask = npt.NDArray[np.bool_]
 GRADES = 12
 """Relevance with so many different values is a grade; with more it is an amount."""
 HIGH_GRADE = 0.8

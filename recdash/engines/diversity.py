@@ -16,16 +16,13 @@ from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from recdash.domain import Floats, Ints, ListMean, TableKind, Upload
+from recdash.domain import Floats, Ints, ListMean, Mask, TableKind, Upload
 from recdash.engines.attributes import Attribute, attribute_names, attribute_of, has_numbers
 from recdash.engines.blocks import Block
 from recdash.engines.moments import Begin, Moments
 from recdash.engines.reference import Reference
 from recdash.metrics.catalogue import EVERY_CATEGORY
-
-Mask = npt.NDArray[np.bool_]
 
 _CELLS = 1 << 21
 """Numbers remembered at a time (16 MiB): so many lists are walked together."""

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from recdash.domain import Ints
-from recdash.engines.sorting import distinct, first_of_equals
+from recdash.sorting import distinct, first_of_equals
 
 UNKNOWN = -1
 _MARKED = -2

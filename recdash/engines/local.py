@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from recdash.domain import Exposure, Hits, Ints, Ledger, Order, Recommendations, Ties
+from recdash.domain import Exposure, Hits, Ints, Ledger, Mask, Order, Recommendations, Ties
 from recdash.engines.blocks import Block, grouped_blocks
 from recdash.engines.exposure import Audience
 from recdash.engines.growing import Growing
@@ -26,8 +25,6 @@ from recdash.engines.reference import Reference
 from recdash.engines.scattered import NotInPlace, placed_blocks, sorted_blocks
 from recdash.engines.ties import TieWatch
 from recdash.errors import InputError, Problem
-
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

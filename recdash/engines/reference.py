@@ -10,9 +10,9 @@ import numpy as np
 from recdash.domain import Ints, Numbers, TableKind, Truth, Upload
 from recdash.engines.ids import IdIndex
 from recdash.engines.notices import mixed_spellings
-from recdash.engines.sorting import distinct, first_of_equals
 from recdash.engines.truth import CodedTruth, code_truth, pairs
 from recdash.errors import InputError, Problem
+from recdash.sorting import distinct, first_of_equals
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from recdash.domain import Ints, Recommendations
 from recdash.engines.ids import IdIndex, number_of
-from recdash.engines.sorting import distinct
+from recdash.sorting import distinct
 
 FEW = 8
 """A user in more row groups than this is not worth looking for: the rows stand in no order of users."""

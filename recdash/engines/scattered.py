@@ -10,7 +10,7 @@ import pyarrow as pa
 from recdash.domain import Ints
 from recdash.engines.blocks import Block, joined, order_columns
 from recdash.engines.ids import IdIndex
-from recdash.engines.sorting import first_of_equals, order_of
+from recdash.sorting import first_of_equals, order_of
 
 _ROWS_PER_BLOCK = 1 << 18
 _ROOM = 4

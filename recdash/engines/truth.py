@@ -12,8 +12,8 @@ from recdash.domain import Floats, Ints, Numbers, Passing, Upload
 from recdash.engines.growing import Growing
 from recdash.engines.ids import FirstColumn, IdIndex
 from recdash.engines.memory import give_back
-from recdash.engines.sorting import first_of_equals, order_of
 from recdash.errors import Problem
+from recdash.sorting import first_of_equals, order_of
 
 _ROWS_AT_ONCE = 1 << 17
 

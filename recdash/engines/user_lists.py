@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from recdash.domain import Ints, Order, Recommendations
+from recdash.domain import Ints, Mask, Order, Recommendations
 from recdash.engines.blocks import Block
 from recdash.engines.ids import IdIndex
 from recdash.engines.reference import Reference
 from recdash.engines.scattered import NotInPlace, placed_blocks, sorted_blocks
 
-Mask = npt.NDArray[np.bool_]
 _NOBODY = Block(np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32))
 
 

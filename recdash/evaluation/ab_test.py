@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from recdash.domain import OnlineKind, Upload
 from recdash.engines.memory import give_back
 from recdash.errors import InputError, Problem, UnknownName
+from recdash.evaluation.reading import placed
 from recdash.online import summaries
 from recdash.online.logs.sessions import per_user
 from recdash.online.measures import KNOWN, OnlineMetric, check
@@ -149,12 +150,8 @@ def _read_all(
     if len(problems) == 1:
         raise problems[0]
     if problems:
-        raise InputError([_said_of(error.source, one) for error in problems for one in error.problems])
+        raise InputError([one for error in problems for one in placed(error)])
     return found
-
-
-def _said_of(source: str | None, problem: Problem) -> Problem:
-    return replace(problem, place=f"{source}, {problem.place}") if source else problem
 
 
 def _folded(

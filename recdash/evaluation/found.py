@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from recdash.domain import Exposure, Hits, Ints, Truth, Users
-
-Mask = npt.NDArray[np.bool_]
+from recdash.domain import Exposure, Hits, Ints, Mask, Truth, Users
 
 
 def found_rows(hits: Hits, k: int, relevant: Mask) -> Mask:

@@ -15,9 +15,9 @@ from recdash import compute as pc
 from recdash.domain import Ints, Truth, Upload
 from recdash.engines import Reference
 from recdash.engines.attributes import SEPARATORS
-from recdash.engines.sorting import order_of
 from recdash.engines.user_lists import UserLists
 from recdash.evaluation.shown import attributes_of
+from recdash.sorting import order_of
 
 MOST_ATTRIBUTES = 2
 """Beside a title; more would not be read."""

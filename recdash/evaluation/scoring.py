@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recdash.domain import Absent, Curve, Exposure, Hits, Ledger, Recommendations, Replicated, Users
+from recdash.domain import Absent, Curve, Exposure, Hits, Ledger, Mask, Recommendations, Replicated, Users
 from recdash.engines import Reference, list_metrics, match
 from recdash.engines.attributes import attribute_names, attribute_of
 from recdash.errors import Problem
@@ -20,12 +20,9 @@ from recdash.metrics.ratings import Predictions, RatingMetric
 from recdash.metrics.sample import Familiar, Ideals, familiar
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     import pyarrow as pa
 
     from recdash.evaluation.slices import Slice
-
-    Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

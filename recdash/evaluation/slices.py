@@ -32,18 +32,16 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from recdash import compute as pc
-from recdash.domain import Floats, Ints, TableKind, Truth
+from recdash.domain import Floats, Ints, Mask, TableKind, Truth
 from recdash.engines import Reference
 from recdash.engines.attributes import Attribute, attribute_of, has_numbers
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.evaluation.bands import equal_tops, range_labels
 from recdash.metrics.catalogue import fewest_users_of_head
 
-Mask = npt.NDArray[np.bool_]
 Side = Literal["users", "items"]
 
 HISTORY_FROM = (0, 1, 5, 20, 100, 500)

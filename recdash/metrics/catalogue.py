@@ -14,12 +14,9 @@ from itertools import pairwise
 from math import ceil
 
 import numpy as np
-import numpy.typing as npt
 
-from recdash.domain import Exposure, Floats, Ints, RankCounts
+from recdash.domain import Exposure, Floats, Ints, Mask, RankCounts
 from recdash.metrics.parameters import Parameter
-
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

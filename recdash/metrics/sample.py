@@ -9,11 +9,9 @@ from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
-from recdash.domain import Floats, Hits, Ints, Numbers, Users
+from recdash.domain import Floats, Hits, Ints, Mask, Numbers, Users
 
-Mask = npt.NDArray[np.bool_]
 _ROWS_TO_SORT = 1 << 17
 _ROWS_OF_A_PART = 1 << 19
 """So few that what is looked up of them stays in the processor's cache."""

@@ -19,15 +19,12 @@ from itertools import product
 from math import isclose
 
 import numpy as np
-import numpy.typing as npt
 
-from recdash.domain import Floats, Hits, Ints
+from recdash.domain import Floats, Hits, Ints, Mask
 from recdash.metrics.formulas import Formula
 from recdash.metrics.ranking import RankingMetric
 from recdash.metrics.registry import Definition
 from recdash.metrics.sample import Sample, positions
-
-Mask = npt.NDArray[np.bool_]
 
 DRAWS = (20, 1000)
 ROUNDING = 1e-12

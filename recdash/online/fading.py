@@ -8,11 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from recdash.domain import Floats, Ints
+from recdash.domain import Floats, Ints, Mask
 from recdash.online import rates
 from recdash.online.compare import CONFIDENCE, per
 from recdash.online.measures import OnlineMetric
-from recdash.online.rates import Bools
 from recdash.online.users import Users
 
 Span = tuple[int, int]
@@ -102,7 +101,7 @@ def _watched(users: Users, metric: OnlineMetric, early: Span, late: Span) -> _Wa
     return _Watched(n, early_rate, late_rate, squared)
 
 
-def _rate_and_parts(users: Users, metric: OnlineMetric, span: Span, counted: Bools) -> tuple[Floats, Floats]:
+def _rate_and_parts(users: Users, metric: OnlineMetric, span: Span, counted: Mask) -> tuple[Floats, Floats]:
     """[V] the metric within the span of days, and [U] each user's part in its logarithm: N/ΣN − D/ΣD."""
     unit = users.days.unit
     since = users.days.day - users.exposed[unit]

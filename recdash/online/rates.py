@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from recdash.domain import Floats, Ints
+from recdash.domain import Floats, Ints, Mask
 from recdash.errors import UnknownName
 from recdash.online.compare import CONFIDENCE, per
 from recdash.online.measures import OnlineMetric
@@ -21,7 +21,6 @@ from recdash.online.users import Users
 
 # Below this share of the squared value a variance is the rounding of a million added numbers.
 NO_VARIANCE = 1e-9
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -162,8 +161,8 @@ def _notes(metric: OnlineMetric, control: Sums, variant: Sums) -> npt.NDArray[np
     return np.select(list(reasons.values()), list(reasons), default="")
 
 
-def _varies(side: Sums) -> Bools:
-    found: Bools = ratio(side.squared_error * side.n, side.value**2) > NO_VARIANCE
+def _varies(side: Sums) -> Mask:
+    found: Mask = ratio(side.squared_error * side.n, side.value**2) > NO_VARIANCE
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from recdash.domain import Upload
@@ -100,7 +101,7 @@ class Measured:
     arms: Mapping[str, Any]
     planned_users: int | None = None
 
-    @property
+    @cached_property
     def adjusted(self) -> bool:
         return compare.can_adjust(self.metric, *self.arms.values())
 

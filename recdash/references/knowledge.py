@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from recdash.domain import Ints, TableKind, Truth, Upload
 from recdash.engines import Reference
-from recdash.engines.sorting import distinct
+from recdash.sorting import distinct
 
 
 @dataclass(frozen=True)

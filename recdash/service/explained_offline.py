@@ -12,8 +12,7 @@ from recdash import compute as pc
 from recdash.comparison.pairs import shared
 from recdash.diagnosis import measured
 from recdash.diagnosis.evidence import Audience, Gain, Lacking, Lift, Popularity, Stricter, Times
-from recdash.domain import WHOLE, Floats, Scope, Truth, UserValues
-from recdash.evaluation import found
+from recdash.domain import WHOLE, Floats, Mask, Scope, Truth, UserValues
 from recdash.numbers import three
 from recdash.service.explained import Case
 from recdash.service.explained_online import SESSIONS, ExplainedOnline
@@ -140,7 +139,7 @@ class ExplainedOffline(WhatIsFound, ExplainedOnline):
             evaluated=self._lift_among(case, evaluated),
         )
 
-    def _units_offline(self, case: Case, reference: Reference) -> tuple[found.Mask, found.Mask]:
+    def _units_offline(self, case: Case, reference: Reference) -> tuple[Mask, Mask]:
         """[units] of the variant and the control: True for who counts offline, and who has a train row."""
         users = self.online_users(case.test.id)
         ids = users.unit if isinstance(users.unit, pa.Array) else pa.array(users.unit)
@@ -152,7 +151,7 @@ class ExplainedOffline(WhatIsFound, ExplainedOnline):
         in_train[had] = True
         return counts[codes], in_train[codes]
 
-    def _lift_among(self, case: Case, evaluated: found.Mask) -> Lift | None:
+    def _lift_among(self, case: Case, evaluated: Mask) -> Lift | None:
         """The online metric's lift among the users who count offline; None where it has no interval."""
         from recdash.online.segments import by_segment
         from recdash.online.users import Segment
@@ -169,7 +168,7 @@ class ExplainedOffline(WhatIsFound, ExplainedOnline):
         return measured.turned(lift) if metric.direction == "down" else lift
 
 
-def _changes(truth: Truth, of_head: found.Mask, run: found.Mask, base: found.Mask) -> tuple[Gain, Gain]:
+def _changes(truth: Truth, of_head: Mask, run: Mask, base: Mask) -> tuple[Gain, Gain]:
     """The change in items found per user, and how far it leans to the head; masks [T] of the truth's rows."""
     counted = truth.users_who_count()
     head, tail = (
@@ -192,7 +191,7 @@ def _gain_of(mine: UserValues, base: UserValues) -> Gain:
     return Gain(found.mean, found.low, found.high, float(base.values.mean()), found.n)
 
 
-def _in_case(users: TestUsers, case: Case) -> found.Mask:
+def _in_case(users: TestUsers, case: Case) -> Mask:
     """[U] True for the users of the variant and of the control."""
     codes = [users.variants.index(name) for name in (case.variant, case.test.control)]
     return np.isin(users.variant, codes)

@@ -10,8 +10,8 @@ import pyarrow as pa
 from recdash import compute as pc
 from recdash.diagnosis import measured
 from recdash.diagnosis.evidence import Lacking, Places, Seen, Served
-from recdash.domain import Ints
-from recdash.engines.user_lists import Mask, UserLists
+from recdash.domain import Ints, Mask
+from recdash.engines.user_lists import UserLists
 from recdash.service.explained import Case
 from recdash.service.explained_offline import LISTS, ExplainedOffline
 

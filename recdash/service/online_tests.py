@@ -11,7 +11,12 @@ from recdash import views
 from recdash.domain import OnlineTest
 from recdash.engines.memory import give_back
 from recdash.errors import InputError, NameTaken, NotFound, Problem, UnknownName
+from recdash.evaluation.ab_test import Logs, read_logs, results_of, users_of, with_own
 from recdash.metrics import define
+from recdash.online import OnlineMetric, OnlineResults, OnlineRow
+from recdash.online.results import of_users
+from recdash.online.rules import AT_THE_DOOR, USUAL, WHEN_FOLDED, Rules
+from recdash.online.users import Removed, Users
 from recdash.service.comparisons import Comparisons
 from recdash.service.kept import Kept
 from recdash.service.manners import check_typed, clean_name
@@ -19,9 +24,6 @@ from recdash.service.manners import check_typed, clean_name
 if TYPE_CHECKING:
     import pandas as pd
 
-    from recdash.evaluation.ab_test import Logs
-    from recdash.online import OnlineMetric, OnlineResults, Rules
-    from recdash.online.users import Users
     from recdash.stats import Correction
 
 
@@ -53,7 +55,7 @@ class OnlineTests(Comparisons):
         tables: Mapping[str, Any],
         *,
         control: str | None = None,
-        rules: Rules | None = None,
+        rules: Rules = USUAL,
         metrics: Sequence[OnlineMetric] = (),
         mappings: Mapping[str, Mapping[str, str]] | None = None,
         links: Mapping[str, str] | None = None,
@@ -64,9 +66,8 @@ class OnlineTests(Comparisons):
         there already, counted by the same rules, is linked anew, and comes back if it was archived.
         """
         self._may_write()
-        logs = self._read_logs(tables, rules, mappings)
-        users = _users(logs, rules)
-        found = _results(logs, control, rules, metrics, users)
+        logs, users = self._read_logs(tables, rules, mappings)
+        found = results_of(logs, control, rules, metrics, users=users)
         self._check_links(experiment_id, links or {}, found.variants)
         test = OnlineTest(
             id=self._new_id(),
@@ -76,7 +77,7 @@ class OnlineTests(Comparisons):
             kind=logs.kind,
             upload=self.store.put(logs.table),
             tables={kind: self.store.put(table) for kind, table in logs.beside.items()},
-            rules=rules.as_dict() if rules else {},
+            rules=rules.as_dict(),
             metrics=[asdict(metric) for metric in metrics],
             removed=[asdict(one) for one in logs.removed],
             control=found.control,
@@ -87,6 +88,9 @@ class OnlineTests(Comparisons):
         give_back()
         if users is not None:  # the next that is asked for is the test's page
             self._users.remember(users, *_counted_by(test))
+        return self._store_or_find(test)
+
+    def _store_or_find(self, test: OnlineTest) -> OnlineTest:
         same = self._same_test(test)
         if same is None:
             try:
@@ -97,13 +101,14 @@ class OnlineTests(Comparisons):
                     raise
         if same.archived is not None:
             same = self.restore_online_test(same.id)
-        return self.link_variants(same.id, test.links) if links else same
+        return self.link_variants(same.id, test.links) if test.links else same
 
     def _same_test(self, test: OnlineTest) -> OnlineTest | None:
         """The test that a second click would double: same name, tables, rules and control."""
 
         def known_by(one: OnlineTest) -> tuple[Any, ...]:
-            return one.name, one.upload, dict(one.tables), dict(one.rules), list(one.metrics), one.control
+            rules = Rules(**one.rules)
+            return one.name, one.upload, dict(one.tables), rules, list(one.metrics), one.control
 
         known = self.online_tests(test.experiment, archived=True)
         return next((one for one in known if known_by(one) == known_by(test)), None)
@@ -113,30 +118,25 @@ class OnlineTests(Comparisons):
         tables: Mapping[str, Any],
         *,
         control: str | None = None,
-        rules: Rules | None = None,
+        rules: Rules = USUAL,
         mappings: Mapping[str, Mapping[str, str]] | None = None,
     ) -> OnlineResults:
         """The results as they would be, with what was said while the tables were read; stores nothing."""
-        logs = self._read_logs(tables, rules, mappings)
-        found = _results(logs, control, rules, (), _users(logs, rules))
+        logs, users = self._read_logs(tables, rules, mappings)
+        found = results_of(logs, control, rules, users=users)
         return replace(found, notices=(*logs.notices, *found.notices))
 
     def _read_logs(
-        self,
-        tables: Mapping[str, Any],
-        rules: Rules | None,
-        mappings: Mapping[str, Mapping[str, str]] | None,
-    ) -> Logs:
-        from recdash.evaluation.ab_test import read_logs
-        from recdash.online.rules import USUAL
-
-        return read_logs(tables, rules or USUAL, mappings, self.limits)
+        self, tables: Mapping[str, Any], rules: Rules, mappings: Mapping[str, Mapping[str, str]] | None
+    ) -> tuple[Logs, Users | None]:
+        """The logs and their users; None for the users of a table that is added up already."""
+        logs = read_logs(tables, rules, mappings, self.limits)
+        counted = logs.kind != "aggregates"
+        return logs, users_of(logs.table, logs.beside, rules) if counted else None
 
     # ── how a stored test is counted ─────────────────────────────────────────────────────────
 
     def online_rules(self, test_id: str) -> Rules:
-        from recdash.online.rules import Rules
-
         return Rules(**self.store.online_test(test_id).rules)
 
     def set_online_rules(self, test_id: str, rules: Rules) -> OnlineTest:
@@ -150,8 +150,6 @@ class OnlineTests(Comparisons):
         return self._count_again(test_id, rules=rules.as_dict())
 
     def _refuse_fixed(self, test_id: str, rules: Rules) -> None:
-        from recdash.online.rules import AT_THE_DOOR, WHEN_FOLDED
-
         test, known = self.store.online_test(test_id), self.online_rules(test_id)
         fixed = (*AT_THE_DOOR, *(WHEN_FOLDED if test.kind == "events" else ()))
         changed = [name for name in fixed if getattr(rules, name) != getattr(known, name)]
@@ -178,11 +176,6 @@ class OnlineTests(Comparisons):
         return self._results_of(self.store.online_test(test_id), correction)
 
     def _results_of(self, test: OnlineTest, correction: Correction = "holm") -> OnlineResults:
-        from recdash.evaluation.ab_test import Logs, results_of, with_own
-        from recdash.online import OnlineMetric, Rules
-        from recdash.online.results import of_users
-        from recdash.online.users import Removed
-
         rules, own = Rules(**test.rules), [OnlineMetric(**one) for one in test.metrics]
         if test.kind == "aggregates":
             logs = Logs(test.kind, self.store.table(test.upload), {})
@@ -201,9 +194,6 @@ class OnlineTests(Comparisons):
         return self._users(*_counted_by(test))
 
     def _read_users(self, upload: str, exposures: str | None, rules: str) -> Users:
-        from recdash.evaluation.ab_test import users_of
-        from recdash.online.rules import Rules
-
         beside = {"exposures": self.store.table(exposures)} if exposures else {}
         return users_of(self.store.table(upload), beside, Rules(**json.loads(rules)))
 
@@ -239,8 +229,6 @@ class OnlineTests(Comparisons):
         """
         import pandas as pd
 
-        from recdash.online import OnlineRow
-
         test = self.store.online_test(test_id)
         frame = pd.DataFrame([asdict(OnlineRow(**row)) for row in test.results])
         frame.insert(4, "run_id", frame["variant"].map(dict(test.links)))
@@ -274,24 +262,3 @@ class OnlineTests(Comparisons):
 def _counted_by(test: OnlineTest) -> tuple[str, str | None, str]:
     """What the users of a test are counted from."""
     return test.upload, test.tables.get("exposures"), json.dumps(dict(test.rules))
-
-
-def _users(logs: Logs, rules: Rules | None) -> Users | None:
-    """One row per user; None for a table that is added up already."""
-    from recdash.evaluation.ab_test import users_of
-    from recdash.online.rules import USUAL
-
-    return None if logs.kind == "aggregates" else users_of(logs.table, logs.beside, rules or USUAL)
-
-
-def _results(
-    logs: Logs,
-    control: str | None,
-    rules: Rules | None,
-    metrics: Sequence[OnlineMetric],
-    users: Users | None,
-) -> OnlineResults:
-    from recdash.evaluation.ab_test import results_of
-    from recdash.online.rules import USUAL
-
-    return results_of(logs, control, rules or USUAL, metrics, users=users)

@@ -7,9 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from recdash.domain import Run
+from recdash.domain import Mask, Run
 from recdash.engines.row_groups import FEW, RowGroups
-from recdash.engines.user_lists import Mask, UserLists, read_lists
+from recdash.engines.user_lists import UserLists, read_lists
 from recdash.evaluation.one_user import ItemFacts
 from recdash.service.evidence import Evidence
 

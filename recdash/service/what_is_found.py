@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recdash import views
-from recdash.domain import WHOLE, Floats, Run, Scope
+from recdash.domain import WHOLE, Floats, Mask, Run, Scope
 from recdash.evaluation import found
-from recdash.evaluation.found import Headroom, Mask
+from recdash.evaluation.found import Headroom
 from recdash.service.stored_lists import StoredLists
 from recdash.stats.overlap import ManyLists, overlap, rank_biased_overlap
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recdash.domain import Floats, Ints
-from recdash.stats.family import Mask, significant
+from recdash.domain import Floats, Ints, Mask
+from recdash.stats.family import significant
 from recdash.stats.paired import LEVEL, TIE, says_nothing
 
 

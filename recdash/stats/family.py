@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from recdash.domain import Floats
+from recdash.domain import Floats, Mask
 from recdash.stats.paired import LEVEL, Paired
 from recdash.stats.sufficiency import users_to_settle
 
-Mask = npt.NDArray[np.bool_]
 Correction = Literal["holm", "bh", "off"]
 CORRECTIONS: tuple[Correction, ...] = ("holm", "bh", "off")
 Word = Literal["better", "worse", "tie", "not settled"]

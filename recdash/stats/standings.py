@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recdash.domain import Floats, Ints
-from recdash.stats.family import Correction, Mask, significant
+from recdash.domain import Floats, Ints, Mask
+from recdash.stats.family import Correction, significant
 from recdash.stats.groups import Groups
 from recdash.stats.paired import LEVEL, TIE, says_nothing
 from recdash.stats.resampling import resampled_means

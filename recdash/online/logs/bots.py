@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from recdash.domain import Floats, Ints
+from recdash.domain import Floats, Ints, Mask
 from recdash.online import times
 from recdash.online.logs.totals import Rows
 from recdash.online.rules import Rules
 
-Bools = npt.NDArray[np.bool_]
 
-
-def among(rows: Rows, counts: Bools, n_units: int, rules: Rules) -> Bools:
+def among(rows: Rows, counts: Mask, n_units: int, rules: Rules) -> Mask:
     """[units] true for who on some day clicked, or came, more often than ``rules`` allow.
 
     ``counts`` [rows] which of the rows are of the test.
@@ -30,7 +27,7 @@ def among(rows: Rows, counts: Bools, n_units: int, rules: Rules) -> Bools:
     return found
 
 
-def _beyond(unit: Ints, day: Ints, amount: Floats, n_units: int, limit: float) -> Bools:
+def _beyond(unit: Ints, day: Ints, amount: Floats, n_units: int, limit: float) -> Mask:
     """[units] true where a day's amount is above the limit."""
     found = np.zeros(n_units, dtype=np.bool_)
     if len(unit):

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from recdash.domain import Ints
+from recdash.domain import Ints, Mask
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Keys64 = npt.NDArray[np.uint64]
-Bools = npt.NDArray[np.bool_]
 WORD = 8
 MIX = np.uint64(0x9E3779B97F4A7C15)
 STIR = np.uint64(0xD6E8FEB86659FD93)
@@ -143,7 +142,7 @@ class Met:
         self._flags = np.zeros(1 << FLAG_BITS, dtype=np.bool_)
         self._blocks: list[Keys64] = []
 
-    def firsts(self, keys: Keys64) -> Bools:
+    def firsts(self, keys: Keys64) -> Mask:
         """[n] true where a key is met for the first time; it is known from then on."""
         flag = (keys >> np.uint64(64 - FLAG_BITS)).astype(np.int64)
         maybe = self._flags[flag]
@@ -159,7 +158,7 @@ class Met:
         self._keep(ascending)
         return first
 
-    def _has(self, keys: Keys64) -> Bools:
+    def _has(self, keys: Keys64) -> Mask:
         found = np.zeros(len(keys), dtype=np.bool_)
         order = np.argsort(keys)
         ascending = keys[order]

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from recdash.domain import Floats, Ints
+from recdash.domain import Floats, Ints, Mask
 from recdash.online.logs.growing import Ids, Keys, Keys64, Met, Tally, hashes, paired
 from recdash.online.logs.sources import Sources
 from recdash.online.logs.spellings import Spellings
@@ -23,7 +22,6 @@ IMPRESSION, CLICK, WATCH, HEARTBEAT = "impression", "click", "watch", "heartbeat
 OURS = (IMPRESSION, CLICK, WATCH, HEARTBEAT)
 NONE, SIXTEENTH = np.uint64(0), np.uint64(15)
 ALL_LOOKED_AT = 1 << 20
-Bools = npt.NDArray[np.bool_]
 
 
 class Exposed:
@@ -62,17 +60,17 @@ class Events:
     request: Keys64
     at: Ints
     watched: Floats
-    counts: Bools
+    counts: Mask
     position: Ints
     event: Ints
     names: tuple[str, ...]
 
-    def named(self, *names: str) -> Bools:
+    def named(self, *names: str) -> Mask:
         """[n] true for events of these names."""
-        found: Bools = np.array([name in names for name in self.names], dtype=np.bool_)[self.event]
+        found: Mask = np.array([name in names for name in self.names], dtype=np.bool_)[self.event]
         return found
 
-    def of(self, rows: Bools) -> Events:
+    def of(self, rows: Mask) -> Events:
         if rows.all():
             return self
         kept = {name: getattr(self, name)[rows] for name in self.__dataclass_fields__ if name != "names"}
@@ -148,7 +146,7 @@ class Reader:
         counts = self._left_out.get(rule, np.zeros(len(names) + 1, dtype=np.int64))[1:].tolist()
         return Removed(rule, what, unit, dict(zip(names, counts, strict=True)))
 
-    def _new(self, batch: pa.RecordBatch, unit: Ints, known: Bools) -> Bools:
+    def _new(self, batch: pa.RecordBatch, unit: Ints, known: Mask) -> Mask:
         """[n] false for an event whose id its unit had before: ids may count up anew for each unit."""
         if "event_id" not in batch.schema.names:
             return known
@@ -161,7 +159,7 @@ class Reader:
         self._look_at(keys, batch.column("ts").cast("int64").to_numpy()[rows], again[rows])
         return ~again
 
-    def _look_at(self, keys: Keys64, at: Ints, again: Bools) -> None:
+    def _look_at(self, keys: Keys64, at: Ints, again: Mask) -> None:
         """Count ids that come again at another time; of a long log every sixteenth id is looked at."""
         some = (keys & SIXTEENTH) == 0
         if self._looked_at[0, 0] >= ALL_LOOKED_AT:
@@ -198,7 +196,7 @@ class Reader:
         self.leave_out("source", unit[~counts & found.named(*OURS)])
         return found
 
-    def _recommended(self, batch: pa.RecordBatch) -> Bools:
+    def _recommended(self, batch: pa.RecordBatch) -> Mask:
         if "source" not in batch.schema.names:
             return np.ones(batch.num_rows, dtype=np.bool_)
         self.sources = self.sources or Sources()

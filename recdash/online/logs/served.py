@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from recdash.domain import Ints
+from recdash.domain import Ints, Mask
 from recdash.errors import Problem
 from recdash.online.logs.growing import Keys, Keys64, Tally, paired
 from recdash.online.logs.passing import CLICK, HEARTBEAT, NONE, WATCH, Events, Reader, keys_of
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LATE = np.iinfo(np.int64).max
-Bools = npt.NDArray[np.bool_]
 
 
 class Watchings:
@@ -145,18 +143,18 @@ class Lists:
     def _keys_of_rows(self) -> Keys64:
         return paired(self._list, _as_keys(self._item))
 
-    def _is_clicked(self) -> Bools:
+    def _is_clicked(self) -> Mask:
         """[rows of exposed users] whether the item was clicked in its list."""
         return _known(self._clicked, self._keys_of_rows())
 
-    def _clicked_lists(self) -> Bools:
+    def _clicked_lists(self) -> Mask:
         found = np.zeros(len(self), dtype=np.bool_)
         found[self._list[self._is_clicked()]] = True
         return found
 
     # ── answers ──────────────────────────────────────────────────────────────────────────────
 
-    def _answers(self, rules: Rules) -> dict[str, Bools]:
+    def _answers(self, rules: Rules) -> dict[str, Mask]:
         """[lists] whether an answer is known, and whether the list holds it."""
         unit, begun, item = self._watchings.past(rules.threshold_s)
         # times as places among all of them, so that unit and time fit into one number
@@ -205,8 +203,8 @@ def _lengths(lengths: Ints) -> Problem:
     return Problem("served-lists", "served lists", found, fix, len(lengths))
 
 
-def _known(keys: Keys, wanted: Keys64) -> Bools:
-    found: Bools = keys.codes(wanted, grow=False)[0] >= 0
+def _known(keys: Keys, wanted: Keys64) -> Mask:
+    found: Mask = keys.codes(wanted, grow=False)[0] >= 0
     return found
 
 

@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from recdash.domain import Floats, Ints
+from recdash.domain import Floats, Ints, Mask
 from recdash.errors import InputError, Problem
 from recdash.online import times
 from recdash.online.logs import bots, traits
@@ -18,6 +17,7 @@ from recdash.online.logs.totals import AddedUp, Rows, too_rare_to_cut
 from recdash.online.logs.variants import Assigned, by_exposures, by_rows, codes
 from recdash.online.rules import USUAL, Rules
 from recdash.online.users import Removed, Segment, Users
+from recdash.sorting import first_of_equals, order_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 ROLES = ("unit_id", "session_id", "variant", "start_ts", "end_ts", "clicks", "watch_s")
 """Columns with a meaning of their own; every other number is added up, every other text tells users apart."""
 EXPOSURE_ROLES = ("unit_id", "session_id", "variant", "ts", "experiment_id")
-
-Bools = npt.NDArray[np.bool_]
 
 
 def per_user(table: pa.Table, rules: Rules = USUAL, exposures: pa.Table | None = None) -> Users:
@@ -134,7 +132,7 @@ def _numbers(column: pa.ChunkedArray) -> Floats:
     return numbers
 
 
-def _dated(at: Floats, before: Bools) -> Floats:
+def _dated(at: Floats, before: Mask) -> Floats:
     """A row of the test without a time is taken for one of its first moment."""
     known = at[~before & ~np.isnan(at)]
     return np.where(np.isnan(at), known.min() if len(known) else 0.0, at)
@@ -145,7 +143,7 @@ def _dated(at: Floats, before: Bools) -> Floats:
 
 def _who(
     table: pa.Table, rows: Rows, exposures: pa.Table | None, exposed: Ints, n_units: int, rules: Rules
-) -> tuple[Assigned, Bools]:
+) -> tuple[Assigned, Mask]:
     """Who was in which variant; [rows] what lies before the test."""
     if exposures is not None:
         who = by_exposures(exposed, n_units, exposures["variant"], exposures["ts"])
@@ -161,7 +159,7 @@ def _who(
 
 def _open_at_exposure(
     table: pa.Table, rows: Rows, exposures: pa.Table, exposed: Ints, who: Assigned, rules: Rules
-) -> Bools:
+) -> Mask:
     """[rows] true for what lies after the unit's first exposure, and for the session in which that fell.
 
     The exposure fires inside the first session: comparing with the session's start would lose it. Where
@@ -182,7 +180,7 @@ def _open_at_exposure(
     return after | np.where(named, mine == opened[rows.unit], still_open)
 
 
-def _last_before(rows: Rows, since: Floats, n_units: int) -> Bools:
+def _last_before(rows: Rows, since: Floats, n_units: int) -> Mask:
     """[rows] true for a unit's last session that had begun by its exposure, and for what is in no session."""
     begun = np.flatnonzero((rows.at < since) & (rows.session >= 0))
     last = np.full(n_units, -np.inf)
@@ -190,16 +188,13 @@ def _last_before(rows: Rows, since: Floats, n_units: int) -> Bools:
     return (rows.at == last[rows.unit]) | (rows.session < 0)
 
 
-def _first_of_each(rows: Rows) -> Bools:
+def _first_of_each(rows: Rows) -> Mask:
     """[rows] true at the first row of every (unit, session) that there is."""
     found = np.flatnonzero(rows.session >= 0)
     key = rows.unit[found] * (int(rows.session.max(initial=0)) + 1) + rows.session[found]
-    order = np.argsort(key, kind="stable")
-    ascending = key[order]
-    new = np.ones(len(key), dtype=np.bool_)
-    np.not_equal(ascending[1:], ascending[:-1], out=new[1:])
+    order = order_of(key)
     first = np.zeros(len(rows.unit), dtype=np.bool_)
-    first[found[order[new]]] = True
+    first[found[order[first_of_equals(key[order])]]] = True
     return first
 
 
@@ -220,7 +215,7 @@ def _lost(variant: str, count: int) -> Problem:
 
 
 def _otherwise(
-    table: pa.Table, rows: Rows, before: Bools, who: Assigned, exposures: pa.Table | None
+    table: pa.Table, rows: Rows, before: Mask, who: Assigned, exposures: pa.Table | None
 ) -> list[Problem]:
     """Users of whom the sessions of the test say another variant than the exposures do."""
     if exposures is None or "variant" not in table.column_names:
@@ -248,7 +243,7 @@ def _strays(who: Assigned, rows: Rows, strays: Strays) -> tuple[Removed, ...]:
 
 
 def _removed(
-    who: Assigned, rows: Rows, once: Bools, before: Bools, machines: Bools, rules: Rules
+    who: Assigned, rows: Rows, once: Mask, before: Mask, machines: Mask, rules: Rules
 ) -> tuple[Removed, ...]:
     """What each rule left out, by variant."""
     arm = who.arm[rows.unit]
@@ -267,7 +262,7 @@ def _limits(rules: Rules) -> str:
     return f"had more than {told} in one day"
 
 
-def _notices(table: pa.Table, who: Assigned, rows: Rows, once: Bools) -> tuple[Problem, ...]:
+def _notices(table: pa.Table, who: Assigned, rows: Rows, once: Mask) -> tuple[Problem, ...]:
     notices = []
     if repeated := int((~once).sum()):
         found = f"{repeated:,} rows repeat a session of the same user"

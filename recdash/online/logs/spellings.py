@@ -9,10 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from recdash import compute as pc
-from recdash.domain import Ints
+from recdash.domain import Ints, Mask
 from recdash.errors import Problem
 from recdash.online.logs.growing import Ids, Keys, hashes
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 NUMBER, ZEROS = r"^-?\d{1,32}$", r"^(-?)0+(\d)"
 NONE_FOUND = -1
-Bools = npt.NDArray[np.bool_]
 
 
 class Spellings:
@@ -92,14 +90,14 @@ def _text(ids: pa.Array) -> pa.Array:
     return ids.cast(pa.string())
 
 
-def _padded(ids: pa.Array) -> Bools:
+def _padded(ids: pa.Array) -> Mask:
     """[n] true for text that may be a number with needless zeros in front."""
     import pyarrow as pa
 
     if pa.types.is_integer(ids.type):
         return np.zeros(len(ids), dtype=np.bool_)
     found = pc.or_(pc.starts_with(_text(ids), "0"), pc.starts_with(_text(ids), "-0"))
-    padded: Bools = pc.fill_null(found, False).to_numpy(zero_copy_only=False)
+    padded: Mask = pc.fill_null(found, False).to_numpy(zero_copy_only=False)
     return padded
 
 

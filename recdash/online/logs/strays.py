@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from recdash.domain import Floats
+from recdash.domain import Floats, Mask
 from recdash.errors import Problem
 from recdash.online import times
 from recdash.online.logs.totals import Rows
@@ -25,14 +24,13 @@ FAR_DAYS, OUTERMOST, OF_ONE_CLOCK = 90, 0.01, 3
 FEWEST = 20
 """Of fewer rows nobody can tell which are the usual ones."""
 WHAT = f"have a time more than {FAR_DAYS} days from nearly all others"
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Strays:
     """``far`` [rows] true for a stray time of ``at`` [rows], seconds since 1970."""
 
-    far: Bools
+    far: Mask
     at: Floats
 
     @classmethod

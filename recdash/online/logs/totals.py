@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from recdash.domain import Floats, Ints
+from recdash.domain import Floats, Ints, Mask
 from recdash.online import times
 from recdash.online.rules import Rules
 from recdash.online.users import Days
+from recdash.sorting import first_of_equals, order_of
 
 NOT_CUT = frozenset(
     {"sessions", "engaged_sessions", "lists", "clicked_lists", "answerable_lists", "answered_lists"}
 )
 """Winsorising cuts what a user did, not how often the user came or was served."""
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -33,13 +32,13 @@ class Rows:
     end: Floats
     numbers: Mapping[str, Floats]
 
-    def of(self, keep: Bools) -> Rows:
+    def of(self, keep: Mask) -> Rows:
         if keep.all():
             return self
         numbers = {name: values[keep] for name, values in self.numbers.items()}
         return Rows(self.unit[keep], self.session[keep], self.at[keep], self.end[keep], numbers)
 
-    def amounts(self) -> dict[str, Floats | Bools]:
+    def amounts(self) -> dict[str, Floats | Mask]:
         """[n] what each row adds to the totals, by the totals' names."""
         numbers = dict(self.numbers)
         watched = numbers.pop("watch_s")
@@ -59,8 +58,8 @@ class AddedUp:
 
     units: Ints
     rows: Rows
-    counts: Bools
-    earlier: Bools
+    counts: Mask
+    earlier: Mask
 
     def in_test(self, rules: Rules) -> tuple[dict[str, Floats], Days]:
         """The totals of the test, and of its days, which add up to them."""
@@ -90,7 +89,7 @@ class AddedUp:
     def _tested(self) -> tuple[Rows, Ints]:
         return self._of(self.counts & ~self.earlier)
 
-    def _of(self, keep: Bools) -> tuple[Rows, Ints]:
+    def _of(self, keep: Mask) -> tuple[Rows, Ints]:
         """The rows of users that count, and each row's place among the users."""
         place = np.full(int(self.rows.unit.max(initial=self.units[-1])) + 1, -1, dtype=np.int64)
         place[self.units] = np.arange(len(self.units))
@@ -99,40 +98,38 @@ class AddedUp:
         return rows, place[rows.unit]
 
 
-def _sums(place: Ints, values: Floats | Bools, n_users: int) -> Floats:
+def _sums(place: Ints, values: Floats | Mask, n_users: int) -> Floats:
     return np.bincount(place, values, minlength=n_users).astype(np.float64)
 
 
 def _cut(name: str, totals: Floats, rules: Rules) -> Floats:
     """[U] the share of each total that stays when totals beyond the quantile of all users are cut to it."""
+    most = _most(name, totals, rules)
+    return np.divide(most, totals, out=np.ones(len(totals)), where=totals > (most or np.inf))
+
+
+def _most(name: str, totals: Floats, rules: Rules) -> float:
+    """What a total is cut to: ∞ where the rules leave it, 0 where too few users have any to cut."""
     if rules.winsorise is None or name in NOT_CUT:
-        return np.ones(len(totals))
-    most = np.quantile(totals, rules.winsorise)
-    if most <= 0:
-        return np.ones(len(totals))
-    return np.divide(most, totals, out=np.ones(len(totals)), where=totals > most)
+        return np.inf
+    return max(float(np.quantile(totals, rules.winsorise)), 0.0)
 
 
 def too_rare_to_cut(totals: Mapping[str, Floats], rules: Rules) -> list[str]:
     """Totals of which so few users have any that the quantile is 0: they stay as they are."""
-    if rules.winsorise is None:
-        return []
-    some = {name: values for name, values in totals.items() if name not in NOT_CUT and values.any()}
-    return [name for name, values in some.items() if np.quantile(values, rules.winsorise) <= 0]
+    return [name for name, values in totals.items() if values.any() and not _most(name, values, rules)]
 
 
-def _days(
-    place: Ints, day: Ints, amounts: Mapping[str, Floats | Bools], shares: Mapping[str, Floats]
-) -> Days:
+def _days(place: Ints, day: Ints, amounts: Mapping[str, Floats | Mask], shares: Mapping[str, Floats]) -> Days:
     first = int(day.min(initial=0)) if len(day) else 0
     span = int(day.max(initial=first)) - first + 1
     key = place * span + (day - first)
-    order = np.argsort(key, kind="stable")
-    new = np.ones(len(key), dtype=np.bool_)
-    np.not_equal(key[order][1:], key[order][:-1], out=new[1:])
+    order = order_of(key)
+    ascending = key[order]
+    new = first_of_equals(ascending)
     cell = np.empty(len(key), dtype=np.int64)
     cell[order] = np.cumsum(new) - 1
-    of_cell = key[order][new]
+    of_cell = ascending[new]
     unit = of_cell // span
     totals = {
         name: np.bincount(cell, values, minlength=len(of_cell)) * shares[name][unit]

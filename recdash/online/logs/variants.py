@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from recdash.domain import Floats, Ints
+from recdash.domain import Floats, Ints, Mask
 from recdash.errors import InputError, Problem
 from recdash.online import times
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_VARIANTS = 50
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -31,11 +29,11 @@ class Assigned:
     arm: Ints
     since: Floats
     crossed: int
-    strangers: Bools
+    strangers: Mask
     lost: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def counted(self) -> Bools:
+    def counted(self) -> Mask:
         return self.arm >= 0
 
     def by_name(self, arms: Ints) -> dict[str, int]:
@@ -87,7 +85,7 @@ def _value_type(column: pa.ChunkedArray) -> Any:
     return column.type.value_type if pa.types.is_dictionary(column.type) else column.type
 
 
-def by_rows(unit: Ints, n_units: int, variant: pa.ChunkedArray, in_test: Bools) -> Assigned:
+def by_rows(unit: Ints, n_units: int, variant: pa.ChunkedArray, in_test: Mask) -> Assigned:
     """As the rows of the test say; who has only rows before it is in no variant."""
     (code,), names = codes(variant)
     return _assigned(unit, code, n_units, names, in_test & (code >= 0), np.full(n_units, -np.inf))
@@ -103,7 +101,7 @@ def by_exposures(unit: Ints, n_units: int, variant: pa.ChunkedArray, ts: pa.Chun
 
 
 def _assigned(
-    unit: Ints, variant: Ints, n_units: int, names: Sequence[Any], seen_in: Bools, since: Floats
+    unit: Ints, variant: Ints, n_units: int, names: Sequence[Any], seen_in: Mask, since: Floats
 ) -> Assigned:
     if len(names) > MOST_VARIANTS:
         raise InputError(_too_many(names))

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recdash.domain import Floats, Ints
-from recdash.online.rates import Bools
+from recdash.domain import Floats, Ints, Mask
 from recdash.online.simulated.plan import (
     CLICK_AGAIN,
     CLICK_S,
@@ -62,7 +61,7 @@ class Visits:
     user: Ints
     start: Ints
     arm: Ints
-    in_test: Bools
+    in_test: Mask
     clicks: Ints
     click_s: Ints
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-from recdash.domain import Ints
+Ints = npt.NDArray[np.integer[Any]]
 
 
 def order_of(key: Ints) -> Ints:
