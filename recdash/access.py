@@ -1,0 +1,46 @@
+"""Who is asking, and what each role may do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from recdash.errors import Forbidden
+
+Role = Literal["viewer", "editor", "admin"]
+ROLES: tuple[Role, ...] = get_args(Role)
+"""From the one who may least to the one who may most; each may what those before it may."""
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody who reads or changes things here, under the name that stands beside what they did.
+
+    ``experiment``: the only one that the person may see, and ``report`` the only one of its reports: a guest
+    who came by a share link. ``named`` is False where nobody checked the name, such as on one's own machine.
+    """
+
+    name: str
+    role: Role = "viewer"
+    experiment: str | None = None
+    report: str | None = None
+    named: bool = True
+
+    @property
+    def is_guest(self) -> bool:
+        return self.experiment is not None
+
+    def may(self, role: Role) -> bool:
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+    def must_be(self, role: Role) -> None:
+        """Raises Forbidden, in words for the person, unless the role allows it."""
+        if not self.may(role):
+            raise Forbidden(_WHY_NOT[role])
+
+
+_WHY_NOT: dict[Role, str] = {
+    "viewer": "Sign in to read this.",
+    "editor": "Viewers read; ask an editor to change things here.",
+    "admin": "Only admins may do this.",
+}
