@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from recdash.domain import Curve, Experiment, OnlineTest, Run
 from recdash.errors import Problem
+from recdash.journal import Deed, Entry, Report, SavedView, ShareLink
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,6 +38,9 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Give all connections back; the store is not usable afterwards."""
+
+    def by(self, who: str, role: str, read_only: bool = False) -> Self:
+        """The same store, whose writes stand in the audit log under this name; maybe for reading only."""
 
     # experiments ───────────────────────────────────────────────────────────────────────────────
 
@@ -121,6 +125,59 @@ class Store(Protocol):
 
     def delete_online_test(self, test_id: str) -> None:
         """Delete an online test, for good."""
+
+    # what people write and share ───────────────────────────────────────────────────────────────
+
+    def entries(self, experiment: str) -> list[Entry]:
+        """The journal of an experiment, the oldest entry first. Nothing changes or deletes a single entry."""
+
+    def entry(self, entry_id: str) -> Entry:
+        """The entry with this id."""
+
+    def add_entry(self, entry: Entry) -> Entry:
+        """Add to the journal."""
+
+    def reports(self, experiment: str, archived: bool = False) -> list[Report]:
+        """The reports on an experiment, the newest first."""
+
+    def report(self, report_id: str) -> Report:
+        """The report with this id."""
+
+    def add_report(self, report: Report) -> Report:
+        """Store a report; its document must have been put before."""
+
+    def update_report(self, report_id: str, **fields: Any) -> Report:
+        """Change fields other than id, experiment, created and author."""
+
+    def delete_report(self, report_id: str) -> None:
+        """Delete a report and the links that share it, for good."""
+
+    def share_links(self, experiment: str) -> list[ShareLink]:
+        """The share links of an experiment and of its reports, the newest first, dead ones included."""
+
+    def share_link(self, link_id: str) -> ShareLink:
+        """The share link with this id."""
+
+    def add_share_link(self, link: ShareLink) -> ShareLink:
+        """Store a share link."""
+
+    def update_share_link(self, link_id: str, **fields: Any) -> ShareLink:
+        """Change fields other than id, experiment, created and author."""
+
+    def saved_views(self, experiment: str) -> list[SavedView]:
+        """The saved views of an experiment by name."""
+
+    def saved_view_named(self, name: str) -> SavedView | None:
+        """The saved view with exactly this name, of any experiment."""
+
+    def add_saved_view(self, view: SavedView) -> SavedView:
+        """Store a view; its name is there once over all experiments."""
+
+    def delete_saved_view(self, view_id: str) -> None:
+        """Forget a saved view."""
+
+    def deeds(self, limit: int | None = None) -> list[Deed]:
+        """The newest lines of the audit log, the oldest of them first; each write above added one."""
 
     # artifacts ─────────────────────────────────────────────────────────────────────────────────
 

@@ -1,16 +1,14 @@
 """The store over SQLAlchemy: SQLite and PostgreSQL by the same code.
 
-Rows and sessions stay in this module. Every public method is one short transaction: whatever
+Rows and sessions stay in this module and ``rows``. Every public method is one short transaction: whatever
 takes time has happened before.
 """
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,23 +16,27 @@ from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from recdash.domain import Curve, Experiment, OnlineTest, Run
-from recdash.errors import Forbidden, NameTaken, NotFound, Problem
-from recdash.store.artifacts import Artifacts
-from recdash.store.connections import DatabaseUrl, connect, spoken
+from recdash.journal import Deed, Entry, Report, SavedView, ShareLink
+from recdash.store import audit
 from recdash.store.protocol import REFERENCE_SLOTS, UNUSED_FOR
-from recdash.store.schema import ensure_schema
+from recdash.store.rows import Rows, row_of, stored, used_files
 from recdash.store.tables import (
+    ENTRY,
     EXPERIMENT,
-    FIXED,
-    KINDS,
     ONLINE_TEST,
+    REPORT,
     RUN,
+    SAVED_VIEW,
+    SHARE_LINK,
     ArtifactRow,
     CurveRow,
+    EntryRow,
     ExperimentRow,
-    Kind,
     OnlineTestRow,
+    ReportRow,
     RunRow,
+    SavedViewRow,
+    ShareLinkRow,
     curve_columns,
     curve_of,
 )
@@ -43,104 +45,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class SqlStore:
+class SqlStore(Rows):
     """See :class:`recdash.store.protocol.Store`."""
-
-    def __init__(self, url: DatabaseUrl, artifacts: Path, read_only: bool = False) -> None:
-        with spoken(url.url.render_as_string(hide_password=True)):
-            self._database = connect(url, read_only)
-        self._artifacts = Artifacts(artifacts)
-        self._finalizer = weakref.finalize(self, self._database.dispose)
-        try:
-            ensure_schema(self._database)
-        except BaseException:
-            self.close()
-            raise
-
-    @property
-    def read_only(self) -> bool:
-        return self._database.writer is None
-
-    @property
-    def notices(self) -> tuple[Problem, ...]:
-        return self._database.notices
-
-    def close(self) -> None:
-        self._finalizer()
-
-    # transactions ──────────────────────────────────────────────────────────────────────────────
-
-    @contextmanager
-    def _read(self) -> Iterator[Session]:
-        with spoken(self._database.place):
-            self._database.check()
-            with Session(self._database.reader) as session, session.begin():
-                yield session
-
-    @contextmanager
-    def _write(self) -> Iterator[Session]:
-        self._refuse_if_read_only()
-        with spoken(self._database.place), self._database.gate.hold():
-            self._database.check()
-            with Session(self._database.writer) as session, session.begin():
-                yield session
-
-    def _refuse_if_read_only(self) -> None:
-        if self.read_only:
-            raise Forbidden("This store is open for reading only.")
-
-    # any kind of thing ─────────────────────────────────────────────────────────────────────────
-
-    def _one(self, kind: Kind, key: str) -> Any:
-        with self._read() as session:
-            return kind.to_value(_row(session, kind, key))
-
-    def _listed(self, kind: Kind, archived: bool, *order: Any, **where: str | None) -> list[Any]:
-        query = select(kind.row).filter_by(**where).order_by(*order)
-        if not archived:
-            query = query.where(kind.row.archived.is_(None))
-        with self._read() as session:
-            return [kind.to_value(row) for row in session.scalars(query)]
-
-    def _add(self, kind: Kind, value: Any) -> Any:
-        with self._write() as session:
-            stored = session.get(kind.row, value.id)
-            if stored is None:
-                stored = self._insert(session, kind, value)
-            return _stored(session, kind, stored)
-
-    def _insert(self, session: Session, kind: Kind, value: Any) -> Any:
-        if kind is not EXPERIMENT:
-            _row(session, EXPERIMENT, value.experiment)
-        _refuse_conflicts(session, kind, value)
-        self._register(session, _needed(kind, value), value.created)
-        row = kind.to_row(value)
-        session.add(row)
-        return row
-
-    def _update(self, kind: Kind, key: str, fields: dict[str, Any]) -> Any:
-        if wrong := fields.keys() - (set(kind.names) - FIXED):
-            raise TypeError(f"{', '.join(sorted(wrong))} of an {kind.word} cannot be changed")
-        with self._write() as session, session.no_autoflush:
-            row = _row(session, kind, key)
-            before = _needed(kind, row)
-            for name, value in fields.items():
-                setattr(row, name, value)
-            _refuse_conflicts(session, kind, row)
-            self._register(session, _needed(kind, row) - before, row.created)
-            return _stored(session, kind, row)
-
-    def _register(self, session: Session, needed: frozenset[str], created: datetime) -> None:
-        """Note which files are needed from now on; raises ``NotFound`` for one that is not there."""
-        sizes = {sha256: self._artifacts.n_bytes(sha256) for sha256 in sorted(needed)}
-        known = set(session.scalars(select(ArtifactRow.sha256).where(ArtifactRow.sha256.in_(needed))))
-        rows = [
-            {"sha256": sha256, "n_bytes": n_bytes, "created": created}
-            for sha256, n_bytes in sizes.items()
-            if sha256 not in known
-        ]
-        if rows:
-            session.execute(insert(ArtifactRow), rows)
 
     # experiments ───────────────────────────────────────────────────────────────────────────────
 
@@ -163,8 +69,7 @@ class SqlStore:
         return updated
 
     def delete_experiment(self, experiment_id: str) -> None:
-        with self._write() as session:
-            session.delete(_row(session, EXPERIMENT, experiment_id))
+        self._delete(EXPERIMENT, experiment_id)
 
     # runs ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -202,11 +107,11 @@ class SqlStore:
             if session.get(RunRow, run.id) is None:
                 for one, columns in rows:
                     self._insert_run(session, one, columns)
-            stored: Run = _stored(session, RUN, _row(session, RUN, run.id))
-            return stored
+            added: Run = stored(session, RUN, row_of(session, RUN, run.id))
+            return added
 
     def _insert_run(self, session: Session, run: Run, columns: list[dict[str, Any]]) -> RunRow:
-        experiment: ExperimentRow = _row(session, EXPERIMENT, run.experiment)
+        experiment: ExperimentRow = row_of(session, EXPERIMENT, run.experiment)
         slot = _next_slot(session, experiment, run)
         row: RunRow = self._insert(session, RUN, run)
         row.slot = slot
@@ -221,11 +126,12 @@ class SqlStore:
 
     def delete_run(self, run_id: str) -> None:
         with self._write() as session:
-            run: RunRow = _row(session, RUN, run_id)
-            experiment: ExperimentRow = _row(session, EXPERIMENT, run.experiment)
+            run: RunRow = row_of(session, RUN, run_id)
+            experiment: ExperimentRow = row_of(session, EXPERIMENT, run.experiment)
             if experiment.baseline == run_id:
                 experiment.baseline = None
             _unlink(session, run)
+            self._note(session, "delete run", run_id, experiment=run.experiment, name=run.name)
             session.delete(run)
 
     def curves(
@@ -265,8 +171,72 @@ class SqlStore:
         return updated
 
     def delete_online_test(self, test_id: str) -> None:
-        with self._write() as session:
-            session.delete(_row(session, ONLINE_TEST, test_id))
+        self._delete(ONLINE_TEST, test_id)
+
+    # what people write and share ───────────────────────────────────────────────────────────────
+
+    def entries(self, experiment: str) -> list[Entry]:
+        return self._listed(ENTRY, True, EntryRow.created, EntryRow.id, experiment=experiment)
+
+    def entry(self, entry_id: str) -> Entry:
+        found: Entry = self._one(ENTRY, entry_id)
+        return found
+
+    def add_entry(self, entry: Entry) -> Entry:
+        added: Entry = self._add(ENTRY, entry)
+        return added
+
+    def reports(self, experiment: str, archived: bool = False) -> list[Report]:
+        order = (ReportRow.created.desc(), ReportRow.id)
+        return self._listed(REPORT, archived, *order, experiment=experiment)
+
+    def report(self, report_id: str) -> Report:
+        found: Report = self._one(REPORT, report_id)
+        return found
+
+    def add_report(self, report: Report) -> Report:
+        added: Report = self._add(REPORT, report)
+        return added
+
+    def update_report(self, report_id: str, **fields: Any) -> Report:
+        updated: Report = self._update(REPORT, report_id, fields)
+        return updated
+
+    def delete_report(self, report_id: str) -> None:
+        self._delete(REPORT, report_id)
+
+    def share_links(self, experiment: str) -> list[ShareLink]:
+        order = (ShareLinkRow.created.desc(), ShareLinkRow.id)
+        return self._listed(SHARE_LINK, True, *order, experiment=experiment)
+
+    def share_link(self, link_id: str) -> ShareLink:
+        found: ShareLink = self._one(SHARE_LINK, link_id)
+        return found
+
+    def add_share_link(self, link: ShareLink) -> ShareLink:
+        added: ShareLink = self._add(SHARE_LINK, link)
+        return added
+
+    def update_share_link(self, link_id: str, **fields: Any) -> ShareLink:
+        updated: ShareLink = self._update(SHARE_LINK, link_id, fields)
+        return updated
+
+    def saved_views(self, experiment: str) -> list[SavedView]:
+        return self._listed(SAVED_VIEW, True, SavedViewRow.name, experiment=experiment)
+
+    def saved_view_named(self, name: str) -> SavedView | None:
+        return next(iter(self._listed(SAVED_VIEW, True, SavedViewRow.id, name=name)), None)
+
+    def add_saved_view(self, view: SavedView) -> SavedView:
+        added: SavedView = self._add(SAVED_VIEW, view)
+        return added
+
+    def delete_saved_view(self, view_id: str) -> None:
+        self._delete(SAVED_VIEW, view_id)
+
+    def deeds(self, limit: int | None = None) -> list[Deed]:
+        with self._read() as session:
+            return audit.all_deeds(session, limit)
 
     # artifacts ─────────────────────────────────────────────────────────────────────────────────
 
@@ -287,7 +257,7 @@ class SqlStore:
     def collect(self, older_than: timedelta = UNUSED_FOR) -> int:
         # The files go while the gate is held: nothing can come to need one of them meanwhile.
         with self._write() as session:
-            used = _used(session)
+            used = used_files(session)
             known = session.scalars(select(ArtifactRow.sha256)).all()
             if not known:
                 # A database that never needed a file: new, or in the place of one that has gone.
@@ -295,47 +265,6 @@ class SqlStore:
             unused = [sha256 for sha256 in known if sha256 not in used]
             session.execute(delete(ArtifactRow).where(ArtifactRow.sha256.in_(unused)))
             return self._artifacts.remove_unused(used, older_than)
-
-
-def _row(session: Session, kind: Kind, key: str) -> Any:
-    row = session.get(kind.row, key)
-    if row is None:
-        raise NotFound(f"There is no {kind.word} with the id '{key}'.")
-    return row
-
-
-def _stored(session: Session, kind: Kind, row: Any) -> Any:
-    """The value as it will be read later, times in UTC and so on."""
-    session.flush()
-    session.refresh(row)
-    return kind.to_value(row)
-
-
-def _refuse_conflicts(session: Session, kind: Kind, value: Any) -> None:
-    """Refuse a name in use, and a baseline that is not a run of its experiment."""
-    _refuse_taken_name(session, kind, value)
-    if kind is EXPERIMENT and value.baseline is not None:
-        _refuse_foreign_baseline(session, value)
-
-
-def _refuse_foreign_baseline(session: Session, experiment: ExperimentRow) -> None:
-    run = session.get(RunRow, experiment.baseline)
-    if run is None or run.experiment != experiment.id or run.replicate_of is not None:
-        raise NotFound(f"The experiment has no run with the id '{experiment.baseline}'.")
-
-
-def _refuse_taken_name(session: Session, kind: Kind, value: Any) -> None:
-    others = select(kind.row.archived).where(kind.row.name == value.name, kind.row.id != value.id)
-    if kind is not EXPERIMENT:
-        others = others.where(kind.row.experiment == value.experiment)
-    if kind is RUN:
-        others = others.where(kind.row.replicate_of.is_not_distinct_from(value.replicate_of))
-    other = session.execute(others.limit(1)).first()
-    if other is not None and other.archived is not None:
-        fix = "Choose another name, or restore or delete that one on the Runs page, under Show archived."
-        raise NameTaken(f"An archived {kind.word} is already called '{value.name}'. {fix}")
-    if other is not None:
-        raise NameTaken(f"Another {kind.word} is already called '{value.name}'. Choose another name.")
 
 
 def _next_slot(session: Session, experiment: ExperimentRow, run: Run) -> int:
@@ -353,15 +282,3 @@ def _unlink(session: Session, run: RunRow) -> None:
     """Take a run out of the links of its experiment's online tests."""
     for test in session.scalars(select(OnlineTestRow).filter_by(experiment=run.experiment)):
         test.links = {variant: linked for variant, linked in test.links.items() if linked != run.id}
-
-
-def _needed(kind: Kind, thing: Any) -> frozenset[str]:
-    """The sha256 of every file that a value, or its row, needs."""
-    return frozenset(sha256 for sha256 in kind.needs(thing) if sha256 is not None)
-
-
-def _used(session: Session) -> frozenset[str]:
-    """The sha256 of every file that something stored needs."""
-    return frozenset().union(
-        *(_needed(kind, row) for kind in KINDS for row in session.scalars(select(kind.row)))
-    )

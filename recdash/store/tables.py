@@ -33,6 +33,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from recdash.domain import Curve, Experiment, Floats, Ints, OnlineTest, Run
 from recdash.errors import Problem
+from recdash.journal import Deed, Entry, Report, SavedView, ShareLink
 
 # ── column types ─────────────────────────────────────────────────────────────────────────────
 
@@ -219,6 +220,80 @@ class OnlineTestRow(Base):
     archived: Mapped[datetime | None] = mapped_column(UtcTime)
 
 
+class EntryRow(Base):
+    """A line of an experiment's journal: added, never changed."""
+
+    __tablename__ = "entry"
+    __table_args__ = (Index(None, "experiment", "created"),)
+
+    id: Mapped[str] = mapped_column(Text, primary_key=True)
+    experiment: Mapped[str] = mapped_column(ForeignKey("experiment.id", ondelete="CASCADE"))
+    created: Mapped[datetime] = mapped_column(UtcTime)
+    author: Mapped[str] = mapped_column(Text)
+    kind: Mapped[str] = mapped_column(Text)
+    about: Mapped[str | None] = mapped_column(Text)
+    text: Mapped[str] = mapped_column(Text)
+    facts: Mapped[Any] = mapped_column(Json)
+
+
+class ReportRow(Base):
+    __tablename__ = "report"
+    __table_args__ = (Index(None, "experiment"),)
+
+    id: Mapped[str] = mapped_column(Text, primary_key=True)
+    experiment: Mapped[str] = mapped_column(ForeignKey("experiment.id", ondelete="CASCADE"))
+    created: Mapped[datetime] = mapped_column(UtcTime)
+    author: Mapped[str] = mapped_column(Text)
+    title: Mapped[str] = mapped_column(Text)
+    narrative: Mapped[str] = mapped_column(Text)
+    blocks: Mapped[Any] = mapped_column(JsonTuple)
+    question: Mapped[Any] = mapped_column(Json)
+    document: Mapped[str | None] = mapped_column(ForeignKey("artifact.sha256"))
+    archived: Mapped[datetime | None] = mapped_column(UtcTime)
+
+
+class ShareLinkRow(Base):
+    __tablename__ = "share_link"
+    __table_args__ = (Index(None, "experiment"),)
+
+    id: Mapped[str] = mapped_column(Text, primary_key=True)
+    experiment: Mapped[str] = mapped_column(ForeignKey("experiment.id", ondelete="CASCADE"))
+    created: Mapped[datetime] = mapped_column(UtcTime)
+    author: Mapped[str] = mapped_column(Text)
+    expires: Mapped[datetime] = mapped_column(UtcTime)
+    report: Mapped[str | None] = mapped_column(ForeignKey("report.id", ondelete="CASCADE"))
+    label: Mapped[str] = mapped_column(Text)
+    revoked: Mapped[datetime | None] = mapped_column(UtcTime)
+
+
+class SavedViewRow(Base):
+    __tablename__ = "saved_view"
+    __table_args__ = (Index(None, "experiment"),)
+
+    id: Mapped[str] = mapped_column(Text, primary_key=True)
+    experiment: Mapped[str] = mapped_column(ForeignKey("experiment.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(Text, unique=True)
+    created: Mapped[datetime] = mapped_column(UtcTime)
+    author: Mapped[str] = mapped_column(Text)
+    page: Mapped[str] = mapped_column(Text)
+    params: Mapped[Any] = mapped_column(Json)
+
+
+class DeedRow(Base):
+    """A line of the audit log. No foreign keys: what was deleted stays told here."""
+
+    __tablename__ = "deed"
+
+    number: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    at: Mapped[datetime] = mapped_column(UtcTime)
+    who: Mapped[str] = mapped_column(Text)
+    role: Mapped[str] = mapped_column(Text)
+    action: Mapped[str] = mapped_column(Text)
+    target: Mapped[str] = mapped_column(Text)
+    details: Mapped[Any] = mapped_column(Json)
+    hash: Mapped[str] = mapped_column(Text)
+
+
 # ── values ↔ rows ────────────────────────────────────────────────────────────────────────────
 
 
@@ -235,6 +310,9 @@ class Kind:
     def names(self) -> list[str]:
         return [field.name for field in fields(self.value)]
 
+    def has(self, field: str) -> bool:
+        return field in self.names
+
     def to_value(self, row: Any) -> Any:
         return self.value(**{name: getattr(row, name) for name in self.names})
 
@@ -249,10 +327,18 @@ RUN = Kind("run", Run, RunRow, lambda run: (run.upload, *run.hits.values()))
 ONLINE_TEST = Kind(
     "online test", OnlineTest, OnlineTestRow, lambda test: (test.upload, *test.tables.values())
 )
-KINDS = (EXPERIMENT, RUN, ONLINE_TEST)
+ENTRY = Kind("entry", Entry, EntryRow, lambda _: ())
+REPORT = Kind("report", Report, ReportRow, lambda report: (report.document,))
+SHARE_LINK = Kind("share link", ShareLink, ShareLinkRow, lambda _: ())
+SAVED_VIEW = Kind("saved view", SavedView, SavedViewRow, lambda _: ())
+KINDS = (EXPERIMENT, RUN, ONLINE_TEST, ENTRY, REPORT, SHARE_LINK, SAVED_VIEW)
 
 # What makes a stored thing itself: these never change.
-FIXED = frozenset({"id", "experiment", "created", "slot", "replicate_of"})
+FIXED = frozenset({"id", "experiment", "created", "slot", "replicate_of", "author"})
+
+
+def deed_of(row: DeedRow) -> Deed:
+    return Deed(**{field.name: getattr(row, field.name) for field in fields(Deed)})
 
 
 def curve_columns(run: str, curve: Curve) -> dict[str, Any]:
