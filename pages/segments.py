@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import comparing, frame, segment_words, segments, state, widgets
+from recdash.comparison import segment_words
+from recdash.ui import comparing, frame, segments, state, widgets
 
 view = frame.show()
 comparing.banner(view.shown_ids)
@@ -15,8 +16,8 @@ if chosen is None:
 with st.spinner("Comparing segment by segment"):
     found = segments.gather(view, *chosen)
 with title:
-    widgets.title(segment_words.finding(view, found), segment_words.subtitle(view, found))
-segments.banner(view, found)
+    widgets.title(segment_words.finding(found), segment_words.subtitle(found))
+segments.banner(found)
 segments.draw(view, found)
 segments.show_values(view, found)
 widgets.table_behind(segments.tidy(view, found), "segments")

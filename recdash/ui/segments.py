@@ -13,13 +13,13 @@ from recdash.charts.frames import cut
 from recdash.charts.segments import Dot, Line, ends_of, segment_panels
 from recdash.charts.shown import panels
 from recdash.comparison import Terms
+from recdash.comparison.segment_words import flagged
 from recdash.comparison.segments import EVERYBODY, Cell, Segmented, flags
 from recdash.stats import LEAST, Correction
 from recdash.ui import data, frame, state, theme, widgets
 from recdash.ui.board import RULES
 from recdash.ui.cards import value_text
 from recdash.ui.escaping import Html, html, join, markdown, plotly
-from recdash.ui.segment_words import flagged
 from recdash.ui.state import View
 from recdash.ui.widgets import Column, table_html
 from recdash.ui.words import is_percent, metric_at, tone
@@ -108,9 +108,9 @@ def gather(view: View, by: str, least: int, correction: Correction) -> Segmented
 # ── what is drawn ────────────────────────────────────────────────────────────────────────────
 
 
-def banner(view: View, found: Segmented) -> None:
+def banner(found: Segmented) -> None:
     """Where the whole and its parts do not say the same."""
-    lines = [html("<p>{text}</p>", text=flagged(view, found, flag)) for flag in flags(found)]
+    lines = [html("<p>{text}</p>", text=flagged(found, flag)) for flag in flags(found)]
     if lines:
         st.html(
             html(

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from recdash import numbers
 from recdash.charts.frames import cut
 from recdash.comparison.segments import EVERYBODY
-from recdash.ui.state import View
-from recdash.ui.words import listed, metric_at, named_number
+from recdash.words import listed, metric_at, named_number
 
 if TYPE_CHECKING:
     from recdash.comparison.segments import Cell, Flag, Segmented
@@ -33,18 +32,18 @@ def where(found: Segmented, segments: Sequence[str]) -> str:
     return f"for {listed([titled(found, one) for one in segments])}"
 
 
-def finding(view: View, found: Segmented) -> str:
+def finding(found: Segmented) -> str:
     """``EASE is better for known users and worse for new users``."""
     runs = [run for run in found.candidates if found.judged(run)]
     mixed = [run for run in runs if found.in_words(run, "better") and found.in_words(run, "worse")]
     if not runs:
-        return _unjudged(view, found)
+        return _unjudged(found)
     if not mixed:
-        return _one_way(view, found, runs)
+        return _one_way(found, runs)
     best = max(mixed, key=lambda run: found.cells[EVERYBODY, run].difference)
-    others = [_name(view, run) for run in mixed if run != best]
+    others = [_name(found, run) for run in mixed if run != best]
     also = f"; {_others(others)} mixed too" if others else ""
-    return f"{_name(view, best)} is {_both_ways(found, best)}{also}"
+    return f"{_name(found, best)} is {_both_ways(found, best)}{also}"
 
 
 def _both_ways(found: Segmented, run: str) -> str:
@@ -55,44 +54,44 @@ def _both_ways(found: Segmented, run: str) -> str:
     return f"better {where(found, better)} and worse {where(found, worse)}"
 
 
-def _unjudged(view: View, found: Segmented) -> str:
+def _unjudged(found: Segmented) -> str:
     metric = metric_at(found.metric, found.k)
     if len(found.runs) < 2:
-        return f"{_name(view, found.baseline)} has nobody to be compared with"
+        return f"{_name(found, found.baseline)} has nobody to be compared with"
     if found.by_value:
         return f"{metric} by segment: values only, without a verdict"
     return f"No segment can be judged on {metric}"
 
 
-def _one_way(view: View, found: Segmented, runs: Sequence[str]) -> str:
+def _one_way(found: Segmented, runs: Sequence[str]) -> str:
     """Nobody is better here and worse there: who is better everywhere, or somewhere, or nowhere."""
     everywhere = [run for run in runs if _is_everywhere(found, run, "better")]
     if everywhere:
-        return f"{_are(view, everywhere)} better {_every(found, everywhere[0])}"
+        return f"{_are(found, everywhere)} better {_every(found, everywhere[0])}"
     best, worst = (_most(found, runs, word) for word in ("better", "worse"))
     if best:
-        return _only(view, found, best, "better", "worse")
+        return _only(found, best, "better", "worse")
     if worst and len(runs) == 1:
-        return _only(view, found, worst, "worse", "better")
-    return _nobody(view, found, runs)
+        return _only(found, worst, "worse", "better")
+    return _nobody(found, runs)
 
 
 def _is_everywhere(found: Segmented, run: str, word: str) -> bool:
     return len(found.in_words(run, word)) == len(found.judged(run))
 
 
-def _only(view: View, found: Segmented, run: str, word: str, other: str) -> str:
-    return f"{_name(view, run)} is {word} {where(found, found.in_words(run, word))}, and nowhere {other}"
+def _only(found: Segmented, run: str, word: str, other: str) -> str:
+    return f"{_name(found, run)} is {word} {where(found, found.in_words(run, word))}, and nowhere {other}"
 
 
-def _nobody(view: View, found: Segmented, runs: Sequence[str]) -> str:
-    base = _name(view, found.baseline)
+def _nobody(found: Segmented, runs: Sequence[str]) -> str:
+    base = _name(found, found.baseline)
     if all(_is_everywhere(found, run, "worse") for run in runs):
-        return f"{_are(view, runs)} worse {_every(found, runs[0])}"
+        return f"{_are(found, runs)} worse {_every(found, runs[0])}"
     if any(found.in_words(run, "worse") for run in runs):
         return f"No candidate is better than {base} in any segment"
     if len(runs) == 1:
-        return f"{_name(view, runs[0])} is not settled against {base} in any segment"
+        return f"{_name(found, runs[0])} is not settled against {base} in any segment"
     return f"No candidate is settled against {base} in any segment"
 
 
@@ -107,23 +106,23 @@ def _every(found: Segmented, run: str) -> str:
     return where(found, judged) if len(judged) == 1 else "in every segment that is judged"
 
 
-def _are(view: View, runs: Sequence[str]) -> str:
+def _are(found: Segmented, runs: Sequence[str]) -> str:
     if len(runs) > MOST_NAMED + 1:
         return f"{named_number(len(runs))} candidates are"
-    return f"{listed([_name(view, run) for run in runs])} {'is' if len(runs) == 1 else 'are'}"
+    return f"{listed([_name(found, run) for run in runs])} {'is' if len(runs) == 1 else 'are'}"
 
 
 def _others(names: Sequence[str]) -> str:
     return f"{names[0]} is" if len(names) == 1 else f"{named_number(len(names)).lower()} others are"
 
 
-def _name(view: View, run: str) -> str:
-    return cut(view.name(run), LONGEST_NAME)
+def _name(found: Segmented, run: str) -> str:
+    return cut(found.names[run], LONGEST_NAME)
 
 
-def subtitle(view: View, found: Segmented) -> str:
+def subtitle(found: Segmented) -> str:
     """What is drawn, against whom, and how it is judged."""
-    metric, base = metric_at(found.metric, found.k), view.name(found.baseline)
+    metric, base = metric_at(found.metric, found.k), found.names[found.baseline]
     if len(found.runs) < 2:
         return f"{metric} of {base} in each segment. Choose a candidate to see for whom it is better."
     if found.by_value:
@@ -143,7 +142,7 @@ def subtitle(view: View, found: Segmented) -> str:
 # ── what the whole does not show ─────────────────────────────────────────────────────────────
 
 
-def flagged(view: View, found: Segmented, flag: Flag) -> str:
+def flagged(found: Segmented, flag: Flag) -> str:
     """One or two sentences, with the numbers that explain the flag."""
     tell = {
         "reversed": _reversed,
@@ -151,7 +150,7 @@ def flagged(view: View, found: Segmented, flag: Flag) -> str:
         "outvoted": _outvoted,
         "one segment": _one_segment,
     }
-    return tell[flag.kind](view, found, flag)
+    return tell[flag.kind](found, flag)
 
 
 def _whole(found: Segmented, run: str) -> Cell:
@@ -170,25 +169,25 @@ def _with_n(found: Segmented, run: str, segments: Sequence[str]) -> str:
     return listed([*told, *([f"{more} more"] if more else [])])
 
 
-def _overall(view: View, found: Segmented, run: str) -> str:
+def _overall(found: Segmented, run: str) -> str:
     """``EASE is worse than Popular over all users (−0.0131)``."""
-    cell, base = _whole(found, run), view.name(found.baseline)
+    cell, base = _whole(found, run), found.names[found.baseline]
     said = {
         "better": f"is better than {base}", "worse": f"is worse than {base}", "tie": f"is level with {base}",
         "not settled": f"is not settled against {base}",
     }[cell.word or "not settled"]  # fmt: skip
     amount = numbers.signed(cell.difference, numbers.places([cell.difference]))
-    return f"{view.name(run)} {said} over all users ({amount})"
+    return f"{found.names[run]} {said} over all users ({amount})"
 
 
-def _cancelled(view: View, found: Segmented, flag: Flag) -> str:
+def _cancelled(found: Segmented, flag: Flag) -> str:
     """Of users the parts make the whole; of items they do not, and only stand beside it."""
     better, worse = (_with_n(found, flag.run, found.in_words(flag.run, word)) for word in ("better", "worse"))
     why = ", but" if found.of_items else " because its gains and losses hide each other:"
-    return f"{_overall(view, found, flag.run)}{why} better for {better}, worse for {worse}."
+    return f"{_overall(found, flag.run)}{why} better for {better}, worse for {worse}."
 
 
-def _outvoted(view: View, found: Segmented, flag: Flag) -> str:
+def _outvoted(found: Segmented, flag: Flag) -> str:
     word = found.cells[flag.segments[0], flag.run].word
     judged = found.judged(flag.run)
     every = (
@@ -197,7 +196,7 @@ def _outvoted(view: View, found: Segmented, flag: Flag) -> str:
         else f"{len(flag.segments)} of {len(judged)} segments"
     )
     those = _with_n(found, flag.run, flag.segments)
-    told = f"{_overall(view, found, flag.run)}, but {word} in {every}: {those}."
+    told = f"{_overall(found, flag.run)}, but {word} in {every}: {those}."
     opposite = [one for one in judged if one not in flag.segments]
     if found.of_items:
         return f"{told} A segment counts only its own items, so the whole is not the mean of the segments."
@@ -212,22 +211,22 @@ def _carried(found: Segmented, run: str, segments: Sequence[str]) -> str:
     return f"The whole follows {_with_n(found, run, segments)}: {numbers.three(users)} % of the users."
 
 
-def _one_segment(view: View, found: Segmented, flag: Flag) -> str:
+def _one_segment(found: Segmented, flag: Flag) -> str:
     (segment,), run = flag.segments, flag.run
     word = _whole(found, run).word
     kind = "gain" if (word == "better") else "loss"
     who = _with_n(found, run, flag.segments)
     if not found.is_additive(run):
-        return f"{_overall(view, found, run)}, but of the segments only {who} shows it."
+        return f"{_overall(found, run)}, but of the segments only {who} shows it."
     part = found.contribution(segment, run)
     much = "all of the" if part >= 1 else f"{numbers.three(100 * part)} % of the"
     return (
-        f"{_overall(view, found, run)}, and {much} {kind} comes from {who}: "
+        f"{_overall(found, run)}, and {much} {kind} comes from {who}: "
         f"{numbers.three(100 * found.share(segment, run))} % of the users. Nobody else is shown to be {word}."
     )
 
 
-def _reversed(view: View, found: Segmented, flag: Flag) -> str:
+def _reversed(found: Segmented, flag: Flag) -> str:
     run, base = flag.run, found.baseline
     whole = [_whole(found, one).value for one in (run, base)]
     side, other = ("above", "below") if whole[0] > whole[1] else ("below", "above")
@@ -237,9 +236,9 @@ def _reversed(view: View, found: Segmented, flag: Flag) -> str:
     shares = [f"{numbers.three(100 * _own_share(found, apart, one))} %" for one in (run, base)]
     values = " against ".join(numbers.three(value) for value in whole)
     return (
-        f"By its own mean {view.name(run)} is {side} {view.name(base)} ({values}), but {other} it in every "
-        f"segment that is judged. They count different users: {titled(found, apart)} are {shares[0]} of "
-        f"those of {view.name(run)} and {shares[1]} of those of {view.name(base)}."
+        f"By its own mean {found.names[run]} is {side} {found.names[base]} ({values}), but {other} it in "
+        f"every segment that is judged. They count different users: {titled(found, apart)} are {shares[0]} of "
+        f"those of {found.names[run]} and {shares[1]} of those of {found.names[base]}."
     )
 
 

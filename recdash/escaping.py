@@ -1,0 +1,45 @@
+"""One escaping function per sink: Markdown, HTML, and (re-exported) plotly.
+
+Names, titles, tags, notes and column names come from users' files; none of them may become a link,
+an image or a tag.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape as _escape
+
+from recdash.charts.frames import CONTROL
+from recdash.charts.frames import escape as plotly
+
+__all__ = ["Html", "html", "join", "markdown", "plotly"]
+
+_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+_AUTOLINK = re.compile(r"(?i)(https?|ftp|mailto|xmpp|www)(?=[:.])")
+WORD_JOINER = "\u2060"
+
+
+def markdown(text: object) -> str:
+    """Text for any Markdown sink. Backslashes leave autolinks alive; a word joiner stops those."""
+    clean = CONTROL.sub(" ", str(text)).replace("@", f"{WORD_JOINER}@")
+    clean = _AUTOLINK.sub(rf"\1{WORD_JOINER}", clean)
+    return _PUNCTUATION.sub(r"\\\1", clean)
+
+
+class Html(str):
+    """A string that is already safe HTML; only :func:`html` and :func:`join` make it."""
+
+    __slots__ = ()
+
+
+def html(template: str, /, **values: object) -> Html:
+    """``template`` with every ``{name}`` filled in, escaped unless the value is :class:`Html`."""
+    return Html(template.format(**{name: _safe(value) for name, value in values.items()}))
+
+
+def join(parts: list[Html], separator: str = "") -> Html:
+    return Html(separator.join(_safe(part) for part in parts))
+
+
+def _safe(value: object) -> str:
+    return value if isinstance(value, Html) else _escape(CONTROL.sub(" ", str(value)), quote=True)
