@@ -237,8 +237,8 @@ def _reversed(found: Segmented, flag: Flag) -> str:
     values = " against ".join(numbers.three(value) for value in whole)
     return (
         f"By its own mean {found.names[run]} is {side} {found.names[base]} ({values}), but {other} it in "
-        f"every segment that is judged. They count different users: {titled(found, apart)} are {shares[0]} of "
-        f"those of {found.names[run]} and {shares[1]} of those of {found.names[base]}."
+        f"every segment that is judged. They count different users: {titled(found, apart)} are {shares[0]} "
+        f"of those of {found.names[run]} and {shares[1]} of those of {found.names[base]}."
     )
 
 

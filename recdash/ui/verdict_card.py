@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recdash import numbers
+from recdash.comparison.badges import badge_of
 from recdash.ui import links
 from recdash.ui.escaping import Html, html, join
 from recdash.ui.words import many
@@ -20,32 +20,6 @@ if TYPE_CHECKING:
 
 FEW = 100
 """Of fewer users each is counted, instead of a share of 100."""
-
-
-@dataclass(frozen=True)
-class Badge:
-    """A state's sign, its name, its colour, and a word that says why."""
-
-    sign: str
-    name: str
-    tone: str
-    why: str
-
-
-SHIP = Badge("▲", "Ship", "better", "Clear gain, no guardrail broken")
-KEEP = Badge("▼", "Keep the baseline", "worse", "The best candidate is worse")
-BADGES = {
-    "tie": Badge("=", "Tie", "same", "No difference that matters"),
-    "trade-off": Badge("⇄", "Trade-off", "same", "Better, but not in everything"),
-    "not enough evidence": Badge("?", "Not enough evidence", "same", "The interval includes zero"),
-    "not comparable": Badge("≠", "Not comparable", "worse", "Nothing is judged"),
-}
-
-
-def badge_of(verdict: Verdict) -> Badge:
-    if verdict.state == "ship":
-        return KEEP if verdict.run == verdict.weighed.comparison.baseline else SHIP
-    return BADGES[verdict.state]
 
 
 def card(view: View, verdict: Verdict, aside: str = "") -> Html:

@@ -1,0 +1,35 @@
+"""A verdict's state as a sign, a name and a colour, the same on pages, in reports and in digests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from recdash.comparison.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Badge:
+    """A state's sign, its name, its colour, and a word that says why."""
+
+    sign: str
+    name: str
+    tone: str
+    why: str
+
+
+SHIP = Badge("▲", "Ship", "better", "Clear gain, no guardrail broken")
+KEEP = Badge("▼", "Keep the baseline", "worse", "The best candidate is worse")
+BADGES = {
+    "tie": Badge("=", "Tie", "same", "No difference that matters"),
+    "trade-off": Badge("⇄", "Trade-off", "same", "Better, but not in everything"),
+    "not enough evidence": Badge("?", "Not enough evidence", "same", "The interval includes zero"),
+    "not comparable": Badge("≠", "Not comparable", "worse", "Nothing is judged"),
+}
+
+
+def badge_of(verdict: Verdict) -> Badge:
+    if verdict.state == "ship":
+        return KEEP if verdict.run == verdict.weighed.comparison.baseline else SHIP
+    return BADGES[verdict.state]
