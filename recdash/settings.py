@@ -1,16 +1,20 @@
 """Settings from the environment: every name starts with ``RECDASH_``.
 
 ``RECDASH_DATABASE_URL`` and ``RECDASH_ARTIFACTS`` say where things are kept, ``RECDASH_HOST`` and
-``RECDASH_PORT`` where the dashboard listens, ``RECDASH_ALLOWED_HOSTS`` under which further names, and
-``RECDASH_MAX_*`` what an upload in the browser may be.
+``RECDASH_PORT`` where the dashboard listens, ``RECDASH_ALLOWED_HOSTS`` under which further names,
+``RECDASH_AUTH`` and what goes with it who may read and change things, and ``RECDASH_MAX_*`` what an upload in
+the browser may be.
 """
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
+from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from recdash.errors import InputError, Problem
@@ -18,6 +22,10 @@ from recdash.errors import InputError, Problem
 PREFIX = "RECDASH_"
 DATA_FOLDER = "recdash-data"
 GIB = 2**30
+LEAST_SECRET, LEAST_VARIETY = 32, 10
+Auth = Literal["local", "key", "proxy", "oidc"]
+_HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
+_ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d+)?|https?://\[[0-9a-f:]+\](:\d+)?", re.IGNORECASE)
 
 
 class Settings(BaseSettings):
@@ -37,6 +45,41 @@ class Settings(BaseSettings):
     allowed_hosts: str = Field(
         default="", description="Further host names the dashboard answers to, comma separated; * for any."
     )
+    auth: Auth = Field(
+        default="local",
+        description="Who may come in: local (this machine only), key (whoever has the key that is printed at "
+        "the start), proxy (a proxy says who it is), oidc (people sign in).",
+    )
+    admins: str = Field(
+        default="", description="Who administers: names, *@example.org or *, comma separated."
+    )
+    editors: str = Field(default="", description="Who may change things, likewise.")
+    viewers: str = Field(default="*", description="Who may read, likewise.")
+    user: str = Field(
+        default="", max_length=200, description="Name that stands beside what is done here with local or key."
+    )
+    proxy_user_header: str = Field(
+        default="X-Forwarded-User", description="Header in which the proxy says who it is."
+    )
+    proxy_secret: SecretStr | None = Field(
+        default=None,
+        validate_default=True,
+        description="What the proxy must send in X-Recdash-Proxy-Secret.",
+    )
+    trusted_proxies: str = Field(
+        default="127.0.0.1, ::1", description="Addresses or networks of the proxy, comma separated."
+    )
+    secret: SecretStr | None = Field(
+        default=None,
+        description="Signs share links; default: made at the first start and kept beside the data.",
+    )
+    embed_from: str = Field(
+        default="",
+        description="Other sites whose pages may show ours in a frame, such as https://wiki.example.org.",
+    )
+    upload_budget_bytes: int = Field(
+        default=8 * GIB, ge=1, description="Bytes that one person may upload in an hour."
+    )
     max_upload_bytes: int = Field(default=GIB, ge=1, description="Bytes of one uploaded file.")
     max_inflated_bytes: int = Field(default=4 * GIB, ge=1, description="Bytes of a file once unpacked.")
     max_compression_ratio: int = Field(default=200, ge=1, description="Unpacked ÷ packed bytes.")
@@ -44,9 +87,53 @@ class Settings(BaseSettings):
     max_columns: int = Field(default=200, ge=1, description="Columns of one table.")
     max_value_chars: int = Field(default=10_000, ge=1, description="Characters of one value.")
 
+    @field_validator("secret", "proxy_secret")
+    @classmethod
+    def _strong(cls, given: SecretStr | None) -> SecretStr | None:
+        if given is not None:
+            refuse_weak(given.get_secret_value())
+        return given
+
+    @field_validator("proxy_secret")
+    @classmethod
+    def _proxy_shares_a_secret(cls, given: SecretStr | None, others: ValidationInfo) -> SecretStr | None:
+        if given is None and others.data.get("auth") == "proxy":
+            raise ValueError(f"With RECDASH_AUTH=proxy name a secret that only the proxy knows: {_HOW}")
+        return given
+
+    @field_validator("proxy_user_header")
+    @classmethod
+    def _is_a_header(cls, given: str) -> str:
+        if not _HEADER.fullmatch(given) or given.lower().startswith("x-recdash-"):
+            raise ValueError(
+                "Name a header such as X-Forwarded-User; those that begin with X-Recdash are ours"
+            )
+        return given
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _are_networks(cls, given: str) -> str:
+        for name in listed(given):
+            ip_network(name)
+        return given
+
+    @field_validator("embed_from")
+    @classmethod
+    def _are_origins(cls, given: str) -> str:
+        if bad := [name for name in listed(given) if not _ORIGIN.fullmatch(name)]:
+            raise ValueError(f"'{bad[0]}' is not a site; write https://wiki.example.org, without a path")
+        return given
+
     def hosts(self) -> frozenset[str]:
         """The names in ``allowed_hosts``, in lower case."""
-        return frozenset(name.strip().lower() for name in self.allowed_hosts.split(",") if name.strip())
+        return frozenset(name.lower() for name in listed(self.allowed_hosts))
+
+    def networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
+        """Where a proxy may be that is believed."""
+        return tuple(ip_network(name) for name in listed(self.trusted_proxies))
+
+    def embedders(self) -> tuple[str, ...]:
+        return tuple(name.lower() for name in listed(self.embed_from))
 
     def limits(self) -> dict[str, int]:
         """The upload limits by their name without ``max_``, as keywords of ``ingest.Limits``."""
@@ -68,6 +155,27 @@ def settings() -> Settings:
         ) from None
 
 
+def listed(text: str) -> tuple[str, ...]:
+    """What stands between the commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+_HOW = "python -c 'import secrets; print(secrets.token_urlsafe(32))' makes one"
+
+
+def refuse_weak(secret: str) -> None:
+    """Raises ValueError for a secret that could be guessed, without naming it."""
+    if len(secret) < LEAST_SECRET or len(set(secret)) < LEAST_VARIETY:
+        raise ValueError(
+            f"It needs {LEAST_SECRET} characters that nobody can guess, {LEAST_VARIETY} of them different: "
+            f"{_HOW}"
+        )
+
+
 def _problem(where: tuple[int | str, ...], found: object, wanted: str) -> Problem:
-    name = PREFIX + str(where[0]).removeprefix(PREFIX.lower()).upper()
-    return Problem("bad-setting", f"environment variable {name}", f"'{found}' cannot be used", f"{wanted}.")
+    """A secret is never said, not even a wrong one."""
+    field = str(where[0]).lower().removeprefix(PREFIX.lower())
+    is_secret = field.endswith("secret")
+    said = f"'{found}' cannot be used" if not is_secret else "not set" if found is None else "it is too weak"
+    fix = wanted.removeprefix("Value error, ")
+    return Problem("bad-setting", f"environment variable {PREFIX}{field.upper()}", said, f"{fix}.")
