@@ -9,7 +9,9 @@ import streamlit as st
 from recdash.charts.marks import DARK, LIGHT, Mark, Palette
 from recdash.ui.escaping import Html, html
 
-RULES = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
+HERE = Path(__file__).parent
+RULES = (HERE / "style.css").read_text(encoding="utf-8")
+_PAGE = st.components.v2.component("recdash.page", js=(HERE / "page.js").read_text(encoding="utf-8"))
 
 
 def palette() -> Palette:
@@ -34,6 +36,13 @@ def chip(mark: Mark) -> Html:
         return html('<span class="rd-chip rd-chip-base">{glyph}{name}</span>', glyph=glyph(mark), name=name)
     return html('<span class="rd-chip" style="--run:{colour}" title="{title}">{glyph}{name}</span>',
                 colour=mark.colour, glyph=glyph(mark), name=name, title=mark.name)  # fmt: skip
+
+
+def show() -> None:
+    """The style sheet, and what has the page drawn anew when the browser turns light or dark."""
+    st.html(style_sheet(palette()))
+    with st.container(key="page-script"):
+        _PAGE(key="page-script-state", data={"drawn": st.context.theme.type}, on_scheme_change=lambda: None)
 
 
 def style_sheet(colours: Palette) -> str:
