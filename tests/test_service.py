@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import recdash
+from recdash.access import Person, Role
 from recdash.domain import Experiment, Hits
 from recdash.engines import hits_to_tables
 from recdash.errors import Forbidden, InputError, NameTaken, NotFound, StoreError, UploadError
@@ -26,10 +27,10 @@ ALS = {"u": ["a", "x", "b"], "v": ["x", "a"]}
 EASE = {"u": ["b", "a"], "v": ["a"], "w": ["x", "c"]}
 
 
-def open_at(folder: Path, role: Any = "editor") -> Workspace:
+def open_at(folder: Path, role: Role = "editor") -> Workspace:
     times = (NOON + timedelta(seconds=second) for second in range(10_000))
-    store = open_store(f"sqlite:///{folder}/recdash.db", folder / "artifacts", read_only=role == "viewer")
-    return Workspace(store, role=role, clock=lambda: next(times))
+    store = open_store(f"sqlite:///{folder}/recdash.db", folder / "artifacts")
+    return Workspace(store, person=Person("ann", role), clock=lambda: next(times))
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from recdash.access import Person, Role
 from recdash.domain import OnlineTest
 from recdash.errors import Forbidden, InputError, NotFound, UnknownName
 from recdash.evaluation.ab_test import ab_test
@@ -22,9 +23,9 @@ WATCH = "session_watch_time"
 CLICKS = OnlineMetric("clicks_per_session", "Clicks per session", "", "", "clicks", "sessions", high=None)
 
 
-def open_at(folder: Path, role: Any = "editor") -> Workspace:
-    store = open_store(f"sqlite:///{folder}/recdash.db", folder / "artifacts", read_only=role == "viewer")
-    return Workspace(store, role=role)
+def open_at(folder: Path, role: Role = "editor") -> Workspace:
+    store = open_store(f"sqlite:///{folder}/recdash.db", folder / "artifacts")
+    return Workspace(store, person=Person("ann", role))
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from recdash.access import Person
 from recdash.domain import Experiment, Run
 from recdash.errors import Forbidden, InputError, NameTaken, UnknownName
 from recdash.service import Workspace
@@ -93,7 +94,7 @@ def test_the_choices_say_which_is_archived(space: Workspace, films: Experiment) 
 def test_a_viewer_adds_no_references(films: Experiment, tmp_path: Path) -> None:
     store = open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts", read_only=True)
     with pytest.raises(Forbidden):
-        Workspace(store, role="viewer").add_references(films.id, "oracle")
+        Workspace(store, person=Person("ann", "viewer")).add_references(films.id, "oracle")
 
 
 def test_a_reference_keeps_the_colours_for_the_candidates(space: Workspace, films: Experiment) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import recdash
+from recdash.access import Person, Role
 from recdash.cli import main
 from recdash.domain import Experiment
 from recdash.errors import InputError, NameTaken, UnknownName, UploadError
@@ -28,9 +28,9 @@ TABLES = {
 K = 2
 
 
-def open_at(folder: Path, role: Any = "editor") -> Workspace:
-    store = open_store(f"sqlite:///{folder}/recdash.db", folder / "artifacts", read_only=role == "viewer")
-    return Workspace(store, role=role)
+def open_at(folder: Path, role: Role = "editor") -> Workspace:
+    store = open_store(f"sqlite:///{folder}/recdash.db", folder / "artifacts")
+    return Workspace(store, person=Person("ann", role))
 
 
 @pytest.fixture

@@ -4,13 +4,14 @@ Numbers are computed first; then one short write stores them, idempotent by cont
 click or a stopped page leaves either nothing or the whole.
 """
 
-from recdash.service.evidence import Role
 from recdash.service.experiments import Setup
 from recdash.service.explained import Explanation
 from recdash.service.manners import Progress
 from recdash.service.runs import AddedRun, PreparedRun, ReferenceChoice
+from recdash.service.sharing import LinkDead, SharedLink
 from recdash.service.workspace import Workspace
 
 __all__ = [
-    "AddedRun", "Explanation", "PreparedRun", "Progress", "ReferenceChoice", "Role", "Setup", "Workspace",
+    "AddedRun", "Explanation", "LinkDead", "PreparedRun", "Progress", "ReferenceChoice", "Setup",
+    "SharedLink", "Workspace",
 ]  # fmt: skip

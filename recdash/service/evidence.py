@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import getpass
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from recdash.access import Person
 from recdash.domain import (
     WHOLE,
     Absent,
@@ -24,7 +26,7 @@ from recdash.domain import (
     UserValues,
 )
 from recdash.engines import Reference, hits_from_tables, list_metrics, match
-from recdash.errors import Forbidden, InputError, NotFound, Problem, UnknownName
+from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.evaluation import merging, reading, replicates, scoring
 from recdash.evaluation.slices import Slice, known_slices, slices_of
 from recdash.metrics import Definition, Material, define, score
@@ -32,13 +34,25 @@ from recdash.metrics.catalogue import CatalogueMetric
 from recdash.metrics.ratings import RatingMetric
 from recdash.metrics.sample import Ideals, Sample, sample_of
 from recdash.service.kept import Kept
+from recdash.settings import settings
 from recdash.store import Store, new_id
 
 if TYPE_CHECKING:
     from recdash.ingest import Limits
     from recdash.metrics.ratings import Predictions
 
-Role = Literal["viewer", "editor", "admin"]
+
+def person_here() -> Person:
+    """Whoever sits at this machine may do everything, under the name of the settings or of the login."""
+    return Person(settings().user or login_name(), "admin", named=False)
+
+
+def login_name() -> str:
+    """``you`` where the system does not know the user."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return "you"
 
 
 def _now() -> datetime:
@@ -61,18 +75,20 @@ def _several_lists(run: Run) -> Problem:
 
 
 class Evidence:
-    """The store as one role sees it; keeps what it read, keyed by ids of things that never change."""
+    """The store as one person sees it; keeps what it read, keyed by ids of things that never change."""
 
     def __init__(
         self,
         store: Store,
         *,
-        role: Role = "editor",
+        person: Person | None = None,
         limits: Limits | None = None,
         clock: Callable[[], datetime] = _now,
         make_id: Callable[[], str] = new_id,
     ) -> None:
-        self.store, self.role, self.limits, self._clock, self._new_id = store, role, limits, clock, make_id
+        self.person = person or person_here()
+        self.store = store.by(self.person.name, self.person.role, read_only=not self.person.may("editor"))
+        self.limits, self._clock, self._new_id = limits, clock, make_id
         self._keep()
 
     def _keep(self) -> None:
@@ -326,9 +342,13 @@ class Evidence:
             if (sha := stored.get(kind)) is not None
         }
 
+    def secret(self) -> bytes:
+        """What links and cookies are signed with: that of the settings, else that of the store."""
+        known = settings().secret
+        return self.store.secret() if known is None else known.get_secret_value().encode()
+
     def _may_write(self) -> None:
-        if self.role == "viewer":
-            raise Forbidden("Viewers read; ask an editor to change things here.")
+        self.person.must_be("editor")
 
     def _write(self) -> Store:
         self._may_write()

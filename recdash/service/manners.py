@@ -19,6 +19,14 @@ def clean_name(name: str) -> str:
     return name.strip()
 
 
+def short_text(what: str, text: str, most: int) -> str:
+    """The text without blanks around it. Raises InputError for one of more than ``most`` characters."""
+    if len(text) > most:
+        fix = f"Use at most {most:,} characters."
+        raise InputError(Problem("text-too-long", what, f"{len(text):,} characters", fix))
+    return text.strip()
+
+
 def check_typed(typed: str, name: str) -> None:
     if typed != name:
         raise InputError(

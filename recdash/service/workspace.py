@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from recdash.access import Person
 from recdash.domain import Experiment
 from recdash.service.across_cutoffs import AcrossCutoffs
-from recdash.service.evidence import Role
+from recdash.service.audits import Audits
+from recdash.service.evidence import person_here
 from recdash.service.experiments import Experiments
 from recdash.service.explanations import Explanations
 from recdash.service.manners import Progress, quiet
@@ -14,11 +18,12 @@ from recdash.service.per_user import PerUser
 from recdash.service.runs import Runs
 from recdash.service.scopes import Scopes
 from recdash.service.segments import Segments
+from recdash.service.sharing import Sharing
 from recdash.service.track_records import TrackRecords
 from recdash.service.trade_offs import TradeOffs
 from recdash.service.under_presets import UnderPresets
 from recdash.service.what_is_found import WhatIsFound
-from recdash.store import open_store
+from recdash.store import OneExperiment, open_store
 
 if TYPE_CHECKING:
     import os
@@ -38,19 +43,48 @@ class Workspace(
     Experiments,
     Runs,
     TrackRecords,
+    Sharing,
+    Audits,
 ):
-    """Experiments, runs and online tests of one store, seen by one role."""
+    """Experiments, runs and online tests of one store, seen by one person."""
 
     @classmethod
     def open(
         cls,
         database_url: str | None = None,
         artifacts: str | os.PathLike[str] | None = None,
-        role: Role = "editor",
+        person: Person | None = None,
         limits: Limits | None = None,
     ) -> Workspace:
-        """The workspace of a database (by default that of the settings); a viewer's is read-only."""
-        return cls(open_store(database_url, artifacts, read_only=role == "viewer"), role=role, limits=limits)
+        """The workspace of a database (by default that of the settings); a viewer's is read-only.
+
+        Without a ``person`` it is that of whoever sits at this machine.
+        """
+        person = person or person_here()
+        store = open_store(database_url, artifacts, read_only=not person.may("editor"))
+        return cls(store, person=person, limits=limits)
+
+    def _keep(self) -> None:
+        super()._keep()
+        self._narrowed = lru_cache(maxsize=8)(self._narrow_to)
+
+    def seen_by(self, person: Person) -> Workspace:
+        """The same workspace for another person, who shares what was read and computed.
+
+        A guest shares it with the other guests of the same experiment only.
+        """
+        if person == self.person:
+            return self
+        seen = copy.copy(self if person.experiment is None else self._narrowed(person.experiment))
+        seen.person = person
+        seen.store = seen.store.by(person.name, person.role, read_only=not person.may("editor"))
+        return seen
+
+    def _narrow_to(self, experiment_id: str) -> Workspace:
+        """With answers of its own: no id of another experiment finds anything there."""
+        store = OneExperiment(self.store, experiment_id)
+        guest = Person("guest", "viewer", experiment_id)
+        return type(self)(store, person=guest, limits=self.limits, clock=self._clock)
 
     def has_demo(self) -> bool:
         return any(one.demo for one in self.experiments(archived=True))

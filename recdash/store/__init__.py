@@ -7,12 +7,13 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recdash.store.one_experiment import OneExperiment
 from recdash.store.protocol import Store
 
 if TYPE_CHECKING:
     import os
 
-__all__ = ["Store", "absolute_url", "new_id", "open_store"]
+__all__ = ["OneExperiment", "Store", "absolute_url", "new_id", "open_store"]
 
 
 def new_id() -> str:

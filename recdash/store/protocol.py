@@ -39,6 +39,9 @@ class Store(Protocol):
     def close(self) -> None:
         """Give all connections back; the store is not usable afterwards."""
 
+    def secret(self) -> bytes:
+        """Random bytes, made at first use, the same for all who open this store."""
+
     def by(self, who: str, role: str, read_only: bool = False) -> Self:
         """The same store, whose writes stand in the audit log under this name; maybe for reading only."""
 

@@ -22,6 +22,7 @@ from recdash.store import audit
 from recdash.store.artifacts import Artifacts
 from recdash.store.connections import DatabaseUrl, connect, spoken
 from recdash.store.schema import ensure_schema
+from recdash.store.secret import kept_secret
 from recdash.store.tables import (
     EXPERIMENT,
     FIXED,
@@ -76,6 +77,9 @@ class Rows:
 
     def close(self) -> None:
         self._finalizer()
+
+    def secret(self) -> bytes:
+        return kept_secret(self._artifacts.folder)
 
     def by(self, who: str, role: str, read_only: bool = False) -> Self:
         # A copy shares the connections; ``_origin`` keeps them open as long as somebody has a copy.

@@ -20,7 +20,7 @@ def offer(workspace: Workspace, experiment: Experiment) -> None:
     left = [one for one in workspace.reference_choices(experiment.id) if not one.is_there or one.is_archived]
     possible = [one for one in left if not one.lacks and not one.is_archived]
     archived = [one for one in left if one.is_archived]
-    if workspace.role == "viewer" or not (possible or archived):
+    if not workspace.person.may("editor") or not (possible or archived):
         return
     st.space("small")
     widgets.section(

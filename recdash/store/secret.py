@@ -1,0 +1,46 @@
+"""The secret of a store: made once, beside its files, the same for all who open it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+from recdash.errors import StoreError
+
+NAME, N_BYTES = "secret.key", 32
+
+
+def kept_secret(folder: Path) -> bytes:
+    """32 random bytes; whoever comes first makes them, readable by this user only.
+
+    Raises StoreError where the file can neither be read nor made, or does not hold such a secret.
+    """
+    file = folder / NAME
+    try:
+        if not file.exists():
+            _make(file)
+        found = bytes.fromhex(file.read_text(encoding="ascii").strip())
+    except (OSError, ValueError) as error:
+        raise StoreError(
+            f"The secret in {file} cannot be used: {error}. Restore it, or remove it."
+        ) from error
+    if len(found) < N_BYTES:
+        raise StoreError(f"The secret in {file} is too short: {len(found)} bytes. Restore it, or remove it.")
+    return found
+
+
+def _make(file: Path) -> None:
+    """Write it aside and link it into place, so that nobody reads half of it and the first one stays."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    aside = file.with_name(f"{NAME}.{secrets.token_hex(8)}")
+    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "w") as new:
+        new.write(secrets.token_hex(N_BYTES) + "\n")
+        new.flush()
+        os.fsync(new.fileno())
+    try:
+        with suppress(FileExistsError):
+            os.link(aside, file)
+    finally:
+        aside.unlink()
