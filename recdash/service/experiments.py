@@ -137,6 +137,7 @@ class Experiments(Evidence):
 
     def delete_experiment(self, experiment_id: str, typed_name: str) -> None:
         """Raises InputError unless the name was typed exactly."""
+        self._may_write()
         check_typed(typed_name, self.experiment(experiment_id).name)
         self._write().delete_experiment(experiment_id)
         self.store.collect()

@@ -145,6 +145,7 @@ class OnlineTests(Comparisons):
         Raises InputError for one by which the logs were read, or events became sessions: that needs the logs
         themselves again.
         """
+        self._may_write()
         rules.check()
         self._refuse_fixed(test_id, rules)
         return self._count_again(test_id, rules=rules.as_dict())
@@ -219,6 +220,7 @@ class OnlineTests(Comparisons):
         return self._write().update_online_test(test_id, archived=None)
 
     def delete_online_test(self, test_id: str, typed_name: str) -> None:
+        self._may_write()
         check_typed(typed_name, self.store.online_test(test_id).name)
         self._write().delete_online_test(test_id)
 

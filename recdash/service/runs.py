@@ -350,6 +350,7 @@ class Runs(Evidence):
 
     def delete_run(self, run_id: str, typed_name: str) -> None:
         """Raises InputError unless the name was typed exactly."""
+        self._may_write()
         check_typed(typed_name, self.store.run(run_id).name)
         self._write().delete_run(run_id)
         self.store.collect()

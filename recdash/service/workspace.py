@@ -117,6 +117,7 @@ class Workspace(
         return self.set_baseline(experiment.id, ids[made.baseline])
 
     def remove_demo(self) -> None:
+        self._may_write()
         for one in self.experiments(archived=True):
             if one.demo:
                 self._write().delete_experiment(one.id)
