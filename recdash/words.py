@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from recdash import numbers
 from recdash.metrics import METRICS, parse
@@ -66,6 +67,11 @@ def users(counts: Iterable[float]) -> str:
     known = sorted(set(counts)) or [0]
     first = f"{numbers.count(known[0])} to " if len(known) > 1 else ""
     return f"{first}{many(known[-1], 'user')}"
+
+
+def day(when: datetime) -> str:
+    """``9 Oct 2026``."""
+    return f"{when.day} {when:%b %Y}"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from recdash.domain import Experiment
-from recdash.ui import data, links, part, state, theme
+from recdash.ui import data, embedding, links, part, sharing, state, theme
 from recdash.ui.escaping import html, join, markdown
 from recdash.ui.state import MOST_CANDIDATES, SEPARATOR, USUAL_K, View
 from recdash.ui.widgets import empty
 from recdash.ui.words import many, metric_name
+
+go = links.go
 
 THREE_LINES = """import recdash
 evaluation = recdash.evaluate({"als": "als.parquet", "popular": "popular.csv"}, truth="truth.csv")
@@ -43,9 +45,13 @@ def _draw_frame(*, scoped: bool) -> tuple[Experiment, View | None]:
     experiment = _experiment(experiments)
     view = state.view_of(experiment, scoped=scoped) if experiment else None
     with st.container(key="frame", gap="small"):
-        _draw(experiments, experiment, view)
-        if view:
-            part.show(view, scoped=scoped)
+        if view and embedding.is_on():
+            embedding.show_heading(view)
+            _write(view)
+        else:
+            _draw(experiments, experiment, view)
+            if view:
+                part.show(view, scoped=scoped)
         st.html('<hr class="rd-rule">')
     if experiment is None:
         wanted = markdown(state.params().get("e", ""))
@@ -69,7 +75,7 @@ def _draw(experiments: list[Experiment], experiment: Experiment | None, view: Vi
             _choose_metric(view)
             _choose_k(view)
             st.space("stretch")
-            _link(view)
+            _share(view)
     if view:
         with st.container(horizontal=True, vertical_alignment="center", wrap=False):
             st.html(_chips(view))
@@ -112,10 +118,10 @@ def _choose_k(view: View) -> None:
     )  # fmt: skip
 
 
-def _link(view: View) -> None:
-    with st.popover("Copy link", width=124, key="frame-link"):
-        st.caption("This link shows the same view elsewhere.")
-        st.code(links.here(view), language=None, wrap_lines=True)
+def _share(view: View) -> None:
+    """Filled when the page is drawn: only then its whole view is known."""
+    popover = st.popover("Share", width=124, key="frame-link")
+    state.at_end(lambda: sharing.show(popover, view))
 
 
 def _chips(view: View) -> str:
@@ -187,8 +193,3 @@ def _no_runs(experiment: Experiment) -> None:
     empty("This experiment has no runs yet", "Upload the scored output of two recommenders to compare them.")
     if st.button("Upload", type="primary", key="go-upload"):
         go("upload")
-
-
-def go(page: str) -> None:
-    """Turn to another page of the navigation by its url path, keeping the view."""
-    st.switch_page(st.session_state["recdash.pages"][page])

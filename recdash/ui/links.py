@@ -1,9 +1,10 @@
-"""Addresses of views: what "Copy link" shows, and where the words of a verdict lead."""
+"""Addresses of views: what "Share" shows, and where the words of a verdict lead."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from urllib.parse import urlencode
+from typing import NoReturn
+from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
@@ -11,6 +12,7 @@ from recdash.ui import state
 from recdash.ui.escaping import Html, html, markdown
 from recdash.ui.state import SEPARATOR, View
 
+OWN = ("localhost", "127.0.0.1", "::1")
 PART = ("s", "th")
 """The parameters of a part of the experiment: its slice, and the relevance from which a row counts."""
 
@@ -29,10 +31,31 @@ def of_view(view: View) -> dict[str, str]:
     return {name: asked.get(name, value) for name, value in shown.items()} | of_part
 
 
-def here(view: View) -> str:
-    """The present page's address with the whole view (``st.context.url`` has no query string)."""
-    address = (st.context.url or "").split("?")[0]
-    return f"{address}?{_query(of_view(view) | state.params())}"
+def here() -> str:
+    """The address of the view that is shown, with all its parameters."""
+    return f"{_address()}?{_query(state.shown())}"
+
+
+def here_so_far(view: View) -> str:
+    """The address of this page with the frame's view and what was chosen on it, before the page is drawn."""
+    return f"{_address()}?{_query(of_view(view) | state.params())}"
+
+
+def reach(address: str) -> str:
+    """A warning, where an address works on this machine only."""
+    return " It works on this machine only." if urlsplit(address).hostname in OWN else ""
+
+
+def home() -> str:
+    """Where the dashboard is, as this browser sees it; ends with a slash."""
+    address = _address()
+    page = state.page()
+    return address.removesuffix(page) if page != "overview" else f"{address.rstrip('/')}/"
+
+
+def _address() -> str:
+    """The present page's address (``st.context.url`` has no query string)."""
+    return (st.context.url or "").split("?")[0]
 
 
 def to(view: View, page: str, params: Mapping[str, str]) -> str:
@@ -43,6 +66,16 @@ def to(view: View, page: str, params: Mapping[str, str]) -> str:
 
 def is_there(page: str) -> bool:
     return page in st.session_state["recdash.pages"]
+
+
+def title(page: str) -> str:
+    """The name of a page in the navigation; its address where this person does not have it."""
+    return str(st.session_state["recdash.pages"][page].title) if is_there(page) else page
+
+
+def go(page: str) -> NoReturn:
+    """Turn to another page of the navigation by its address, keeping the view."""
+    st.switch_page(st.session_state["recdash.pages"][page])
 
 
 def link(view: View, text: str, page: str, params: Mapping[str, str]) -> Html:

@@ -48,10 +48,16 @@ def show(view: View, *, scoped: bool) -> None:
     """What part is looked at, so that nobody forgets it, and one click back to everything."""
     if scoped and view.scope != WHOLE:
         with st.container(horizontal=True, vertical_alignment="center", key="frame-scope"):
-            st.html(_chips(in_words(view)))
+            show_words(view)
             st.button("Show all", key="frame-whole", on_click=lambda: state.choose(s=None, th=None))
     elif not scoped and {"s", "th"} & set(state.params()):
         st.caption("This page shows all users and items, whatever part is chosen.")
+
+
+def show_words(view: View) -> None:
+    """The part as chips; nothing where everybody is looked at."""
+    if view.scope != WHOLE:
+        st.html(_chips(in_words(view)))
 
 
 def _chips(words: Sequence[str]) -> Html:

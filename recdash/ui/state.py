@@ -6,24 +6,24 @@ run, so a slow browser's old query string never undoes a click.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NoReturn
 
 import streamlit as st
 
+from recdash.access import Person
 from recdash.charts.marks import Marks, marks
 from recdash.domain import WHOLE, Experiment, Run, Scope
 from recdash.errors import InputError
-from recdash.ingest import Limits
 from recdash.metrics import define
 from recdash.service import Workspace
-from recdash.settings import settings
-from recdash.ui import theme
+from recdash.ui import theme, who
 from recdash.ui.words import ordered_metrics
 
-_PARAMS, _WRITTEN = "recdash.params", "recdash.written"
+_PARAMS, _WRITTEN, _SHOWN = "recdash.params", "recdash.written", "recdash.shown"
+_PAGE, _LAST = "recdash.page", "recdash.last"
 MOST_CANDIDATES = 8
 BASELINES = ("popular", "weighted_rating", "content", "random")
 USUAL_K = (5, 10, 20, 50)
@@ -31,10 +31,14 @@ DEFAULT_K, DEFAULT_METRIC = 10, "ndcg"
 SEPARATOR = "~"
 
 
-@st.cache_resource(show_spinner=False)
+def person() -> Person:
+    """Who reads this page. Raises RecdashError, in words, where a share link died meanwhile."""
+    return who.reader()
+
+
 def workspace() -> Workspace:
-    """The one workspace of this process, with the upload limits of the settings."""
-    return Workspace.open(limits=Limits(**settings().limits()))
+    """The workspace as this person may see it."""
+    return who.whole().seen_by(who.reader())
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,28 @@ class View:
         return self.marks[run_id].name
 
 
+def begin(page: str) -> None:
+    """A run of the page with this address begins; "" is the overview's."""
+    st.session_state[_PAGE] = page or "overview"
+    st.session_state.pop(_LAST, None)
+
+
+def page() -> str:
+    """The address of the page that is shown."""
+    return str(st.session_state[_PAGE])
+
+
+def at_end(draw: Callable[[], None]) -> None:
+    """Have ``draw`` called when the page is drawn, and all parameters of its link are known."""
+    st.session_state[_LAST] = draw
+
+
+def shown() -> dict[str, str]:
+    """All parameters of the view that is shown: those that its address names."""
+    found: dict[str, str] = st.session_state.get(_SHOWN, {})
+    return found
+
+
 def params() -> dict[str, str]:
     """The view's parameters in this session; at its start, those of the link."""
     if _PARAMS not in st.session_state:
@@ -110,6 +136,11 @@ def choose(**values: str | None) -> None:
             params().pop(name, None)
         else:
             params()[name] = value
+
+
+def turn_to(view: Mapping[str, str]) -> None:
+    """Take these parameters in place of all there were."""
+    st.session_state[_PARAMS] = dict(view)
 
 
 def show_experiment(experiment_id: str) -> None:
@@ -128,8 +159,11 @@ def to_url() -> None:
     there = dict(st.query_params)
     wanted = there | st.session_state.pop(_WRITTEN, {})
     kept = {name: value for name, value in wanted.items() if value is not None}
+    st.session_state[_SHOWN] = kept
     if kept != there:
         st.query_params.from_dict(kept)
+    if draw := st.session_state.pop(_LAST, None):
+        draw()
 
 
 def stop() -> NoReturn:

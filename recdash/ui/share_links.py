@@ -1,0 +1,107 @@
+"""Links with which others may read one experiment without signing in: make one, list them, revoke."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from recdash.errors import RecdashError
+from recdash.journal import ShareLink
+from recdash.service import SharedLink
+from recdash.service.sharing import LABEL_CHARS, MOST_DAYS, USUAL_DAYS
+from recdash.ui import links, widgets
+from recdash.ui.escaping import Html, html
+from recdash.ui.state import View, workspace
+from recdash.words import day
+
+LIST_HEIGHT = 260
+FEW = 4
+"""More links than these scroll."""
+
+
+@dataclass
+class Desk:
+    """Mutable and plain: what a click achieved is noted at once, so that a second finds it done."""
+
+    turn: int = 0
+    made: SharedLink | None = None
+
+
+def show(view: View) -> None:
+    """A new link, shown once, and the links there are."""
+    desk: Desk = st.session_state.setdefault("recdash.share-desk", Desk())
+    if desk.made is not None and desk.made.link.experiment == view.experiment.id:
+        _show_once(desk, desk.made)
+    else:
+        _form(desk, view)
+    known = workspace().share_links(view.experiment.id)
+    _list(known)
+
+
+def _form(desk: Desk, view: View) -> None:
+    st.caption("Whoever has the link reads this experiment and nothing else, without signing in.")
+    with st.form(f"make-link-{desk.turn}", border=False):
+        label = st.text_input("For whom", key=f"link-label-{desk.turn}", max_chars=LABEL_CHARS,
+                              placeholder="steering group")  # fmt: skip
+        days = st.number_input(
+            "Days until it expires", 1, MOST_DAYS, USUAL_DAYS, key=f"link-days-{desk.turn}"
+        )
+        asked = st.form_submit_button("Make link", type="primary", key=f"make-link-{desk.turn}-go")
+    if asked:
+        _make(desk, view, label, int(days))
+
+
+def _make(desk: Desk, view: View, label: str, days: int) -> None:
+    try:
+        desk.made = workspace().share(view.experiment.id, days=days, label=label)
+        desk.turn += 1
+    except RecdashError as error:
+        widgets.problems(error)
+        return
+    st.rerun(scope="fragment")
+
+
+def _show_once(desk: Desk, made: SharedLink) -> None:
+    address = f"{links.home()}s/{made.token}"
+    st.caption(f"Copy it now: it is not shown again.{links.reach(address)}")
+    st.code(address, language=None, wrap_lines=True)
+    if st.button("Done", key=f"link-done-{desk.turn}"):
+        desk.made = None
+        st.rerun(scope="fragment")
+
+
+def _list(known: Sequence[ShareLink]) -> None:
+    if not known:
+        return
+    with st.container(height=LIST_HEIGHT if len(known) > FEW else "content", border=False, gap="xsmall"):
+        for one in known:
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.html(_words(one))
+                st.space("stretch")
+                _revoke(one)
+
+
+def _revoke(link: ShareLink) -> None:
+    """For good: whoever reads by it sees why it is dead."""
+    person, is_alive = workspace().person, workspace().link_state(link) == "alive"
+    mine = link.author == person.name or person.may("admin")
+    if is_alive and mine and st.button("Revoke", key=f"revoke-{link.id}", type="tertiary"):
+        workspace().revoke(link.id)
+        st.rerun(scope="fragment")
+
+
+def _words(link: ShareLink) -> Html:
+    what = "a report" if link.report else "this experiment"
+    return html(
+        '<div class="rd-named"><b>{label}</b><small>{what} · {author} · {state}</small></div>',
+        label=link.label or "no label", what=what, author=link.author, state=_state(link),
+    )  # fmt: skip
+
+
+def _state(link: ShareLink) -> str:
+    state = workspace().link_state(link)
+    if state == "revoked" and link.revoked is not None:
+        return f"revoked {day(link.revoked)}"
+    return f"{'open until' if state == 'alive' else 'expired'} {day(link.expires)}"
