@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from recdash.domain import Experiment
+from recdash.service.usual import MOST_CANDIDATES
 from recdash.ui import data, embedding, links, part, sharing, state, theme
 from recdash.ui.escaping import html, join, markdown
-from recdash.ui.state import MOST_CANDIDATES, SEPARATOR, USUAL_K, View
+from recdash.ui.state import SEPARATOR, USUAL_K, View
 from recdash.ui.widgets import empty
 from recdash.ui.words import many, metric_name
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from recdash.service.usual import MOST_CANDIDATES
 from recdash.ui import findings, frame, state
 from recdash.ui.board import Board
 from recdash.ui.escaping import markdown
-from recdash.ui.state import MOST_CANDIDATES, SEPARATOR, View
+from recdash.ui.state import SEPARATOR, View
 
 
 def select(view: View, shown: Board) -> None:

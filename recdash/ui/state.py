@@ -19,15 +19,19 @@ from recdash.domain import WHOLE, Experiment, Run, Scope
 from recdash.errors import InputError
 from recdash.metrics import define
 from recdash.service import Workspace
+from recdash.service.usual import (
+    MOST_CANDIDATES,
+    usual_baseline,
+    usual_candidates,
+    usual_k,
+    usual_metric,
+)
 from recdash.ui import theme, who
 from recdash.ui.words import ordered_metrics
 
 _PARAMS, _WRITTEN, _SHOWN = "recdash.params", "recdash.written", "recdash.shown"
 _PAGE, _LAST = "recdash.page", "recdash.last"
-MOST_CANDIDATES = 8
-BASELINES = ("popular", "weighted_rating", "content", "random")
 USUAL_K = (5, 10, 20, 50)
-DEFAULT_K, DEFAULT_METRIC = 10, "ndcg"
 SEPARATOR = "~"
 
 
@@ -194,33 +198,24 @@ def view_of(experiment: Experiment, *, scoped: bool = False) -> View | None:
 def view_without_runs(experiment: Experiment) -> View:
     """Of an experiment that has none: for a page that shows something else of it."""
     depth = workspace().depth(experiment.id)
-    metrics = ordered_metrics(["ndcg"])
-    return View(experiment, (), None, (), tuple(metrics), metrics[0], min(10, depth), depth)
+    metrics = ordered_metrics([usual_metric(())])
+    return View(experiment, (), None, (), tuple(metrics), metrics[0], usual_k(depth), depth)
 
 
 def _baseline(experiment: Experiment, runs: Sequence[Run]) -> tuple[Run | None, list[str]]:
     known = {run.id: run for run in runs}
-    default = known.get(experiment.baseline or "") or _usual_baseline(runs)
+    default = usual_baseline(experiment, runs)
     wanted = params().get("b", default.id)
     if wanted in known:
         return known[wanted], []
     return default, [f"The link's baseline, {_gone(experiment, wanted)}; {default.name} stands in"]
 
 
-def _usual_baseline(runs: Sequence[Run]) -> Run:
-    """The first run; for an only one its best known reference, so that it has something to beat."""
-    references = {run.reference: run for run in runs if run.reference}
-    if len(runs) - len(references) != 1:
-        return runs[0]
-    return next((references[name] for name in BASELINES if name in references), runs[0])
-
-
 def _candidates(runs: Sequence[Run], baseline: Run | None) -> tuple[tuple[Run, ...], list[str]]:
     known = {run.id: run for run in runs if run != baseline}
     wanted = params().get("c")
     if wanted is None:
-        own = [run for run in known.values() if not run.reference]
-        return tuple(own[:MOST_CANDIDATES]), []
+        return usual_candidates(runs, baseline), []
     ids = [run_id for run_id in dict.fromkeys(wanted.split(SEPARATOR)) if run_id]
     gone = [run_id for run_id in ids if run_id not in known and (baseline is None or run_id != baseline.id)]
     missing = [f"A candidate of the link, {_gone(runs[0].experiment, run_id)}" for run_id in gone]
@@ -244,7 +239,7 @@ def _metric(offered: Sequence[str]) -> tuple[tuple[str, ...], str, list[str]]:
 
     Another definition of a metric that is offered can be named in a link: it is computed when asked for.
     """
-    default = DEFAULT_METRIC if DEFAULT_METRIC in offered or not offered else offered[0]
+    default = usual_metric(offered)
     wanted = params().get("m", default)
     if wanted in offered or not offered:
         return tuple(offered), wanted if wanted in offered else default, []
@@ -258,7 +253,7 @@ def _metric(offered: Sequence[str]) -> tuple[tuple[str, ...], str, list[str]]:
 
 
 def _k(depth: int) -> tuple[int, list[str]]:
-    default = min(DEFAULT_K, depth)
+    default = usual_k(depth)
     wanted = params().get("k", str(default))
     if wanted.isdecimal() and len(wanted) < 9 and 1 <= int(wanted) <= depth:
         return int(wanted), []

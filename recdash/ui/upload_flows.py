@@ -11,8 +11,8 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from recdash.domain import DEFAULT_DEPTH, Experiment, TableKind
 from recdash.errors import Problem, RecdashError
 from recdash.service import Workspace
+from recdash.service.usual import MOST_CANDIDATES
 from recdash.ui import data, escaping, frame, state, widgets
-from recdash.ui.state import MOST_CANDIDATES
 from recdash.ui.table_templates import TEMPLATES
 from recdash.ui.upload_desk import Desk, Outcome, stem
 from recdash.ui.upload_replicates import describe_all
