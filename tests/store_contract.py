@@ -15,7 +15,9 @@ from sqlalchemy import Engine, event
 
 from recdash.domain import Curve, Experiment, OnlineTest, Run
 from recdash.errors import Forbidden, NameTaken, NotFound, Problem
+from recdash.journal import Entry, Report, SavedView, ShareLink
 from recdash.store import Store, new_id
+from recdash.store.audit import breaks
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NOTICE = Problem("tie", "user '7'", "two items share rank 1", "The first in the file counts.", 3)
@@ -504,6 +506,14 @@ class StoreContract:
             lambda: viewer.add_online_test(a_test(store, experiment)),
             lambda: viewer.update_online_test("any", name="x"),
             lambda: viewer.delete_online_test("any"),
+            lambda: viewer.add_entry(Entry("e", experiment.id, NOON, "ann", "comment")),
+            lambda: viewer.add_report(Report("r", experiment.id, NOON, "ann", "Spring")),
+            lambda: viewer.update_report("any", archived=NOON),
+            lambda: viewer.delete_report("any"),
+            lambda: viewer.add_share_link(ShareLink("l", experiment.id, NOON, "ann", NOON)),
+            lambda: viewer.update_share_link("any", revoked=NOON),
+            lambda: viewer.add_saved_view(SavedView("v", experiment.id, "main", NOON, "ann", "overview")),
+            lambda: viewer.delete_saved_view("any"),
             lambda: viewer.put(pa.table({"a": [1]})),
             lambda: viewer.put_file(b"x"),
             viewer.collect,
@@ -512,3 +522,123 @@ class StoreContract:
             with pytest.raises(Forbidden):
                 write()
         assert store.experiment(experiment.id) == experiment
+
+    def test_a_view_of_the_store_for_a_reader_refuses_writes_and_leaves_the_others_alone(
+        self, store: Store
+    ) -> None:
+        experiment = add_experiment(store)
+        reader = store.by("ann", "viewer", read_only=True)
+        with pytest.raises(Forbidden):
+            reader.update_experiment(experiment.id, note="x")
+        with pytest.raises(Forbidden):
+            reader.by("ann", "editor").update_experiment(experiment.id, note="x")
+        assert store.update_experiment(experiment.id, note="y") == reader.experiment(experiment.id)
+
+    # what people write and share ───────────────────────────────────────────────────────────────
+
+    def test_what_people_write_comes_back_as_it_was_after_reopening(
+        self, store: Store, open_again: Open
+    ) -> None:
+        home, document = add_experiment(store).id, store.put_file(b"{}")
+        entry = Entry(new_id(), home, NOON, "ann", "decision", "p1", NAMES[1], {"outcome": "ship", "n": 3})
+        blocks, question = ("verdict", "slices"), {"metric": "ndcg"}
+        report = Report(
+            new_id(), home, NOON, "ann", NAMES[0], "prose", blocks, question, document, archived=NOON
+        )
+        link = ShareLink("f" * 64, home, NOON, "ann", NOON + timedelta(days=1), report.id, "board", NOON)
+        view = SavedView(new_id(), home, "weekly", NOON, "ann", "overview", {"k": "10"})
+        assert store.add_entry(entry) == entry
+        assert store.add_report(report) == report
+        assert store.add_share_link(link) == link
+        assert store.add_saved_view(view) == view
+        again = open_again()
+        assert (again.entry(entry.id), again.entries(home)) == (entry, [entry])
+        assert (again.report(report.id), again.reports(home)) == (report, [])
+        assert again.reports(home, archived=True) == [report]
+        assert (again.share_link(link.id), again.share_links(home)) == (link, [link])
+        assert (again.saved_view_named("weekly"), again.saved_views(home)) == (view, [view])
+
+    def test_a_journal_is_told_from_its_beginning(self, store: Store) -> None:
+        home = add_experiment(store).id
+        entries = [
+            Entry(new_id(), home, NOON + timedelta(seconds=second), "ann", "comment") for second in (3, 1, 2)
+        ]
+        for entry in entries:
+            store.add_entry(entry)
+        assert [entry.created.second for entry in store.entries(home)] == [1, 2, 3]
+
+    def test_a_report_needs_its_document_and_takes_its_links_along(self, store: Store) -> None:
+        home = add_experiment(store).id
+        with pytest.raises(NotFound):
+            store.add_report(Report("r", home, NOON, "ann", "Spring", document="0" * 64))
+        document = store.put_file(b"numbers")
+        store.add_report(Report("r", home, NOON, "ann", "Spring", document=document))
+        store.add_share_link(ShareLink("l", home, NOON, "ann", NOON, report="r"))
+        assert store.collect(older_than=timedelta(0)) == 0
+        assert store.path(document).read_bytes() == b"numbers"
+        store.delete_report("r")
+        assert store.share_links(home) == []
+
+    def test_two_views_of_a_name_are_refused_in_any_experiment(self, store: Store) -> None:
+        for name in ("Films", "Songs"):
+            home = add_experiment(store, name).id
+            view = SavedView(new_id(), home, "main", NOON, "ann", "overview")
+            if name == "Films":
+                store.add_saved_view(view)
+            else:
+                with pytest.raises(NameTaken, match="saved view"):
+                    store.add_saved_view(view)
+
+    def test_all_that_was_written_goes_with_the_experiment(self, store: Store) -> None:
+        home = add_experiment(store).id
+        store.add_entry(Entry("e", home, NOON, "ann", "comment"))
+        store.add_report(Report("r", home, NOON, "ann", "Spring"))
+        store.add_share_link(ShareLink("l", home, NOON, "ann", NOON, report="r"))
+        store.add_saved_view(SavedView("v", home, "main", NOON, "ann", "overview"))
+        store.delete_experiment(home)
+        for missing in (lambda: store.entry("e"), lambda: store.report("r"), lambda: store.share_link("l")):
+            with pytest.raises(NotFound):
+                missing()
+        assert store.saved_view_named("main") is None
+
+    # the audit log ─────────────────────────────────────────────────────────────────────────────
+
+    def test_every_write_is_noted_with_who_did_it_and_nothing_else_is(self, store: Store) -> None:
+        ann = store.by("ann", "editor")
+        experiment = add_experiment(ann)
+        run = ann.add_run(a_run(experiment), [a_curve()])
+        ann.add_run(run, [a_curve()])  # a second click
+        store.by("bob", "admin").update_run(run.id, name="als 2", note="")
+        ann.update_run(run.id, name="als 2")  # as it is already
+        with pytest.raises(NotFound):
+            ann.delete_run("nowhere")
+        ann.delete_run(run.id)
+        told = [(deed.number, deed.who, deed.role, deed.action) for deed in store.deeds()]
+        assert told == [
+            (1, "ann", "editor", "add experiment"),
+            (2, "ann", "editor", "add run"),
+            (3, "bob", "admin", "change run"),
+            (4, "ann", "editor", "delete run"),
+        ]
+        assert store.deeds()[2].details == {"experiment": experiment.id, "name": "als 2"}
+        assert store.deeds(1)[0].details["name"] == "als 2"
+        assert breaks(store.deeds()) == []
+
+    def test_the_log_outlives_what_it_tells_of(self, store: Store) -> None:
+        experiment = add_experiment(store)
+        store.delete_experiment(experiment.id)
+        assert [deed.action for deed in store.deeds()] == ["add experiment", "delete experiment"]
+
+    def test_writers_at_once_leave_one_unbroken_chain(self, store: Store, open_again: Open) -> None:
+        home = add_experiment(store).id
+        other = open_again()
+
+        def write(number: int) -> None:
+            for part in range(5):
+                at = (store, other)[number % 2]
+                at.add_entry(Entry(f"{number}-{part}", home, NOON, f"writer {number}", "comment"))
+
+        in_threads(6, write)
+        deeds = store.deeds()
+        assert [deed.number for deed in deeds] == list(range(1, 32))
+        assert breaks(deeds) == []

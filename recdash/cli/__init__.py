@@ -14,6 +14,7 @@ from recdash.cli.evaluate import evaluate
 from recdash.cli.off_policy import ope
 from recdash.cli.online import online
 from recdash.cli.serving import serve
+from recdash.cli.share import audit, links, revoke, share, views
 from recdash.cli.stored import add, definitions, list_experiments
 from recdash.cli.why import why
 from recdash.errors import InputError, RecdashError
@@ -46,5 +47,8 @@ def main() -> None:
     """Choose between recommender systems: score candidates, keep the runs, show them side by side."""
 
 
-for command in (evaluate, compare, online, agree, ope, why, add, list_experiments, definitions, demo, serve):
+for command in (
+    evaluate, compare, online, agree, ope, why, add, list_experiments, definitions, demo, share,
+    links, revoke, views, audit, serve,
+):  # fmt: skip
     main.add_command(command)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from recdash.errors import InputError, Problem
 
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+"""What moves a cursor, rings a bell, ends a line or turns the direction of writing."""
 Progress = Callable[[float, str], None]
 
 
@@ -17,6 +20,11 @@ def clean_name(name: str) -> str:
     if not name.strip():
         raise InputError(Problem("no-name", "name", "nothing", "Give it a name."))
     return name.strip()
+
+
+def one_line(what: str, text: str, most: int) -> str:
+    """The text on one line, without characters that only control a terminal. Raises as ``short_text``."""
+    return " ".join(CONTROL.sub(" ", short_text(what, text, most)).split())
 
 
 def short_text(what: str, text: str, most: int) -> str:

@@ -18,7 +18,7 @@ from recdash.access import Person
 from recdash.errors import InputError, NotFound, Problem, RecdashError
 from recdash.journal import SavedView, ShareLink
 from recdash.service.evidence import Evidence
-from recdash.service.manners import short_text
+from recdash.service.manners import one_line
 
 MOST_DAYS, USUAL_DAYS = 366, 30
 LABEL_CHARS = 200
@@ -80,7 +80,7 @@ class Sharing(Evidence):
             author=self.person.name,
             expires=now + timedelta(days=days),
             report=report_id,
-            label=short_text("label", label, LABEL_CHARS),
+            label=one_line("label", label, LABEL_CHARS),
         )
         return SharedLink(self._signer.sign(raw.hex()).decode("ascii"), store.add_share_link(link))
 

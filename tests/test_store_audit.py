@@ -1,0 +1,69 @@
+"""The audit log shows where somebody changed it afterwards."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from store_contract import NOON, add_experiment
+
+from recdash.journal import Deed, Entry
+from recdash.store import open_store
+from recdash.store.audit import LONGEST, breaks, hash_of, short
+
+
+def log_of(lines: int) -> list[Deed]:
+    deeds: list[Deed] = []
+    for number in range(1, lines + 1):
+        before = deeds[-1].hash if deeds else ""
+        deed = Deed(number, NOON, "ann", "editor", "change run", f"run{number}", {"note": "x"}, "")
+        deeds.append(Deed(**{**vars(deed), "hash": hash_of(deed, before)}))
+    return deeds
+
+
+def test_an_untouched_log_has_no_break() -> None:
+    assert breaks(log_of(5)) == []
+    assert breaks([]) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"who": "bob"}, {"role": "admin"}, {"action": "delete run"}, {"target": "run9"}, {"details": {}}],
+)
+def test_a_changed_line_is_named(change: dict[str, object]) -> None:
+    deeds = log_of(5)
+    deeds[2] = Deed(**{**vars(deeds[2]), **change})
+    assert breaks(deeds) == [3]
+
+
+def test_a_line_that_was_taken_out_is_missed_at_the_next() -> None:
+    deeds = log_of(5)
+    assert breaks(deeds[:2] + deeds[3:]) == [4]
+    assert breaks(deeds[1:]) == [2]
+
+
+def test_two_lines_that_changed_places_are_found() -> None:
+    deeds = log_of(3)
+    assert breaks([deeds[1], deeds[0], deeds[2]]) != []
+
+
+def test_a_line_changed_in_the_database_is_found(tmp_path: Path) -> None:
+    file = tmp_path / "recdash.db"
+    store = open_store(f"sqlite:///{file}")
+    home = add_experiment(store).id
+    for number in range(3):
+        store.add_entry(Entry(f"e{number}", home, NOON, "ann", "comment", text="x"))
+    assert breaks(store.deeds()) == []
+    with sqlite3.connect(file) as other:
+        other.execute("UPDATE deed SET who = 'eve' WHERE number = 2")
+    other.close()
+    assert breaks(store.deeds()) == [2]
+    store.close()
+
+
+def test_long_things_are_told_in_short() -> None:
+    told = short({"note": "x" * 500, "results": [{"a": 1}], "tags": ("a", "b"), "at": NOON, "n": None})
+    assert told == {
+        "note": "x" * LONGEST + "…", "results": "…", "tags": ["a", "b"], "at": NOON.isoformat(), "n": None,
+    }  # fmt: skip
