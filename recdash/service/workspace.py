@@ -10,9 +10,9 @@ from recdash.access import Person
 from recdash.domain import Experiment
 from recdash.service.across_cutoffs import AcrossCutoffs
 from recdash.service.audits import Audits
+from recdash.service.decisions import Decisions
 from recdash.service.evidence import person_here
 from recdash.service.experiments import Experiments
-from recdash.service.explanations import Explanations
 from recdash.service.manners import Progress, quiet
 from recdash.service.per_user import PerUser
 from recdash.service.runs import Runs
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Workspace(
-    Explanations,
+    Decisions,
     UnderPresets,
     AcrossCutoffs,
     Scopes,

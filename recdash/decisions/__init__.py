@@ -1,0 +1,22 @@
+"""What people decided about an experiment, and on what evidence: its journal, read."""
+
+from recdash.decisions.checklist import Item, ItemState, checklist, not_holding, shortcomings
+from recdash.decisions.frozen import Named, Offline, Online, Subject
+from recdash.decisions.review import (
+    CLOSING,
+    LABELS,
+    OUTCOMES,
+    STATES,
+    Decision,
+    Review,
+    State,
+    decisions,
+    last_decision,
+    reviews,
+)
+
+__all__ = [
+    "CLOSING", "LABELS", "OUTCOMES", "STATES", "Decision", "Item", "ItemState", "Named", "Offline", "Online",
+    "Review", "State", "Subject", "checklist", "decisions", "last_decision", "not_holding", "reviews",
+    "shortcomings",
+]  # fmt: skip
