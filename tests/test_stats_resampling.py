@@ -21,6 +21,14 @@ from recdash.stats.paired import FEW_ALIKE
 from recdash.stats.resampling import resampled_means
 
 RNG = np.random.default_rng(7)
+START = RNG.bit_generator.state
+
+
+@pytest.fixture(autouse=True)
+def _drawn_alike_in_any_order() -> None:
+    RNG.bit_generator.state = START
+
+
 FIRST_LESS_SECOND = np.array([[0, 1]])
 
 

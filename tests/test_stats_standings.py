@@ -11,6 +11,12 @@ from recdash.stats.groups import MOST_GROUPS
 from recdash.stats.paired import FEW_ALIKE
 
 RNG = np.random.default_rng(3)
+START = RNG.bit_generator.state
+
+
+@pytest.fixture(autouse=True)
+def _drawn_alike_in_any_order() -> None:
+    RNG.bit_generator.state = START
 
 
 def runs(*means: float, n: int = 2_000, noise: float = 0.5) -> list[np.ndarray]:
