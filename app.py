@@ -16,8 +16,17 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import streamlit as st
 from starlette.middleware import Middleware
 
-from recdash.ui.guard import Guard, TellAddress
+from recdash.ui import entrance, who
+from recdash.web.address import TellAddress
+from recdash.web.guard import Guard
+from recdash.web.routes import broken, routes
 
 SHELL = Path(__file__).resolve().parent / "recdash" / "ui" / "shell.py"
+door = entrance.door()
 
-app = st.App(SHELL, middleware=[Middleware(Guard), Middleware(TellAddress)])
+app = st.App(
+    SHELL,
+    routes=routes(door, who.whole),
+    middleware=[Middleware(Guard, door=door), Middleware(TellAddress)],
+    exception_handlers={500: broken(door)},
+)

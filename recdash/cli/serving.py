@@ -19,6 +19,7 @@ from recdash.errors import InputError, Problem
 def serve(host: str | None, port: int | None) -> None:
     """Open the dashboard in a browser at the address shown."""
     from recdash.settings import settings
+    from recdash.web.starting import refuse_open_house
 
     app = Path(__file__).resolve().parent.parent / "app.py"
     if not app.is_file():
@@ -27,7 +28,9 @@ def serve(host: str | None, port: int | None) -> None:
                 "no-app", str(app), "no app.py there", "Run recdash serve from a checkout of the project."
             )
         )
-    where = ["--server.address", host or settings().host, "--server.port", str(port or settings().port)]
+    address = host or settings().host
+    refuse_open_house(address, settings())
+    where = ["--server.address", address, "--server.port", str(port or settings().port)]
     command = [sys.executable, "-m", "streamlit", "run", str(app), *where]
     os.chdir(_folder_of_config(app))
     os.execv(sys.executable, command)  # noqa: S606 - our own interpreter, no shell wanted

@@ -1,64 +1,83 @@
-"""The UI script: page config, navigation, then the chosen page inside its frame."""
+"""The UI script: who reads, navigation, then the chosen page inside its frame."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from recdash.access import Person
 from recdash.errors import RecdashError
-from recdash.ui import state, theme
+from recdash.ui import embedding, links, navigation, sharing, state, theme, welcome, who
 from recdash.ui.widgets import problems
+from recdash.web.uploads import desk
 
-PAGES = Path(__file__).resolve().parents[2] / "pages"
-SECTIONS = {
-    "Decide": {"overview": "Overview", "leaderboard": "Leaderboard"},
-    "Compare": {
-        "metric_vs_k": "Metric vs k",
-        "precision_recall": "Precision–recall",
-        "tradeoffs": "Trade-offs",
-        "users": "Users",
-        "segments": "Segments",
-        "items": "Items",
-        "catalogue": "Catalogue",
-        "definitions": "Definitions",
-    },
-    "Online": {
-        "ab_results": "A/B results",
-        "offline_online": "Offline vs online",
-        "off_policy": "Off-policy",
-    },
-    "Share and data": {"upload": "Upload", "runs": "Runs", "guide": "Guide"},
-}
+OPENED = "recdash.opened-view"
 
 
 def main() -> None:
     """Everything a person sees; runs on each interaction."""
-    page = st.navigation(_navigation(), expanded=True)
-    st.set_page_config(f"{page.title} · recdash", "📊", layout="wide", initial_sidebar_state=224)
-    st.html(theme.style_sheet(theme.palette()))
     try:
+        reader = who.person()
+    except RecdashError as why:
+        _seat(None)
+        _nothing_but(welcome.refused(why))
+        return
+    _seat(reader)
+    if reader is None:
+        _nothing_but(welcome.sign_in)
+    else:
+        _pages(reader)
+
+
+def _seat(reader: Person | None) -> None:
+    """Editors' sessions may take files."""
+    if context := get_script_run_ctx():
+        desk.seat(context.session_id, reader)
+
+
+def _nothing_but(draw: Callable[[], None]) -> None:
+    """The same at every page's address."""
+    pages = navigation.pages(None, lambda _: draw)
+    page = st.navigation(pages, position="hidden")
+    st.set_page_config("recdash", "📊", layout="wide")
+    theme.show()
+    page.run()
+
+
+def _pages(reader: Person) -> None:
+    pages = navigation.pages(reader, welcome.not_for)
+    page = st.navigation(pages, expanded=True, position=embedding.navigation())
+    navigation.keep(pages)
+    st.set_page_config(f"{page.title} · recdash", "📊", layout="wide", initial_sidebar_state=224)
+    theme.show()
+    state.begin(page.url_path)
+    try:
+        _show_who(reader)
+        _open_saved_view()
         page.run()
     except RecdashError as error:
         problems(error)
     state.to_url()
 
 
-def _navigation() -> dict[str, list[st.Page]]:
-    """Pages by section; their addresses are kept for links between pages."""
-    sections = {
-        section: [
-            st.Page(
-                PAGES / f"{name}.py", title=title, url_path=name.replace("_", "-"), default=name == "overview"
-            )
-            for name, title in pages.items()
-        ]
-        for section, pages in SECTIONS.items()
-    }
-    names = [name.replace("_", "-") for pages in SECTIONS.values() for name in pages]
-    pages = [page for section in sections.values() for page in section]
-    st.session_state["recdash.pages"] = dict(zip(names, pages, strict=True))
-    return sections
+def _show_who(reader: Person) -> None:
+    welcome.show_person(reader)
+    if (link := who.link()) is not None:
+        welcome.show_guest(link)
+
+
+def _open_saved_view() -> None:
+    """What ``?view=NAME`` names, once: afterwards the session is the truth."""
+    name = st.query_params.get(sharing.VIEW)
+    if name is None or st.session_state.get(OPENED) == name:
+        return
+    st.session_state[OPENED] = name
+    state.write(sharing.VIEW, None)
+    page = sharing.open_saved_view(name)
+    if page is not None and page != state.page():
+        links.go(page)
 
 
 main()

@@ -1,0 +1,60 @@
+"""Tells the browser in each page where its server lies."""
+
+from __future__ import annotations
+
+from recdash.web.headers import Application, Message, Receive, Scope, Send
+
+# Pages have one path segment, so the server lies where that segment begins. Without being told, the
+# browser tries the page's own address first and writes two 404s to its console.
+ADDRESS = (
+    b"<script>window.__streamlit={BACKEND_BASE_URL:location.origin+location.pathname.replace(/[^/]*$/,'')}"
+    b"</script>\n    "
+)
+BEFORE = b'<script type="module"'
+
+
+class TellAddress:
+    """ASGI middleware: tells the browser in the HTML page where the server is."""
+
+    def __init__(self, app: Application) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if is_page(scope):
+            plain = [header for header in scope["headers"] if header[0].lower() != b"accept-encoding"]
+            await self.app({**scope, "headers": plain}, receive, with_address(send))
+        else:
+            await self.app(scope, receive, send)
+
+
+def is_page(scope: Scope) -> bool:
+    """A GET for an HTML page: one path segment without a file's dot."""
+    return (
+        scope["type"] == "http"
+        and scope["method"] == "GET"
+        and "/" not in (name := scope["path"].strip("/"))
+        and "." not in name
+    )
+
+
+def with_address(send: Send) -> Send:
+    """``send`` that holds an HTML answer back until it is complete, and adds the address to it."""
+    start: Message = {}
+    body = bytearray()
+
+    async def send_with_address(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            start.update(message)
+        elif message["type"] == "http.response.body":
+            body.extend(message.get("body", b""))
+            if not message.get("more_body"):
+                whole = bytes(body).replace(BEFORE, ADDRESS + BEFORE, 1)
+                headers = [header for header in start["headers"] if header[0].lower() != b"content-length"]
+                length = (b"content-length", str(len(whole)).encode())
+                bodiless = start["status"] in {204, 304}
+                await send({**start, "headers": headers if bodiless else [*headers, length]})
+                await send({"type": "http.response.body", "body": whole})
+        else:
+            await send(message)
+
+    return send_with_address

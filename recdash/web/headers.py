@@ -1,0 +1,63 @@
+"""What every answer carries: nothing may come from another host, or go to one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from typing import Any
+
+Message = MutableMapping[str, Any]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+Headers = tuple[tuple[bytes, bytes], ...]
+
+# Streamlit's page has inline scripts and styles.
+_POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' blob:; worker-src 'self' blob:; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
+    "connect-src 'self'; object-src 'none'; base-uri 'self'; form-action 'self'"
+)
+# A report is a file of its own: its script may draw, and ask nobody for anything.
+_REPORT = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+    "font-src data:; base-uri 'none'; form-action 'none'; "
+    "sandbox allow-scripts allow-downloads allow-modals allow-popups"
+)
+_PLAIN: Headers = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+
+
+def framed_by(origins: Sequence[str]) -> str:
+    return " ".join(("frame-ancestors 'self'", *origins))
+
+
+def report_policy(origins: Sequence[str]) -> str:
+    return f"{_REPORT}; {framed_by(origins)}"
+
+
+def of_every_answer(origins: Sequence[str]) -> Headers:
+    """The security headers where pages of these ``origins`` may show ours in a frame.
+
+    The older header knows no list of origins, so it is left out where there is one.
+    """
+    policy = (b"content-security-policy", f"{_POLICY}; {framed_by(origins)}".encode())
+    older = () if origins else ((b"x-frame-options", b"SAMEORIGIN"),)
+    return (policy, *_PLAIN, *older)
+
+
+def adding(send: Send, headers: Headers) -> Send:
+    """``send`` that adds ``headers`` to each answer, leaving those already set; cookies join the others."""
+
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            present = {name.lower() for name, _ in message.get("headers", ())} - {b"set-cookie"}
+            added = [header for header in headers if header[0] not in present]
+            message = {**message, "headers": [*message.get("headers", ()), *added]}
+        await send(message)
+
+    return send_with_headers

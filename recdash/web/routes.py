@@ -1,0 +1,91 @@
+"""Addresses of our own beside the pages: share links, the key, reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from recdash.errors import RecdashError
+from recdash.journal import ShareLink
+from recdash.service import Workspace
+from recdash.web.asking import KEY, SHARE, Door, cookie, same
+from recdash.web.guard import dead
+from recdash.web.headers import of_every_answer
+from recdash.web.plain import Refused
+
+KEY_DAYS = 30
+
+
+def routes(door: Door, whole: Callable[[], Workspace]) -> list[Route]:
+    """``whole``: the workspace with everything in it; each answer is narrowed to who asks."""
+    links = ShareLinks(whole)
+    return [
+        Route("/s/leave", links.leave),
+        Route("/s/{token}", links.open),
+        Route("/key/{key}", KeyHole(door).open),
+    ]
+
+
+def broken(door: Door) -> Callable[[Request, Exception], Response]:
+    """The answer where the program has an error: nothing of it, and what every answer carries."""
+
+    def answer(asked: Request, _error: Exception) -> Response:
+        words = "An error of the program, which its log tells. Try again, and tell who runs it if it stays."
+        found = Refused(500, "This did not work", words).response(asked.headers)
+        found.raw_headers.extend(of_every_answer(door.rules.embedders()))
+        return found
+
+    return answer
+
+
+class ShareLinks:
+    """/s/<token>: leave to read one experiment, or one report of it."""
+
+    def __init__(self, whole: Callable[[], Workspace]) -> None:
+        self.whole = whole
+
+    def open(self, asked: Request) -> Response:
+        """An experiment's link is kept in a cookie, which every later request is checked by."""
+        token = asked.path_params["token"]
+        try:
+            link = self.whole().shared(token)
+        except RecdashError as why:
+            return dead(why).response(asked.headers)
+        return self.to_experiment(asked, token, link)
+
+    def to_experiment(self, asked: Request, token: str, link: ShareLink) -> Response:
+        onwards = RedirectResponse(f"../?{urlencode({'e': link.experiment})}", 303)
+        seconds = int((link.expires - datetime.now(UTC)).total_seconds())
+        return keeping(onwards, asked, SHARE, token, max(seconds, 1))
+
+    def leave(self, asked: Request) -> Response:
+        onwards = RedirectResponse("../", 303)
+        onwards.delete_cookie(cookie(SHARE, asked), httponly=True, samesite="lax")
+        return onwards
+
+
+class KeyHole:
+    """/key/<key>: what is printed at the start of a dashboard with auth = key."""
+
+    def __init__(self, door: Door) -> None:
+        self.door = door
+
+    def open(self, asked: Request) -> Response:
+        if self.door.rules.auth != "key" or not same(asked.path_params["key"], self.door.key):
+            words = "This key does not fit. Open the address that was printed when the dashboard started."
+            return Refused(403, "Another key", words).response(asked.headers)
+        return keeping(RedirectResponse("../", 303), asked, KEY, self.door.key, KEY_DAYS * 24 * 3600)
+
+
+def keeping(answer: Response, asked: Request, name: str, value: str, seconds: int) -> Response:
+    """``answer``, of which the browser keeps a value that no script reads and no other site sends."""
+    answer.set_cookie(
+        cookie(name, asked), value, seconds, httponly=True, samesite="lax", secure=asked.url.scheme == "https"
+    )
+    answer.headers["cache-control"] = "no-store"
+    return answer

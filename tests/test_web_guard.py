@@ -1,0 +1,233 @@
+"""The door of the web server: which hosts, whose scripts, and what every answer carries."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from web_requests import AFAR, HERE, Answer, ask, door, no_guest
+
+from recdash.web.address import TellAddress
+from recdash.web.identity import VISITOR, Visitor
+
+PAGE = b'<html><head><script type="module" src="x"></script></head></html>'
+
+
+def status(host: str, hosts: str = "", **more: str) -> int:
+    return ask(door(allowed_hosts=hosts), headers={"host": host, **more}).status
+
+
+# ── hosts and origins ────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("host", ["localhost:8501", "127.0.0.1", "[::1]:8501", "127.0.0.2:80"])
+def test_this_machine_is_let_in(host: str) -> None:
+    assert status(host) == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "localhost.evil.example", "10.0.0.1:8501", "", "[::1", "[x]", "::1]"]
+)
+def test_an_unknown_host_is_refused(host: str) -> None:
+    assert status(host) == 403
+
+
+def test_a_listed_host_is_let_in() -> None:
+    assert status("team.example:8501", "Team.example") == 200
+
+
+def test_another_sites_script_is_refused() -> None:
+    assert status("localhost:8501", origin="http://localhost:8501") == 200
+    assert status("localhost:8501", origin="http://evil.example") == 403
+
+
+@pytest.mark.parametrize("origin", ["http://[::1", "http://[x]", "null"])
+def test_an_origin_that_is_no_address_is_refused(origin: str) -> None:
+    assert status("localhost:8501", origin=origin) == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"origin": "http://evil.example"}, {"host": "evil.example"}, {"origin": "null"}],
+    ids=["origin", "host", "origin null"],
+)
+def test_a_foreign_websocket_is_closed_before_it_opens(headers: dict[str, str]) -> None:
+    asked = ask(door(), "/_stcore/stream", headers=headers, kind="websocket")
+    assert asked.messages == [{"type": "websocket.close", "code": 1008}]
+    assert not asked.passed
+
+
+# ── what is not for anybody ──────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/_stcore/metrics", "/_stcore/metrics/", "/_stcore", "/_stcore/script-health-check",
+        "/_stcore/agent/mcp", "/_stcore/agent/openapi.json", "/_stcore/agent/interact",
+        "/auth/login", "/auth/logout", "/oauth2callback",
+    ],
+)  # fmt: skip
+def test_what_is_for_nobody_is_not_there(path: str) -> None:
+    asked = ask(door(), path)
+    assert (asked.status, asked.passed) == (404, False)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS", "DELETE"])
+def test_metrics_are_off_whatever_the_method(method: str) -> None:
+    assert ask(door(), "/_stcore/metrics", method=method).status == 404
+
+
+def test_the_health_check_needs_no_name() -> None:
+    assert ask(door(auth="key"), "/_stcore/health").status == 200
+
+
+# ── what every answer carries ────────────────────────────────────────────────────────────────
+
+EVERY = [
+    "content-security-policy",
+    "cross-origin-resource-policy",
+    "permissions-policy",
+    "referrer-policy",
+    "x-content-type-options",
+    "x-frame-options",
+]
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        (ask(door()), 200),
+        (ask(door(), headers={"host": "evil.example"}), 403),
+        (ask(door(auth="key")), 403),
+        (ask(door(), "/_stcore/metrics"), 404),
+        (ask(door(), headers={"cookie": "recdash_share_8501=x"}), 503),
+    ],
+    ids=["a page", "a foreign host", "nobody", "nothing there", "no store"],
+)
+def test_every_answer_forbids_other_hosts(asked: Answer, status: int) -> None:
+    assert asked.status == status
+    assert set(EVERY) <= set(asked.headers)
+    policy = asked.headers["content-security-policy"]
+    assert "img-src 'self' data: blob:" in policy
+    assert policy.endswith("frame-ancestors 'self'")
+    assert "http" not in policy
+
+
+def test_pages_may_be_framed_by_the_sites_that_are_named_and_by_no_other() -> None:
+    headers = ask(door(embed_from="https://Wiki.example.org, http://intra:8080")).headers
+    policy = headers["content-security-policy"]
+    assert policy.endswith("frame-ancestors 'self' https://wiki.example.org http://intra:8080")
+    assert "x-frame-options" not in headers  # it knows no lists, and would forbid them
+
+
+def test_an_answer_keeps_the_policy_that_it_has() -> None:
+    sent: list[Any] = []
+
+    async def own(_scope: Any, _receive: Any, send: Any) -> None:
+        headers = [(b"Content-Security-Policy", b"default-src 'none'")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+
+    from recdash.web.guard import Guard
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "client": HERE,
+             "headers": [(b"host", b"localhost")]}  # fmt: skip
+    asyncio.run(Guard(own, door())(scope, None, send))  # type: ignore[arg-type]
+    policies = [value for name, value in sent[0]["headers"] if name.lower() == b"content-security-policy"]
+    assert policies == [b"default-src 'none'"]
+
+
+def test_a_refusal_is_a_page_for_a_browser_and_a_line_for_a_program() -> None:
+    browser = ask(door(auth="key"), headers={"accept": "text/html"})
+    program = ask(door(auth="key"))
+    assert "<h1>You are not signed in</h1>" in browser.text
+    assert "<" not in program.text
+    assert browser.headers["cache-control"] == program.headers["cache-control"] == "no-store"
+
+
+# ── this machine only ────────────────────────────────────────────────────────────────────────
+
+
+def test_without_sign_in_only_this_machine_is_answered() -> None:
+    assert ask(door(), client=HERE).status == 200
+    assert ask(door(), client=("::ffff:127.0.0.1", 5)).status == 200
+    for client in (AFAR, ("testclient", 5), None):
+        asked = ask(door(allowed_hosts="*"), client=client)
+        assert (asked.status, asked.passed) == (403, False)
+
+
+def test_a_proxy_of_this_machine_does_not_open_the_house() -> None:
+    """The web server puts the far client in the proxy's place, with port 0."""
+    asked = ask(
+        door(allowed_hosts="team.example"), headers={"host": "team.example"}, client=("203.0.113.5", 0)
+    )
+    assert (asked.status, "RECDASH_AUTH=key" in asked.text) == (403, True)
+
+
+# ── what is told behind the door ─────────────────────────────────────────────────────────────
+
+
+def test_who_asks_is_told_behind_the_door() -> None:
+    person = ask(door(auth="key", user="mara"), headers={"cookie": "recdash_key_8501=the-key"}).person(
+        no_guest
+    )
+    assert person is not None
+    assert (person.name, person.role, person.named) == ("mara", "admin", False)
+
+
+def test_nobody_tells_from_outside_who_they_are() -> None:
+    forged = Visitor("mallory", "admin").sealed()  # even one that this process made
+    for name in (VISITOR, VISITOR.upper(), "x-recdash-anything"):
+        told = ask(door(), headers={name: forged}).told[0]
+        assert [given for header, given in told.items() if header.startswith("x-recdash-")] != [forged]
+        assert forged not in told.values()
+
+
+def test_a_header_that_another_process_made_is_worth_nothing() -> None:
+    from recdash.web.identity import opened
+
+    sealed = Visitor("mara", "admin").sealed()
+    seal, _, body = sealed.partition(".")
+    assert opened(sealed).name == "mara"
+    for forged in (body, f".{body}", f"{seal[:-1]}x.{body}", f"{seal}é.{body}", "", None):
+        assert opened(forged) == Visitor()
+
+
+# ── where the server is ──────────────────────────────────────────────────────────────────────
+
+
+async def page(_scope: Any, receive: Any, send: Any) -> None:
+    await receive()
+    headers = [(b"content-length", str(len(PAGE)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": PAGE[:20], "more_body": True})
+    await send({"type": "http.response.body", "body": PAGE[20:]})
+
+
+def told_address(path: str) -> list[Any]:
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.request"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": path, "headers": []}
+    asyncio.run(TellAddress(page)(scope, receive, send))
+    return sent
+
+
+def test_a_page_is_told_where_its_server_is() -> None:
+    start, body = told_address("/leaderboard")
+    assert body["body"].index(b"BACKEND_BASE_URL") < body["body"].index(b"module")
+    assert dict(start["headers"])[b"content-length"] == str(len(body["body"])).encode()
+
+
+def test_files_are_passed_on_untouched() -> None:
+    sent = told_address("/static/js/index.js")
+    assert b"".join(message.get("body", b"") for message in sent) == PAGE

@@ -1,0 +1,131 @@
+"""Requests to the door without a server: who asks from where, and what is answered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from http.cookies import SimpleCookie
+from typing import Any
+
+from recdash.access import Person
+from recdash.errors import RecdashError
+from recdash.settings import Settings
+from recdash.web.asking import Door
+from recdash.web.guard import Guard
+from recdash.web.headers import Application, Receive, Scope, Send
+from recdash.web.identity import VISITOR, opened
+from recdash.web.uploads import Desk
+
+HERE = ("127.0.0.1", 50_000)
+AFAR = ("203.0.113.5", 50_000)
+PROXY_SECRET = "0123456789-abcdefghij-ABCDEFGHIJ"  # noqa: S105
+
+
+@dataclass
+class Answer:
+    """What was sent back, and what the application behind the door was told of the visitor."""
+
+    messages: list[Any] = field(default_factory=list)
+    told: list[dict[str, str]] = field(default_factory=list)
+    read: int = 0
+
+    @property
+    def status(self) -> int:
+        return int(self.messages[0]["status"])
+
+    @property
+    def passed(self) -> bool:
+        return bool(self.told)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {name.decode(): value.decode() for name, value in self.messages[0]["headers"]}
+
+    @property
+    def cookies(self) -> SimpleCookie:
+        found = SimpleCookie()
+        for name, value in self.messages[0]["headers"]:
+            if name == b"set-cookie":
+                found.load(value.decode())
+        return found
+
+    @property
+    def text(self) -> str:
+        return b"".join(message.get("body", b"") for message in self.messages).decode()
+
+    def person(self, guest: Callable[[str], Person]) -> Person | None:
+        """Whom the application behind the door takes the visitor for."""
+        return opened(self.told[0].get(VISITOR)).person(guest)
+
+
+def behind(answer: Answer) -> Application:
+    """An application that takes in all of what is sent to it, and notes the headers."""
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        answer.told.append({name.decode().lower(): value.decode() for name, value in scope["headers"]})
+        if scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.accept"})
+            return
+        more = True
+        while more:
+            message = await receive()
+            answer.read += len(message.get("body", b""))
+            more = message.get("more_body", False)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"inside"})
+
+    return application
+
+
+def no_guest(_: str) -> Person:
+    raise RecdashError("No share link is known here.")
+
+
+def rules(**given: Any) -> Settings:
+    """Settings of a test's own; nothing of the environment."""
+    return Settings(**{"database_url": "sqlite:///unused.db", **given})
+
+
+def door(guest: Callable[[str], Person] = no_guest, **given: Any) -> Door:
+    return Door(rules(**given), key="the-key", guest=guest, pages=frozenset({"leaderboard", "users"}))
+
+
+def ask(
+    who: Door,
+    path: str = "/leaderboard",
+    *,
+    headers: Mapping[str, str] | Sequence[tuple[str, str]] = (),
+    method: str = "GET",
+    kind: str = "http",
+    query: str = "",
+    client: tuple[str, int] | None = HERE,
+    body: list[bytes] | None = None,
+    desk: Desk | None = None,
+) -> Answer:
+    """One request through the door; its Host is this machine unless ``headers`` say otherwise."""
+    pairs = list(headers.items() if isinstance(headers, Mapping) else headers)
+    if not any(name.lower() == "host" for name, _ in pairs):
+        pairs = [("host", "localhost:8501"), *pairs]
+    answer = Answer()
+    left = list(body or [b""])
+
+    async def receive() -> Any:
+        if kind == "websocket":
+            return {"type": "websocket.connect"}
+        chunk = left.pop(0)
+        return {"type": "http.request", "body": chunk, "more_body": bool(left)}
+
+    async def send(message: Any) -> None:
+        answer.messages.append(message)
+
+    scope = {
+        "type": kind, "method": method, "path": path, "query_string": query.encode(), "client": client,
+        "scheme": "http", "server": ("127.0.0.1", 8501), "root_path": "",
+        "headers": [(name.lower().encode(), value.encode()) for name, value in pairs],
+    }  # fmt: skip
+    if kind == "websocket":
+        del scope["method"]
+    asyncio.run(Guard(behind(answer), who, desk or Desk())(scope, receive, send))
+    return answer
