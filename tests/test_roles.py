@@ -16,7 +16,8 @@ from recdash.service import Workspace
 from recdash.store import open_store
 
 READS = [
-    "ab_results", "absences", "agreement", "attributes", "best_metric", "by_segment", "change_bars",
+    "ab_results", "absences", "agreement", "attributes", "best_metric", "by_segment", "card",
+    "card_verdict", "cards", "change_bars",
     "changes", "comparability", "compare", "curves", "decisive_users", "delta_curves", "depth",
     "detectable", "experiment", "experiment_named", "experiments", "explain", "found_items", "guide",
     "has_demo", "headroom", "leaders_by_k", "list_ends", "list_overlap", "metrics_of", "more_users",

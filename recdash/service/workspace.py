@@ -10,6 +10,7 @@ from recdash.access import Person
 from recdash.domain import Experiment
 from recdash.service.across_cutoffs import AcrossCutoffs
 from recdash.service.audits import Audits
+from recdash.service.cards import Cards
 from recdash.service.decisions import Decisions
 from recdash.service.evidence import person_here
 from recdash.service.experiments import Experiments
@@ -45,6 +46,7 @@ class Workspace(
     TrackRecords,
     Sharing,
     Audits,
+    Cards,
 ):
     """Experiments, runs and online tests of one store, seen by one person."""
 

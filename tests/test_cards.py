@@ -1,0 +1,212 @@
+"""Experiments at a glance: what each asks, whom to ship, how far its review is, what changed last."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from app_pages import TRUTH, USERS, lists, store
+
+from recdash.access import Person
+from recdash.service import Workspace
+from recdash.service.cards import question_of
+from recdash.service.usual import MOST_CANDIDATES, usual_baseline
+from recdash.store import open_store
+
+MORNING = datetime(2026, 10, 9, 8, tzinfo=UTC)
+
+
+class Clock:
+    """Stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = MORNING
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def move(self, **by: float) -> None:
+        self.now += timedelta(**by)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def space(tmp_path: Path, clock: Clock) -> Workspace:
+    opened = open_store(f"sqlite:///{tmp_path / 'r.db'}", tmp_path / "artifacts")
+    return Workspace(opened, person=Person("ann", "admin"), clock=clock)
+
+
+@pytest.fixture
+def films(space: Workspace) -> dict[str, str]:
+    """Names → ids: the experiment, and the runs poor (no hit), good (rank 2), best (rank 1)."""
+    return store(space, {"poor": lists(9), "good": lists(2), "best": lists(1)})
+
+
+# ── what it says ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_card_says_what_is_asked_of_how_many(space: Workspace, films: dict[str, str]) -> None:
+    (card,) = space.cards()
+    assert card.experiment.id == films["films"]
+    assert card.question == "What 20 users took after the split; lists to depth 5"
+    assert [run.name for run in card.own] == ["poor", "good", "best"]
+    assert card.stands == ""
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, "What 6,040 users took after the split; lists to depth 50"),
+        ({"graded": True}, "What 6,040 users took after the split, by grade; lists to depth 50"),
+        (
+            {"relevance_threshold": 3.5, "graded": True},
+            "What 6,040 users took after the split, relevant from 3.5 on; lists to depth 50",
+        ),
+        (
+            {"users": "both"},
+            "What 6,040 users took after the split; lists to depth 50; only users with a list count",
+        ),
+    ],
+)
+def test_the_question_names_whatever_moves_scores(more: dict[str, object], expected: str) -> None:
+    assert question_of({"truth_users": 6040, "depth": 50, **more}) == expected
+
+
+def test_the_verdict_is_the_one_that_the_overview_opens_with(space: Workspace, films: dict[str, str]) -> None:
+    found = space.card_verdict(films["films"])
+    assert found.metric == "nDCG@5"
+    assert found.asked is not None
+    assert found.asked.baseline.name == "poor"
+    assert found.verdict is not None
+    assert found.verdict.headline == "Ship best"
+    asked = (films["poor"], films["good"], films["best"])
+    assert space.verdict(asked, films["poor"], "ndcg", 5) is found.verdict
+
+
+def test_the_experiments_own_baseline_is_taken(space: Workspace, films: dict[str, str]) -> None:
+    space.set_baseline(films["films"], films["good"])
+    found = space.card_verdict(films["films"])
+    assert found.verdict is not None
+    assert "above good" in found.verdict.text
+
+
+def test_without_a_second_run_the_card_says_why_there_is_no_verdict(space: Workspace) -> None:
+    made = space.create_experiment("films", TRUTH, depth=5)
+    assert space.card_verdict(made.id).why_not == "No run yet"
+    space.add_runs(made.id, lists(1), name="only")
+    assert space.card_verdict(made.id).why_not == "One run, only: add a second to compare"
+
+
+def test_an_only_run_is_compared_with_the_best_known_reference(space: Workspace) -> None:
+    made = space.create_experiment("films", TRUTH, train=TRUTH, depth=5)
+    space.add_runs(made.id, lists(1), name="only")
+    space.add_references(made.id, "random,popular")
+    assert usual_baseline(made, space.runs(made.id)).reference == "popular"
+    verdict = space.card_verdict(made.id).verdict
+    assert verdict is not None
+    assert verdict.name == "only"
+
+
+def test_no_more_candidates_than_a_page_draws_are_compared(space: Workspace) -> None:
+    runs = {f"run {number}": lists(1, USERS[number:]) for number in range(MOST_CANDIDATES + 3)}
+    asked = space.card_verdict(store(space, runs)["films"]).asked
+    assert asked is not None
+    assert len(asked.candidates) == MOST_CANDIDATES
+
+
+# ── what happened ────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_was_done_is_told_the_newest_first_with_its_author(
+    space: Workspace, films: dict[str, str], clock: Clock
+) -> None:
+    clock.move(days=1)
+    bob = space.seen_by(Person("bob", "editor"))
+    review = bob.propose(films["films"], films["best"], text="It leads everywhere.")
+    clock.move(days=1)
+    bob.decide(films["films"], "needs A/B", about=review.id, text="Four weeks on the home row.")
+    (card,) = space.cards()
+    assert [str(one) for one in card.happened] == [
+        "bob decided: Needs A/B – best",
+        "bob proposed best",
+        "ann added three runs: poor, good and best",
+        "ann made the experiment",
+    ]
+    assert card.last_change.when == MORNING + timedelta(days=2)
+    assert card.stands == "Needs A/B – best; in review: best, proposed"
+
+
+def test_changes_of_baseline_note_and_name_are_told(
+    space: Workspace, films: dict[str, str], clock: Clock
+) -> None:
+    for change in (
+        lambda: space.set_baseline(films["films"], films["good"]),
+        lambda: space.note_experiment(films["films"], "split of September"),
+        lambda: space.rename_experiment(films["films"], "movies"),
+    ):
+        clock.move(hours=1)
+        change()
+    told = [str(one) for one in space.card(films["films"]).happened[:3]]
+    assert [words.removeprefix("ann ") for words in told] == [
+        "renamed the experiment", "changed the note", "chose another baseline",
+    ]  # fmt: skip
+
+
+def test_many_runs_of_one_day_are_one_line(space: Workspace, clock: Clock) -> None:
+    made = store(space, {f"run {number}": lists(1, USERS[number:]) for number in range(5)})
+    clock.move(days=1)
+    space.add_runs(made["films"], lists(2), name="late")
+    told = [one.what for one in space.card(made["films"]).happened]
+    assert told[:2] == ["added the run late", "added five runs: run 0, run 1, run 2 and two more"]
+
+
+def test_what_changed_last_stands_first(space: Workspace, films: dict[str, str], clock: Clock) -> None:
+    clock.move(hours=1)
+    space.create_experiment("songs", TRUTH, depth=3)
+    assert [card.experiment.name for card in space.cards()] == ["songs", "films"]
+    clock.move(hours=1)
+    space.add_runs(films["films"], lists(3), name="third")
+    assert [card.experiment.name for card in space.cards()] == ["films", "songs"]
+
+
+# ── search, archive, who reads ───────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("words", ["FILM", "best", "films good", "home row", "weekly", "september"])
+def test_names_notes_and_tags_of_experiment_and_runs_are_searched(
+    space: Workspace, films: dict[str, str], words: str
+) -> None:
+    space.note_experiment(films["films"], "split of September")
+    space.note_run(films["best"], "for the home row")
+    space.tag_run(films["good"], ["weekly"])
+    space.create_experiment("songs", TRUTH, depth=3)
+    assert [card.experiment.name for card in space.cards(words)] == ["films"]
+
+
+def test_every_word_must_be_there(space: Workspace, films: dict[str, str]) -> None:
+    assert films
+    assert space.cards("films songs") == []
+
+
+def test_archived_experiments_are_listed_when_asked_for(space: Workspace, films: dict[str, str]) -> None:
+    space.archive_experiment(films["films"])
+    assert space.cards() == []
+    (card,) = space.cards(archived=True)
+    assert card.experiment.archived is not None
+
+
+def test_a_guest_sees_the_card_of_one_experiment_and_not_who_uploaded(
+    space: Workspace, films: dict[str, str]
+) -> None:
+    space.create_experiment("songs", TRUTH, depth=3)
+    guest = space.seen_by(Person("guest of ann", "viewer", films["films"]))
+    (card,) = guest.cards()
+    assert card.experiment.name == "films"
+    assert [one.by for one in card.happened] == ["", ""]
+    space.add_runs(films["films"], lists(3), name="third")
+    assert len(guest.cards()[0].own) == 4
