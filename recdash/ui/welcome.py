@@ -13,12 +13,12 @@ from recdash.settings import settings
 from recdash.ui import signing_in, who, widgets
 from recdash.ui.escaping import Html, html
 
-LEAVE = html('<a href="s/leave" target="_self">Leave this link</a>')
+LEAVE = html('<a class="rd-leave" href="s/leave" target="_self">Leave this link</a>')
 
 
 def sign_in() -> None:
     """In place of every page for whom nobody has vouched."""
-    widgets.empty("Sign in to read this", "Experiments and their numbers are for people who are known here.")
+    widgets.empty("Sign in to read this", "recdash shows its experiments to people who are known here.")
     if settings().auth != "oidc":
         return
     for provider in signing_in.providers():
@@ -63,8 +63,8 @@ def show_guest(link: ShareLink) -> None:
 def _banner(experiment: str, link: ShareLink) -> Html:
     return html(
         '<div class="rd-guest" role="note"><span>You read <b><bdi>{experiment}</bdi></b> by a link that '
-        "<bdi>{author}</bdi> shared until {until:%-d %b %Y}.</span> {leave}</div>",
-        experiment=experiment, author=link.author, until=link.expires, leave=LEAVE,
+        "<bdi>{author}</bdi> shared until {until}.</span> {leave}</div>",
+        experiment=experiment, author=link.author, until=f"{link.expires:%-d %b %Y}", leave=LEAVE,
     )  # fmt: skip
 
 
