@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from hmac import compare_digest
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
 
 from recdash.access import Person
 from recdash.service.evidence import person_here
 from recdash.settings import Auth, Settings, listed
+from recdash.web.hosts import parts_of
 from recdash.web.identity import Visitor, key_holder
 from recdash.web.plain import Refused
 from recdash.web.roles import role_of
@@ -81,7 +81,7 @@ def _proxy(asked: HTTPConnection, door: Door) -> Visitor:
 def _oidc(asked: HTTPConnection, door: Door) -> Visitor:
     """By the address that the provider has seen to be the person's own, else by its own name for them."""
     claims = door.claims(asked.cookies)
-    if urlsplit(str(claims.get("origin", ""))).netloc != asked.headers.get("host"):
+    if parts_of(str(claims.get("origin", ""))).netloc != asked.headers.get("host"):
         return Visitor()  # a cookie of a server that shares this one's secret, or of nobody
     is_own = claims.get("email_verified", True) in (True, "true")
     return _named(str((is_own and claims.get("email")) or claims.get("sub") or ""), door.rules)

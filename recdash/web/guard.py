@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
-from urllib.parse import SplitResult, urlsplit
-
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
@@ -14,6 +11,7 @@ from recdash.settings import PREFIX
 from recdash.web import identity, uploads
 from recdash.web.asking import Door, visitor_of
 from recdash.web.headers import Application, Receive, Scope, Send, adding, of_every_answer
+from recdash.web.hosts import is_loopback, parts_of
 from recdash.web.identity import Visitor
 from recdash.web.places import Place, place_of
 from recdash.web.plain import Refused
@@ -133,20 +131,3 @@ def dead(why: RecdashError, way: tuple[str, str] | None = None) -> Refused:
     reason = getattr(why, "reason", None)
     status = 503 if reason is None else 404 if reason == "unknown" else 410
     return Refused(status, "This link is closed" if reason else "Not now", str(why), way)
-
-
-def parts_of(address: str) -> SplitResult:
-    """All parts are empty, and so known to nobody, for what is no address, such as ``//[::1``."""
-    try:
-        return urlsplit(address)
-    except ValueError:
-        return urlsplit("")
-
-
-def is_loopback(name: str) -> bool:
-    if name == "localhost":
-        return True
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return False

@@ -8,7 +8,7 @@ from base64 import urlsafe_b64encode
 
 from recdash.errors import InputError, Problem
 from recdash.settings import Settings
-from recdash.web.guard import is_loopback
+from recdash.web.hosts import is_loopback
 
 
 def refuse_open_house(address: str | None, rules: Settings) -> None:

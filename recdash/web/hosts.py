@@ -1,0 +1,23 @@
+"""Names of hosts, as requests and settings spell them."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from urllib.parse import SplitResult, urlsplit
+
+
+def parts_of(address: str) -> SplitResult:
+    """All parts are empty, and so known to nobody, for what is no address, such as ``//[::1``."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return urlsplit("")
+
+
+def is_loopback(name: str) -> bool:
+    if name == "localhost":
+        return True
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return False

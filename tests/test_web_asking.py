@@ -1,0 +1,307 @@
+"""Who is asking: on this machine, by a key, from a proxy, signed in, by a share link; and nobody else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from web_requests import AFAR, PROXY_SECRET, Answer, ask, door, no_guest, rules
+
+from recdash.access import Person
+from recdash.errors import Forbidden, InputError, RecdashError
+from recdash.web.asking import Door
+from recdash.web.identity import Visitor, person_of
+from recdash.web.roles import role_of
+from recdash.web.starting import greeting, key_of, refuse_base_path, refuse_open_house
+
+ROLES = {"admins": "ada@example.org", "editors": "*@team.example.org, Ed", "viewers": "*@example.org"}
+
+
+def who(answer: Answer) -> tuple[str, str] | None:
+    person = answer.person(no_guest) if answer.passed else None
+    return (person.name, person.role) if person else None
+
+
+# ── roles ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("ada@example.org", "admin"),
+        ("ADA@Example.ORG", "admin"),
+        ("kim@team.example.org", "editor"),
+        ("ed", "editor"),
+        ("kim@example.org", "viewer"),
+        ("kim@example.org.evil.net", None),
+        ("kim@evil.net", None),
+        ("kim@evil.net@example.org", None),
+        ("example.org", None),
+        ("@example.org", "viewer"),
+        ("*", None),
+        ("ed,", None),
+        ("\u0130ed", None),
+        ("ada@example.\u212arg", None),
+    ],
+)
+def test_a_role_is_given_by_name_or_by_domain(name: str, role: str | None) -> None:
+    assert role_of(name, rules(**ROLES)) == role
+
+
+def test_letters_that_fold_into_plain_ones_are_not_those() -> None:
+    """The Kelvin sign in lower case is k."""
+    assert role_of("\u212aim", rules(admins="kim", viewers="")) is None
+    assert role_of("KIM", rules(admins="kim", viewers="")) == "admin"
+
+
+def test_everybody_who_comes_in_may_read_unless_said_otherwise() -> None:
+    assert role_of("anybody", rules()) == "viewer"
+    assert role_of("anybody", rules(viewers="")) is None
+
+
+# ── this machine, and the key ────────────────────────────────────────────────────────────────
+
+
+def test_whoever_sits_at_this_machine_may_do_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    from recdash.settings import settings
+
+    monkeypatch.setenv("RECDASH_USER", "mara")
+    settings.cache_clear()
+    assert who(ask(door())) == ("mara", "admin")
+    assert person_of({}, no_guest) == Person("mara", "admin", named=False)
+    settings.cache_clear()
+
+
+@pytest.mark.parametrize("value", ["", "the-ke", "the-key2", "THE-KEY"])
+def test_only_the_key_opens(value: str) -> None:
+    assert who(ask(door(auth="key"), headers={"cookie": f"recdash_key_8501={value}"})) is None
+    assert who(ask(door(auth="key"), headers={"cookie": "recdash_key_8501=the-key"})) == (
+        "key holder",
+        "admin",
+    )
+
+
+def test_the_key_of_another_port_does_not_count() -> None:
+    assert who(ask(door(auth="key"), headers={"cookie": "recdash_key_8502=the-key"})) is None
+
+
+def test_without_a_key_there_is_none_to_guess() -> None:
+    keyless = Door(rules(auth="key"), key="", guest=no_guest)
+    assert who(ask(keyless, headers={"cookie": "recdash_key_8501="})) is None
+
+
+def test_the_key_is_the_secrets_and_says_nothing_of_it() -> None:
+    assert key_of(b"one") == key_of(b"one") != key_of(b"two")
+    assert len(key_of(b"one")) == 43  # 256 bits, six to a character
+
+
+# ── a proxy ──────────────────────────────────────────────────────────────────────────────────
+
+
+def proxy(**more: Any) -> Door:
+    return door(auth="proxy", proxy_secret=PROXY_SECRET, **ROLES, **more)
+
+
+def vouching(name: str = "ada@example.org", secret: str = PROXY_SECRET) -> list[tuple[str, str]]:
+    return [("X-Forwarded-User", name), ("X-Recdash-Proxy-Secret", secret)]
+
+
+def test_a_trusted_proxy_says_who_it_is() -> None:
+    assert who(ask(proxy(), headers=vouching())) == ("ada@example.org", "admin")
+    assert who(ask(proxy(), headers=vouching("kim@team.example.org"))) == ("kim@team.example.org", "editor")
+    assert who(ask(proxy(), headers=vouching("jörg@example.org"))) == ("jörg@example.org", "viewer")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [],
+        [("X-Forwarded-User", "ada@example.org")],
+        vouching(secret=PROXY_SECRET[:-1]),
+        vouching(secret=f"{PROXY_SECRET}x"),
+        vouching(secret=""),
+        vouching(name=""),
+        vouching(name=" "),
+        vouching(name="a\x1bda@example.org"),
+        vouching(name="a" * 201 + "@example.org"),
+        [*vouching("kim@example.org"), ("X-Forwarded-User", "ada@example.org")],
+        [("X-Remote-User", "ada@example.org"), ("X-Recdash-Proxy-Secret", PROXY_SECRET)],
+        [("x-recdash-visitor", Visitor("ada@example.org", "admin").sealed())],
+    ],
+    ids=[
+        "nothing", "no secret", "a shorter secret", "a longer secret", "an empty secret", "no name",
+        "a blank name", "a name with an escape", "an endless name", "two names", "another header", "our own header",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("path", ["/", "/leaderboard", "/media/x.csv", "/reports/x", "/static/js/index.js"])
+def test_what_a_proxy_does_not_vouch_for_is_nobody(headers: list[tuple[str, str]], path: str) -> None:
+    asked = ask(proxy(), path, headers=headers)
+    assert (asked.status, asked.passed) == (403, False)
+
+
+@pytest.mark.parametrize("client", [AFAR, ("10.1.2.4", 9), ("::ffff:10.1.2.4", 9), ("fe80::1", 9), None])
+def test_an_untrusted_peer_vouches_for_nobody(client: tuple[str, int] | None) -> None:
+    asked = ask(proxy(trusted_proxies="127.0.0.1, 10.1.2.3"), headers=vouching(), client=client)
+    assert (asked.status, asked.passed) == (403, False)
+
+
+@pytest.mark.parametrize(
+    "client", [("10.1.2.3", 9), ("::ffff:10.1.2.3", 9), ("172.18.7.7", 9), ("fd00::5", 9)]
+)
+def test_trusted_proxies_are_addresses_and_networks(client: tuple[str, int]) -> None:
+    near = proxy(trusted_proxies="10.1.2.3, 172.18.0.0/16, fd00::/64")
+    assert who(ask(near, headers=vouching(), client=client)) == ("ada@example.org", "admin")
+
+
+def test_a_proxy_of_this_machine_that_names_its_client_is_trusted_as_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The web server believes 127.0.0.1, or FORWARDED_ALLOW_IPS, and puts the client there with port 0."""
+    named = ("203.0.113.5", 0)
+    assert ask(proxy(), headers=vouching(), client=named).status == 200
+    assert ask(proxy(trusted_proxies="10.1.2.3"), headers=vouching(), client=named).status == 403
+    for believed, status in [
+        ("*", 403),
+        ("10.0.0.0/8", 403),
+        ("127.0.0.1,10.0.0.1", 403),
+        ("127.0.0.1", 200),
+    ]:
+        monkeypatch.setenv("FORWARDED_ALLOW_IPS", believed)
+        assert ask(proxy(), headers=vouching(), client=named).status == status
+
+
+def test_a_name_without_a_role_is_told_so() -> None:
+    asked = ask(proxy(), headers=vouching("kim@evil.net"))
+    assert (asked.status, asked.passed) == (403, False)
+    assert "You are signed in as kim@evil.net, and nobody has given that name a role here" in asked.text
+
+
+def test_a_name_made_of_markup_is_words() -> None:
+    asked = ask(proxy(), headers=[*vouching("<img src=x>"), ("accept", "text/html")])
+    assert "&lt;img src=x&gt;" in asked.text
+    assert "<img" not in asked.text
+
+
+# ── signed in ────────────────────────────────────────────────────────────────────────────────
+
+ADA = {"origin": "http://localhost:8501", "email": "ada@example.org", "email_verified": True, "sub": "4711"}
+
+
+def signed_in(**claims: Any) -> Answer:
+    """A page as it is asked for by whom the provider said this of."""
+    visitors = door(auth="oidc", **ROLES)
+    return ask(Door(visitors.rules, "", no_guest, lambda _: ADA | claims, visitors.pages))
+
+
+def test_the_provider_says_who_it_is() -> None:
+    assert who(signed_in()) == ("ada@example.org", "admin")
+
+
+@pytest.mark.parametrize("verified", [False, "false", None, 0, "no"])
+def test_an_address_that_nobody_checked_is_not_a_name(verified: object) -> None:
+    asked = signed_in(email_verified=verified)
+    with pytest.raises(Forbidden, match="signed in as 4711"):
+        asked.person(no_guest)
+
+
+@pytest.mark.parametrize("origin", ["http://localhost:8502", "https://evil.example", "", "http://[x"])
+def test_a_sign_in_elsewhere_does_not_count_here(origin: str) -> None:
+    assert who(signed_in(origin=origin)) is None
+
+
+OPEN = ["/", "/leaderboard", "/upload", "/static/js/index.js", "/_stcore/host-config"]
+CLOSED = ["/media/x.csv", "/reports/x", "/reports/x.pdf", "/_stcore/upload_file/s/f"]
+
+
+@pytest.mark.parametrize("path", OPEN)
+def test_pages_load_so_that_people_can_sign_in(path: str) -> None:
+    asked = ask(door(auth="oidc"), path)
+    assert (asked.status, who(asked)) == (200, None)
+
+
+@pytest.mark.parametrize("path", CLOSED)
+def test_evidence_needs_a_sign_in(path: str) -> None:
+    asked = ask(door(auth="oidc"), path, method="PUT" if "upload" in path else "GET")
+    assert (asked.status, asked.passed) == (403, False)
+
+
+@pytest.mark.parametrize("path", ["/auth/login", "/auth/logout", "/oauth2callback"])
+def test_the_way_to_the_provider_is_open(path: str) -> None:
+    assert ask(door(auth="oidc"), path).status == 200
+
+
+# ── a share link counts before any name ──────────────────────────────────────────────────────
+
+GUEST = Person("guest of mara", "viewer", "films")
+
+
+class Dead(RecdashError):
+    reason = "revoked"
+
+
+def of_link(token: str) -> Person:
+    if token == "dead":  # noqa: S105
+        raise Dead("This share link was revoked.")
+    return GUEST
+
+
+@pytest.mark.parametrize("auth", ["local", "key", "proxy", "oidc"])
+def test_whoever_opens_a_share_link_reads_as_a_guest(auth: str) -> None:
+    visitors = door(of_link, auth=auth, proxy_secret=PROXY_SECRET, admins="*")
+    headers = [*vouching(), ("cookie", "recdash_share_8501=alive; recdash_key_8501=the-key")]
+    assert ask(visitors, headers=headers).person(of_link) == GUEST
+
+
+@pytest.mark.parametrize("auth", ["local", "key", "proxy", "oidc"])
+@pytest.mark.parametrize("path", ["/", "/leaderboard", "/media/x.csv", "/reports/x", "/static/js/index.js"])
+def test_a_dead_share_link_shows_its_reason_and_nothing_else(auth: str, path: str) -> None:
+    visitors = door(of_link, auth=auth, proxy_secret=PROXY_SECRET, admins="*")
+    headers = [*vouching(), ("cookie", "recdash_share_8501=dead; recdash_key_8501=the-key")]
+    asked = ask(visitors, path, headers=[*headers, ("accept", "text/html")])
+    assert (asked.status, asked.passed) == (410, False)
+    assert "This share link was revoked." in asked.text
+    assert 'href="/s/leave"' in asked.text
+
+
+def test_who_has_nothing_but_a_dead_link_is_not_sent_in_circles() -> None:
+    headers = {"cookie": "recdash_share_8501=dead", "accept": "text/html"}
+    assert "/s/leave" not in ask(door(of_link, auth="key"), headers=headers).text
+
+
+# ── before it listens ────────────────────────────────────────────────────────────────────────
+
+
+ALL = "0.0.0.0"  # noqa: S104 - never listened on
+
+
+@pytest.mark.parametrize("address", [ALL, "::", "192.0.2.1", "", None, "team.example"])
+def test_a_dashboard_open_to_all_does_not_start(address: str | None) -> None:
+    with pytest.raises(InputError, match=r"Listen on 127\.0\.0\.1, or say who may come in: RECDASH_AUTH=key"):
+        refuse_open_house(address, rules())
+    refuse_open_house(address, rules(auth="key"))
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "localhost", "::1", "127.8.8.8"])
+def test_on_this_machine_it_starts_without_a_word(address: str) -> None:
+    refuse_open_house(address, rules())
+
+
+def test_a_path_before_all_addresses_is_refused() -> None:
+    refuse_base_path("")
+    refuse_base_path("/")
+    with pytest.raises(InputError, match=r"server\.baseUrlPath: '/team'"):
+        refuse_base_path("/team")
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        (ALL, "127.0.0.1"),
+        (None, "127.0.0.1"),
+        ("::", "127.0.0.1"),
+        ("::1", "[::1]"),
+        ("10.0.0.7", "10.0.0.7"),
+    ],
+)
+def test_the_start_says_where_to_come_in(address: str | None, shown: str) -> None:
+    assert f"http://{shown}:8501/key/the-key\n" in greeting(address, 8501, "the-key")
