@@ -18,14 +18,19 @@ from recdash.journal import Entry, EntryKind
 from recdash.metrics import define
 from recdash.service.frozen_numbers import FrozenNumbers
 from recdash.service.manners import short_text
+from recdash.service.usual import (
+    MOST_CANDIDATES,
+    usual_baseline,
+    usual_candidates,
+    usual_k,
+    usual_metric,
+)
 from recdash.views import check_cutoff
+from recdash.words import ordered_metrics
 
 MOST_CHARS, MOST_AUTHOR = 10_000, 200
-MOST_BESIDE = 8
-"""So many candidates stand beside each other where nobody says which."""
 SAME_MOMENT = timedelta(seconds=30)
 """The same words by the same person within it are one click too many."""
-USUAL_METRIC, USUAL_K = "ndcg", 10
 
 
 @dataclass(frozen=True)
@@ -154,20 +159,18 @@ class Journals(FrozenNumbers):
             if one is not None and one not in known:
                 raise UnknownName("run", one, [run.name for run in known.values() if run.archived is None])
         active = [run for run in known.values() if run.archived is None]
-        usual = experiment.baseline or next((one.id for one in active if one.id != run_id), None)
-        base = known.get(baseline or usual or "")
+        base = known.get(baseline or "") or (usual_baseline(experiment, active) if active else None)
         metric = str(define(metric)) if metric else self._usual_metric(active)
-        k = min(USUAL_K, self.depth(experiment_id)) if k is None else k
+        k = usual_k(self.depth(experiment_id)) if k is None else k
         check_cutoff(k, self.depth(experiment_id))
-        beside = [known[one] for one in runs] if runs is not None else _usual_candidates(active)
+        beside = usual_candidates(active, base) if runs is None else [known[one] for one in runs]
         others = [run for run in beside if run != base and run.id != run_id]
-        most = MOST_BESIDE - (run_id is not None) if runs is None else len(others)
+        most = MOST_CANDIDATES - (run_id is not None) if runs is None else len(others)
         named = tuple(Named(run.id, run.name) for run in others[:most])
         return Subject(_named(known.get(run_id or "")), _named(base), metric, k, named)
 
     def _usual_metric(self, runs: Sequence[Run]) -> str:
-        offered = self.metrics_of([run.id for run in runs])
-        return USUAL_METRIC if USUAL_METRIC in offered or not offered else offered[0]
+        return usual_metric(ordered_metrics(self.metrics_of([run.id for run in runs])))
 
     def _named_now(self, subject: Subject) -> Subject:
         """With the names of today. Raises InputError where run or baseline is gone; others are left out."""
@@ -195,10 +198,6 @@ class Journals(FrozenNumbers):
             except NotFound:
                 continue
         return known
-
-
-def _usual_candidates(active: Sequence[Run]) -> list[Run]:
-    return [run for run in active if not run.reference]
 
 
 def _named(run: Run | None) -> Named | None:

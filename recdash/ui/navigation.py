@@ -27,7 +27,12 @@ SECTIONS = {
         "offline_online": "Offline vs online",
         "off_policy": "Off-policy",
     },
-    "Share and data": {"upload": "Upload", "runs": "Runs", "guide": "Guide"},
+    "Share and data": {
+        "reports": "Reports & decisions",
+        "upload": "Upload",
+        "runs": "Runs",
+        "guide": "Guide",
+    },
 }
 FIRST = "overview"
 NEEDS: dict[str, Role] = {"upload": "editor", "runs": "editor"}

@@ -1,0 +1,103 @@
+"""The page Reports & decisions: what holds now, the reviews, what can be done, and who did what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from recdash.decisions import Decision, Review, decisions, last_decision, reviews
+from recdash.journal import Entry
+from recdash.ui import decision_card, decision_forms, decision_review, decision_words, state, widgets
+from recdash.ui.state import View, workspace
+from recdash.ui.widgets import Column, table_html
+from recdash.words import day
+
+FEW = 12
+"""The history shows so many lines at first."""
+
+
+def show(view: View) -> None:
+    """Everything but the reports."""
+    decision_forms.show_toast()
+    entries = workspace().journal(view.experiment.id)
+    made, asked = decisions(entries[::-1]), reviews(entries[::-1])
+    open_ = [one for one in asked if one.is_open]
+    if not entries:
+        _nothing(view)
+        return
+    widgets.title(
+        decision_words.finding(last_decision(entries[::-1]), open_), decision_words.subtitle(entries)
+    )
+    _show_decision(view, made)
+    _show_reviews(view, asked)
+    decision_forms.begin(view)
+    show_history(entries)
+
+
+def _nothing(view: View) -> None:
+    """What there will be, and how to begin."""
+    may = decision_forms.may_write()
+    widgets.empty(
+        "Nothing is decided yet",
+        "Propose a candidate for a review, which collects offline and online evidence, or decide right away. "
+        "The numbers are kept as they stand at that moment."
+        if may
+        else "Once an editor proposes a candidate or decides, it stands here with its reasons and numbers.",
+    )
+    decision_forms.begin(view)
+
+
+def _show_decision(view: View, made: Sequence[Decision]) -> None:
+    if not made:
+        return
+    known = {one.id: one for one in made}
+    held = next((one for one in made if one.is_current), made[0])
+    chosen = _choose("Decision", "dec", {one.id: _decision_label(one) for one in made}, held.id)
+    decision_card.show(view, known[chosen])
+
+
+def _decision_label(one: Decision) -> str:
+    gone = "" if one.is_current else " (superseded)"
+    return f"{day(one.created)}: {decision_words.headline(one)}{gone}"
+
+
+def _show_reviews(view: View, asked: Sequence[Review]) -> None:
+    if not asked:
+        return
+    count = len([one for one in asked if one.is_open])
+    widgets.section("Reviews", f"{count or 'None'} of {len(asked)} open")
+    decision_review.show_list(view, asked)
+    known = {one.id: one for one in asked}
+    first = next((one for one in asked if one.is_open), asked[0])
+    labels = {one.id: f"{one.about}: {one.state}, proposed {day(one.entry.created)}" for one in asked}
+    decision_review.show(view, known[_choose("Review", "rev", labels, first.id)])
+
+
+def _choose(label: str, name: str, options: Mapping[str, str], default: str) -> str:
+    """One of several, bound to the URL; nothing to choose of one."""
+    value = state.option(name, default, list(options))
+    if len(options) > 1:
+        st.session_state[f"choose-{name}"] = value
+        st.selectbox(
+            label, list(options), format_func=lambda one: options[one], key=f"choose-{name}", width=560,
+            on_change=lambda: state.choose(**{name: st.session_state[f"choose-{name}"]}),
+        )  # fmt: skip
+    state.write(name, value)
+    return value
+
+
+def show_history(entries: Sequence[Entry]) -> None:
+    """Who did what, the newest first."""
+    widgets.section("History", "Who did what, the newest first.")
+    known = {one.id: one for one in entries}
+    columns = [Column("When"), Column("Who"), Column("What"), Column("Words")]
+    rows = [
+        [decision_words.moment(one.created), one.author, decision_words.deed(one, known),
+         decision_words.excerpt(one.text)]
+        for one in entries
+    ]  # fmt: skip
+    st.html(table_html(columns, rows[:FEW], kind="rd-words rd-history"))
+    if rows[FEW:]:
+        with st.expander(f"{len(rows) - FEW} earlier lines"):
+            st.html(table_html(columns, rows[FEW:], kind="rd-words rd-history"))
