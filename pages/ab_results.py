@@ -12,6 +12,7 @@ from recdash.ui import (
     ab_test,
     ab_words,
     both_sides,
+    decision_links,
     frame,
     state,
     widgets,
@@ -29,6 +30,7 @@ found = ab_test.gather(view, test, correction)
 with title:
     ab_settings.show_change(found)
     widgets.title(ab_words.finding(found), ab_words.subtitle(found))
+    decision_links.offer_to_reviews(view, test)
 ab_health.show(found)
 ab_table.show(view, found)
 widgets.table_behind(ab_test.tidy(found), "ab-results")

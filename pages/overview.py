@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import comparing, data, frame, overview, state, widgets
+from recdash.ui import comparing, data, decision_links, frame, overview, state, widgets
 
 view = frame.show(scoped=True)
 if len(view.contender_ids) == 1:
@@ -31,3 +31,4 @@ with plot:
 with notes:
     widgets.section("Data and comparability")
     st.html(overview.notes(view))
+    decision_links.show_last(view)

@@ -16,6 +16,7 @@ from recdash.ui import (
     both_sides,
     cards,
     data,
+    decision_links,
     findings,
     frame,
     reference_offer,
@@ -73,6 +74,7 @@ def show_verdict(view: View, verdict: Verdict) -> None:
     """The card; what would change it is worked out beside the page, so that this stands at once."""
     with st.container(border=True, key="headline", gap=None):
         st.html(verdict_card.card(view, verdict, _standing(view)))
+        decision_links.offer_to_decide(verdict)
         if verdict.weighed.leader is not None:
             what_would_change(view)
 

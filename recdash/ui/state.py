@@ -150,7 +150,7 @@ def turn_to(view: Mapping[str, str]) -> None:
 def show_experiment(experiment_id: str) -> None:
     """Turn the view to another experiment, with its own baseline and candidates."""
     choose(e=experiment_id, b=None, c=None, s=None, th=None, t=None, u=None, of=None, v=None, om=None,
-           seg=None)  # fmt: skip
+           seg=None, pr=None, dec=None, rev=None)  # fmt: skip
 
 
 def write(name: str, value: str | None) -> None:
