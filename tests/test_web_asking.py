@@ -130,7 +130,8 @@ def test_a_trusted_proxy_says_who_it_is() -> None:
     ],
     ids=[
         "nothing", "no secret", "a shorter secret", "a longer secret", "an empty secret", "no name",
-        "a blank name", "a name with an escape", "an endless name", "two names", "another header", "our own header",
+        "a blank name", "a name with an escape", "an endless name", "two names",
+        "another header", "our own header",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("path", ["/", "/leaderboard", "/media/x.csv", "/reports/x", "/static/js/index.js"])

@@ -92,23 +92,24 @@ def door(guest: Callable[[str], Person] = no_guest, **given: Any) -> Door:
     return Door(rules(**given), key="the-key", guest=guest, pages=frozenset({"leaderboard", "users"}))
 
 
-def ask(
-    who: Door,
-    path: str = "/leaderboard",
+def request(
+    app: Application,
+    path: str,
     *,
     headers: Mapping[str, str] | Sequence[tuple[str, str]] = (),
     method: str = "GET",
     kind: str = "http",
     query: str = "",
+    scheme: str = "http",
     client: tuple[str, int] | None = HERE,
     body: list[bytes] | None = None,
-    desk: Desk | None = None,
+    answer: Answer | None = None,
 ) -> Answer:
-    """One request through the door; its Host is this machine unless ``headers`` say otherwise."""
+    """One request to an application; its Host is this machine unless ``headers`` say otherwise."""
     pairs = list(headers.items() if isinstance(headers, Mapping) else headers)
     if not any(name.lower() == "host" for name, _ in pairs):
         pairs = [("host", "localhost:8501"), *pairs]
-    answer = Answer()
+    answer = answer or Answer()
     left = list(body or [b""])
 
     async def receive() -> Any:
@@ -122,10 +123,33 @@ def ask(
 
     scope = {
         "type": kind, "method": method, "path": path, "query_string": query.encode(), "client": client,
-        "scheme": "http", "server": ("127.0.0.1", 8501), "root_path": "",
+        "scheme": scheme, "server": ("127.0.0.1", 8501), "root_path": "",
         "headers": [(name.lower().encode(), value.encode()) for name, value in pairs],
     }  # fmt: skip
     if kind == "websocket":
         del scope["method"]
-    asyncio.run(Guard(behind(answer), who, desk or Desk())(scope, receive, send))
+    asyncio.run(app(scope, receive, send))  # type: ignore[arg-type]
     return answer
+
+
+def ask(who: Door, path: str = "/leaderboard", *, desk: Desk | None = None, **more: Any) -> Answer:
+    """One request through the door, behind which everything is let in."""
+    answer = Answer()
+    return request(Guard(behind(answer), who, desk or Desk()), path, answer=answer, **more)
+
+
+@dataclass
+class Browser:
+    """Keeps the cookies that an application gives it, and goes nowhere by itself."""
+
+    app: Application
+    cookies: dict[str, str] = field(default_factory=dict)
+
+    def get(self, path: str, **more: Any) -> Answer:
+        kept = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        answer = request(self.app, path, headers=[("cookie", kept)] if kept else [], **more)
+        for name, cookie in answer.cookies.items():
+            self.cookies[name] = cookie.value
+            if cookie["max-age"] == "0":
+                del self.cookies[name]
+        return answer

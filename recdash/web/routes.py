@@ -28,7 +28,12 @@ def routes(door: Door, whole: Callable[[], Workspace]) -> list[Route]:
         Route("/s/leave", links.leave),
         Route("/s/{token}", links.open),
         Route("/key/{key}", KeyHole(door).open),
+        *(Route(f"/{name}/{{rest:path}}", nothing) for name in ("s", "key", "reports")),
     ]
+
+
+def nothing(asked: Request) -> Response:
+    return Refused(404, "Nothing here", "There is no such page.").response(asked.headers)
 
 
 def broken(door: Door) -> Callable[[Request, Exception], Response]:

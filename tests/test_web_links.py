@@ -1,0 +1,202 @@
+"""Share links over the web: a live one shows one experiment; of a thousand others none opens anything."""
+
+from __future__ import annotations
+
+import random
+import string
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from app_pages import TRUTH, lists, store
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+from web_requests import Browser, rules
+
+from recdash.access import Person
+from recdash.service import Workspace
+from recdash.web.asking import Door
+from recdash.web.guard import Guard
+from recdash.web.identity import VISITOR, opened
+from recdash.web.routes import routes
+from recdash.web.uploads import Desk
+
+
+@pytest.fixture
+def films(workspace: Workspace) -> dict[str, str]:
+    """Two experiments; of the ids, films and books."""
+    ids = store(workspace, {"als": lists(1), "popular": lists(2)})
+    return {**ids, "books": workspace.create_experiment("books", TRUTH, depth=5).id}
+
+
+def browser_of(workspace: Workspace, auth: str = "key") -> Browser:
+    """A browser without a name before the door and our addresses; behind them the pages say who reads."""
+
+    def guest(token: str) -> Person:
+        return workspace.guest_of(workspace.shared(token))
+
+    async def page(asked: Request) -> PlainTextResponse:
+        person = opened(asked.headers.get(VISITOR)).person(guest)
+        return PlainTextResponse(f"{person.name} reads {person.experiment}" if person else "nobody")
+
+    door = Door(rules(auth=auth), key="the-key", guest=guest)
+    inside = [*routes(door, lambda: workspace), Route("/{rest:path}", page)]
+    app = Starlette(routes=inside, middleware=[Middleware(Guard, door=door, desk=Desk())])
+    return Browser(app)
+
+
+@pytest.fixture
+def browser(workspace: Workspace) -> Browser:
+    return browser_of(workspace)
+
+
+# ── a live link ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_link_leads_to_its_experiment_and_counts_from_then_on(
+    workspace: Workspace, films: dict[str, str], browser: Browser
+) -> None:
+    assert browser.get("/").status == 403
+    token = workspace.share(films["films"], days=2).token
+    opened = browser.get(f"/s/{token}")
+    assert (opened.status, opened.headers["location"]) == (303, f"../?e={films['films']}")
+    assert browser.get("/").text == f"guest of {workspace.person.name} reads {films['films']}"
+
+
+def test_no_script_and_no_other_site_gets_at_the_link(
+    workspace: Workspace, films: dict[str, str], browser: Browser
+) -> None:
+    opened = browser.get(f"/s/{workspace.share(films['films'], days=2).token}")
+    cookie = opened.cookies["recdash_share_8501"]
+    assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "lax", "/")
+    assert 2 * 86400 - 60 < int(cookie["max-age"]) <= 2 * 86400
+    assert opened.headers["cache-control"] == "no-store"
+
+
+def test_over_https_the_link_stays_there(
+    workspace: Workspace, films: dict[str, str], browser: Browser
+) -> None:
+    path = f"/s/{workspace.share(films['films']).token}"
+    secure = [
+        browser.get(path, scheme=scheme).cookies["recdash_share_8501"]["secure"]
+        for scheme in ("http", "https")
+    ]
+    assert secure == ["", True]
+
+
+def test_who_leaves_a_link_is_who_they_were(
+    workspace: Workspace, films: dict[str, str], browser: Browser
+) -> None:
+    browser.get("/key/the-key")
+    browser.get(f"/s/{workspace.share(films['films']).token}")
+    assert browser.get("/").text.startswith("guest of ")
+    assert browser.get("/s/leave").headers["location"] == "../"
+    assert browser.get("/").text == "key holder reads None"
+
+
+def test_a_revoked_link_is_dead_at_once_and_can_be_left(
+    workspace: Workspace, films: dict[str, str], browser: Browser
+) -> None:
+    shared = workspace.share(films["films"])
+    browser.get(f"/s/{shared.token}")
+    workspace.revoke(shared.link.id)
+    for path in ("/", "/media/x.csv", "/reports/x", f"/s/{shared.token}"):
+        answer = browser.get(path)
+        assert (answer.status, "revoked" in answer.text) == (410, True)
+    browser.get("/s/leave")
+    assert browser.get("/").status == 403
+
+
+def test_an_expired_link_is_dead(films: dict[str, str], workspace: Workspace, browser: Browser) -> None:
+    token = workspace.share(films["films"], days=2).token
+    browser.get(f"/s/{token}")
+    workspace._clock = lambda: datetime.now(UTC) + timedelta(days=2, seconds=1)
+    for path in ("/", f"/s/{token}"):
+        answer = browser.get(path)
+        assert (answer.status, "expired" in answer.text) == (410, True)
+
+
+def test_the_key_opens_the_house_and_another_does_not(browser: Browser) -> None:
+    for wrong in ("the-ke", "the-key2", "x", "\x00", "thé"):
+        assert browser.get(f"/key/{wrong}").status == 403
+        assert browser.get("/").status == 403
+    assert browser.get("/key/the-key").headers["location"] == "../"
+    assert browser.get("/").text == "key holder reads None"
+
+
+def test_where_there_is_no_key_none_opens(workspace: Workspace) -> None:
+    assert browser_of(workspace, auth="oidc").get("/key/the-key").status == 403
+
+
+# ── a thousand others ────────────────────────────────────────────────────────────────────────
+
+LETTERS = string.ascii_letters + string.digits + "-_."
+
+
+def tampered(token: str, other: str, rng: random.Random) -> str:
+    """One change that whoever holds a link, or two, could make."""
+    place = rng.randrange(len(token))
+    bits = bytes([ord(token[place]) ^ (1 << rng.randrange(7))]).decode()
+    return rng.choice(
+        [
+            f"{token[:place]}{bits}{token[place + 1 :]}",  # a bit
+            f"{token[:place]}{rng.choice(LETTERS)}{token[place + 1 :]}",  # a letter
+            token[:place],  # cut off
+            token[place + 1 :],
+            f"{token[:place]}{token[place + 1 :]}",  # one left out
+            f"{token}{rng.choice(LETTERS)}",  # one more
+            f"{rng.choice(LETTERS)}{token}",
+            f"{token.partition('.')[0]}.{other.partition('.')[2]}",  # the signature of another
+            f"{token[:place]}{other[place:]}",
+            token.swapcase(),
+            token[::-1],
+            f"{token.partition('.')[0]}.",  # none
+            "".join(rng.choices(LETTERS, k=len(token))),  # made up
+        ]
+    )
+
+
+def with_another_secret(tmp_path: Path, films: str) -> list[str]:
+    """Links of a store that knows the same experiment under another secret."""
+    elsewhere = Workspace.open(f"sqlite:///{tmp_path}/elsewhere/recdash.db")
+    made = elsewhere.create_experiment("films", TRUTH, depth=5).id
+    assert made != films
+    return [elsewhere.share(made).token for _ in range(50)]
+
+
+def dead(workspace: Workspace, experiment: str) -> list[str]:
+    revoked = [workspace.share(experiment) for _ in range(25)]
+    for one in revoked:
+        workspace.revoke(one.link.id)
+    now = workspace._clock
+    workspace._clock = lambda: now() - timedelta(days=3)
+    expired = [workspace.share(experiment, days=2) for _ in range(25)]
+    workspace._clock = now
+    return [one.token for one in (*revoked, *expired)]
+
+
+def test_of_a_thousand_tampered_links_none_opens_anything(
+    workspace: Workspace, films: dict[str, str], tmp_path: Path
+) -> None:
+    rng = random.Random(20261122)
+    good = [workspace.share(films["films"]).token, workspace.share(films["books"]).token]
+    made = [*with_another_secret(tmp_path, films["films"]), *dead(workspace, films["films"])]
+    while len(made) < 1000:
+        wrong = tampered(rng.choice(good), rng.choice(good), rng)
+        made += [wrong] if wrong not in good else []
+    stranger = browser_of(workspace)
+    assert [token for token in made if opens(stranger, token)] == []
+    assert [opens(stranger, token) for token in good] == [True, True]
+
+
+def opens(stranger: Browser, token: str) -> bool:
+    """Does the address lead on, or the cookie let anybody in?"""
+    stranger.cookies.clear()
+    by_address = stranger.get(f"/s/{token}").status
+    stranger.cookies = {"recdash_share_8501": token}
+    by_cookie = stranger.get("/media/evidence.csv").status
+    assert {by_address, by_cookie} <= {200, 303} or {by_address, by_cookie} <= {403, 404, 410}
+    return by_cookie == 200
