@@ -4,6 +4,7 @@ ENV PIP_DISABLE_PIP_VERSION_CHECK=1 \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
     RECDASH_ARTIFACTS=/data/artifacts \
+    RECDASH_AUTH=key \
     RECDASH_DATABASE_URL=sqlite:////data/recdash.db
 
 # The dashboard runs as this user, who owns nothing but the data.
@@ -26,5 +27,6 @@ EXPOSE 8501
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=4)"]
 
-# Inside the container every address listens; which of them is reachable is for `docker run --publish` to say.
+# Inside the container every address listens, so nobody comes in without the key that is printed at the start.
+# Which address is reachable from outside is for `docker run --publish` to say.
 CMD ["python", "-m", "streamlit", "run", "app.py", "--server.address=0.0.0.0", "--server.port=8501"]
