@@ -143,8 +143,8 @@ class Review:
 
     @property
     def decision(self) -> Decision | None:
-        """The one that holds now, if there is any; it need not end the review."""
-        return next((one for one in reversed(self.decisions) if one.is_current), None)
+        """The last one, which need not end the review; another review's may have superseded it."""
+        return self.decisions[-1] if self.decisions else None
 
     @property
     def state(self) -> State:
