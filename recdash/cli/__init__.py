@@ -9,10 +9,12 @@ import click
 from recdash import __version__
 from recdash.cli.agree import agree
 from recdash.cli.compare import compare
+from recdash.cli.decide import decide, decisions
 from recdash.cli.demo import demo
 from recdash.cli.evaluate import evaluate
 from recdash.cli.off_policy import ope
 from recdash.cli.online import online
+from recdash.cli.review import review
 from recdash.cli.serving import serve
 from recdash.cli.share import audit, links, revoke, share, views
 from recdash.cli.stored import add, definitions, list_experiments
@@ -49,6 +51,6 @@ def main() -> None:
 
 for command in (
     evaluate, compare, online, agree, ope, why, add, list_experiments, definitions, demo, share,
-    links, revoke, views, audit, serve,
+    links, revoke, views, audit, decide, decisions, review, serve,
 ):  # fmt: skip
     main.add_command(command)
