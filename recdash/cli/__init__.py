@@ -14,6 +14,7 @@ from recdash.cli.demo import demo
 from recdash.cli.evaluate import evaluate
 from recdash.cli.off_policy import ope
 from recdash.cli.online import online
+from recdash.cli.report import report
 from recdash.cli.review import review
 from recdash.cli.serving import serve
 from recdash.cli.share import audit, links, revoke, share, views
@@ -50,7 +51,7 @@ def main() -> None:
 
 
 for command in (
-    evaluate, compare, online, agree, ope, why, add, list_experiments, definitions, demo, share,
+    evaluate, compare, online, agree, ope, why, report, add, list_experiments, definitions, demo, share,
     links, revoke, views, audit, decide, decisions, review, serve,
 ):  # fmt: skip
     main.add_command(command)

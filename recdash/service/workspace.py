@@ -16,11 +16,11 @@ from recdash.service.evidence import person_here
 from recdash.service.experiments import Experiments
 from recdash.service.manners import Progress, quiet
 from recdash.service.per_user import PerUser
+from recdash.service.reports import Reports
 from recdash.service.runs import Runs
 from recdash.service.scopes import Scopes
 from recdash.service.segments import Segments
 from recdash.service.sharing import Sharing
-from recdash.service.track_records import TrackRecords
 from recdash.service.trade_offs import TradeOffs
 from recdash.service.under_presets import UnderPresets
 from recdash.service.what_is_found import WhatIsFound
@@ -43,7 +43,7 @@ class Workspace(
     WhatIsFound,
     Experiments,
     Runs,
-    TrackRecords,
+    Reports,
     Sharing,
     Audits,
     Cards,

@@ -1,0 +1,86 @@
+"""What was asked: the population, the definitions, and how differences are judged."""
+
+from __future__ import annotations
+
+from recdash.definitions.ledger import ledger_lines
+from recdash.definitions.notation import formula
+from recdash.domain import WHOLE
+from recdash.metrics import define
+from recdash.report.asked import Asked
+from recdash.report.cells import count
+from recdash.report.document import Cell, Column, Formula, Number, Paragraph, Part, RunName, Section, Table
+from recdash.report.ranges import range_of
+
+POPULATION = {
+    "truth": "Every user with a relevant item counts; a user without a list counts as 0.",
+    "both": "Only users with a relevant item and a list count.",
+}
+RULES = {
+    "holm": "corrected together (Holm)", "bh": "corrected together (Benjamini–Hochberg)",
+    "off": "each by itself, not corrected",
+}  # fmt: skip
+LEDGER = ("counted", "without_list", "without_relevant", "without_truth", "short_lists", "duplicates")
+
+
+def defined(asked: Asked) -> Section:
+    definition = define(asked.question.metric)
+    users = range_of(run.ledger["counted"] or 0 for run in asked.runs if run.ledger)
+    parts: list[Part] = [
+        Paragraph(_population(asked)),
+        Formula(asked.where, formula(definition), definition.metric.title),
+        Paragraph(_judged(asked), "muted"),
+    ]
+    ledger = _ledger(asked)
+    return Section(
+        "defined", f"{asked.where} over {users} users of {asked.experiment.name}",
+        _part(asked), (*parts, *([ledger] if ledger.rows else [])),
+    )  # fmt: skip
+
+
+def _population(asked: Asked) -> str:
+    """Who counts, and from which relevance on a row does."""
+    settings = asked.experiment.settings
+    threshold = asked.question.scope.threshold or settings.get("relevance_threshold")
+    relevant = (
+        f"from a relevance of {threshold:g} on" if threshold is not None else "with a relevance above 0"
+    )
+    if settings.get("relevance") == "none":
+        relevant = "as every row does"
+    depth = f"Lists were read to depth {settings['depth']}; short lists are misses up to k."
+    return f"{POPULATION[settings['users']]} A row of the truth is relevant {relevant}. {depth}"
+
+
+def _part(asked: Asked) -> str:
+    if asked.question.scope == WHOLE:
+        return ""
+    titles = asked.space.scopes(asked.experiment.id, asked.question.scope.threshold)
+    part = titles.get(asked.question.scope.slice, asked.question.scope.slice)
+    return f"Of a part only: {part}." if part else "With a threshold of its own."
+
+
+def _judged(asked: Asked) -> str:
+    terms = asked.question.terms
+    return (
+        f"Differences are paired user by user, with {100 * terms.level:.3g} % intervals of a t-test, "
+        f"{RULES[terms.correction]}. Better or worse: the interval excludes zero. A tie: all of it lies "
+        f"within {terms.margin}{' of the baseline’s value' if terms.margin.relative else ''}. "
+        "Not settled: neither."
+    )
+
+
+def _ledger(asked: Asked) -> Table:
+    """Who was counted, run by run."""
+    settings = asked.experiment.settings
+    rows: list[tuple[Cell, ...]] = []
+    titles: tuple[str, ...] = ()
+    for run in asked.runs:
+        lines = {one.name: one for one in ledger_lines(run.ledger, settings["users"], settings["depth"])}
+        if run.ledger:
+            titles = tuple(lines[name].title for name in LEDGER)
+            rows.append((RunName(run.id), *(_counted(lines[name].count) for name in LEDGER)))
+    columns = (Column("Run"), *(Column(title, number=True) for title in titles))
+    return Table("Who was counted", columns, tuple(rows))
+
+
+def _counted(value: int | None) -> Number:
+    return count(value) if value is not None else Number(None, why="not counted")

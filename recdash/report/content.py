@@ -1,0 +1,53 @@
+"""A question's answer as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from recdash.report.asked import Asked
+from recdash.report.blocks import BLOCKS, check_blocks
+from recdash.report.blocks.lead import lead
+from recdash.report.document import Document
+from recdash.report.provenance import provenance
+from recdash.report.question import Question
+
+if TYPE_CHECKING:
+    from recdash.service import Workspace
+
+
+def content(
+    space: Workspace,
+    question: Question,
+    moment: datetime,
+    *,
+    blocks: Sequence[str] = (),
+    title: str = "",
+    narrative: str = "",
+    author: str = "",
+    live: bool = False,
+) -> Document:
+    """What the blocks (by default all) tell of the question, as it stands at the ``moment``.
+
+    The same stored data, question and moment make the same document. Raises UnknownName for an unknown block,
+    NotFound for a run that was deleted.
+    """
+    chosen = check_blocks(blocks)
+    asked = Asked(space, question, moment, chosen)
+    opening = lead(asked)
+    made = [BLOCKS[name].make(asked) for name in chosen]
+    return Document(
+        title=title.strip() or asked.experiment.name,
+        experiment=asked.experiment.name,
+        moment=moment.isoformat(timespec="seconds"),
+        author=author,
+        live=live,
+        narrative=narrative.strip(),
+        lead=opening,
+        sections=tuple(section for section in made if section is not None),
+        runs=asked.looks(),
+        question=question.as_dict(),
+        blocks=chosen,
+        provenance=provenance(asked),
+    )

@@ -1,0 +1,281 @@
+"""A report as values: sections of text, tables of raw numbers with how they are shown, and figures.
+
+Frozen, and JSON-ready by ``recdash.report.plain``: what is kept of a report is this and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from recdash import numbers
+
+Tone = Literal["better", "same", "worse", "muted", "plain"]
+FigureKind = Literal["forest", "curve", "precision-recall", "bars", "quadrants", "segments"]
+
+
+# ── what stands in a cell ────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number and how it is shown: times ``scale``, with ``decimals``, a ``sign`` above 0, and a unit.
+
+    ``style``: "p" writes a p-value. ``why``: why there is none, where ``value`` is None.
+    """
+
+    value: float | None
+    decimals: int = 0
+    sign: bool = False
+    unit: str = ""
+    scale: int = 1
+    style: Literal["fixed", "p"] = "fixed"
+    why: str = ""
+
+    @property
+    def text(self) -> str:
+        """The number without its unit; "–" for none."""
+        if self.value is None:
+            return numbers.NONE
+        if self.style == "p":
+            return numbers.p_value(self.value)
+        write = numbers.signed if self.sign else numbers.fixed
+        return write(self.value * self.scale, self.decimals)
+
+    @property
+    def shown(self) -> str:
+        return self.text if self.value is None else f"{self.text}{self.unit}"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Two ends, shown alike."""
+
+    low: Number
+    high: Number
+
+    @property
+    def shown(self) -> str:
+        if self.low.value is None or self.high.value is None:
+            return numbers.NONE
+        return f"{self.low.text} to {self.high.shown}"
+
+
+@dataclass(frozen=True)
+class RunName:
+    """One of the document's runs."""
+
+    run_id: str
+
+
+@dataclass(frozen=True)
+class Word:
+    """A finding: its sign, and the word that says the same."""
+
+    sign: str
+    word: str
+    tone: Tone = "same"
+
+    @property
+    def shown(self) -> str:
+        return f"{self.sign} {self.word}".strip()
+
+
+Cell = str | Number | Interval | RunName | Word
+
+
+# ── what stands in a section ─────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    text: str
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True)
+class Column:
+    """Numbers are aligned on the right."""
+
+    title: str
+    number: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """``title`` says what it is; the first cell of each row names it; ``bands`` are rows apart."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+    bands: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart as what it draws: ``data`` for ``recdash.report.figures``; ``alt`` and ``table`` say the same.
+
+    ``wide``: it takes the whole width.
+    """
+
+    kind: FigureKind
+    title: str
+    note: str
+    alt: str
+    data: Mapping[str, Any]
+    table: Table
+    wide: bool = True
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A definition: the metric, its formula in LaTeX and in words."""
+
+    name: str
+    latex: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something to know: where, what was found, what to do."""
+
+    place: str
+    found: str
+    fix: str = ""
+
+
+@dataclass(frozen=True)
+class Notices:
+    """``nothing`` is said where there are none."""
+
+    items: tuple[Notice, ...]
+    nothing: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question that a reader asks, and its answer; ``matters``: it would change the verdict."""
+
+    question: str
+    answer: str
+    matters: bool = False
+
+
+@dataclass(frozen=True)
+class Answers:
+    items: tuple[Answer, ...]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A line to type, and what it does."""
+
+    line: str
+    about: str
+
+
+Part = Paragraph | Table | Figure | Formula | Notices | Answers | Command
+
+
+@dataclass(frozen=True)
+class Section:
+    """``name``: the block that made it; ``title`` states the finding; ``note``: what was measured, how."""
+
+    name: str
+    title: str
+    note: str = ""
+    parts: tuple[Part, ...] = ()
+
+
+# ── the whole ────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Split:
+    """For how many users a run is better, the same and worse than the baseline."""
+
+    run: str
+    base: str
+    wins: int
+    ties: int
+    losses: int
+
+    @property
+    def n(self) -> int:
+        return self.wins + self.ties + self.losses
+
+
+@dataclass(frozen=True)
+class Lead:
+    """What the report opens with: the verdict, or why there is none. ``sentences``: the evidence first."""
+
+    sign: str
+    badge: str
+    tone: Tone
+    why: str
+    headline: str
+    sentences: tuple[str, ...]
+    split: Split | None = None
+
+
+@dataclass(frozen=True)
+class RunLook:
+    """A run as the report names and draws it."""
+
+    run_id: str
+    name: str
+    slot: int
+    role: Literal["baseline", "candidate", "context"]
+
+
+@dataclass(frozen=True)
+class Document:
+    """``moment``: when its numbers stood so, in ISO 8601; ``provenance``: what they are made from.
+
+    ``question`` and ``blocks``: what was asked, and in which order it is told.
+    """
+
+    title: str
+    experiment: str
+    moment: str
+    author: str
+    live: bool
+    narrative: str
+    lead: Lead
+    sections: tuple[Section, ...]
+    runs: tuple[RunLook, ...]
+    question: Mapping[str, Any]
+    blocks: tuple[str, ...]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Run id → name."""
+        return {run.run_id: run.name for run in self.runs}
+
+    def tables(self) -> Iterator[tuple[Section, Table]]:
+        """Every table, those behind figures too, with its section."""
+        for section in self.sections:
+            for part in section.parts:
+                if isinstance(part, Table):
+                    yield section, part
+                if isinstance(part, Figure):
+                    yield section, part.table
+
+
+def shown(cell: Cell, names: Mapping[str, str]) -> str:
+    """A cell as plain text."""
+    if isinstance(cell, str):
+        return cell
+    return names[cell.run_id] if isinstance(cell, RunName) else cell.shown
+
+
+def footnotes(table: Table) -> dict[str, str]:
+    """Why numbers of a table are missing → the mark that stands beside them."""
+    reasons = (
+        cell.why for row in table.rows for cell in row if isinstance(cell, Number) and cell.value is None
+    )
+    return {why: str(place) for place, why in enumerate(dict.fromkeys(filter(None, reasons)), start=1)}
