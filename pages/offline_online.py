@@ -53,7 +53,7 @@ with scatter:
         judged = not found.broken_split
         points, titles = both_sides.in_percent(found), both_sides.axis_titles(found)
         chart = quadrants(points, found.marks, colours, *titles, judged=judged)
-        widgets.chart(chart, "quadrants", both_sides.alt(found, "quadrant"))
+        widgets.chart(chart, "quadrants", both_sides.alt(found, "quadrant"), narrowest=500)
     else:
         st.caption("There is no offline difference to set against the lift.")
 with reading:

@@ -56,7 +56,8 @@ def _show_lifts(found: AbTest) -> None:
         with right, st.container(gap=None):
             st.html(html('<div class="rd-board-head">Lift over {control}, %</div>',
                          control=cut_inside(found.control, LONGEST_HEAD)))  # fmt: skip
-            widgets.chart(lifts(drawn(found), found.marks, theme.palette()), "ab-lifts", alt(found))
+            widgets.chart(lifts(drawn(found), found.marks, theme.palette()), "ab-lifts", alt(found),
+                          narrowest=0)  # fmt: skip
         st.html(
             '<p class="rd-if-narrow">In a narrow window some columns are left out: see the table below.</p>'
         )

@@ -313,7 +313,7 @@ def show_table(view: View, shown: Board) -> None:
     with right, st.container(gap=None):
         st.html(plot_head(view, shown))
         chart = forest(_forest_rows(shown), shown.order, view.marks, theme.palette(), BESIDE_TABLE)
-        widgets.chart(chart, "leaderboard-forest", alt(view, shown))
+        widgets.chart(chart, "leaderboard-forest", alt(view, shown), narrowest=0)
 
 
 def _forest_rows(shown: Board) -> pd.DataFrame:

@@ -149,7 +149,7 @@ def strip(view: View, metrics: tuple[str, ...]) -> None:
         "the cutoffs shown. Striped: not separable. Metrics without a value per user: by value alone.",
     )
     chart = leader_strip(rows, ks, view.marks, theme.palette())
-    widgets.chart(chart, "leaders", _alt(view, rows, ks))
+    widgets.chart(chart, "leaders", _alt(view, rows, ks), narrowest=600)
 
 
 def _alt(view: View, rows: Mapping[str, Sequence[Stretch]], ks: Sequence[int]) -> str:

@@ -72,7 +72,7 @@ def draw(view: View, found: pd.DataFrame, curve: str) -> None:
         chart = eleven_points(found, view.marks, colours)
     else:
         chart = precision_recall(found, view.marks, colours, view.k, curves.last_k(view))
-    widgets.chart(chart, f"precision-recall-{curve}", alt(view, found))
+    widgets.chart(chart, f"precision-recall-{curve}", alt(view, found), narrowest=500)
 
 
 def alt(view: View, found: pd.DataFrame) -> str:

@@ -58,7 +58,7 @@ def show(view: View, metrics: Sequence[str], runs: Sequence[str]) -> None:
     widgets.section(finding(view, known), subtitle(metrics))
     uprights = [_upright(metric, known[metric], view.k) for metric in metrics]
     chart = parallel(uprights, order, view.marks, theme.palette())
-    widgets.chart(chart, "parallel", alt(view, known))
+    widgets.chart(chart, "parallel", alt(view, known), narrowest=200 + 100 * len(metrics))
     st.html(values_table(view, known))
     st.html(why_absent(view, metrics))
     widgets.table_behind(tidy(view, known, order), "metrics")

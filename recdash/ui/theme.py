@@ -10,7 +10,7 @@ from recdash.charts.marks import DARK, LIGHT, Mark, Palette
 from recdash.ui.escaping import Html, html
 
 HERE = Path(__file__).parent
-RULES = (HERE / "style.css").read_text(encoding="utf-8")
+RULES = "".join((HERE / name).read_text(encoding="utf-8") for name in ("style.css", "narrow.css"))
 _PAGE = st.components.v2.component("recdash.page", js=(HERE / "page.js").read_text(encoding="utf-8"))
 
 

@@ -93,7 +93,7 @@ def draw(view: View, found: TradeOff) -> None:
     dots = [*_dots(found), *(_dots(beside) if beside else ())]
     x, y = (Direction(_title(one.metric, found.k), one.less_is_better) for one in found.goals)
     chart = trade_off(dots, found.front, (x, y), view.marks, theme.palette())
-    widgets.chart(chart, "trade-off", alt(view, found))
+    widgets.chart(chart, "trade-off", alt(view, found), narrowest=500)
 
 
 def _metrics(found: TradeOff) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -17,6 +18,9 @@ from recdash.ui.escaping import Html, html, join, markdown
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
+
+NARROWEST_PLOT = 160
+"""Width in px below which three ticks of an axis run into each other."""
 
 
 @dataclass(frozen=True)
@@ -139,11 +143,22 @@ def several(label: str, name: str, options: Mapping[str, str], default: Sequence
     return values
 
 
-def chart(figure: go.Figure, key: str, alt: str) -> None:
-    """A figure in its own template, without a tool bar, with its alternative text."""
+def chart(figure: go.Figure, key: str, alt: str, *, narrowest: int | None = None) -> None:
+    """A figure in its own template, without a tool bar, with its alternative text.
+
+    Where the page has less room than ``narrowest`` px, the figure scrolls; 0: it never does.
+    """
     from recdash.charts.frames import CONFIG
 
-    st.plotly_chart(figure, width="stretch", theme=None, config=CONFIG, key=key, alt=alt)
+    width = _room_it_needs(figure) if narrowest is None else narrowest
+    with st.container(key=f"chart-{math.ceil(width / 100)}-{key}"):
+        st.plotly_chart(figure, width="stretch", theme=None, config=CONFIG, key=key, alt=alt)
+
+
+def _room_it_needs(figure: go.Figure) -> int:
+    """Width in px of a figure's margins, where its names and values stand, and of a plot between them."""
+    margin = figure.layout.margin
+    return int((margin.l or 0) + (margin.r or 0) + NARROWEST_PLOT)
 
 
 def table_behind(frame: pd.DataFrame, name: str) -> None:
