@@ -37,7 +37,12 @@ class Happening:
 
     def __str__(self) -> str:
         """``M. Okafor decided: Ship ALS v3``."""
-        return f"{self.by} {self.what}" if self.by else f"{self.what[:1].upper()}{self.what[1:]}"
+        return self.inside if self.by else f"{self.what[:1].upper()}{self.what[1:]}"
+
+    @property
+    def inside(self) -> str:
+        """The same inside a sentence."""
+        return f"{self.by} {self.what}".strip()
 
 
 @dataclass(frozen=True)

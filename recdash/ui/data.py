@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from recdash.evaluation.one_user import OneUser
     from recdash.metrics.tie_band import TieBand
     from recdash.service import Explanation
+    from recdash.service.cards import CardVerdict
     from recdash.stats import Correction
     from recdash.stats.changes import Bars
     from recdash.stats.replicates import ReplicateDifference
@@ -55,6 +56,11 @@ def verdict(view: View) -> Verdict | None:
         )
     except InputError:
         return None
+
+
+def card_verdict(experiment_id: str) -> CardVerdict:
+    """The verdict that an experiment's overview opens with; kept by the workspace."""
+    return workspace().card_verdict(experiment_id)
 
 
 def changes(view: View) -> list[Change]:

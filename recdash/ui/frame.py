@@ -6,17 +6,13 @@ import streamlit as st
 
 from recdash.domain import Experiment
 from recdash.service.usual import MOST_CANDIDATES
-from recdash.ui import data, embedding, links, part, sharing, state, theme
+from recdash.ui import embedding, first_run, links, part, sharing, state, theme
 from recdash.ui.escaping import html, join, markdown
 from recdash.ui.state import SEPARATOR, USUAL_K, View
 from recdash.ui.widgets import empty
 from recdash.ui.words import many, metric_name
 
 go = links.go
-
-THREE_LINES = """import recdash
-evaluation = recdash.evaluate({"als": "als.parquet", "popular": "popular.csv"}, truth="truth.csv")
-print(evaluation.table())"""
 
 
 def show(*, scoped: bool = False, without_runs: bool = False) -> View:
@@ -41,7 +37,7 @@ def _draw_frame(*, scoped: bool) -> tuple[Experiment, View | None]:
     """Stops where there is no experiment, or not the one of the link."""
     experiments = state.workspace().experiments()
     if not experiments:
-        _no_experiment()
+        first_run.show()
         state.stop()
     experiment = _experiment(experiments)
     view = state.view_of(experiment, scoped=scoped) if experiment else None
@@ -53,6 +49,7 @@ def _draw_frame(*, scoped: bool) -> tuple[Experiment, View | None]:
             _draw(experiments, experiment, view)
             if view:
                 part.show(view, scoped=scoped)
+                first_run.show_strip(view)
         st.html('<hr class="rd-rule">')
     if experiment is None:
         wanted = markdown(state.params().get("e", ""))
@@ -89,6 +86,9 @@ def _draw(experiments: list[Experiment], experiment: Experiment | None, view: Vi
 
 def _choose_experiment(experiments: list[Experiment], experiment: Experiment | None) -> None:
     names = {each.id: each.name for each in experiments}
+    if experiment and state.workspace().person.is_guest:  # there is nothing to choose from
+        st.html(html('<div class="rd-embedded"><b><bdi>{name}</bdi></b></div>', name=experiment.name))
+        return
     st.session_state["frame-experiment"] = experiment.id if experiment else None
     st.selectbox(
         "Experiment", list(names), format_func=lambda each: names[each], key="frame-experiment", width=330,
@@ -168,29 +168,20 @@ def _write(view: View) -> None:
         state.write(name, None)
 
 
-def _no_experiment() -> None:
-    empty("Nothing to compare yet", "Load the demo, upload your own files, or score runs from Python.")
-    with st.container(horizontal=True):
-        load = st.button("Load the demo", type="primary", key="load-demo")
-        if st.button("Upload", key="go-upload"):
-            go("upload")
-    st.code(THREE_LINES, language="python")
-    if load:
-        demo = state.workspace().load_demo(progress=data.progress("Making the demo"))
-        state.show_experiment(demo.id)
-        st.rerun()
-
-
 def _no_runs(experiment: Experiment) -> None:
+    """What is to do next; whoever may not do it is told who may."""
+    may_write = state.workspace().person.may("editor")
     archived = len(state.workspace().runs(experiment.id, archived=True))
     if archived:
         are = f"{many(archived, 'run')} {'is' if archived == 1 else 'are'} archived"
-        empty(f"No run to show: {are}", "Restore what you need on the page Runs, or upload others.")
-        if st.button("Go to Runs", type="primary", key="go-runs"):
+        empty(f"No run to show: {are}", "Restore what you need on the page Runs, or upload others."
+              if may_write else "An editor can restore what you need.")  # fmt: skip
+        if may_write and st.button("Go to Runs", type="primary", key="go-runs"):
             state.choose(e=experiment.id)
             st.session_state["runs-archived"] = True
             go("runs")
         return
-    empty("This experiment has no runs yet", "Upload the scored output of two recommenders to compare them.")
-    if st.button("Upload", type="primary", key="go-upload"):
+    who = "Upload" if may_write else "An editor uploads"
+    empty("This experiment has no runs yet", f"{who} the scored output of two recommenders to compare them.")
+    if may_write and st.button("Upload", type="primary", key="go-upload"):
         go("upload")

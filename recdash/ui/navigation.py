@@ -11,7 +11,7 @@ from recdash.access import Person, Role
 
 PAGES = Path(__file__).resolve().parents[2] / "pages"
 SECTIONS = {
-    "Decide": {"overview": "Overview", "leaderboard": "Leaderboard"},
+    "Decide": {"overview": "Overview", "experiments": "Experiments", "leaderboard": "Leaderboard"},
     "Compare": {
         "metric_vs_k": "Metric vs k",
         "precision_recall": "Precision–recall",
