@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -181,13 +181,16 @@ def wait_until_healthy(server: Server) -> None:
         time.sleep(0.1)
 
 
-def start_server(data: Path) -> Server:
+def start_server(
+    data: Path, *options: str, settings: Mapping[str, str] | None = None, port: int | None = None
+) -> Server:
     data.mkdir(parents=True, exist_ok=True)
-    port, log = free_port(), data / "server.log"
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}"]
+    port, log = port or free_port(), data / "server.log"
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", *options]
+    environment = recdash_environment(data) | dict(settings or {})
     with log.open("wb") as output:
         process = subprocess.Popen(
-            command, cwd=ROOT, env=recdash_environment(data), stdout=output, stderr=subprocess.STDOUT
+            command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT
         )
     return Server(f"http://127.0.0.1:{port}", data, log, process)
 
@@ -201,19 +204,43 @@ def stop_server(server: Server) -> None:
         server.process.wait()
 
 
+class Servers:
+    """Fresh dashboard processes, on an empty store or on that in ``data``; options are Streamlit's."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.started = folder, list[Server]()
+
+    def __call__(
+        self,
+        *options: str,
+        data: Path | None = None,
+        settings: Mapping[str, str] | None = None,
+        port: int | None = None,
+    ) -> Server:
+        started = start_server(data or self.folder / "recdash-data", *options, settings=settings, port=port)
+        self.started.append(started)
+        wait_until_healthy(started)
+        return started
+
+    def stop(self) -> None:
+        for one in self.started:
+            stop_server(one)
+
+
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
+def server(tmp_path: Path) -> Iterator[Servers]:
     """Start a fresh dashboard process: ``server()`` on an empty store, ``server(data=…)`` on another."""
-    started: list[Server] = []
+    servers = Servers(tmp_path)
+    yield servers
+    servers.stop()
 
-    def start(data: Path | None = None) -> Server:
-        started.append(start_server(data or tmp_path / "recdash-data"))
-        wait_until_healthy(started[-1])
-        return started[-1]
 
-    yield start
-    for one in started:
-        stop_server(one)
+@pytest.fixture(scope="module")
+def lasting_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    """The same, for all tests of a file."""
+    servers = Servers(tmp_path_factory.mktemp("server"))
+    yield servers
+    servers.stop()
 
 
 # ── a browser that stays at home ─────────────────────────────────────────────────────────────

@@ -4,30 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from recdash.errors import RecdashError
+from recdash.errors import Forbidden, NotFound, RecdashError, UnknownName
 from recdash.journal import ShareLink
 from recdash.service import Workspace
+from recdash.service.reports import ReportFile
 from recdash.web.asking import KEY, SHARE, Door, cookie, same
 from recdash.web.guard import dead
-from recdash.web.headers import of_every_answer
+from recdash.web.headers import of_every_answer, report_policy
+from recdash.web.identity import person_of
 from recdash.web.plain import Refused
 
 KEY_DAYS = 30
+PAGE = "html"
 
 
 def routes(door: Door, whole: Callable[[], Workspace]) -> list[Route]:
     """``whole``: the workspace with everything in it; each answer is narrowed to who asks."""
-    links = ShareLinks(whole)
+    links = ShareLinks(door, whole)
     return [
         Route("/s/leave", links.leave),
         Route("/s/{token}", links.open),
         Route("/key/{key}", KeyHole(door).open),
+        Route("/reports/{name}", ReportShelf(door, whole).open),
         *(Route(f"/{name}/{{rest:path}}", nothing) for name in ("s", "key", "reports")),
     ]
 
@@ -51,17 +55,23 @@ def broken(door: Door) -> Callable[[Request, Exception], Response]:
 class ShareLinks:
     """/s/<token>: leave to read one experiment, or one report of it."""
 
-    def __init__(self, whole: Callable[[], Workspace]) -> None:
-        self.whole = whole
+    def __init__(self, door: Door, whole: Callable[[], Workspace]) -> None:
+        self.door, self.whole = door, whole
 
     def open(self, asked: Request) -> Response:
-        """An experiment's link is kept in a cookie, which every later request is checked by."""
+        """An experiment's link is kept in a cookie, which every later request is checked by.
+
+        A report's is answered with the report, and kept nowhere.
+        """
         token = asked.path_params["token"]
         try:
             link = self.whole().shared(token)
+            if link.report is None:
+                return self.to_experiment(asked, token, link)
+            seen = self.whole().seen_by(self.whole().guest_of(link))
+            return report_page(seen.report_file(link.report, PAGE), self.door)
         except RecdashError as why:
             return dead(why).response(asked.headers)
-        return self.to_experiment(asked, token, link)
 
     def to_experiment(self, asked: Request, token: str, link: ShareLink) -> Response:
         onwards = RedirectResponse(f"../?{urlencode({'e': link.experiment})}", 303)
@@ -85,6 +95,43 @@ class KeyHole:
             words = "This key does not fit. Open the address that was printed when the dashboard started."
             return Refused(403, "Another key", words).response(asked.headers)
         return keeping(RedirectResponse("../", 303), asked, KEY, self.door.key, KEY_DAYS * 24 * 3600)
+
+
+class ReportShelf:
+    """/reports/<id>: a report as a page of its own; /reports/<id>.<form>: as a file."""
+
+    def __init__(self, door: Door, whole: Callable[[], Workspace]) -> None:
+        self.door, self.whole = door, whole
+
+    def open(self, asked: Request) -> Response:
+        report, _, form = asked.path_params["name"].partition(".")
+        try:
+            reader = person_of(asked.headers, self.door.guest)
+            if reader is None:
+                raise Forbidden("Sign in to read this.")
+            file = self.whole().seen_by(reader).report_file(report, form or PAGE)
+        except RecdashError as why:
+            return not_to_be_had(why).response(asked.headers)
+        return report_download(file) if form else report_page(file, self.door)
+
+
+def not_to_be_had(why: RecdashError) -> Refused:
+    if isinstance(why, NotFound | UnknownName):
+        return Refused(404, "No such report", str(why))
+    return Refused(403 if isinstance(why, Forbidden) else 503, "This report cannot be shown", str(why))
+
+
+def report_page(file: ReportFile, door: Door) -> Response:
+    """A report that may run its own script, ask nobody for anything, and see no cookie."""
+    policy = report_policy(door.rules.embedders())
+    headers = {"cache-control": "no-store", "content-security-policy": policy}
+    return Response(file.content, media_type=file.media_type, headers=headers)
+
+
+def report_download(file: ReportFile) -> Response:
+    disposition = f"attachment; filename*=utf-8''{quote(file.name, safe='')}"
+    headers = {"cache-control": "no-store", "content-disposition": disposition}
+    return Response(file.content, media_type=file.media_type, headers=headers)
 
 
 def keeping(answer: Response, asked: Request, name: str, value: str, seconds: int) -> Response:
