@@ -1,0 +1,398 @@
+"""A real server behind a proxy: every address for every kind of visitor, uploads, websockets, headers."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from app_pages import TRUTH, lists, store
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from web_requests import PROXY_SECRET
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Subprotocol
+
+from recdash.service import Workspace
+
+MEBIBYTE = 2**20
+SETTINGS = {
+    "RECDASH_AUTH": "proxy",
+    "RECDASH_PROXY_SECRET": PROXY_SECRET,
+    "RECDASH_ADMINS": "ada",
+    "RECDASH_EDITORS": "ed",
+    "RECDASH_VIEWERS": "vi",
+    "RECDASH_MAX_UPLOAD_BYTES": str(MEBIBYTE),
+    "RECDASH_UPLOAD_BUDGET_BYTES": str(4 * MEBIBYTE),
+}
+VISITORS = ("nobody", "guest", "viewer", "editor", "admin")
+NAMES = {"viewer": "vi", "editor": "ed", "admin": "ada"}
+
+
+@dataclass(frozen=True)
+class House:
+    """A running dashboard with films and books, a share link and a report of films."""
+
+    url: str
+    workspace: Workspace = field(repr=False)
+    ids: Mapping[str, str]
+    token: str
+    report: str
+
+    def headers(self, visitor: str) -> dict[str, str]:
+        """What the request of such a visitor carries."""
+        if visitor == "guest":
+            return {"cookie": f"recdash_share_{urlsplit(self.url).port}={self.token}"}
+        if visitor == "nobody":
+            return {}
+        return {"X-Forwarded-User": NAMES[visitor], "X-Recdash-Proxy-Secret": PROXY_SECRET}
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = field(repr=False)
+
+
+@pytest.fixture(scope="module")
+def house(lasting_server: Any, tmp_path_factory: pytest.TempPathFactory) -> House:
+    data = tmp_path_factory.mktemp("house")
+    started = lasting_server(data=data, settings=SETTINGS)
+    workspace = Workspace.open(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
+    ids = store(workspace, {"als": lists(1), "popular": lists(2)})
+    ids["books"] = workspace.create_experiment("books", TRUTH, depth=5).id
+    question = workspace.question(ids["films"])
+    report = workspace.make_report(question, title="Films")
+    return House(started.url, workspace, ids, workspace.share(ids["films"]).token, report.id)
+
+
+def ask(
+    house: House, path: str, headers: Mapping[str, str], *, method: str = "GET", body: bytes | None = None
+) -> Answer:
+    parts = urlsplit(house.url)
+    with closing(http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=30)) as connection:
+        connection.request(method, path, body, dict(headers))
+        answer = connection.getresponse()
+        given = {name.lower(): value for name, value in answer.getheaders()}
+        return Answer(answer.status, given, answer.read())
+
+
+# ── every address × every kind of visitor ────────────────────────────────────────────────────
+
+ALL_404, ALL_303 = (404,) * 5, (303,) * 5
+IN = (403, 200, 200, 200, 200)
+"""Nobody is refused, everybody else is let in."""
+MISSING = (403, 404, 404, 404, 404)
+CLOSED = (403,) * 5
+UPLOAD = "/_stcore/upload_file/{session_id}/{file_id}"
+ROUTES: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
+    # (route, method): an address, and what nobody, a guest, a viewer, an editor and an admin get there
+    ("/s/leave", "GET"): ("/s/leave", ALL_303),
+    ("/s/{token}", "GET"): ("/s/{token}", ALL_303),
+    ("/s/{rest:path}", "GET"): ("/s/a/b", ALL_404),
+    ("/key/{key}", "GET"): ("/key/anything", CLOSED),
+    ("/key/{rest:path}", "GET"): ("/key/a/b", ALL_404),
+    ("/reports/{name}", "GET"): ("/reports/{report}", IN),
+    ("/reports/{rest:path}", "GET"): ("/reports/a/b", MISSING),
+    ("/_stcore/health", "GET"): ("/_stcore/health", (200,) * 5),
+    ("/_stcore/health", "OPTIONS"): ("/_stcore/health", (204,) * 5),
+    ("/_stcore/metrics", "GET"): ("/_stcore/metrics", ALL_404),
+    ("/_stcore/metrics", "OPTIONS"): ("/_stcore/metrics", ALL_404),
+    ("/_stcore/host-config", "GET"): ("/_stcore/host-config", IN),
+    ("/media/{file_id:path}", "GET"): ("/media/0a1b.csv", MISSING),
+    ("/media/{file_id:path}", "OPTIONS"): ("/media/0a1b.csv", (403, 204, 204, 204, 204)),
+    (UPLOAD, "PUT"): ("/_stcore/upload_file/someone/file", CLOSED),
+    (UPLOAD, "DELETE"): ("/_stcore/upload_file/someone/file", CLOSED),
+    (UPLOAD, "OPTIONS"): ("/_stcore/upload_file/someone/file", (403, 204, 204, 204, 204)),
+    ("/component/{path:path}", "GET"): ("/component/none/x.js", MISSING),
+    ("/component/{path:path}", "OPTIONS"): ("/component/none/x.js", (403, 204, 204, 204, 204)),
+    ("/_stcore/bidi-components/{path:path}", "GET"): ("/_stcore/bidi-components/none/x.js", MISSING),
+    ("/_stcore/bidi-components/{path:path}", "OPTIONS"): (
+        "/_stcore/bidi-components/none/x.js", (403, 204, 204, 204, 204),
+    ),
+    ("/_stcore/stream", "WEBSOCKET"): ("/_stcore/stream", (403, 101, 101, 101, 101)),
+    ("/auth/login", "GET"): ("/auth/login", ALL_404),
+    ("/auth/logout", "GET"): ("/auth/logout", ALL_404),
+    ("/oauth2callback", "GET"): ("/oauth2callback", ALL_404),
+    ("/_stcore/agent/interact", "POST"): ("/_stcore/agent/interact", ALL_404),
+    ("/_stcore/agent/openapi.json", "POST"): ("/_stcore/agent/openapi.json", ALL_404),
+    ("/_stcore/agent/mcp", "POST"): ("/_stcore/agent/mcp", ALL_404),
+    ("", "GET"): ("/", IN),
+}  # fmt: skip
+LIST_ROUTES = """
+import json, app
+routes = app.app._build_starlette_app().routes
+print(json.dumps([(route.path, sorted(getattr(route, "methods", None) or [])) for route in routes]))
+"""
+
+
+def test_every_route_has_a_row(root: Path) -> None:
+    command = [sys.executable, "-c", LIST_ROUTES]
+    said = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
+    known = {(path, shown(path, methods)) for path, methods in json.loads(said)}
+    assert known == set(ROUTES)
+
+
+def shown(path: str, methods: list[str]) -> str:
+    """The method that stands for the others in the table."""
+    if not methods:
+        return "WEBSOCKET" if path else "GET"
+    return next(method for method in ("POST", "GET", "PUT", "DELETE", "OPTIONS") if method in methods)
+
+
+@pytest.mark.parametrize(("route", "method"), ROUTES)
+def test_a_route_answers_each_visitor_as_the_table_says(house: House, route: str, method: str) -> None:
+    address, expected = ROUTES[route, method]
+    path = address.format(token=house.token, report=house.report)
+    assert tuple(status(house, path, method, visitor) for visitor in VISITORS) == expected
+
+
+def status(house: House, path: str, method: str, visitor: str) -> int:
+    if method == "WEBSOCKET":
+        return opening(house, house.headers(visitor))
+    return ask(house, path, house.headers(visitor), method=method).status
+
+
+def opening(house: House, headers: Mapping[str, str]) -> int:
+    """The status that a websocket gets at its opening."""
+    try:
+        with stream(house, headers):
+            return 101
+    except InvalidStatus as refused:
+        return refused.response.status_code
+
+
+def stream(house: House, headers: Mapping[str, str], origin: str | None = None) -> ClientConnection:
+    return connect(
+        f"{house.url.replace('http', 'ws')}/_stcore/stream",
+        subprotocols=[Subprotocol("streamlit")],
+        additional_headers=dict(headers),
+        origin=origin,  # type: ignore[arg-type]
+        max_size=None,
+    )
+
+
+# ── spoofed, foreign, and what every answer carries ──────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [
+        ({}, 200),
+        ({"X-Forwarded-For": "203.0.113.5"}, 200),
+        ({"X-Recdash-Proxy-Secret": "x" * 32}, 403),
+        ({"X-Forwarded-User": "mallory"}, 403),
+        ({"Host": "evil.example"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+    ],
+    ids=["as it should be", "a far client", "another secret", "no role", "a foreign host", "a script"],
+)  # fmt: skip
+def test_the_proxy_is_believed_when_everything_is_right(
+    house: House, more: dict[str, str], status: int
+) -> None:
+    headers = house.headers("admin") | more
+    assert ask(house, "/leaderboard", headers).status == status
+    if "Host" not in more:  # the client of this test names the host by itself
+        assert opening(house, headers) == (101 if status == 200 else 403)
+
+
+def test_a_header_of_ours_that_comes_from_outside_lets_nobody_in(house: House) -> None:
+    for name in ("X-Recdash-Visitor", "x-recdash-visitor", "X-Recdash-Person"):
+        assert ask(house, "/", {name: 'x.{"name": "ada", "role": "admin"}'}).status == 403
+
+
+def test_a_foreign_script_opens_no_websocket(house: House) -> None:
+    with pytest.raises(InvalidStatus), stream(house, house.headers("admin"), origin="http://evil.example"):
+        pass
+    with stream(house, house.headers("admin"), origin=house.url):
+        pass
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/leaderboard",
+        "/_stcore/health",
+        "/_stcore/metrics",
+        "/media/x",
+        "/s/x",
+        "/key/x",
+        "/static/x.js",
+    ],
+)
+@pytest.mark.parametrize("visitor", ["nobody", "admin"])
+def test_every_answer_carries_the_headers(house: House, path: str, visitor: str) -> None:
+    headers = ask(house, path, house.headers(visitor)).headers
+    assert "frame-ancestors 'self'" in headers["content-security-policy"]
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "SAMEORIGIN"
+    assert headers["referrer-policy"] == "same-origin"
+
+
+# ── reports ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_report_is_a_page_of_its_own_that_asks_nobody(house: House) -> None:
+    shown = ask(house, f"/reports/{house.report}", house.headers("viewer"))
+    assert shown.headers["content-type"].startswith("text/html")
+    policy = shown.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'")
+    assert "sandbox allow-scripts" in policy
+    assert "allow-same-origin" not in policy
+    assert "attachment" not in shown.headers.get("content-disposition", "")
+
+
+@pytest.mark.parametrize("form", ["html", "md", "csv", "json"])
+def test_a_report_is_also_a_file(house: House, form: str) -> None:
+    file = ask(house, f"/reports/{house.report}.{form}", house.headers("guest"))
+    assert file.status == 200
+    assert file.headers["content-disposition"].startswith("attachment; filename*=utf-8''")
+    assert file.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        ("nothing", 404),
+        ("{report}.exe", 404),
+        ("{report}..", 404),
+        ("{report}.html/x", 404),
+        ("..%2fapp.py", 400),
+    ],
+)
+def test_what_is_no_report_is_not_there(house: House, name: str, status: int) -> None:
+    path = f"/reports/{name.format(report=house.report)}"
+    assert ask(house, path, house.headers("admin")).status == status
+
+
+def test_a_guest_of_one_experiment_reads_no_report_of_another(house: House) -> None:
+    link = house.workspace.share(house.ids["books"])
+    cookie = {"cookie": f"recdash_share_{urlsplit(house.url).port}={link.token}"}
+    assert ask(house, "/", cookie).status == 200
+    assert ask(house, f"/reports/{house.report}", cookie).status == 404
+
+
+def test_the_link_of_a_report_shows_it_and_opens_nothing_else(house: House) -> None:
+    shared = house.workspace.share(house.ids["films"], report_id=house.report)
+    shown = ask(house, f"/s/{shared.token}", {})
+    assert (shown.status, b"Films" in shown.body) == (200, True)
+    assert "set-cookie" not in shown.headers
+    assert shown.headers["content-security-policy"].startswith("default-src 'none'")
+    house.workspace.revoke(shared.link.id)
+    assert ask(house, f"/s/{shared.token}", {}).status == 410
+
+
+# ── uploads ──────────────────────────────────────────────────────────────────────────────────
+
+
+class Tab:
+    """A page that somebody has open, as the browser's script would."""
+
+    def __init__(self, house: House, headers: Mapping[str, str], wire: ClientConnection) -> None:
+        self.house, self.headers, self.wire = house, headers, wire
+        self.session = self.said = ""
+        self.run()
+
+    def run(self) -> None:
+        """Have the page drawn, and note what it says."""
+        message = BackMsg()
+        message.rerun_script.query_string = ""
+        self.wire.send(message.SerializeToString())
+        while not self.take(ForwardMsg.FromString(self.wire.recv(timeout=60))):
+            pass
+
+    def take(self, message: ForwardMsg) -> bool:
+        """Is that the end of the run?"""
+        if message.WhichOneof("type") == "new_session":
+            self.session = message.new_session.initialize.session_id
+        if message.WhichOneof("type") == "delta":
+            self.said += message.delta.new_element.html.body
+        return message.WhichOneof("type") == "script_finished"
+
+    def put(self, size: int, session: str | None = None, *, method: str = "PUT", xsrf: bool = True) -> int:
+        """The status of sending a file of so many bytes."""
+        given = ask(self.house, "/_stcore/health", {}).headers["set-cookie"].split(";")[0]
+        frame = '--x\r\nContent-Disposition: form-data; name="f"; filename="f.csv"\r\n\r\n'
+        cookies = "; ".join(filter(None, [self.headers.get("cookie"), given]))
+        headers = {
+            **self.headers, "cookie": cookies, "content-type": "multipart/form-data; boundary=x",
+            **({"x-xsrftoken": given.partition("=")[2]} if xsrf else {}),
+        }  # fmt: skip
+        path = f"/_stcore/upload_file/{session or self.session}/file-1"
+        body = frame.encode() + b"x" * size + b"\r\n--x--\r\n"
+        return ask(self.house, path, headers, method=method, body=body).status
+
+
+@contextmanager
+def opened(house: House, visitor: str) -> Iterator[Tab]:
+    headers = house.headers(visitor)
+    with stream(house, headers, origin=house.url) as wire:
+        yield Tab(house, headers, wire)
+
+
+@pytest.fixture(scope="module")
+def tabs(house: House) -> Iterator[dict[str, Tab]]:
+    """One page each of a guest, a viewer, an editor and an admin."""
+    with ExitStack() as stack:
+        yield {one: stack.enter_context(opened(house, one)) for one in VISITORS if one != "nobody"}
+
+
+def test_an_editor_uploads_into_the_own_page_and_takes_it_back(tabs: dict[str, Tab]) -> None:
+    assert tabs["editor"].put(1000) == 204
+    assert tabs["editor"].put(0, method="DELETE") == 204
+
+
+def test_the_token_of_the_page_is_still_asked_for(tabs: dict[str, Tab]) -> None:
+    assert tabs["editor"].put(1000, xsrf=False) == 403
+
+
+@pytest.mark.parametrize("visitor", ["guest", "viewer"])
+def test_who_only_reads_uploads_nothing_anywhere(tabs: dict[str, Tab], visitor: str) -> None:
+    for session in (tabs[visitor].session, tabs["editor"].session, "made-up"):
+        assert tabs[visitor].put(10, session) == 403
+        assert tabs[visitor].put(0, session, method="DELETE") == 403
+
+
+def test_an_editor_uploads_into_nobody_elses_page(tabs: dict[str, Tab]) -> None:
+    for session in (tabs["admin"].session, tabs["viewer"].session, "made-up"):
+        assert tabs["editor"].put(10, session) == 403
+
+
+def test_a_file_beyond_the_limit_and_an_hour_beyond_the_budget_are_cut_off(tabs: dict[str, Tab]) -> None:
+    admin = tabs["admin"]
+    assert admin.put(3 * MEBIBYTE) == 413
+    assert [admin.put(MEBIBYTE) for _ in range(5)] == [204, 204, 204, 429, 429]
+    assert tabs["editor"].put(10) == 204
+
+
+# ── who reads, on the page ───────────────────────────────────────────────────────────────────
+
+
+def test_each_page_tells_its_reader_who_they_are(tabs: dict[str, Tab]) -> None:
+    author = tabs["guest"].house.workspace.person.name
+    assert f"<bdi>{author}</bdi> shared until" in tabs["guest"].said
+    for visitor, name in NAMES.items():
+        assert f"<bdi>{name}</bdi></b><small>{visitor}</small>" in tabs[visitor].said
+
+
+def test_a_link_that_is_taken_back_ends_with_the_next_click(house: House) -> None:
+    shared = house.workspace.share(house.ids["films"])
+    with opened(replace(house, token=shared.token), "guest") as tab:
+        assert "als" in tab.said
+        house.workspace.revoke(shared.link.id)
+        tab.said = ""
+        tab.run()
+        assert "This share link was revoked." in tab.said
+        assert "als" not in tab.said
+        assert ask(house, "/", tab.headers).status == 410
