@@ -11,10 +11,11 @@ from recdash.cli.agree import agree
 from recdash.cli.compare import compare
 from recdash.cli.decide import decide, decisions
 from recdash.cli.demo import demo
+from recdash.cli.digest import digest
 from recdash.cli.evaluate import evaluate
 from recdash.cli.off_policy import ope
 from recdash.cli.online import online
-from recdash.cli.report import report
+from recdash.cli.report import report, reproduce
 from recdash.cli.review import review
 from recdash.cli.serving import serve
 from recdash.cli.share import audit, links, revoke, share, views
@@ -51,7 +52,7 @@ def main() -> None:
 
 
 for command in (
-    evaluate, compare, online, agree, ope, why, report, add, list_experiments, definitions, demo, share,
-    links, revoke, views, audit, decide, decisions, review, serve,
+    evaluate, compare, online, agree, ope, why, report, reproduce, add, list_experiments, definitions, demo,
+    share, links, revoke, views, audit, decide, decisions, review, digest, serve,
 ):  # fmt: skip
     main.add_command(command)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,3 +122,20 @@ def _test_of(space: Workspace, experiment_id: str, name: str | None) -> str | No
     if name not in known:
         raise UnknownName("A/B test", name, list(known))
     return known[name]
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.pass_context
+def reproduce(context: click.Context, file: Path, form: str) -> None:
+    """Compute every number of a report (HTML or JSON) anew from the stored tables, and compare.
+
+    Exits with 1 where the report says something else, with 2 where its tables are not stored.
+    """
+    from recdash.service.reproduction import reproduction
+
+    found = reproduction(workspace(), file)
+    click.echo(json.dumps(found.as_dict(), ensure_ascii=False, indent=2) if form == "json" else found.text)
+    if not found.holds:
+        context.exit(1)

@@ -24,13 +24,20 @@ if TYPE_CHECKING:
 class Asked:
     """Everything that a block may ask; ``space`` answers.
 
-    ``moment``: what came later is not told; ``blocks``: all that the report tells.
+    ``moment``: what came later is not told; ``blocks``: all that the report tells; ``versions`` of what
+    computes it.
     """
 
     def __init__(
-        self, space: Workspace, question: Question, moment: datetime, blocks: tuple[str, ...] = ()
+        self,
+        space: Workspace,
+        question: Question,
+        moment: datetime,
+        blocks: tuple[str, ...] = (),
+        versions: Mapping[str, str] | None = None,
     ) -> None:
         self.space, self.question, self.moment, self.blocks = space, question, moment, blocks
+        self.versions = versions or {}
 
     @cached_property
     def experiment(self) -> Experiment:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from recdash.report.asked import Asked
 from recdash.report.blocks import BLOCKS, check_blocks
 from recdash.report.blocks.lead import lead
 from recdash.report.document import Document
-from recdash.report.provenance import provenance
+from recdash.report.provenance import provenance, versions_here
 from recdash.report.question import Question
 
 if TYPE_CHECKING:
@@ -27,14 +27,16 @@ def content(
     narrative: str = "",
     author: str = "",
     live: bool = False,
+    versions: Mapping[str, str] | None = None,
 ) -> Document:
     """What the blocks (by default all) tell of the question, as it stands at the ``moment``.
 
-    The same stored data, question and moment make the same document. Raises UnknownName for an unknown block,
-    NotFound for a run that was deleted.
+    ``versions`` of what computes it (None: those that are installed). The same stored data, question, moment
+    and versions make the same document. Raises UnknownName for an unknown block, NotFound for a run that was
+    deleted.
     """
     chosen = check_blocks(blocks)
-    asked = Asked(space, question, moment, chosen)
+    asked = Asked(space, question, moment, chosen, versions or versions_here())
     opening = lead(asked)
     made = [BLOCKS[name].make(asked) for name in chosen]
     return Document(

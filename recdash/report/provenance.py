@@ -22,7 +22,7 @@ def provenance(asked: Asked) -> dict[str, Any]:
     if asked.test is not None and asked.test.id not in {test.id for test in tests}:
         tests = [*tests, asked.test]
     return {
-        "versions": versions(),
+        "versions": dict(asked.versions),
         "experiment": _of_experiment(asked.experiment),
         "runs": [_of_run(run) for run in _concerned(asked, tests)],
         "tests": [_of_test(test) for test in tests],
@@ -30,7 +30,7 @@ def provenance(asked: Asked) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def versions() -> dict[str, str]:
+def versions_here() -> dict[str, str]:
     from recdash import __version__
 
     known = {"recdash": __version__, "python": platform.python_version()}
@@ -63,8 +63,9 @@ def _of_run(run: Run) -> dict[str, Any]:
         "id": run.id, "name": run.name, "slot": run.slot, "upload": run.upload,
         **({"predictions": predictions} if predictions else {}),
         **({"reference": run.reference} if run.reference else {}),
-        **({"replicates": str(run.replicated)} if run.replicated else {}),
-        "scored_by": run.provenance.get("version"), "archived": run.archived is not None,
+        **({"replicates": dict(run.provenance["replicates"])} if run.replicated else {}),
+        "order": run.provenance.get("order"), "scored_by": run.provenance.get("version"),
+        "archived": run.archived is not None,
     }  # fmt: skip
 
 

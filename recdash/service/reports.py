@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -136,6 +136,7 @@ class Reports(Parts, TrackRecords):
         author: str = "",
         live: bool = True,
         moment: datetime | None = None,
+        versions: Mapping[str, str] | None = None,
     ) -> Document:
         """The answer as a document, as it stands now. Raises UnknownName for a block that there is not."""
         from recdash.report.content import content
@@ -143,7 +144,7 @@ class Reports(Parts, TrackRecords):
         told: Any = self  # the whole workspace: this class is one of its parts
         return content(
             told, question, moment or self._clock(), blocks=blocks, title=title, narrative=narrative,
-            author=author, live=live,
+            author=author, live=live, versions=versions,
         )  # fmt: skip
 
     def make_report(

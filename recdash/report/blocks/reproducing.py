@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from recdash.report.asked import Asked
 from recdash.report.document import Cell, Column, Command, Number, Paragraph, Part, RunName, Section, Table
-from recdash.report.provenance import command, versions
+from recdash.report.provenance import command
 
 RECOMPUTES = "Recomputes every number of this report from the stored tables, and names one that was changed."
 
 
 def reproducing(asked: Asked) -> Section:
-    made_with = ", ".join(f"{name} {number}" for name, number in versions().items())
+    made_with = ", ".join(f"{name} {number}" for name, number in asked.versions.items())
     parts: list[Part] = [
         Command("recdash reproduce FILE", RECOMPUTES),
         Command(command(asked, asked.blocks), "Makes the same report again."),
