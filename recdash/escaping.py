@@ -21,9 +21,12 @@ WORD_JOINER = "\u2060"
 
 def markdown(text: object) -> str:
     """Text for any Markdown sink. Backslashes leave autolinks alive; a word joiner stops those."""
-    clean = CONTROL.sub(" ", str(text)).replace("@", f"{WORD_JOINER}@")
-    clean = _AUTOLINK.sub(rf"\1{WORD_JOINER}", clean)
-    return _PUNCTUATION.sub(r"\\\1", clean)
+    return _PUNCTUATION.sub(r"\\\1", unlinked(CONTROL.sub(" ", str(text))))
+
+
+def unlinked(text: str) -> str:
+    """Text of which nothing makes a link by itself: word joiners stand in addresses and before each @."""
+    return _AUTOLINK.sub(rf"\1{WORD_JOINER}", text.replace("@", f"{WORD_JOINER}@"))
 
 
 class Html(str):

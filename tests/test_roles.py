@@ -18,7 +18,7 @@ from recdash.store import open_store
 READS = [
     "ab_results", "absences", "agreement", "attributes", "best_metric", "by_segment", "card",
     "card_verdict", "cards", "change_bars",
-    "changes", "comparability", "compare", "curves", "decisive_users", "delta_curves", "depth",
+    "changes", "comparability", "compare", "curves", "decisive_users", "delta_curves", "depth", "digest",
     "detectable", "experiment", "experiment_named", "experiments", "explain", "found_items", "guide",
     "has_demo", "headroom", "leaders_by_k", "list_ends", "list_overlap", "metrics_of", "more_users",
     "offline_online", "online_fading", "online_lifts", "online_metric", "online_metrics",

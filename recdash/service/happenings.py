@@ -61,13 +61,17 @@ def happenings(experiment: Experiment, stored: Stored, deeds: Iterable[Deed] = (
     authors = {one.target: one.who for one in noted if one.action.startswith("add ")}
     found = [
         Happening(experiment.created, "made the experiment", authors.get(experiment.id, "")),
-        *(Happening(run.created, "", authors.get(run.id, ""), run.name) for run in stored.runs),
+        *(_of_run(run, authors) for run in stored.runs if not run.reference),
         *(_of_test(test, authors) for test in stored.tests),
         *(_of_entry(entry) for entry in stored.entries),
         *(Happening(one.created, f"made the report “{one.title}”", one.author) for one in stored.reports),
         *(change for deed in noted for change in _changes(experiment, deed)),
     ]
     return _together(sorted(found, key=lambda one: one.when))[::-1]
+
+
+def _of_run(run: Run, authors: Mapping[str, str]) -> Happening:
+    return Happening(run.created, "", authors.get(run.id, ""), run.name)
 
 
 def _of_test(test: OnlineTest, authors: Mapping[str, str]) -> Happening:

@@ -10,8 +10,8 @@ from recdash.access import Person
 from recdash.domain import Experiment
 from recdash.service.across_cutoffs import AcrossCutoffs
 from recdash.service.audits import Audits
-from recdash.service.cards import Cards
 from recdash.service.decisions import Decisions
+from recdash.service.digests import Digests
 from recdash.service.evidence import person_here
 from recdash.service.experiments import Experiments
 from recdash.service.manners import Progress, quiet
@@ -46,7 +46,7 @@ class Workspace(
     Reports,
     Sharing,
     Audits,
-    Cards,
+    Digests,
 ):
     """Experiments, runs and online tests of one store, seen by one person."""
 

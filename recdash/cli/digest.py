@@ -1,0 +1,77 @@
+"""``recdash digest``: what became of each experiment, for a chat or a mail."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+
+from recdash.cli.light import start_light
+from recdash.cli.options import workspace
+from recdash.errors import InputError, Problem
+
+FORMS = ("md", "html", "text", "json")
+_UNITS = {"h": 1, "d": 24, "w": 7 * 24}
+_ENDINGS = {".md": "md", ".html": "html", ".htm": "html", ".txt": "text", ".json": "json"}
+MOST_HOURS = 24 * 3660
+
+
+@click.command()
+@click.option("--experiment", "names", multiple=True, help="Name of an experiment; again for each.  [all]")
+@click.option("--since", default="7d", show_default=True, help="How far back to tell changes: 24h, 7d, 2w.")
+@click.option(
+    "--format", "form", type=click.Choice(FORMS), help="For a chat: md; for a mail: html.  [md, or by -o]"
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.")
+@click.option("--link", default="", help="Address of the dashboard, for links to the experiments.")
+def digest(names: Sequence[str], since: str, form: str | None, output: Path | None, link: str) -> None:
+    """Whom to ship in each experiment, what was decided and what changed, in a few plain words.
+
+    Without --experiment all experiments are told of that are not archived; the demo only where it is alone.
+    """
+    start_light()
+    from recdash.service import digest_html, digest_texts
+
+    forms = {
+        "md": digest_texts.as_markdown,
+        "html": digest_html.as_html,
+        "text": digest_texts.as_text,
+        "json": digest_texts.as_json,
+    }
+    wanted = form or _ENDINGS.get(output.suffix.lower() if output else "", "md")
+    found = workspace().digest(names, since=period(since), link=checked(link))
+    text = forms[wanted](found)
+    if output is None:
+        click.echo(text)
+    else:
+        output.write_text(text if text.endswith("\n") else f"{text}\n", encoding="utf-8")
+        click.echo(f"Wrote {output}", err=True)
+
+
+def period(text: str) -> timedelta:
+    """``24h``, ``7d``, ``2w``. Raises InputError for anything else, and for more than ten years."""
+    found = re.fullmatch(r"(\d{1,6})([hdw])", text.strip())
+    hours = int(found[1]) * _UNITS[found[2]] if found else 0
+    if not 0 < hours <= MOST_HOURS:
+        fix = "Write 24h, 7d or 2w for hours, days or weeks; at most ten years."
+        raise InputError(Problem("bad-period", "--since", f"'{text}'", fix))
+    return timedelta(hours=hours)
+
+
+def checked(link: str) -> str:
+    """The address of a dashboard. Raises InputError unless it is one, http or https, without a query."""
+    try:
+        parts = urlsplit(link)
+        is_one = (
+            parts.scheme in ("http", "https") and bool(parts.hostname) and not (parts.query + parts.fragment)
+        )
+    except ValueError:
+        is_one = False
+    if link and (not is_one or re.search(r"[\s<>\"'()\[\]\\]", link)):
+        fix = "Write the dashboard's address, such as https://recdash.example.org."
+        raise InputError(Problem("bad-address", "--link", f"'{link}'", fix))
+    return link
