@@ -16,7 +16,7 @@ CHANGED = "recdash.ab-changed"
 
 def show(found: AbTest) -> None:
     """The forms; nothing for a viewer."""
-    if state.workspace().role == "viewer":
+    if not state.workspace().person.may("editor"):
         return
     st.html('<hr class="rd-rule">')
     widgets.section("Change this test", "Its metrics and the rules by which its logs are counted.")
