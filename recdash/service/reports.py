@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -156,10 +158,12 @@ class Reports(Parts, TrackRecords):
         narrative: str = "",
         live: bool = False,
         author: str = "",
+        key: str = "",
     ) -> Report:
         """Keep a report: a snapshot with its numbers as they stand, or a live one with its question alone.
 
-        Raises Forbidden for a viewer.
+        ``author`` may only be given where nobody checked who is asking; ``key`` is any text that a form has
+        once, so that sending it twice makes one report. Raises Forbidden for a viewer.
         """
         self._may_write()
         home = self.experiment(question.experiment)
@@ -171,9 +175,8 @@ class Reports(Parts, TrackRecords):
             question, chosen, title=told, narrative=prose, author=by, live=live, moment=now
         )
         kept = None if live else self.store.put_file(to_json(document).encode())
-        report = Report(
-            self._new_id(), home.id, now, by, told, prose, document.blocks, question.as_dict(), kept
-        )
+        made, facts = _id_of(key, home.id) or self._new_id(), question.as_dict()
+        report = Report(made, home.id, now, by, told, prose, document.blocks, facts, kept)
         return self._write().add_report(report)
 
     # ── what is kept ─────────────────────────────────────────────────────────────────────────
@@ -220,6 +223,12 @@ class Reports(Parts, TrackRecords):
         check_typed(typed_name, self.store.report(report_id).title)
         self._write().delete_report(report_id)
         self.store.collect()
+
+
+def _id_of(key: str, experiment_id: str) -> str:
+    """The id of the report that a form makes; empty for no form."""
+    mark = hashlib.sha256(f"{experiment_id} {key}".encode()).digest()
+    return base64.b32encode(mark).decode("ascii").lower()[:10] if key else ""
 
 
 def file_name(title: str) -> str:
