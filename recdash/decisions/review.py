@@ -143,8 +143,9 @@ class Review:
 
     @property
     def decision(self) -> Decision | None:
-        """The last one, which need not end the review; another review's may have superseded it."""
-        return self.decisions[-1] if self.decisions else None
+        """The last one of the review, which need not end it; one outside it may have superseded it."""
+        own = {one.id for one in self.decisions}
+        return next((one for one in reversed(self.decisions) if one.superseded_by not in own), None)
 
     @property
     def state(self) -> State:

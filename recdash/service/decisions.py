@@ -67,9 +67,9 @@ class Decisions(Reviews):
         if twice is not None:
             return self.decision(twice.id)
         old = self._to_supersede(home, supersedes)
-        review = self._to_answer(home, about or (old.review if old else None), old)
+        review = self._to_answer(home, about or _review_of(old, run_id), old)
         found = self._rests_on(home, review, old, asked, runs)
-        _check(outcome, review, found, reason)
+        _check(outcome, review, found, run_id, reason)
         facts = {"outcome": outcome, "supersedes": supersedes, "although": reason, **found.as_dict()}
         return self.decision(self._add(by, home, "decision", told, facts, review.id if review else None).id)
 
@@ -169,13 +169,25 @@ class Decisions(Reviews):
         return online_changes(then, self._frozen_online(test, subject, explained=False))
 
 
-def _check(outcome: str, review: Review | None, found: Numbers, although: str) -> None:
-    """Raises InputError for an unknown outcome, for shipping nobody, and for approving without a reason what
-    does not hold.
+def _review_of(old: Decision | None, run_id: str | None) -> str | None:
+    """The review of the decision that is superseded, where the new one is about the same run."""
+    if old is None:
+        return None
+    before = old.subject.run.id if old.subject.run else None
+    return old.review if run_id in {None, before} else None
+
+
+def _check(outcome: str, review: Review | None, found: Numbers, run_id: str | None, although: str) -> None:
+    """Raises InputError for an unknown outcome, for another run than the review's, for shipping nobody, and
+    for approving without a reason what does not hold.
     """
     if outcome not in OUTCOMES:
         raise UnknownName("outcome", outcome, OUTCOMES)
-    if outcome == "ship" and found.subject.run is None:
+    run = found.subject.run
+    if run_id is not None and (run is None or run.id != run_id):
+        fix = f"It is about '{run.name}'." if run else "It is about no single run."
+        raise InputError(Problem("other-run", "run", "the review is about another one", fix))
+    if outcome == "ship" and run is None:
         raise InputError(Problem("no-run", "run", "nobody is named", "Say which run to ship."))
     if outcome == "ship" and review is not None and not_holding(found.checklist) and not although:
         fix = "Say why it is approved although they do not hold, or decide otherwise."

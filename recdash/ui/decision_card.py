@@ -118,7 +118,8 @@ def show_evidence(entry: Entry) -> None:
     offline, online = offline_of(entry), online_of(entry)
     what = capital(entry.kind) if offline else f"A/B test {online[0].test.name}"
     with st.expander(f"{markdown(what)} · {markdown(signature(entry))}"):
-        st.html(prose(entry.text, "rd-quiet"))
+        if entry.text:
+            st.html(prose(entry.text, "rd-quiet"))
         _since(entry.id)
         decision_tables.show(offline, online)
         decision_tables.show_definitions(offline, online)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 
 from recdash.decisions import LABELS, OUTCOMES, Decision, Review, not_holding, shortcomings
 from recdash.domain import OnlineTest
-from recdash.errors import RecdashError
-from recdash.service.journals import MOST_AUTHOR, MOST_CHARS
-from recdash.ui import links, state, widgets
+from recdash.ui import decision_words, links, sent_once, state, widgets
 from recdash.ui.escaping import markdown
 from recdash.ui.state import View, workspace
 from recdash.ui.words import metric_at
@@ -22,8 +19,6 @@ NOBODY = ""
 APPROVALS = {"ship": "Approve: Ship", "do not ship": "Reject: Don't ship"}
 
 
-Sent = Mapping[str, Any]
-"""Author and key, as the service takes them."""
 OUTCOME_NAMES: dict[str, str] = {one: LABELS[one] for one in OUTCOMES}
 
 
@@ -31,55 +26,17 @@ def may_write() -> bool:
     return workspace().person.may("editor")
 
 
-# ── a form, sent once ────────────────────────────────────────────────────────────────────────
+def _instead(form: str, held: Sequence[Decision], run_id: str | None = None) -> str | None:
+    """Which of the decisions that hold this one takes the place of; at first the one about the same run."""
+    if not held:
+        return None
+    labels = {NOBODY: "No earlier decision", **{one.id: decision_words.label(one) for one in held}}
+    same = next((one.id for one in held if run_id and one.subject.run and one.subject.run.id == run_id), None)
+    return sent_once.pick(form, "Supersedes", labels, same, name="instead") or None
 
 
-def _key(form: str) -> str:
-    """The same until the form was accepted, so that a second click writes nothing more."""
-    known: dict[str, str] = st.session_state.setdefault("recdash.decision-keys", {})
-    return known.setdefault(form, secrets.token_hex(8))
-
-
-def _send(form: str, write: Callable[[Sent], object], done: str) -> None:
-    """Write it down, then start with an empty form; a refusal is shown where the form stands."""
-    try:
-        write({"key": _key(form), "author": st.session_state.get(f"{form}-author", "")})
-    except RecdashError as error:
-        widgets.problems(error)
-        return
-    st.session_state["recdash.decision-keys"].pop(form)
-    st.session_state["recdash.toast"] = done
-    st.rerun()
-
-
-def _words(form: str, label: str, *, height: int = 110, help_: str | None = None) -> str:
-    return str(
-        st.text_area(label, key=f"{form}-text-{_key(form)}", max_chars=MOST_CHARS, height=height, help=help_)
-    )
-
-
-def _author(form: str) -> None:
-    """Asked where nobody checked the name."""
-    person = workspace().person
-    if not person.named:
-        st.text_input("Your name", person.name, key=f"{form}-author", max_chars=MOST_AUTHOR, width=300)
-
-
-def _pick(form: str, label: str, options: Mapping[str, str], wanted: str | None = None) -> str:
-    """One of ``options`` {value: label}; the wanted one at first."""
-    values = list(options)
-    at = values.index(wanted) if wanted in values else 0
-    return str(
-        st.selectbox(
-            label, values, index=at, format_func=lambda one: options[one], key=f"{form}-pick-{_key(form)}",
-            width=420,
-        )
-    )  # fmt: skip
-
-
-def show_toast() -> None:
-    if toast := st.session_state.pop("recdash.toast", None):
-        st.toast(toast)
+def _held(view: View) -> list[Decision]:
+    return [one for one in workspace().decisions(view.experiment.id) if one.is_current]
 
 
 # ── begin ────────────────────────────────────────────────────────────────────────────────────
@@ -111,15 +68,16 @@ def _propose(view: View, wanted: str | None) -> None:
     if not names:
         st.caption("There is no candidate beside the baseline to propose. Add a second run under Upload.")
         return
-    with st.form("propose", border=False):
-        run_id = _pick("propose", "Candidate", names, wanted)
-        text = _words("propose", "Why this one? (optional)")
-        _author("propose")
+    form = f"propose-{view.experiment.id}"
+    with st.form(form, border=False):
+        run_id = sent_once.pick(form, "Candidate", names, wanted)
+        text = sent_once.words(form, "Why this one? (optional)")
+        sent_once.author(form)
         if st.form_submit_button("Propose", type="primary", key="propose-send"):
-            _send("propose", lambda sent: _proposed(view, run_id, text, sent), "Proposed.")
+            sent_once.send(form, lambda sent: _proposed(view, run_id, text, sent), "Proposed.")
 
 
-def _proposed(view: View, run_id: str, text: str, sent: Sent) -> None:
+def _proposed(view: View, run_id: str, text: str, sent: sent_once.Sent) -> None:
     found = workspace().propose(view.experiment.id, run_id, text=text, **_asked(view), **sent)
     state.choose(rev=found.id, pr=None)
 
@@ -139,27 +97,24 @@ def _candidates(view: View) -> dict[str, str]:
 def _decide(view: View, wanted: str | None) -> None:
     names = {NOBODY: "No single run", **{run.id: run.name for run in view.runs}}
     first = next(iter(_candidates(view)), NOBODY)
-    with st.form("decide", border=False):
-        outcome = _outcome("decide", OUTCOME_NAMES)
-        run_id = _pick("decide", "About", names, wanted or first)
-        text = _words("decide", "Why?")
-        _author("decide")
+    form = f"decide-{view.experiment.id}"
+    with st.form(form, border=False):
+        outcome = sent_once.outcome(form, OUTCOME_NAMES)
+        run_id = sent_once.pick(form, "About", names, wanted or first)
+        instead = _instead(form, [one for one in _held(view) if one.review is None], wanted or first)
+        text = sent_once.words(form, "Why?")
+        sent_once.author(form)
         if st.form_submit_button("Decide", type="primary", key="decide-send"):
-            _send("decide", lambda sent: _decided(view, outcome, run_id, text, sent), "Decided.")
+            sent_once.send(
+                form,
+                lambda sent: _decided(view, outcome, run_id, text, sent | {"supersedes": instead}),
+                "Decided.",
+            )
 
 
-def _decided(view: View, outcome: str, run_id: str, text: str, sent: Sent) -> None:
+def _decided(view: View, outcome: str, run_id: str, text: str, sent: sent_once.Sent) -> None:
     workspace().decide(view.experiment.id, outcome, run_id=run_id or None, text=text, **_asked(view), **sent)
     state.choose(dec=None, pr=None)
-
-
-def _outcome(form: str, options: Mapping[str, str]) -> str:
-    return str(
-        st.radio(
-            "Outcome", list(options), format_func=lambda one: options[one], horizontal=True,
-            key=f"{form}-outcome-{_key(form)}",
-        )
-    )  # fmt: skip
 
 
 # ── a review goes on ─────────────────────────────────────────────────────────────────────────
@@ -189,10 +144,12 @@ def _offline(_: View, review: Review) -> None:
     st.caption(f"The verdict, every pair, guardrails and slices of {markdown(review.about)}, as they stand "
                f"now. {again}")  # fmt: skip
     with st.form(form, border=False):
-        text = _words(form, "What do you see in them? (optional)", height=80)
-        _author(form)
+        text = sent_once.words(form, "What do you see in them? (optional)", height=80)
+        sent_once.author(form)
         if st.form_submit_button("Attach offline evidence", type="primary", key=f"{form}-send"):
-            _send(form, lambda sent: workspace().add_offline_evidence(review.id, text, **sent), "Attached.")
+            sent_once.send(
+                form, lambda sent: workspace().add_offline_evidence(review.id, text, **sent), "Attached."
+            )
 
 
 def _online(view: View, review: Review) -> None:
@@ -202,11 +159,11 @@ def _online(view: View, review: Review) -> None:
         _no_test(view, review)
         return
     with st.form(form, border=False):
-        test = _pick(form, "A/B test", tests, state.params().get("t"))
-        text = _words(form, "What do you see in it? (optional)", height=80)
-        _author(form)
+        test = sent_once.pick(form, "A/B test", tests, state.params().get("t"))
+        text = sent_once.words(form, "What do you see in it? (optional)", height=80)
+        sent_once.author(form)
         if st.form_submit_button("Attach A/B test", type="primary", key=f"{form}-send"):
-            _send(
+            sent_once.send(
                 form, lambda sent: workspace().add_online_evidence(review.id, test, text, **sent), "Attached."
             )
 
@@ -226,11 +183,11 @@ def _no_test(view: View, review: Review) -> None:
         for variant in _free(test)
     }
     with st.form(form, border=False):
-        chosen = _pick(form, "Which variant served it?", choices)
+        chosen = sent_once.pick(form, "Which variant served it?", choices)
         if st.form_submit_button("Link it", key=f"{form}-send"):
             at, _, variant = chosen.partition("~")
             test = tests[int(at)]
-            _send(
+            sent_once.send(
                 form, lambda _: workspace().link_variants(test.id, {**test.links, variant: run_id}), "Linked."
             )
 
@@ -244,15 +201,25 @@ def _free(test: OnlineTest) -> list[str]:
 def _answer(view: View, review: Review) -> None:
     form = f"answer-{review.id}"
     with st.form(form, border=False):
-        outcome = _outcome(form, {one: APPROVALS.get(one, name) for one, name in OUTCOME_NAMES.items()})
-        text = _words(form, "Why?")
+        outcome = sent_once.outcome(
+            form, {one: APPROVALS.get(one, name) for one, name in OUTCOME_NAMES.items()}
+        )
+        text = sent_once.words(form, "Why?")
         although = _although(form, review)
-        _author(form)
+        run_id = review.subject.run.id if review.subject.run else None
+        instead = _instead(form, _held(view), run_id)
+        sent_once.author(form)
         if st.form_submit_button("Decide", type="primary", key=f"{form}-send"):
-            _send(
+            sent_once.send(
                 form,
                 lambda sent: workspace().decide(
-                    view.experiment.id, outcome, text=text, about=review.id, although=although, **sent
+                    view.experiment.id,
+                    outcome,
+                    text=text,
+                    about=review.id,
+                    although=although,
+                    supersedes=instead,
+                    **sent,
                 ),
                 "Decided.",
             )
@@ -263,7 +230,9 @@ def _although(form: str, review: Review) -> str:
     left = not_holding(review.checklist)
     if not left:
         return ""
-    return _words(f"{form}-although", f"To approve, say why although {shortcomings(left)}", height=80)
+    return sent_once.words(
+        form, f"To approve, say why although {shortcomings(left)}", name="although", height=80
+    )
 
 
 # ── a decision goes on ───────────────────────────────────────────────────────────────────────
@@ -275,16 +244,20 @@ def supersede(view: View, old: Decision) -> None:
     form = f"supersede-{old.id}"
     with st.expander("Supersede this decision"), st.form(form, border=False):
         st.caption("It stays where it is, marked; the new one takes its place.")
-        outcome = _outcome(form, OUTCOME_NAMES)
-        text = _words(form, "What changed?")
+        outcome = sent_once.outcome(form, OUTCOME_NAMES)
+        text = sent_once.words(form, "What changed?")
         review = workspace().review(old.review) if old.review else None
         although = _although(form, review) if review else ""
-        _author(form)
+        sent_once.author(form)
         if st.form_submit_button("Supersede", type="primary", key=f"{form}-send"):
-            _send(form, lambda sent: _superseded(view, old, outcome, text, although, sent), "Superseded.")
+            sent_once.send(
+                form, lambda sent: _superseded(view, old, outcome, text, although, sent), "Superseded."
+            )
 
 
-def _superseded(view: View, old: Decision, outcome: str, text: str, although: str, sent: Sent) -> None:
+def _superseded(
+    view: View, old: Decision, outcome: str, text: str, although: str, sent: sent_once.Sent
+) -> None:
     workspace().decide(
         view.experiment.id, outcome, text=text, supersedes=old.id, although=although, **_asked(view), **sent
     )
@@ -296,7 +269,9 @@ def comment(view: View, about: str) -> None:
         return
     form = f"comment-{about}"
     with st.expander("Comment"), st.form(form, border=False):
-        text = _words(form, "Comment", height=80)
-        _author(form)
+        text = sent_once.words(form, "Comment", height=80)
+        sent_once.author(form)
         if st.form_submit_button("Comment", key=f"{form}-send"):
-            _send(form, lambda sent: workspace().comment(view.experiment.id, about, text, **sent), "Said.")
+            sent_once.send(
+                form, lambda sent: workspace().comment(view.experiment.id, about, text, **sent), "Said."
+            )

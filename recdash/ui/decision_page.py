@@ -8,7 +8,15 @@ import streamlit as st
 
 from recdash.decisions import Decision, Review, decisions, last_decision, reviews
 from recdash.journal import Entry
-from recdash.ui import decision_card, decision_forms, decision_review, decision_words, state, widgets
+from recdash.ui import (
+    decision_card,
+    decision_forms,
+    decision_review,
+    decision_words,
+    sent_once,
+    state,
+    widgets,
+)
 from recdash.ui.state import View, workspace
 from recdash.ui.widgets import Column, table_html
 from recdash.words import day
@@ -19,7 +27,7 @@ FEW = 12
 
 def show(view: View) -> None:
     """Everything but the reports."""
-    decision_forms.show_toast()
+    sent_once.show_toast()
     entries = workspace().journal(view.experiment.id)
     made, asked = decisions(entries[::-1]), reviews(entries[::-1])
     open_ = [one for one in asked if one.is_open]
@@ -53,13 +61,8 @@ def _show_decision(view: View, made: Sequence[Decision]) -> None:
         return
     known = {one.id: one for one in made}
     held = next((one for one in made if one.is_current), made[0])
-    chosen = _choose("Decision", "dec", {one.id: _decision_label(one) for one in made}, held.id)
+    chosen = _choose("Decision", "dec", {one.id: decision_words.label(one) for one in made}, held.id)
     decision_card.show(view, known[chosen])
-
-
-def _decision_label(one: Decision) -> str:
-    gone = "" if one.is_current else " (superseded)"
-    return f"{day(one.created)}: {decision_words.headline(one)}{gone}"
 
 
 def _show_reviews(view: View, asked: Sequence[Review]) -> None:

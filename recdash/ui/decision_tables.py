@@ -35,7 +35,7 @@ def show(offline: Offline | None, online: Sequence[Online]) -> None:
 
 def _offline(found: Offline) -> None:
     widgets.section(f"Offline: {found.headline}", f"{found.subject.where}. {_capital(found.terms)}.")
-    st.html(join([html('<p class="rd-quiet">{told}</p>', told=one) for one in found.sentences]))
+    _quietly(found.sentences)
     base = found.subject.baseline.id if found.subject.baseline else ""
     against = [one for one in found.pairs if one.baseline == base]
     among = [one for one in found.pairs if one.baseline != base]
@@ -48,7 +48,12 @@ def _offline(found: Offline) -> None:
         (f"{found.name(one.candidate)} against {found.name(one.baseline)}", one) for one in among
     ])  # fmt: skip
     notes = [*found.warnings, *(f"{run}: {why}." for run, why in found.apart.items())]
-    st.html(join([html('<p class="rd-quiet">{told}</p>', told=one) for one in notes]))
+    _quietly(notes)
+
+
+def _quietly(told: Sequence[str]) -> None:
+    if told:
+        st.html(join([html('<p class="rd-quiet">{told}</p>', told=one) for one in told]))
 
 
 def _differences(first: str, rows: Sequence[tuple[str, Difference]]) -> None:
@@ -103,7 +108,7 @@ def _online(found: Online) -> None:
     st.html(table_html(columns, [_lift_row(one) for one in found.lifts], kind="rd-small"))
     told = [*found.warnings, *(side.sentence for side in found.sides)]
     told += [f"Explained: {side.explained}" for side in found.sides if side.explained]
-    st.html(join([html('<p class="rd-quiet">{told}</p>', told=one) for one in told]))
+    _quietly(told)
 
 
 def _lift_row(one: Lift) -> list[object]:

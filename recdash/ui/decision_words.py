@@ -43,6 +43,12 @@ def headline(one: Decision) -> str:
     return f"{one.label}{joint}{name}"
 
 
+def label(one: Decision) -> str:
+    """``22 Nov 2026: Ship ALS v3 (superseded)``, for a list to choose from."""
+    gone = "" if one.is_current else " (superseded)"
+    return f"{day(one.created)}: {headline(one)}{gone}"
+
+
 def finding(decided: Decision | None, open_: Sequence[Review]) -> str:
     """The page's H1."""
     under = _under_review(open_)

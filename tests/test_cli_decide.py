@@ -1,0 +1,112 @@
+"""``recdash review``, ``decide`` and ``decisions``: the way of a candidate from a terminal."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from decision_worlds import films, home_page
+from terminal import Recdash, as_json
+
+from recdash.service import Workspace
+
+FILES: dict[str, str] = {}
+FILMS = ("--experiment", "films")
+
+
+@pytest.fixture
+def told(run: Recdash, folder: Path) -> Any:
+    """``told("decide", "--run", …)``: what a call about the films says; they and their test are stored."""
+    assert folder.is_dir()
+    space = Workspace.open()
+    home_page(space, films(space))
+    space.store.close()
+
+    def call(*words: str, fails: bool = False) -> str:
+        *command, rest = (words[0], words[1:]) if words[0] != "review" else (*words[:2], words[2:])
+        result = run(*command, *FILMS, *rest)
+        assert result.exit_code == (2 if fails else 0), result.output
+        return str(result.stderr if fails else result.stdout)
+
+    return call
+
+
+def test_a_candidate_goes_its_way(told: Any, run: Recdash) -> None:
+    steps = [
+        told("review", "propose", "--run", "als", "--text", "Trains in minutes."),
+        told("review", "offline"),
+        told("review", "online", "--test", "home page", "--author", "Mary"),
+    ]
+    assert [re.sub(r" \(\w{10}\)\n", "", step) for step in steps] == [
+        "als: proposed", "als: offline evidence", "als: online evidence",
+    ]  # fmt: skip
+    said = told("decide", "--outcome", "ship", "--review", "als", "--text", "Ship it.", "--author", "Mary")
+    assert said.startswith("Ship: als (")
+    (review,) = as_json(run, "review", "show", *FILMS)["reviews"]
+    assert (review["state"], review["run"], review["next"]) == ("approved", "als", None)
+    assert {one["name"]: one["state"] for one in review["checklist"]} == dict.fromkeys(
+        ("Gain", "Guardrails", "Split of users", "Slices", "Agreement"), "holds"
+    )
+    (decision,) = as_json(run, "decisions", *FILMS)["decisions"]
+    assert (decision["outcome"], decision["author"], decision["review"]) == ("ship", "Mary", review["id"])
+
+
+def test_a_decision_comes_with_its_numbers_as_json(told: Any, run: Recdash) -> None:
+    told("decide", "--outcome", "needs-ab", "--run", "ease", "--metric", "recall@2", "--text", "Not yet.")
+    (found,) = as_json(run, "decisions", *FILMS)["decisions"]
+    assert (found["outcome"], found["run"], found["metric"]) == ("needs A/B", "ease", "Recall@2")
+    ease = found["offline"]["subject"]["run"]["id"]
+    (pair,) = [one for one in found["offline"]["pairs"] if one["candidate"] == ease and one["wins"] == 20]
+    assert (pair["value"], pair["base_value"], pair["n"], pair["word"]) == (3 / 8, 1 / 8, 80, "better")
+    assert found["provenance"]["recdash"]
+
+
+def test_approving_without_a_test_says_what_is_not_known_and_needs_a_reason(told: Any) -> None:
+    told("review", "propose", "--run", "als")
+    words = ("decide", "--outcome", "ship", "--review", "als", "--text", "Ship it.")
+    assert "no A/B test" not in told(*words, fails=True)
+    assert "gain, guardrails, split of users, slices and agreement are not known yet" in told(
+        *words, fails=True
+    )
+    assert told(*words, "--although", "No time.").startswith("Ship: als")
+
+
+def test_the_last_decision_is_superseded_and_stays_listed(told: Any) -> None:
+    told("decide", "--outcome", "ship", "--run", "als", "--text", "Yes.")
+    told("decide", "--outcome", "do-not-ship", "--supersedes", "last", "--text", "It breaks\nsearch.")
+    first, second = told("decisions").splitlines()[1:]
+    assert re.search(r"Don't ship +als +\w.* yes +It breaks search\.$", first)
+    assert re.search(r"Ship +als +.* no: \w{10} +Yes\.$", second)
+    assert first.split()[0] in second
+
+
+def test_comments_stand_in_the_review(told: Any, run: Recdash) -> None:
+    told("review", "propose", "--run", "als")
+    told("review", "comment", "--text", "Good.", "--author", "Bob")
+    (review,) = as_json(run, "review", "show", *FILMS, "--review", "als")["reviews"]
+    assert [(one["author"], one["text"]) for one in review["comments"]] == [("Bob", "Good.")]
+    assert "als: proposed" in told("review", "show")
+    assert "Next: Attach the offline evidence" in told("review", "show")
+
+
+def test_an_experiment_without_decisions_says_so(told: Any) -> None:
+    assert told("decisions") == "Nothing is decided on 'films' yet.\n"
+    assert told("review", "show") == "No candidate of 'films' was proposed yet.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("decide", "--outcome", "ship", "--text", "Yes."), "nobody is named"),
+        (("decide", "--outcome", "ship", "--run", "moon", "--text", "Yes."), "No run is called 'moon'"),
+        (("decide", "--outcome", "ship", "--run", "als", "--text", " "), "nothing is written"),
+        (("decide", "--outcome", "ship", "--review", "als", "--text", "Yes."), "No review is called 'als'"),
+        (("decide", "--outcome", "ship", "--supersedes", "last", "--text", "Y"), "no decision to supersede"),
+        (("review", "offline"), "No review is open"),
+        (("review", "propose", "--run", "popular"), "it is the baseline itself"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_in_words(told: Any, words: tuple[str, ...], reason: str) -> None:
+    assert reason in told(*words, fails=True)

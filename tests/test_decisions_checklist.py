@@ -1,0 +1,303 @@
+"""The checklist of an approval: which numbers hold, fail, or leave an item open, and in which words."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from recdash.decisions import Item, Named, Offline, Online, Subject, checklist, not_holding, shortcomings
+from recdash.decisions.differences import Changed, offline_changes, online_changes
+from recdash.decisions.frozen import BothSides, Difference, Guardrail, Lift
+
+SUBJECT = Subject(Named("als", "ALS"), Named("pop", "Popular"), "ndcg", 10)
+
+
+def difference(word: str, part: str = "", **other: Any) -> Difference:
+    """0.22 against 0.20: +0.02 is +10 % of the baseline's value; the interval +5 to +15 %."""
+    values = {
+        "base_value": 0.20, "value": 0.22, "difference": 0.02, "low": 0.01, "high": 0.03, "p": 0.01,
+        "p_corrected": 0.02, "n": 1000, "wins": 500, "ties": 200, "losses": 300, "margin": 0.002,
+    } | other  # fmt: skip
+    return Difference("pop", "als", "ndcg", "nDCG@10", word=word, part=part, **values)
+
+
+def rail(change: float | None = -0.1, broken: bool = False) -> Guardrail:
+    return Guardrail("coverage", "Coverage@10", 0.5, 0.45, change, 0.2, broken)
+
+
+HELD = (rail(),)
+
+
+def offline(own: str | None = "better", rails: Any = HELD, slices: Any = ("better", "tie")) -> Offline:
+    pairs = (difference(own),) if own else ()
+    parts = tuple(difference(word, f"slice {at}") for at, word in enumerate(slices, start=1))
+    return Offline(SUBJECT, "ship", "Ship ALS", (), "", pairs, (), tuple(rails), parts)
+
+
+def lift(word: str, role: str = "goal", title: str = "Watch time", **other: Any) -> Lift:
+    values = {
+        "unit": "min", "direction": "up", "margin": 0.02, "control_value": 10.0, "value": 11.0,
+        "control_n": 400, "n": 410, "numerator": 4510.0, "denominator": 410.0, "lift": 0.1, "low": 0.05,
+        "high": 0.15, "p": 0.01, "p_corrected": 0.02,
+    } | other  # fmt: skip
+    return Lift(title.lower(), title, role=role, word=word, **values)
+
+
+def online(
+    *lifts: Lift, sides: tuple[BothSides, ...] = (), p: float | None = 0.4, warnings: tuple[str, ...] = ()
+) -> Online:
+    return Online(
+        Named("t", "home page"), "new", "old", {"old": 400, "new": 410}, p, p is not None and p < 0.001, 0,
+        warnings, lifts or (lift("better"), lift("holds", "guardrail", "Sessions per user")), sides,
+    )  # fmt: skip
+
+
+def side(quadrant: str, explained: str = "") -> BothSides:
+    return BothSides("watch time", "Watch time", quadrant, f"ALS {quadrant}.", explained)
+
+
+def item(name: str, *evidence: Any) -> Item:
+    first = evidence[0] if evidence and isinstance(evidence[0], Offline) else None
+    found = checklist(first, [one for one in evidence if isinstance(one, Online)])
+    return next(one for one in found if one.name == name)
+
+
+WITHIN = "Within their guard: 1 guardrail offline and 1 online."
+BROKEN = "The split of users of home page is broken: nothing is judged."
+NO_TEST = "No A/B test is attached."
+NO_OFFLINE = "No offline evidence is attached."
+
+
+@pytest.mark.parametrize(
+    ("evidence", "state", "reason"),
+    [
+        ((), "not known yet", NO_OFFLINE),
+        ((offline(None),), "not known yet", "There is no difference to the baseline."),
+        ((offline(),), "not known yet", "Offline better than Popular; no A/B test is attached."),
+        ((offline(), online()), "holds", "Offline better than Popular; online it won watch time."),
+        ((offline("worse"), online()), "fails", "Offline worse than Popular; online it won watch time."),
+        (
+            (offline("tie"), online()),
+            "fails",
+            "Offline a tie with Popular: no difference that matters; online it won watch time.",
+        ),
+        (
+            (offline("not settled"), online()),
+            "not known yet",
+            "Offline not settled against Popular; online it won watch time.",
+        ),
+        (
+            (offline(), online(lift("better"), lift("worse", title="Plays"))),
+            "fails",
+            "Offline better than Popular; online it lost plays.",
+        ),
+        (
+            (offline(), online(lift("not settled"))),
+            "not known yet",
+            "Offline better than Popular; online no goal is settled.",
+        ),
+        (
+            (offline(), online(lift("better"), lift("not settled", title="Plays"))),
+            "holds",
+            "Offline better than Popular; online it won watch time.",
+        ),
+        (
+            (offline(), online(lift("holds", "guardrail"))),
+            "not known yet",
+            "Offline better than Popular; the A/B test has no goal.",
+        ),
+    ],
+)
+def test_gain(evidence: tuple[Any, ...], state: str, reason: str) -> None:
+    found = item("Gain", *evidence)
+    assert (found.state, found.reason) == (state, reason)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "state", "reason"),
+    [
+        ((), "not known yet", NO_OFFLINE),
+        ((offline(rails=()),), "not known yet", "No guardrail could be measured offline."),
+        (
+            (offline(),),
+            "not known yet",
+            "Offline 1 guardrail within the guard; no A/B test is attached.",
+        ),
+        ((offline(), online()), "holds", WITHIN),
+        ((offline(rails=(rail(-0.3, True),)), online()), "fails", "Coverage@10 lost more than is allowed."),
+        (
+            (offline(), online(lift("broken", "guardrail", "Sessions per user"))),
+            "fails",
+            "Sessions per user lost more than is allowed.",
+        ),
+        (
+            (offline(), online(lift("not settled", "guardrail", "Sessions per user"))),
+            "not known yet",
+            "Offline 1 guardrail within the guard; online sessions per user is not settled.",
+        ),
+        (
+            (offline(), online(lift("better"))),
+            "not known yet",
+            "Offline 1 guardrail within the guard; the A/B test has no guardrail metric.",
+        ),
+        ((offline(rails=(rail(None),)), online()), "holds", WITHIN),
+    ],
+)
+def test_guardrails(evidence: tuple[Any, ...], state: str, reason: str) -> None:
+    found = item("Guardrails", *evidence)
+    assert (found.state, found.reason) == (state, reason)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "state", "reason"),
+    [
+        ((offline(),), "not known yet", NO_TEST),
+        ((online(),), "holds", "As planned."),
+        ((online(warnings=("Bots are uneven.",)),), "holds", "As planned. Noted: Bots are uneven."),
+        ((online(p=0.0001),), "fails", BROKEN),
+        ((online(p=None),), "not known yet", "How many users home page had per variant is not known."),
+        ((online(), online(p=0.0001)), "fails", BROKEN),
+    ],
+)
+def test_split_of_users(evidence: tuple[Any, ...], state: str, reason: str) -> None:
+    found = item("Split of users", *evidence)
+    assert (found.state, found.reason) == (state, reason)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "state", "reason"),
+    [
+        ((), "not known yet", NO_OFFLINE),
+        ((offline(slices=()),), "not known yet", "There is no slice of 30 users or more to look at."),
+        ((offline(),), "holds", "None of 2 slices is worse, 1 better."),
+        ((offline(slices=("better", "not settled")),), "holds", "None of 2 slices is worse, 1 better."),
+        ((offline(slices=("better", "worse")),), "fails", "Worse for slice 2."),
+        (
+            (offline(slices=("worse",) * 5),),
+            "fails",
+            "Worse for slice 1, slice 2, slice 3 and 2 more.",
+        ),
+    ],
+)
+def test_slices(evidence: tuple[Any, ...], state: str, reason: str) -> None:
+    found = item("Slices", *evidence)
+    assert (found.state, found.reason) == (state, reason)
+
+
+WON, LOST, OPEN = side("won both"), side("won offline, lost online"), side("undecided")
+WHY = "Most likely: it shows old films."
+
+
+@pytest.mark.parametrize(
+    ("evidence", "state", "reason"),
+    [
+        ((), "not known yet", NO_OFFLINE),
+        ((offline(),), "not known yet", NO_TEST),
+        ((offline(), online(sides=(WON, OPEN))), "holds", "Both point the same way: watch time."),
+        ((offline(), online(sides=(side("lost both"),))), "holds", "Both point the same way: watch time."),
+        ((offline(), online(sides=(OPEN,))), "not known yet", "Nothing is settled on both sides."),
+        ((offline(), online(sides=(side("blocked"),))), "not known yet", "Nothing is settled on both sides."),
+        (
+            (offline(), online(sides=(WON, LOST))),
+            "fails",
+            "Offline and online contradict each other in watch time, and nothing explains it.",
+        ),
+        (
+            (offline(), online(sides=(side("won offline, lost online", WHY),))),
+            "holds",
+            f"They contradict each other in watch time; explained: {WHY}",
+        ),
+    ],
+)
+def test_agreement(evidence: tuple[Any, ...], state: str, reason: str) -> None:
+    found = item("Agreement", *evidence)
+    assert (found.state, found.reason) == (state, reason)
+
+
+def test_each_item_shows_the_numbers_that_it_rests_on() -> None:
+    evidence = offline(slices=("tie",)), online(sides=(WON,))
+    numbers = {one.name: one.numbers for one in checklist(evidence[0], [evidence[1]])}
+    assert numbers == {
+        "Gain": (
+            "nDCG@10: +10.0 % (95 % CI +5.0 to +15.0 %), n = 1,000, better",
+            "Watch time online: +10.0 % (95 % CI +5.0 to +15.0 %), n = 410 / 400, better",
+        ),
+        "Guardrails": (
+            "Coverage@10: 50.0 % to 45.0 %, −10.0 % (guard −20 %)",
+            "Sessions per user online: +10.0 % (95 % CI +5.0 to +15.0 %), n = 410 / 400, holds",
+        ),
+        "Split of users": ("home page: old 400, new 410; SRM p = 0.400",),
+        "Slices": ("nDCG@10, slice 1: +10.0 % (95 % CI +5.0 to +15.0 %), n = 1,000, tie",),
+        "Agreement": ("ALS won both.",),
+    }
+
+
+def test_from_a_baseline_of_zero_a_difference_is_told_in_units_of_the_metric() -> None:
+    found = Offline(SUBJECT, "ship", "", (), "", (difference("better", base_value=0.0),))
+    assert item("Gain", found).numbers == (
+        "nDCG@10: +0.0200 (95 % CI +0.0100 to +0.0300), n = 1,000, better",
+    )
+
+
+def test_a_lift_that_cannot_be_had_says_why() -> None:
+    without = lift("", lift=None, low=None, high=None, note="all users are alike")
+    assert item("Gain", offline(), online(without)).numbers[1] == "Watch time online: all users are alike"
+
+
+@pytest.mark.parametrize(
+    ("states", "told"),
+    [
+        (("holds", "holds"), ""),
+        (("fails", "holds"), "gain fails"),
+        (("not known yet", "holds"), "gain is not known yet"),
+        (("holds", "fails"), "slices fail"),
+        (("holds", "not known yet"), "slices are not known yet"),
+        (("fails", "not known yet"), "gain fails; slices are not known yet"),
+    ],
+)
+def test_what_does_not_hold_is_named(states: tuple[Any, Any], told: str) -> None:
+    items = (Item("Gain", states[0], ""), Item("Slices", states[1], ""))
+    assert shortcomings(items) == told
+    assert len(not_holding(items)) == sum(state != "holds" for state in states)
+
+
+# ── written down and read again; then and now ────────────────────────────────────────────────
+
+
+def test_numbers_come_back_from_json_as_they_were() -> None:
+    then, tested = offline(), online(sides=(LOST,))
+    assert Offline.read(json.loads(json.dumps(then.as_dict()))) == then
+    assert Online.read(json.loads(json.dumps(tested.as_dict()))) == tested
+
+
+def test_what_a_later_version_wrote_beside_them_does_not_matter() -> None:
+    facts = offline().as_dict()
+    facts["pairs"][0]["colour"] = "blue"
+    assert Offline.read(facts) == offline()
+
+
+def test_the_same_numbers_have_not_changed() -> None:
+    assert offline_changes(offline(), offline()) == []
+    assert online_changes(online(), online()) == []
+
+
+def test_changed_numbers_are_told_then_and_now() -> None:
+    now = Offline(
+        SUBJECT, "tie", "ALS and Popular are a tie", (), "",
+        (difference("tie", value=0.201, difference=0.001),), (), (rail(),),
+    )  # fmt: skip
+    assert offline_changes(offline(slices=()), now) == [
+        Changed("Verdict", "Ship ALS", "ALS and Popular are a tie"),
+        Changed("ALS: nDCG@10", "0.220 (+0.0200, n = 1,000, better)", "0.201 (+0.00100, n = 1,000, tie)"),
+    ]
+
+
+def test_a_test_that_is_counted_otherwise_is_told() -> None:
+    now = online(lift("not settled", value=10.1, lift=0.01), p=0.0001)
+    assert online_changes(online(), now) == [
+        Changed("Split of users", "as planned", "broken"),
+        Changed("Watch time", "11.0 (+10.0 %, better)", "10.1 (+1.00 %, not settled)"),
+        Changed("Sessions per user", "11.0 (+10.0 %, holds)", "no longer counted"),
+    ]

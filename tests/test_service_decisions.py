@@ -1,0 +1,534 @@
+"""Decisions and reviews in a workspace: what is frozen stays, what cannot be is refused in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from decision_worlds import RUNS, films, home_page, sessions
+
+from recdash.access import Person
+from recdash.decisions import Decision
+from recdash.decisions.differences import Changed
+from recdash.domain import OnlineTest
+from recdash.errors import Forbidden, InputError, NotFound, UnknownName
+from recdash.journal import Report
+from recdash.online.rules import Rules
+from recdash.service import Workspace
+from recdash.store import open_store
+
+MARY = Person("Mary", "editor")
+BEGIN = datetime(2026, 10, 9, 12, tzinfo=UTC)
+
+
+class Clock:
+    """A moment later each time that somebody looks."""
+
+    def __init__(self) -> None:
+        self.now = BEGIN
+
+    def __call__(self) -> datetime:
+        self.wait(milliseconds=1)
+        return self.now
+
+    def wait(self, **some: float) -> None:
+        self.now += timedelta(**some)
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str], str]:
+    """A store with the films and their A/B test, made once and copied for each test."""
+    folder = tmp_path_factory.mktemp("films")
+    space = open_at(folder)
+    ids = films(space)
+    test = home_page(space, ids)
+    space.store.close()
+    return folder, ids, test.id
+
+
+def open_at(
+    folder: Path, person: Person | None = None, clock: Callable[[], datetime] | None = None
+) -> Workspace:
+    store = open_store(f"sqlite:///{folder}/recdash.db", folder / "artifacts")
+    return Workspace(store, person=person, **({"clock": clock} if clock else {}))
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def space(stored: tuple[Path, dict[str, str], str], tmp_path: Path, clock: Clock) -> Workspace:
+    """Mary's, who edits."""
+    import shutil
+
+    shutil.copytree(stored[0], tmp_path / "copy")
+    return open_at(tmp_path / "copy", MARY, clock)
+
+
+@pytest.fixture
+def ids(stored: tuple[Path, dict[str, str], str]) -> dict[str, str]:
+    return stored[1]
+
+
+@pytest.fixture
+def test(stored: tuple[Path, dict[str, str], str], space: Workspace) -> OnlineTest:
+    return space.store.online_test(stored[2])
+
+
+def ship(space: Workspace, ids: dict[str, str], **options: Any) -> Decision:
+    return space.decide(ids["films"], "ship", **{"run_id": ids["als"], "text": "It is better.", **options})
+
+
+# ── the way of a candidate ───────────────────────────────────────────────────────────────────
+
+
+def test_a_candidate_is_proposed_backed_with_evidence_and_approved(
+    space: Workspace, ids: dict[str, str], test: OnlineTest
+) -> None:
+    review = space.propose(ids["films"], ids["als"], text="Trains in minutes.")
+    assert (review.state, review.about, review.subject.where) == ("proposed", "als", "nDCG@3")
+    review = space.add_offline_evidence(review.id, "Clear gain.")
+    assert review.state == "offline evidence"
+    review = space.add_online_evidence(review.id, test.id)
+    assert review.state == "online evidence"
+    assert [(one.name, one.state) for one in review.checklist] == [
+        ("Gain", "holds"), ("Guardrails", "holds"), ("Split of users", "holds"), ("Slices", "holds"),
+        ("Agreement", "holds"),
+    ]  # fmt: skip
+    decision = space.decide(ids["films"], "ship", about=review.id, text="Ship it.")
+    assert space.review(review.id).state == "approved"
+    assert (decision.review, decision.about, decision.author) == (review.id, "als", "Mary")
+    assert space.last_decision(ids["films"]) == decision
+    assert [one.kind for one in space.journal(ids["films"])] == [
+        "decision", "online evidence", "offline evidence", "proposal",
+    ]  # fmt: skip
+
+
+def test_only_tests_in_which_a_variant_served_the_candidate_can_be_attached(
+    space: Workspace, ids: dict[str, str], test: OnlineTest
+) -> None:
+    als, ease = (space.propose(ids["films"], ids[name]) for name in ("als", "ease"))
+    assert [one.name for one in space.tests_for(als.id)] == ["home page"]
+    assert space.tests_for(ease.id) == []
+    with pytest.raises(InputError, match="no variant of it is linked to 'ease'"):
+        space.add_online_evidence(ease.id, test.id)
+
+
+def test_the_control_is_no_evidence(space: Workspace, ids: dict[str, str], test: OnlineTest) -> None:
+    review = space.propose(ids["films"], ids["popular"], baseline=ids["ease"])
+    with pytest.raises(InputError, match="'popular' was served by the control"):
+        space.add_online_evidence(review.id, test.id)
+
+
+def test_a_test_with_a_broken_split_leaves_little_known(space: Workspace, ids: dict[str, str]) -> None:
+    table = sessions({"control": 80, "new": 140})
+    few = table[(table["variant"] == "control") | (table.index % 2 == 0)]
+    links = {"control": ids["popular"], "new": ids["als"]}
+    broken = space.add_online_test(ids["films"], "broken", {"sessions": few}, links=links)
+    review = space.propose(ids["films"], ids["als"])
+    space.add_offline_evidence(review.id)
+    found = {one.name: one.state for one in space.add_online_evidence(review.id, broken.id).checklist}
+    assert found == {
+        "Gain": "not known yet", "Guardrails": "not known yet", "Split of users": "fails", "Slices": "holds",
+        "Agreement": "not known yet",
+    }  # fmt: skip
+
+
+def test_who_lost_online_has_no_gain_and_is_shown_to_contradict_itself(
+    space: Workspace, ids: dict[str, str]
+) -> None:
+    """Better offline, 20 engaged against 80 online."""
+    lost = home_page(space, ids, new=20, name="lost")
+    review = space.propose(ids["films"], ids["als"])
+    space.add_offline_evidence(review.id)
+    found = {one.name: one for one in space.add_online_evidence(review.id, lost.id).checklist}
+    assert (found["Gain"].state, found["Gain"].reason) == (
+        "fails", "Offline better than popular; online it lost engagement rate and session watch time.",
+    )  # fmt: skip
+    assert "won offline, lost online" in found["Agreement"].numbers[0]
+
+
+# ── an approval says why ─────────────────────────────────────────────────────────────────────
+
+
+def test_approving_what_does_not_hold_takes_a_reason(space: Workspace, ids: dict[str, str]) -> None:
+    review = space.propose(ids["films"], ids["als"])
+    space.add_offline_evidence(review.id)
+    with pytest.raises(InputError, match="gain, guardrails, split of users and agreement are not known yet"):
+        space.decide(ids["films"], "ship", about=review.id, text="Ship it.")
+    assert space.review(review.id).is_open
+    found = space.decide(ids["films"], "ship", about=review.id, text="Ship it.", although="No time to test.")
+    assert (found.although, space.review(review.id).state) == ("No time to test.", "approved")
+
+
+@pytest.mark.parametrize("outcome", ["do not ship", "needs A/B", "inconclusive"])
+def test_other_outcomes_need_no_reason_beside_the_prose(
+    space: Workspace, ids: dict[str, str], outcome: str
+) -> None:
+    review = space.propose(ids["films"], ids["als"])
+    assert space.decide(ids["films"], outcome, about=review.id, text="See above.").outcome == outcome
+
+
+def test_a_decision_without_a_review_shows_what_was_not_known(space: Workspace, ids: dict[str, str]) -> None:
+    found = ship(space, ids, run_id=ids["ease"])
+    assert {one.name: one.state for one in found.checklist}["Split of users"] == "not known yet"
+
+
+# ── frozen numbers ───────────────────────────────────────────────────────────────────────────
+
+
+def test_the_numbers_of_every_pair_stand_in_a_decision(space: Workspace, ids: dict[str, str]) -> None:
+    """als finds the item of 70 of 80 users first, popular that of the other 10, ease that of 30."""
+    offline = ship(space, ids).offline
+    assert offline is not None
+    rows = {
+        (offline.name(one.candidate), offline.name(one.baseline)): (
+            one.value, one.base_value, one.difference, one.n, one.wins, one.losses, one.word
+        )
+        for one in offline.pairs
+    }  # fmt: skip
+    assert rows == {
+        ("als", "popular"): (7 / 8, 1 / 8, 6 / 8, 80, 70, 10, "better"),
+        ("ease", "popular"): (3 / 8, 1 / 8, 2 / 8, 80, 20, 0, "better"),
+        ("ease", "als"): (3 / 8, 7 / 8, -4 / 8, 80, 10, 50, "worse"),
+    }
+    assert (offline.state, offline.headline) == ("ship", "Ship als")
+    assert offline.sentences[0].startswith("nDCG@3 is 600 % above popular (95 % CI ")
+    assert offline.own is not None
+    assert offline.own.low is not None
+    assert offline.own.low > 0.5
+
+
+def test_guardrails_and_slices_are_those_of_the_run_and_not_of_the_leader(
+    space: Workspace, ids: dict[str, str]
+) -> None:
+    offline = ship(space, ids, run_id=ids["ease"]).offline
+    assert offline is not None
+    assert offline.headline == "Ship als"
+    assert {one.part: (one.value, one.n) for one in offline.slices} == {
+        "known users (with train rows)": (3 / 8, 40),
+        "users new to the service (no train rows)": (3 / 8, 40),
+    }
+    assert [one.title for one in offline.guardrails] == ["Novelty@3", "Personalization@3"]
+    assert [one.value for one in offline.metrics] == [3 / 8, 3 / 24, 3 / 8, 3 / 8, 3 / 8]
+
+
+def test_each_metric_has_its_definition(space: Workspace, ids: dict[str, str]) -> None:
+    offline = ship(space, ids).offline
+    assert offline is not None
+    first = offline.definitions[0]
+    assert (first.spec, first.title) == ("ndcg", "nDCG")
+    assert first.formula.startswith(r"\frac{\sum_{r_j \le k}")
+    assert first.counted == "every user with a relevant item counts, one without a list as 0"
+    assert [one.spec for one in offline.definitions] == [
+        "ndcg", "recall", "precision", "hit_rate", "map", "mrr", "novelty", "personalization",
+    ]  # fmt: skip
+
+
+def test_the_numbers_of_an_ab_test_stand_beside_them(space: Workspace, ids: dict[str, str]) -> None:
+    """140 of 201 sessions engaged against 80 of 201: +75 %."""
+    (online,) = ship(space, ids).online
+    lifts = {one.metric: one for one in online.lifts}
+    engaged = lifts["engagement_rate"]
+    assert (engaged.numerator, engaged.denominator, engaged.n, engaged.control_n) == (
+        140, pytest.approx(201), 200, 200,
+    )  # fmt: skip
+    assert (engaged.value, engaged.control_value) == (pytest.approx(140 / 201), pytest.approx(80 / 201))
+    assert (engaged.lift, engaged.role, engaged.word) == (pytest.approx(0.75), "goal", "better")
+    assert (online.variant, online.control, online.users) == ("new", "control", {"control": 200, "new": 200})
+    assert (online.srm_p, online.blocked) == (1.0, False)
+    assert {one.formula for one in online.definitions} >= {"engaged_sessions / sessions"}
+
+
+def test_where_the_numbers_come_from_is_kept(space: Workspace, ids: dict[str, str], test: OnlineTest) -> None:
+    from recdash import __version__
+
+    told = str(ship(space, ids).provenance)
+    experiment = space.experiment(ids["films"])
+    uploads = [space.store.run(ids[name]).upload for name in RUNS]
+    for one in (experiment.truth, experiment.train, *uploads, test.upload, __version__):
+        assert one in told
+    assert "2026-10-09T12:00:00+00:00" in told
+
+
+def test_nothing_that_happens_later_changes_a_decision(
+    space: Workspace, ids: dict[str, str], test: OnlineTest
+) -> None:
+    then = ship(space, ids)
+    space.rename_run(ids["als"], "als again")
+    space.set_online_rules(test.id, Rules(bot_clicks=None, bot_sessions=None, winsorise=0.9))
+    space.delete_run(ids["ease"], "ease")
+    now = space.decision(then.id)
+    assert (now.about, now.offline, now.online, now.provenance) == (
+        "als", then.offline, then.online, then.provenance,
+    )  # fmt: skip
+
+
+def test_a_decision_says_how_it_differs_from_today(space: Workspace, ids: dict[str, str]) -> None:
+    then = ship(space, ids)
+    assert space.since(then.id) == []
+    space.rename_run(ids["als"], "als again")
+    space.delete_run(ids["ease"], "ease")
+    found = space.since(then.id)
+    assert found[:2] == [
+        Changed("als", "als", "now called als again"),
+        Changed("ease", "one of the runs", "deleted"),
+    ]
+    assert Changed("Verdict", "Ship als", "Ship als again") in found
+
+
+def test_a_decision_about_a_run_that_is_gone_keeps_its_numbers(
+    space: Workspace, ids: dict[str, str], test: OnlineTest
+) -> None:
+    then = ship(space, ids)
+    space.delete_run(ids["als"], "als")
+    assert space.decision(then.id).offline == then.offline
+    assert space.since(then.id)[0] == Changed("als", "one of the runs", "deleted")
+    space.delete_online_test(test.id, "home page")
+    assert Changed("home page", "an A/B test", "deleted") in space.since(then.id)
+
+
+def test_a_review_of_a_run_that_is_gone_takes_no_more_evidence_and_can_be_decided(
+    space: Workspace, ids: dict[str, str]
+) -> None:
+    review = space.propose(ids["films"], ids["als"])
+    space.add_offline_evidence(review.id)
+    space.delete_run(ids["als"], "als")
+    with pytest.raises(InputError, match="run 'als': it was deleted"):
+        space.add_offline_evidence(review.id)
+    assert space.decide(ids["films"], "do not ship", about=review.id, text="Gone.").about == "als"
+
+
+# ── superseded, never edited ─────────────────────────────────────────────────────────────────
+
+
+def test_a_decision_is_superseded_once(space: Workspace, ids: dict[str, str]) -> None:
+    first = ship(space, ids)
+    second = space.decide(ids["films"], "do not ship", text="It breaks search.", supersedes=first.id)
+    assert second.about == "als"
+    assert [(one.id, one.superseded_by) for one in space.decisions(ids["films"])] == [
+        (second.id, None),
+        (first.id, second.id),
+    ]
+    with pytest.raises(InputError, match="it was superseded already"):
+        ship(space, ids, supersedes=first.id)
+
+
+def test_superseding_what_closed_a_review_decides_the_review_anew(
+    space: Workspace, ids: dict[str, str]
+) -> None:
+    review = space.propose(ids["films"], ids["als"])
+    first = space.decide(ids["films"], "do not ship", about=review.id, text="No.")
+    with pytest.raises(InputError, match="review of 'als': it was rejected"):
+        space.decide(ids["films"], "ship", about=review.id, text="Yes.", although="I say so.")
+    second = space.decide(
+        ids["films"], "ship", text="Yes.", supersedes=first.id, although="Search is mended."
+    )
+    assert (second.review, space.review(review.id).state) == (review.id, "approved")
+
+
+def test_another_run_takes_the_place_without_deciding_the_review_of_the_first(
+    space: Workspace, ids: dict[str, str]
+) -> None:
+    review = space.propose(ids["films"], ids["als"])
+    first = space.decide(ids["films"], "ship", about=review.id, text="Yes.", although="Why not.")
+    found = ship(space, ids, run_id=ids["ease"], supersedes=first.id)
+    assert (found.about, found.review, space.review(review.id).state) == ("ease", None, "approved")
+
+
+def test_a_closed_review_takes_no_more_evidence(
+    space: Workspace, ids: dict[str, str], test: OnlineTest
+) -> None:
+    review = space.propose(ids["films"], ids["als"])
+    space.decide(ids["films"], "do not ship", about=review.id, text="No.")
+    for attach in (lambda: space.add_offline_evidence(review.id),
+                   lambda: space.add_online_evidence(review.id, test.id)):  # fmt: skip
+        with pytest.raises(InputError, match="Supersede its decision, or propose the run anew"):
+            attach()
+
+
+# ── who, and how often ───────────────────────────────────────────────────────────────────────
+
+
+def test_viewers_read_and_change_nothing(space: Workspace, ids: dict[str, str], test: OnlineTest) -> None:
+    review = space.propose(ids["films"], ids["als"])
+    decision = ship(space, ids)
+    viewer = space.seen_by(Person("Vera", "viewer"))
+    assert viewer.last_decision(ids["films"]) == decision
+    assert viewer.reviews(ids["films"])[0].id == review.id
+    assert viewer.since(decision.id) == []
+    writes: list[Callable[[], Any]] = [
+        lambda: viewer.propose(ids["films"], ids["als"]),
+        lambda: viewer.add_offline_evidence(review.id),
+        lambda: viewer.add_online_evidence(review.id, test.id),
+        lambda: viewer.decide(ids["films"], "ship", run_id=ids["als"], text="Yes."),
+        lambda: viewer.comment(ids["films"], decision.id, "Hm."),
+    ]
+    for write in writes:
+        with pytest.raises(Forbidden):
+            write()
+    assert len(space.journal(ids["films"])) == 2
+
+
+def test_a_guest_sees_the_decisions_of_one_experiment(space: Workspace, ids: dict[str, str]) -> None:
+    other = films(space, "other films")
+    here, there = ship(space, ids), space.decide(other["films"], "inconclusive", text="Who knows.")
+    guest = space.seen_by(Person("guest of Mary", "viewer", ids["films"]))
+    assert guest.decision(here.id) == here
+    asked: list[Callable[[], Any]] = [
+        lambda: guest.decision(there.id),
+        lambda: guest.since(there.id),
+        lambda: guest.decisions(other["films"]),
+        lambda: guest.reviews(other["films"]),
+        lambda: guest.journal(other["films"]),
+        lambda: guest.last_decision(other["films"]),
+    ]
+    for ask in asked:
+        with pytest.raises(NotFound):
+            ask()
+
+
+def test_a_checked_name_is_the_author_and_no_other(space: Workspace, ids: dict[str, str]) -> None:
+    assert ship(space, ids, author="Mary").author == "Mary"
+    with pytest.raises(InputError, match="'Bob', but Mary is signed in"):
+        ship(space, ids, author="Bob", text="As Bob says.")
+
+
+def test_a_name_that_nobody_checked_can_be_given(space: Workspace, ids: dict[str, str]) -> None:
+    here = space.seen_by(Person("root", "editor", named=False))
+    assert ship(here, ids, author=" Bob ").author == "Bob"
+    assert ship(here, ids, text="It is.").author == "root"
+
+
+def test_a_form_that_is_sent_twice_writes_one_entry(
+    space: Workspace, ids: dict[str, str], clock: Clock
+) -> None:
+    first = ship(space, ids, key="form 1")
+    clock.wait(hours=1)
+    assert ship(space, ids, key="form 1") == first
+    assert ship(space, ids, key="form 2").id != first.id
+    again = space.decide(ids["films"], "inconclusive", text="No.", supersedes=first.id, key="form 3")
+    assert space.decide(ids["films"], "inconclusive", text="No.", supersedes=first.id, key="form 3") == again
+
+
+def test_the_same_words_in_the_same_moment_are_one_entry(
+    space: Workspace, ids: dict[str, str], clock: Clock
+) -> None:
+    home = ids["films"]
+    first = space.propose(home, ids["als"])
+    assert space.propose(home, ids["als"]).id == first.id
+    said = space.comment(home, first.id, "Good.")
+    clock.wait(seconds=20)
+    assert space.comment(home, first.id, "Good.") == said
+    clock.wait(minutes=1)
+    assert space.comment(home, first.id, "Good.") != said
+
+
+def test_everything_stands_in_the_audit_log(space: Workspace, ids: dict[str, str]) -> None:
+    ship(space, ids)
+    last = space.seen_by(Person("Ada", "admin")).audit_log(limit=1)[-1]
+    assert (last.who, last.role) == ("Mary", "editor")
+
+
+# ── comments ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_is_said_stands_beside_what_it_is_said_of(space: Workspace, ids: dict[str, str]) -> None:
+    home, decision = ids["films"], ship(space, ids)
+    review = space.propose(home, ids["als"])
+    report = Report("report1", home, BEGIN, "Mary", "October")
+    space.store.add_report(report)
+    for about in (decision.id, review.id, report.id):
+        space.comment(home, about, f"about {about}")
+    assert [one.text for one in space.decision(decision.id).comments] == [f"about {decision.id}"]
+    assert [one.text for one in space.review(review.id).comments] == [f"about {review.id}"]
+    assert space.journal(home)[0].about == report.id
+
+
+# ── what cannot be ───────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"outcome": "maybe"}, "No outcome is called 'maybe'"),
+        ({"text": "  "}, "reason: nothing is written"),
+        ({"text": "x" * 10_001}, "reason: 10,001 characters"),
+        ({"although": "x" * 10_001}, "although: 10,001 characters"),
+        ({"author": "x" * 201}, "author: 201 characters"),
+        ({"run_id": "nobody"}, "No run is called 'nobody'"),
+        ({"baseline": "nobody"}, "No run is called 'nobody'"),
+        ({"run_id": None}, "run: nobody is named"),
+        ({"metric": "moon"}, "No metric is called 'moon'"),
+        ({"metric": "coverage"}, "no value per user"),
+        ({"k": 0}, "k"),
+        ({"k": 4}, "k"),
+    ],
+)
+def test_a_decision_that_cannot_be_is_refused_in_words(
+    space: Workspace, ids: dict[str, str], asked: dict[str, Any], words: str
+) -> None:
+    wanted = {"outcome": "ship", "run_id": ids["als"], "text": "Yes.", **asked}
+    with pytest.raises(InputError, match=words):
+        space.decide(ids["films"], wanted.pop("outcome"), **wanted)
+    assert space.journal(ids["films"]) == []
+
+
+def test_unknown_reviews_decisions_and_tests_are_not_found(space: Workspace, ids: dict[str, str]) -> None:
+    home, review = ids["films"], space.propose(ids["films"], ids["als"])
+    decision = ship(space, ids)
+    wrong: list[Callable[[], Any]] = [
+        lambda: space.review("nothing"),
+        lambda: space.review(decision.id),
+        lambda: space.decision(review.id),
+        lambda: space.add_online_evidence(review.id, "nothing"),
+        lambda: ship(space, ids, about="nothing"),
+        lambda: ship(space, ids, supersedes="nothing"),
+        lambda: space.comment(home, "nothing", "Hm."),
+        lambda: space.decisions("nothing"),
+    ]
+    for ask in wrong:
+        with pytest.raises(NotFound):
+            ask()
+
+
+def test_what_belongs_to_another_experiment_is_not_found(
+    space: Workspace, ids: dict[str, str], test: OnlineTest
+) -> None:
+    other = films(space, "other films")
+    review, decision = space.propose(other["films"], other["als"]), ship(space, other)
+    home = ids["films"]
+    wrong: list[Callable[[], Any]] = [
+        lambda: space.add_online_evidence(review.id, test.id),
+        lambda: ship(space, ids, about=review.id),
+        lambda: ship(space, ids, supersedes=decision.id),
+        lambda: space.comment(home, decision.id, "Hm."),
+    ]
+    for ask in wrong:
+        with pytest.raises(NotFound):
+            ask()
+    with pytest.raises(UnknownName):
+        ship(space, ids, run_id=other["als"])
+
+
+def test_the_baseline_is_no_candidate(space: Workspace, ids: dict[str, str]) -> None:
+    with pytest.raises(InputError, match="it is the baseline itself"):
+        space.propose(ids["films"], ids["popular"])
+
+
+def test_the_review_of_one_run_decides_no_other(space: Workspace, ids: dict[str, str]) -> None:
+    review = space.propose(ids["films"], ids["als"])
+    with pytest.raises(InputError, match=r"the review is about another one\. It is about 'als'"):
+        ship(space, ids, about=review.id, run_id=ids["ease"], although="Why not.")
+
+
+def test_a_decision_need_not_be_about_a_single_run(space: Workspace, ids: dict[str, str]) -> None:
+    found = space.decide(ids["films"], "inconclusive", text="All are alike to us.")
+    assert (found.about, found.subject.run, found.online) == ("", None, ())
+    assert found.offline is not None
+    assert len(found.offline.pairs) == 3

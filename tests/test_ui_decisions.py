@@ -1,0 +1,290 @@
+"""The page Reports & decisions: what is decided, reviews and their checklist, forms for those who may."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from app_pages import Open, link, passed, press, said
+from decision_worlds import films, home_page
+from streamlit.testing.v1 import AppTest
+
+from recdash.access import Person
+from recdash.domain import OnlineTest
+from recdash.service import Workspace
+from recdash.ui.decision_words import LONG, excerpt, prose
+
+Ids = dict[str, str]
+
+
+@pytest.fixture
+def ids(workspace: Workspace) -> Ids:
+    return films(workspace)
+
+
+@pytest.fixture
+def test(workspace: Workspace, ids: Ids) -> OnlineTest:
+    return home_page(workspace, ids)
+
+
+@pytest.fixture
+def shown(open_page: Open) -> Open:
+    return partial(open_page, "reports")
+
+
+@pytest.fixture
+def as_viewer(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From here on a viewer reads the pages."""
+    from recdash.ui import who
+
+    return lambda: monkeypatch.setattr(who, "reader", lambda: Person("Vera", "viewer"))
+
+
+def write(app: AppTest, label: str, text: str) -> AppTest:
+    """Into the first box whose label begins so."""
+    next(one for one in app.text_area if one.label.startswith(label)).set_value(text)
+    return app
+
+
+def pick(app: AppTest, label: str, value: str) -> AppTest:
+    next(one for one in app.selectbox if one.label == label).set_value(value)
+    return app
+
+
+# ── empty, and the first words ───────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("ids")
+def test_an_empty_page_says_what_to_do_next(shown: Open) -> None:
+    app = shown()
+    assert "Nothing is decided yet Propose a candidate for a review" in said(app)
+    assert {"Propose", "Decide"} <= {one.label for one in app.button}
+
+
+@pytest.mark.usefixtures("ids")
+def test_a_candidate_is_proposed_on_the_page(shown: Open, workspace: Workspace, ids: Ids) -> None:
+    app = press(write(shown(pr=ids["ease"]), "Why this one?", "It is **cheap**."), "Propose")
+    (review,) = workspace.reviews(ids["films"])
+    assert (review.about, review.entry.text, review.subject.where) == ("ease", "It is **cheap**.", "nDCG@3")
+    assert "ease is under review" in said(app)
+    assert "It is **cheap**." in said(app)
+    assert link(app)["rev"] == review.id
+
+
+def test_the_whole_way_of_a_candidate_on_the_page(
+    shown: Open, workspace: Workspace, ids: Ids, test: OnlineTest
+) -> None:
+    workspace.propose(ids["films"], ids["als"])
+    app = press(shown(), "Attach offline evidence")
+    assert "Offline evidence" in said(app)
+    app = press(app, "Attach A/B test")
+    (review,) = workspace.reviews(ids["films"])
+    assert [one.test.name for one in review.online] == [test.name]
+    assert "Next: Approve or reject it." in said(app)
+    app = write(app, "Why?", "Roll it out.")  # the first one is the review's
+    app = passed(next(one for one in app.button if one.label == "Decide").click().run())
+    assert workspace.reviews(ids["films"])[0].state == "approved"
+    text = said(app)
+    assert "Ship als 1 decision; 1 review, none open." in text
+    assert "Roll it out." in text
+    assert "answers a review" in text
+
+
+@pytest.mark.usefixtures("ids")
+def test_a_refusal_stands_where_the_form_is_and_keeps_the_words(
+    shown: Open, workspace: Workspace, ids: Ids
+) -> None:
+    workspace.propose(ids["films"], ids["als"])
+    app = write(shown(), "Why?", "Roll it out.")
+    app = passed(next(one for one in app.button if one.label == "Decide").click().run())
+    assert "are not known yet" in app.error[0].value
+    assert next(one for one in app.text_area if one.label == "Why?").value == "Roll it out."
+    app = write(app, "To approve, say why although", "No time.")
+    passed(next(one for one in app.button if one.label == "Decide").click().run())
+    assert workspace.last_decision(ids["films"]).although == "No time."  # type: ignore[union-attr]
+
+
+def test_a_variant_is_linked_where_the_test_is_asked_for(
+    shown: Open, workspace: Workspace, ids: Ids, test: OnlineTest
+) -> None:
+    workspace.link_variants(test.id, {"control": ids["popular"]})
+    review = workspace.propose(ids["films"], ids["ease"])
+    workspace.add_offline_evidence(review.id)
+    app = press(shown(), "Link it")
+    assert workspace.store.online_test(test.id).links == {"control": ids["popular"], "new": ids["ease"]}
+    assert "Attach A/B test" in [one.label for one in app.button]
+
+
+# ── a decision ───────────────────────────────────────────────────────────────────────────────
+
+
+def decide(workspace: Workspace, ids: Ids, outcome: str = "ship", run: str = "als", **more: str) -> str:
+    return workspace.decide(ids["films"], outcome, run_id=ids[run], **{"text": "Because.", **more}).id
+
+
+def test_a_decision_shows_who_why_and_its_numbers_as_they_stood(
+    shown: Open, workspace: Workspace, ids: Ids
+) -> None:
+    decide(workspace, ids, author="Mary")
+    app = shown()
+    text = said(app)
+    assert "▲ Ship als" in text
+    assert "Because." in text
+    assert "Mary, " in text
+    assert "nDCG@3 against popular" in text
+    assert "nDCG@3 0.875 ▲ +600 % better" in text
+    assert "Asked again today, the numbers are the same." in text
+    assert any(one.label.startswith("All numbers as they stood on ") for one in app.expander)
+    assert "als 0.875 0.125 +0.750" in text  # the table of all numbers
+    assert "▲ Gain" not in text
+
+
+def test_what_was_not_known_stands_in_the_decision(shown: Open, workspace: Workspace, ids: Ids) -> None:
+    decide(workspace, ids)
+    text = said(shown())
+    assert "Decided although gain, guardrails, split of users and agreement are not known yet ." in text
+    assert "✓ Slices holds" in text
+    assert "? Agreement not known yet" in text
+
+
+def test_a_decision_shows_the_name_that_the_run_had_and_what_became_of_it(
+    shown: Open, workspace: Workspace, ids: Ids
+) -> None:
+    decide(workspace, ids)
+    workspace.rename_run(ids["als"], "als, trained anew")
+    workspace.delete_run(ids["ease"], "ease")
+    text = said(shown())
+    assert "▲ Ship als answers" not in text
+    assert (
+        "What differs today Then Now als als now called als, trained anew ease one of the runs deleted"
+        in text
+    )
+
+
+def test_a_decision_about_a_run_that_is_gone_still_shows(shown: Open, workspace: Workspace, ids: Ids) -> None:
+    decide(workspace, ids)
+    workspace.delete_run(ids["als"], "als")
+    assert "nDCG@3 0.875 ▲ +600 % better" in said(shown())
+
+
+def test_what_holds_is_shown_first_and_superseded_ones_by_their_link(
+    shown: Open, workspace: Workspace, ids: Ids
+) -> None:
+    first = decide(workspace, ids)
+    decide(workspace, ids, "do not ship", supersedes=first, text="It breaks search.")
+    assert "▼ Don't ship als Don't ship als It breaks search." in said(shown())
+    old = shown(dec=first)
+    assert "superseded Ship als Because." in said(old)
+    assert "Supersede" not in [one.label for one in old.button]
+
+
+def test_a_decision_is_superseded_on_its_card(shown: Open, workspace: Workspace, ids: Ids) -> None:
+    first = decide(workspace, ids)
+    app = write(shown(), "What changed?", "It breaks search.")
+    radio = next(one for one in app.radio if one.key.startswith(f"supersede-{first}"))
+    radio.set_value("do not ship")
+    app = press(app, "Supersede")
+    found = workspace.last_decision(ids["films"])
+    assert found is not None
+    assert (found.outcome, found.supersedes, found.about) == ("do not ship", first, "als")
+    assert "Don't ship als 2 decisions" in said(app)
+
+
+def test_comments_stand_below_what_they_are_about(shown: Open, workspace: Workspace, ids: Ids) -> None:
+    decide(workspace, ids)
+    app = press(write(shown(), "Comment", "Who\ntells search?"), "Comment")
+    bodies = " ".join(str(one.proto.body) for one in app.get("html"))
+    assert "Who<br>tells search?" in bodies
+    assert "commented on the decision Ship for als" in said(app)
+
+
+# ── who may ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_viewer_sees_everything_and_can_change_nothing(
+    shown: Open, workspace: Workspace, ids: Ids, as_viewer: Callable[[], None]
+) -> None:
+    decide(workspace, ids)
+    workspace.propose(ids["films"], ids["ease"])
+    as_viewer()
+    app = shown()
+    text = said(app)
+    assert "Ship als; ease is under review" in text
+    assert "Review of ease" in text
+    assert "Asked again today" in text
+    assert not app.text_area
+    assert not [one for one in app.button if one.label in {"Propose", "Decide", "Comment", "Supersede"}]
+
+
+@pytest.mark.usefixtures("ids")
+def test_an_empty_page_tells_a_viewer_what_will_stand_here(
+    shown: Open, as_viewer: Callable[[], None]
+) -> None:
+    as_viewer()
+    assert "Once an editor proposes a candidate or decides, it stands here" in said(shown())
+
+
+def test_a_checked_name_is_not_asked_for(
+    shown: Open, ids: Ids, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from recdash.ui import who
+
+    monkeypatch.setattr(who, "reader", lambda: Person("Mary", "editor"))
+    app = press(write(shown(), "Why?", "No gain."), "Decide")
+    assert "Your name" not in [one.label for one in app.text_input]
+    assert workspace.journal(ids["films"])[0].author == "Mary"
+
+
+# ── on other pages ───────────────────────────────────────────────────────────────────────────
+
+
+def test_the_overview_tells_the_last_decision_and_leads_to_a_proposal(
+    open_page: Open, workspace: Workspace, ids: Ids
+) -> None:
+    app = open_page()
+    assert "Last decision" not in said(app)
+    decide(workspace, ids, "needs A/B", text="Four weeks on the home row.")
+    workspace.propose(ids["films"], ids["ease"])
+    app = open_page()
+    assert "Last decision ⇄ Needs A/B als" in said(app)
+    assert "“Four weeks on the home row.”" in said(app)
+    assert "1 candidate under review" in said(app)
+    assert "to-decide" in [one.key for one in app.button]
+
+
+def test_a_viewer_is_not_led_to_a_proposal(open_page: Open, ids: Ids, as_viewer: Callable[[], None]) -> None:
+    assert ids
+    as_viewer()
+    assert "to-decide" not in [one.key for one in open_page().button]
+
+
+def test_a_test_leads_to_the_review_that_waits_for_it(
+    open_page: Open, workspace: Workspace, ids: Ids, test: OnlineTest
+) -> None:
+    review = workspace.propose(ids["films"], ids["als"])
+    waiting = f"to-review-{review.id}"
+    assert waiting in [one.key for one in open_page("ab_results").button]
+    workspace.add_online_evidence(review.id, test.id)
+    assert waiting not in [one.key for one in open_page("ab_results").button]
+
+
+# ── words ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_of_a_long_text_the_beginning_is_shown_and_the_rest_opens() -> None:
+    text = "word " * 300
+    found = prose(text)
+    assert found.count("word") == 300
+    assert f"Read on ({len(text) - LONG + 1:,} more characters)" in found
+
+
+def test_markup_in_a_text_is_text() -> None:
+    assert prose('<img src="x"> **a**\n[b](c)') == (
+        '<p class="rd-prose rd-lead">&lt;img src=&quot;x&quot;&gt; **a**<br>[b](c)</p>'
+    )
+
+
+def test_an_excerpt_is_one_line() -> None:
+    assert excerpt("one\n\n two") == "one two"
+    assert excerpt("x" * 200) == "x" * 150 + "…"
