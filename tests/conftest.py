@@ -243,6 +243,19 @@ def lasting_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers
     servers.stop()
 
 
+@pytest.fixture(scope="module")
+def demo_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One dashboard for all tests of a file, on a store that holds the demo: they read, none writes."""
+    from recdash.service import Workspace
+
+    data = tmp_path_factory.mktemp("demo")
+    Workspace.open(f"sqlite:///{data / 'recdash.db'}", data / "artifacts").load_demo()
+    server = start_server(data)
+    wait_until_healthy(server)
+    yield server
+    stop_server(server)
+
+
 # ── a browser that stays at home ─────────────────────────────────────────────────────────────
 
 

@@ -76,7 +76,7 @@ def _warnings(found: AbTest) -> tuple[list[Problem], list[Problem]]:
 def checks_html(found: Sequence[Check]) -> Html:
     cells = [
         html(
-            '<div><h3>{title}</h3><b class="rd-{tone}">{sign} {word}</b><small>{number}</small></div>',
+            '<div><h2>{title}</h2><b class="rd-{tone}">{sign} {word}</b><small>{number}</small></div>',
             title=one.title, sign=LOOKS[one.state][0], tone=LOOKS[one.state][1], word=one.word,
             number=one.number,
         )

@@ -66,7 +66,7 @@ def _parameters(metric: MetricGuide) -> str:
         for name, default, choices in metric.parameters
         for value, meaning in choices.items()
     ]
-    head = "| parameter | | meaning |\n|---|---|---|\n"
+    head = "| parameter | unless named | meaning |\n|---|---|---|\n"
     return head + "\n".join(rows) if rows else ""
 
 

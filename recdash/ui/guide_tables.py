@@ -12,7 +12,7 @@ def table_article(template: TableTemplate) -> Article:
         f"| `{column.name}` | {'required' if column.required else 'optional'} | {column.meaning} |"
         for column in template.columns
     )
-    table = f"| column | | meaning |\n|---|---|---|\n{rows}"
+    table = f"| column | needed | meaning |\n|---|---|---|\n{rows}"
     return Article(
         f"table-{template.kind}",
         template.title,

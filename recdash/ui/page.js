@@ -1,7 +1,7 @@
-// What the page needs beyond what is drawn on it. Runs in the browser, once per run of the script.
+// What the page needs beyond what is drawn on it: it is looked over twice a second, in the reader's browser.
 
 // Streamlit nests the navigation's items in a way that screen readers cannot count.
-const mendNavigation = () => {
+const countable = () => {
   const list = document.querySelector("[data-testid=stSidebarNavItems]");
   if (!list) return;
   list.setAttribute("role", "presentation");
@@ -11,13 +11,36 @@ const mendNavigation = () => {
   }
 };
 
+// What scrolls can be scrolled with the arrow keys, once Tab has reached it.
+const SCROLLERS = ".rd-scroll, .rd-lists, [class*=st-key-chart-], [class*=st-key-panels-]";
+const reachable = () => {
+  for (const box of document.querySelectorAll(SCROLLERS)) {
+    const scrolls = box.scrollWidth > box.clientWidth + 1;
+    if (scrolls === box.hasAttribute("tabindex")) continue;
+    for (const [name, value] of [["tabindex", "0"], ["role", "group"], ["aria-label", "Scrolls sideways"]]) {
+      if (scrolls) box.setAttribute(name, value);
+      else box.removeAttribute(name);
+    }
+  }
+};
+
+// A long name in a narrow field is told in full under the pointer.
+const readable = () => {
+  for (const field of document.querySelectorAll("input[role=combobox]")) {
+    const whole = field.scrollWidth > field.clientWidth + 1 ? field.value : "";
+    if (whole !== field.title) field.title = whole;
+  }
+};
+
 const scheme = () => getComputedStyle(document.querySelector(".stApp")).colorScheme;
 
 let watch;
 
 export default function ({ data, setStateValue }) {
   const look = () => {
-    mendNavigation();
+    countable();
+    reachable();
+    readable();
     // Charts wear the colours of the theme they were drawn in: draw them anew when it changes.
     if (["light", "dark"].includes(scheme()) && scheme() !== data.drawn) setStateValue("scheme", scheme());
   };

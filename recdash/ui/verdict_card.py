@@ -67,7 +67,7 @@ def user_split(pair: Pair, name: str, base: str) -> Html:
         for tone, sign, text, count in parts
     ]  # fmt: skip
     return html(
-        '<div class="rd-split"><h3>{name} against {base}, of {of}</h3><div class="rd-bar">{bar}</div>'
+        '<div class="rd-split"><h2>{name} against {base}, of {of}</h2><div class="rd-bar">{bar}</div>'
         "<ul>{rows}</ul></div>", name=name, base=base, of=many(min(n, FEW), "user"),
         bar=join(bar), rows=join(rows),
     )  # fmt: skip
@@ -81,7 +81,7 @@ def changes(view: View, found: Sequence[Change]) -> Html:
         html("<div><b>{question}</b>{answer}</div>", question=_question(view, one), answer=_answer(one))
         for one in found
     ]
-    return html('<div class="rd-cells"><h3>What would change this</h3>{cells}</div>', cells=join(cells))
+    return html('<div class="rd-cells"><h2>What would change this</h2>{cells}</div>', cells=join(cells))
 
 
 def _question(view: View, change: Change) -> Html:
