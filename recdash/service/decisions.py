@@ -109,7 +109,7 @@ class Decisions(Reviews):
         subject = self._subject(experiment_id, run_id, baseline, metric, k, runs)
         offline = self._frozen_offline(experiment_id, subject)
         online = self._every_test(experiment_id, subject)
-        provenance = self._provenance_now(experiment_id, subject, [one.test.id for one in online])
+        provenance = self._provenance_now(experiment_id, subject)
         return Numbers(subject, offline, online, checklist(offline, online), provenance)
 
     def _of_review(self, experiment_id: str, review: Review) -> Numbers:
@@ -119,7 +119,7 @@ class Decisions(Reviews):
             return Numbers(subject, review.offline, review.online, review.checklist, _provenance_of(review))
         subject = self._named_now(review.subject)
         offline = self._frozen_offline(experiment_id, subject)
-        provenance = self._provenance_now(experiment_id, subject, [one.test.id for one in review.online])
+        provenance = self._provenance_now(experiment_id, subject)
         return Numbers(subject, offline, review.online, review.checklist, provenance)
 
     def _every_test(self, experiment_id: str, subject: Subject) -> tuple[Online, ...]:
@@ -195,10 +195,11 @@ def _check(outcome: str, review: Review | None, found: Numbers, run_id: str | No
 
 
 def _provenance_of(review: Review) -> dict[str, Any]:
-    """That of the evidence, the latest of each source."""
-    found: dict[str, Any] = {}
-    tests: list[Any] = []
-    for one in review.evidence:
-        tests += one.facts["provenance"]["online tests"]
-        found = {**one.facts["provenance"], **found}
-    return {**found, "online tests": tests}
+    """That of the evidence that was attached last, with every test of the others, and when each was."""
+    last: dict[str, Any] = {}
+    tests: dict[str, Any] = {}
+    for one in sorted(review.evidence, key=lambda entry: entry.created):
+        last = dict(one.facts["provenance"])
+        tests |= {test["id"]: test for test in last.get("tests", ())}
+    attached = [f"{one.kind}, {one.facts['provenance'].get('moment')}" for one in review.evidence]
+    return {**last, "tests": list(tests.values()), "attached": attached}

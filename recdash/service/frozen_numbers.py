@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from recdash.charts.rows import records
 from recdash.comparison import Terms
@@ -37,6 +37,7 @@ from recdash.views import metric_title
 if TYPE_CHECKING:
     from recdash.comparison.pairs import Pair
     from recdash.comparison.weighing import Guardrail as WeighedRail
+    from recdash.service.workspace import Workspace
 
 CORRECTIONS = {"holm": "Holm", "bh": "Benjamini–Hochberg", "off": "none"}
 
@@ -147,37 +148,21 @@ class FrozenNumbers(Explanations):
 
     # ── where the numbers come from ──────────────────────────────────────────────────────────
 
-    def _provenance_now(self, experiment_id: str, subject: Subject, tests: Sequence[str]) -> dict[str, Any]:
-        """Hashes of everything that the numbers were computed from, the version, and the moment."""
-        from recdash import __version__
+    def _provenance_now(self, experiment_id: str, subject: Subject) -> dict[str, Any]:
+        """Hashes of everything that the numbers are computed from, the versions, and the moment.
 
-        experiment = self.experiment(experiment_id)
-        base = (subject.baseline,) if subject.baseline else ()
-        runs = self._runs([one.id for one in dict.fromkeys((*base, *subject.candidates))])
-        return {
-            "experiment": {"id": experiment.id, "name": experiment.name},
-            "tables": {
-                name: sha
-                for name, sha in {
-                    "truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue,
-                    **experiment.tables,
-                }.items()
-                if sha
-            },
-            "settings": _plain(experiment.settings),
-            "runs": [{"id": run.id, "name": run.name, "upload": run.upload} for run in runs],
-            "online tests": [_test_facts(self.store.online_test(test)) for test in tests],
-            "recdash": __version__,
-            "moment": self._clock().isoformat(timespec="seconds"),
-        }  # fmt: skip
+        Empty where there is no baseline, and so no number.
+        """
+        from recdash.report.asked import Asked
+        from recdash.report.provenance import provenance, versions_here
+        from recdash.report.question import Question
 
-
-def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in settings.items() if name != "notices"}
-
-
-def _test_facts(test: OnlineTest) -> dict[str, Any]:
-    return {"id": test.id, "name": test.name, "upload": test.upload, "tables": dict(test.tables)}
+        if subject.baseline is None:
+            return {}
+        moment, runs = self._clock(), tuple(one.id for one in subject.candidates)
+        asked = Question(experiment_id, runs, subject.baseline.id, subject.metric, subject.k)
+        found = provenance(Asked(cast("Workspace", self), asked, moment, versions=versions_here()))
+        return {"moment": moment.isoformat(timespec="seconds"), **found}
 
 
 def _variant_of(test: OnlineTest, subject: Subject) -> str:

@@ -43,7 +43,7 @@ class Reviews(Journals):
         found = self._frozen_offline(home, subject)
         facts = {
             "offline": found.as_dict() if found else None,
-            "provenance": self._provenance_now(home, subject, []),
+            "provenance": self._provenance_now(home, subject),
         }
         self._add(by, home, "offline evidence", _note(text), facts, proposal_id)
         return self.review(proposal_id)
@@ -61,7 +61,7 @@ class Reviews(Journals):
         test = self._test_of(home, test_id)
         facts = {
             "online": [self._frozen_online(test, subject).as_dict()],
-            "provenance": self._provenance_now(home, subject, [test_id]),
+            "provenance": self._provenance_now(home, subject),
         }
         self._add(by, home, "online evidence", _note(text), facts, proposal_id)
         return self.review(proposal_id)

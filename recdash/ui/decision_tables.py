@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -163,8 +163,25 @@ def show_provenance(found: Mapping[str, Any]) -> None:
     if not found:
         st.caption("Where the numbers come from was not written down.")
         return
-    rows = [[name.replace("_", " "), in_words(value)] for name, value in found.items()]
-    st.html(table_html([Column("what"), Column("value")], rows, kind="rd-words rd-hashes"))
+    rows = [[name, told] for name, told in _provenance_rows(found) if told]
+    st.html(table_html([Column("What"), Column("Where it comes from")], rows, kind="rd-words rd-hashes"))
+
+
+def _provenance_rows(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Tables by their sha256, then the rules, the versions and the moments."""
+    home = found["experiment"]
+    for name in ("truth", "train", "catalogue"):
+        yield name, home[name] or ""
+    yield from home["tables"].items()
+    for run in found["runs"]:
+        yield f"run {run['name']}", run["upload"] or f"reference {run.get('reference', '')}"
+    for test in found["tests"]:
+        yield f"A/B test {test['name']}", in_words([test["upload"], *test["tables"].values()])
+        yield f"rules of {test['name']}", in_words({k: v for k, v in test["rules"].items() if v})
+    yield "settings", in_words(home["settings"])
+    yield "versions", in_words(found["versions"])
+    yield "worked out", str(found["moment"])
+    yield "attached", in_words(found.get("attached", []))
 
 
 def show_since(changes: Sequence[Changed]) -> None:
