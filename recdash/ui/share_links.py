@@ -27,6 +27,7 @@ class Desk:
 
     turn: int = 0
     made: SharedLink | None = None
+    refused: RecdashError | None = None
 
 
 def show(view: View) -> None:
@@ -36,40 +37,43 @@ def show(view: View) -> None:
         _show_once(desk, desk.made)
     else:
         _form(desk, view)
-    known = workspace().share_links(view.experiment.id)
-    _list(known)
+    _list(workspace().share_links(view.experiment.id))
 
 
 def _form(desk: Desk, view: View) -> None:
     st.caption("Whoever has the link reads this experiment and nothing else, without signing in.")
+    label, days = f"link-label-{desk.turn}", f"link-days-{desk.turn}"
     with st.form(f"make-link-{desk.turn}", border=False):
-        label = st.text_input("For whom", key=f"link-label-{desk.turn}", max_chars=LABEL_CHARS,
-                              placeholder="steering group")  # fmt: skip
-        days = st.number_input(
-            "Days until it expires", 1, MOST_DAYS, USUAL_DAYS, key=f"link-days-{desk.turn}"
-        )
-        asked = st.form_submit_button("Make link", type="primary", key=f"make-link-{desk.turn}-go")
-    if asked:
-        _make(desk, view, label, int(days))
+        st.text_input("For whom", key=label, max_chars=LABEL_CHARS, placeholder="steering group")
+        st.number_input("Days until it expires", 1, MOST_DAYS, USUAL_DAYS, key=days)
+        st.form_submit_button(
+            "Make link", type="primary", key=f"make-link-{desk.turn}-go",
+            on_click=_make, args=(desk, desk.turn, view, label, days),
+        )  # fmt: skip
+    if desk.refused is not None:
+        widgets.problems(desk.refused)
 
 
-def _make(desk: Desk, view: View, label: str, days: int) -> None:
-    try:
-        desk.made = workspace().share(view.experiment.id, days=days, label=label)
-        desk.turn += 1
-    except RecdashError as error:
-        widgets.problems(error)
+def _make(desk: Desk, turn: int, view: View, label: str, days: str) -> None:
+    if turn != desk.turn:  # the second click of two
         return
-    st.rerun(scope="fragment")
+    asked = st.session_state[label], int(st.session_state[days])
+    try:
+        desk.made = workspace().share(view.experiment.id, label=asked[0], days=asked[1])
+        desk.turn, desk.refused = turn + 1, None
+    except RecdashError as error:
+        desk.refused = error
 
 
 def _show_once(desk: Desk, made: SharedLink) -> None:
     address = f"{links.home()}s/{made.token}"
     st.caption(f"Copy it now: it is not shown again.{links.reach(address)}")
     st.code(address, language=None, wrap_lines=True)
-    if st.button("Done", key=f"link-done-{desk.turn}"):
-        desk.made = None
-        st.rerun(scope="fragment")
+    st.button("Done", key=f"link-done-{desk.turn}", on_click=_put_away, args=(desk,))
+
+
+def _put_away(desk: Desk) -> None:
+    desk.made = None
 
 
 def _list(known: Sequence[ShareLink]) -> None:
@@ -87,9 +91,12 @@ def _revoke(link: ShareLink) -> None:
     """For good: whoever reads by it sees why it is dead."""
     person, is_alive = workspace().person, workspace().link_state(link) == "alive"
     mine = link.author == person.name or person.may("admin")
-    if is_alive and mine and st.button("Revoke", key=f"revoke-{link.id}", type="tertiary"):
-        workspace().revoke(link.id)
-        st.rerun(scope="fragment")
+    if is_alive and mine:
+        st.button("Revoke", key=f"revoke-{link.id}", type="tertiary", on_click=_take_back, args=(link.id,))
+
+
+def _take_back(link_id: str) -> None:
+    workspace().revoke(link_id)
 
 
 def _words(link: ShareLink) -> Html:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -105,9 +106,15 @@ def _row(saved: SavedView, *, may_write: bool) -> None:
             page = open_saved_view(saved.name)
             if page is not None:
                 links.go(page)
-        if may_write and st.button("Forget", key=f"forget-view-{saved.id}", type="tertiary"):
-            workspace().forget_view(saved.id)
-            st.rerun(scope="fragment")
+        if may_write:
+            st.button("Forget", key=f"forget-view-{saved.id}", type="tertiary", on_click=_forget,
+                      args=(saved.id,))  # fmt: skip
+
+
+def _forget(view_id: str) -> None:
+    """A second click finds it gone."""
+    with suppress(NotFound):
+        workspace().forget_view(view_id)
 
 
 def _words(saved: SavedView) -> str:

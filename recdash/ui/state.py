@@ -106,7 +106,8 @@ class View:
 def begin(page: str) -> None:
     """A run of the page with this address begins; "" is the overview's."""
     st.session_state[_PAGE] = page or "overview"
-    st.session_state.pop(_LAST, None)
+    for left in (_LAST, _WRITTEN):  # by a run that was ended before its end
+        st.session_state.pop(left, None)
 
 
 def page() -> str:

@@ -1,0 +1,403 @@
+"""Sharing: every page's link is whole, saved views open, share links are shown once, wikis may frame it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pandas as pd
+import pytest
+from app_pages import (
+    TRUTH,
+    USERS,
+    Open,
+    forget,
+    link,
+    lists,
+    passed,
+    press,
+    said,
+    shell,
+    store,
+    turn_to,
+    warned,
+)
+from streamlit.testing.v1 import AppTest
+
+from recdash.access import Person
+from recdash.service import Workspace
+from recdash.settings import settings
+from recdash.ui import embedding, links, sharing, who
+from recdash.ui.navigation import ADDRESSES, SECTIONS
+
+FRAME = {"e", "b", "c", "m", "k", "s", "th"}
+PAGES = [page for pages in SECTIONS.values() for page in pages]
+WITHOUT_FRAME = ("experiments", "off_policy", "upload", "runs", "guide")
+
+
+@pytest.fixture
+def films(workspace: Workspace) -> dict[str, str]:
+    """Names → ids: the experiment, and the runs poor (no hit), good (rank 2), best (rank 1)."""
+    return store(workspace, {"poor": lists(9), "good": lists(2), "best": lists(1)})
+
+
+def of_address(address: str) -> dict[str, str]:
+    return dict(parse_qsl(urlsplit(address).query, keep_blank_values=True))
+
+
+def shared(app: AppTest) -> dict[str, str]:
+    """The parameters of the link that the popover shows."""
+    (address,) = [code.value for code in app.code if "?e=" in code.value and not code.value.startswith("<")]
+    return of_address(address)
+
+
+def open_tab(app: AppTest, name: str) -> AppTest:
+    app.session_state["share-part"] = name
+    return passed(app.run())
+
+
+# ── the link of every page ───────────────────────────────────────────────────────────────────
+
+
+class Reads(dict[str, str]):
+    """Parameters of a view that note which of them a page asks for."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        super().__init__(given)
+        self.asked: set[str] = set()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.asked.add(name)
+        return super().get(name, default)
+
+    def __getitem__(self, name: str) -> str:
+        self.asked.add(name)
+        return super().__getitem__(name)
+
+    def __contains__(self, name: object) -> bool:
+        self.asked.add(str(name))
+        return super().__contains__(name)
+
+
+@pytest.fixture(scope="module")
+def furnished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[AppTest, dict[str, str]]]:
+    """The app over an experiment with everything that pages can show, and names → ids of what is in it."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("furnished")
+        patch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{folder / 'r.db'}")
+        patch.setenv("RECDASH_ARTIFACTS", str(folder / "artifacts"))
+        forget()
+        ids = furnish(Workspace.open())
+        yield passed(shell({"e": ids["films"]}).run()), ids
+        forget()
+
+
+def furnish(space: Workspace) -> dict[str, str]:
+    items = sorted({*TRUTH["item_id"], "x1", "x2", "x3"})
+    catalogue = pd.DataFrame(
+        {"item_id": items, "genre": "drama", "year": [str(2000 + len(i)) for i in items]}
+    )
+    train = pd.DataFrame({"user_id": USERS[:10], "item_id": "x1"})
+    runs = {"poor": lists(9), "good": lists(2), "best": lists(1)}
+    ids = store(space, runs, truth=TRUTH.assign(relevance=[1, 4] * 10), train=train, catalogue=catalogue)
+    rows = [
+        (
+            f"p{n}",
+            f"s{n}",
+            "AB"[n % 2],
+            f"2026-03-{1 + n % 5:02}T10:00:00",
+            n % 3,
+            60 * (n % 5),
+            "xy"[n % 3 // 2],
+        )
+        for n in range(200)
+    ]
+    columns = ["unit_id", "session_id", "variant", "start_ts", "clicks", "watch_s", "plan"]
+    table = {"sessions": pd.DataFrame(rows, columns=columns)}
+    linked = {"A": ids["poor"], "B": ids["best"]}
+    test = space.add_online_test(ids["films"], "March", table, control="A", links=linked)
+    review = space.propose(ids["films"], ids["best"], text="It leads.")
+    return {**ids, "March": test.id, "review": review.id}
+
+
+OWN: dict[str, dict[str, str]] = {
+    "overview": {},
+    "experiments": {"find": "film", "sort": "name", "as": "table", "old": "show"},
+    "leaderboard": {"q": "o", "cols": "all", "diff": "rel", "corr": "bh"},
+    "metric_vs_k": {"ms": "recall", "show": "delta", "ci": "off"},
+    "precision_recall": {"curve": "points", "avg": "micro"},
+    "tradeoffs": {"x": "recall", "y": "precision", "runs": "chosen", "axes": "ndcg~recall"},
+    "users": {"of": "good", "u": "u3"},
+    "segments": {"by": "item:genre", "corr": "bh", "least": "2"},
+    "items": {"item": "i1", "which": "never", "order": "title"},
+    "catalogue": {"by": "year"},
+    "definitions": {"r": "good", "p": "recbole", "ex": "run"},
+    "ab_results": {
+        "t": "March", "om": "session_watch_time", "corr": "bh", "over": "daily", "eff": "5", "seg": "plan",
+    },
+    "offline_online": {"t": "March", "om": "session_watch_time", "v": "B"},
+    "off_policy": {"target": "file"},
+    "reports": {"pr": "best"},
+    "upload": {"add": "online"},
+    "runs": {},
+    "guide": {"chapter": "rules", "metric": "ndcg"},
+}  # fmt: skip
+"""Of each page a value of each of its own parameters, which nobody would see without asking for it."""
+IN_LONG_LISTS = {"leaderboard": {"p"}, "experiments": {"at"}}
+"""Parameters that are there only where a list has several pages."""
+
+
+def asked_of(furnished: tuple[AppTest, dict[str, str]], page: str) -> Reads:
+    _, ids = furnished
+    own = {name: ids.get(value, value) for name, value in OWN[page].items()}
+    return Reads(
+        {
+            "e": ids["films"],
+            "b": ids["poor"],
+            "c": f"{ids['good']}~{ids['best']}",
+            "m": "recall",
+            "k": "2",
+            **own,
+        }
+    )
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_choice_on_a_page_is_in_its_link(furnished: tuple[AppTest, dict[str, str]], page: str) -> None:
+    app, asked = furnished[0], asked_of(furnished, page)
+    given = dict(asked)
+    app.query_params.clear()
+    app.session_state["recdash.params"] = asked
+    turn_to(app, page)
+    assert not app.error
+    told = link(app) if page in WITHOUT_FRAME else shared(app)
+    own = {name: given[name] for name in OWN[page]}
+    assert {name: told.get(name) for name in own} == own
+    if page not in WITHOUT_FRAME:
+        assert told == link(app)
+        assert {name: told[name] for name in ("e", "b", "c", "m", "k")} == {
+            name: given[name] for name in ("e", "b", "c", "m", "k")
+        }
+    # a parameter that a page asks for and that is not above would be missed by this test
+    assert asked.asked - FRAME - IN_LONG_LISTS.get(page, set()) == set(OWN[page])
+
+
+def test_what_a_page_chose_by_itself_is_in_the_link_too(films: dict[str, str], open_page: Open) -> None:
+    app = open_page("users")
+    assert shared(app)["of"] == films["best"]
+    assert shared(app) == link(app)
+
+
+# ── saved views ──────────────────────────────────────────────────────────────────────────────
+
+
+def save(app: AppTest, name: str) -> AppTest:
+    open_tab(app, "Saved views")
+    app.text_input(key="view-name").set_value(name)
+    return press(app, "Save this view")
+
+
+@pytest.fixture
+def saved(films: dict[str, str], open_page: Open) -> AppTest:
+    """The leaderboard by recall at 1 with all columns, saved as weekly-check."""
+    return save(open_page("leaderboard", e=films["films"], m="recall", k="1", cols="all"), "Weekly check")
+
+
+def test_a_view_is_saved_under_a_name_that_fits_an_address(workspace: Workspace, saved: AppTest) -> None:
+    view = workspace.saved_view("weekly-check")
+    assert (view.page, view.params["m"], view.params["cols"]) == ("leaderboard", "recall", "all")
+    assert any(code.value.endswith("?view=weekly-check") for code in saved.code)
+
+
+@pytest.mark.usefixtures("saved")
+def test_the_short_link_opens_the_view_on_its_page(open_page: Open) -> None:
+    app = open_page(view="weekly-check")
+    assert "best is first on Recall@1" in said(app)
+    assert link(app)["cols"] == "all"
+    assert "view" not in link(app)
+
+
+def test_a_saved_view_opens_from_the_list_too(saved: AppTest) -> None:
+    app = open_tab(turn_to(saved, "users"), "Saved views")
+    assert "is first on" not in said(app)
+    press(app, "Open")
+    assert "best is first on Recall@1" in said(app)
+
+
+def test_a_view_of_another_experiment_is_not_in_the_list(workspace: Workspace, saved: AppTest) -> None:
+    other = workspace.create_experiment("songs", TRUTH, depth=3)
+    workspace.add_runs(other.id, lists(1), name="als")
+    assert "weekly-check" in said(open_tab(saved, "Saved views"))
+    saved.session_state["recdash.params"] = {"e": other.id}
+    told = [one.value for one in open_tab(saved, "Saved views").caption]
+    assert "No view of this experiment is saved yet." in told
+
+
+@pytest.mark.usefixtures("films")
+def test_an_unknown_name_is_warned_of_and_the_usual_view_is_shown(open_page: Open) -> None:
+    app = open_page(view="never-saved")
+    assert "no saved view called never-saved" in warned(app)
+    assert "Ship best" in said(app)
+
+
+def test_a_name_in_use_or_unfit_is_refused_in_words(films: dict[str, str], saved: AppTest) -> None:
+    app = turn_to(saved, "overview")
+    assert "already called 'weekly-check'" in save(app, "weekly-check").error[0].value.replace("\\", "")
+    assert "Use up to 40 of a to z" in save(app, "Größe").error[0].value.replace("\\", "")
+    assert films
+
+
+def test_a_forgotten_view_is_gone(workspace: Workspace, saved: AppTest) -> None:
+    press(open_tab(saved, "Saved views"), "Forget")
+    assert workspace.saved_views(link(saved)["e"]) == []
+
+
+def test_a_saved_page_that_the_reader_does_not_have_becomes_the_overview(
+    workspace: Workspace, films: dict[str, str], open_page: Open
+) -> None:
+    workspace.save_view(films["films"], "of-a-page-gone", "segments-of-old", {"e": films["films"]})
+    assert "Ship best" in said(open_page(view="of-a-page-gone"))
+
+
+# ── share links ──────────────────────────────────────────────────────────────────────────────
+
+
+def token_in(app: AppTest) -> str:
+    (address,) = [code.value for code in app.code if "/s/" in f"/{code.value}"]
+    return address.rpartition("s/")[2]
+
+
+def test_a_share_link_is_shown_once_and_opens_this_experiment_only(
+    workspace: Workspace, films: dict[str, str], open_page: Open
+) -> None:
+    app = open_tab(open_page(), "Share link")
+    next(one for one in app.text_input if one.label == "For whom").set_value("<b>steering</b>")
+    press(app, "Make link")
+    opened = workspace.shared(token_in(app))
+    assert (opened.experiment, opened.report, opened.label) == (films["films"], None, "<b>steering</b>")
+    assert "<b>steering" not in " ".join(str(one.proto.body) for one in app.get("html"))
+    press(app, "Done")
+    assert not [code for code in app.code if "/s/" in f"/{code.value}"]
+    assert len(workspace.share_links(films["films"])) == 1
+
+
+def test_a_revoked_link_says_so_and_is_dead(
+    workspace: Workspace, films: dict[str, str], open_page: Open
+) -> None:
+    made = workspace.share(films["films"], days=3, label="review")
+    app = open_tab(open_page(), "Share link")
+    assert re.search(r"review this experiment · .* · open until \d+ \w+ 20\d\d", said(app))
+    press(app, "Revoke")
+    assert re.search(r"revoked \d+ \w+ 20\d\d", said(app))
+    assert workspace.link_state(workspace.store.share_link(made.link.id)) == "revoked"
+    assert "Revoke" not in [button.label for button in app.button]
+
+
+@pytest.fixture
+def seen_as(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Whoever opens pages from here on."""
+    return lambda person: monkeypatch.setattr(who, "person", lambda: person)
+
+
+def test_a_viewer_opens_saved_views_and_changes_nothing(
+    workspace: Workspace, films: dict[str, str], open_page: Open, seen_as: Any
+) -> None:
+    workspace.save_view(films["films"], "weekly", "leaderboard", {"e": films["films"]})
+    seen_as(Person("vera", "viewer"))
+    app = open_page()
+    assert [tab.label for tab in app.tabs] == ["Link", "Saved views", "Embed"]
+    labels = [button.label for button in open_tab(app, "Saved views").button]
+    assert "Open" in labels
+    assert not {"Save this view", "Forget", "Make link", "Revoke"} & set(labels)
+
+
+def test_a_guest_has_no_other_experiment_to_choose(
+    workspace: Workspace, films: dict[str, str], open_page: Open, seen_as: Any
+) -> None:
+    workspace.create_experiment("songs", TRUTH, depth=3)
+    seen_as(Person("guest of ann", "viewer", films["films"]))
+    app = open_page()
+    assert [tab.label for tab in app.tabs] == ["Link", "Saved views"]
+    assert "frame-experiment" not in [box.key for box in app.selectbox]
+    assert "films" in said(app)
+    assert "Ship best" in said(app)
+
+
+# ── inside other pages ───────────────────────────────────────────────────────────────────────
+
+
+def test_the_snippet_frames_this_view_and_escapes_the_name(workspace: Workspace, open_page: Open) -> None:
+    made = workspace.create_experiment('"><script>alert(1)</script>', TRUTH, depth=5)
+    workspace.add_runs(made.id, lists(1), name="best")
+    workspace.add_runs(made.id, lists(2), name="good")
+    app = open_tab(open_page("leaderboard", cols="all"), "Embed")
+    (snippet,) = [code.value for code in app.code if code.value.startswith("<iframe")]
+    assert "cols=all" in snippet
+    assert "&amp;embed=true" in snippet
+    assert "<script" not in snippet
+    assert 'title="recdash: &quot;&gt;&lt;script&gt;' in snippet
+
+
+def test_the_snippet_says_what_must_be_set(
+    films: dict[str, str], open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert films
+    told = " ".join(one.value for one in open_tab(open_page(), "Embed").caption)
+    assert "No site may show it yet: name the wiki in `RECDASH_EMBED_FROM`" in told
+    monkeypatch.setenv("RECDASH_EMBED_FROM", "https://wiki.example.org")
+    settings.cache_clear()
+    told = " ".join(one.value for one in open_tab(open_page(), "Embed").caption)
+    assert "Pages of `https://wiki.example.org` may show it." in told
+
+
+def test_inside_another_page_a_line_takes_the_frames_place(
+    films: dict[str, str], open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding, "is_on", lambda: True)
+    app = open_page(k="2")
+    assert "films nDCG@2 · against poor" in said(app)
+    assert "Ship best" in said(app)
+    assert app.get("link_button")[0].proto.url.startswith("?e=")
+    assert films["best"] in app.get("link_button")[0].proto.url
+    assert not app.tabs
+    assert "frame-k" not in [box.key for box in app.get("button_group")]
+
+
+# ── addresses ────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("address", "page", "expected"),
+    [
+        ("http://recs.example.org/", "overview", "http://recs.example.org/"),
+        ("http://recs.example.org/metric-vs-k", "metric-vs-k", "http://recs.example.org/"),
+        ("https://example.org/recs/leaderboard", "leaderboard", "https://example.org/recs/"),
+        ("https://example.org/recs", "overview", "https://example.org/recs/"),
+    ],
+)
+def test_the_dashboards_own_address_is_known_from_any_page(
+    monkeypatch: pytest.MonkeyPatch, address: str, page: str, expected: str
+) -> None:
+    monkeypatch.setattr(links, "_address", lambda: address)
+    monkeypatch.setattr(links.state, "page", lambda: page)
+    assert links.home() == expected
+
+
+@pytest.mark.parametrize(
+    ("address", "is_own"),
+    [
+        ("http://127.0.0.1:8501/?e=1", True),
+        ("http://[::1]:8501/", True),
+        ("https://recs.example.org/", False),
+    ],
+)
+def test_whoever_copies_a_link_of_this_machine_is_told(address: str, *, is_own: bool) -> None:
+    assert links.reach(address) == (" It works on this machine only." if is_own else "")
+
+
+def test_saved_views_may_be_of_any_page_there_is() -> None:
+    assert set(OWN) == set(PAGES)
+    assert sharing.VIEW not in {name for own in OWN.values() for name in own}
+    assert len(ADDRESSES) == len(PAGES)
