@@ -47,6 +47,7 @@ def begin(view: View) -> None:
     if not may_write():
         return
     wanted = state.params().get("pr")
+    state.write("pr", wanted)
     widgets.section(
         "Propose or decide",
         f"Both keep the numbers as they stand now: {_where(view)}, as chosen above.",
