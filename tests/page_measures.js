@@ -72,7 +72,7 @@
     key: key(chart),
     role: chart.getAttribute("role"),
     alt: chart.getAttribute("aria-label") ?? "",
-    hasTable: tables.some(
+    table: tables.some(
       (table) =>
         chart.compareDocumentPosition(table) & Node.DOCUMENT_POSITION_FOLLOWING ||
         (chart.closest(".stHorizontalBlock")?.contains(table) ?? false),

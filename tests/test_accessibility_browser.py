@@ -126,7 +126,7 @@ def test_each_chart_has_words_and_a_table(look: Look, name: str) -> None:
         assert chart["role"] == "figure"
         assert len(chart["alt"].split()) > 4, chart
         assert re.search(r"\d", chart["alt"]), chart
-        assert chart["hasTable"], chart
+        assert chart["table"], chart
 
 
 def test_the_demo_draws_charts_on_most_pages(look: Look) -> None:

@@ -113,7 +113,7 @@ def _line(moments: Sequence[Moment], look: Mark, palette: Palette) -> Iterator[T
     yield {
         "type": "scatter", "x": [one.day for one in known], "y": [one.lift for one in known],
         "mode": "lines+markers", "hoverinfo": "text", "hovertext": [one.hover for one in known],
-        "name": look.run_id, "line": {"color": look.colour, "width": LINE, "dash": look.dash},
+        "name": look.run_id, "line": {"color": look.colour, "width": LINE * look.heft, "dash": look.dash},
         "marker": marker(look, palette, size=SMALL_MARKER - 2),
     }  # fmt: skip
 

@@ -156,7 +156,7 @@ def _of_run(
     ]
     line: Trace = {
         "x": list(rows["k"]), "y": list(rows["value"]), "mode": "lines", "hoverinfo": "text",
-        "hovertext": hover, "line": {"color": look.colour, "width": LINE, "dash": look.dash},
+        "hovertext": hover, "line": {"color": look.colour, "width": LINE * look.heft, "dash": look.dash},
     }  # fmt: skip
     if look.role != "candidate":
         return [shared | line]

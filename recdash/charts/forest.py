@@ -145,7 +145,7 @@ def _of_row(
     shared: Trace = {"type": "scatter", "name": escape(look.name)}
     line = {
         "x": [low, high], "y": [place, place], "mode": "lines", "hoverinfo": "skip",
-        "line": {"color": look.colour, "width": INTERVAL},
+        "line": {"color": look.colour, "width": INTERVAL * look.heft},
     }  # fmt: skip
     mark = {
         "x": [row["mean_diff"]], "y": [place], "mode": "markers", "hoverinfo": "text",

@@ -155,7 +155,7 @@ def zero_line(palette: Palette, y: Sequence[float], x: float = 0.0) -> go.Scatte
 def marker(look: Mark, palette: Palette, *, size: float = MARKER, hollow: bool = False) -> dict[str, Any]:
     """Filled: the interval excludes zero. Hollow: it does not."""
     fill = palette.background if hollow else look.colour
-    edge = {"color": look.colour, "width": 2.2 if hollow else 0}
+    edge = {"color": look.edge, "width": 2.2 if hollow else 1.2 if look.edge != look.colour else 0}
     return {"symbol": look.shape, "size": size, "color": fill, "line": edge, "opacity": 1}
 
 

@@ -66,6 +66,9 @@ DARK = Palette(
 
 # Okabe and Ito's colours that keep 3:1 on both backgrounds come first.
 RUN_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+PALE = {"#56B4E9": "#2F7FB0", "#E69F00": "#9A6A00"}
+"""Below 3:1 on white, and the edge that has more. Darker ones would be taken for others by the colour-blind."""
+PALE_HEFT = 1.4
 CONTEXT_GREY = "#7C8794"
 # No triangles: they are the marks of better and worse.
 SHAPES = ("circle", "square", "diamond", "cross", "x", "hexagon", "pentagon", "star", "octagon", "hourglass")
@@ -84,6 +87,16 @@ class Mark:
     @property
     def dash(self) -> str:
         return "dash" if self.role == "baseline" else "solid"
+
+    @property
+    def heft(self) -> float:
+        """How much thicker its lines are drawn: sky and orange are pale on white."""
+        return PALE_HEFT if self.colour in PALE else 1.0
+
+    @property
+    def edge(self) -> str:
+        """The colour around its filled marks."""
+        return PALE.get(self.colour, self.colour)
 
 
 Marks = dict[str, Mark]

@@ -139,7 +139,7 @@ def _line(points: pd.DataFrame, look: Mark, hover: Sequence[str]) -> go.Scatter:
     return go.Scatter(
         x=list(points["recall"]), y=list(points["precision"]), mode="lines", name=escape(look.name),
         hoverinfo="text", hovertext=list(hover),
-        line={"color": look.colour, "width": LINE, "dash": look.dash},
+        line={"color": look.colour, "width": LINE * look.heft, "dash": look.dash},
     )  # fmt: skip
 
 

@@ -132,7 +132,7 @@ def _draw_panel(
     name = escape(look.name)
     for place, dot in enumerate(dots):
         if is_number(dot.low):
-            line = {"color": look.colour, "width": INTERVAL}
+            line = {"color": look.colour, "width": INTERVAL * look.heft}
             chart.add_trace(
                 go.Scatter(x=[dot.low, dot.high], y=[place] * 2, mode="lines", hoverinfo="skip", name=name,
                            line=line, **where)
