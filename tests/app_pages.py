@@ -5,15 +5,20 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from recdash.service import Workspace
 from recdash.settings import settings
+
+# Each AppTest looks through the files of all installed packages for components, which never change meanwhile.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 ROOT = Path(__file__).resolve().parents[1]
 Open = Callable[..., AppTest]

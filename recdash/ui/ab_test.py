@@ -14,7 +14,7 @@ from recdash.domain import OnlineTest, Run
 from recdash.online import OnlineMetric, OnlineResults, OnlineRow, Rules
 from recdash.online.census import Census
 from recdash.stats import Correction
-from recdash.ui import ab_data, both_sides, frame, links, state, theme, widgets
+from recdash.ui import ab_data, both_sides, links, state, theme, widgets
 from recdash.ui.board import RULES
 from recdash.ui.state import View
 
@@ -75,9 +75,8 @@ def no_test() -> None:
         "The demo brings one along too.",
     )
     with st.container(horizontal=True):
-        if st.button("Upload an online test", type="primary", key="go-upload"):
-            frame.go("upload")
-        if st.button("Load the demo", key="load-demo"):
+        links.offer("Upload an online test", "upload")
+        if state.person().may("editor") and st.button("Load the demo", key="load-demo"):
             state.show_experiment(state.workspace().load_demo().id)
             st.rerun()
 

@@ -15,7 +15,7 @@ from recdash.domain import OnlineTest
 from recdash.errors import Problem
 from recdash.numbers import glyph, is_number
 from recdash.online.joining import SPLIT_BROKEN, judged_by
-from recdash.ui import escaping, findings, frame, links, state, theme, widgets
+from recdash.ui import escaping, findings, links, state, theme, widgets
 from recdash.ui.cards import finding_cell
 from recdash.ui.escaping import Html, html, join
 from recdash.ui.state import View
@@ -80,8 +80,7 @@ def no_test() -> None:
         "Upload the sessions or the aggregates of an A/B test, and name the run that each variant served: "
         "offline and online results then stand side by side.",
     )
-    if st.button("Upload an online test", type="primary", key="go-upload"):
-        frame.go("upload")
+    links.offer("Upload an online test", "upload")
 
 
 def no_link(found: BothSides) -> None:

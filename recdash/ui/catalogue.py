@@ -13,7 +13,7 @@ from recdash import numbers
 from recdash.charts.frames import cut
 from recdash.charts.rows import Row, by_run, records
 from recdash.charts.shown import LONGEST_VALUE, panels, percent_decimals, shown_by
-from recdash.ui import data, frame, links, state, theme, widgets
+from recdash.ui import data, links, state, theme, widgets
 from recdash.ui.board import reasons
 from recdash.ui.cards import value_text
 from recdash.ui.escaping import Html, html, join, markdown
@@ -108,8 +108,7 @@ def show_nothing(view: View) -> None:
     else:
         widgets.empty("These runs have no lists", "Choose a run with recommendations under Change runs.")
         return
-    if st.button("Upload", type="primary", key="go-upload"):
-        frame.go("upload")
+    links.offer("Upload", "upload")
 
 
 # ── what the lists show ──────────────────────────────────────────────────────────────────────

@@ -73,6 +73,12 @@ def title(page: str) -> str:
     return str(st.session_state["recdash.pages"][page].title) if is_there(page) else page
 
 
+def offer(label: str, page: str) -> None:
+    """A button that leads to another page; none for whom that page is not."""
+    if is_there(page) and st.button(label, type="primary", key=f"go-{page}"):
+        go(page)
+
+
 def go(page: str) -> NoReturn:
     """Turn to another page of the navigation by its address, keeping the view."""
     st.switch_page(st.session_state["recdash.pages"][page])

@@ -35,8 +35,8 @@ SECTIONS = {
     },
 }
 FIRST = "overview"
-NEEDS: dict[str, Role] = {"upload": "editor", "runs": "editor"}
-"""The role that a page is for; all others are for viewers."""
+NEEDS: dict[str, Role] = {"off_policy": "editor", "upload": "editor", "runs": "editor"}
+"""The role that a page is for: one that takes files or changes things. All others are for viewers."""
 
 
 def address(name: str) -> str:

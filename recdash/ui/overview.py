@@ -18,7 +18,7 @@ from recdash.ui import (
     data,
     decision_links,
     findings,
-    frame,
+    links,
     reference_offer,
     spread,
     theme,
@@ -55,8 +55,8 @@ def one_run(view: View) -> None:
           f"{stands or 'One number alone decides nothing.'}")  # fmt: skip
     if len(view.runs) > 1:
         st.caption("Choose baseline and candidates under *Change runs* above.")
-    elif st.button("Upload a run", type="primary", key="go-upload"):
-        frame.go("upload")
+    else:
+        links.offer("Upload a run", "upload")
     reference_offer.offer(workspace(), view.experiment)
 
 

@@ -16,7 +16,7 @@ from recdash.comparison import Terms
 from recdash.comparison.segment_words import flagged
 from recdash.comparison.segments import EVERYBODY, Cell, Segmented, flags
 from recdash.stats import LEAST, Correction
-from recdash.ui import data, frame, state, theme, widgets
+from recdash.ui import data, links, state, theme, widgets
 from recdash.ui.board import RULES
 from recdash.ui.cards import value_text
 from recdash.ui.escaping import Html, html, join, markdown, plotly
@@ -58,8 +58,7 @@ def _ask_for_tables() -> None:
         "A train table tells known users from new ones and popular items from rare ones; a table of users or "
         "a catalogue with attributes adds its columns. They belong to the set-up of an experiment.",
     )
-    if st.button("Upload", type="primary", key="go-upload"):
-        frame.go("upload")
+    links.offer("Upload", "upload")
 
 
 def _choose_by(known: Sequence[str]) -> str:

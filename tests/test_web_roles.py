@@ -1,0 +1,204 @@
+"""Every page for every kind of visitor: what is shown, what is refused, and what stands in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from app_pages import TRUTH, forget, link, lists, passed, said, shell, store
+from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
+
+from recdash.access import Person, Role
+from recdash.errors import Forbidden
+from recdash.service.sharing import LinkDead
+from recdash.ui import navigation, who
+from recdash.web import identity
+
+PAGES: dict[str, Role] = {
+    # page: whoever has this role sees it, and so do those who may more
+    "overview": "viewer",
+    "experiments": "viewer",
+    "leaderboard": "viewer",
+    "metric_vs_k": "viewer",
+    "precision_recall": "viewer",
+    "tradeoffs": "viewer",
+    "users": "viewer",
+    "segments": "viewer",
+    "items": "viewer",
+    "catalogue": "viewer",
+    "definitions": "viewer",
+    "ab_results": "viewer",
+    "offline_online": "viewer",
+    "off_policy": "editor",
+    "reports": "viewer",
+    "upload": "editor",
+    "runs": "editor",
+    "guide": "viewer",
+}
+
+
+def settings_of(data: Path) -> dict[str, str]:
+    return {"RECDASH_DATABASE_URL": f"sqlite:///{data}/recdash.db", "RECDASH_ARTIFACTS": f"{data}/artifacts"}
+
+
+VISITORS = ["nobody", "guest", "viewer", "editor", "admin"]
+Visit = Callable[[str, str], AppTest]
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The id of an experiment with two runs, beside another; the store is the same for all of this file."""
+    forget()
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in settings_of(tmp_path_factory.mktemp("films")).items():
+            patch.setenv(name, value)
+        found = store(who.whole(), {"als": lists(1), "popular": lists(2)})
+        who.whole().create_experiment("books", TRUTH, depth=5)
+        yield found["films"]
+    forget()
+
+
+def person_of(visitor: str, experiment: str) -> Person | None:
+    people = {
+        "guest": Person("guest of mara", "viewer", experiment),
+        "viewer": Person("vi", "viewer"),
+        "editor": Person("ed", "editor"),
+        "admin": Person("ada", "admin"),
+    }
+    return people.get(visitor)
+
+
+@pytest.fixture
+def come_as(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Person | None]], None]:
+    """Have the door find out this."""
+
+    def turn(found: Callable[[], Person | None]) -> None:
+        monkeypatch.setattr(identity, "person_of", lambda *_: found())
+
+    return turn
+
+
+@pytest.fixture
+def visit(films: str, come_as: Callable[..., None]) -> Visit:
+    """``visit("viewer", "leaderboard")``: open that page's address as such a visitor.
+
+    Editors and admins look at an experiment without runs, which is quickly drawn.
+    """
+    without_runs = next(one.id for one in who.whole().experiments() if one.id != films)
+
+    def open_at(visitor: str, page: str) -> AppTest:
+        come_as(lambda: person_of(visitor, films))
+        may_write = visitor in {"editor", "admin"}
+        return at(page, e=without_runs if may_write else films)
+
+    return open_at
+
+
+def at(page: str, **link: str) -> AppTest:
+    """The app at the address of a page."""
+    app = shell(link)
+    app._page_hash = calc_hash("" if page == navigation.FIRST else navigation.address(page))
+    return passed(app.run())
+
+
+# ── the table ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_page_has_a_row(root: Path) -> None:
+    assert {file.stem for file in (root / "pages").glob("*.py")} == set(PAGES)
+    assert {name for pages in navigation.SECTIONS.values() for name in pages} == set(PAGES)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_is_shown_to_whom_it_is_for_and_changes_nothing_for_readers(visit: Visit, page: str) -> None:
+    seen = {visitor: visit(visitor, page) for visitor in VISITORS}
+    allowed = {visitor: visitor in ("editor", "admin") or PAGES[page] == "viewer" for visitor in VISITORS}
+    assert {visitor: is_shown(app) for visitor, app in seen.items()} == {**allowed, "nobody": False}
+    for reader in ("nobody", "guest", "viewer"):
+        assert seen[reader].get("file_uploader") == []
+        assert {button.label for button in seen[reader].button} & CHANGING == set()
+
+
+CHANGING = {"Upload", "Upload a run", "Upload an online test", "Load the demo", "Add reference candidates"}
+"""Labels of what writes to the store, or leads there."""
+
+
+def is_shown(app: AppTest) -> bool:
+    """Is the page there, and no plain words in its place? What is refused has nothing to choose from."""
+    words = said(app)
+    refused = "Sign in to read this" in words or "is for editors" in words
+    widgets = [*app.selectbox, *app.button, *app.text_input, *app.get("file_uploader")]
+    assert not (refused and widgets), "refused and drawn"
+    return not refused
+
+
+# ── the navigation, and the name ─────────────────────────────────────────────────────────────
+
+
+def offered(app: AppTest) -> list[str]:
+    return sorted(app.session_state["recdash.pages"])
+
+
+def test_readers_are_not_offered_what_is_for_editors(visit: Visit) -> None:
+    everything = sorted(navigation.ADDRESSES)
+    assert offered(visit("editor", "guide")) == everything
+    kept = [name for name in everything if name not in {"off-policy", "upload", "runs"}]
+    assert [offered(visit(visitor, "guide")) for visitor in ("viewer", "guest")] == [kept, kept]
+
+
+def test_the_name_and_the_role_stand_in_the_sidebar(visit: Visit) -> None:
+    for visitor, name in (("viewer", "vi"), ("editor", "ed"), ("admin", "ada")):
+        assert f"{name} {visitor}" in said(visit(visitor, "guide"))
+
+
+def test_a_name_that_nobody_checked_is_not_shown_as_one(visit: Visit, come_as: Callable[..., None]) -> None:
+    visit("admin", "guide")
+    come_as(lambda: Person("mara", "admin", named=False))
+    assert "mara" not in said(passed(shell({}).run()))
+
+
+def test_a_name_made_of_markup_is_words(films: str, come_as: Callable[..., None]) -> None:
+    assert films
+    come_as(lambda: Person("<img src=//evil.example/x>", "viewer"))
+    bodies = " ".join(str(one.proto.body) for one in passed(shell({}).run()).get("html"))
+    assert "&lt;img src=//evil.example/x&gt;" in bodies
+    assert "<img" not in bodies
+
+
+# ── in place of everything ───────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("page", ["overview", "leaderboard", "upload", "guide"])
+@pytest.mark.parametrize(
+    ("error", "heading"),
+    [
+        (LinkDead("expired"), "This link is closed This share link has expired."),
+        (LinkDead("revoked"), "This link is closed This share link was revoked."),
+        (Forbidden("You are signed in as kim."), "No role here yet You are signed in as kim."),
+    ],
+    ids=["expired", "revoked", "no role"],
+)
+def test_why_nobody_comes_in_is_all_that_is_shown(
+    films: str, come_as: Callable[..., None], page: str, error: Exception, heading: str
+) -> None:
+    assert films
+
+    def fail() -> Person:
+        raise error
+
+    come_as(fail)
+    app = at(page, e=films)
+    assert said(app).strip().startswith(heading)
+    assert [*app.selectbox, *app.get("plotly_chart"), *app.get("file_uploader")] == []
+    assert "als" not in said(app)
+
+
+def test_a_saved_view_opens_by_its_short_link(films: str, come_as: Callable[..., None]) -> None:
+    come_as(lambda: Person("ed", "editor"))
+    who.whole().save_view(films, "weekly", "leaderboard", {"e": films, "k": "3"})
+    app = at("overview", view="weekly")
+    assert "is first on nDCG@3" in said(app)
+    assert link(app)["k"] == "3"
+    assert "view" not in link(app)
