@@ -159,8 +159,10 @@ def _online(view: View, review: Review) -> None:
     if not tests:
         _no_test(view, review)
         return
+    wanted = state.params().get("t")
+    state.write("t", wanted)
     with st.form(form, border=False):
-        test = sent_once.pick(form, "A/B test", tests, state.params().get("t"))
+        test = sent_once.pick(form, "A/B test", tests, wanted)
         text = sent_once.words(form, "What do you see in it? (optional)", height=80)
         sent_once.author(form)
         if st.form_submit_button("Attach A/B test", type="primary", key=f"{form}-send"):
