@@ -139,7 +139,7 @@ OWN: dict[str, dict[str, str]] = {
     },
     "offline_online": {"t": "March", "om": "session_watch_time", "v": "B"},
     "off_policy": {"target": "file"},
-    "reports": {"pr": "best"},
+    "reports": {"pr": "best", "rev": "review", "t": "March"},
     "upload": {"add": "online"},
     "runs": {},
     "guide": {"chapter": "rules", "metric": "ndcg"},
