@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from recdash.comparison.verdict import Verdict
     from recdash.service import Workspace
 
+LONGEST = 40
+
 
 class Asked:
     """Everything that a block may ask; ``space`` answers.
@@ -59,6 +61,13 @@ class Asked:
     @cached_property
     def names(self) -> dict[str, str]:
         return {run.id: run.name for run in self.all_runs.values()}
+
+    @cached_property
+    def brief(self) -> dict[str, str]:
+        """The names, of long ones their beginning and end: for sentences that name all runs."""
+        from recdash.charts.frames import cut_inside
+
+        return {run: cut_inside(name, LONGEST) for run, name in self.names.items()}
 
     @property
     def shown(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ Data = Mapping[str, Any]
 ROLES = tuple(one.name for one in fields(Palette) if one.name != "dark")
 THEMELESS = Palette(dark=False, **{role: f"#A000{place:02X}" for place, role in enumerate(ROLES)})
 """Figures are drawn once, in colours that stand for roles; ``report.js`` puts in those of a theme."""
-DIGITS = 6
+DIGITS = 5
 """Of a number that is drawn: a pixel needs fewer, and the file stays small."""
 
 
@@ -99,7 +99,10 @@ def _curve(data: Data, marks: Marks, palette: Palette) -> go.Figure:
 def _precision_recall(data: Data, marks: Marks, palette: Palette) -> go.Figure:
     from recdash.charts.precision_recall import precision_recall
 
-    return precision_recall(_frame(data["rows"]), marks, palette, data["k"], data["ends"])
+    rows = _frame(data["rows"])
+    total = rows["precision"] + rows["recall"]
+    f1 = (2 * rows["precision"] * rows["recall"] / total.where(total > 0)).fillna(0.0)
+    return precision_recall(rows.assign(f1=f1), marks, palette, data["k"], data["ends"])
 
 
 def _bars(data: Data, marks: Marks, palette: Palette) -> go.Figure:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from recdash import __version__, numbers
-from recdash.charts.frames import CONTROL
+from recdash.charts.frames import CONTROL, cut_inside
 from recdash.charts.marks import DARK, LIGHT, Mark, Palette
 from recdash.report.blocks import BLOCKS
 from recdash.report.document import Document, Figure, Split, footnotes
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 FOLDER = Path(__file__).parent / "page"
-FEW = 100
+FEW, LONGEST_CHIP = 100, 44
 """Of fewer users each is counted, instead of a share of 100."""
 POLICY = (
     "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data: blob:; "
@@ -128,15 +128,15 @@ def _figures(document: Document) -> str:
 
 
 def _run(mark: Mark) -> Markup:
-    return Markup('<span class="run">{glyph}<bdi>{name}</bdi></span>').format(
+    return Markup("<span class=run>{glyph}<bdi>{name}</bdi></span>").format(
         glyph=_glyph(mark), name=_clean(mark.name)
     )
 
 
 def _glyph(mark: Mark) -> Markup:
     if mark.role == "baseline":
-        return Markup('<span class="dash" aria-hidden="true"></span>')
-    return Markup('<span class="glyph {shape}" style="--run:{colour}" aria-hidden="true"></span>').format(
+        return Markup("<i class=dash></i>")
+    return Markup('<i class="glyph {shape}" style=--run:{colour}></i>').format(
         shape=mark.shape, colour=mark.colour
     )
 
@@ -153,8 +153,12 @@ def _chips(document: Document) -> dict[str, Any]:
 
 def _chip(mark: Mark) -> Markup:
     kind = "chip base" if mark.role == "baseline" else "chip"
-    return Markup('<span class="{kind}" style="--run:{colour}">{glyph}<bdi>{name}</bdi></span>').format(
-        kind=kind, colour=mark.colour, glyph=_glyph(mark), name=_clean(mark.name)
+    made = Markup(
+        '<span class="{kind}" style="--run:{colour}" title="{name}">{glyph}<bdi>{brief}</bdi></span>'
+    )
+    name = _clean(mark.name)
+    return made.format(
+        kind=kind, colour=mark.colour, glyph=_glyph(mark), name=name, brief=cut_inside(name, LONGEST_CHIP)
     )
 
 
@@ -189,8 +193,8 @@ def _finalize(value: Any) -> Any:
 
 
 def _exact(value: float) -> str:
-    """As JSON writes it, but no longer than a reader of the page needs; the packed document has all of it."""
-    return json.dumps(value) if isinstance(value, int) else f"{value:.6g}"
+    """No longer than a reader of the page needs: the packed document has all of it."""
+    return str(value) if isinstance(value, int) else f"{value:.5g}"
 
 
 def _day(moment: str) -> str:

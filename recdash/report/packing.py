@@ -1,7 +1,8 @@
-"""Text that any page can hold: compressed, in 85 printable characters without < & " ' or a backslash.
+"""Text that any page can hold: compressed, and written in 91 printable characters without < ` or a backslash.
 
-Four bytes take five characters, where base64 takes five and a third: Plotly's script is 120,000 characters
-shorter. The reader's browser undoes it in ``report.js``.
+Thirteen bits take two characters: 23 % more than the bytes themselves, where base64 takes 33 %; of Plotly's
+script that is 150,000 characters. They stand in a script element of type text/plain, in which nothing but <
+could mean something to a browser. The reader's browser undoes it in ``report.js``.
 """
 
 from __future__ import annotations
@@ -10,29 +11,33 @@ import zlib
 
 import numpy as np
 
-ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%()*+,-./:;=>?@[]^_{"
-POWERS = 85 ** np.arange(4, -1, -1, dtype=np.uint32)
+ALPHABET = "".join(chr(code) for code in range(33, 127) if chr(code) not in "<`\\")
+BITS, BASE = 13, len(ALPHABET)
+_WEIGHTS = 1 << np.arange(BITS - 1, -1, -1)
 _CODES = np.frombuffer(ALPHABET.encode(), dtype=np.uint8)
 
 
 def pack(text: str) -> str:
-    """Compressed with zlib, and written in ``ALPHABET``; the length of what is compressed in front."""
+    """Compressed with zlib and written in ``ALPHABET``; the length of what is compressed in front."""
     packed = zlib.compress(text.encode(), 9)
-    words = np.frombuffer(packed + bytes(-len(packed) % 4), dtype=">u4").astype(np.uint32)
-    digits = (words[:, None] // POWERS) % np.uint32(85)
-    return f"{len(packed)}|{_CODES[digits].tobytes().decode()}"
+    bits = np.unpackbits(np.frombuffer(packed, dtype=np.uint8))
+    padded = np.pad(bits, (0, -len(bits) % BITS)).reshape(-1, BITS)
+    words = padded.astype(np.float32) @ _WEIGHTS.astype(np.float32)  # exact: below 2 to the 24th
+    digits = np.stack(np.divmod(words.astype(np.int64), BASE), axis=1)
+    return f"{len(packed)}:{_CODES[digits].tobytes().decode()}"
 
 
 def unpack(text: str) -> str:
     """What ``pack`` packed. Raises ValueError for anything else."""
-    length, bar, body = text.partition("|")
-    places = np.full(256, 255, dtype=np.uint8)
-    places[_CODES] = np.arange(85)
-    digits = places[np.frombuffer(body.encode("ascii"), dtype=np.uint8)].astype(np.uint64)
-    if not bar or not length.isdecimal() or len(digits) % 5 or (digits == 255).any():
+    length, colon, body = text.partition(":")
+    places = np.full(256, BASE, dtype=np.int64)
+    places[_CODES] = np.arange(BASE)
+    digits = places[np.frombuffer(body.encode("ascii", "replace"), dtype=np.uint8)]
+    if not colon or not length.isdecimal() or len(digits) % 2 or (digits == BASE).any():
         raise ValueError("this was not packed here")
-    words = (digits.reshape(-1, 5) * POWERS.astype(np.uint64)).sum(axis=1)
+    words = digits.reshape(-1, 2) @ np.array([BASE, 1])
+    bits = ((words[:, None] & _WEIGHTS) > 0).astype(np.uint8)
     try:
-        return zlib.decompress(words.astype(">u4").tobytes()[: int(length)]).decode()
-    except zlib.error as error:
+        return zlib.decompress(np.packbits(bits).tobytes()[: int(length)]).decode()
+    except (zlib.error, UnicodeDecodeError) as error:
         raise ValueError(f"this was not packed here: {error}") from error

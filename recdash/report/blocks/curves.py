@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 USUAL = ("ndcg", "recall", "precision", "coverage", "hit_rate", "map")
 FEW = 4
 SHOWN_K = (1, 5, 10, 20, 50, 100)
-DENSE = 20
-"""Up to this k every cutoff is drawn, then every fifth up to a hundred: a line needs no more."""
+DRAWN_K = (*range(1, 11), 12, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90, 100, 150, 200, 300, 500, 700, 1000)
+"""A line needs no more points; where it bends they are dense."""
 
 
 def curves(asked: Asked) -> Section | None:
@@ -52,10 +52,7 @@ def last_k(asked: Asked) -> dict[str, int | None]:
 
 def drawn_k(depth: int) -> list[int]:
     """The cutoffs at which a line is drawn."""
-    from recdash.service.across_cutoffs import cutoffs_within
-
-    dense = [*range(1, min(DENSE, depth) + 1), *range(DENSE + 5, min(100, depth) + 1, 5)]
-    return sorted({*dense, *cutoffs_within(depth)})
+    return [*(k for k in DRAWN_K if k < depth), depth]
 
 
 def _figure(asked: Asked, found: pd.DataFrame, metric: str) -> Figure:
@@ -88,7 +85,10 @@ def _data(asked: Asked, rows: pd.DataFrame, metric: str) -> dict[str, Any]:
 
 def _alt(asked: Asked, rows: pd.DataFrame, metric: str) -> str:
     here = rows[rows["k"] == asked.question.k].sort_values("value", ascending=False)
-    told = [f"{run} {numbers.three(value)}" for run, value in zip(here["run"], here["value"], strict=True)]
+    told = [
+        f"{asked.brief[run]} {numbers.three(value)}"
+        for run, value in zip(here["run_id"], here["value"], strict=True)
+    ]
     return f"{metric_name(metric)} against k. At k = {asked.question.k}: {listed(told)}."
 
 

@@ -60,7 +60,7 @@ def _band(found: Comparison) -> str:
 def _forest(asked: Asked, found: Comparison) -> Figure:
     pairs = found.against
     told = [
-        f"{found.names[pair.candidate]} {one(pair.paired.mean, sign=True).shown} ({pair.judged.word})"
+        f"{asked.brief[pair.candidate]} {one(pair.paired.mean, sign=True).shown} ({pair.judged.word})"
         for pair in pairs
     ]  # fmt: skip
     ends = [corrected(pair) for pair in pairs]

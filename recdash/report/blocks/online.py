@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DISAGREE = ("won offline, lost online", "lost offline, won online")
-MOST_EXPLAINED = 2
+MOST_EXPLAINED, MOST_ROWS = 2, 45
 SIDES = ("offline_delta", "offline_low", "offline_high")
 LIFTS = ("online_lift", "online_low", "online_high")
 NOT_JUDGED = "not judged: the split of users is broken"
@@ -105,7 +105,7 @@ def _figures(asked: Asked, test: OnlineTest, rows: pd.DataFrame, title: str) -> 
     found: list[Part] = [
         Figure(
             kind="bars", title=heading, note="95 % intervals",
-            alt=_alt(rows, heading, names[0], lifted=lifted),
+            alt=_alt(asked, rows, heading, names[0], lifted=lifted),
             data={"rows": rows_of(rows, ["run_id", *names]), "lifts": lifted, "judged": judged},
             table=_side_table(rows, heading, names, lifted=lifted), wide=False,
         )
@@ -116,9 +116,10 @@ def _figures(asked: Asked, test: OnlineTest, rows: pd.DataFrame, title: str) -> 
     return found if has_differences else [*found, table]
 
 
-def _alt(rows: pd.DataFrame, heading: str, name: str, *, lifted: bool) -> str:
+def _alt(asked: Asked, rows: pd.DataFrame, heading: str, name: str, *, lifted: bool) -> str:
+    scale, unit = (100, PERCENT) if lifted else (1, "")
     told = [
-        f"{row['run']} {numbers.three(100 * row[name] if lifted else row[name])}{PERCENT if lifted else ''}"
+        f"{asked.brief[row['run_id']]} {numbers.three(scale * row[name])}{unit}"
         for row in records(rows)
         if is_number(row[name])
     ]
@@ -148,7 +149,9 @@ def _quadrants(
     heading = "; ".join(odd[:MOST_EXPLAINED]) or (
         "No settled disagreement" if judged else "Nothing is judged"
     )
-    told = [f"{row['run']} {row['quadrant'] if judged else NOT_JUDGED}" for row in records(rows)]
+    told = [
+        f"{asked.brief[row['run_id']]} {row['quadrant'] if judged else NOT_JUDGED}" for row in records(rows)
+    ]
     return Figure(
         kind="quadrants", title=heading,
         note="Offline difference against online lift. Crosses: 95 % intervals; hollow: not settled.",
@@ -171,11 +174,15 @@ def _table(asked: Asked, rows: pd.DataFrame, title: str, *, judged: bool) -> Tab
         unit=PERCENT, scale=100,
     )  # fmt: skip
     lines: list[tuple[Cell, ...]] = [
-        (RunName(row["run_id"]), off, off_ci, on, on_ci, row["quadrant"] if judged else "not judged")
+        (
+            RunName(row["run_id"]), row["variant"], off, off_ci, on, on_ci,
+            row["quadrant"] if judged else "not judged",
+        )
         for row, off, off_ci, on, on_ci in zip(records(rows), offline, below, lifts, above, strict=True)
-    ]
+    ]  # fmt: skip
     columns = (
-        Column("Run"), Column(f"Offline, {asked.where}", number=True), Column("95 % CI", number=True),
+        Column("Run"), Column("Variant"), Column(f"Offline, {asked.where}", number=True),
+        Column("95 % CI", number=True),
         Column(f"Online, {small(title)}", number=True), Column("95 % CI", number=True), Column("Reading"),
     )  # fmt: skip
     return Table("Offline and online, run by run", columns, tuple(lines))
@@ -200,27 +207,27 @@ def _explained(asked: Asked, test: OnlineTest, variant: str) -> list[Paragraph]:
 
 
 def _all_lifts(asked: Asked, test: OnlineTest, results: pd.DataFrame) -> Table:
-    """Every goal and guardrail of the test, by variant."""
-    rows = [
-        row
-        for row in records(results)
-        if row["role"] != "other" or row["metric"] == asked.question.online_metric
-    ]
-    lines = [_lift_row(asked, row, judged=not is_broken(test)) for row in rows]
+    """Goals and guardrails by variant, the chosen metric first; as many metrics as there is room for."""
+    chosen = asked.question.online_metric
+    rows = [row for row in records(results) if row["role"] != "other" or row["metric"] == chosen]
+    metrics = list(dict.fromkeys((str(chosen), *(row["metric"] for row in rows))))
+    n_variants = max(1, len({row["variant"] for row in rows}))
+    told = metrics[: max(1, MOST_ROWS // n_variants)]
+    rows = sorted((row for row in rows if row["metric"] in told), key=lambda row: told.index(row["metric"]))
+    lines = [_lift_row(row, judged=not is_broken(test)) for row in rows]
     columns = (
-        Column("Online metric"), Column("Variant"), Column("Run"), Column("Value", number=True),
+        Column("Online metric"), Column("Variant"), Column("Value", number=True),
         Column("Lift", number=True), Column("95 % CI", number=True), Column("Finding"),
         Column("n", number=True),
     )  # fmt: skip
     bands = tuple(place for place, row in enumerate(rows) if row["is_control"])
     users = range_of(row["n_users"] for row in rows)
+    more = f" {len(metrics) - len(told)} more metrics are left out." if len(metrics) > len(told) else ""
     note = f"Lift over the control; intervals are corrected together for the goals. n = {users} per variant."
-    return Table(f"{test.name}: goals and guardrails", columns, tuple(lines), note, bands)
+    return Table(f"{test.name}: goals and guardrails", columns, tuple(lines), f"{note}{more}", bands)
 
 
-def _lift_row(asked: Asked, row: Row, *, judged: bool) -> tuple[Cell, ...]:
-    run = row["run_id"] if isinstance(row["run_id"], str) else ""
-    who: Cell = RunName(run) if run in asked.names else Number(None, why="not linked to a run")
+def _lift_row(row: Row, *, judged: bool) -> tuple[Cell, ...]:
     low, high = judged_by(row)
     lift, bounds = level_numbers([row["lift"]], [(low, high)], unit=PERCENT, scale=100)
     control = Word("", "control", "muted")
@@ -229,7 +236,7 @@ def _lift_row(asked: Asked, row: Row, *, judged: bool) -> tuple[Cell, ...]:
         if row["is_control"]
         else (lift[0], bounds[0], _finding(row, low, high, judged=judged))
     )
-    return row["title"], row["variant"], who, _value(row), *change, count(int(row["n_users"]))
+    return row["title"], row["variant"], _value(row), *change, count(int(row["n_users"]))
 
 
 def _value(row: Row) -> Number:

@@ -45,10 +45,10 @@ def _figure(asked: Asked, paths: pd.DataFrame, here: pd.DataFrame) -> Figure:
     wanted = {*drawn_k(int(paths["k"].max())), asked.question.k}
     kept = paths[paths["k"].isin(wanted)]
     told = [
-        f"{asked.names[row['run_id']]} {numbers.three(row['precision'])} and {numbers.three(row['recall'])}"
+        f"{asked.brief[row['run_id']]} {numbers.three(row['precision'])} and {numbers.three(row['recall'])}"
         for row in records(here)
     ]
-    columns = ["run_id", "k", "precision", "recall", "f1"]
+    columns = ["run_id", "k", "precision", "recall"]
     return Figure(
         kind="precision-recall",
         title=f"Precision against recall, k = 1 to {int(paths['k'].max())}",

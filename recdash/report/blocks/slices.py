@@ -7,12 +7,12 @@ from recdash.comparison.segments import EVERYBODY, Segmented, flags
 from recdash.comparison.segments import Cell as OneCell
 from recdash.domain import WHOLE
 from recdash.report.asked import Asked
-from recdash.report.cells import corrected, count, finding_of, intervals, metric_values, number_of, one
+from recdash.report.cells import corrected, count, finding_of, intervals, metric_values, number_of
 from recdash.report.document import Cell, Column, Figure, Number, Paragraph, Part, RunName, Section, Table
 from recdash.words import is_percent, metric_at
 
-MOST_SLICES = 20
-"""Of an attribute with more values those with most users are told."""
+MOST_ROWS, LEAST_SLICES = 45, 3
+"""Of an attribute with more values than make so many rows, those with most users are told."""
 
 
 def slices(asked: Asked) -> Section | None:
@@ -32,7 +32,7 @@ def slices(asked: Asked) -> Section | None:
 def _most(found: Segmented) -> list[str]:
     """The slices that are told, in their own order."""
     by_users = sorted(found.titles, key=lambda each: -found.cells[each, found.baseline].n)
-    kept = set(by_users[:MOST_SLICES])
+    kept = set(by_users[: max(LEAST_SLICES, MOST_ROWS // len(found.runs) - 1)])
     return [each for each in found.titles if each in kept]
 
 
@@ -47,7 +47,7 @@ def _figure(asked: Asked, found: Segmented, named: list[str]) -> Figure:
         "lines": [{"title": found.titles[each], "n": _counts(found, each)} for each in named],
         "runs": [{"run_id": run, "dots": [_dot(found, each, run) for each in named]} for run in runs],
     }  # fmt: skip
-    told = [f"{found.names[run]}: " + ", ".join(_said(found, each, run) for each in named) for run in runs]
+    told = [f"{asked.brief[run]}: {_said(found, run)}" for run in runs]
     where = metric_at(found.metric, found.k)
     return Figure(
         kind="segments", title=f"{where} by slice", note="", alt=f"{where} by slice. {'; '.join(told)}.",
@@ -76,11 +76,14 @@ def _dot(found: Segmented, segment: str, run: str) -> dict[str, float | int | st
     }
 
 
-def _said(found: Segmented, segment: str, run: str) -> str:
-    cell = _cell(found, segment, run)
-    if cell.pair is None:
-        return f"{found.titles[segment]} {cell.why or numbers.three(cell.value)}"
-    return f"{found.titles[segment]} {one(cell.difference, sign=True).shown} {cell.word}"
+def _said(found: Segmented, run: str) -> str:
+    """Of all slices; the table has them one by one."""
+    if found.by_value:
+        return numbers.three(_cell(found, EVERYBODY, run).value)
+    judged = found.judged(run)
+    words = {word: len(found.in_words(run, word)) for word in ("better", "worse")}
+    told = [f"{word} in {count}" for word, count in words.items() if count]
+    return f"{' and '.join(told) or 'settled in none'} of {len(judged)}"
 
 
 def _table(asked: Asked, found: Segmented, named: list[str]) -> Table:

@@ -40,20 +40,27 @@
   };
 
   // ── what is packed: see recdash/report/packing.py ──
-  const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%()*+,-./:;=>?@[]^_{";
+  const ALPHABET = Array.from({ length: 94 }, (_, at) => String.fromCharCode(33 + at))
+    .filter((letter) => !"<`\\".includes(letter));
   const unpacked = async (id) => {
     const text = document.getElementById(id).textContent;
-    const begin = text.indexOf("|") + 1;
+    const begin = text.indexOf(":") + 1;
     const place = new Uint8Array(128);
-    [...ALPHABET].forEach((letter, at) => { place[letter.charCodeAt(0)] = at; });
-    const bytes = new DataView(new ArrayBuffer((text.length - begin) / 5 * 4));
-    for (let at = begin, to = 0; at < text.length; to += 4) {
-      let word = 0;
-      for (const end = at + 5; at < end; at += 1) word = word * 85 + place[text.charCodeAt(at)];
-      bytes.setUint32(to, word);
+    ALPHABET.forEach((letter, at) => { place[letter.charCodeAt(0)] = at; });
+    const bytes = new Uint8Array(Number(text.slice(0, begin - 1)));
+    let bits = 0;
+    let held = 0;
+    let to = 0;
+    for (let at = begin; at < text.length; at += 2) {
+      bits = (bits << 13) | (place[text.charCodeAt(at)] * 91 + place[text.charCodeAt(at + 1)]);
+      for (held += 13; held >= 8; to += 1) {
+        held -= 8;
+        bytes[to] = bits >> held; // what is beyond the end falls off
+        bits &= (1 << held) - 1;
+      }
     }
-    const packed = new Blob([bytes.buffer.slice(0, Number(text.slice(0, begin - 1)))]);
-    return new Response(packed.stream().pipeThrough(new DecompressionStream("deflate"))).text();
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return new Response(stream).text();
   };
   const run = (code) => {
     const script = document.createElement("script");
