@@ -208,7 +208,7 @@ class Servers:
     """Fresh dashboard processes, on an empty store or on that in ``data``; options are Streamlit's."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.started = folder, list[Server]()
+        self.folder, self.started, self.free_port = folder, list[Server](), free_port
 
     def __call__(
         self,

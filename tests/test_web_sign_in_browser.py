@@ -1,0 +1,140 @@
+"""Signing in with an OpenID provider, in a browser: who comes in, as what, where to, and out again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from app_pages import lists, store
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+from web_provider import Provider, running_provider, write_secrets
+
+from recdash.service import Workspace
+
+pytestmark = pytest.mark.browser
+DOMAIN = "example.org"
+PEOPLE = {
+    name: {"sub": f"id-of-{name}", "email": f"{name}@{DOMAIN}", "email_verified": name != "unverified"}
+    for name in ("viewer", "editor", "admin", "unverified")
+}
+SETTINGS = {
+    "RECDASH_AUTH": "oidc",
+    "RECDASH_ADMINS": f"admin@{DOMAIN}",
+    "RECDASH_EDITORS": f"editor@{DOMAIN}",
+    "RECDASH_VIEWERS": f"*@{DOMAIN}",
+}
+EDITORS_PAGES = {"Off-policy", "Upload", "Runs"}
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Provider]:
+    with running_provider(PEOPLE) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def films(
+    lasting_server: Any, provider: Provider, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, str, Workspace]:
+    """The address of a dashboard, the id of its experiment, and its workspace."""
+    data = tmp_path_factory.mktemp("signing-in")
+    port = lasting_server.free_port()
+    url = f"http://127.0.0.1:{port}"
+    secrets = write_secrets(data / "secrets.toml", provider, url)
+    lasting_server(f"--secrets.files={secrets}", data=data, settings=SETTINGS, port=port)
+    workspace = Workspace.open(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
+    return url, store(workspace, {"als": lists(1), "popular": lists(2)})["films"], workspace
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Callable[[], Page]]:
+    """A fresh browser profile each time."""
+    contexts: list[BrowserContext] = []
+
+    def fresh() -> Page:
+        contexts.append(browser.new_context(viewport={"width": 1440, "height": 1000}))
+        contexts[-1].set_default_timeout(30_000)
+        return contexts[-1].new_page()
+
+    yield fresh
+    for context in contexts:
+        context.close()
+
+
+def sign_in(page: Page, name: str) -> None:
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("link", name=name, exact=True).click()
+
+
+def offered(page: Page) -> set[str]:
+    links = page.get_by_test_id("stSidebarNavLink")
+    expect(links.first).to_be_visible()
+    return {title.strip() for title in links.all_inner_texts()}
+
+
+def test_people_come_back_to_their_deep_link_with_their_role(
+    films: tuple[str, str, Workspace], visit: Callable[[], Page]
+) -> None:
+    url, experiment, _ = films
+    wanted = {
+        "viewer": ("leaderboard", "als is first on nDCG@3"),
+        "editor": ("guide", "Guide"),
+        "admin": ("guide", "Guide"),
+    }
+    for name, (address, heading) in wanted.items():
+        page = visit()
+        page.goto(f"{url}/{address}?e={experiment}&k=3")
+        expect(page.get_by_role("heading", name="Sign in to read this")).to_be_visible()
+        expect(page.get_by_text("als")).to_have_count(0)
+        sign_in(page, name)
+        expect(page.get_by_role("heading", level=1, name=heading)).to_be_visible()
+        expect(page).to_have_url(re.compile(rf"/{address}\?(?=.*e={experiment})(?=.*k=3)"))
+        expect(page.get_by_text(f"{name}@{DOMAIN}")).to_be_visible()
+        missing = EDITORS_PAGES - offered(page)
+        assert missing == (EDITORS_PAGES if name == "viewer" else set())
+
+
+def test_a_reader_finds_plain_words_where_an_editor_uploads(
+    films: tuple[str, str, Workspace], visit: Callable[[], Page]
+) -> None:
+    url, *_ = films
+    page = visit()
+    page.goto(f"{url}/upload")
+    sign_in(page, "viewer")
+    expect(page.get_by_role("heading", name="Upload is for editors")).to_be_visible()
+    expect(page).to_have_url(f"{url}/upload")
+    expect(page.get_by_test_id("stFileUploader")).to_have_count(0)
+
+
+def test_who_has_no_role_reads_why_and_signs_out(
+    films: tuple[str, str, Workspace], visit: Callable[[], Page]
+) -> None:
+    """An address in the right domain that the provider has not verified is none."""
+    url, *_ = films
+    page = visit()
+    page.goto(url)
+    sign_in(page, "unverified")
+    expect(page.get_by_role("heading", name="No role here yet")).to_be_visible()
+    expect(page.get_by_text("You are signed in as id-of-unverified")).to_be_visible()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", name="Sign in to read this")).to_be_visible()
+
+
+def test_a_guest_reads_one_experiment_until_the_link_is_taken_back(
+    films: tuple[str, str, Workspace], visit: Callable[[], Page]
+) -> None:
+    url, experiment, workspace = films
+    shared = workspace.share(experiment, days=2)
+    page = visit()
+    page.goto(f"{url}/s/{shared.token}")
+    banner = page.get_by_role("note")
+    expect(banner).to_contain_text(f"You read films by a link that {workspace.person.name} shared until")
+    assert offered(page) & EDITORS_PAGES == set()
+    workspace.revoke(shared.link.id)
+    page.get_by_test_id("stSidebarNavLink").filter(has_text="Leaderboard").click()
+    expect(page.get_by_text("This share link was revoked.")).to_be_visible()
+    expect(page.get_by_text("als")).to_have_count(0)
+    page.get_by_role("link", name="Leave this link").click()
+    expect(page.get_by_role("heading", name="Sign in to read this")).to_be_visible()
