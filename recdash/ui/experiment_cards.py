@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -11,7 +12,7 @@ from recdash.comparison.badges import Badge, badge_of
 from recdash.comparison.sentences import plain
 from recdash.service.cards import Card, CardVerdict
 from recdash.service.happenings import Happening
-from recdash.ui import data, widgets
+from recdash.ui import data, links, widgets
 from recdash.ui.escaping import Html, html, join
 from recdash.ui.widgets import Column
 from recdash.words import day, many
@@ -74,8 +75,8 @@ def _name(card: Card) -> Html:
     """Leads to the experiment's overview, where it is not archived."""
     if card.experiment.archived is not None:
         return html("<bdi>{name}</bdi>", name=card.experiment.name)
-    one = card.experiment
-    return html('<a class="rd-name" href="./?e={id}"><bdi>{name}</bdi></a>', id=one.id, name=one.name)
+    to = f"./?{urlencode({'e': card.experiment.id, **links.embedded()})}"
+    return html('<a class="rd-name" href="{to}"><bdi>{name}</bdi></a>', to=to, name=card.experiment.name)
 
 
 def _marks(card: Card) -> Html:

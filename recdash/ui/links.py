@@ -61,7 +61,14 @@ def _address() -> str:
 def to(view: View, page: str, params: Mapping[str, str]) -> str:
     """Another page's address, seen from any page, with the frame's view and ``params`` of its own."""
     path = "./" if page == "overview" else page
-    return f"{path}?{_query(of_view(view) | dict(params))}"
+    return f"{path}?{_query(of_view(view) | dict(params) | embedded())}"
+
+
+def embedded() -> dict[str, str]:
+    """What keeps a link inside another site's page as small and as dark as the page that it is on."""
+    if not st.context.is_embedded:
+        return {}
+    return {"embed": "true", "embed_options": f"{st.context.theme.type or 'light'}_theme"}
 
 
 def is_there(page: str) -> bool:

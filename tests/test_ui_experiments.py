@@ -1,0 +1,160 @@
+"""The page Experiments: one, three or two hundred of them, searched, ordered, each with its verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from app_pages import TRUTH, Open, link, lists, passed, press, said, store
+
+from recdash.domain import Experiment
+from recdash.service import Workspace
+from recdash.service.cards import Card, CardVerdict
+from recdash.service.happenings import Happening
+from recdash.ui import experiment_cards
+from recdash.ui.experiments import Listed, finding, subtitle
+
+NOON = datetime(2026, 10, 9, 12, tzinfo=UTC)
+
+
+def a_card(number: int, **more: object) -> Card:
+    settings = {"truth_users": 20, "depth": 5}
+    made = Experiment(f"e{number}", f"experiment {number}", NOON, truth="", settings=settings, **more)  # type: ignore[arg-type]
+    happened = Happening(NOON + timedelta(minutes=number), "made the experiment", "ann")
+    return Card(made, (), (), (), (happened,))
+
+
+def two_hundred(monkeypatch: pytest.MonkeyPatch) -> None:
+    several = [a_card(number) for number in range(1, 201)]
+    monkeypatch.setattr(Workspace, "experiments", lambda *_, **__: [card.experiment for card in several])
+    monkeypatch.setattr(
+        Workspace, "cards", lambda _, search="", **__: [card for card in several if card.mentions(search)]
+    )
+    unknown = CardVerdict(None, None, "No run yet")
+    monkeypatch.setattr(Workspace, "card_verdict", lambda *_: unknown)
+
+
+# ── what it shows ────────────────────────────────────────────────────────────────────────────
+
+
+def test_each_experiment_says_what_it_asks_and_whom_to_ship(workspace: Workspace, open_page: Open) -> None:
+    ids = store(workspace, {"poor": lists(9), "good": lists(2), "best": lists(1)})
+    workspace.note_experiment(ids["films"], "split of September")
+    workspace.decide(ids["films"], "needs A/B", run_id=ids["best"], text="Four weeks.")
+    workspace.create_experiment("<b>songs</b>", TRUTH, depth=3)
+    app = open_page("experiments")
+    text = said(app)
+    assert "2 experiments" in text
+    assert "films What 20 users took after the split; lists to depth 5. split of September" in text
+    assert "▲ Ship Ship best nDCG@5 is 1.00 above poor" in text
+    assert "3 runs Needs A/B – best" in text
+    assert "<b>songs</b> What 20 users took after the split; lists to depth 3. No run yet." in text
+    assert f'href="./?e={ids["films"]}"' in " ".join(str(one.proto.body) for one in app.get("html"))
+    assert "<b>songs" not in " ".join(str(one.proto.body) for one in app.get("html"))
+
+
+def test_the_table_holds_the_same(workspace: Workspace, open_page: Open) -> None:
+    ids = store(workspace, {"poor": lists(9), "best": lists(1)})
+    text = said(open_page("experiments", **{"as": "table"}))
+    assert "1 experiment Last change: films" in text
+    assert "films ▲ Ship best nDCG@5 20 2 –" in text
+    assert "added two runs: poor and best" in text
+    assert ids
+
+
+def test_the_name_leads_to_the_overview(workspace: Workspace, open_page: Open) -> None:
+    older = store(workspace, {"poor": lists(9), "best": lists(1)})["films"]
+    workspace.create_experiment("songs", TRUTH, depth=3)
+    assert "Ship best" in said(open_page(e=older))
+
+
+def test_search_finds_names_runs_tags_and_notes_and_stays_in_the_link(
+    workspace: Workspace, open_page: Open
+) -> None:
+    store(workspace, {"als": lists(1)})
+    workspace.create_experiment("songs", TRUTH, depth=3)
+    app = open_page("experiments", find="ALS")
+    assert "1 experiment of 2 holds “ALS”" in said(app)
+    assert "songs" not in said(app)
+    assert link(app)["find"] == "ALS"
+    app.text_input(key="experiments-search").set_value("nothing like it").run()
+    assert "No experiment of 2 hold “nothing like it”" in said(app)
+    assert "Try fewer of them" in app.info[0].value
+
+
+def test_archived_experiments_are_shown_on_demand(workspace: Workspace, open_page: Open) -> None:
+    workspace.create_experiment("songs", TRUTH, depth=3)
+    gone = workspace.create_experiment("books", TRUTH, depth=2)
+    workspace.archive_experiment(gone.id)
+    app = open_page("experiments")
+    assert "1 archived experiment not shown" in said(app)
+    assert "books" not in said(app)
+    shown = open_page("experiments", old="show")
+    assert "books Archived" in said(shown)
+    assert gone.id not in " ".join(str(one.proto.body) for one in shown.get("html"))
+    assert "show them above" in open_page("experiments", find="books").info[0].value
+
+
+@pytest.mark.usefixtures("workspace")
+def test_without_an_experiment_the_first_steps_are_shown(open_page: Open) -> None:
+    assert "Load the demo" in said(open_page("experiments"))
+
+
+# ── many ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("workspace")
+def test_two_hundred_are_turned_over_page_by_page(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    two_hundred(monkeypatch)
+    app = open_page("experiments")
+    assert "200 experiments" in said(app)
+    assert "1 to 12 of 200" in [one.value for one in app.caption]
+    assert "experiment 200" in said(app)
+    assert "experiment 188" not in said(app)
+    press(app, "Next →")
+    assert "13 to 24 of 200" in [one.value for one in app.caption]
+    assert link(app)["at"] == "2"
+
+
+@pytest.mark.usefixtures("workspace")
+@pytest.mark.parametrize(
+    ("at", "shown"), [("8", "176 to 200 of 200"), ("17", "176 to 200 of 200"), ("x", "1 to 25 of 200")]
+)
+def test_a_page_beyond_the_last_is_the_last(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch, at: str, shown: str
+) -> None:
+    two_hundred(monkeypatch)
+    assert shown in [one.value for one in open_page("experiments", **{"as": "table", "at": at}).caption]
+
+
+# ── in words ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_title_counts_and_the_line_under_it_tells_the_last_change() -> None:
+    found = Listed([a_card(1), a_card(2)], 2, 1, "")
+    assert finding(found) == "2 experiments"
+    assert subtitle(found) == (
+        "Last change: experiment 2, ann made the experiment, 9 Oct 2026. 1 archived experiment not shown."
+    )
+    assert finding(replace(found, cards=[], n=2, words="als")) == "No experiment of 2 hold “als”"
+
+
+def test_a_table_names_what_is_still_worked_out() -> None:
+    cards = [a_card(1), a_card(2)]
+    known = {"e1": CardVerdict(None, None, "No run yet")}
+    text = experiment_cards.table_html(cards, known)
+    assert text.count("working it out …") == 1
+    assert "No run yet" in text
+
+
+def test_the_demo_is_marked() -> None:
+    assert ">Demo</span>" in experiment_cards.head(a_card(1, demo=True))
+    assert ">Demo</span>" not in experiment_cards.head(a_card(1))
+
+
+def test_passing_a_link_again_changes_nothing(workspace: Workspace, open_page: Open) -> None:
+    workspace.create_experiment("songs", TRUTH, depth=3)
+    app = open_page("experiments", sort="name")
+    before = link(app)
+    assert link(passed(app.run())) == before

@@ -1,0 +1,147 @@
+"""The first steps: the demo, its verdict, one's own files; templates and lines that work as they stand."""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from app_pages import TRUTH, Open, lists, passed, press, said, shell, turn_to
+
+from recdash import ingest
+from recdash.access import Person
+from recdash.service import Workspace
+from recdash.ui import first_run, who
+from recdash.ui.first_run import ANOTHER_RUN, FILES, GROUPS, THREE_LINES, zipped
+from recdash.ui.table_templates import TEMPLATES
+
+FORMATS = {
+    "recommendations": ["run"], "truth": ["truth"], "train": ["train"], "catalogue": ["catalogue"],
+    "users": ["users"], "item vectors, item similarities": ["vectors", "similarity"],
+    "rating predictions": ["predictions"], "sessions of an A/B test": ["sessions"],
+    "or exposures and events": ["exposures", "events"], "served lists, beside events": ["served"],
+    "or aggregates": ["aggregates"], "logged bandit feedback": ["bandit"],
+}  # fmt: skip
+"""What the README's table of formats lists, and the templates of it."""
+
+
+@pytest.fixture
+def demo(workspace: Workspace) -> Workspace:
+    """A store whose only experiment is a demo of two runs."""
+    made = workspace.create_experiment("Demo", TRUTH, depth=5, demo=True)
+    for name, at in (("poor", 9), ("best", 1)):
+        workspace.add_runs(made.id, lists(at), name=name)
+    return workspace
+
+
+# ── three steps ──────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("workspace")
+def test_nothing_yet_shows_three_steps_with_a_button_each(open_page: Open) -> None:
+    app = open_page()
+    text = said(app)
+    assert re.search(r"1 Load the demo .* 2 Read the verdict .* 3 Upload your own", text)
+    assert [(one.label, one.disabled) for one in app.button] == [
+        ("Load the demo", False), ("Read the verdict", True), ("Upload", False),
+    ]  # fmt: skip
+
+
+def test_loading_the_demo_leads_to_its_verdict_and_the_strip_says_what_is_next(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = lambda self, progress=None: self.create_experiment("Demo", TRUTH, depth=5, demo=True)  # noqa: ARG005, E731
+    monkeypatch.setattr(Workspace, "load_demo", small)
+    app = turn_to(passed(shell({}).run()), "leaderboard")
+    press(app, "Load the demo")
+    assert workspace.has_demo()
+    assert "This experiment has no runs yet" in said(app)  # the small stand-in has none
+
+
+@pytest.mark.usefixtures("demo")
+def test_the_strip_shows_how_far_one_is(open_page: Open) -> None:
+    app = open_page()
+    assert "You are looking at the demo ✓ Load the demo → ✓ Read the verdict → 3 Upload your own" in said(app)
+    assert "Upload your own" in [button.label for button in app.button]
+
+
+@pytest.mark.usefixtures("demo")
+def test_the_strip_can_be_dismissed(open_page: Open) -> None:
+    app = press(open_page(), "Dismiss")
+    assert "You are looking at the demo" not in said(app)
+
+
+def test_the_strip_is_gone_once_own_data_is_there(demo: Workspace, open_page: Open) -> None:
+    first = next(one for one in demo.experiments() if one.demo)
+    demo.create_experiment("songs", TRUTH, depth=3)
+    assert "You are looking at the demo" not in said(open_page(e=first.id))
+
+
+def test_readers_are_not_asked_to_upload(
+    demo: Workspace, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(who, "person", lambda: Person("vera", "viewer"))
+    assert "You are looking at the demo" not in said(open_page())
+    demo.remove_demo()
+    app = open_page()
+    assert "An editor uploads" in said(app)
+    assert not app.button
+
+
+# ── files and lines to start from ────────────────────────────────────────────────────────────
+
+
+def test_the_three_lines_run_on_their_files_and_say_whom_to_ship(tmp_path: Path) -> None:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    ran = subprocess.run(
+        [sys.executable, "-c", THREE_LINES], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "Not enough evidence for als. nDCG@10 of als is" in ran.stdout
+
+
+def test_they_are_three_lines_and_read_no_other_file() -> None:
+    assert len(THREE_LINES.splitlines()) == 3
+    assert set(re.findall(r'"([\w-]+\.csv)"', THREE_LINES)) == set(FILES)
+    assert FILES["als.csv"] == TEMPLATES["run"].text
+    assert FILES["truth.csv"] == TEMPLATES["truth"].text
+    assert not ingest.preview("run", ANOTHER_RUN.encode(), name="popular.csv").problems
+
+
+def test_every_table_has_a_template_to_download_once() -> None:
+    assert sorted(kind for kinds in GROUPS.values() for kind in kinds) == sorted(TEMPLATES)
+
+
+@pytest.mark.parametrize("kind", TEMPLATES)
+def test_each_template_is_read_as_it_stands(kind: str) -> None:
+    template = TEMPLATES[kind]
+    found = ingest.preview(kind, template.text.encode(), name=template.file_name)  # type: ignore[arg-type]
+    assert not found.problems
+
+
+def test_every_format_of_the_readme_has_its_template(root: Path) -> None:
+    readme = (root / "README.md").read_text()
+    rows = readme.partition("## Formats")[2].partition("\n\n")[2].partition("\n\n")[0].splitlines()[2:]
+    told = {row.split("|")[1].strip() for row in rows}
+    assert told == set(FORMATS)
+    assert {kind for kinds in FORMATS.values() for kind in kinds} | {"policy"} == set(TEMPLATES)
+
+
+@pytest.mark.usefixtures("workspace")
+def test_all_templates_come_in_one_file_too(open_page: Open) -> None:
+    labels = [button.proto.label for button in open_page().get("download_button")]
+    assert len([label for label in labels if label.startswith("↓ Template")]) == len(TEMPLATES)
+    assert "↓ All of them as a zip file" in labels
+    with zipfile.ZipFile(io.BytesIO(zipped(FILES))) as archive:
+        assert {name: archive.read(name).decode() for name in archive.namelist()} == FILES
+
+
+def test_steps_that_are_done_are_ticked() -> None:
+    step = first_run.Step("Load the demo", "words", done=True)
+    assert "✓" in first_run.step_html(1, step)
+    assert "✓" not in first_run.step_html(1, first_run.Step("Load the demo", "words"))
