@@ -13,6 +13,7 @@ import pytest
 from app_pages import Open, link, lists, passed, press, said, store, warned
 from streamlit.testing.v1 import AppTest
 
+from recdash.access import Person
 from recdash.charts.marks import CONTEXT_GREY, RUN_COLOURS
 from recdash.domain import OnlineTest
 from recdash.online import OnlineMetric, Rules
@@ -20,6 +21,7 @@ from recdash.online.census import Census
 from recdash.online.fading import Fading
 from recdash.online.segments import Reversal
 from recdash.service import Workspace
+from recdash.ui import who
 from recdash.ui.ab_over_time import fading_words
 from recdash.ui.ab_power import sentence
 from recdash.ui.ab_segments import reversal_words
@@ -421,8 +423,8 @@ def test_rules_that_stay_change_nothing(shown: Open) -> None:
 
 
 @pytest.mark.usefixtures("won_and_lost")
-def test_a_viewer_reads_and_has_no_forms(workspace: Workspace, shown: Open) -> None:
-    workspace.role = "viewer"
+def test_a_viewer_reads_and_has_no_forms(shown: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(who, "person", lambda: Person("vera", "viewer"))
     app = shown()
     assert "new wins engagement rate" in said(app)
     assert "Change this test" not in said(app)
