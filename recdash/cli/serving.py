@@ -21,7 +21,7 @@ def serve(host: str | None, port: int | None) -> None:
     from recdash.settings import settings
     from recdash.web.starting import refuse_open_house
 
-    app = Path(__file__).resolve().parent.parent / "app.py"
+    app = Path(__file__).resolve().parents[2] / "app.py"
     if not app.is_file():
         raise InputError(
             Problem(
