@@ -200,15 +200,23 @@ def save(app: AppTest, name: str) -> AppTest:
 
 
 @pytest.fixture
-def saved(films: dict[str, str], open_page: Open) -> AppTest:
+def saved(workspace: Workspace, films: dict[str, str]) -> dict[str, str]:
     """The leaderboard by recall at 1 with all columns, saved as weekly-check."""
-    return save(open_page("leaderboard", e=films["films"], m="recall", k="1", cols="all"), "Weekly check")
+    view = {"e": films["films"], "m": "recall", "k": "1", "cols": "all"}
+    workspace.save_view(films["films"], "weekly-check", "leaderboard", view)
+    return films
 
 
-def test_a_view_is_saved_under_a_name_that_fits_an_address(workspace: Workspace, saved: AppTest) -> None:
+def test_a_view_is_saved_under_a_name_that_fits_an_address_and_no_other_view_has(
+    workspace: Workspace, films: dict[str, str], open_page: Open
+) -> None:
+    app = save(open_page("leaderboard", e=films["films"], m="recall", k="1", cols="all"), "Weekly check")
     view = workspace.saved_view("weekly-check")
     assert (view.page, view.params["m"], view.params["cols"]) == ("leaderboard", "recall", "all")
-    assert any(code.value.endswith("?view=weekly-check") for code in saved.code)
+    assert any(code.value.endswith("?view=weekly-check") for code in app.code)
+    assert "Use up to 40 of a to z" in save(app, "Größe").error[0].value.replace("\\", "")
+    other = save(turn_to(app, "overview"), "weekly-check")
+    assert "already called 'weekly-check'" in other.error[0].value.replace("\\", "")
 
 
 @pytest.mark.usefixtures("saved")
@@ -219,20 +227,23 @@ def test_the_short_link_opens_the_view_on_its_page(open_page: Open) -> None:
     assert "view" not in link(app)
 
 
-def test_a_saved_view_opens_from_the_list_too(saved: AppTest) -> None:
-    app = open_tab(turn_to(saved, "users"), "Saved views")
+def test_a_saved_view_opens_from_the_list_and_can_be_forgotten(
+    workspace: Workspace, saved: dict[str, str], open_page: Open
+) -> None:
+    app = open_tab(open_page(), "Saved views")
     assert "is first on" not in said(app)
     press(app, "Open")
     assert "best is first on Recall@1" in said(app)
+    press(open_tab(app, "Saved views"), "Forget")
+    assert workspace.saved_views(saved["films"]) == []
 
 
-def test_a_view_of_another_experiment_is_not_in_the_list(workspace: Workspace, saved: AppTest) -> None:
+@pytest.mark.usefixtures("saved")
+def test_a_view_of_another_experiment_is_not_in_the_list(workspace: Workspace, open_page: Open) -> None:
     other = workspace.create_experiment("songs", TRUTH, depth=3)
     workspace.add_runs(other.id, lists(1), name="als")
-    assert "weekly-check" in said(open_tab(saved, "Saved views"))
-    saved.session_state["recdash.params"] = {"e": other.id}
-    told = [one.value for one in open_tab(saved, "Saved views").caption]
-    assert "No view of this experiment is saved yet." in told
+    app = open_tab(open_page(e=other.id), "Saved views")
+    assert "No view of this experiment is saved yet." in [one.value for one in app.caption]
 
 
 @pytest.mark.usefixtures("films")
@@ -240,18 +251,6 @@ def test_an_unknown_name_is_warned_of_and_the_usual_view_is_shown(open_page: Ope
     app = open_page(view="never-saved")
     assert "no saved view called never-saved" in warned(app)
     assert "Ship best" in said(app)
-
-
-def test_a_name_in_use_or_unfit_is_refused_in_words(films: dict[str, str], saved: AppTest) -> None:
-    app = turn_to(saved, "overview")
-    assert "already called 'weekly-check'" in save(app, "weekly-check").error[0].value.replace("\\", "")
-    assert "Use up to 40 of a to z" in save(app, "Größe").error[0].value.replace("\\", "")
-    assert films
-
-
-def test_a_forgotten_view_is_gone(workspace: Workspace, saved: AppTest) -> None:
-    press(open_tab(saved, "Saved views"), "Forget")
-    assert workspace.saved_views(link(saved)["e"]) == []
 
 
 def test_a_saved_page_that_the_reader_does_not_have_becomes_the_overview(
