@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -566,6 +566,28 @@ class StoreContract:
         for entry in entries:
             store.add_entry(entry)
         assert [entry.created.second for entry in store.entries(home)] == [1, 2, 3]
+
+    def test_of_two_who_write_at_once_the_second_sees_what_the_first_wrote(
+        self, store: Store, open_again: Open
+    ) -> None:
+        home, other = add_experiment(store).id, open_again()
+        refused: list[str] = []
+
+        def only_one(entries: Sequence[Entry]) -> None:
+            if entries:
+                raise NameTaken("somebody was first")
+
+        def write(number: int) -> None:
+            entry = Entry(f"e{number}", home, NOON, "ann", "decision")
+            try:
+                (store, other)[number % 2].add_entry(entry, only_one)
+            except NameTaken:
+                refused.append(entry.id)
+
+        in_threads(6, write)
+        (kept,) = store.entries(home)
+        assert len(refused) == 5
+        assert store.add_entry(kept, only_one) == kept  # a second click
 
     def test_a_report_needs_its_document_and_takes_its_links_along(self, store: Store) -> None:
         home = add_experiment(store).id

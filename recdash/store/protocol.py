@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -137,8 +137,10 @@ class Store(Protocol):
     def entry(self, entry_id: str) -> Entry:
         """The entry with this id."""
 
-    def add_entry(self, entry: Entry) -> Entry:
-        """Add to the journal."""
+    def add_entry(self, entry: Entry, check: Callable[[Sequence[Entry]], None] | None = None) -> Entry:
+        """Add to the journal. ``check`` is shown the journal as it is when nobody else can write to it any
+        more, the oldest entry first; what it raises is passed on, and nothing is added.
+        """
 
     def reports(self, experiment: str, archived: bool = False) -> list[Report]:
         """The reports on an experiment, the newest first."""

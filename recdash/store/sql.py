@@ -6,7 +6,7 @@ takes time has happened before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -182,9 +182,17 @@ class SqlStore(Rows):
         found: Entry = self._one(ENTRY, entry_id)
         return found
 
-    def add_entry(self, entry: Entry) -> Entry:
-        added: Entry = self._add(ENTRY, entry)
-        return added
+    def add_entry(self, entry: Entry, check: Callable[[Sequence[Entry]], None] | None = None) -> Entry:
+        order = (EntryRow.created, EntryRow.id)
+        with self._write() as session:
+            row = session.get(EntryRow, entry.id)
+            if row is None and check is not None:
+                rows = session.scalars(
+                    select(EntryRow).filter_by(experiment=entry.experiment).order_by(*order)
+                )
+                check([ENTRY.to_value(one) for one in rows])
+            added: Entry = stored(session, ENTRY, row or self._insert(session, ENTRY, entry))
+            return added
 
     def reports(self, experiment: str, archived: bool = False) -> list[Report]:
         order = (ReportRow.created.desc(), ReportRow.id)
