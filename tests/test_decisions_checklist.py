@@ -49,7 +49,8 @@ def online(
     *lifts: Lift, sides: tuple[BothSides, ...] = (), p: float | None = 0.4, warnings: tuple[str, ...] = ()
 ) -> Online:
     return Online(
-        Named("t", "home page"), "new", "old", {"old": 400, "new": 410}, p, p is not None and p < 0.001, 0,
+        SUBJECT, Named("t", "home page"), "new", "old", {"old": 400, "new": 410},
+        p, p is not None and p < 0.001, 0,
         warnings, lifts or (lift("better"), lift("holds", "guardrail", "Sessions per user")), sides,
     )  # fmt: skip
 

@@ -21,8 +21,8 @@ BEGIN = datetime(2026, 10, 9, 12, tzinfo=UTC)
 
 def online(test: str) -> dict[str, Any]:
     return {
-        "test": {"id": test, "name": f"Test {test}"}, "variant": "new", "control": "old", "users": {},
-        "srm_p": 0.5, "blocked": False, "crossover": 0, "warnings": [], "lifts": [], "sides": [],
+        "subject": SUBJECT, "test": {"id": test, "name": f"Test {test}"}, "variant": "new", "control": "old",
+        "users": {}, "srm_p": 0.5, "blocked": False, "crossover": 0, "warnings": [], "lifts": [], "sides": [],
         "definitions": [], "rules": {},
     }  # fmt: skip
 

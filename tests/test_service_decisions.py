@@ -282,6 +282,21 @@ def test_a_decision_says_how_it_differs_from_today(space: Workspace, ids: dict[s
     assert Changed("Verdict", "Ship als", "Ship als again") in found
 
 
+def test_evidence_says_how_it_differs_from_today(
+    space: Workspace, ids: dict[str, str], test: OnlineTest
+) -> None:
+    review = space.propose(ids["films"], ids["als"])
+    review = space.add_online_evidence(review.id, test.id)
+    (entry,) = review.evidence
+    assert space.since(entry.id) == []
+    space.set_online_rules(test.id, Rules(split={"control": 2, "new": 1}))
+    found = space.since(entry.id)
+    assert found[0] == Changed("Split of users", "as planned", "broken")
+    assert found[1] == Changed("Engagement rate", "0.697 (+75.0 %, better)", "0.697 (+75.0 %, not judged)")
+    space.link_variants(test.id, {"control": ids["popular"], "new": ids["ease"]})
+    assert space.since(entry.id) == [Changed("home page", "new served the run", "linked otherwise")]
+
+
 def test_a_decision_about_a_run_that_is_gone_keeps_its_numbers(
     space: Workspace, ids: dict[str, str], test: OnlineTest
 ) -> None:
@@ -529,6 +544,6 @@ def test_the_review_of_one_run_decides_no_other(space: Workspace, ids: dict[str,
 
 def test_a_decision_need_not_be_about_a_single_run(space: Workspace, ids: dict[str, str]) -> None:
     found = space.decide(ids["films"], "inconclusive", text="All are alike to us.")
-    assert (found.about, found.subject.run, found.online) == ("", None, ())
+    assert (found.about, found.subject.run, found.online, found.checklist) == ("", None, (), ())
     assert found.offline is not None
     assert len(found.offline.pairs) == 3

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from app_pages import Open, link, passed, press, said
+from app_pages import Open, link, passed, press, said, warned
 from decision_worlds import films, home_page
 from streamlit.testing.v1 import AppTest
 
@@ -197,6 +197,11 @@ def test_comments_stand_below_what_they_are_about(shown: Open, workspace: Worksp
     bodies = " ".join(str(one.proto.body) for one in app.get("html"))
     assert "Who<br>tells search?" in bodies
     assert "commented on the decision Ship for als" in said(app)
+
+
+def test_a_link_to_a_decision_that_is_not_here_says_so(shown: Open, workspace: Workspace, ids: Ids) -> None:
+    decide(workspace, ids)
+    assert "The link's decision, moon, is not to be had here; another is shown." in warned(shown(dec="moon"))
 
 
 # ── who may ──────────────────────────────────────────────────────────────────────────────────

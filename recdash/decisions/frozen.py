@@ -247,6 +247,7 @@ class BothSides:
 class Online:
     """What one A/B test said of the subject. ``srm_p``: of the planned split; None where it is not known."""
 
+    subject: Subject
     test: Named
     variant: str
     control: str
@@ -270,6 +271,7 @@ class Online:
     @classmethod
     def read(cls, facts: Facts) -> Self:
         values = dict(facts) | {
+            "subject": Subject.read(facts["subject"]),
             "test": flat(Named, facts["test"]),
             "warnings": tuple(facts["warnings"]),
             "lifts": several(Lift, facts["lifts"]),

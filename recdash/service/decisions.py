@@ -110,7 +110,9 @@ class Decisions(Reviews):
         offline = self._frozen_offline(experiment_id, subject)
         online = self._every_test(experiment_id, subject)
         provenance = self._provenance_now(experiment_id, subject)
-        return Numbers(subject, offline, online, checklist(offline, online), provenance)
+        is_candidate = subject.run is not None and subject.run != subject.baseline
+        items = checklist(offline, online) if is_candidate else ()
+        return Numbers(subject, offline, online, items, provenance)
 
     def _of_review(self, experiment_id: str, review: Review) -> Numbers:
         """Where no offline evidence was attached, the decision has numbers all the same."""
@@ -139,7 +141,7 @@ class Decisions(Reviews):
         return [
             *(self._runs_since(offline.subject) if offline else ()),
             *(self._offline_since(entry.experiment, offline) if offline else ()),
-            *(change for one in online for change in self._online_since(one, offline)),
+            *(change for one in online for change in self._online_since(one)),
         ]
 
     def _runs_since(self, subject: Subject) -> Iterator[Changed]:
@@ -156,17 +158,16 @@ class Decisions(Reviews):
         now = self._frozen_offline(experiment_id, self._named_now(then.subject))
         return offline_changes(then, now) if now else []
 
-    def _online_since(self, then: Online, offline: Offline | None) -> list[Changed]:
+    def _online_since(self, then: Online) -> list[Changed]:
         try:
             test = self.store.online_test(then.test.id)
         except NotFound:
             return [Changed(then.test.name, "an A/B test", "deleted")]
-        subject = offline.subject if offline else None
-        if subject is None or subject.run is None or test.links.get(then.variant) != subject.run.id:
-            return [Changed(then.test.name, f"{then.variant} served the run", "linked otherwise")]
-        if self._gone(subject):
+        if self._gone(then.subject) or then.subject.run is None:
             return []
-        return online_changes(then, self._frozen_online(test, subject, explained=False))
+        if test.links.get(then.variant) != then.subject.run.id:
+            return [Changed(then.test.name, f"{then.variant} served the run", "linked otherwise")]
+        return online_changes(then, self._frozen_online(test, then.subject, explained=False))
 
 
 def _review_of(old: Decision | None, run_id: str | None) -> str | None:

@@ -99,6 +99,7 @@ class FrozenNumbers(Explanations):
         rows = {(row.metric, row.variant): row for row in found.rows}
         own = [row for row in found.rows if row.variant == variant]
         return Online(
+            subject=subject,
             test=Named(test.id, test.name),
             variant=variant,
             control=found.control,

@@ -13,6 +13,7 @@ from recdash.ui import (
     decision_forms,
     decision_review,
     decision_words,
+    links,
     sent_once,
     state,
     widgets,
@@ -79,6 +80,7 @@ def _show_reviews(view: View, asked: Sequence[Review]) -> None:
 
 def _choose(label: str, name: str, options: Mapping[str, str], default: str) -> str:
     """One of several, bound to the URL; nothing to choose of one."""
+    links.tell_unknown(name, label.lower(), options)
     value = state.option(name, default, list(options))
     if len(options) > 1:
         st.session_state[f"choose-{name}"] = value

@@ -27,7 +27,7 @@ def show_list(view: View, reviews: Sequence[Review]) -> None:
          one.missing or _closed(one)]
         for one in reviews
     ]  # fmt: skip
-    st.html(table_html(columns, rows, kind="rd-words"))
+    st.html(table_html(columns, rows, kind="rd-words rd-reviews"))
 
 
 def _run_cell(view: View, one: Review) -> Html:

@@ -21,6 +21,7 @@ from recdash.ui.decision_tiles import online_value
 from recdash.ui.escaping import Html, html, join, markdown
 from recdash.ui.run_table import in_words
 from recdash.ui.widgets import Column, table_html
+from recdash.words import many
 
 NUMBERS = ("Value", "Baseline", "Difference", "95 % CI, corrected", "p, corrected", "n")
 
@@ -38,15 +39,12 @@ def _offline(found: Offline) -> None:
     _quietly(found.sentences)
     base = found.subject.baseline.id if found.subject.baseline else ""
     against = [one for one in found.pairs if one.baseline == base]
-    among = [one for one in found.pairs if one.baseline != base]
     _differences("Candidate", [(found.name(one.candidate), one) for one in against])
     name = found.subject.run.name if found.subject.run else ""
     _differences(f"{name} by other metrics", [(one.title, one) for one in found.metrics])
     _guardrails(found)
     _differences(f"{name} in slices of users", [(one.part, one) for one in found.slices])
-    _differences("Candidate against candidate", [
-        (f"{found.name(one.candidate)} against {found.name(one.baseline)}", one) for one in among
-    ])  # fmt: skip
+    _show_among(found, [one for one in found.pairs if one.baseline != base])
     notes = [*found.warnings, *(f"{run}: {why}." for run, why in found.apart.items())]
     _quietly(notes)
 
@@ -57,10 +55,26 @@ def _quietly(told: Sequence[str]) -> None:
 
 
 def _differences(first: str, rows: Sequence[tuple[str, Difference]]) -> None:
-    if not rows:
-        return
+    if rows:
+        st.html(_table(first, rows))
+
+
+def _table(first: str, rows: Sequence[tuple[str, Difference]]) -> Html:
     columns = [Column(first), *(Column(name, number=True) for name in NUMBERS), Column("Finding")]
-    st.html(table_html(columns, [_row(name, one) for name, one in rows], kind="rd-small"))
+    return table_html(columns, [_row(name, one) for name, one in rows], kind="rd-small rd-frozen")
+
+
+def _show_among(found: Offline, pairs: Sequence[Difference]) -> None:
+    """The candidates against each other, which are many: they open."""
+    if not pairs:
+        return
+    rows = [(f"{found.name(one.candidate)} against {found.name(one.baseline)}", one) for one in pairs]
+    st.html(
+        html(
+            '<details class="rd-more rd-wide"><summary>{told}</summary>{table}</details>',
+            told=f"Candidates against each other: {many(len(pairs), 'pair')}", table=_table("Pair", rows),
+        )
+    )  # fmt: skip
 
 
 def _row(name: str, one: Difference) -> list[object]:
@@ -87,7 +101,7 @@ def _guardrails(found: Offline) -> None:
          _percent(one.change), f"{'broken' if one.broken else 'holds'}: −{100 * one.guard:.3g} % is allowed"]
         for one in found.guardrails
     ]  # fmt: skip
-    st.html(table_html(columns, rows, kind="rd-small"))
+    st.html(table_html(columns, rows, kind="rd-small rd-frozen"))
 
 
 # ── online ───────────────────────────────────────────────────────────────────────────────────
@@ -105,7 +119,7 @@ def _online(found: Online) -> None:
     names = ("Variant", "Control", "Lift, %", "95 % CI, corrected", "p, corrected", "n")
     columns = [Column("Metric"), Column("Role"), *(Column(name, number=True) for name in names),
                Column("Finding")]  # fmt: skip
-    st.html(table_html(columns, [_lift_row(one) for one in found.lifts], kind="rd-small"))
+    st.html(table_html(columns, [_lift_row(one) for one in found.lifts], kind="rd-small rd-frozen"))
     told = [*found.warnings, *(side.sentence for side in found.sides)]
     told += [f"Explained: {side.explained}" for side in found.sides if side.explained]
     _quietly(told)
