@@ -145,3 +145,10 @@ def test_steps_that_are_done_are_ticked() -> None:
     step = first_run.Step("Load the demo", "words", done=True)
     assert "✓" in first_run.step_html(1, step)
     assert "✓" not in first_run.step_html(1, first_run.Step("Load the demo", "words"))
+
+
+@pytest.mark.usefixtures("workspace")
+def test_the_guide_hands_out_the_template_of_each_table(open_page: Open) -> None:
+    app = open_page("guide", chapter="tables")
+    labels = [button.proto.label for button in app.get("download_button")]
+    assert labels == [f"↓ Template: {template.title.lower()}" for template in TEMPLATES.values()]

@@ -15,6 +15,7 @@ from recdash.ui.guide_online import ONLINE
 from recdash.ui.guide_rules import RULES
 from recdash.ui.guide_tables import TABLES
 from recdash.ui.guide_text import DISAGREE, READING, Article
+from recdash.ui.upload_steps import template_button
 from recdash.ui.words import metric_name
 
 SYMBOLS = (
@@ -123,3 +124,5 @@ def _chapter(chapter: Chapter, articles: Sequence[Article]) -> None:
 def _article(article: Article, anchor: str | None) -> None:
     st.subheader(article.title, anchor=anchor or False)
     st.markdown(article.body)
+    if article.template:
+        template_button(article.template, "guide" if anchor else "linked")

@@ -17,6 +17,7 @@ def table_article(template: TableTemplate) -> Article:
         f"table-{template.kind}",
         template.title,
         f"{template.purpose}\n\n{table}\n\n```text\n{template.text}```",
+        template.kind,
     )
 
 

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Article:
-    """One entry of the guide; ``body`` is Markdown of our own, never a user's."""
+    """One entry of the guide; ``body`` is Markdown of our own, never a user's.
+
+    ``template``: the kind of table whose file to start from can be downloaded below it.
+    """
 
     slug: str
     title: str
     body: str
+    template: str = ""
 
     def mentions(self, words: str) -> bool:
         """True when every one of ``words`` occurs in the title or the body, in any case."""
