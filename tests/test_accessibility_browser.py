@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from recdash.charts.marks import DARK
 
@@ -131,3 +131,86 @@ def test_each_chart_has_words_and_a_table(look: Look, name: str) -> None:
 
 def test_the_demo_draws_charts_on_most_pages(look: Look) -> None:
     assert sum(bool(look(name).charts) for name in PAGES) >= 9
+
+
+# ── by keyboard ──────────────────────────────────────────────────────────────────────────────
+
+FOCUSED = """() => {
+  const here = document.activeElement;
+  return [here.getAttribute('aria-label') ?? '', here.innerText ?? ''].join(' ').trim();
+}"""
+RING = """() => {
+  for (let box = document.activeElement, up = 0; box && up < 3; box = box.parentElement, up += 1) {
+    const style = getComputedStyle(box);
+    if (style.boxShadow !== 'none') return true;
+    if (style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 1) return true;
+  }
+  return false;
+}"""
+FARTHEST = 60
+
+
+def step_to(tab: Page, name: str, key: str = "Tab") -> None:
+    """Press Tab until the focus, which is seen at every step, is on what starts with ``name``."""
+    passed = []
+    while len(passed) < FARTHEST:
+        tab.keyboard.press(key)
+        passed.append(tab.evaluate(FOCUSED))
+        if passed[-1].startswith(name):
+            assert tab.evaluate(RING), f"no ring around {name}"
+            return
+    pytest.fail(f"{name} was not reached: {passed}")
+
+
+@pytest.fixture
+def overview(demo_server: Any, tab: Page, settle: Callable[[Page], None]) -> Page:
+    tab.emulate_media(color_scheme="light")
+    tab.set_viewport_size({"width": 1440, "height": 1000})
+    tab.goto(demo_server.url)
+    expect(tab.locator(".rd-lead a").first).to_be_visible()
+    wait_for(tab, settle)
+    return tab
+
+
+def test_the_first_tab_offers_to_skip_the_navigation(overview: Page) -> None:
+    overview.keyboard.press("Tab")
+    assert overview.evaluate(FOCUSED) == "Skip to main content"
+    overview.keyboard.press("Enter")
+    overview.keyboard.press("Tab")
+    assert overview.evaluate(FOCUSED).startswith("Experiment")
+
+
+def test_metric_k_table_and_a_link_of_the_verdict_by_keyboard_alone(
+    overview: Page, settle: Callable[[Page], None]
+) -> None:
+    keys = overview.keyboard
+    step_to(overview, "Primary metric")
+    keys.press("ControlOrMeta+a")
+    keys.type("Recall")
+    keys.press("Enter")
+    expect(overview).to_have_url(re.compile(r"[?&]m=recall(&|$)"))
+    settle(overview)
+    step_to(overview, "Any k to 100")
+    keys.press("ControlOrMeta+a")
+    keys.type("20")
+    keys.press("Enter")
+    expect(overview).to_have_url(re.compile(r"[?&]k=20(&|$)"))
+    expect(overview.locator(".rd-lead").first).to_contain_text("Recall@20")
+    settle(overview)
+    step_to(overview, "keyboard_arrow_right\n\nTable")
+    keys.press("Enter")
+    expect(overview.locator("details[open]")).to_have_count(1)
+    first = overview.locator(".rd-lead a").first
+    step_to(overview, first.inner_text(), "Shift+Tab")
+    keys.press("Enter")
+    expect(overview).to_have_url(re.compile(r"/[a-z-]+\?.*m=recall&k=20"))
+
+
+def test_a_key_leads_into_a_popover_and_escape_back_to_its_button(overview: Page) -> None:
+    step_to(overview, "Change runs")
+    overview.keyboard.press("Enter")
+    body = overview.get_by_test_id("stPopoverBody")
+    expect(body.get_by_role("combobox", name="Baseline")).to_be_focused()
+    overview.keyboard.press("Escape")
+    expect(body).to_have_count(0)
+    assert overview.evaluate(FOCUSED).startswith("Change runs")

@@ -67,7 +67,7 @@ DARK = Palette(
 # Okabe and Ito's colours that keep 3:1 on both backgrounds come first.
 RUN_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 PALE = {"#56B4E9": "#2F7FB0", "#E69F00": "#9A6A00"}
-"""Below 3:1 on white, and the edge that has more. Darker ones would be taken for others by the colour-blind."""
+"""Below 3:1 on white, with an edge that has more. The colour-blind would take darker ones for others."""
 PALE_HEFT = 1.4
 CONTEXT_GREY = "#7C8794"
 # No triangles: they are the marks of better and worse.

@@ -32,6 +32,17 @@ const readable = () => {
   }
 };
 
+// What a button opens stands at the end of the page: whoever opened it with a key is taken there.
+const FIELDS = "input, button, textarea, a[href], [tabindex='0']";
+const entered = () => {
+  const opened = document.querySelector("[data-testid=stPopoverBody]:not([data-entered])");
+  if (!opened?.querySelector(FIELDS)) return;
+  opened.dataset.entered = "yes";
+  if (document.activeElement.matches("[data-testid=stPopoverButton]:focus-visible")) {
+    opened.querySelector(FIELDS).focus();
+  }
+};
+
 const scheme = () => getComputedStyle(document.querySelector(".stApp")).colorScheme;
 
 let watch;
@@ -41,6 +52,7 @@ export default function ({ data, setStateValue }) {
     countable();
     reachable();
     readable();
+    entered();
     // Charts wear the colours of the theme they were drawn in: draw them anew when it changes.
     if (["light", "dark"].includes(scheme()) && scheme() !== data.drawn) setStateValue("scheme", scheme());
   };
