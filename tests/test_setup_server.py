@@ -14,6 +14,7 @@ from playwright.sync_api import Page, expect
 
 PAGES = {
     "": "Overview",
+    "experiments": "Experiments",
     "leaderboard": "Leaderboard",
     "metric-vs-k": "Metric vs k",
     "precision-recall": "Precision–recall",
@@ -26,6 +27,7 @@ PAGES = {
     "ab-results": "A/B results",
     "offline-online": "Offline vs online",
     "off-policy": "Off-policy",
+    "reports": "Reports & decisions",
     "upload": "Upload",
     "runs": "Runs",
     "guide": "Guide",

@@ -64,7 +64,7 @@ def _pages(reader: Person) -> None:
 
 def _show_who(reader: Person) -> None:
     welcome.show_person(reader)
-    if (link := who.link()) is not None:
+    if (link := who.link()) is not None and not embedding.is_on():
         welcome.show_guest(link)
 
 

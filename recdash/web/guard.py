@@ -21,7 +21,7 @@ HOSTS_VARIABLE = f"{PREFIX}ALLOWED_HOSTS"
 _WHO = {
     "local": "This dashboard answers only the machine it runs on.",
     "key": "Open the address that was printed when the dashboard started: it ends in /key/ and a long key. "
-    "Of a container, `docker logs` shows it.",
+    "For a container, docker logs shows it.",
     "proxy": "The proxy in front of this dashboard did not say who you are. Come in through it.",
     "oidc": "Sign in first.",
 }
