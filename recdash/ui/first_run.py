@@ -139,10 +139,11 @@ def show_strip(view: View) -> None:
         st.session_state[_READ] = True
     if not _is_wanted(view):
         return
+    steps = _steps()
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="first-steps"):
-        st.html(strip_html(_steps()))
+        st.html(strip_html(steps))
         st.space("stretch")
-        if state.page() != "overview" and st.button("Read the verdict", key="strip-read", type="tertiary"):
+        if not steps[1].done and st.button("Read the verdict", key="strip-read", type="tertiary"):
             links.go("overview")
         if st.button("Upload your own", key="strip-upload", type="tertiary"):
             links.go("upload")
@@ -166,5 +167,5 @@ def strip_html(steps: Sequence[Step]) -> Html:
              mark="✓" if step.done else number, title=step.title)
         for number, step in enumerate(steps, start=1)
     ]  # fmt: skip
-    return html('<div class="rd-steps"><b>You are looking at the demo</b>{told}</div>',
+    return html('<div class="rd-tour"><b>You are looking at the demo</b>{told}</div>',
                 told=join(told, ' <span aria-hidden="true">→</span> '))  # fmt: skip
