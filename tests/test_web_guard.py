@@ -6,10 +6,17 @@ import asyncio
 from typing import Any
 
 import pytest
-from web_requests import AFAR, HERE, Answer, ask, door, no_guest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from web_requests import AFAR, HERE, Answer, ask, door, no_guest, request
 
 from recdash.web.address import TellAddress
-from recdash.web.identity import VISITOR, Visitor
+from recdash.web.guard import Guard
+from recdash.web.identity import VISITOR, Visitor, opened
+from recdash.web.routes import broken
 
 PAGE = b'<html><head><script type="module" src="x"></script></head></html>'
 
@@ -129,8 +136,6 @@ def test_an_answer_keeps_the_policy_that_it_has() -> None:
         headers = [(b"Content-Security-Policy", b"default-src 'none'")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
 
-    from recdash.web.guard import Guard
-
     async def send(message: Any) -> None:
         sent.append(message)
 
@@ -139,6 +144,28 @@ def test_an_answer_keeps_the_policy_that_it_has() -> None:
     asyncio.run(Guard(own, door())(scope, None, send))  # type: ignore[arg-type]
     policies = [value for name, value in sent[0]["headers"] if name.lower() == b"content-security-policy"]
     assert policies == [b"default-src 'none'"]
+
+
+def test_an_error_of_the_program_says_nothing_of_it_and_carries_the_headers() -> None:
+    def divide(_: Request) -> Response:
+        return Response(str(1 / 0))
+
+    here = door()
+    app = Starlette(
+        routes=[Route("/", divide)],
+        middleware=[Middleware(Guard, door=here)],
+        exception_handlers={500: broken(here)},
+    )
+    answer = Answer()
+    with pytest.raises(ZeroDivisionError):  # for the log
+        request(app, "/", answer=answer)
+    assert (answer.status, "division" in answer.text) == (500, False)
+    assert set(EVERY) <= set(answer.headers)
+
+
+def test_a_websocket_to_an_upload_is_closed() -> None:
+    asked = ask(door(), "/_stcore/upload_file/session/file", kind="websocket")
+    assert asked.messages == [{"type": "websocket.close", "code": 1008}]
 
 
 def test_a_refusal_is_a_page_for_a_browser_and_a_line_for_a_program() -> None:
@@ -188,8 +215,6 @@ def test_nobody_tells_from_outside_who_they_are() -> None:
 
 
 def test_a_header_that_another_process_made_is_worth_nothing() -> None:
-    from recdash.web.identity import opened
-
     sealed = Visitor("mara", "admin").sealed()
     seal, _, body = sealed.partition(".")
     assert opened(sealed).name == "mara"

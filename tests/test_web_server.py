@@ -2,66 +2,22 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from app_pages import TRUTH, lists, store
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from web_requests import PROXY_SECRET
+from web_house import MEBIBYTE, NAMES, SETTINGS, VISITORS, House, Tab, ask, opened, opening, stream
 from websockets.exceptions import InvalidStatus
-from websockets.sync.client import ClientConnection, connect
-from websockets.typing import Subprotocol
 
 from recdash.service import Workspace
-
-MEBIBYTE = 2**20
-SETTINGS = {
-    "RECDASH_AUTH": "proxy",
-    "RECDASH_PROXY_SECRET": PROXY_SECRET,
-    "RECDASH_ADMINS": "ada",
-    "RECDASH_EDITORS": "ed",
-    "RECDASH_VIEWERS": "vi",
-    "RECDASH_MAX_UPLOAD_BYTES": str(MEBIBYTE),
-    "RECDASH_UPLOAD_BUDGET_BYTES": str(4 * MEBIBYTE),
-}
-VISITORS = ("nobody", "guest", "viewer", "editor", "admin")
-NAMES = {"viewer": "vi", "editor": "ed", "admin": "ada"}
-
-
-@dataclass(frozen=True)
-class House:
-    """A running dashboard with films and books, a share link and a report of films."""
-
-    url: str
-    workspace: Workspace = field(repr=False)
-    ids: Mapping[str, str]
-    token: str
-    report: str
-
-    def headers(self, visitor: str) -> dict[str, str]:
-        """What the request of such a visitor carries."""
-        if visitor == "guest":
-            return {"cookie": f"recdash_share_{urlsplit(self.url).port}={self.token}"}
-        if visitor == "nobody":
-            return {}
-        return {"X-Forwarded-User": NAMES[visitor], "X-Recdash-Proxy-Secret": PROXY_SECRET}
-
-
-@dataclass(frozen=True)
-class Answer:
-    status: int
-    headers: Mapping[str, str]
-    body: bytes = field(repr=False)
 
 
 @pytest.fixture(scope="module")
@@ -74,17 +30,6 @@ def house(lasting_server: Any, tmp_path_factory: pytest.TempPathFactory) -> Hous
     question = workspace.question(ids["films"])
     report = workspace.make_report(question, title="Films")
     return House(started.url, workspace, ids, workspace.share(ids["films"]).token, report.id)
-
-
-def ask(
-    house: House, path: str, headers: Mapping[str, str], *, method: str = "GET", body: bytes | None = None
-) -> Answer:
-    parts = urlsplit(house.url)
-    with closing(http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=30)) as connection:
-        connection.request(method, path, body, dict(headers))
-        answer = connection.getresponse()
-        given = {name.lower(): value for name, value in answer.getheaders()}
-        return Answer(answer.status, given, answer.read())
 
 
 # ── every address × every kind of visitor ────────────────────────────────────────────────────
@@ -161,25 +106,6 @@ def status(house: House, path: str, method: str, visitor: str) -> int:
     if method == "WEBSOCKET":
         return opening(house, house.headers(visitor))
     return ask(house, path, house.headers(visitor), method=method).status
-
-
-def opening(house: House, headers: Mapping[str, str]) -> int:
-    """The status that a websocket gets at its opening."""
-    try:
-        with stream(house, headers):
-            return 101
-    except InvalidStatus as refused:
-        return refused.response.status_code
-
-
-def stream(house: House, headers: Mapping[str, str], origin: str | None = None) -> ClientConnection:
-    return connect(
-        f"{house.url.replace('http', 'ws')}/_stcore/stream",
-        subprotocols=[Subprotocol("streamlit")],
-        additional_headers=dict(headers),
-        origin=origin,  # type: ignore[arg-type]
-        max_size=None,
-    )
 
 
 # ── spoofed, foreign, and what every answer carries ──────────────────────────────────────────
@@ -294,51 +220,6 @@ def test_the_link_of_a_report_shows_it_and_opens_nothing_else(house: House) -> N
 
 
 # ── uploads ──────────────────────────────────────────────────────────────────────────────────
-
-
-class Tab:
-    """A page that somebody has open, as the browser's script would."""
-
-    def __init__(self, house: House, headers: Mapping[str, str], wire: ClientConnection) -> None:
-        self.house, self.headers, self.wire = house, headers, wire
-        self.session = self.said = ""
-        self.run()
-
-    def run(self) -> None:
-        """Have the page drawn, and note what it says."""
-        message = BackMsg()
-        message.rerun_script.query_string = ""
-        self.wire.send(message.SerializeToString())
-        while not self.take(ForwardMsg.FromString(self.wire.recv(timeout=60))):
-            pass
-
-    def take(self, message: ForwardMsg) -> bool:
-        """Is that the end of the run?"""
-        if message.WhichOneof("type") == "new_session":
-            self.session = message.new_session.initialize.session_id
-        if message.WhichOneof("type") == "delta":
-            self.said += message.delta.new_element.html.body
-        return message.WhichOneof("type") == "script_finished"
-
-    def put(self, size: int, session: str | None = None, *, method: str = "PUT", xsrf: bool = True) -> int:
-        """The status of sending a file of so many bytes."""
-        given = ask(self.house, "/_stcore/health", {}).headers["set-cookie"].split(";")[0]
-        frame = '--x\r\nContent-Disposition: form-data; name="f"; filename="f.csv"\r\n\r\n'
-        cookies = "; ".join(filter(None, [self.headers.get("cookie"), given]))
-        headers = {
-            **self.headers, "cookie": cookies, "content-type": "multipart/form-data; boundary=x",
-            **({"x-xsrftoken": given.partition("=")[2]} if xsrf else {}),
-        }  # fmt: skip
-        path = f"/_stcore/upload_file/{session or self.session}/file-1"
-        body = frame.encode() + b"x" * size + b"\r\n--x--\r\n"
-        return ask(self.house, path, headers, method=method, body=body).status
-
-
-@contextmanager
-def opened(house: House, visitor: str) -> Iterator[Tab]:
-    headers = house.headers(visitor)
-    with stream(house, headers, origin=house.url) as wire:
-        yield Tab(house, headers, wire)
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from joserfc import jwt
 from joserfc.jwk import RSAKey
 
 CLIENT, CLIENT_SECRET = "recdash", "the secret of the client"
-COOKIE_SECRET = "cookies-0123456789-abcdefghij-ABCDEFGHIJ"
+COOKIE_SECRET = "cookies-0123456789-abcdefghij-ABCDEFGHIJ"  # noqa: S105
 
 
 @dataclass
@@ -106,7 +106,8 @@ class _Desk(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["content-length"])).decode()
         form = {name: values[0] for name, values in parse_qs(body).items()}
         found = self.provider.token(form, self.headers.get("authorization", ""))
-        self.answer("application/json", json.dumps(found or {"error": "invalid_grant"}), 200 if found else 400)
+        text = json.dumps(found or {"error": "invalid_grant"})
+        self.answer("application/json", text, 200 if found else 400)
 
     def answer(self, kind: str, text: str, status: int = 200) -> None:
         self.send_response(status)

@@ -62,7 +62,7 @@ class Guard:
             return
         visitor = visitor_of(asked, self.door)
         person = await self.person(visitor, place)
-        if place == "upload" and asked.scope["method"] != "OPTIONS":
+        if place == "upload" and asked.scope.get("method") != "OPTIONS":
             receive = self.counting(asked, path, person, receive)
         if place == "page" and self.signs_in_on_pages and asked.scope.get("method") == "GET":
             await self.page(asked, visitor, receive, send)
