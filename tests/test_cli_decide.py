@@ -18,10 +18,10 @@ FILMS = ("--experiment", "films")
 
 @pytest.fixture
 def told(run: Recdash, folder: Path) -> Any:
-    """``told("decide", "--run", …)``: what a call about the films says; they and their test are stored."""
+    """``told("decide", "--run", …)``: what a call about the films says, which are stored."""
     assert folder.is_dir()
     space = Workspace.open()
-    home_page(space, films(space))
+    films(space)
     space.store.close()
 
     def call(*words: str, fails: bool = False) -> str:
@@ -34,6 +34,10 @@ def told(run: Recdash, folder: Path) -> Any:
 
 
 def test_a_candidate_goes_its_way(told: Any, run: Recdash) -> None:
+    space = Workspace.open()
+    home = space.experiment_named("films").id
+    home_page(space, {"films": home, **{one.name: one.id for one in space.runs(home)}})
+    space.store.close()
     steps = [
         told("review", "propose", "--run", "als", "--text", "Trains in minutes."),
         told("review", "offline"),
@@ -60,7 +64,7 @@ def test_a_decision_comes_with_its_numbers_as_json(told: Any, run: Recdash) -> N
     ease = found["offline"]["subject"]["run"]["id"]
     (pair,) = [one for one in found["offline"]["pairs"] if one["candidate"] == ease and one["wins"] == 20]
     assert (pair["value"], pair["base_value"], pair["n"], pair["word"]) == (3 / 8, 1 / 8, 80, "better")
-    assert found["provenance"]["recdash"]
+    assert found["provenance"]["versions"]["recdash"]
 
 
 def test_approving_without_a_test_says_what_is_not_known_and_needs_a_reason(told: Any) -> None:

@@ -176,6 +176,7 @@ def test_what_holds_is_shown_first_and_superseded_ones_by_their_link(
     assert "▼ Don't ship als Don't ship als It breaks search." in said(shown())
     old = shown(dec=first)
     assert "superseded Ship als Because." in said(old)
+    assert "Superseded by: Don't ship als (" in said(old)
     assert "Supersede" not in [one.label for one in old.button]
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 from recdash.decisions import Decision, Item, shortcomings
 from recdash.decisions.review import offline_of, online_of
 from recdash.journal import Entry
-from recdash.ui import decision_forms, decision_tables, decision_tiles, theme
+from recdash.ui import decision_forms, decision_tables, decision_tiles, links, theme
 from recdash.ui.decision_words import capital, headline, lines, moment, outcome_badge, prose, signature
 from recdash.ui.escaping import Html, html, join, markdown
 from recdash.ui.state import View, workspace
@@ -18,9 +18,10 @@ from recdash.words import day
 ITEM_SIGNS = {"holds": ("✓", "better"), "fails": ("!", "worse"), "not known yet": ("?", "muted")}
 
 
-def show(view: View, one: Decision) -> None:
+def show(view: View, one: Decision, later: Decision | None = None) -> None:
+    """``later``: the decision that has taken its place."""
     with st.container(border=True, key="decision", gap="small"):
-        st.html(_card(view, one))
+        st.html(_card(view, one, later))
         tiles = decision_tiles.show(view, one.offline, one.online)
         if tiles:
             st.html(html('<p class="rd-aside">{told}</p>{tiles}', told=_tiles_note(one), tiles=tiles))
@@ -31,12 +32,12 @@ def show(view: View, one: Decision) -> None:
             decision_forms.supersede(view, one)
 
 
-def _card(view: View, one: Decision) -> Html:
+def _card(view: View, one: Decision, later: Decision | None) -> Html:
     text = html(
         '<div><div class="rd-badges">{badges}</div><h2>{headline}</h2>{prose}{although}'
-        '<p class="rd-quiet">{by}</p></div>',
+        '<p class="rd-quiet">{by}</p>{later}</div>',
         badges=join(_badges(view, one)), headline=headline(one), prose=prose(one.text),
-        although=_although(one), by=_by(one),
+        although=_although(one), by=_by(one), later=_superseded_by(view, later),
     )  # fmt: skip
     return html('<div class="rd-card rd-decision">{text}{checks}</div>', text=text,
                 checks=checks(one.checklist, "When it was decided"))  # fmt: skip
@@ -62,6 +63,13 @@ def _although(one: Decision) -> Html:
     reason = html(": {reason}", reason=lines(one.although)) if one.although else "."
     return html('<p class="rd-although"><b>{does} although {left}</b>{reason}</p>',
                 does=does, left=left, reason=reason)  # fmt: skip
+
+
+def _superseded_by(view: View, later: Decision | None) -> Html:
+    if later is None:
+        return Html("")
+    way = links.link(view, headline(later), "reports", {"dec": later.id})
+    return html('<p class="rd-quiet">Superseded by: {way} ({by})</p>', way=way, by=signature(later.entry))
 
 
 def _by(one: Decision) -> str:

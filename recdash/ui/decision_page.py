@@ -63,7 +63,8 @@ def _show_decision(view: View, made: Sequence[Decision]) -> None:
     known = {one.id: one for one in made}
     held = next((one for one in made if one.is_current), made[0])
     chosen = _choose("Decision", "dec", {one.id: decision_words.label(one) for one in made}, held.id)
-    decision_card.show(view, known[chosen])
+    one = known[chosen]
+    decision_card.show(view, one, known.get(one.superseded_by or ""))
 
 
 def _show_reviews(view: View, asked: Sequence[Review]) -> None:
