@@ -42,7 +42,7 @@ def content(
     return Document(
         title=title.strip() or asked.experiment.name,
         experiment=asked.experiment.name,
-        moment=moment.isoformat(timespec="seconds"),
+        moment=moment.isoformat(),
         author=author,
         live=live,
         narrative=narrative.strip(),

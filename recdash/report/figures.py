@@ -21,8 +21,8 @@ Data = Mapping[str, Any]
 ROLES = tuple(one.name for one in fields(Palette) if one.name != "dark")
 THEMELESS = Palette(dark=False, **{role: f"#A000{place:02X}" for place, role in enumerate(ROLES)})
 """Figures are drawn once, in colours that stand for roles; ``report.js`` puts in those of a theme."""
-DIGITS = 5
-"""Of a number that is drawn: a pixel needs fewer, and the file stays small."""
+DIGITS, BAR_NAMES = 5, 150
+"""Of a number that is drawn, a pixel needs fewer; px left of bars."""
 
 
 def marks_of(document: Document, palette: Palette) -> Marks:
@@ -113,7 +113,8 @@ def _bars(data: Data, marks: Marks, palette: Palette) -> go.Figure:
     if data["lifts"]:
         rows |= {name: [None if value is None else 100 * value for value in rows[name]] for name in names}
     side = Side(names[0], names[1], names[2], unit=" %" if data["lifts"] else "", judged=data["judged"])
-    return bars(_frame(rows), marks, palette, side)
+    # Readers' fonts are wider than that of the dashboard, which charts are measured for.
+    return bars(_frame(rows), marks, palette, side).update_layout(margin_l=BAR_NAMES)
 
 
 def _quadrants(data: Data, marks: Marks, palette: Palette) -> go.Figure:
@@ -126,8 +127,8 @@ def _quadrants(data: Data, marks: Marks, palette: Palette) -> go.Figure:
 
 
 def _segments(data: Data, marks: Marks, palette: Palette) -> go.Figure:
-    """All panels beside each other; more than a line holds stand with less room for words."""
-    from recdash.charts.segments import Line, ends_of, segment_panels
+    from recdash.charts.frames import span
+    from recdash.charts.segments import Line, segment_panels
 
     beside = len(data["runs"])
     titles = [str(line["title"]) for line in data["lines"]]
@@ -141,7 +142,8 @@ def _segments(data: Data, marks: Marks, palette: Palette) -> go.Figure:
     lines = [
         Line(title, f"n = {_users(line['n'])}") for line, title in zip(data["lines"], titles, strict=True)
     ]
-    return segment_panels(lines, dots, beside, marks, palette, ends_of(dots, zero=not data["by_value"]))
+    ends = span(data["span"], zero=not data["by_value"])
+    return segment_panels(lines, dots, beside, marks, palette, ends)
 
 
 def _users(counts: Sequence[int]) -> str:

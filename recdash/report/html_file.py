@@ -99,7 +99,7 @@ def _hash(script: str) -> str:
 
 
 def _style() -> str:
-    dark = f"@media (prefers-color-scheme:dark) and (not print){{:root{{{_variables(DARK)}}}}}"
+    dark = f"@media screen and (prefers-color-scheme:dark){{:root{{{_variables(DARK)}}}}}"
     return f":root{{{_variables(LIGHT)}}}{dark}{_file('report.css')}"
 
 

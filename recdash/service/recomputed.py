@@ -6,8 +6,8 @@ are the tables of A/B tests. Names, links and the rules of counting are the repo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -81,8 +81,8 @@ class FromUploads(Workspace):
         read = ingest.read_recommendations(
             self.store.path(str(stored.upload)), name=facts["name"], mapping=mapping
         )
-        reference = facts.get("reference")
-        (runs,) = grouped([replace(one, reference=reference) for one in read])
+        reference, noun = facts.get("reference"), several["noun"] if several else ""
+        (runs,) = grouped([replace(one, reference=reference, noun=noun) for one in read])
         asked, rules = asking.read_question(
             None, depth=home.settings["depth"], users=home.settings["users"], order=_order(facts["order"])
         )
@@ -170,9 +170,23 @@ def _gone(what: str, facts: Facts) -> str:
     )
 
 
-def renamed(space: Workspace, document: Document) -> Sequence[str]:
-    """Runs that are called otherwise today, in words."""
+@dataclass(frozen=True)
+class Renamed:
+    """A run that is called otherwise today; ``taken``: the report's name is that of another stored run."""
+
+    then: str
+    now: str
+    taken: bool
+
+    def __str__(self) -> str:
+        if self.taken:
+            return f"the name '{self.then}' is that of another run: by its upload this one is '{self.now}'"
+        return f"'{self.then}' is called '{self.now}' today"
+
+
+def renamed(space: Workspace, document: Document) -> list[Renamed]:
     known = document.provenance
     home = _experiment_of(space, known["experiment"])
+    names = {run.name for run in space.runs(home.id, archived=True)}
     pairs = [(facts["name"], _run_of(space, home, facts).name) for facts in known["runs"]]
-    return [f"'{then}' is called '{now}' today" for then, now in pairs if then != now]
+    return [Renamed(then, now, then in names) for then, now in pairs if then != now]

@@ -19,17 +19,20 @@ MOST_TOLD = 20
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What was found: ``checked`` against the uploads, ``shown`` otherwise by the file, and notes."""
+    """What was found: ``checked`` against the uploads, ``shown`` otherwise by the file, names that are
+    ``swapped``, and notes.
+    """
 
     title: str
     headline: str
     checked: Checked
     shown: str
+    swapped: tuple[str, ...]
     notes: tuple[str, ...]
 
     @property
     def holds(self) -> bool:
-        return not self.checked.changes and not self.shown
+        return not self.checked.changes and not self.shown and not self.swapped
 
     @property
     def text(self) -> str:
@@ -43,7 +46,7 @@ class Reproduction:
         told = [str(change) for change in self.checked.changes[:MOST_TOLD]]
         more = len(self.checked.changes) - len(told)
         told += [f"and {numbers.count(more)} more changes"] if more > 0 else []
-        told += [self.shown] if self.shown else []
+        told += [*([self.shown] if self.shown else []), *self.swapped]
         return "\n".join([begin, *(f"  - {one}" for one in told), *(f"note: {one}" for one in self.notes)])
 
     def as_dict(self) -> dict[str, Any]:
@@ -54,6 +57,7 @@ class Reproduction:
             "texts": self.checked.texts,
             "changes": [vars(change) for change in self.checked.changes],
             "shown_otherwise": self.shown,
+            "swapped_names": list(self.swapped),
             "notes": list(self.notes),
         }
 
@@ -65,8 +69,11 @@ def reproduction(space: Workspace, file: Path) -> Reproduction:
     checked = check(document, recomputed(space, document))
     same = _same_versions(document)
     shown = shown_otherwise(read.text, document) if read.text and same else ""
-    notes = [*renamed(space, document), *([] if same or not read.text else [_only_data(document)])]
-    return Reproduction(document.title, document.lead.headline, checked, shown, tuple(notes))
+    others = renamed(space, document)
+    swapped = tuple(str(one) for one in others if one.taken)
+    notes = [str(one) for one in others if not one.taken]
+    notes += [] if same or not read.text else [_only_data(document)]
+    return Reproduction(document.title, document.lead.headline, checked, shown, swapped, tuple(notes))
 
 
 def _same_versions(document: Document) -> bool:

@@ -41,13 +41,11 @@ def _population(asked: Asked) -> str:
     """Who counts, and from which relevance on a row does."""
     settings = asked.experiment.settings
     threshold = asked.question.scope.threshold or settings.get("relevance_threshold")
-    relevant = (
-        f"from a relevance of {threshold:g} on" if threshold is not None else "with a relevance above 0"
-    )
-    if settings.get("relevance") == "none":
-        relevant = "as every row does"
+    above = f"from a relevance of {threshold:g} on" if threshold is not None else "with a relevance above 0"
+    every = settings.get("relevance") == "none"
+    relevant = "Every row of the truth is relevant." if every else f"A row of the truth is relevant {above}."
     depth = f"Lists were read to depth {settings['depth']}; short lists are misses up to k."
-    return f"{POPULATION[settings['users']]} A row of the truth is relevant {relevant}. {depth}"
+    return f"{POPULATION[settings['users']]} {relevant} {depth}"
 
 
 def _part(asked: Asked) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import chain
+from math import isfinite
+
 from recdash import numbers
 from recdash.comparison.segments import EVERYBODY, Segmented, flags
 from recdash.comparison.segments import Cell as OneCell
@@ -11,7 +14,7 @@ from recdash.report.cells import corrected, count, finding_of, intervals, metric
 from recdash.report.document import Cell, Column, Figure, Number, Paragraph, Part, RunName, Section, Table
 from recdash.words import is_percent, metric_at
 
-MOST_ROWS, LEAST_SLICES = 45, 3
+MOST_ROWS, LEAST_SLICES, MOST_BESIDE = 45, 3, 4
 """Of an attribute with more values than make so many rows, those with most users are told."""
 
 
@@ -25,7 +28,9 @@ def slices(asked: Asked) -> Section | None:
     found = asked.space.segmented(asked.shown, put.baseline, put.metric, put.k, put.by, put.terms)
     parts: list[Part] = [Paragraph(flagged(found, flag), "worse") for flag in flags(found)]
     named = _most(found)
-    parts.append(_figure(asked, found, named) if found.candidates else _table(asked, found, named))
+    if not found.candidates:
+        parts.append(_table(asked, found, named, found.runs))
+    parts += [_figure(asked, found, named, runs) for runs in _lines(found)]
     return Section("slices", finding(found), subtitle(found), tuple(parts))
 
 
@@ -40,10 +45,17 @@ def _cell(found: Segmented, segment: str, run: str) -> OneCell:
     return found.cells.get((segment, run)) or OneCell(float("nan"), 0, why="not scored")
 
 
-def _figure(asked: Asked, found: Segmented, named: list[str]) -> Figure:
+def _lines(found: Segmented) -> list[tuple[str, ...]]:
+    """The runs that stand beside each other in a chart; one of differences has no panel of the baseline."""
+    if not found.candidates:
+        return []
     runs = found.runs if found.by_value else found.candidates
+    return [runs[at : at + MOST_BESIDE] for at in range(0, len(runs), MOST_BESIDE)]
+
+
+def _figure(asked: Asked, found: Segmented, named: list[str], runs: tuple[str, ...]) -> Figure:
     data = {
-        "by_value": found.by_value, "percent": is_percent(found.metric),
+        "by_value": found.by_value, "percent": is_percent(found.metric), "span": _span(found, named),
         "lines": [{"title": found.titles[each], "n": _counts(found, each)} for each in named],
         "runs": [{"run_id": run, "dots": [_dot(found, each, run) for each in named]} for run in runs],
     }  # fmt: skip
@@ -51,8 +63,19 @@ def _figure(asked: Asked, found: Segmented, named: list[str]) -> Figure:
     where = metric_at(found.metric, found.k)
     return Figure(
         kind="segments", title=f"{where} by slice", note="", alt=f"{where} by slice. {'; '.join(told)}.",
-        data=data, table=_table(asked, found, named),
+        data=data, table=_table(asked, found, named, tuple(dict.fromkeys((found.baseline, *runs)))),
     )  # fmt: skip
+
+
+def _span(found: Segmented, named: list[str]) -> list[float]:
+    """The ends of one axis for all runs, so that charts of some of them compare."""
+    scale = 100 if found.by_value and is_percent(found.metric) else 1
+    runs = found.runs if found.by_value else found.candidates
+    cells = [_cell(found, each, run) for each in named for run in runs]
+    judged = [corrected(cell.pair) for cell in cells if cell.pair]
+    values = [cell.value if found.by_value else cell.difference for cell in cells]
+    ends = [scale * value for value in (*values, *chain(*judged)) if isfinite(value)]
+    return [min(ends), max(ends)] if ends else [0.0, 0.0]
 
 
 def _counts(found: Segmented, segment: str) -> list[int]:
@@ -86,9 +109,9 @@ def _said(found: Segmented, run: str) -> str:
     return f"{' and '.join(told) or 'settled in none'} of {len(judged)}"
 
 
-def _table(asked: Asked, found: Segmented, named: list[str]) -> Table:
+def _table(asked: Asked, found: Segmented, named: list[str], runs: tuple[str, ...]) -> Table:
     """One row per slice and run, all users first; a slice's rows stand together."""
-    keys = [(each, run) for each in (EVERYBODY, *named) for run in found.runs]
+    keys = [(each, run) for each in (EVERYBODY, *named) for run in runs]
     cells = [_cell(found, *key) for key in keys]
     values = metric_values(found.metric, [cell.value for cell in cells], [cell.why for cell in cells])
     ends = [corrected(cell.pair) if cell.pair else (None, None) for cell in cells]

@@ -1,0 +1,66 @@
+"""A small store to report on: forty users, three candidates, and an A/B test of two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+
+from recdash.access import Person
+from recdash.report.question import Question
+from recdash.service import Workspace
+
+USERS = [f"u{number:02}" for number in range(40)]
+TRUTH = pd.DataFrame({"user_id": USERS, "item_id": [f"i{number:02}" for number in range(40)]})
+TRAIN = pd.DataFrame({"user_id": USERS[:30], "item_id": "x1"})
+"""Thirty users are known, ten are new."""
+CATALOGUE = pd.DataFrame({"item_id": [*TRUTH["item_id"], "x1", "x2", "x3", "x4"]})
+ANN = Person("ann", "admin")
+
+
+def lists(hit_at: Callable[[int], int]) -> pd.DataFrame:
+    """Lists of four: the user's own item at rank ``hit_at(number)``, strangers elsewhere; 0: nowhere."""
+    rows = [
+        (user, f"i{number:02}" if rank == hit_at(number) else f"x{rank}", rank)
+        for number, user in enumerate(USERS)
+        for rank in (1, 2, 3, 4)
+    ]
+    return pd.DataFrame(rows, columns=["user_id", "item_id", "rank"])
+
+
+CANDIDATES = {
+    "popular": lists(lambda number: 3 + number % 2),
+    "als": lists(lambda number: 1 + number % 2),
+    "ease": lists(lambda number: 2 if number < 30 else 0),
+}
+"""als finds every item two ranks above popular; ease finds none of the last ten users' items."""
+
+SESSIONS = pd.DataFrame(
+    {
+        "unit_id": [f"p{number:03}" for number in range(120)],
+        "session_id": [f"s{number:03}" for number in range(120)],
+        "variant": ["A", "B", "C"] * 40,
+        "start_ts": pd.date_range("2026-03-01", periods=120, freq="h", tz="UTC"),
+        "watch_s": [600 + 10 * (number % 7) + (0, 300, -300)[number % 3] for number in range(120)],
+        "clicks": [number % 5 for number in range(120)],
+    }
+)
+"""B (als) is watched longer than A (popular), C (ease) shorter."""
+
+
+def opened(folder: Path, person: Person = ANN) -> Workspace:
+    return Workspace.open(f"sqlite:///{folder / 'recdash.db'}", folder / "artifacts", person)
+
+
+def films(space: Workspace, names: dict[str, str] | None = None, name: str = "films") -> Question:
+    """The experiment with its runs, perhaps under other names, and its A/B test; asked by nDCG@3."""
+    called = {run: (names or {}).get(run, run) for run in CANDIDATES}
+    made = space.create_experiment(name, TRUTH, train=TRAIN, catalogue=CATALOGUE, depth=4)
+    ids = {
+        run: space.add_runs(made.id, table, name=called[run])[0].run.id for run, table in CANDIDATES.items()
+    }
+    space.set_baseline(made.id, ids["popular"])
+    links = {"A": ids["popular"], "B": ids["als"], "C": ids["ease"]}
+    space.add_online_test(made.id, "March", {"sessions": SESSIONS}, control="A", links=links)
+    return space.question(made.id, metric="ndcg", k=3)

@@ -1,0 +1,188 @@
+"""What a report says: the verdict, who counts, every candidate, and where nothing is known, why."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from math import log2
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from report_tables import CANDIDATES, TRUTH, films, opened
+
+from recdash.errors import InputError, NotFound, UnknownName
+from recdash.report.blocks import BLOCKS
+from recdash.report.document import Document, Figure, Number, Section, Table, Word, shown
+from recdash.report.question import Question
+from recdash.service import Workspace
+
+MOMENT = datetime(2026, 4, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    return opened(tmp_path_factory.mktemp("films"))
+
+
+@pytest.fixture(scope="module")
+def question(space: Workspace) -> Question:
+    return films(space)
+
+
+@pytest.fixture(scope="module")
+def report(space: Workspace, question: Question) -> Document:
+    return space.report_content(question, moment=MOMENT)
+
+
+def section(document: Document, name: str) -> Section:
+    return next(one for one in document.sections if one.name == name)
+
+
+def table(document: Document, title: str) -> Table:
+    return next(one for _, one in document.tables() if one.title == title)
+
+
+def cells(document: Document, title: str, row: str) -> dict[str, str]:
+    found = table(document, title)
+    names = [column.title for column in found.columns]
+    line = next(one for one in found.rows if shown(one[0], document.names) == row)
+    return dict(zip(names, (shown(cell, document.names) for cell in line), strict=True))
+
+
+def test_it_opens_with_the_verdict_and_who_gains(report: Document) -> None:
+    assert report.lead.headline == "Ship als"
+    assert report.lead.badge == "Ship"
+    assert "paired over 40 users" in report.lead.sentences[0]
+    assert report.lead.split is not None
+    assert (report.lead.split.wins, report.lead.split.ties, report.lead.split.losses) == (40, 0, 0)
+
+
+def test_every_block_that_has_something_to_tell_is_there_in_its_order(report: Document) -> None:
+    told = [one.name for one in report.sections]
+    assert told == [name for name in BLOCKS if name != "decisions"]
+
+
+def test_values_and_differences_are_those_of_the_definition(report: Document) -> None:
+    """als: rank 1 or 2, popular: rank 3 or (beyond k) 4, half of the users each."""
+    als, popular = (1 + 1 / log2(3)) / 2, (1 / log2(4)) / 2
+    row = next(one for one in table(report, "Candidates against popular, nDCG@3").rows)
+    numbers = [cell.value for cell in row if isinstance(cell, Number)]
+    assert numbers[:3] == pytest.approx([als, popular, als - popular])
+    assert numbers[3] == pytest.approx(100 * (als - popular) / popular)
+    assert isinstance(row[7], Word)
+    assert row[7].shown == "▲ better"
+
+
+def test_it_says_who_counts_by_which_formula_and_how_it_is_judged(report: Document) -> None:
+    text = str(section(report, "defined"))
+    assert "a user without a list counts as 0" in text
+    assert r"\log_2(r_j + 1)" in text
+    assert "corrected together (Holm)" in text
+    assert cells(report, "Who was counted", "als")["Counted"] == "40"
+
+
+def test_offline_and_online_stand_side_by_side(report: Document) -> None:
+    online = section(report, "online")
+    assert "agree" in online.title
+    row = cells(report, "Offline and online, run by run", "als")
+    assert row["Reading"] == "won both"
+    assert "March: goals and guardrails" in [one.title for one in online.parts if isinstance(one, Table)]
+
+
+def test_every_figure_has_words_and_a_table(report: Document) -> None:
+    figures = [part for one in report.sections for part in one.parts if isinstance(part, Figure)]
+    assert {one.kind for one in figures} == {
+        "forest", "curve", "precision-recall", "bars", "quadrants", "segments",
+    }  # fmt: skip
+    for one in figures:
+        assert len(one.alt) > 20, one.title
+        assert one.table.rows, one.title
+
+
+def test_the_same_question_at_the_same_moment_is_the_same_document(
+    space: Workspace, question: Question, report: Document
+) -> None:
+    assert space.report_content(question, moment=MOMENT) == report
+
+
+def test_blocks_are_told_in_the_order_asked_for(space: Workspace, question: Question) -> None:
+    asked = ("caveats", "evidence", "caveats")
+    found = space.report_content(question, asked, moment=MOMENT)
+    assert [one.name for one in found.sections] == ["caveats", "evidence"]
+
+
+def test_an_unknown_block_is_refused_with_the_known_ones(space: Workspace, question: Question) -> None:
+    with pytest.raises(UnknownName, match="evidence"):
+        space.report_content(question, ("evidense",))
+
+
+def test_a_metric_without_a_value_per_user_gives_values_and_no_verdict(
+    space: Workspace, question: Question
+) -> None:
+    asked = space.question(question.experiment, metric="coverage")
+    found = space.report_content(asked, moment=MOMENT)
+    assert found.lead.badge == "No verdict"
+    assert "nothing is judged" in found.lead.sentences[0]
+    assert "evidence" not in [one.name for one in found.sections]
+    assert "scores" in [one.name for one in found.sections]
+
+
+def test_a_part_of_the_users_is_named_and_needs_no_online_test(space: Workspace, question: Question) -> None:
+    from recdash.domain import Scope
+
+    asked = space.question(question.experiment, metric="ndcg", k=3, scope=Scope("user_warmth=cold"))
+    found = space.report_content(asked, moment=MOMENT)
+    assert "Of a part only" in section(found, "defined").note
+    assert "online" not in [one.name for one in found.sections]
+    assert "over 10 users" in section(found, "evidence").note or "n = 10" in section(found, "evidence").note
+
+
+def test_one_run_is_reported_without_a_verdict(tmp_path: Path) -> None:
+    space = opened(tmp_path)
+    made = space.create_experiment("alone", TRUTH, depth=4)
+    space.add_runs(made.id, CANDIDATES["als"], name="als")
+    found = space.report_content(space.question(made.id, k=3), moment=MOMENT)
+    assert found.lead.headline == "als is the only run"
+    assert "over 40 users" in found.lead.sentences[0]
+
+
+def test_an_experiment_without_runs_is_refused(tmp_path: Path) -> None:
+    space = opened(tmp_path)
+    made = space.create_experiment("empty", TRUTH)
+    with pytest.raises(InputError, match="no run"):
+        space.question(made.id)
+
+
+def test_a_run_that_was_deleted_is_named(tmp_path: Path) -> None:
+    space = opened(tmp_path)
+    question = films(space)
+    space.delete_run(question.runs[0], "als")
+    with pytest.raises(NotFound, match="not here any more"):
+        space.report_content(question)
+
+
+def test_a_metric_that_a_run_lacks_is_a_dash_with_its_reason(tmp_path: Path) -> None:
+    space = opened(tmp_path)
+    question = films(space)
+    rated = pd.DataFrame(
+        {"user_id": ["u00", "u01"], "item_id": ["i00", "i01"], "rating": [4.0, 3.0], "prediction": [3.5, 3.0]}
+    )
+    made = space.add_runs(
+        question.experiment, CANDIDATES["ease"].iloc[::-1], name="rated", predictions=rated
+    )[0]
+    asked = space.question(question.experiment, (made.run.id,), k=3)
+    found = space.report_content(asked, moment=MOMENT)
+    missing = [cell for row in table(found, "All metrics at k = 3").rows for cell in row
+               if isinstance(cell, Number) and cell.value is None]  # fmt: skip
+    assert missing
+    assert all(one.why for one in missing)
+    assert any("RMSE" in str(one) for one in [section(found, "caveats")])
+
+
+def test_decisions_are_told_with_their_author(tmp_path: Path) -> None:
+    space = opened(tmp_path)
+    question = films(space)
+    space.decide(question.experiment, "ship", run_id=question.runs[0], text="Clear on both sides.")
+    found = section(space.report_content(question), "decisions")
+    assert found.title.startswith("Ship als: ann, ")
+    assert "Clear on both sides." in str(found)

@@ -1,0 +1,286 @@
+"""Whether a report's numbers hold is computed anew from the uploads; what was changed is named."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from report_tables import CANDIDATES, TRUTH, films, opened
+
+from recdash.errors import EvidenceDamaged, InputError, NotFound
+from recdash.report.forms import FORMS
+from recdash.report.html_file import to_html
+from recdash.report.plain import from_json, to_json
+from recdash.report.question import Question
+from recdash.service import Workspace
+from recdash.service.reproduction import Reproduction, reproduction
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Workspace:
+    return opened(tmp_path)
+
+
+@pytest.fixture
+def question(space: Workspace) -> Question:
+    return films(space)
+
+
+@pytest.fixture
+def written(space: Workspace, question: Question, tmp_path: Path) -> Callable[[str], Path]:
+    """The report as a file of a form."""
+
+    def write(form: str) -> Path:
+        file = tmp_path / f"report.{form}"
+        file.write_bytes(FORMS[form].write(space.report_content(question, author="ann", title="Which?")))
+        return file
+
+    return write
+
+
+def changed(file: Path, old: str, new: str, count: int = 1) -> Path:
+    text = file.read_bytes().decode()
+    assert old in text
+    file.write_bytes(text.replace(old, new, count).encode())
+    return file
+
+
+def told(found: Reproduction) -> str:
+    assert not found.holds
+    return found.text
+
+
+@pytest.mark.parametrize("form", ["html", "json"])
+def test_every_number_of_an_untouched_report_is_confirmed(
+    space: Workspace, written: Callable[[str], Path], form: str
+) -> None:
+    found = reproduction(space, written(form))
+    assert found.holds, found.text
+    assert found.checked.numbers > 300
+    assert found.text.startswith("Confirmed: ")
+    assert found.notes == ()
+
+
+def test_nothing_that_was_computed_before_is_used(
+    space: Workspace, question: Question, written: Callable[[str], Path]
+) -> None:
+    """A report of falsified curves and results is found out, though it says what the store says."""
+    file = written("json")
+    run = question.runs[0]
+    curves = space.store.curves([run])[run]
+    truthful = reproduction(space, file)
+    falsified = space.store.run(run)
+    space.delete_run(run, falsified.name)
+    curves["recall"].value[:] += 0.01
+    space.store.add_run(falsified, list(curves.values()))
+    space.link_variants(
+        space.online_tests(question.experiment)[0].id,
+        {"A": question.baseline, "B": run, "C": question.runs[1]},
+    )
+    fresh = opened(Path(str(space.store.path(falsified.upload or "").parents[2])))
+    file.write_bytes(FORMS["json"].write(fresh.report_content(question)))
+    found = reproduction(fresh, file)
+    assert truthful.holds
+    assert "Recall" in told(found)
+
+
+def test_a_number_changed_in_the_json_is_named_with_both_values(
+    space: Workspace, written: Callable[[str], Path]
+) -> None:
+    file = written("json")
+    document = json.loads(file.read_text())
+    evidence = next(one for one in document["sections"] if one["name"] == "evidence")
+    cell = evidence["parts"][0]["table"]["rows"][0][3]
+    true, cell["value"] = cell["value"], 0.999
+    file.write_text(json.dumps(document))
+    text = told(reproduction(space, file))
+    assert "Candidates against popular, nDCG@3 › als › Difference" in text
+    assert f"the report says 0.999; recomputed: {true!r}" in text
+
+
+def test_the_last_digit_of_a_number_matters(space: Workspace, written: Callable[[str], Path]) -> None:
+    file = written("json")
+    document = json.loads(file.read_text())
+    evidence = next(one for one in document["sections"] if one["name"] == "evidence")
+    evidence["parts"][0]["table"]["rows"][0][3]["value"] *= 1 + 1e-11
+    file.write_text(json.dumps(document))
+    assert len(reproduction(space, file).checked.changes) == 1
+
+
+def test_a_cell_changed_in_the_html_is_shown_with_what_it_should_be(
+    space: Workspace, written: Callable[[str], Path]
+) -> None:
+    file = changed(written("html"), ">0.815<", ">0.915<")
+    found = reproduction(space, file)
+    assert not found.checked.changes
+    assert "0.915" in found.shown
+    assert "0.815" in found.shown
+    assert not found.holds
+
+
+def test_one_word_of_the_verdict_is_found(space: Workspace, written: Callable[[str], Path]) -> None:
+    text = told(
+        reproduction(space, changed(written("json"), '"headline": "Ship als"', '"headline": "Ship ease"'))
+    )
+    assert "verdict › headline" in text
+    assert "“Ship ease”; recomputed: “Ship als”" in text
+
+
+def test_a_changed_document_inside_the_html_is_found_though_the_page_shows_it(
+    space: Workspace, question: Question, tmp_path: Path
+) -> None:
+    document = space.report_content(question)
+    lie = from_json(to_json(document).replace("Ship als", "Ship ease"))
+    file = tmp_path / "lie.html"
+    file.write_text(to_html(lie), encoding="utf-8", newline="")
+    found = reproduction(space, file)
+    assert found.shown == ""
+    assert "Ship ease" in told(found)
+
+
+def test_a_script_slipped_into_the_html_is_found(space: Workspace, written: Callable[[str], Path]) -> None:
+    file = changed(written("html"), "</body>", "<script>alert(1)</script></body>")
+    assert "alert(1)" in told(reproduction(space, file))
+
+
+def test_a_report_of_another_version_has_its_data_checked_only(
+    space: Workspace, question: Question, tmp_path: Path
+) -> None:
+    old = space.report_content(question, versions={"recdash": "0.0.1", "plotly": "1.0"})
+    file = tmp_path / "old.html"
+    file.write_text(to_html(old), encoding="utf-8", newline="")
+    changed(file, ">0.815<", ">0.915<")
+    found = reproduction(space, file)
+    assert found.holds
+    assert "its data were checked" in found.text
+
+
+def test_renaming_a_run_later_changes_no_number_and_is_told(
+    space: Workspace, question: Question, written: Callable[[str], Path]
+) -> None:
+    file = written("html")
+    space.rename_run(question.runs[0], "als v2")
+    found = reproduction(space, file)
+    assert found.holds, found.text
+    assert "'als' is called 'als v2' today" in found.text
+
+
+def test_the_name_of_another_run_is_no_renaming(space: Workspace, written: Callable[[str], Path]) -> None:
+    file = written("json")
+    other = {"als": "ease", "ease": "als"}
+    file.write_text(re.sub(r"\b(als|ease)\b", lambda name: other[name[0]], file.read_text()))
+    assert "is that of another run" in told(reproduction(space, file))
+
+
+def test_another_link_or_baseline_set_later_does_not_touch_the_report(
+    space: Workspace, question: Question, written: Callable[[str], Path]
+) -> None:
+    file = written("json")
+    space.set_baseline(question.experiment, question.runs[1])
+    test = space.online_tests(question.experiment)[0]
+    space.link_variants(test.id, {"A": question.baseline})
+    assert reproduction(space, file).holds
+
+
+def test_what_was_decided_later_does_not_touch_the_report(
+    space: Workspace, question: Question, written: Callable[[str], Path]
+) -> None:
+    space.decide(question.experiment, "ship", run_id=question.runs[0], text="Yes.")
+    file = written("json")
+    space.decide(question.experiment, "inconclusive", text="Wait.")
+    assert reproduction(space, file).holds
+
+
+def test_a_damaged_upload_confirms_nothing(
+    space: Workspace, question: Question, written: Callable[[str], Path], tmp_path: Path
+) -> None:
+    file = written("json")
+    upload = space.store.path(space.store.run(question.runs[0]).upload or "")
+    upload.write_bytes(upload.read_bytes()[:-1] + b"x")
+    os.utime(upload, (0, 0))
+    with pytest.raises(EvidenceDamaged):
+        reproduction(opened(tmp_path), file)
+
+
+def test_a_deleted_run_is_named(space: Workspace, question: Question, written: Callable[[str], Path]) -> None:
+    file = written("html")
+    space.delete_run(question.runs[0], "als")
+    with pytest.raises(NotFound, match="The run 'als' of the report"):
+        reproduction(space, file)
+
+
+def test_a_store_that_never_held_the_tables_says_so(written: Callable[[str], Path], tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="No stored experiment has the tables of 'films'"):
+        reproduction(opened(tmp_path / "elsewhere"), written("json"))
+
+
+def test_the_same_tables_in_another_store_confirm_it(written: Callable[[str], Path], tmp_path: Path) -> None:
+    """Ids differ there; the files are the same."""
+    other = opened(tmp_path / "elsewhere")
+    films(other, name="films again")
+    found = reproduction(other, written("html"))
+    assert found.holds, found.text
+
+
+NOT_PACKED = '<script type="text/plain" id="packed-document">7:abc</script>'
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("a.html", "<html>hello</html>"), ("a.json", '{"is": "Document"}'), ("b.json", "[]"), ("c.json", "{"),
+     ("d.json", '{"is": "Lead"}'), ("e.html", NOT_PACKED)],
+)  # fmt: skip
+def test_a_file_that_is_no_report_is_refused(
+    space: Workspace, tmp_path: Path, name: str, content: str
+) -> None:
+    file = tmp_path / name
+    file.write_text(content)
+    with pytest.raises(InputError, match="recdash report"):
+        reproduction(space, file)
+
+
+def test_a_report_without_its_question_is_refused(space: Workspace, written: Callable[[str], Path]) -> None:
+    file = written("json")
+    document = json.loads(file.read_text())
+    document["question"] = {}
+    file.write_text(json.dumps(document))
+    with pytest.raises(InputError, match="cannot be read"):
+        reproduction(space, file)
+
+
+@pytest.mark.parametrize("kind", ["seeds", "folds"])
+def test_runs_of_several_seeds_or_folds_are_recomputed_too(tmp_path: Path, kind: str) -> None:
+    space = opened(tmp_path)
+    made = space.create_experiment("several", TRUTH, depth=4)
+    space.add_runs(made.id, CANDIDATES["popular"], name="popular")
+    als = CANDIDATES["als"]
+    first = als["user_id"] < "u20"
+    tables = {"1": als[first], "2": als[~first]} if kind == "folds" else {"1": als, "2": _later(als)}
+    space.add_runs(made.id, tables, name="als")
+    file = tmp_path / "report.json"
+    file.write_bytes(FORMS["json"].write(space.report_content(space.question(made.id, k=3))))
+    found = reproduction(space, file)
+    assert found.holds, found.text
+    assert kind[:-1] in file.read_text()
+
+
+def _later(lists: pd.DataFrame) -> pd.DataFrame:
+    """Every list turned round."""
+    return lists.assign(rank=5 - lists["rank"])
+
+
+def test_reference_candidates_and_a_baseline_among_them_are_recomputed(tmp_path: Path) -> None:
+    space = opened(tmp_path)
+    question = films(space)
+    space.add_references(question.experiment, "random,popular,oracle")
+    base = next(run for run in space.runs(question.experiment) if run.reference == "popular")
+    asked = space.question(question.experiment, question.runs, base.id, k=3)
+    file = tmp_path / "report.json"
+    file.write_bytes(FORMS["json"].write(space.report_content(asked)))
+    found = reproduction(space, file)
+    assert found.holds, found.text
