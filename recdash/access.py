@@ -16,14 +16,13 @@ ROLES: tuple[Role, ...] = get_args(Role)
 class Person:
     """Somebody who reads or changes things here, under the name that stands beside what they did.
 
-    ``experiment``: the only one that the person may see, and ``report`` the only one of its reports: a guest
-    who came by a share link. ``named`` is False where nobody checked the name, such as on one's own machine.
+    ``experiment``: the only one that the person may see: a guest who came by a share link. ``named`` is False
+    where nobody checked the name, such as on one's own machine.
     """
 
     name: str
     role: Role = "viewer"
     experiment: str | None = None
-    report: str | None = None
     named: bool = True
 
     @property

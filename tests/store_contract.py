@@ -646,6 +646,33 @@ class StoreContract:
         assert store.deeds(1)[0].details["name"] == "als 2"
         assert breaks(store.deeds()) == []
 
+    def test_what_people_wrote_is_as_they_wrote_it_and_cannot_be_changed(self, store: Store) -> None:
+        home = add_experiment(store).id
+        facts = {"outcome": "ship", "low": 0.1, "runs": ("a", "b"), "nested": {"b": 1, "a": None}}
+        store.add_entry(Entry("e", home, NOON, "ann", "decision", facts=facts))
+        store.add_report(Report("r", home, NOON, "ann", "Spring", blocks=("verdict",), question={"k": 10}))
+        store.add_share_link(ShareLink("l", home, NOON, "ann", NOON))
+        store.update_report("r", archived=NOON)
+        store.update_share_link("l", revoked=NOON)
+        assert store.altered() == []
+        for change in (
+            lambda: store.update_report("r", title="Summer"),
+            lambda: store.update_report("r", document="0" * 64),
+            lambda: store.update_share_link("l", expires=NOON + timedelta(days=9)),
+        ):
+            with pytest.raises(TypeError, match="cannot be changed"):
+                change()
+
+    def test_the_log_tells_what_went_along(self, store: Store) -> None:
+        experiment = add_experiment(store)
+        run = store.add_run(a_run(experiment), [])
+        store.add_online_test(a_test(store, experiment, links={"B": run.id}))
+        store.add_entry(Entry("e", experiment.id, NOON, "ann", "comment"))
+        store.delete_run(run.id)
+        assert store.deeds(1)[0].details["unlinked_from"] == ["March"]
+        store.delete_experiment(experiment.id)
+        assert store.deeds(1)[0].details["with_it"] == {"online test": 1, "entry": 1}
+
     def test_the_log_outlives_what_it_tells_of(self, store: Store) -> None:
         experiment = add_experiment(store)
         store.delete_experiment(experiment.id)

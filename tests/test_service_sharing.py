@@ -91,11 +91,26 @@ def test_a_link_to_a_report_is_for_that_report_of_that_experiment(space: Workspa
     other = space.create_experiment("songs", TRUTH)
     report = space.store.add_report(Report("r1", films, NOON, "ann", "Spring"))
     link = space.shared(space.share(films, report_id=report.id).token)
-    assert (link.report, space.guest_of(link).report) == ("r1", "r1")
+    assert link.report == "r1"
+    with pytest.raises(LinkDead):  # what opens one report makes nobody a guest of the experiment
+        space.guest_of(link)
     with pytest.raises(NotFound):
         space.share(other.id, report_id=report.id)
     space.store.delete_report(report.id)
     assert space.share_links(films) == []
+
+
+def test_what_was_put_away_is_not_opened_by_its_links(space: Workspace, films: str) -> None:
+    space.store.add_report(Report("r1", films, NOON, "ann", "Spring"))
+    to_report, to_films = (space.share(films, report_id=one).token for one in ("r1", None))
+    space.archive_report("r1")
+    assert why_dead(space, to_report) == "archived"
+    space.restore_report("r1")
+    assert space.shared(to_report).report == "r1"
+    space.archive_experiment(films)
+    assert {why_dead(space, token) for token in (to_report, to_films)} == {"archived"}
+    space.restore_experiment(films)
+    assert space.shared(to_films).experiment == films
 
 
 def test_none_of_a_thousand_tampered_links_opens_anything(

@@ -62,6 +62,23 @@ def test_a_line_changed_in_the_database_is_found(tmp_path: Path) -> None:
     store.close()
 
 
+def test_what_was_rewritten_in_the_database_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "recdash.db"
+    store = open_store(f"sqlite:///{file}")
+    home = add_experiment(store).id
+    for name in ("e1", "e2"):
+        store.add_entry(Entry(name, home, NOON, "ann", "decision", facts={"outcome": "ship", "n": 3}))
+    assert store.altered() == []
+    with sqlite3.connect(file) as other:
+        other.execute("UPDATE entry SET facts = replace(facts, 'ship', 'do not ship') WHERE id = 'e2'")
+        other.execute("INSERT INTO entry SELECT 'e3', experiment, created, author, kind, about, text, facts "
+                      "FROM entry WHERE id = 'e1'")  # fmt: skip
+    other.close()
+    assert breaks(store.deeds()) == []
+    assert sorted(store.altered()) == ["decision e2", "decision e3"]
+    store.close()
+
+
 def test_long_things_are_told_in_short() -> None:
     told = short({"note": "x" * 500, "results": [{"a": 1}], "tags": ("a", "b"), "at": NOON, "n": None})
     assert told == {

@@ -50,7 +50,7 @@ def share(experiment: str, report: str | None, days: float, label: str, address:
 
 def _report(space: Workspace, experiment_id: str, wanted: str) -> str:
     """Of several with one title the newest."""
-    known = space.store.reports(experiment_id)
+    known = space.reports(experiment_id)
     found = [one.id for one in known if wanted in (one.id, one.title)]
     if not found:
         titles = ", ".join(f"'{one.title}'" for one in known) or "none"
@@ -65,7 +65,7 @@ def links(experiment: str, form: str) -> None:
     """The share links of an experiment: who made them, until when they open, and which are dead."""
     space = workspace()
     home = space.experiment_named(experiment)
-    titles = {one.id: one.title for one in space.store.reports(home.id, archived=True)}
+    titles = {one.id: one.title for one in space.reports(home.id, archived=True)}
     facts = [_link_facts(space, titles, one) for one in space.share_links(home.id)]
     if form == "json":
         click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
@@ -148,17 +148,21 @@ def _view_facts(view: SavedView, address: str) -> dict[str, str]:
 @click.option("--last", type=click.IntRange(1), default=50, show_default=True, help="How many lines.")
 @form_option
 def audit(last: int, form: str) -> None:
-    """Who did what, the newest line first; exits with 1 where the log was changed afterwards."""
+    """Who did what, the newest line first; exits with 1 where the log or what it tells of was changed.
+
+    Whoever can write the database can also cut off the end of the log: keep the last hash elsewhere.
+    """
     space = workspace()
-    deeds, broken = space.audit_log(last), space.audit_breaks()
+    deeds, broken, altered = space.audit_log(last), space.audit_breaks(), space.audit_altered()
     if form == "json":
         lines = [{**vars(deed), "at": deed.at.isoformat()} for deed in deeds]
-        click.echo(json.dumps({"broken": broken, "lines": lines}, ensure_ascii=False, indent=2))
+        facts = {"broken": broken, "altered": altered, "lines": lines}
+        click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
     else:
         rows: list[list[Any]] = [["when (UTC)", "who", "role", "did", "what"], *map(_deed_cells, deeds)]
         click.echo(aligned(rows, texts=5) if deeds else "Nothing was done yet.")
-        click.echo(_whole(broken), err=True)
-    if broken:
+        click.echo(_whole(broken, altered, deeds), err=True)
+    if broken or altered:
         click.get_current_context().exit(1)
 
 
@@ -169,7 +173,10 @@ def _deed_cells(deed: Deed) -> list[str]:
     return [f"{deed.at:%Y-%m-%d %H:%M:%S}", deed.who, deed.role, deed.action, told or deed.target]
 
 
-def _whole(broken: Sequence[int]) -> str:
-    if not broken:
-        return "The chain of hashes holds: no line was changed, taken out or put in."
-    return f"The log was changed: the chain of hashes breaks at line {broken[0]}."
+def _whole(broken: Sequence[int], altered: Sequence[str], deeds: Sequence[Deed]) -> str:
+    if broken:
+        return f"The log was changed: the chain of hashes breaks at line {broken[0]}."
+    if altered:
+        return f"Not as it was written: {', '.join(altered)}."
+    last = f" Last line: {deeds[0].number}, hash {deeds[0].hash}." if deeds else ""
+    return f"The chain of hashes holds, and what people wrote is as they wrote it.{last}"

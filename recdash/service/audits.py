@@ -20,3 +20,8 @@ class Audits(Evidence):
 
         self.person.must_be("admin")
         return breaks(self.store.deeds())
+
+    def audit_altered(self) -> list[str]:
+        """Decisions, comments, evidence, reports, links and views that are not as they were written."""
+        self.person.must_be("admin")
+        return self.store.altered()

@@ -136,8 +136,13 @@ class Experiments(Evidence):
         return self._write().update_experiment(experiment_id, archived=None)
 
     def delete_experiment(self, experiment_id: str, typed_name: str) -> None:
-        """Raises InputError unless the name was typed exactly."""
+        """Raises InputError unless the name was typed exactly.
+
+        Decisions are never taken back, so an experiment that has some goes only by an admin's hand.
+        """
         self._may_write()
+        if any(entry.kind == "decision" for entry in self.store.entries(experiment_id)):
+            self.person.must_be("admin")
         check_typed(typed_name, self.experiment(experiment_id).name)
         self._write().delete_experiment(experiment_id)
         self.store.collect()

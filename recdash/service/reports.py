@@ -182,15 +182,15 @@ class Reports(Parts, TrackRecords):
     # ── what is kept ─────────────────────────────────────────────────────────────────────────
 
     def reports(self, experiment_id: str, archived: bool = False) -> list[Report]:
-        """The reports on an experiment, the newest first; a guest of one report sees that one."""
-        found = self.store.reports(self.experiment(experiment_id).id, archived)
-        return [one for one in found if self.person.report in {None, one.id}]
+        """The reports on an experiment, the newest first."""
+        return self.store.reports(self.experiment(experiment_id).id, archived)
 
     def report(self, report_id: str) -> Report:
-        """Raises NotFound, also for a guest of another report."""
-        if self.person.report not in {None, report_id}:
-            raise NotFound(f"There is no report with the id '{report_id}'.")
-        return self.store.report(report_id)
+        """Raises NotFound, for readers also where the report was put away."""
+        found = self.store.report(report_id)
+        if found.archived is not None and not self.person.may("editor"):
+            raise NotFound("This report was put away.")
+        return found
 
     def report_document(self, report_id: str) -> Document:
         """A snapshot as it was kept, a live report as it stands now."""

@@ -26,17 +26,18 @@ ID_BYTES = 16
 SLUG = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 LONGEST_TOKEN = 200
 State = Literal["alive", "expired", "revoked"]
-Reason = Literal["unknown", "expired", "revoked"]
+Reason = Literal["unknown", "expired", "revoked", "archived"]
 
 _DEAD: dict[Reason, str] = {
     "unknown": "This share link is not known here. Ask for it again, and take care to copy all of it.",
     "expired": "This share link has expired. Ask whoever sent it for a new one.",
     "revoked": "This share link was revoked. Ask whoever sent it for a new one.",
+    "archived": "What this share link opens was put away. Ask whoever sent it.",
 }
 
 
 class LinkDead(RecdashError):
-    """A share link that opens nothing: ``reason`` is unknown, expired or revoked."""
+    """A share link that opens nothing, and why."""
 
     def __init__(self, reason: Reason) -> None:
         self.reason = reason
@@ -93,7 +94,14 @@ class Sharing(Evidence):
         state = self.link_state(link)
         if state != "alive":
             raise LinkDead(state)
+        if self._is_put_away(link):
+            raise LinkDead("archived")
         return link
+
+    def _is_put_away(self, link: ShareLink) -> bool:
+        report = None if link.report is None else self.store.report(link.report)
+        gone = report is not None and report.archived is not None
+        return gone or self.store.experiment(link.experiment).archived is not None
 
     def _carried(self, token: str) -> bytes:
         """The id in a token. Raises BadSignature or ValueError for one that was not made here."""
@@ -110,8 +118,10 @@ class Sharing(Evidence):
         return "expired" if self._clock() >= link.expires else "alive"
 
     def guest_of(self, link: ShareLink) -> Person:
-        """Whoever reads by this link."""
-        return Person(f"guest of {link.author}", "viewer", link.experiment, link.report)
+        """Whoever reads an experiment by this link. Raises LinkDead for one that opens a report only."""
+        if link.report is not None:
+            raise LinkDead("unknown")
+        return Person(f"guest of {link.author}", "viewer", link.experiment)
 
     def share_links(self, experiment_id: str) -> list[ShareLink]:
         """The links of an experiment and of its reports, the newest first, dead ones included."""
@@ -119,7 +129,7 @@ class Sharing(Evidence):
         return self.store.share_links(experiment_id)
 
     def revoke(self, link_id: str) -> ShareLink:
-        """Take a link back, for good; those who made it and admins may. Twice is the same as once."""
+        """Take a link back, for good; who made it may, by name, and admins. Twice is the same as once."""
         store, link = self._write(), self.store.share_link(link_id)
         if link.author != self.person.name:
             self.person.must_be("admin")

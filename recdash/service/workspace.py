@@ -20,7 +20,7 @@ from recdash.service.reports import Reports
 from recdash.service.runs import Runs
 from recdash.service.scopes import Scopes
 from recdash.service.segments import Segments
-from recdash.service.sharing import Sharing
+from recdash.service.sharing import LinkDead, Sharing
 from recdash.service.trade_offs import TradeOffs
 from recdash.service.under_presets import UnderPresets
 from recdash.service.what_is_found import WhatIsFound
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import os
 
     from recdash.ingest import Limits
+    from recdash.service.reports import ReportFile
 
 
 class Workspace(
@@ -87,6 +88,17 @@ class Workspace(
         store = OneExperiment(self.store, experiment_id)
         guest = Person("guest", "viewer", experiment_id)
         return type(self)(store, person=guest, limits=self.limits, clock=self._clock)
+
+    def shared_report(self, token: str) -> ReportFile:
+        """The one report that a share link opens, as a page; the rest of its experiment stays closed.
+
+        Raises LinkDead, also for the link of a whole experiment.
+        """
+        link = self.shared(token)
+        if link.report is None:
+            raise LinkDead("unknown")
+        inside = self.seen_by(Person(f"guest of {link.author}", "viewer", link.experiment))
+        return inside.report_file(link.report)
 
     def has_demo(self) -> bool:
         return any(one.demo for one in self.experiments(archived=True))

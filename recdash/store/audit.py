@@ -13,8 +13,10 @@ from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
 from recdash.journal import Deed
-from recdash.store.tables import DeedRow, deed_of
+from recdash.store.tables import KINDS, DeedRow, Kind, deed_of
 
+SEALED = tuple(kind for kind in KINDS if kind.changes is not None)
+"""What people wrote, which has to stay as it was."""
 LONGEST = 200
 """Characters of a value that are noted; of results and other long things only that they changed."""
 
@@ -50,6 +52,29 @@ def breaks(deeds: Iterable[Deed]) -> list[int]:
             found.append(deed.number)
         before, expected = deed.hash, deed.number + 1
     return found
+
+
+def seal(kind: Kind, thing: Any) -> str:
+    """sha256 in hex of all that must not change in a thing, the same of a value and of its row."""
+    fixed = {name: getattr(thing, name) for name in kind.names if name not in kind.changeable}
+    text = json.dumps(fixed, sort_keys=True, default=_canonical)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _canonical(value: Any) -> Any:
+    return value.astimezone(UTC).isoformat() if isinstance(value, datetime) else dict(value)
+
+
+def altered(session: Session) -> list[str]:
+    """What is stored and is not what the log says was written, such as ``decision k3v…``."""
+    added = session.scalars(select(DeedRow).where(DeedRow.action.in_([f"add {one.word}" for one in SEALED])))
+    seals = {row.target: row.details.get("sha256") for row in added}
+    return [
+        f"{getattr(row, 'kind', kind.word)} {row.id}"
+        for kind in SEALED
+        for row in session.scalars(select(kind.row))
+        if seals.get(row.id) != seal(kind, row)
+    ]
 
 
 def short(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -184,6 +184,9 @@ class Store(Protocol):
     def deeds(self, limit: int | None = None) -> list[Deed]:
         """The newest lines of the audit log, the oldest of them first; each write above added one."""
 
+    def altered(self) -> list[str]:
+        """Entries, reports, links and views that are not what the log says was written; by kind and id."""
+
     # artifacts ─────────────────────────────────────────────────────────────────────────────────
 
     def put(self, table: pa.Table | Iterable[pa.RecordBatch]) -> str:

@@ -25,7 +25,6 @@ from recdash.store.schema import ensure_schema
 from recdash.store.secret import kept_secret
 from recdash.store.tables import (
     EXPERIMENT,
-    FIXED,
     KINDS,
     RUN,
     SAVED_VIEW,
@@ -140,12 +139,12 @@ class Rows:
         self._register(session, _needed(kind, value), value.created)
         row = kind.to_row(value)
         session.add(row)
-        self._note(session, f"add {kind.word}", value.id, **_told(kind, value))
+        self._note(session, f"add {kind.word}", value.id, **_told(kind, value), **_sealed(kind, value))
         return row
 
     def _update(self, kind: Kind, key: str, fields: dict[str, Any]) -> Any:
-        if wrong := fields.keys() - (set(kind.names) - FIXED):
-            raise TypeError(f"{', '.join(sorted(wrong))} of an {kind.word} cannot be changed")
+        if wrong := fields.keys() - kind.changeable:
+            raise TypeError(f"{', '.join(sorted(wrong))} of a stored {kind.word} cannot be changed")
         with self._write() as session, session.no_autoflush:
             row = row_of(session, kind, key)
             before, changed = _needed(kind, row), _changed(row, fields)
@@ -222,6 +221,11 @@ def _refuse_taken_name(session: Session, kind: Kind, value: Any) -> None:
 def _told(kind: Kind, thing: Any) -> dict[str, Any]:
     """What the audit log says of a thing that comes or goes."""
     return {name: getattr(thing, name) for name in TOLD if kind.has(name) and getattr(thing, name)}
+
+
+def _sealed(kind: Kind, value: Any) -> dict[str, Any]:
+    """The hash of what has to stay as it was written, so that the log shows whether it did."""
+    return {} if kind.changes is None else {"sha256": audit.seal(kind, value)}
 
 
 def _named(kind: Kind, row: Any) -> dict[str, Any]:

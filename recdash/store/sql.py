@@ -23,6 +23,7 @@ from recdash.store.rows import Rows, row_of, stored, used_files
 from recdash.store.tables import (
     ENTRY,
     EXPERIMENT,
+    KINDS,
     ONLINE_TEST,
     REPORT,
     RUN,
@@ -32,6 +33,7 @@ from recdash.store.tables import (
     CurveRow,
     EntryRow,
     ExperimentRow,
+    Kind,
     OnlineTestRow,
     ReportRow,
     RunRow,
@@ -69,7 +71,15 @@ class SqlStore(Rows):
         return updated
 
     def delete_experiment(self, experiment_id: str) -> None:
-        self._delete(EXPERIMENT, experiment_id)
+        with self._write() as session:
+            row = row_of(session, EXPERIMENT, experiment_id)
+            gone = {
+                kind.word: count
+                for kind in KINDS
+                if kind is not EXPERIMENT and (count := _count_of(session, kind, experiment_id))
+            }
+            self._note(session, "delete experiment", experiment_id, name=row.name, with_it=gone)
+            session.delete(row)
 
     # runs ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -130,8 +140,8 @@ class SqlStore(Rows):
             experiment: ExperimentRow = row_of(session, EXPERIMENT, run.experiment)
             if experiment.baseline == run_id:
                 experiment.baseline = None
-            _unlink(session, run)
-            self._note(session, "delete run", run_id, experiment=run.experiment, name=run.name)
+            told = {"name": run.name, "unlinked_from": _unlink(session, run)}
+            self._note(session, "delete run", run_id, experiment=run.experiment, **told)
             session.delete(run)
 
     def curves(
@@ -246,6 +256,10 @@ class SqlStore(Rows):
         with self._read() as session:
             return audit.all_deeds(session, limit)
 
+    def altered(self) -> list[str]:
+        with self._read() as session:
+            return audit.altered(session)
+
     # artifacts ─────────────────────────────────────────────────────────────────────────────────
 
     def put(self, table: pa.Table | Iterable[pa.RecordBatch]) -> str:
@@ -286,7 +300,15 @@ def _next_slot(session: Session, experiment: ExperimentRow, run: Run) -> int:
     return experiment.next_slot - 1
 
 
-def _unlink(session: Session, run: RunRow) -> None:
-    """Take a run out of the links of its experiment's online tests."""
-    for test in session.scalars(select(OnlineTestRow).filter_by(experiment=run.experiment)):
-        test.links = {variant: linked for variant, linked in test.links.items() if linked != run.id}
+def _count_of(session: Session, kind: Kind, experiment_id: str) -> int:
+    count = select(func.count()).select_from(kind.row).filter_by(experiment=experiment_id)
+    return int(session.scalar(count) or 0)
+
+
+def _unlink(session: Session, run: RunRow) -> list[str]:
+    """Take a run out of the links of its experiment's online tests; their names."""
+    tests = session.scalars(select(OnlineTestRow).filter_by(experiment=run.experiment))
+    linked = [test for test in tests if run.id in test.links.values()]
+    for test in linked:
+        test.links = {variant: served for variant, served in test.links.items() if served != run.id}
+    return [test.name for test in linked]

@@ -299,16 +299,24 @@ class DeedRow(Base):
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of stored thing: its word, its value, its row, and the artifacts that a value needs."""
+    """One kind of stored thing: its word, its value, its row, and the artifacts that a value needs.
+
+    ``changes``: the only fields that may change, where what somebody wrote has to stay as it was written.
+    """
 
     word: str
     value: type[Any]
     row: type[Any]
     needs: Callable[[Any], Sequence[str | None]]
+    changes: frozenset[str] | None = None
 
     @property
     def names(self) -> list[str]:
         return [field.name for field in fields(self.value)]
+
+    @property
+    def changeable(self) -> frozenset[str]:
+        return frozenset(self.names) - FIXED if self.changes is None else self.changes
 
     def has(self, field: str) -> bool:
         return field in self.names
@@ -327,10 +335,10 @@ RUN = Kind("run", Run, RunRow, lambda run: (run.upload, *run.hits.values()))
 ONLINE_TEST = Kind(
     "online test", OnlineTest, OnlineTestRow, lambda test: (test.upload, *test.tables.values())
 )
-ENTRY = Kind("entry", Entry, EntryRow, lambda _: ())
-REPORT = Kind("report", Report, ReportRow, lambda report: (report.document,))
-SHARE_LINK = Kind("share link", ShareLink, ShareLinkRow, lambda _: ())
-SAVED_VIEW = Kind("saved view", SavedView, SavedViewRow, lambda _: ())
+ENTRY = Kind("entry", Entry, EntryRow, lambda _: (), changes=frozenset())
+REPORT = Kind("report", Report, ReportRow, lambda report: (report.document,), changes=frozenset({"archived"}))
+SHARE_LINK = Kind("share link", ShareLink, ShareLinkRow, lambda _: (), changes=frozenset({"revoked"}))
+SAVED_VIEW = Kind("saved view", SavedView, SavedViewRow, lambda _: (), changes=frozenset())
 KINDS = (EXPERIMENT, RUN, ONLINE_TEST, ENTRY, REPORT, SHARE_LINK, SAVED_VIEW)
 
 # What makes a stored thing itself: these never change.

@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from recdash.errors import Forbidden, NotFound, RecdashError, UnknownName
 from recdash.journal import ShareLink
-from recdash.service import Workspace
+from recdash.service import LinkDead, Workspace
 from recdash.service.reports import ReportFile
 from recdash.web.asking import KEY, SHARE, Door, cookie, same
 from recdash.web.guard import dead
@@ -68,10 +68,11 @@ class ShareLinks:
             link = self.whole().shared(token)
             if link.report is None:
                 return self.to_experiment(asked, token, link)
-            seen = self.whole().seen_by(self.whole().guest_of(link))
-            return report_page(seen.report_file(link.report, PAGE), self.door)
-        except RecdashError as why:
+            return report_page(self.whole().shared_report(token), self.door)
+        except LinkDead as why:
             return dead(why).response(asked.headers)
+        except RecdashError as why:
+            return not_to_be_had(why).response(asked.headers)
 
     def to_experiment(self, asked: Request, token: str, link: ShareLink) -> Response:
         onwards = RedirectResponse(f"../?{urlencode({'e': link.experiment})}", 303)
