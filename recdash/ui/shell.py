@@ -18,6 +18,8 @@ OPENED = "recdash.opened-view"
 
 def main() -> None:
     """Everything a person sees; runs on each interaction."""
+    # Before the navigation is drawn: it would take its usual width first, and sometimes keep it.
+    st.set_page_config("recdash", "📊", layout="wide", initial_sidebar_state=224)
     try:
         reader = who.person()
     except RecdashError as why:
@@ -41,7 +43,6 @@ def _nothing_but(draw: Callable[[], None]) -> None:
     """The same at every page's address."""
     pages = navigation.pages(None, lambda _: draw)
     page = st.navigation(pages, position="hidden")
-    st.set_page_config("recdash", "📊", layout="wide")
     theme.show()
     page.run()
 
@@ -50,7 +51,7 @@ def _pages(reader: Person) -> None:
     pages = navigation.pages(reader, welcome.not_for)
     page = st.navigation(pages, expanded=True, position=embedding.navigation())
     navigation.keep(pages)
-    st.set_page_config(f"{page.title} · recdash", "📊", layout="wide", initial_sidebar_state=224)
+    st.set_page_config(f"{page.title} · recdash")
     theme.show()
     state.begin(page.url_path)
     try:
