@@ -87,7 +87,8 @@ def _draw(experiments: list[Experiment], experiment: Experiment | None, view: Vi
 def _choose_experiment(experiments: list[Experiment], experiment: Experiment | None) -> None:
     names = {each.id: each.name for each in experiments}
     if experiment and state.workspace().person.is_guest:  # there is nothing to choose from
-        st.html(html('<div class="rd-embedded"><b><bdi>{name}</bdi></b></div>', name=experiment.name))
+        label = '<div class="rd-field"><small>Experiment</small><b><bdi>{name}</bdi></b></div>'
+        st.html(html(label, name=experiment.name), width="content")
         return
     st.session_state["frame-experiment"] = experiment.id if experiment else None
     st.selectbox(

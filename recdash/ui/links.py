@@ -54,8 +54,9 @@ def home() -> str:
 
 
 def _address() -> str:
-    """The present page's address (``st.context.url`` has no query string)."""
-    return (st.context.url or "").split("?")[0]
+    """The present page's address (``st.context.url`` has no query string, and at home no slash)."""
+    address = (st.context.url or "").split("?")[0]
+    return f"{address}/" if address and not urlsplit(address).path else address
 
 
 def to(view: View, page: str, params: Mapping[str, str]) -> str:

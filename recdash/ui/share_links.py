@@ -37,7 +37,7 @@ def show(view: View) -> None:
         _show_once(desk, desk.made)
     else:
         _form(desk, view)
-    _list(workspace().share_links(view.experiment.id))
+    _list(desk, workspace().share_links(view.experiment.id))
 
 
 def _form(desk: Desk, view: View) -> None:
@@ -76,7 +76,7 @@ def _put_away(desk: Desk) -> None:
     desk.made = None
 
 
-def _list(known: Sequence[ShareLink]) -> None:
+def _list(desk: Desk, known: Sequence[ShareLink]) -> None:
     if not known:
         return
     with st.container(height=LIST_HEIGHT if len(known) > FEW else "content", border=False, gap="xsmall"):
@@ -84,19 +84,22 @@ def _list(known: Sequence[ShareLink]) -> None:
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 st.html(_words(one))
                 st.space("stretch")
-                _revoke(one)
+                _revoke(desk, one)
 
 
-def _revoke(link: ShareLink) -> None:
+def _revoke(desk: Desk, link: ShareLink) -> None:
     """For good: whoever reads by it sees why it is dead."""
     person, is_alive = workspace().person, workspace().link_state(link) == "alive"
     mine = link.author == person.name or person.may("admin")
     if is_alive and mine:
-        st.button("Revoke", key=f"revoke-{link.id}", type="tertiary", on_click=_take_back, args=(link.id,))
+        st.button("Revoke", key=f"revoke-{link.id}", type="tertiary", on_click=_take_back,
+                  args=(desk, link.id))  # fmt: skip
 
 
-def _take_back(link_id: str) -> None:
+def _take_back(desk: Desk, link_id: str) -> None:
     workspace().revoke(link_id)
+    if desk.made is not None and desk.made.link.id == link_id:
+        desk.made = None
 
 
 def _words(link: ShareLink) -> Html:

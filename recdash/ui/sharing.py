@@ -53,7 +53,8 @@ def _parts() -> Mapping[str, Callable[[View], None]]:
 
 def _link(_: View) -> None:
     address = links.here()
-    st.caption(f"This link shows the same view elsewhere.{links.reach(address)}")
+    guests = " Whoever opens it needs your share link first." if workspace().person.is_guest else ""
+    st.caption(f"This link shows the same view elsewhere.{guests}{links.reach(address)}")
     st.code(address, language=None, wrap_lines=True)
 
 
