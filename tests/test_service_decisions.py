@@ -334,6 +334,41 @@ def test_a_decision_is_superseded_once(space: Workspace, ids: dict[str, str]) ->
         ship(space, ids, supersedes=first.id)
 
 
+def test_of_two_who_decide_at_once_one_is_told_of_the_other(
+    space: Workspace, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bob rejects while Mary's approval, checked already, is about to be written."""
+    review = space.propose(ids["films"], ids["als"])
+    bob, writes = space.seen_by(Person("Bob", "editor")), space._add
+
+    def after_bob(*words: Any, **more: Any) -> Any:
+        monkeypatch.undo()
+        bob.decide(ids["films"], "do not ship", about=review.id, text="No.")
+        return writes(*words, **more)
+
+    monkeypatch.setattr(space, "_add", after_bob)
+    with pytest.raises(InputError, match="review of 'als': it was rejected"):
+        space.decide(ids["films"], "ship", about=review.id, text="Yes.", although="Why not.")
+    assert [one.author for one in space.decisions(ids["films"])] == ["Bob"]
+
+
+def test_of_two_who_supersede_at_once_one_is_told_of_the_other(
+    space: Workspace, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = ship(space, ids)
+    bob, writes = space.seen_by(Person("Bob", "editor")), space._add
+
+    def after_bob(*words: Any, **more: Any) -> Any:
+        monkeypatch.undo()
+        bob.decide(ids["films"], "inconclusive", supersedes=first.id, text="Who knows.")
+        return writes(*words, **more)
+
+    monkeypatch.setattr(space, "_add", after_bob)
+    with pytest.raises(InputError, match="it was superseded already"):
+        space.decide(ids["films"], "do not ship", supersedes=first.id, text="No.")
+    assert [one.author for one in space.decisions(ids["films"])] == ["Bob", "Mary"]
+
+
 def test_superseding_what_closed_a_review_decides_the_review_anew(
     space: Workspace, ids: dict[str, str]
 ) -> None:

@@ -21,7 +21,13 @@ from recdash.decisions.review import offline_of, online_of
 from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.service.journals import MOST_CHARS, prose
 from recdash.service.manners import short_text
-from recdash.service.reviews import Reviews, closed, served_by
+from recdash.service.reviews import (
+    Reviews,
+    refuse_closed,
+    refuse_superseded,
+    served_by,
+    still_open,
+)
 
 
 class Numbers(NamedTuple):
@@ -71,7 +77,9 @@ class Decisions(Reviews):
         found = self._rests_on(home, review, old, asked, runs)
         _check(outcome, review, found, run_id, reason)
         facts = {"outcome": outcome, "supersedes": supersedes, "although": reason, **found.as_dict()}
-        return self.decision(self._add(by, home, "decision", told, facts, review.id if review else None).id)
+        about = review.id if review else None
+        check = still_open(about or "", supersedes)
+        return self.decision(self._add(by, home, "decision", told, facts, about, check=check).id)
 
     def _to_supersede(self, experiment_id: str, decision_id: str | None) -> Decision | None:
         if decision_id is None:
@@ -79,9 +87,7 @@ class Decisions(Reviews):
         found = self.decision(decision_id)
         if found.entry.experiment != experiment_id:
             raise NotFound(f"There is no decision with the id '{decision_id}' in this experiment.")
-        if not found.is_current:
-            fix = "Supersede the one that holds now."
-            raise InputError(Problem("superseded", "decision", "it was superseded already", fix))
+        refuse_superseded(found)
         return found
 
     def _to_answer(self, experiment_id: str, proposal_id: str | None, old: Decision | None) -> Review | None:
@@ -91,9 +97,7 @@ class Decisions(Reviews):
         review = self.review(proposal_id)
         if review.entry.experiment != experiment_id:
             raise NotFound(f"There is no review with the id '{proposal_id}' in this experiment.")
-        held = review.decision.id if review.decision else None
-        if not review.is_open and (old is None or old.id != held):
-            raise InputError(closed(review))
+        refuse_closed(review, old)
         return review
 
     def _rests_on(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -31,6 +31,9 @@ from recdash.words import ordered_metrics
 MOST_CHARS, MOST_AUTHOR = 10_000, 200
 SAME_MOMENT = timedelta(seconds=30)
 """The same words by the same person within it are one click too many."""
+
+
+Check = Callable[[Sequence[Entry]], None]
 
 
 @dataclass(frozen=True)
@@ -128,9 +131,12 @@ class Journals(FrozenNumbers):
 
     def _add(
         self, by: Writing, experiment_id: str, kind: EntryKind, text: str, facts: Mapping[str, Any],
-        about: str | None = None,
+        about: str | None = None, *, check: Check | None = None,
     ) -> Entry:  # fmt: skip
-        """Idempotent: what the same click has written already comes back."""
+        """Idempotent: what the same click has written already comes back.
+
+        ``check`` is shown the journal when nobody else can write to it any more, and may raise.
+        """
         found = self._written(experiment_id, by)
         if found is not None:
             return found
@@ -144,7 +150,7 @@ class Journals(FrozenNumbers):
             text=text,
             facts={**facts, "mark": by.mark},
         )
-        return self._write().add_entry(entry)
+        return self._write().add_entry(entry, check)
 
     # ── whom it is about ─────────────────────────────────────────────────────────────────────
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recdash.decisions import Named, Review
+from recdash.decisions import Decision, Named, Review
+from recdash.decisions import review as fold
 from recdash.domain import OnlineTest
 from recdash.errors import InputError, NotFound, Problem
-from recdash.service.journals import MOST_CHARS, Journals
+from recdash.journal import Entry
+from recdash.service.journals import MOST_CHARS, Check, Journals
 from recdash.service.manners import short_text
 
 
@@ -45,7 +47,9 @@ class Reviews(Journals):
             "offline": found.as_dict() if found else None,
             "provenance": self._provenance_now(home, subject),
         }
-        self._add(by, home, "offline evidence", _note(text), facts, proposal_id)
+        self._add(
+            by, home, "offline evidence", _note(text), facts, proposal_id, check=still_open(proposal_id)
+        )
         return self.review(proposal_id)
 
     def add_online_evidence(
@@ -63,7 +67,7 @@ class Reviews(Journals):
             "online": [self._frozen_online(test, subject).as_dict()],
             "provenance": self._provenance_now(home, subject),
         }
-        self._add(by, home, "online evidence", _note(text), facts, proposal_id)
+        self._add(by, home, "online evidence", _note(text), facts, proposal_id, check=still_open(proposal_id))
         return self.review(proposal_id)
 
     def tests_for(self, proposal_id: str) -> list[Named]:
@@ -79,8 +83,7 @@ class Reviews(Journals):
     def _open_review(self, proposal_id: str) -> Review:
         """Raises InputError for one that was decided."""
         review = self.review(proposal_id)
-        if not review.is_open:
-            raise InputError(closed(review))
+        refuse_closed(review)
         return review
 
     def _test_of(self, experiment_id: str, test_id: str) -> OnlineTest:
@@ -95,9 +98,33 @@ def served_by(test: OnlineTest, run_id: str) -> bool:
     return any(linked == run_id for variant, linked in test.links.items() if variant != test.control)
 
 
-def closed(review: Review) -> Problem:
-    fix = "Supersede its decision, or propose the run anew."
-    return Problem("review-closed", f"review of '{review.about}'", f"it was {review.state}", fix)
+def still_open(proposal_id: str, supersedes: str | None = None) -> Check:
+    """Nobody has decided the review, or superseded the decision, while this was made ready."""
+
+    def check(entries: Sequence[Entry]) -> None:
+        old = next((one for one in fold.decisions(entries) if one.id == supersedes), None)
+        if old is not None:
+            refuse_superseded(old)
+        for review in fold.reviews(entries):
+            if review.id == proposal_id:
+                refuse_closed(review, old)
+
+    return check
+
+
+def refuse_closed(review: Review, old: Decision | None = None) -> None:
+    """Raises InputError for a review that was decided, unless ``old``, which decided it, is superseded."""
+    held = review.decision.id if review.decision else None
+    if not review.is_open and (old is None or old.id != held):
+        fix = "Supersede its decision, or propose the run anew."
+        found = f"it was {review.state}"
+        raise InputError(Problem("review-closed", f"review of '{review.about}'", found, fix))
+
+
+def refuse_superseded(old: Decision) -> None:
+    if not old.is_current:
+        fix = "Supersede the one that holds now."
+        raise InputError(Problem("superseded", "decision", "it was superseded already", fix))
 
 
 def _note(text: str) -> str:
