@@ -214,6 +214,9 @@ def test_the_link_of_a_report_shows_it_and_opens_nothing_else(house: House) -> N
     shown = ask(house, f"/s/{shared.token}", {})
     assert (shown.status, b"Films" in shown.body) == (200, True)
     assert "set-cookie" not in shown.headers
+    kept = house.headers("guest")["cookie"].replace(house.token, shared.token)  # by hand, as a cookie
+    for path in ("/", "/media/x.csv", f"/reports/{house.report}"):
+        assert ask(house, path, {"cookie": kept}).status == 404
     assert shown.headers["content-security-policy"].startswith("default-src 'none'")
     house.workspace.revoke(shared.link.id)
     assert ask(house, f"/s/{shared.token}", {}).status == 410
