@@ -27,7 +27,7 @@ from recdash.report.document import Number as OneNumber
 Names = Mapping[str, str]
 MARKUP = re.compile(r"([\\`*_{}\[\]<>|#~&$^])")
 LINK = re.compile(r"(?i)(https?|ftp|mailto|xmpp|www)(?=[:.])")
-AT_START = re.compile(r"^(\s*)([-+=]|\d+(?=[.)]))")
+AT_START = re.compile(r"^(\s*)([-+=]|\d+(?=[.)](?:\s|$)))")
 
 
 def escaped(text: str) -> str:

@@ -182,8 +182,8 @@ def _table(asked: Asked, rows: pd.DataFrame, title: str, *, judged: bool) -> Tab
     ]  # fmt: skip
     columns = (
         Column("Run"), Column("Variant"), Column(f"Offline, {asked.where}", number=True),
-        Column("95 % CI", number=True),
-        Column(f"Online, {small(title)}", number=True), Column("95 % CI", number=True), Column("Reading"),
+        Column("95 % CI, offline", number=True), Column(f"Online, {small(title)}", number=True),
+        Column("95 % CI, online", number=True), Column("Reading"),
     )  # fmt: skip
     return Table("Offline and online, run by run", columns, tuple(lines))
 

@@ -1,0 +1,301 @@
+"""The forms of a report: one page that needs nothing, text, tables; names that are markup stay names."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_tables import SESSIONS, TRUTH, films, lists, opened
+
+from recdash.errors import InputError, UnknownName
+from recdash.metrics import METRICS
+from recdash.report import pdf
+from recdash.report.document import Document, Interval, Number, shown
+from recdash.report.forms import FORMS, form_named
+from recdash.report.latex import escape as latex
+from recdash.report.markdown import escaped as markdown
+from recdash.report.mathml import mathml
+from recdash.report.packing import ALPHABET, pack, unpack
+from recdash.report.plain import from_json, to_json
+
+MOMENT = datetime(2026, 4, 1, 12, tzinfo=UTC)
+MARKUP = {
+    "popular": "=HYPERLINK(\"http://x.example\")",
+    "als": "<img src=x onerror=alert(1)> https://evil.example",
+    "ease": "](http://evil.example) \\input{x} </script><script>alert(2)</script>",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory) -> Document:
+    space = opened(tmp_path_factory.mktemp("films"))
+    return space.report_content(films(space), moment=MOMENT, narrative="One.\n\nTwo <b>.")
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Document:
+    space = opened(tmp_path_factory.mktemp("hostile"))
+    question = films(space, MARKUP, name="<b>films</b> {{7*7}}")
+    return space.report_content(
+        question, moment=MOMENT, title="<script>alert(3)</script>", narrative="<a href='http://x'>x</a> {{1}}"
+    )
+
+
+def written(document: Document, form: str) -> str:
+    return FORMS[form].write(document).decode("utf-8-sig")
+
+
+class Tags(HTMLParser):
+    """What a browser would make of a page: its elements with their attributes, and the text it shows."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.told: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.told.append(data)
+
+    def of(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.found if name == tag]
+
+
+# ── HTML ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_page_asks_nothing_of_anybody(document: Document) -> None:
+    page = Tags(written(document, "html"))
+    for tag in ("link", "iframe", "img", "object", "embed", "form", "base"):
+        assert page.of(tag) == [], tag
+    assert all("src" not in one for one in page.of("script"))
+    assert all(str(one.get("href", "")).startswith("#") for one in page.of("a"))
+    (policy,) = [one["content"] or "" for one in page.of("meta") if one.get("http-equiv")]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "'unsafe-inline'" not in policy.partition("style-src")[0]
+    assert "url(" not in re.sub(r'id="packed-\w+">[^<]*', "", written(document, "html"))
+
+
+def test_without_a_script_the_verdict_and_every_table_can_be_read(document: Document) -> None:
+    page = written(document, "html")
+    told = " ".join(Tags(re.sub(r'id="packed-\w+">[^<]*', ">", page)).told)
+    assert "Ship als" in told
+    assert page.count("<details open>") == page.count("<figure")
+    for _, table in document.tables():
+        assert table.title in told
+        for row in table.rows:
+            for cell in row:
+                for part in _parts(cell, document):
+                    assert part in told, (table.title, part)
+
+
+def _parts(cell: Any, document: Document) -> list[str]:
+    if isinstance(cell, Interval):
+        return [cell.low.text, cell.high.text]
+    return [cell.text] if isinstance(cell, Number) else [shown(cell, document.names)]
+
+
+def test_headings_captions_and_scopes_are_in_order(document: Document) -> None:
+    page = Tags(written(document, "html"))
+    assert [one.get("id") for one in page.of("h1")] == ["verdict"]
+    assert len(page.of("caption")) == len(page.of("table")) == len(list(document.tables()))
+    assert all(one.get("scope") in {"col", "row"} for one in page.of("th"))
+    assert all(one.get("aria-label") for one in [*page.of("figure"), *page.of("div")] if one.get("role"))
+    assert page.of("html")[0]["lang"] == "en"
+
+
+def test_the_same_document_is_the_same_file(document: Document) -> None:
+    assert written(document, "html") == written(from_json(to_json(document)), "html")
+
+
+def test_plotly_is_packed_with_its_notice_and_comes_out_as_it_went_in(document: Document) -> None:
+    from recdash.report.html_file import plotly_script
+
+    page = written(document, "html")
+    packed = re.search(r'id="packed-plotly">([^<]*)<', page)
+    assert packed is not None
+    assert unpack(packed[1]) == plotly_script()
+    assert "Permission is hereby granted" in page
+    assert "Charts: plotly.js v" in page
+
+
+def test_eight_candidates_with_long_names_and_an_ab_test_stay_below_two_megabytes(tmp_path: Path) -> None:
+    space = opened(tmp_path)
+    made = space.create_experiment("x" * 80, TRUTH, train=TRUTH.assign(item_id="x1")[:20], depth=100)
+    tables = [lists(lambda number, run=run: (number**2 + number // (run + 1)) % 5) for run in range(9)]
+    ids = [
+        space.add_runs(made.id, table, name=f"candidate {run} ".ljust(80, "y"))[0].run.id
+        for run, table in enumerate(tables)
+    ]
+    tests = SESSIONS.assign(variant=[f"variant {number % 9}" for number in range(120)])
+    links = {f"variant {place}": run for place, run in enumerate(ids)}
+    space.add_online_test(made.id, "March", {"sessions": tests}, control="variant 0", links=links)
+    question = space.question(made.id, ids[1:], ids[0])
+    page = FORMS["html"].write(space.report_content(question))
+    assert len(question.runs) == 8
+    assert len(page) < 2_000_000
+
+
+# ── names are names ──────────────────────────────────────────────────────────────────────────
+
+
+def test_names_that_are_markup_stay_text_in_the_page(hostile: Document) -> None:
+    text = written(hostile, "html")
+    page = Tags(text)
+    assert page.of("img") == []
+    assert all(str(one.get("href", "")).startswith("#") for one in page.of("a"))
+    assert [one.get("type") for one in page.of("script")] == ["text/plain"] * 3 + [None]
+    told = " ".join(page.told)
+    assert "<img src=x onerror=alert(1)>" in told
+    assert "{{7*7}}" in told
+    assert "49" not in re.findall(r"films</b> (\S+)", told)
+
+
+def test_names_that_are_formulas_start_none_in_a_spreadsheet(hostile: Document) -> None:
+    rows = list(csv.reader(io.StringIO(written(hostile, "csv"))))
+    for row in rows:
+        for cell in row[:4]:
+            assert not cell.startswith(("=", "+", "@")), cell
+    assert any(cell.startswith("'=HYPERLINK") for row in rows for cell in row)
+
+
+def test_names_that_are_links_are_none_in_markdown(hostile: Document) -> None:
+    text = written(hostile, "md")
+    outside_code = re.sub(r"(?s)(`{3,})sh\n.*?\n\1", "", text)
+    assert not re.search(r"(?<!\\)\]\(", outside_code)
+    assert not re.search(r"(?<!\\)<(img|script|a)", outside_code)
+    assert not re.search(r"https?://", outside_code)
+
+
+def test_names_that_are_commands_are_none_in_latex(hostile: Document) -> None:
+    text = written(hostile, "tex")
+    lines = [line for line in text.splitlines() if not line.startswith("%")]
+    assert r"\input{x}" not in "\n".join(lines)
+    assert r"\textbackslash{}input\{x\}" in text
+
+
+def test_the_json_holds_the_names_as_they_are(hostile: Document) -> None:
+    assert from_json(written(hostile, "json")) == hostile
+
+
+# ── text and tables ──────────────────────────────────────────────────────────────────────────
+
+
+def test_markdown_opens_with_the_verdict_and_has_every_table(document: Document) -> None:
+    text = written(document, "md")
+    assert text.startswith("# Ship als\n")
+    assert text.count("| --- |") + text.count("| ---: |") >= len(list(document.tables()))
+    assert "> Two" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "safe"),
+    [("a|b", r"a\|b"), ("- no list", "\u2060- no list"), ("1. none", "\u20601. none"),
+     ("x@y.z", "x\u2060@y.z"), ("0.25 (95 % CI −0.1 to +0.3)", "0.25 (95 % CI −0.1 to +0.3)"),
+     ("a\nb", "a b")],
+)  # fmt: skip
+def test_markdown_escapes_what_would_mean_something(text: str, safe: str) -> None:
+    assert markdown(text) == safe
+
+
+def test_csv_has_every_number_of_every_table_in_full(document: Document) -> None:
+    rows = list(csv.DictReader(io.StringIO(written(document, "csv"))))
+    found = {(row["table"], row["row"], row["column"]): row for row in rows}
+    assert len(found) == len(rows), "no two numbers are called alike"
+    table = next(one for _, one in document.tables() if one.title == "Candidates against popular, nDCG@3")
+    cell = table.rows[0][3]
+    assert isinstance(cell, Number)
+    assert float(found["Candidates against popular, nDCG@3", "als", "Difference"]["value"]) == cell.value
+
+
+def test_latex_tables_are_balanced_and_use_booktabs(document: Document) -> None:
+    text = written(document, "tex")
+    for begin, end in (
+        (r"\begin{table}", r"\end{table}"),
+        (r"\toprule", r"\bottomrule"),
+        (r"\midrule", r"\toprule"),
+    ):
+        assert text.count(begin) == text.count(end) == len(list(document.tables()))  # fmt: skip
+    plain = text.replace(r"\{", "").replace(r"\}", "")
+    assert plain.count("{") == plain.count("}")
+
+
+def test_latex_escapes_every_character_that_is_a_command() -> None:
+    assert latex(r"50% & {a}_b^c~#$\ −1 ▲") == (
+        r"50\% \& \{a\}\_b\textasciicircum{}c\textasciitilde{}\#\$\textbackslash{} $-$1 $\blacktriangle$"
+    )
+
+
+def test_json_is_written_and_read_without_a_loss(document: Document) -> None:
+    text = written(document, "json")
+    assert from_json(text) == document
+    assert json.loads(text)["lead"]["headline"] == "Ship als"
+
+
+def test_a_form_that_there_is_not_is_refused() -> None:
+    with pytest.raises(UnknownName, match="html"):
+        form_named("docx")
+
+
+def test_without_a_chromium_there_is_no_pdf_and_it_says_what_to_do(
+    document: Document, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert "Install one" in pdf.why_no_pdf()
+    with pytest.raises(InputError, match="No Chromium was found"):
+        FORMS["pdf"].write(document)
+
+
+# ── packing and formulas ─────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("text", ["", "a", "ab", "abc" * 5, "−▲λ" * 999, "\x00\n<>&\"'\\"])
+def test_what_is_packed_comes_out_as_it_went_in(text: str) -> None:
+    packed = pack(text)
+    assert unpack(packed) == text
+    assert set(packed.partition(":")[2]) <= set(ALPHABET)
+    assert len(set(ALPHABET)) == 91
+    assert not set("<`\\ \n") & set(ALPHABET)
+
+
+@pytest.mark.parametrize("text", ["", "abc", "5:<<", "9:abcd", "x:ab"])
+def test_what_was_not_packed_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="not packed here"):
+        unpack(text)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_the_formula_of_every_metric_can_be_drawn(name: str) -> None:
+    found = mathml(METRICS[name].latex)
+    assert found.startswith("<math")
+    assert found.count("<mrow>") == found.count("</mrow>")
+    assert "\\" not in found
+
+
+def test_a_formula_is_read_as_latex_reads_it() -> None:
+    assert mathml(r"\frac{1}{k}") == (
+        '<math display="inline"><mstyle displaystyle="true"><mrow><mfrac><mrow><mn>1</mn></mrow>'
+        "<mrow><mi>k</mi></mrow></mfrac></mrow></mstyle></math>"
+    )
+    with pytest.raises(ValueError, match="not known"):
+        mathml(r"\href{x}")
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(Number(0.02781, 4, sign=True), "+0.0278"), (Number(-0.0031, 4), "−0.0031"),
+     (Number(0.234, 1, unit=" %", scale=100), "23.4 %"), (Number(None, why="no catalogue"), "–"),
+     (Number(0.0001, style="p"), "<0.001"), (Number(6040), "6,040"), (Number(0.0, 2, sign=True), "0.00")],
+)  # fmt: skip
+def test_a_number_is_shown_as_a_person_reads_it(number: Number, text: str) -> None:
+    assert number.shown == text
