@@ -205,6 +205,14 @@ def test_an_address_that_nobody_checked_is_not_a_name(verified: object) -> None:
         asked.person(no_guest)
 
 
+def test_an_address_of_which_the_provider_says_nothing_is_not_a_name() -> None:
+    visitors, claims = door(auth="oidc", **ROLES), {**ADA}
+    del claims["email_verified"]
+    asked = ask(Door(visitors.rules, "", no_guest, lambda _: claims, visitors.pages))
+    with pytest.raises(Forbidden, match="signed in as 4711"):
+        asked.person(no_guest)
+
+
 @pytest.mark.parametrize("origin", ["http://localhost:8502", "https://evil.example", "", "http://[x"])
 def test_a_sign_in_elsewhere_does_not_count_here(origin: str) -> None:
     assert who(signed_in(origin=origin)) is None

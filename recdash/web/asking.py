@@ -79,11 +79,14 @@ def _proxy(asked: HTTPConnection, door: Door) -> Visitor:
 
 
 def _oidc(asked: HTTPConnection, door: Door) -> Visitor:
-    """By the address that the provider has seen to be the person's own, else by its own name for them."""
+    """By the address that the provider says is the person's own, else by the provider's name for them.
+
+    Where it does not say so, anybody may have written any address into their profile.
+    """
     claims = door.claims(asked.cookies)
     if parts_of(str(claims.get("origin", ""))).netloc != asked.headers.get("host"):
         return Visitor()  # a cookie of a server that shares this one's secret, or of nobody
-    is_own = claims.get("email_verified", True) in (True, "true")
+    is_own = claims.get("email_verified") in (True, "true")
     return _named(str((is_own and claims.get("email")) or claims.get("sub") or ""), door.rules)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from threading import BoundedSemaphore
 from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from recdash.errors import Forbidden, NotFound, RecdashError, UnknownName
+from recdash.errors import Forbidden, NotFound, RecdashError, StoreBusy, UnknownName
 from recdash.journal import ShareLink
 from recdash.service import LinkDead, Workspace
 from recdash.service.reports import ReportFile
@@ -21,6 +22,9 @@ from recdash.web.identity import person_of
 from recdash.web.plain import Refused
 
 KEY_DAYS = 30
+BUSY_AFTER = 30
+AT_ONCE = BoundedSemaphore(2)
+"""A live report is computed, and a PDF printed, for whoever asks: so many at a time, the others wait."""
 PAGE = "html"
 
 
@@ -68,7 +72,7 @@ class ShareLinks:
             link = self.whole().shared(token)
             if link.report is None:
                 return self.to_experiment(asked, token, link)
-            return report_page(self.whole().shared_report(token), self.door)
+            return report_page(in_turn(lambda: self.whole().shared_report(token)), self.door)
         except LinkDead as why:
             return dead(why).response(asked.headers)
         except RecdashError as why:
@@ -110,10 +114,21 @@ class ReportShelf:
             reader = person_of(asked.headers, self.door.guest)
             if reader is None:
                 raise Forbidden("Sign in to read this.")
-            file = self.whole().seen_by(reader).report_file(report, form or PAGE)
+            seen = self.whole().seen_by(reader)
+            file = in_turn(lambda: seen.report_file(report, form or PAGE))
         except RecdashError as why:
             return not_to_be_had(why).response(asked.headers)
         return report_download(file) if form else report_page(file, self.door)
+
+
+def in_turn(make: Callable[[], ReportFile]) -> ReportFile:
+    """Raises StoreBusy where others keep the server busy for too long."""
+    if not AT_ONCE.acquire(timeout=BUSY_AFTER):
+        raise StoreBusy("Many reports are being made at the moment. Try again in a minute.")
+    try:
+        return make()
+    finally:
+        AT_ONCE.release()
 
 
 def not_to_be_had(why: RecdashError) -> Refused:
