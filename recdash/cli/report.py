@@ -66,7 +66,7 @@ def report(experiment: str, output: Path, *, title: str, narrative: str, **asked
         author = space.person.name
         document = space.report_content(question, blocks, title=title, narrative=prose, author=author)
     content = form.write(document)
-    output.write_bytes(content)
+    _write(output, content)
     click.echo(f"{document.lead.headline}. Written: {output} ({len(content):,} bytes)")
 
 
@@ -80,7 +80,23 @@ def _form_of(output: Path) -> str:
 
 
 def _prose(given: str) -> str:
-    return Path(given[1:]).read_text(encoding="utf-8") if given.startswith("@") else given
+    if not given.startswith("@"):
+        return given
+    try:
+        return Path(given[1:]).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        found = f"it cannot be read ({error})"
+        raise InputError(Problem("no-narrative", given[1:], found, "Name a text file in UTF-8.")) from error
+
+
+def _write(output: Path, content: bytes) -> None:
+    try:
+        output.write_bytes(content)
+    except OSError as error:
+        found = f"it cannot be written ({error.strerror})"
+        raise InputError(
+            Problem("not-written", str(output), found, "Name a file in a folder of yours.")
+        ) from error
 
 
 def _question(
