@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 
@@ -273,6 +274,15 @@ def test_a_test_leads_to_the_review_that_waits_for_it(
     assert waiting in [one.key for one in open_page("ab_results").button]
     workspace.add_online_evidence(review.id, test.id)
     assert waiting not in [one.key for one in open_page("ab_results").button]
+
+
+def test_the_guide_explains_what_the_page_links_to(open_page: Open, workspace: Workspace, ids: Ids) -> None:
+    decide(workspace, ids)
+    assert "In the guide: the review of a candidate, its checklist, what a decision keeps." in re.sub(
+        r" (?=[,.])", "", said(open_page("reports"))
+    )
+    told = " ".join(str(one.value) for one in open_page("guide", metric="checklist").markdown)
+    assert "online a goal is won and none lost" in told
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────

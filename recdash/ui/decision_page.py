@@ -18,10 +18,14 @@ from recdash.ui import (
     state,
     widgets,
 )
+from recdash.ui.escaping import html, join
 from recdash.ui.state import View, workspace
 from recdash.ui.widgets import Column, table_html
 from recdash.words import day
 
+GUIDE = {
+    "review": "the review of a candidate", "checklist": "its checklist", "decision": "what a decision keeps",
+}  # fmt: skip
 FEW = 12
 """The history shows so many lines at first."""
 
@@ -42,6 +46,7 @@ def show(view: View) -> None:
     _show_reviews(view, asked)
     decision_forms.begin(view)
     show_history(entries)
+    _show_guide(view)
 
 
 def _nothing(view: View) -> None:
@@ -91,6 +96,12 @@ def _choose(label: str, name: str, options: Mapping[str, str], default: str) -> 
         )  # fmt: skip
     state.write(name, value)
     return value
+
+
+def _show_guide(view: View) -> None:
+    """Where the page's words are explained."""
+    found = [links.link(view, text, "guide", {"metric": slug}) for slug, text in GUIDE.items()]
+    st.html(html('<div class="rd-note"><p>In the guide: {links}.</p></div>', links=join(found, ", ")))
 
 
 def show_history(entries: Sequence[Entry]) -> None:

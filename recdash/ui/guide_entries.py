@@ -11,6 +11,7 @@ from recdash.guide import MetricGuide, PresetGuide
 from recdash.service import Workspace
 from recdash.ui import state, widgets
 from recdash.ui.escaping import markdown
+from recdash.ui.guide_deciding import DECIDING
 from recdash.ui.guide_online import ONLINE
 from recdash.ui.guide_rules import RULES
 from recdash.ui.guide_tables import TABLES
@@ -41,6 +42,9 @@ def chapters(workspace: Workspace) -> dict[str, Chapter]:
         "rules": Chapter("Rules", "They often move scores more than the formula does.", RULES),
         "reading": Chapter("Reading the pages", "Intervals, shared ranks, offline against online.", READING),
         "online": Chapter("A/B tests", "What the page A/B results says, and when not to believe it.", ONLINE),
+        "deciding": Chapter(
+            "Deciding", "What the page Reports & decisions asks, and what it keeps.", DECIDING
+        ),
         "tables": Chapter("Tables to upload", "Bring the columns you have; usual names are known.", TABLES),
     }
 
