@@ -43,7 +43,10 @@ def pair_of(found: Compared, candidate: str, baseline: str) -> dict[str, Any]:
     return next(row for row in found.rows() if (row["candidate"], row["baseline"]) == (candidate, baseline))
 
 
-@pytest.mark.parametrize("metric", METRICS)
+OFTEN, *OTHERS = METRICS
+
+
+@pytest.mark.parametrize("metric", [OFTEN, *(pytest.param(one, marks=pytest.mark.long) for one in OTHERS)])
 def test_t_wilcoxon_and_intervals_are_those_of_scipy(
     scored: Evaluation, reference: dict[str, Any], metric: str
 ) -> None:

@@ -144,7 +144,7 @@ def create_experiment_of_all_rows(page: Page, truth: Path) -> None:
     [
         pytest.param(b"user_id,rating\nu1,5\n", ["no item column", "user_id, rating", "Name it item_id"],
                      id="no item column"),
-        pytest.param(b"", ["file", "Upload a"], id="empty file"),
+        pytest.param(b"", ["file", "Upload a"], id="empty file", marks=pytest.mark.long),
     ],
 )  # fmt: skip
 def test_a_truth_that_cannot_be_used_says_place_found_and_fix_and_stores_nothing(
@@ -162,6 +162,7 @@ def test_a_truth_that_cannot_be_used_says_place_found_and_fix_and_stores_nothing
     assert console_errors == []
 
 
+@pytest.mark.long  # tests/test_journey_apptest.py does the same without a browser
 def test_a_run_that_shares_no_user_says_place_found_and_fix_and_leaves_nothing(
     server: Start, page: Page, console_errors: list[str]
 ) -> None:

@@ -49,7 +49,7 @@ def shows_no_error(page: Page) -> None:
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
-@pytest.mark.parametrize("path", ["guide", "runs"])
+@pytest.mark.parametrize("path", ["guide"])
 def test_a_deep_link_on_a_fresh_server_shows_the_page_inside_its_frame(
     server: StartServer, page: Page, settle: Settle, path: str
 ) -> None:
@@ -60,6 +60,7 @@ def test_a_deep_link_on_a_fresh_server_shows_the_page_inside_its_frame(
     assert navigation(page) == list(PAGES.values())
 
 
+@pytest.mark.long  # tests/test_web_server.py opens every page, tests/test_ui_pages.py each on an empty store
 def test_every_page_opens_on_an_empty_store(server: StartServer, page: Page, settle: Settle) -> None:
     url = server().url
     for path in PAGES:
