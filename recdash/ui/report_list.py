@@ -40,7 +40,7 @@ def show(view: View) -> None:
 def _said(reports: Sequence[Report], *, may: bool) -> str:
     if reports:
         return f"{many(len(reports), 'report')}, the newest first. Each is one file that needs no network."
-    return "None yet. Make one above." if may else "None yet: an editor can make one."
+    return "None yet. Make one below." if may else "None yet: an editor can make one."
 
 
 def _rows(reports: Sequence[Report]) -> list[list[object]]:

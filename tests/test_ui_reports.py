@@ -1,0 +1,138 @@
+"""The section Reports of the page Reports & decisions: make, list, take away, share, put away."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from app_pages import Open, passed, press, said, shell, turn_to
+from report_tables import films
+from streamlit.testing.v1 import AppTest
+
+from recdash.access import Person
+from recdash.report.pdf import find_browser
+from recdash.report.question import Question
+from recdash.service import Workspace
+from recdash.ui import state
+
+
+@pytest.fixture
+def question(workspace: Workspace) -> Question:
+    return films(workspace)
+
+
+def labels(app: AppTest) -> list[str]:
+    return [button.label for button in app.button]
+
+
+def links(app: AppTest) -> str:
+    return " ".join(str(one.proto.body) for one in app.get("html"))
+
+
+def made(workspace: Workspace, question: Question) -> None:
+    (report,) = workspace.reports(question.experiment)
+    assert report.title == "Which one?"
+    assert report.narrative == "For the homepage."
+    assert report.blocks == ("evidence", "caveats")
+    assert report.document is not None
+
+
+def test_an_editor_makes_a_report_of_the_present_view(
+    workspace: Workspace, question: Question, open_page: Open
+) -> None:
+    app = open_page("reports", e=question.experiment, k="3")
+    title = next(one for one in app.text_input if one.label == "Title")
+    assert title.value == "films"
+    title.input("Which one?")
+    next(one for one in app.text_area if one.label == "In your own words").input("For the homepage.")
+    next(one for one in app.multiselect if one.label.startswith("What to show")).set_value(
+        ["evidence", "caveats"]
+    )
+    app = press(app, "Make the report")
+    made(workspace, question)
+    (report,) = workspace.reports(question.experiment)
+    assert Question.of(report.question).k == 3
+    assert Question.of(report.question).runs == question.runs
+    assert "1 report, the newest first" in said(app)
+    assert "Which one? " in said(app)
+
+
+def test_a_live_report_is_made_where_that_is_chosen(
+    workspace: Workspace, question: Question, open_page: Open
+) -> None:
+    app = open_page("reports", e=question.experiment)
+    next(one for one in app.radio if one.label == "Numbers").set_value("live")
+    press(app, "Make the report")
+    assert workspace.reports(question.experiment)[0].document is None
+
+
+def test_each_report_opens_and_can_be_taken_away_in_every_form(
+    workspace: Workspace, question: Question, open_page: Open
+) -> None:
+    report = workspace.make_report(question, ("evidence",), title="<b>Mine</b> https://x.example")
+    app = open_page("reports", e=question.experiment)
+    body = links(app)
+    assert f'<a href="reports/{report.id}" target="_blank" rel="noopener">&lt;b&gt;Mine&lt;/b&gt;' in body
+    for form in ("html", "md", "csv", "json", "tex", *(["pdf"] if find_browser() else [])):
+        assert f'href="reports/{report.id}.{form}" download' in body
+
+
+def test_without_a_chromium_it_says_why_there_is_no_pdf(
+    workspace: Workspace, question: Question, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = workspace.make_report(question, ("evidence",))
+    monkeypatch.setenv("PATH", "/nowhere")
+    app = open_page("reports", e=question.experiment)
+    assert f"reports/{report.id}.pdf" not in links(app)
+    assert any("No Chromium was found" in str(one.value) for one in app.caption)
+
+
+def test_a_report_is_archived_restored_and_deleted_with_its_title_typed(
+    workspace: Workspace, question: Question, open_page: Open
+) -> None:
+    report = workspace.make_report(question, ("evidence",), title="Old")
+    app = open_page("reports", e=question.experiment)
+    app = passed(app.button(key=f"report-archive-{report.id}").click().run())
+    assert workspace.reports(question.experiment) == []
+    app = passed(app.button(key=f"report-restore-{report.id}").click().run())
+    assert len(workspace.reports(question.experiment)) == 1
+    app.text_input(key=f"report-delete-name-{report.id}").input("old")
+    app = passed(app.button(key=f"report-delete-{report.id}").click().run())
+    assert len(workspace.reports(question.experiment)) == 1
+    assert any("exactly" in str(one.value) for one in app.error)
+    app.text_input(key=f"report-delete-name-{report.id}").input("Old")
+    passed(app.button(key=f"report-delete-{report.id}").click().run())
+    assert workspace.reports(question.experiment, archived=True) == []
+
+
+def test_a_share_link_of_a_report_is_shown_once(
+    workspace: Workspace, question: Question, open_page: Open
+) -> None:
+    report = workspace.make_report(question, ("evidence",), title="Shared")
+    app = open_page("reports", e=question.experiment)
+    app = passed(app.button(key=f"share-report-go-{report.id}").click().run())
+    (link,) = workspace.share_links(question.experiment)
+    assert link.report == report.id
+    assert [one for one in app.code if re.search(r"(^|/)s/\S{20,}$", str(one.value))]
+    passed(app.run())
+
+
+def test_a_viewer_reads_the_list_and_can_change_nothing(
+    workspace: Workspace, question: Question, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace.make_report(question, ("evidence",), title="Theirs")
+    viewer = workspace.seen_by(Person("vic", "viewer"))
+    monkeypatch.setattr(state, "workspace", lambda: viewer)
+    for module in ("report_list", "report_builder"):
+        monkeypatch.setattr(f"recdash.ui.{module}.workspace", lambda: viewer)
+    app = turn_to(passed(shell({"e": question.experiment}).run()), "reports")
+    assert "Theirs" in said(app)
+    assert not {"Make the report", "Archive", "Delete for good", "Make a share link"} & set(labels(app))
+
+
+def test_an_experiment_without_runs_offers_no_report(workspace: Workspace, open_page: Open) -> None:
+    from report_tables import TRUTH
+
+    made = workspace.create_experiment("empty", TRUTH)
+    app = open_page("reports", e=made.id)
+    assert "Make the report" not in labels(app)
