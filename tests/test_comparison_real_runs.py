@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,6 @@ import pytest
 from scipy import stats as scipy_stats
 
 import recdash
-from recdash.comparison.compared import Compared
 from recdash.evaluation import Evaluation
 
 METRICS = ("ndcg@10", "map@10", "recall@10", "precision@10", "hit_rate@10")
@@ -39,8 +40,17 @@ def scored(tweetings: Path) -> Evaluation:
     )  # fmt: skip
 
 
-def pair_of(found: Compared, candidate: str, baseline: str) -> dict[str, Any]:
-    return next(row for row in found.rows() if (row["candidate"], row["baseline"]) == (candidate, baseline))
+Rows = Callable[[str, str], list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def rows_of(scored: Evaluation) -> Rows:
+    """All pairs by a metric with a baseline, tested in every way, which takes seconds: once for all tests."""
+    return cache(lambda metric, baseline: list(scored.compare(metric, baseline).rows()))
+
+
+def pair_of(rows: list[dict[str, Any]], candidate: str, baseline: str) -> dict[str, Any]:
+    return next(row for row in rows if (row["candidate"], row["baseline"]) == (candidate, baseline))
 
 
 OFTEN, *OTHERS = METRICS
@@ -48,11 +58,11 @@ OFTEN, *OTHERS = METRICS
 
 @pytest.mark.parametrize("metric", [OFTEN, *(pytest.param(one, marks=pytest.mark.long) for one in OTHERS)])
 def test_t_wilcoxon_and_intervals_are_those_of_scipy(
-    scored: Evaluation, reference: dict[str, Any], metric: str
+    rows_of: Rows, reference: dict[str, Any], metric: str
 ) -> None:
     for names, values in reference.items():
         candidate, baseline = names.split(" vs ")
-        found, expected = pair_of(scored.compare(metric, baseline), candidate, baseline), values[metric]
+        found, expected = pair_of(rows_of(metric, baseline), candidate, baseline), values[metric]
         assert found["n_users"] == expected["n_users"]
         assert found["mean_diff"] == pytest.approx(expected["mean_diff"], abs=1e-12)
         assert found["t_p"] == pytest.approx(expected["scipy.ttest_rel p"], rel=1e-9)
@@ -64,18 +74,16 @@ def test_t_wilcoxon_and_intervals_are_those_of_scipy(
         assert found["bootstrap_high"] == pytest.approx(ends[1], abs=0.02 * width)
 
 
-def test_the_permutation_test_agrees_where_both_are_sure(
-    scored: Evaluation, reference: dict[str, Any]
-) -> None:
+def test_the_permutation_test_agrees_where_both_are_sure(rows_of: Rows, reference: dict[str, Any]) -> None:
     name = "paired randomisation p ((c+1)/(B+1), B=5000, numpy default_rng(0))"
     for names, values in reference.items():
         candidate, baseline = names.split(" vs ")
-        found = pair_of(scored.compare("ndcg@10", baseline), candidate, baseline)
+        found = pair_of(rows_of("ndcg@10", baseline), candidate, baseline)
         assert found["permutation_p"] == pytest.approx(values["ndcg@10"][name], abs=0.002)
 
 
-def test_holm_is_over_every_pair_that_is_answered(scored: Evaluation) -> None:
-    rows = list(scored.compare("ndcg@10", "itemknn").rows())
+def test_holm_is_over_every_pair_that_is_answered(rows_of: Rows) -> None:
+    rows = rows_of("ndcg@10", "itemknn")
     p = np.array([row["t_p"] for row in rows])
     assert len(rows) == 5 * 4 / 2
     order = np.argsort(p)
