@@ -106,7 +106,7 @@ def test_numbers_are_written_as_the_reader_writes_them_and_names_are_not(reader:
     assert cell.get_attribute("value") == "0.81546"
     assert "1.25" in page.locator("h1").inner_text()
     assert "95 % CI" in page.locator(".lead .first").inner_text()
-    ticks = page.locator(".chart .xtick text").all_inner_texts()
+    ticks = page.locator(".chart .xtick text").all_text_contents()
     assert not [tick for tick in ticks if "." in tick]
 
 
