@@ -72,6 +72,13 @@ def test_whoever_sits_at_this_machine_may_do_everything(monkeypatch: pytest.Monk
     settings.cache_clear()
 
 
+@pytest.mark.parametrize("header", ["x-forwarded-for", "forwarded", "via", "x-real-ip", "x-forwarded-proto"])
+def test_what_a_proxy_brings_from_elsewhere_is_not_of_this_machine(header: str) -> None:
+    answer = ask(door(), headers={header: "203.0.113.5"})
+    assert (answer.status, answer.passed) == (403, False)
+    assert "answers only the machine it runs on" in answer.text
+
+
 @pytest.mark.parametrize("value", ["", "the-ke", "the-key2", "THE-KEY"])
 def test_only_the_key_opens(value: str) -> None:
     assert who(ask(door(auth="key"), headers={"cookie": f"recdash_key_8501={value}"})) is None

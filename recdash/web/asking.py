@@ -21,6 +21,8 @@ from recdash.web.roles import role_of
 
 SHARE, KEY = "recdash_share", "recdash_key"
 """Cookies: the share link that a guest came by, and the key."""
+FORWARDED = {"forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"}
+"""What a proxy adds to a request that came from elsewhere."""
 PROXY_SECRET = "x-recdash-proxy-secret"  # noqa: S105 - a header's name
 LONGEST_NAME = 200
 Cookies = Mapping[str, str]
@@ -55,7 +57,7 @@ def cookie(name: str, asked: HTTPConnection) -> str:
 
 
 def _local(asked: HTTPConnection, _door: Door) -> Visitor:
-    if not _is_here(asked):
+    if not _is_here(asked) or FORWARDED & set(asked.headers.keys()):
         raise Refused(
             403,
             "Only for this machine",
