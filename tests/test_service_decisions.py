@@ -455,6 +455,13 @@ def test_a_name_that_nobody_checked_can_be_given(space: Workspace, ids: dict[str
     assert ship(here, ids, text="It is.").author == "root"
 
 
+def test_nothing_that_is_written_moves_a_terminal(space: Workspace, ids: dict[str, str]) -> None:
+    here = space.seen_by(Person("root", "editor", named=False))
+    found = ship(here, ids, author="A\nB\x1b[31m\x9bm", text="One.\r\nTwo\x1b[2J\u202e\n\nThree.\x07")
+    assert (found.author, found.text) == ("A B [31m m", "One.\nTwo [2J\n\nThree.")
+    assert ship(here, ids, author="\u200b", text="Yes.").author == "root"
+
+
 def test_a_form_that_is_sent_twice_writes_one_entry(
     space: Workspace, ids: dict[str, str], clock: Clock
 ) -> None:
@@ -508,6 +515,7 @@ def test_what_is_said_stands_beside_what_it_is_said_of(space: Workspace, ids: di
     [
         ({"outcome": "maybe"}, "No outcome is called 'maybe'"),
         ({"text": "  "}, "reason: nothing is written"),
+        ({"text": " \u200b\u2060\u3164 "}, "reason: nothing is written"),
         ({"text": "x" * 10_001}, "reason: 10,001 characters"),
         ({"although": "x" * 10_001}, "although: 10,001 characters"),
         ({"author": "x" * 201}, "author: 201 characters"),

@@ -23,7 +23,8 @@ CONFIG = {"displayModeBar": False, "staticPlot": False, "scrollZoom": False, "do
 CLEAR = "rgba(0,0,0,0)"
 Box = tuple[float, float, float, float]
 
-CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
+"""What moves a cursor, rings a bell, ends a line or turns the direction of writing."""
 
 
 def escape(text: str) -> str:

@@ -20,7 +20,7 @@ from recdash.decisions.frozen import Offline, Online
 from recdash.decisions.review import offline_of, online_of
 from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.service.journals import MOST_CHARS, prose
-from recdash.service.manners import short_text
+from recdash.service.manners import long_text
 from recdash.service.reviews import (
     Reviews,
     refuse_closed,
@@ -68,7 +68,7 @@ class Decisions(Reviews):
         asked = (run_id, baseline, metric, k)
         words = (experiment_id, outcome, text, about, supersedes, although, *asked)
         by, home = self._writing(author, key, "decide", *words), self.experiment(experiment_id).id
-        told, reason = prose("reason", text), short_text("although", although, MOST_CHARS)
+        told, reason = prose("reason", text), long_text("although", although, MOST_CHARS)
         twice = self._written(home, by)
         if twice is not None:
             return self.decision(twice.id)

@@ -17,7 +17,7 @@ from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.journal import Entry, EntryKind
 from recdash.metrics import define
 from recdash.service.frozen_numbers import FrozenNumbers
-from recdash.service.manners import short_text
+from recdash.service.manners import long_text, one_line
 from recdash.service.usual import (
     MOST_CANDIDATES,
     usual_baseline,
@@ -115,7 +115,7 @@ class Journals(FrozenNumbers):
         return Writing(by, base64.b32encode(mark).decode("ascii").lower()[:32], bool(key))
 
     def _author(self, given: str) -> str:
-        name = short_text("author", given, MOST_AUTHOR)
+        name = one_line("author", given, MOST_AUTHOR)
         if self.person.named and name not in {"", self.person.name}:
             found = f"'{name}', but {self.person.name} is signed in"
             raise InputError(
@@ -211,8 +211,8 @@ def _named(run: Run | None) -> Named | None:
 
 
 def prose(what: str, text: str) -> str:
-    """Text that must be there. Raises InputError for none, and for too much."""
-    told = short_text(what, text, MOST_CHARS)
+    """Text that must be there. Raises InputError for none that can be seen, and for too much."""
+    told = long_text(what, text, MOST_CHARS)
     if not told:
         raise InputError(Problem("no-text", what, "nothing is written", "Say why, in a sentence or more."))
     return told

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
+import unicodedata
 from collections.abc import Callable
 
+from recdash.charts.frames import CONTROL
 from recdash.errors import InputError, Problem
 
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-"""What moves a cursor, rings a bell, ends a line or turns the direction of writing."""
+BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and signs that no font draws."""
 Progress = Callable[[float, str], None]
 
 
@@ -23,8 +24,23 @@ def clean_name(name: str) -> str:
 
 
 def one_line(what: str, text: str, most: int) -> str:
-    """The text on one line, without characters that only control a terminal. Raises as ``short_text``."""
-    return " ".join(CONTROL.sub(" ", short_text(what, text, most)).split())
+    """The text on one line, without characters that only control a terminal; empty where nothing of it
+    could be seen. Raises as ``short_text``.
+    """
+    told = " ".join(CONTROL.sub(" ", short_text(what, text, most)).split())
+    return told if is_visible(told) else ""
+
+
+def long_text(what: str, text: str, most: int) -> str:
+    """The text with its line ends, else as ``one_line``; empty where nothing of it could be seen."""
+    lines = short_text(what, text, most).splitlines()
+    told = "\n".join(CONTROL.sub(" ", line).rstrip() for line in lines)
+    return told.strip() if is_visible(told) else ""
+
+
+def is_visible(text: str) -> bool:
+    """Does any character leave a mark, unlike blanks, joiners of no width and marks without a letter?"""
+    return any(one not in BLANK and unicodedata.category(one)[0] in "LNPS" for one in text)
 
 
 def short_text(what: str, text: str, most: int) -> str:

@@ -10,7 +10,7 @@ from recdash.domain import OnlineTest
 from recdash.errors import InputError, NotFound, Problem
 from recdash.journal import Entry
 from recdash.service.journals import MOST_CHARS, Check, Journals
-from recdash.service.manners import short_text
+from recdash.service.manners import long_text
 
 
 class Reviews(Journals):
@@ -128,4 +128,4 @@ def refuse_superseded(old: Decision) -> None:
 
 
 def _note(text: str) -> str:
-    return short_text("text", text, MOST_CHARS)
+    return long_text("text", text, MOST_CHARS)
