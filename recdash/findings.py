@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recdash.charts.rows import records
+from recdash.errors import Problem
 from recdash.numbers import is_number
 from recdash.words import listed, named_number
 
@@ -99,3 +101,11 @@ def agreement(quadrants: Sequence[str]) -> str:
     word = "candidate" if len(quadrants) == 1 else "candidates"
     agreed = named_number(same).lower() if same else "none"
     return f"Offline and online agree on {agreed} of {total} {word}"
+
+
+def together(found: Iterable[Problem]) -> list[Problem]:
+    """What is the same for several runs is said once, with all their places."""
+    places: dict[Problem, list[str]] = {}
+    for notice in found:
+        places.setdefault(replace(notice, place=""), []).append(notice.place)
+    return [replace(notice, place=listed(list(dict.fromkeys(where)))) for notice, where in places.items()]

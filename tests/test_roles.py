@@ -30,7 +30,7 @@ READS = [
     "scopes", "scoreboard", "segmented", "segments", "shown_by", "since", "sliced", "slices", "source",
     "spread", "standing", "tests_for", "thresholds", "tie_band", "track_record", "trade_off",
     "try_online_test", "under_presets", "user_changes", "user_lists", "user_slices", "user_values",
-    "value", "value_bars", "values", "verdict", "worked_example",
+    "value", "value_bars", "values", "verdict", "worked_example", "write_report",
 ]  # fmt: skip
 CHANGES = [
     "add_offline_evidence", "add_online_evidence", "add_online_test", "add_references", "add_runs",
@@ -124,6 +124,7 @@ GIVEN: dict[str, Any] = {
     "how": "daily", "names": "popular", "source": LISTS, "tables": {"sessions": SESSIONS}, "truth": TRUTH,
     "kind": "run", "user_id": "u", "rules": None, "tags": ("t",), "note": "n", "params": {},
     "page": "overview", "prepared": (), "text": "because", "outcome": "ship", "title": "A report",
+    "file": "no-folder/report.json",
 }  # fmt: skip
 
 

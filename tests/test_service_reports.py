@@ -144,3 +144,13 @@ def test_an_archived_run_can_still_be_reported(space: Workspace, question: Quest
     space.archive_run(question.runs[1])
     assert question.runs[1] not in space.question(question.experiment).runs
     assert space.report_content(question).lead.headline == "Ship als"
+
+
+def test_a_report_is_written_from_python_in_a_line(
+    space: Workspace, question: Question, tmp_path: Path
+) -> None:
+    found = space.write_report(question, tmp_path / "films.md", ("evidence",), title="Which?")
+    assert (tmp_path / "films.md").read_text().startswith("# Ship als")
+    assert (found.title, found.author) == ("Which?", "ann")
+    with pytest.raises(InputError, match="no form of a report"):
+        space.write_report(question, tmp_path / "films.docx")

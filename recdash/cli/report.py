@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from recdash.report.question import Question
     from recdash.service import Workspace
 
-FORMS = ("html", "pdf", "md", "csv", "json", "tex")
-
 
 @click.command()
 @click.option("--experiment", required=True, help="Name of the experiment.")
@@ -49,15 +47,10 @@ def report(experiment: str, output: Path, *, title: str, narrative: str, **asked
     Blocks: defined, evidence, scores, curves, precision-recall, online, slices, changes, decisions, caveats,
     reproducing.
     """
-    from recdash.report.forms import form_named
-    from recdash.report.pdf import check_browser
+    from recdash.report.forms import form_of, write
 
-    form = form_named(_form_of(output))
-    if form.name == "pdf":
-        check_browser()
-    space = workspace()
-    question = _question(space, experiment, **asked)
-    prose, blocks = _prose(narrative), asked["blocks"]
+    form, space = form_of(output), workspace()
+    question, prose, blocks = _question(space, experiment, **asked), _prose(narrative), asked["blocks"]
     if asked["keep"]:
         kept = space.make_report(question, blocks, title=title, narrative=prose)
         document = space.report_document(kept.id)
@@ -65,18 +58,8 @@ def report(experiment: str, output: Path, *, title: str, narrative: str, **asked
     else:
         author = space.person.name
         document = space.report_content(question, blocks, title=title, narrative=prose, author=author)
-    content = form.write(document)
-    _write(output, content)
-    click.echo(f"{document.lead.headline}. Written: {output} ({len(content):,} bytes)")
-
-
-def _form_of(output: Path) -> str:
-    """By the file's suffix."""
-    suffix = output.suffix.lower().lstrip(".")
-    if suffix not in FORMS:
-        fix = f"Name a file with one of: {', '.join(f'.{form}' for form in FORMS)}."
-        raise InputError(Problem("unknown-form", str(output), f"'.{suffix}' is no form of a report", fix))
-    return suffix
+    n_bytes = write(document, form, output)
+    click.echo(f"{document.lead.headline}. Written: {output} ({n_bytes:,} bytes)")
 
 
 def _prose(given: str) -> str:
@@ -87,16 +70,6 @@ def _prose(given: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         found = f"it cannot be read ({error})"
         raise InputError(Problem("no-narrative", given[1:], found, "Name a text file in UTF-8.")) from error
-
-
-def _write(output: Path, content: bytes) -> None:
-    try:
-        output.write_bytes(content)
-    except OSError as error:
-        found = f"it cannot be written ({error.strerror})"
-        raise InputError(
-            Problem("not-written", str(output), found, "Name a file in a folder of yours.")
-        ) from error
 
 
 def _question(

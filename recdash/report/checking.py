@@ -14,7 +14,8 @@ RELATIVE, ABSOLUTE = 1e-12, 1e-15
 """Closer numbers are equal: sums in another order differ by so much."""
 LAYOUT = ("decimals", "scale")
 """How a number is shown, which is none of the report's numbers."""
-NONE = "nothing"
+ABSENT = object()
+"""What stands in a document where it has no such leaf."""
 Path = tuple[Any, ...]
 
 
@@ -43,11 +44,13 @@ def check(document: Document, again: Document) -> Checked:
     """The document against the one that was computed anew."""
     said, found = dict(leaves(to_plain(document))), dict(leaves(to_plain(again)))
     paths = [*said, *(path for path in found if path not in said)]
-    differ = [path for path in paths if not _same(said.get(path, NONE), found.get(path, NONE))]
-    agree = [value for path, value in said.items() if path not in set(differ) and _is_told(path)]
+    differ = {
+        path: None for path in paths if not _same(said.get(path, ABSENT), found.get(path, ABSENT))
+    }
+    agree = [value for path, value in said.items() if path not in differ and _is_told(path)]
     n_numbers = sum(_is_number(value) for value in agree)
     changes = tuple(
-        Change(place(document, path), _written(said.get(path, NONE)), _written(found.get(path, NONE)))
+        Change(place(document, path), _written(said.get(path, ABSENT)), _written(found.get(path, ABSENT)))
         for path in differ
         if path[:2] != ("provenance", "versions")
     )
@@ -84,8 +87,8 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _written(value: Any) -> str:
-    if value is NONE or value is None:
-        return NONE
+    if value is ABSENT or value is None:
+        return "nothing" if value is ABSENT else "no value"
     return f"“{value}”" if isinstance(value, str) else repr(value)
 
 

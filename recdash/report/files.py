@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
+from recdash import __version__
 from recdash.errors import InputError, Problem
 from recdash.report.document import Document
 from recdash.report.packing import unpack
@@ -14,7 +15,8 @@ from recdash.report.plain import from_json
 
 PACKED = re.compile(r'<script type="text/plain" id="packed-document">([^<]*)</script>')
 TAG = re.compile(r"<[^>]*>")
-LONGEST = 160
+GENERATOR = re.compile(r'<meta name="generator" content="recdash ([\w.+-]{1,40})">')
+LONGEST, MOST_BYTES = 160, 64_000_000
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class ReadReport:
 def read_report(file: Path) -> ReadReport:
     """Raises InputError for a file that is no report of ours."""
     try:
-        text = file.read_bytes().decode("utf-8")
+        text = _read(file)
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(file, str(error)) from error
     if text.lstrip().startswith("{"):
@@ -42,22 +44,49 @@ def read_report(file: Path) -> ReadReport:
         raise _unreadable(file, str(error)) from error
 
 
+def _read(file: Path) -> str:
+    size = file.stat().st_size
+    if size > MOST_BYTES:
+        raise OSError(f"it has {size:,} bytes")
+    return file.read_bytes().decode("utf-8")
+
+
 def _unreadable(file: Path, found: str) -> InputError:
     fix = "Give the HTML or JSON file as recdash report wrote it."
     return InputError(Problem("no-report", str(file), found, fix))
 
 
-def shown_otherwise(text: str, document: Document) -> str:
-    """The first line of an HTML file that its own numbers do not make, in words; "" where there is none."""
-    from recdash.report.html_file import to_html
+@dataclass(frozen=True)
+class Page:
+    """What an HTML file shows beside its own numbers.
 
-    made = to_html(document)
+    ``differs``: where it shows something else, in words, "" for nowhere; ``comparable``: it says that it was
+    made by the versions that are installed, so that nothing but a change explains a difference.
+    """
+
+    version: str
+    differs: str
+    comparable: bool
+
+
+def page_of(text: str, document: Document) -> Page:
+    """An HTML file against one that is made anew of its numbers and says the same version."""
+    from recdash.report.html_file import licence, to_html
+
+    found = GENERATOR.search(text)
+    version = found[1] if found else "unknown"
+    # Git and mail change the ends of lines; browsers read them alike.
+    differs = _difference(text.replace("\r\n", "\n"), to_html(document, version))
+    return Page(version, differs, version == __version__ and licence() in text)
+
+
+def _difference(text: str, made: str) -> str:
     if text == made:
         return ""
-    for said, found in zip_longest(text.splitlines(), made.splitlines(), fillvalue=""):
+    for said, found in zip_longest(text.split("\n"), made.split("\n"), fillvalue=""):
         if said != found:
             return f"the file shows “{_plain(said, found)}”, its numbers make “{_plain(found, said)}”"
-    return "the file ends its lines otherwise than recdash writes them"
+    return "the file has other lines than its numbers make"
 
 
 def _plain(line: str, other: str) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from recdash.errors import UnknownName
+from recdash.errors import InputError, Problem, UnknownName
 from recdash.report.document import Document
 
 
@@ -74,3 +75,27 @@ def form_named(name: str) -> Form:
     if name not in FORMS:
         raise UnknownName("form", name, list(FORMS))
     return FORMS[name]
+
+
+def form_of(file: Path) -> Form:
+    """By the file's suffix. Raises InputError for one that is no form, and where there is no PDF here."""
+    suffix = file.suffix.lower().lstrip(".")
+    if suffix not in FORMS:
+        fix = f"Name a file with one of: {', '.join(f'.{form}' for form in FORMS)}."
+        raise InputError(Problem("unknown-form", str(file), f"'.{suffix}' is no form of a report", fix))
+    if suffix == "pdf":
+        from recdash.report.pdf import check_browser
+
+        check_browser()
+    return FORMS[suffix]
+
+
+def write(document: Document, form: Form, file: Path) -> int:
+    """Write a document; returns the bytes. Raises InputError where the file cannot be written."""
+    content = form.write(document)
+    try:
+        return file.write_bytes(content)
+    except OSError as error:
+        fix = "Name a file in a folder of yours."
+        found = f"it cannot be written ({error.strerror})"
+        raise InputError(Problem("not-written", str(file), found, fix)) from error

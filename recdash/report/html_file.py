@@ -40,12 +40,12 @@ POLICY = (
 )
 
 
-def to_html(document: Document) -> str:
-    """The whole file as text."""
+def to_html(document: Document, version: str = __version__) -> str:
+    """The whole file as text. ``version``: by which it says that it was made."""
     scripts = (_file("report.js"), plotly_script())
     facts = {
         "document": document,
-        "version": __version__,
+        "version": version,
         "style": _ours(_style()),
         "script": _ours(scripts[0]),
         "policy": POLICY.format(scripts=" ".join(map(_hash, scripts))),
@@ -58,7 +58,7 @@ def to_html(document: Document) -> str:
             "figures": _ours(pack(_figures(document))),
             "plotly": _ours(packed_plotly()),
         },
-        "licence": _licence(),
+        "licence": licence(),
         "notice": _ours(_file("plotly-licence.txt").replace("--", "- -")),
     }
     return _environment().get_template("report.html.j2").render(facts)
@@ -83,7 +83,7 @@ def packed_plotly() -> str:
     return pack(plotly_script())
 
 
-def _licence() -> str:
+def licence() -> str:
     """``plotly.js v4.1.1, Copyright 2012-2026, Plotly, Inc., MIT licence``, from the script's own notice."""
     lines = [line.lstrip("* ").strip() for line in plotly_script()[:400].splitlines()[1:3]]
     return f"{lines[0]}, {lines[1].rstrip('.')}, MIT licence"

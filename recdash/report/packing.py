@@ -11,6 +11,8 @@ import zlib
 
 import numpy as np
 
+MOST_BYTES = 64_000_000
+"""No report comes near: what unpacks to more was made to fill a memory."""
 ALPHABET = "".join(chr(code) for code in range(33, 127) if chr(code) not in "<`\\")
 BITS, BASE = 13, len(ALPHABET)
 _WEIGHTS = 1 << np.arange(BITS - 1, -1, -1)
@@ -37,7 +39,15 @@ def unpack(text: str) -> str:
         raise ValueError("this was not packed here")
     words = digits.reshape(-1, 2) @ np.array([BASE, 1])
     bits = ((words[:, None] & _WEIGHTS) > 0).astype(np.uint8)
+    return _inflated(np.packbits(bits).tobytes()[: int(length)])
+
+
+def _inflated(packed: bytes) -> str:
+    stream = zlib.decompressobj()
     try:
-        return zlib.decompress(np.packbits(bits).tobytes()[: int(length)]).decode()
+        text = stream.decompress(packed, MOST_BYTES).decode()
     except (zlib.error, UnicodeDecodeError) as error:
         raise ValueError(f"this was not packed here: {error}") from error
+    if not stream.eof or stream.unused_data:
+        raise ValueError(f"this was not packed here: it does not end, or not within {MOST_BYTES:,} bytes")
+    return text

@@ -6,11 +6,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from math import isfinite
-from typing import Any, cast
+from typing import Any
 
 from recdash.errors import InputError, Problem
 from recdash.report import document
 from recdash.report.document import Document
+from recdash.report.types import check_types
 
 KIND = "is"
 """The key that says which value a JSON object is."""
@@ -38,7 +39,7 @@ def _is_default(value: Any, one: Any) -> bool:
 
 
 def from_plain(value: Any) -> Any:
-    """The value that ``to_plain`` wrote. Raises KeyError or TypeError for anything else."""
+    """The value that ``to_plain`` wrote. Raises KeyError, TypeError or RecursionError for anything else."""
     if isinstance(value, list):
         return [from_plain(part) for part in value]
     if not isinstance(value, dict):
@@ -46,7 +47,9 @@ def from_plain(value: Any) -> Any:
     if KIND not in value:
         return {name: from_plain(part) for name, part in value.items()}
     facts = {name: _frozen(from_plain(part)) for name, part in value.items() if name != KIND}
-    return VALUES[value[KIND]](**facts)
+    made = VALUES[value[KIND]](**facts)
+    check_types(made)
+    return made
 
 
 def _frozen(value: Any) -> Any:
@@ -66,7 +69,7 @@ def from_json(text: str) -> Document:
     """Raises InputError for a text that is no report."""
     try:
         found = from_plain(json.loads(text))
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _no_report(str(error)) from error
     if not isinstance(found, Document):
         raise _no_report("something else")
@@ -85,7 +88,3 @@ def rows_of(frame: Any, columns: list[str]) -> dict[str, list[Any]]:
 
 def _plain_number(value: Any) -> Any:
     return None if isinstance(value, float) and not isfinite(value) else value
-
-
-def columns_of(data: Mapping[str, Any]) -> dict[str, list[Any]]:
-    return cast("dict[str, list[Any]]", dict(data))

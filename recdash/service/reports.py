@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recdash.domain import WHOLE, OnlineTest, Run, Scope
@@ -148,6 +150,20 @@ class Reports(Parts, TrackRecords):
             told, question, moment or self._clock(), blocks=blocks, title=title, narrative=narrative,
             author=author, live=live, versions=versions,
         )  # fmt: skip
+
+    def write_report(
+        self, question: Question, file: str | os.PathLike[str], blocks: Sequence[str] = (), **told: Any
+    ) -> Document:
+        """Write the answer as FILE.html, .pdf, .md, .csv, .json or .tex; ``told`` as in ``report_content``.
+
+        Raises InputError for a suffix that is no form, and for a file that cannot be written.
+        """
+        from recdash.report.forms import form_of, write
+
+        form = form_of(Path(file))
+        document = self.report_content(question, blocks, **{"author": self.person.name, **told})
+        write(document, form, Path(file))
+        return document
 
     def make_report(
         self,

@@ -10,10 +10,11 @@ from recdash.findings import (
     no_shared_user,
     some,
     stands,
+    together,
     values,
 )
 
 __all__ = [
     "EQUAL", "MOST_NAMED", "agreement", "beats", "best_value", "first_place", "no_shared_user", "some",
-    "stands", "values",
+    "stands", "together", "values",
 ]  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -11,7 +10,6 @@ import streamlit as st
 from recdash import numbers
 from recdash.charts.forest import forest
 from recdash.charts.rows import records
-from recdash.errors import Problem
 from recdash.ui import (
     both_sides,
     cards,
@@ -241,14 +239,6 @@ def _alt(view: View, found: pd.DataFrame) -> str:
 # ── what to know about the data ──────────────────────────────────────────────────────────────
 
 
-def together(notices: list[Problem]) -> list[Problem]:
-    """What is the same for several runs is said once, with all their places."""
-    places: dict[Problem, list[str]] = {}
-    for notice in notices:
-        places.setdefault(replace(notice, place=""), []).append(notice.place)
-    return [replace(notice, place=listed(list(dict.fromkeys(where)))) for notice, where in places.items()]
-
-
 def _nothing(view: View) -> str:
     """What to say when nothing was noticed; what stands between the runs is in the banner above."""
     if workspace().comparability(list(view.contender_ids)):
@@ -267,7 +257,7 @@ def notes(view: View) -> Html:
         *both_sides.disagreements(view),
         *others,
         *spread.told(view),
-        *together(of_runs),
+        *findings.together(of_runs),
     ]
     list_html = notices_html(found[:MOST_NOTES], nothing=_nothing(view))
     more = len(found) - MOST_NOTES

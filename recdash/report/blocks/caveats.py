@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from recdash.errors import Problem
+from recdash.findings import together
 from recdash.report.asked import Asked
 from recdash.report.document import Notice, Notices, Section
 from recdash.words import listed, metric_name, named_number
@@ -41,14 +42,6 @@ def _of_tests(asked: Asked) -> Iterable[Problem]:
     if asked.test is None:
         return []
     return [replace(one, place=f"{asked.test.name}, {one.place}") for one in asked.test.notices]
-
-
-def together(found: Iterable[Problem]) -> list[Problem]:
-    """What is the same for several runs is said once, with all their places."""
-    places: dict[Problem, list[str]] = {}
-    for notice in found:
-        places.setdefault(replace(notice, place=""), []).append(notice.place)
-    return [replace(notice, place=listed(list(dict.fromkeys(where)))) for notice, where in places.items()]
 
 
 def _missing(asked: Asked) -> list[Notice]:
