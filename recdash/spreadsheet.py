@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _STARTS_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
-_INVISIBLE = "\ufeff \t\r\n\u00a0\u200b"
+_INVISIBLE = "\ufeff \t\r\n\u00a0\u200b\u200c\u200d\u2060\u3000"
 
 
 def safe_cell(value: object) -> object:

@@ -18,9 +18,8 @@ def to_csv(document: Document) -> str:
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS)
     opening = " ".join((f"{document.lead.headline}.", *document.lead.sentences))
-    writer.writerow(
-        ["verdict", document.title, document.experiment, document.moment, "", "", "", safe_cell(opening)]
-    )
+    first = ("verdict", document.title, document.experiment, document.moment, "", "", "", opening)
+    writer.writerow([safe_cell(cell) for cell in first])
     for section, table in document.tables():
         for line in _lines(table, document):
             writer.writerow([safe_cell(cell) for cell in (section.name, *line)])

@@ -33,7 +33,8 @@ def chip(mark: Mark) -> Html:
     """A run's name with its mark, tinted with its colour."""
     name = html("<bdi>{name}</bdi>", name=mark.name)
     if mark.role == "baseline":
-        return html('<span class="rd-chip rd-chip-base">{glyph}{name}</span>', glyph=glyph(mark), name=name)
+        return html('<span class="rd-chip rd-chip-base" title="{title}">{glyph}{name}</span>',
+                    glyph=glyph(mark), name=name, title=mark.name)  # fmt: skip
     return html('<span class="rd-chip" style="--run:{colour}" title="{title}">{glyph}{name}</span>',
                 colour=mark.colour, glyph=glyph(mark), name=name, title=mark.name)  # fmt: skip
 
