@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from html import escape as _escape
 
-from recdash.charts.frames import CONTROL
+from recdash.characters import on_a_line
 from recdash.charts.frames import escape as plotly
 
 __all__ = ["Html", "html", "join", "markdown", "plotly"]
@@ -21,7 +21,7 @@ WORD_JOINER = "\u2060"
 
 def markdown(text: object) -> str:
     """Text for any Markdown sink. Backslashes leave autolinks alive; a word joiner stops those."""
-    return _PUNCTUATION.sub(r"\\\1", unlinked(CONTROL.sub(" ", str(text))))
+    return _PUNCTUATION.sub(r"\\\1", unlinked(on_a_line(str(text))))
 
 
 def unlinked(text: str) -> str:
@@ -45,4 +45,4 @@ def join(parts: list[Html], separator: str = "") -> Html:
 
 
 def _safe(value: object) -> str:
-    return value if isinstance(value, Html) else _escape(CONTROL.sub(" ", str(value)), quote=True)
+    return value if isinstance(value, Html) else _escape(on_a_line(str(value)), quote=True)

@@ -95,6 +95,20 @@ def test_comments_stand_in_the_review(told: Any, run: Recdash) -> None:
     assert "Next: Attach the offline evidence" in told("review", "show")
 
 
+def test_a_name_or_a_reason_from_elsewhere_moves_no_terminal(told: Any) -> None:
+    """Names come from uploads as they are."""
+    space = Workspace.open()
+    home = space.experiment_named("films").id
+    (als,) = (one.id for one in space.runs(home) if one.name == "als")
+    space.rename_run(als, "als\x1b[2J\x9b31m")
+    review = space.propose(home, als)
+    space.decide(home, "do not ship", about=review.id, text="No.\n\x1b]0;x\x07Never.")
+    space.store.close()
+    for said in (told("review", "show"), told("decisions")):
+        assert "[2J" in said
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", said)
+
+
 def test_an_experiment_without_decisions_says_so(told: Any) -> None:
     assert told("decisions") == "Nothing is decided on 'films' yet.\n"
     assert told("review", "show") == "No candidate of 'films' was proposed yet.\n"

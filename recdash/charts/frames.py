@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 
 from recdash import numbers
+from recdash.characters import on_a_line
 from recdash.charts.marks import Mark, Palette
 
 FONT = '"Source Sans", "Source Sans Pro", sans-serif'
@@ -23,16 +23,13 @@ CONFIG = {"displayModeBar": False, "staticPlot": False, "scrollZoom": False, "do
 CLEAR = "rgba(0,0,0,0)"
 Box = tuple[float, float, float, float]
 
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
-"""What moves a cursor, rings a bell, ends a line or turns the direction of writing."""
-
 
 def escape(text: str) -> str:
     """Text for any plotly sink (labels, hover, ticks): its own tags, links and line breaks are inert.
 
     Plotly reads ``<b>``, ``<a href>`` and entities in every string; ``%{`` is read in templates.
     """
-    clean = CONTROL.sub(" ", text)
+    clean = on_a_line(text)
     clean = clean.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return clean.replace("%{", "%\u2060{")
 

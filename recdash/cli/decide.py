@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from recdash.characters import on_a_line
 from recdash.cli.options import run_named, workspace
 from recdash.cli.tables import aligned
 from recdash.errors import NotFound, UnknownName
@@ -62,9 +63,9 @@ def decide(
         author=author,
         **named(space, home, run, baseline, metric),
     )
-    click.echo(f"{_headline(found)} ({found.id})")
+    click.echo(on_a_line(f"{_headline(found)} ({found.id})"))
     for line in unmet(found.checklist):
-        click.echo(f"note: {line}", err=True)
+        click.echo(on_a_line(f"note: {line}"), err=True)
 
 
 @click.command()

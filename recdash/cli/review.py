@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from recdash.characters import on_a_line
 from recdash.cli.decide import (
     author_option,
     baseline_option,
@@ -110,12 +111,17 @@ def show(experiment: str, wanted: str | None, form: str) -> None:
 
 
 def _tell(one: Review) -> None:
-    click.echo(f"{one.about}: {one.state} ({one.id})")
+    click.echo(on_a_line(f"{one.about}: {one.state} ({one.id})"))
     if one.missing:
-        click.echo(f"next: {one.missing}", err=True)
+        click.echo(on_a_line(f"next: {one.missing}"), err=True)
 
 
 def _lines(one: Review) -> Iterator[str]:
+    yield from map(on_a_line, _told(one))
+    yield aligned([[item.name, item.state, item.reason] for item in one.checklist], 3)
+
+
+def _told(one: Review) -> Iterator[str]:
     base = f" against {one.subject.baseline.name}" if one.subject.baseline else ""
     yield f"{one.about}: {one.state} ({one.id})"
     when = f"{one.entry.created:%Y-%m-%d %H:%M} UTC"
@@ -124,7 +130,6 @@ def _lines(one: Review) -> Iterator[str]:
         yield f"{one.decision.label}, {one.decision.author}: {one.decision.text}"
     if one.missing:
         yield f"Next: {one.missing}"
-    yield aligned([[item.name, item.state, item.reason] for item in one.checklist], 3)
 
 
 def _facts(one: Review) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from recdash.characters import on_a_line
 from recdash.spreadsheet import safe_cell
 
 if TYPE_CHECKING:
@@ -145,7 +146,11 @@ def three_digits(value: float | None) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], texts: int = 1) -> str:
-    """Columns under each other: the first ``texts`` to the left, numbers to the right."""
+    """Columns under each other: the first ``texts`` to the left, numbers to the right.
+
+    What people wrote may neither move the cursor nor end a line.
+    """
+    rows = [[on_a_line(cell) for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     left = [True] * texts + [False] * (len(widths) - texts)
     return "\n".join(

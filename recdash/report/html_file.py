@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from recdash import __version__, numbers
-from recdash.charts.frames import CONTROL, cut_inside
+from recdash.characters import CONTROL
+from recdash.charts.frames import cut_inside
 from recdash.charts.marks import DARK, LIGHT, Mark, Palette
 from recdash.report.blocks import BLOCKS
 from recdash.report.document import Document, Figure, Split, footnotes

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from recdash.charts.frames import CONTROL
+from recdash.characters import CONTROL
 from recdash.report.document import (
     Answers,
     Cell,

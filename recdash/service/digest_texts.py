@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from recdash.charts.frames import CONTROL
+from recdash.characters import on_a_line
 from recdash.escaping import WORD_JOINER, unlinked
 from recdash.service.digests import Digest, Told, as_dict
 
@@ -71,4 +71,4 @@ def escaped(text: str) -> str:
 
 def _clean(text: str) -> str:
     """On one line."""
-    return " ".join(CONTROL.sub(" ", text).split())
+    return " ".join(on_a_line(text).split())

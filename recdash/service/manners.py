@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable
 
-from recdash.charts.frames import CONTROL
+from recdash.characters import is_visible, on_a_line
 from recdash.errors import InputError, Problem
 
-BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Letters and signs that no font draws."""
 Progress = Callable[[float, str], None]
 
 
@@ -27,20 +24,15 @@ def one_line(what: str, text: str, most: int) -> str:
     """The text on one line, without characters that only control a terminal; empty where nothing of it
     could be seen. Raises as ``short_text``.
     """
-    told = " ".join(CONTROL.sub(" ", short_text(what, text, most)).split())
+    told = " ".join(on_a_line(short_text(what, text, most)).split())
     return told if is_visible(told) else ""
 
 
 def long_text(what: str, text: str, most: int) -> str:
     """The text with its line ends, else as ``one_line``; empty where nothing of it could be seen."""
     lines = short_text(what, text, most).splitlines()
-    told = "\n".join(CONTROL.sub(" ", line).rstrip() for line in lines)
+    told = "\n".join(on_a_line(line).rstrip() for line in lines)
     return told.strip() if is_visible(told) else ""
-
-
-def is_visible(text: str) -> bool:
-    """Does any character leave a mark, unlike blanks, joiners of no width and marks without a letter?"""
-    return any(one not in BLANK and unicodedata.category(one)[0] in "LNPS" for one in text)
 
 
 def short_text(what: str, text: str, most: int) -> str:
