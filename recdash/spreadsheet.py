@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-_STARTS_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
-_INVISIBLE = "\ufeff \t\r\n\u00a0\u200b\u200c\u200d\u2060\u3000"
+from unicodedata import category
+
+_STARTS_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "﹦", "﹢", "﹣", "﹫")
 
 
 def safe_cell(value: object) -> object:
-    """Text that would start a formula, also behind blanks, gets an apostrophe in front."""
-    if isinstance(value, str) and value.lstrip(_INVISIBLE).startswith(_STARTS_FORMULA):
+    """Text that would start a formula gets an apostrophe in front, also behind what cannot be seen."""
+    if isinstance(value, str) and _first_seen(value) in _STARTS_FORMULA:
         return f"'{value}"
     return value
+
+
+def _first_seen(text: str) -> str:
+    """The first character that is no blank, control or mark of direction; empty where there is none."""
+    return next((one for one in text if category(one)[0] not in "CZ"), "")
