@@ -308,7 +308,7 @@ def test_a_decision_about_a_run_that_is_gone_keeps_its_numbers(
     assert Changed("home page", "an A/B test", "deleted") in space.since(then.id)
 
 
-def test_a_review_of_a_run_that_is_gone_takes_no_more_evidence_and_can_be_decided(
+def test_a_review_of_a_run_that_is_gone_can_be_rejected_and_not_approved(
     space: Workspace, ids: dict[str, str]
 ) -> None:
     review = space.propose(ids["films"], ids["als"])
@@ -316,6 +316,8 @@ def test_a_review_of_a_run_that_is_gone_takes_no_more_evidence_and_can_be_decide
     space.delete_run(ids["als"], "als")
     with pytest.raises(InputError, match="run 'als': it was deleted"):
         space.add_offline_evidence(review.id)
+    with pytest.raises(InputError, match="run 'als': it was deleted"):
+        space.decide(ids["films"], "ship", about=review.id, text="Yes.", although="Why not.")
     assert space.decide(ids["films"], "do not ship", about=review.id, text="Gone.").about == "als"
 
 
@@ -473,17 +475,18 @@ def test_a_form_that_is_sent_twice_writes_one_entry(
     assert space.decide(ids["films"], "inconclusive", text="No.", supersedes=first.id, key="form 3") == again
 
 
-def test_the_same_words_in_the_same_moment_are_one_entry(
-    space: Workspace, ids: dict[str, str], clock: Clock
-) -> None:
+def test_without_a_form_each_call_writes_what_it_is_told(space: Workspace, ids: dict[str, str]) -> None:
     home = ids["films"]
-    first = space.propose(home, ids["als"])
-    assert space.propose(home, ids["als"]).id == first.id
-    said = space.comment(home, first.id, "Good.")
-    clock.wait(seconds=20)
-    assert space.comment(home, first.id, "Good.") == said
-    clock.wait(minutes=1)
-    assert space.comment(home, first.id, "Good.") != said
+    alone = space.propose(home, ids["als"], runs=[])
+    beside = space.propose(home, ids["als"], runs=[ids["ease"]])
+    assert [[run.name for run in one.subject.others] for one in (alone, beside)] == [[], ["ease"]]
+    assert space.comment(home, alone.id, "Good.").id != space.comment(home, alone.id, "Good.").id
+    space.add_offline_evidence(alone.id)
+    space.rename_run(ids["als"], "als 2")
+    found = space.add_offline_evidence(alone.id).offline
+    assert found is not None
+    assert found.subject.run is not None
+    assert found.subject.run.name == "als 2"
 
 
 def test_everything_stands_in_the_audit_log(space: Workspace, ids: dict[str, str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from recdash.decisions import (
@@ -66,7 +67,7 @@ class Decisions(Reviews):
         ``supersedes``: the decision that no longer holds. Raises InputError for what cannot be.
         """
         asked = (run_id, baseline, metric, k)
-        words = (experiment_id, outcome, text, about, supersedes, although, *asked)
+        words = (experiment_id, outcome, text, about, supersedes, although, *asked, runs)
         by, home = self._writing(author, key, "decide", *words), self.experiment(experiment_id).id
         told, reason = prose("reason", text), long_text("although", although, MOST_CHARS)
         twice = self._written(home, by)
@@ -76,6 +77,8 @@ class Decisions(Reviews):
         review = self._to_answer(home, about or _review_of(old, run_id), old)
         found = self._rests_on(home, review, old, asked, runs)
         _check(outcome, review, found, run_id, reason)
+        if outcome == "ship":
+            self._refuse_gone(replace(found.subject, baseline=None))
         facts = {"outcome": outcome, "supersedes": supersedes, "although": reason, **found.as_dict()}
         about = review.id if review else None
         check = still_open(about or "", supersedes)

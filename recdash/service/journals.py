@@ -7,7 +7,6 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Any
 
 from recdash.decisions import Decision, Named, Review, Subject
@@ -29,30 +28,22 @@ from recdash.views import check_cutoff
 from recdash.words import ordered_metrics
 
 MOST_CHARS, MOST_AUTHOR = 10_000, 200
-SAME_MOMENT = timedelta(seconds=30)
-"""The same words by the same person within it are one click too many."""
-
-
 Check = Callable[[Sequence[Entry]], None]
 
 
 @dataclass(frozen=True)
 class Writing:
-    """Who writes, and a ``mark`` that is the same for the same words about the same thing.
-
-    ``keyed``: whether the mark holds for good, since the form that sent it has it only once.
-    """
+    """Who writes, and a ``mark`` that is the same for the same words from the same form; empty without one."""
 
     author: str
-    mark: str
-    keyed: bool
+    mark: str = ""
 
 
 class Journals(FrozenNumbers):
     """What people wrote about an experiment.
 
     ``author`` may only be given where nobody checked who is asking; ``key`` is any text that a form has once,
-    so that sending it twice writes one entry.
+    so that sending it twice writes one entry. Without it each call writes what it is told.
     """
 
     def journal(self, experiment_id: str) -> list[Entry]:
@@ -111,8 +102,10 @@ class Journals(FrozenNumbers):
         """Raises Forbidden for a viewer, InputError for a name that is not the person's own."""
         self._may_write()
         by = self._author(author)
+        if not key:
+            return Writing(by)
         mark = hashlib.sha256(json.dumps([by, key, *words]).encode()).digest()
-        return Writing(by, base64.b32encode(mark).decode("ascii").lower()[:32], bool(key))
+        return Writing(by, base64.b32encode(mark).decode("ascii").lower()[:32])
 
     def _author(self, given: str) -> str:
         name = one_line("author", given, MOST_AUTHOR)
@@ -124,16 +117,16 @@ class Journals(FrozenNumbers):
         return name or self.person.name
 
     def _written(self, experiment_id: str, by: Writing) -> Entry | None:
-        """What the same click has written already."""
-        since = self._clock() - SAME_MOMENT
-        same = (one for one in self._entries(experiment_id) if one.facts.get("mark") == by.mark)
-        return next((one for one in same if by.keyed or one.created >= since), None)
+        """What the same form has written already."""
+        if not by.mark:
+            return None
+        return next((one for one in self._entries(experiment_id) if one.facts.get("mark") == by.mark), None)
 
     def _add(
         self, by: Writing, experiment_id: str, kind: EntryKind, text: str, facts: Mapping[str, Any],
         about: str | None = None, *, check: Check | None = None,
     ) -> Entry:  # fmt: skip
-        """Idempotent: what the same click has written already comes back.
+        """Idempotent: what the same form has written already comes back.
 
         ``check`` is shown the journal when nobody else can write to it any more, and may raise.
         """
@@ -141,14 +134,14 @@ class Journals(FrozenNumbers):
         if found is not None:
             return found
         entry = Entry(
-            id=by.mark[:10] if by.keyed else self._new_id(),
+            id=by.mark[:10] or self._new_id(),
             experiment=experiment_id,
             created=self._clock(),
             author=by.author,
             kind=kind,
             about=about,
             text=text,
-            facts={**facts, "mark": by.mark},
+            facts={**facts, **({"mark": by.mark} if by.mark else {})},
         )
         return self._write().add_entry(entry, check)
 
@@ -180,14 +173,18 @@ class Journals(FrozenNumbers):
 
     def _named_now(self, subject: Subject) -> Subject:
         """With the names of today. Raises InputError where run or baseline is gone; others are left out."""
-        gone = self._gone(subject)
-        if gone:
-            fix = "Its numbers cannot be had any more; what was written down before stays."
-            raise InputError([Problem("run-gone", f"run '{name}'", "it was deleted", fix) for name in gone])
+        self._refuse_gone(subject)
         names = self._names(subject)
         run, baseline = (one and Named(one.id, names[one.id]) for one in (subject.run, subject.baseline))
         others = tuple(Named(one.id, names[one.id]) for one in subject.others if one.id in names)
         return replace(subject, run=run, baseline=baseline, others=others)
+
+    def _refuse_gone(self, subject: Subject) -> None:
+        """Raises InputError where run or baseline was deleted."""
+        gone = self._gone(subject)
+        if gone:
+            fix = "Its numbers cannot be had any more; what was written down before stays."
+            raise InputError([Problem("run-gone", f"run '{name}'", "it was deleted", fix) for name in gone])
 
     def _gone(self, subject: Subject) -> list[str]:
         """The names of run and baseline, where they were deleted."""

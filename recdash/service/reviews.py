@@ -26,7 +26,8 @@ class Reviews(Journals):
         ``runs``: the candidates beside which it stands. Raises InputError for a run or baseline that is not
         of the experiment, and where both are the same.
         """
-        by = self._writing(author, key, "propose", experiment_id, run_id, baseline, metric, k, text)
+        asked = (run_id, baseline, metric, k, list(runs or ()))
+        by = self._writing(author, key, "propose", experiment_id, text, *asked)
         subject = self._subject(experiment_id, run_id, baseline, metric, k, runs)
         if subject.baseline is None or subject.run == subject.baseline:
             found = "it is the baseline itself" if subject.baseline else "there is no baseline to beat"
