@@ -324,7 +324,8 @@ WHOLE = Scope()
 class OnlineLift:
     """What an A/B test found of a run by a metric of which more is better.
 
-    Lift and interval are shares of the control's value; ``p`` is that of the test that there is no lift.
+    Lift and interval are shares of the control's value; the interval is the one by which the test judges it,
+    corrected where the test corrects.
     """
 
     test: str
@@ -332,7 +333,6 @@ class OnlineLift:
     lift: float
     low: float
     high: float
-    p: float
 
 
 @dataclass(frozen=True)

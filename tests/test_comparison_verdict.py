@@ -184,9 +184,9 @@ def test_a_slice_that_loses_is_a_trade_off() -> None:
 
 def test_what_won_offline_and_lost_online_is_a_trade_off() -> None:
     tests = [
-        OnlineLift("Homepage", "Session watch time", -0.122, -0.157, -0.0856, p=1e-9),
-        OnlineLift("Homepage", "Engagement rate", 0.068, 0.0438, 0.0927, p=1e-8),
-        OnlineLift("Homepage", "Videos watched", -0.04, -0.08, -0.001, p=0.06),
+        OnlineLift("Homepage", "Session watch time", -0.122, -0.157, -0.0856),
+        OnlineLift("Homepage", "Engagement rate", 0.068, 0.0438, 0.0927),
+        OnlineLift("Homepage", "Videos watched", -0.04, -0.08, 0.001),
     ]
     found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, tests=tests))
     assert found.state == "trade-off"

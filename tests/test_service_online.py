@@ -201,7 +201,9 @@ def test_the_stored_rows_hold_a_metric_that_is_better_the_lower_it_is(
     )  # fmt: skip
     (row,) = [r for r in space.ab_results(test.id).rows if r.metric == down.name and not r.is_control]
     (lift,) = [one for one in space.online_lifts(run, base) if one.title == down.title]
-    assert (lift.lift, lift.low, lift.high) == (-row.lift, -row.lift_high, -row.lift_low)  # type: ignore[operator]
+    assert None not in (row.lift, row.corrected_low, row.corrected_high)
+    ends = (-row.corrected_high, -row.corrected_low)  # type: ignore[operator]
+    assert (lift.lift, lift.low, lift.high) == (-row.lift, *ends)  # type: ignore[operator]
 
 
 # ── over time, by segment, how many users ────────────────────────────────────────────────────

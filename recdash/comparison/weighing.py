@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from recdash.comparison.pairs import Comparison, Found, Pair, family_of, pair_of, shared
 from recdash.comparison.source import Source
 from recdash.domain import OnlineLift, UserValues
 from recdash.errors import InputError, Problem
 from recdash.metrics import define
-from recdash.stats import LEAST, holm
+from recdash.stats import LEAST
 from recdash.stats.replicates import ReplicateDifference
 
 if TYPE_CHECKING:
@@ -113,7 +111,7 @@ def weigh(source: Source, comparison: Comparison) -> Weighed:
         tuple(_other_metrics(source, comparison, leader)),
         tuple(_guardrails(source, comparison, leader)),
         tuple(_parts(source, comparison, leader)),
-        *_online(source, comparison, leader),
+        *_online(source, leader),
         source.over_replicates(leader.candidate, leader.baseline, comparison.metric, comparison.k),
         problems,
     )
@@ -162,14 +160,10 @@ def _guardrails(source: Source, comparison: Comparison, leader: Pair) -> list[Gu
     return found
 
 
-def _online(
-    source: Source, comparison: Comparison, leader: Pair
-) -> tuple[tuple[OnlineLift, ...], tuple[OnlineLift, ...]]:
-    """Where the leader won, and where it lost, after Holm's correction over all that was measured of it."""
-    lifts = list(source.online(leader.candidate, leader.baseline))
-    corrected = holm(np.array([lift.p for lift in lifts]))
-    settled = [one for one, p in zip(lifts, corrected, strict=True) if p <= 1 - comparison.terms.level]
-    return tuple(one for one in settled if one.lift > 0), tuple(one for one in settled if one.lift < 0)
+def _online(source: Source, leader: Pair) -> tuple[tuple[OnlineLift, ...], tuple[OnlineLift, ...]]:
+    """Where the leader won, and where it lost, as each A/B test itself says."""
+    lifts = source.online(leader.candidate, leader.baseline)
+    return tuple(one for one in lifts if one.low > 0), tuple(one for one in lifts if one.high < 0)
 
 
 def _parts(source: Source, comparison: Comparison, leader: Pair) -> list[Part]:

@@ -14,7 +14,7 @@ from recdash.domain import WHOLE, Floats, Ints, OnlineLift, Scope, Users, UserVa
 from recdash.errors import Problem
 from recdash.evaluation.slices import Slice, user_slices
 from recdash.metrics import define
-from recdash.online.joining import SPLIT_BROKEN
+from recdash.online.joining import SPLIT_BROKEN, judged_by
 from recdash.service.replicates import Replicates
 from recdash.stats import Correction, grouped, standings
 from recdash.stats.replicates import ReplicateDifference
@@ -190,7 +190,7 @@ class Comparisons(Replicates):
             for test in tests
             for row in test.results
             if test.links.get(str(row["variant"])) == run_id
-            and row["p"] is not None
+            and None not in judged_by(row)
             and row.get("role") != "other"
         ]
 
@@ -258,11 +258,10 @@ class StoredSource:
 
 
 def _lift_of(test: str, row: Mapping[str, Any]) -> OnlineLift:
+    low, high = (end for end in judged_by(row) if end is not None)
     if row.get("direction") == "down":
-        found = (-row["lift"], -row["lift_high"], -row["lift_low"])
-    else:
-        found = (row["lift"], row["lift_low"], row["lift_high"])
-    return OnlineLift(test, row["title"], *found, row["p"])
+        return OnlineLift(test, row["title"], -row["lift"], -high, -low)
+    return OnlineLift(test, row["title"], row["lift"], low, high)
 
 
 def _pair_rows(found: Comparison) -> list[dict[str, Any]]:
