@@ -193,6 +193,20 @@ def test_a_decision_is_superseded_on_its_card(shown: Open, workspace: Workspace,
     assert "Don't ship als 2 decisions" in said(app)
 
 
+def test_a_decision_about_another_run_takes_the_place_of_none(
+    shown: Open, workspace: Workspace, ids: Ids
+) -> None:
+    first = decide(workspace, ids)
+    app = press(write(pick(shown(pr=ids["als"]), "About", ids["ease"]), "Why?", "It is simpler."), "Decide")
+    assert passed(app)
+    found = workspace.decisions(ids["films"])
+    assert [(one.about, one.supersedes, one.is_current) for one in found] == [
+        ("ease", None, True), ("als", None, True),
+    ]  # fmt: skip
+    app = press(write(pick(shown(pr=ids["ease"]), "About", ids["als"]), "Why?", "Once more."), "Decide")
+    assert workspace.decisions(ids["films"])[0].supersedes == first
+
+
 def test_comments_stand_below_what_they_are_about(shown: Open, workspace: Workspace, ids: Ids) -> None:
     decide(workspace, ids)
     app = press(write(shown(), "Comment", "Who\ntells search?"), "Comment")

@@ -33,7 +33,7 @@ Check = Callable[[Sequence[Entry]], None]
 
 @dataclass(frozen=True)
 class Writing:
-    """Who writes, and a ``mark`` that is the same for the same words from the same form; empty without one."""
+    """Who writes, and a ``mark``, the same for the same words from the same form; empty without a form."""
 
     author: str
     mark: str = ""

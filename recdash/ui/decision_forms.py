@@ -15,7 +15,9 @@ from recdash.ui.state import View, workspace
 from recdash.ui.words import metric_at
 
 NOBODY = ""
-"""The choice of a decision that is about no single run."""
+"""The choice of a decision that is about no single run, or that takes no other's place."""
+SAME = "same"
+"""The choice of the earlier decision about whichever run is chosen beside it."""
 APPROVALS = {"ship": "Approve: Ship", "do not ship": "Reject: Don't ship"}
 
 
@@ -26,13 +28,23 @@ def may_write() -> bool:
     return workspace().person.may("editor")
 
 
-def _instead(form: str, held: Sequence[Decision], run_id: str | None = None) -> str | None:
-    """Which of the decisions that hold this one takes the place of; at first the one about the same run."""
+def _instead(form: str, held: Sequence[Decision], run_id: str) -> str | None:
+    """Which of the decisions that hold this one takes the place of; at first the one about the same run.
+
+    A form does not look again when another run is chosen in it, so that one is found when it is sent.
+    """
     if not held:
         return None
-    labels = {NOBODY: "No earlier decision", **{one.id: decision_words.label(one) for one in held}}
-    same = next((one.id for one in held if run_id and one.subject.run and one.subject.run.id == run_id), None)
-    return sent_once.pick(form, "Supersedes", labels, same, name="instead") or None
+    labels = {SAME: "The one about the same run, if any", NOBODY: "No earlier decision"}
+    labels |= {one.id: decision_words.label(one) for one in held}
+    chosen = sent_once.pick(form, "Supersedes", labels, name="instead")
+    return _about(held, run_id) if chosen == SAME else chosen or None
+
+
+def _about(held: Sequence[Decision], run_id: str) -> str | None:
+    """The newest about this very run."""
+    same = (one.id for one in held if run_id and one.subject.run and one.subject.run.id == run_id)
+    return next(same, None)
 
 
 def _held(view: View) -> list[Decision]:
@@ -102,7 +114,7 @@ def _decide(view: View, wanted: str | None) -> None:
     with st.form(form, border=False):
         outcome = sent_once.outcome(form, OUTCOME_NAMES)
         run_id = sent_once.pick(form, "About", names, wanted or first)
-        instead = _instead(form, [one for one in _held(view) if one.review is None], wanted or first)
+        instead = _instead(form, [one for one in _held(view) if one.review is None], run_id)
         text = sent_once.words(form, "Why?")
         sent_once.author(form)
         if st.form_submit_button("Decide", type="primary", key="decide-send"):
@@ -209,7 +221,7 @@ def _answer(view: View, review: Review) -> None:
         )
         text = sent_once.words(form, "Why?")
         although = _although(form, review)
-        run_id = review.subject.run.id if review.subject.run else None
+        run_id = review.subject.run.id if review.subject.run else NOBODY
         instead = _instead(form, _held(view), run_id)
         sent_once.author(form)
         if st.form_submit_button("Decide", type="primary", key=f"{form}-send"):
