@@ -242,6 +242,12 @@ def test_json_is_written_and_read_without_a_loss(document: Document) -> None:
     assert json.loads(text)["lead"]["headline"] == "Ship als"
 
 
+def test_a_document_of_a_newer_recdash_is_refused_in_words(document: Document) -> None:
+    newer = to_json(document).replace('"format":1', '"format":2')
+    with pytest.raises(InputError, match="newer recdash"):
+        from_json(newer)
+
+
 def test_a_form_that_there_is_not_is_refused() -> None:
     with pytest.raises(UnknownName, match="html"):
         form_named("docx")

@@ -14,6 +14,7 @@ from recdash import numbers
 Tone = Literal["better", "same", "worse", "muted", "plain"]
 FigureKind = Literal["forest", "curve", "precision-recall", "bars", "quadrants", "segments"]
 
+FORMAT = 1
 
 # ── what stands in a cell ────────────────────────────────────────────────────────────────────
 
@@ -235,7 +236,8 @@ class RunLook:
 class Document:
     """``moment``: when its numbers stood so, in ISO 8601; ``provenance``: what they are made from.
 
-    ``question`` and ``blocks``: what was asked, and in which order it is told.
+    ``question`` and ``blocks``: what was asked, and in which order it is told. ``format`` counts the changes
+    of these values that an older recdash could not read.
     """
 
     title: str
@@ -250,6 +252,7 @@ class Document:
     question: Mapping[str, Any]
     blocks: tuple[str, ...]
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    format: int = FORMAT
 
     @property
     def names(self) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from recdash.errors import InputError, Problem
 from recdash.report import document
-from recdash.report.document import Document
+from recdash.report.document import FORMAT, Document
 from recdash.report.types import check_types
 
 KIND = "is"
@@ -35,7 +35,7 @@ def to_plain(value: Any) -> Any:
 
 
 def _is_default(value: Any, one: Any) -> bool:
-    return one.default is not MISSING and getattr(value, one.name) == one.default
+    return one.name != "format" and one.default is not MISSING and getattr(value, one.name) == one.default
 
 
 def from_plain(value: Any) -> Any:
@@ -73,6 +73,9 @@ def from_json(text: str) -> Document:
         raise _no_report(str(error)) from error
     if not isinstance(found, Document):
         raise _no_report("something else")
+    if found.format > FORMAT:
+        fix = "Upgrade recdash to read it."
+        raise InputError(Problem("newer-report", "report", "it was made by a newer recdash", fix))
     return found
 
 

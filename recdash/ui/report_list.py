@@ -49,7 +49,7 @@ def _rows(reports: Sequence[Report]) -> list[list[object]]:
 
 def _named(report: Report) -> Html:
     return html(
-        '<div class="rd-named"><a href="{to}" target="_blank" rel="noopener">{title}</a></div>',
+        '<span class="rd-quiet"><a href="{to}" target="_blank" rel="noopener">{title}</a></span>',
         to=f"reports/{report.id}", title=report.title,
     )  # fmt: skip
 
@@ -65,7 +65,7 @@ def _downloads(report: Report) -> Html:
         html('<a href="{to}" download>{title}</a>', to=f"reports/{report.id}.{form.name}", title=form.title)
         for form in wanted
     ]
-    return join(made, " · ")
+    return html('<span class="rd-quiet">{made}</span>', made=join(made, " · "))
 
 
 # ── for editors ──────────────────────────────────────────────────────────────────────────────
