@@ -6,6 +6,8 @@ import json
 import os
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pandas as pd
@@ -13,6 +15,9 @@ import pytest
 from report_tables import CANDIDATES, TRUTH, films, opened
 
 from recdash.errors import EvidenceDamaged, InputError, NotFound
+from recdash.report import packing
+from recdash.report.checking import check
+from recdash.report.document import Document, Lead
 from recdash.report.forms import FORMS
 from recdash.report.html_file import to_html
 from recdash.report.plain import from_json, to_json
@@ -64,6 +69,7 @@ def test_every_number_of_an_untouched_report_is_confirmed(
     assert found.checked.numbers > 300
     assert found.text.startswith("Confirmed: ")
     assert found.notes == ()
+    assert found.outcome == "confirmed"
 
 
 def test_nothing_that_was_computed_before_is_used(
@@ -148,16 +154,105 @@ def test_a_script_slipped_into_the_html_is_found(space: Workspace, written: Call
     assert "alert(1)" in told(reproduction(space, file))
 
 
-def test_a_report_of_another_version_has_its_data_checked_only(
+OLD = {"recdash": "0.0.1", "plotly": "1.0"}
+
+
+def of_old(space: Workspace, question: Question, file: Path) -> Path:
+    """A report that says another version of itself, and a page that was made by this one."""
+    old = space.report_content(question, versions=OLD)
+    file.write_text(to_html(old, "0.0.1"), encoding="utf-8", newline="")
+    return file
+
+
+def test_a_page_that_is_made_alike_but_for_its_version_is_confirmed(
     space: Workspace, question: Question, tmp_path: Path
 ) -> None:
-    old = space.report_content(question, versions={"recdash": "0.0.1", "plotly": "1.0"})
-    file = tmp_path / "old.html"
-    file.write_text(to_html(old), encoding="utf-8", newline="")
-    changed(file, ">0.815<", ">0.915<")
+    found = reproduction(space, of_old(space, question, tmp_path / "old.html"))
+    assert found.holds, found.text
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(">0.815<", ">0.915<"), ("</body>", "<script>alert(1)</script></body>"),
+     ('data-n>Ship als</h1>', 'data-n>Ship ease</h1>')],
+)  # fmt: skip
+def test_a_page_of_another_version_that_shows_something_else_is_never_confirmed(
+    space: Workspace, question: Question, tmp_path: Path, old: str, new: str
+) -> None:
+    found = reproduction(space, changed(of_old(space, question, tmp_path / "old.html"), old, new))
+    assert found.outcome == "data confirmed, page not compared"
+    assert "recdash 0.0.1 made it" in told(found)
+    assert not found.checked.changes
+
+
+def test_line_ends_that_git_or_mail_changed_are_no_change(
+    space: Workspace, written: Callable[[str], Path]
+) -> None:
+    file = written("html")
+    file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    assert reproduction(space, file).holds
+
+
+def test_a_decision_of_the_same_second_is_told_alike(
+    space: Workspace, question: Question, tmp_path: Path
+) -> None:
+    made = space.decide(question.experiment, "ship", run_id=question.runs[0], text="Yes.").entry.created
+    file = tmp_path / "report.json"
+    moment = made.replace(microsecond=min(made.microsecond + 1, 999_999))
+    file.write_bytes(FORMS["json"].write(space.report_content(question, moment=moment)))
+    assert "Yes." in file.read_text()
+    assert reproduction(space, file).holds
+
+
+def test_the_words_that_nobody_can_check_are_named(space: Workspace, written: Callable[[str], Path]) -> None:
+    file = changed(written("json"), '"author": "ann"', '"author": "The CTO"')
     found = reproduction(space, file)
-    assert found.holds
-    assert "its data were checked" in found.text
+    assert found.frame.unchecked == ("title", "narrative", "author", "moment")
+    assert "title, narrative, author and moment are the file's own words" in found.text
+
+
+def test_a_kept_snapshot_is_recognised_and_a_word_changed_in_it_is_named(
+    space: Workspace, question: Question, tmp_path: Path
+) -> None:
+    kept = space.make_report(question, title="Which?", narrative="As it is.")
+    file = tmp_path / "kept.json"
+    file.write_bytes(space.report_file(kept.id, "json").content)
+    assert reproduction(space, file).frame.report == kept.id
+    text = told(reproduction(space, changed(file, "As it is.", "Popular wins.")))
+    assert "narrative: the report says “Popular wins.”; the store kept “As it is.”" in text
+
+
+def test_a_moment_that_is_still_to_come_is_not_confirmed(
+    space: Workspace, question: Question, tmp_path: Path
+) -> None:
+    file = tmp_path / "report.json"
+    moment = datetime(2126, 1, 1, tzinfo=UTC)
+    file.write_bytes(FORMS["json"].write(space.report_content(question, moment=moment)))
+    assert "is still to come" in told(reproduction(space, file))
+
+
+def test_a_run_that_was_deleted_and_uploaded_again_by_another_name_changes_nothing(
+    space: Workspace, question: Question, tmp_path: Path
+) -> None:
+    twice = pd.concat([CANDIDATES["als"], CANDIDATES["als"][:4]])
+    run = space.add_runs(question.experiment, twice, name="als twice")[0].run
+    assert run.notices
+    asked = space.question(question.experiment, [run.id], question.baseline, k=3)
+    file = tmp_path / "report.json"
+    file.write_bytes(FORMS["json"].write(space.report_content(asked)))
+    space.delete_run(run.id, "als twice")
+    space.add_runs(question.experiment, twice, name="als v9")
+    found = reproduction(space, file)
+    assert found.holds, found.text
+    assert "'als twice' is called 'als v9' today" in found.text
+
+
+def test_a_text_that_is_the_word_nothing_is_not_missing() -> None:
+    lead = Lead("=", "b", "same", "w", "h", ("nothing",))
+    said = Document("t", "e", "m", "", False, "", lead, (), (), {}, ())
+    (change,) = check(said, replace(said, lead=replace(lead, sentences=()))).changes
+    assert change.said == "“nothing”"
+    assert change.found == "nothing"
 
 
 def test_renaming_a_run_later_changes_no_number_and_is_told(
@@ -233,7 +328,7 @@ NOT_PACKED = '<script type="text/plain" id="packed-document">7:abc</script>'
 @pytest.mark.parametrize(
     ("name", "content"),
     [("a.html", "<html>hello</html>"), ("a.json", '{"is": "Document"}'), ("b.json", "[]"), ("c.json", "{"),
-     ("d.json", '{"is": "Lead"}'), ("e.html", NOT_PACKED)],
+     ("d.json", '{"is": "Lead"}'), ("e.html", NOT_PACKED), ("f.json", '{"a":' * 200_000)],
 )  # fmt: skip
 def test_a_file_that_is_no_report_is_refused(
     space: Workspace, tmp_path: Path, name: str, content: str
@@ -242,6 +337,27 @@ def test_a_file_that_is_no_report_is_refused(
     file.write_text(content)
     with pytest.raises(InputError, match="recdash report"):
         reproduction(space, file)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("lead", "x"), ("lead", None), ("sections", [1, 2]), ("sections", ["x"]), ("runs", None), ("title", 3),
+     ("live", 1), ("moment", "today"), ("provenance", []), ("question", {"runs": 7})],
+)  # fmt: skip
+def test_a_report_that_holds_something_else_is_refused_in_words(
+    space: Workspace, written: Callable[[str], Path], name: str, value: object
+) -> None:
+    file = written("json")
+    file.write_text(json.dumps({**json.loads(file.read_text()), name: value}))
+    with pytest.raises(InputError, match="cannot be read"):
+        reproduction(space, file)
+
+
+def test_what_unpacks_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    bomb = packing.pack("a" * 1_000)
+    monkeypatch.setattr(packing, "MOST_BYTES", 999)
+    with pytest.raises(ValueError, match="not within 999 bytes"):
+        packing.unpack(bomb)
 
 
 def test_a_report_without_its_question_is_refused(space: Workspace, written: Callable[[str], Path]) -> None:

@@ -120,7 +120,8 @@ def _test_of(space: Workspace, experiment_id: str, name: str | None) -> str | No
 def reproduce(context: click.Context, file: Path, form: str) -> None:
     """Compute every number of a report (HTML or JSON) anew from the stored tables, and compare.
 
-    Exits with 1 where the report says something else, with 2 where its tables are not stored.
+    Exits with 1 where the report says something else and where nobody can tell whether its page was changed,
+    with 2 where its tables are not stored.
     """
     from recdash.service.reproduction import reproduction
 

@@ -44,9 +44,7 @@ def check(document: Document, again: Document) -> Checked:
     """The document against the one that was computed anew."""
     said, found = dict(leaves(to_plain(document))), dict(leaves(to_plain(again)))
     paths = [*said, *(path for path in found if path not in said)]
-    differ = {
-        path: None for path in paths if not _same(said.get(path, ABSENT), found.get(path, ABSENT))
-    }
+    differ = {path: None for path in paths if not _same(said.get(path, ABSENT), found.get(path, ABSENT))}
     agree = [value for path, value in said.items() if path not in differ and _is_told(path)]
     n_numbers = sum(_is_number(value) for value in agree)
     changes = tuple(

@@ -11,7 +11,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 def check_types(value: Any) -> None:
     """Of a frozen value, field by field. Raises TypeError for the first that holds something else."""
-    kinds = _kinds(type(value))
+    made: type[object] = type(value)
+    kinds = _kinds(made)
     for one in fields(value):
         held = getattr(value, one.name)
         if not _is(held, kinds[one.name]):
@@ -19,7 +20,7 @@ def check_types(value: Any) -> None:
 
 
 @lru_cache(maxsize=64)
-def _kinds(made: type) -> dict[str, Any]:
+def _kinds(made: type[object]) -> dict[str, Any]:
     return get_type_hints(made)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from recdash import ingest
 from recdash.domain import Experiment, OnlineTest, Run
-from recdash.errors import InputError, NotFound, Problem
+from recdash.errors import NotFound, Problem
 from recdash.evaluation import question as asking
 from recdash.evaluation.merging import LABEL, together
 from recdash.evaluation.replicates import grouped, score_candidate
@@ -30,20 +30,10 @@ Facts = Mapping[str, Any]
 def recomputed(space: Workspace, document: Document) -> Document:
     """The same report, every number of it computed anew from the stored uploads.
 
-    Raises NotFound for a table or run that is not stored, EvidenceDamaged for one that is damaged, InputError
-    for a report whose question cannot be read.
+    Raises NotFound for a table or run that is not stored, EvidenceDamaged for one that is damaged.
     """
-    try:
-        return _again(space, document)
-    except (KeyError, TypeError, ValueError) as error:
-        found = f"its question or its sources cannot be read ({type(error).__name__}: {error})"
-        fix = "Make the report again with recdash report."
-        raise InputError(Problem("no-report", "report", found, fix)) from error
-
-
-def _again(space: Workspace, document: Document) -> Document:
     known = document.provenance
-    stored = _experiment_of(space, known["experiment"])
+    stored = experiment_of(space, known["experiment"])
     moment = datetime.fromisoformat(document.moment)
     memory = MemoryStore(
         space.store, _as_reported(stored, known["experiment"]), space.store.entries(stored.id)
@@ -71,7 +61,8 @@ class FromUploads(Workspace):
         added = self._add_run(home.id, prepared, str(stored.upload), {}).run
         memory.update_run(
             added.id, id=facts["id"], name=facts["name"], slot=facts["slot"], created=stored.created,
-            notices=stored.notices, archived=stored.created if facts["archived"] else None,
+            notices=tuple(_renamed(one, stored.name, facts["name"]) for one in stored.notices),
+            archived=stored.created if facts["archived"] else None,
             provenance={**added.provenance, "version": facts["scored_by"]},
         )  # fmt: skip
 
@@ -106,6 +97,13 @@ class FromUploads(Workspace):
         return replace(test, results=found.records(), notices=(*said, *found.notices))
 
 
+def _renamed(notice: Problem, stored: str, reported: str) -> Problem:
+    """What was said of an upload, of the run as the report calls it: it may be uploaded again by now."""
+    old, new = f"'{stored}'", f"'{reported}'"
+    told = {name: getattr(notice, name).replace(old, new) for name in ("place", "found", "fix")}
+    return replace(notice, **told)
+
+
 def _order(order: str) -> Any:
     """By which column the lists were ordered; of those in the file's own order there is none to name."""
     return order if order in {"rank", "score"} else None
@@ -114,7 +112,7 @@ def _order(order: str) -> Any:
 # ── found by their hashes ────────────────────────────────────────────────────────────────────
 
 
-def _experiment_of(space: Workspace, facts: Facts) -> Experiment:
+def experiment_of(space: Workspace, facts: Facts) -> Experiment:
     """The stored one with the very same tables and rules."""
     same = [one for one in space.experiments(archived=True) if _tables_of(one) == _tables_of(facts)]
     alike = [one for one in same if all(one.settings.get(rule) == facts["settings"][rule] for rule in RULES)]
@@ -186,7 +184,7 @@ class Renamed:
 
 def renamed(space: Workspace, document: Document) -> list[Renamed]:
     known = document.provenance
-    home = _experiment_of(space, known["experiment"])
+    home = experiment_of(space, known["experiment"])
     names = {run.name for run in space.runs(home.id, archived=True)}
     pairs = [(facts["name"], _run_of(space, home, facts).name) for facts in known["runs"]]
     return [Renamed(then, now, then in names) for then, now in pairs if then != now]

@@ -2,62 +2,97 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from recdash import __version__, numbers
-from recdash.report.checking import Change, Checked, check
+from recdash.errors import InputError, Problem
+from recdash.report.checking import Checked, check
 from recdash.report.document import Document
-from recdash.report.files import read_report, shown_otherwise
-from recdash.report.provenance import versions_here
+from recdash.report.files import Page, page_of, read_report
 from recdash.service.recomputed import recomputed, renamed
+from recdash.service.snapshots import Frame, frame_of
 from recdash.service.workspace import Workspace
 
 MOST_TOLD = 20
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What reading raises where a file holds something else than a report does."""
+Outcome = Literal["confirmed", "data confirmed, page not compared", "not confirmed"]
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What was found: ``checked`` against the uploads, ``shown`` otherwise by the file, names that are
-    ``swapped``, and notes.
+    """What was found.
+
+    ``checked`` against the uploads; the ``page`` against the file's own numbers, None for a file of nothing
+    else; ``against``: what contradicts the store; ``frame``: the words that no upload gives; notes.
     """
 
     title: str
     headline: str
     checked: Checked
-    shown: str
-    swapped: tuple[str, ...]
+    page: Page | None
+    against: tuple[str, ...]
+    frame: Frame
     notes: tuple[str, ...]
 
     @property
+    def shown(self) -> str:
+        """Where the page shows something else than its numbers, in words."""
+        return self.page.differs if self.page else ""
+
+    @property
+    def outcome(self) -> Outcome:
+        if self.checked.changes or self.against or (self.page and self.page.differs and self.page.comparable):
+            return "not confirmed"
+        return "data confirmed, page not compared" if self.shown else "confirmed"
+
+    @property
     def holds(self) -> bool:
-        return not self.checked.changes and not self.shown and not self.swapped
+        return self.outcome == "confirmed"
 
     @property
     def text(self) -> str:
         """One line for what holds, one for each thing that does not."""
-        what = f"{numbers.count(self.checked.numbers)} numbers and {numbers.count(self.checked.texts)} texts"
-        begin = (
-            f"Confirmed: {what} of '{self.title}' ({self.headline}) are what the stored uploads give."
-            if self.holds
-            else f"Not confirmed: {what} of '{self.title}' hold, but not these:"
-        )
         told = [str(change) for change in self.checked.changes[:MOST_TOLD]]
         more = len(self.checked.changes) - len(told)
         told += [f"and {numbers.count(more)} more changes"] if more > 0 else []
-        told += [*([self.shown] if self.shown else []), *self.swapped]
-        return "\n".join([begin, *(f"  - {one}" for one in told), *(f"note: {one}" for one in self.notes)])
+        told += [*([self._page_said] if self.shown else []), *self.against]
+        notes = [self.frame.said, *self.notes]
+        return "\n".join([self._opening, *(f"  - {one}" for one in told), *(f"note: {one}" for one in notes)])
+
+    @property
+    def _opening(self) -> str:
+        what = f"{numbers.count(self.checked.numbers)} numbers and {numbers.count(self.checked.texts)} texts"
+        begin = f"{self.outcome.capitalize()}: {what} of '{self.title}'"
+        if self.outcome == "not confirmed":
+            return f"{begin} hold, but not these:"
+        return f"{begin} ({self.headline}) are what the stored uploads give."
+
+    @property
+    def _page_said(self) -> str:
+        if self.page is None or self.page.comparable:
+            return self.shown
+        return (
+            f"the page says that recdash {self.page.version} made it; recdash {__version__} here makes it "
+            f"otherwise, so that nobody knows whether somebody changed it. First, {self.shown}"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return {
+            "outcome": self.outcome,
             "confirmed": self.holds,
             "numbers": self.checked.numbers,
             "texts": self.checked.texts,
             "changes": [vars(change) for change in self.checked.changes],
             "shown_otherwise": self.shown,
-            "swapped_names": list(self.swapped),
+            "against_the_store": list(self.against),
+            "snapshot": self.frame.report,
+            "not_checked": list(self.frame.unchecked),
             "notes": list(self.notes),
         }
 
@@ -65,29 +100,27 @@ class Reproduction:
 def reproduction(space: Workspace, file: Path) -> Reproduction:
     """Check an HTML or JSON file. Raises InputError, NotFound and EvidenceDamaged where it cannot be done."""
     read = read_report(file)
-    document = read.document
+    with _readable(file):
+        return _reproduction(space, read.document, read.text)
+
+
+def _reproduction(space: Workspace, document: Document, text: str) -> Reproduction:
     checked = check(document, recomputed(space, document))
-    same = _same_versions(document)
-    shown = shown_otherwise(read.text, document) if read.text and same else ""
-    others = renamed(space, document)
-    swapped = tuple(str(one) for one in others if one.taken)
+    page = page_of(text, document) if text else None
+    others, frame = renamed(space, document), frame_of(space, document)
+    against = [*(str(one) for one in others if one.taken), *frame.against]
     notes = [str(one) for one in others if not one.taken]
-    notes += [] if same or not read.text else [_only_data(document)]
-    return Reproduction(document.title, document.lead.headline, checked, shown, swapped, tuple(notes))
-
-
-def _same_versions(document: Document) -> bool:
-    """Of what the page is made with."""
-    here, there = versions_here(), document.provenance["versions"]
-    return all(here.get(name) == there.get(name) for name in ("recdash", "plotly"))
-
-
-def _only_data(document: Document) -> str:
-    made = document.provenance["versions"].get("recdash")
-    return (
-        f"made with recdash {made}, checked with {__version__} (or another Plotly): its data were checked, "
-        "not how the page shows them."
+    return Reproduction(
+        document.title, document.lead.headline, checked, page, tuple(against), frame, tuple(notes)
     )
 
 
-__all__ = ["Change", "Reproduction", "reproduction"]
+@contextmanager
+def _readable(file: Path) -> Iterator[None]:
+    """What a file holds that no report does is said in words."""
+    try:
+        yield
+    except UNREADABLE as error:
+        found = f"its numbers or sources cannot be read ({type(error).__name__}: {error})"
+        fix = "Make the report again with recdash report."
+        raise InputError(Problem("no-report", str(file), found, fix)) from error
