@@ -49,7 +49,7 @@ def _rows(reports: Sequence[Report]) -> list[list[object]]:
 
 def _named(report: Report) -> Html:
     return html(
-        '<span class="rd-quiet"><a href="{to}" target="_blank" rel="noopener">{title}</a></span>',
+        '<span class="rd-lead"><a href="{to}" target="_blank" rel="noopener">{title}</a></span>',
         to=f"reports/{report.id}", title=report.title,
     )  # fmt: skip
 
