@@ -9,6 +9,7 @@ import pytest
 from app_pages import TRUTH, USERS, lists, store
 
 from recdash.access import Person
+from recdash.errors import InputError, Problem
 from recdash.service import Workspace
 from recdash.service.cards import question_of
 from recdash.service.usual import MOST_CANDIDATES, usual_baseline
@@ -100,6 +101,32 @@ def test_without_a_second_run_the_card_says_why_there_is_no_verdict(space: Works
     assert space.card_verdict(made.id).why_not == "No run yet"
     space.add_runs(made.id, lists(1), name="only")
     assert space.card_verdict(made.id).why_not == "One run, only: add a second to compare"
+
+
+def test_one_damaged_upload_hides_no_other_experiment(
+    space: Workspace, films: dict[str, str], tmp_path: Path
+) -> None:
+    known = set((tmp_path / "artifacts").rglob("*.parquet"))
+    space.add_runs(films["films"], lists(3), name="third")
+    for kept in set((tmp_path / "artifacts").rglob("*.parquet")) - known:
+        content = bytearray(kept.read_bytes())
+        content[len(content) // 2] ^= 1
+        kept.write_bytes(bytes(content))
+    other = space.create_experiment("songs", TRUTH, depth=5)
+    space.add_runs(other.id, lists(2), name="a")
+    again = Workspace(open_store(f"sqlite:///{tmp_path / 'r.db'}", tmp_path / "artifacts"))
+    assert ".parquet is damaged" in again.card_verdict(films["films"]).why_not
+    assert {one.name for one in again.digest().told} == {"films", "songs"}
+
+
+def test_a_verdict_that_cannot_be_had_says_why_in_the_errors_words(
+    space: Workspace, films: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise InputError(Problem("no-upload", "run 'best'", "its upload is not kept", "Upload it again."))
+
+    monkeypatch.setattr(space, "verdict", refused)
+    assert space.card_verdict(films["films"]).why_not == "run 'best': its upload is not kept. Upload it again"
 
 
 def test_an_only_run_is_compared_with_the_best_known_reference(space: Workspace) -> None:

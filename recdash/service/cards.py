@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from recdash import numbers
 from recdash.decisions import Decision, Review, last_decision, reviews
 from recdash.domain import Experiment, OnlineTest, Run
-from recdash.errors import InputError
+from recdash.errors import InputError, RecdashError
 from recdash.journal import Deed, Entry
+from recdash.metrics import define
 from recdash.service.happenings import Happening, Stored, happenings
 from recdash.service.online_tests import OnlineTests
 from recdash.service.usual import Usual, usual
@@ -132,9 +133,8 @@ class Cards(OnlineTests):
             return CardVerdict(asked, None, f"One run, {asked.baseline.name}: add a second to compare")
         try:
             found = self.verdict(asked.contender_ids, asked.baseline.id, asked.metric, asked.k)
-        except InputError:
-            why = f"{metric_at(asked.metric, asked.k)} has no value per user, so that nothing is judged"
-            return CardVerdict(asked, None, why)
+        except RecdashError as error:  # one experiment's damage must not hide the others
+            return CardVerdict(asked, None, why_not(error, asked))
         return CardVerdict(asked, found)
 
     def _card(self, experiment: Experiment, deeds: Sequence[Deed]) -> Card:
@@ -151,6 +151,13 @@ class Cards(OnlineTests):
             for one in self.store.deeds(MOST_DEEDS):
                 found[str(one.details.get("experiment", one.target))].append(one)
         return found
+
+
+def why_not(error: RecdashError, asked: Usual) -> str:
+    """In the error's own words, but for a metric of the whole catalogue."""
+    if isinstance(error, InputError) and not define(asked.metric).has_user_values:
+        return f"{metric_at(asked.metric, asked.k)} has no value per user, so that nothing is judged"
+    return str(error).rstrip(".")
 
 
 def question_of(settings: Mapping[str, Any]) -> str:
