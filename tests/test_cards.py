@@ -184,6 +184,28 @@ def test_changes_of_baseline_note_and_name_are_told(
     ]  # fmt: skip
 
 
+def test_what_is_archived_restored_renamed_or_deleted_is_told(
+    space: Workspace, films: dict[str, str], clock: Clock
+) -> None:
+    for change in (
+        lambda: space.archive_run(films["good"]),
+        lambda: space.restore_run(films["good"]),
+        lambda: space.rename_run(films["good"], "fine"),
+        lambda: space.archive_run(films["good"]),
+        lambda: space.delete_run(films["poor"], "poor"),
+        lambda: space.archive_experiment(films["films"]),
+    ):
+        clock.move(hours=1)
+        change()
+    card = space.card(films["films"])
+    assert [str(one).removeprefix("ann ") for one in card.happened] == [
+        "archived the experiment", "deleted the run poor", "archived the run fine", "renamed the run fine",
+        "restored the run fine", "archived the run fine", "added two runs: fine and best",
+        "made the experiment",
+    ]  # fmt: skip
+    assert [run.name for run in card.own] == ["best"]
+
+
 def test_many_runs_of_one_day_are_one_line(space: Workspace, clock: Clock) -> None:
     made = store(space, {f"run {number}": lists(1, USERS[number:]) for number in range(5)})
     clock.move(days=1)

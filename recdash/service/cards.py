@@ -138,11 +138,13 @@ class Cards(OnlineTests):
         return CardVerdict(asked, found)
 
     def _card(self, experiment: Experiment, deeds: Sequence[Deed]) -> Card:
-        runs, entries = self.store.runs(experiment.id), self.store.entries(experiment.id)
-        tests, reports = self.store.online_tests(experiment.id), self.store.reports(experiment.id)
-        stored = Stored(runs, tests, entries, reports)
-        found = happenings(experiment, stored, deeds)
-        return Card(experiment, tuple(runs), tuple(tests), tuple(entries), tuple(found))
+        home = experiment.id
+        runs, tests = self.store.runs(home, archived=True), self.store.online_tests(home, archived=True)
+        entries, reports = self.store.entries(home), self.store.reports(home, archived=True)
+        found = happenings(experiment, Stored(runs, tests, entries, reports), deeds)
+        shown = tuple(run for run in runs if run.archived is None)
+        beside = tuple(test for test in tests if test.archived is None)
+        return Card(experiment, shown, beside, tuple(entries), tuple(found))
 
     def _deeds(self) -> Mapping[str, Sequence[Deed]]:
         """The newest lines of the audit log by experiment; none for a guest."""

@@ -24,6 +24,8 @@ CHANGES: Mapping[str, str] = {
     "baseline": "chose another baseline",
     "note": "changed the note",
 }
+OF_THINGS: Mapping[str, str] = {"run": "run", "online test": "A/B test", "report": "report"}
+"""What the audit log calls a thing → what people call it."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Happening:
 
 @dataclass(frozen=True)
 class Stored:
-    """What is stored of an experiment."""
+    """What is stored of an experiment, archived or not."""
 
     runs: Sequence[Run] = ()
     tests: Sequence[OnlineTest] = ()
@@ -58,6 +60,7 @@ class Stored:
 def happenings(experiment: Experiment, stored: Stored, deeds: Iterable[Deed] = ()) -> list[Happening]:
     """The newest first. Runs that one person added on one day, with nothing in between, are one of them."""
     noted = list(deeds)
+    names = _names(noted)
     authors = {one.target: one.who for one in noted if one.action.startswith("add ")}
     found = [
         Happening(experiment.created, "made the experiment", authors.get(experiment.id, "")),
@@ -65,7 +68,7 @@ def happenings(experiment: Experiment, stored: Stored, deeds: Iterable[Deed] = (
         *(_of_test(test, authors) for test in stored.tests),
         *(_of_entry(entry) for entry in stored.entries),
         *(Happening(one.created, f"made the report “{one.title}”", one.author) for one in stored.reports),
-        *(change for deed in noted for change in _changes(experiment, deed)),
+        *(change for deed in noted for change in _changes(deed, names)),
     ]
     return _together(sorted(found, key=lambda one: one.when))[::-1]
 
@@ -87,11 +90,41 @@ def _of_entry(entry: Entry) -> Happening:
     return Happening(entry.created, ENTRIES[entry.kind].format(name=name or "a candidate"), entry.author)
 
 
-def _changes(experiment: Experiment, deed: Deed) -> list[Happening]:
+def _changes(deed: Deed, names: Mapping[str, str]) -> list[Happening]:
     """What of a line of the audit log is not told by what is stored."""
-    if deed.action != "change experiment" or deed.target != experiment.id:
+    verb, _, kind = deed.action.partition(" ")
+    told: list[str] = []
+    if deed.action == "change experiment":
+        told = [words for name, words in CHANGES.items() if name in deed.details]
+        told += [one.format(thing="the experiment") for one in _put_away(deed)]
+    elif kind in OF_THINGS and verb in {"change", "delete"}:
+        thing = f"the {OF_THINGS[kind]} {names.get(deed.target, '')}".rstrip()
+        told = [one.format(thing=thing) for one in _of_thing(verb, deed)]
+    return [Happening(deed.at, words, deed.who) for words in told]
+
+
+def _of_thing(verb: str, deed: Deed) -> list[str]:
+    if verb == "delete":
+        return ["deleted {thing}"]
+    renamed = ["renamed {thing}"] if "name" in deed.details else []
+    linked = ["changed which run a variant of {thing} served"] if "links" in deed.details else []
+    return [*renamed, *linked, *_put_away(deed)]
+
+
+def _put_away(deed: Deed) -> list[str]:
+    if "archived" not in deed.details:
         return []
-    return [Happening(deed.at, words, deed.who) for name, words in CHANGES.items() if name in deed.details]
+    return ["archived {thing}" if deed.details["archived"] else "restored {thing}"]
+
+
+def _names(noted: Iterable[Deed]) -> dict[str, str]:
+    """The last name that the log knows of each thing."""
+    found: dict[str, str] = {}
+    for deed in sorted(noted, key=lambda one: one.number):
+        name = deed.details.get("name") or deed.details.get("title")
+        if name:
+            found[deed.target] = str(name)
+    return found
 
 
 def _together(found: Sequence[Happening]) -> list[Happening]:
