@@ -204,6 +204,12 @@ def test_text_is_on_lines_of_its_own_whatever_a_name_holds() -> None:
     assert "films\nShip" not in as_text(a_digest(told("films\nShip\u2028x")))
 
 
+def test_a_digest_says_once_whose_days_it_means() -> None:
+    found = a_digest(told())
+    assert as_text(found).startswith(f"Recommender experiments, {NOON.day} {NOON:%b %Y} (days in UTC)\n")
+    assert [form(found).count("UTC") for form in (as_text, as_markdown)] == [1, 1]
+
+
 def test_a_mail_of_200_experiments_is_not_cut_off() -> None:
     long = "A rather long name of a home row experiment, split of 2026-09-01, to eighty chars"
     several = [

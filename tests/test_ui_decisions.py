@@ -207,6 +207,11 @@ def test_a_decision_about_another_run_takes_the_place_of_none(
     assert workspace.decisions(ids["films"])[0].supersedes == first
 
 
+def test_the_page_says_whose_days_it_means(shown: Open, workspace: Workspace, ids: Ids) -> None:
+    decide(workspace, ids)
+    assert said(shown()).count("All days on this page are in UTC.") == 1
+
+
 def test_comments_stand_below_what_they_are_about(shown: Open, workspace: Workspace, ids: Ids) -> None:
     decide(workspace, ids)
     app = press(write(shown(), "Comment", "Who\ntells search?"), "Comment")

@@ -135,7 +135,8 @@ def test_the_title_counts_and_the_line_under_it_tells_the_last_change() -> None:
     found = Listed([a_card(1), a_card(2)], 2, 1, "")
     assert finding(found) == "2 experiments"
     assert subtitle(found) == (
-        "Last change: experiment 2, ann made the experiment, 9 Oct 2026. 1 archived experiment not shown."
+        "Last change: experiment 2, ann made the experiment, 9 Oct 2026 (days in UTC)."
+        " 1 archived experiment not shown."
     )
     assert finding(replace(found, cards=[], n=2, words="als")) == "No experiment of 2 hold “als”"
 

@@ -70,7 +70,7 @@ class Digest:
 
     @property
     def title(self) -> str:
-        return f"Recommender experiments, {day(self.at)}"
+        return f"Recommender experiments, {day(self.at)} (days in UTC)"
 
     @property
     def summary(self) -> str:

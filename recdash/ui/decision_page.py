@@ -106,7 +106,7 @@ def _show_guide(view: View) -> None:
 
 def show_history(entries: Sequence[Entry]) -> None:
     """Who did what, the newest first."""
-    widgets.section("History", "Who did what, the newest first.")
+    widgets.section("History", "Who did what, the newest first. All days on this page are in UTC.")
     known = {one.id: one for one in entries}
     columns = [Column("When"), Column("Who"), Column("What"), Column("Words")]
     rows = [

@@ -81,7 +81,7 @@ def subtitle(found: Listed) -> str:
     if newest is None:
         return archived.strip() or "Names, tags and notes of experiments and runs are searched."
     last = newest.last_change
-    return f"Last change: {newest.experiment.name}, {last.inside}, {day(last.when)}.{archived}"
+    return f"Last change: {newest.experiment.name}, {last.inside}, {day(last.when)} (days in UTC).{archived}"
 
 
 def _search() -> str:
