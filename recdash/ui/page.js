@@ -15,7 +15,7 @@ const countable = () => {
 const SCROLLERS = ".rd-scroll, .rd-lists, [class*=st-key-chart-], [class*=st-key-panels-]";
 const reachable = () => {
   for (const box of document.querySelectorAll(SCROLLERS)) {
-    const scrolls = box.scrollWidth > box.clientWidth + 1;
+    const scrolls = box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight;
     if (scrolls === box.hasAttribute("tabindex")) continue;
     for (const [name, value] of [["tabindex", "0"], ["role", "group"], ["aria-label", "Scrolls sideways"]]) {
       if (scrolls) box.setAttribute(name, value);
