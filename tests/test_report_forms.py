@@ -6,24 +6,31 @@ import csv
 import io
 import json
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
+from random import Random
 from typing import Any
 
+import pandas as pd
 import pytest
 from report_tables import SESSIONS, TRUTH, films, lists, opened
 
 from recdash.errors import InputError, UnknownName
 from recdash.metrics import METRICS
 from recdash.report import pdf
+from recdash.report.blocks import BLOCKS
 from recdash.report.document import Document, Interval, Number, shown
 from recdash.report.forms import FORMS, form_named
 from recdash.report.latex import escape as latex
 from recdash.report.markdown import escaped as markdown
 from recdash.report.mathml import mathml
-from recdash.report.packing import ALPHABET, pack, unpack
+from recdash.report.packing import N_SIGNS, SIGNS, pack, unpack
 from recdash.report.plain import from_json, to_json
+from recdash.report.question import Question
+from recdash.service import Workspace
+from recdash.service.reports import MOST_NARRATIVE
 
 MOMENT = datetime(2026, 4, 1, 12, tzinfo=UTC)
 MARKUP = {
@@ -129,21 +136,69 @@ def test_plotly_is_packed_with_its_notice_and_comes_out_as_it_went_in(document: 
     assert "Charts: plotly.js v" in page
 
 
-def test_eight_candidates_with_long_names_and_an_ab_test_stay_below_two_megabytes(tmp_path: Path) -> None:
-    space = opened(tmp_path)
-    made = space.create_experiment("x" * 80, TRUTH, train=TRUTH.assign(item_id="x1")[:20], depth=100)
-    tables = [lists(lambda number, run=run: (number**2 + number // (run + 1)) % 5) for run in range(9)]
+GENRES = ["drama", "crime", "comedy", "western", "war", "music", "horror", "family", "sport", "film noir"]
+
+
+def crowded(space: Workspace) -> Question:
+    """Nine runs with names of 80 characters, lists of a hundred, forty genres, and an A/B test of all."""
+    films = [f"i{number:03}" for number in range(400)]
+    genre = [f"{GENRES[number % 10]} {number // 100}" for number in range(400)]
+    users = [f"u{number:03}" for number in range(200)]
+    truth = pd.DataFrame(
+        {"user_id": users * 2, "item_id": [films[(7 * place) % 400] for place in range(400)]}
+    )
+    made = space.create_experiment(
+        "x" * 80, truth, train=pd.DataFrame({"user_id": users[:150], "item_id": films[:150]}),
+        catalogue=pd.DataFrame({"item_id": films, "genre": genre}), depth=100,
+    )  # fmt: skip
     ids = [
-        space.add_runs(made.id, table, name=f"candidate {run} ".ljust(80, "y"))[0].run.id
-        for run, table in enumerate(tables)
+        space.add_runs(made.id, table, name=_long_name(run))[0].run.id
+        for run, table in enumerate(_random_lists(users, films))
     ]
+    space.set_baseline(made.id, ids[0])
     tests = SESSIONS.assign(variant=[f"variant {number % 9}" for number in range(120)])
     links = {f"variant {place}": run for place, run in enumerate(ids)}
     space.add_online_test(made.id, "March", {"sessions": tests}, control="variant 0", links=links)
-    question = space.question(made.id, ids[1:], ids[0])
-    page = FORMS["html"].write(space.report_content(question))
+    return space.question(made.id, ids[1:], ids[0], by="item:genre")
+
+
+def _long_name(run: int) -> str:
+    """Eighty letters that no packing makes shorter."""
+    return "".join(Random(run).choices("abcdefghijklmnopqrstuvwxyz ΩДש&<", k=80)).strip().ljust(80, "z")
+
+
+def _random_lists(users: list[str], films: list[str]) -> Iterator[pd.DataFrame]:
+    for run in range(9):
+        chance = Random(run)
+        rows = [
+            (user, film, rank)
+            for user in users
+            for rank, film in enumerate(chance.sample(films, 100), start=1)
+        ]
+        yield pd.DataFrame(rows, columns=["user_id", "item_id", "rank"])
+
+
+def test_the_largest_report_stays_below_two_megabytes(tmp_path: Path) -> None:
+    """Eight candidates with long names, every block, an A/B test, genres, and as many words as may be."""
+    space = opened(tmp_path)
+    question = crowded(space)
+    words = "".join(Random(0).choices("abcdefghijklmnopqrstuvwxyz     ", k=MOST_NARRATIVE - 2))
+    document = space.report_content(question, narrative=f"a{words}z")
     assert len(question.runs) == 8
-    assert len(page) < 2_000_000
+    assert [section.name for section in document.sections] == [one for one in BLOCKS if one != "decisions"]
+    assert len(FORMS["html"].write(document)) < 2_000_000
+
+
+def test_a_ninth_candidate_is_refused_in_words(tmp_path: Path) -> None:
+    space = opened(tmp_path)
+    made = space.create_experiment("many", TRUTH, depth=4)
+    tables = [lists(lambda number, run=run: number // (run + 1) % 5) for run in range(10)]
+    ids = [
+        space.add_runs(made.id, table, name=f"run {place}")[0].run.id for place, table in enumerate(tables)
+    ]
+    assert len(space.question(made.id, ids[1:9], ids[0]).runs) == 8
+    with pytest.raises(InputError, match=r"9 candidates.*at most 8"):
+        space.question(made.id, ids[1:], ids[0])
 
 
 # ── names are names ──────────────────────────────────────────────────────────────────────────
@@ -269,12 +324,21 @@ def test_without_a_chromium_there_is_no_pdf_and_it_says_what_to_do(
 def test_what_is_packed_comes_out_as_it_went_in(text: str) -> None:
     packed = pack(text)
     assert unpack(packed) == text
-    assert set(packed.partition(":")[2]) <= set(ALPHABET)
-    assert len(set(ALPHABET)) == 91
-    assert not set("<`\\ \n") & set(ALPHABET)
+    letters = packed.partition(":")[2]
+    assert set(letters) <= set("".join(SIGNS))
+    assert len(letters.encode()) == -(-int(packed.partition(":")[0]) // 5) * 6
 
 
-@pytest.mark.parametrize("text", ["", "abc", "5:<<", "9:abcd", "x:ab"])
+def test_the_signs_of_packing_are_two_bytes_each_and_none_means_anything_to_a_page() -> None:
+    assert len(set(SIGNS)) == N_SIGNS
+    assert N_SIGNS**3 >= 2**40
+    assert {len(sign.encode()) for sign in SIGNS} == {2}
+    assert not set("< \r\n\0") & set("".join(SIGNS))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "abc", "5:<<", "9:abcd", "x:ab", "5:abcde<", "5:~~~~~~", "5:abcdef", "5:ab\ud800"]
+)
 def test_what_was_not_packed_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not packed here"):
         unpack(text)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from recdash.report.asked import Asked
 from recdash.report.blocks import BLOCKS, check_blocks
 from recdash.report.blocks.lead import lead
-from recdash.report.document import Document
+from recdash.report.document import Document, Figure, Section
+from recdash.report.figures import shortened
 from recdash.report.provenance import provenance, versions_here
 from recdash.report.question import Question
 
@@ -38,7 +40,7 @@ def content(
     chosen = check_blocks(blocks)
     asked = Asked(space, question, moment, chosen, versions or versions_here())
     opening = lead(asked)
-    made = [BLOCKS[name].make(asked) for name in chosen]
+    made = [_to_be_drawn(section) for name in chosen if (section := BLOCKS[name].make(asked))]
     return Document(
         title=title.strip() or asked.experiment.name,
         experiment=asked.experiment.name,
@@ -47,9 +49,18 @@ def content(
         live=live,
         narrative=narrative.strip(),
         lead=opening,
-        sections=tuple(section for section in made if section is not None),
+        sections=tuple(made),
         runs=asked.looks(),
         question=question.as_dict(),
         blocks=chosen,
         provenance=provenance(asked),
     )
+
+
+def _to_be_drawn(section: Section) -> Section:
+    """With the data of its figures as short as they are drawn."""
+    parts = tuple(
+        replace(part, data=shortened(part.data)) if isinstance(part, Figure) else part
+        for part in section.parts
+    )
+    return replace(section, parts=parts)

@@ -21,8 +21,8 @@ Data = Mapping[str, Any]
 ROLES = tuple(one.name for one in fields(Palette) if one.name != "dark")
 THEMELESS = Palette(dark=False, **{role: f"#A000{place:02X}" for place, role in enumerate(ROLES)})
 """Figures are drawn once, in colours that stand for roles; ``report.js`` puts in those of a theme."""
-DIGITS, BAR_NAMES = 5, 150
-"""Of a number that is drawn, a pixel needs fewer; px left of bars."""
+DIGITS, KEPT, BAR_NAMES = 5, 6, 150
+"""Of a number that is drawn, and that is kept to be drawn: a pixel needs fewer; px left of bars."""
 
 
 def marks_of(document: Document, palette: Palette) -> Marks:
@@ -53,6 +53,15 @@ def drawn(document: Document, figure: Figure, palette: Palette = THEMELESS) -> d
 
 def _short(text: str) -> float:
     return float(f"{float(text):.{DIGITS}g}")
+
+
+def shortened(data: Any) -> Any:
+    """What a figure draws, with no more digits than can be seen; its table has all of them."""
+    if isinstance(data, Mapping):
+        return {name: shortened(part) for name, part in data.items()}
+    if isinstance(data, list | tuple):
+        return [shortened(part) for part in data]
+    return float(f"{data:.{KEPT}g}") if isinstance(data, float) else data
 
 
 def _frame(rows: Mapping[str, Sequence[Any]]) -> Any:

@@ -8,11 +8,12 @@ from functools import lru_cache
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from recdash.report import document
+
 
 def check_types(value: Any) -> None:
     """Of a frozen value, field by field. Raises TypeError for the first that holds something else."""
-    made: type[object] = type(value)
-    kinds = _kinds(made)
+    kinds = _kinds(type(value).__name__)
     for one in fields(value):
         held = getattr(value, one.name)
         if not _is(held, kinds[one.name]):
@@ -20,8 +21,8 @@ def check_types(value: Any) -> None:
 
 
 @lru_cache(maxsize=64)
-def _kinds(made: type[object]) -> dict[str, Any]:
-    return get_type_hints(made)
+def _kinds(name: str) -> dict[str, Any]:
+    return get_type_hints(getattr(document, name))
 
 
 def _is(held: Any, kind: Any) -> bool:

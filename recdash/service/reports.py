@@ -23,7 +23,7 @@ from recdash.report.question import Question
 from recdash.service.manners import check_typed, one_line, short_text
 from recdash.service.parts import Parts
 from recdash.service.track_records import TrackRecords
-from recdash.service.usual import usual_baseline, usual_candidates, usual_k, usual_metric
+from recdash.service.usual import MOST_CANDIDATES, usual_baseline, usual_candidates, usual_k, usual_metric
 from recdash.words import ordered_metrics
 
 if TYPE_CHECKING:
@@ -94,7 +94,11 @@ class Reports(Parts, TrackRecords):
             raise InputError(Problem("no-run", "report", "the experiment has no run", fix))
         base = known[baseline] if baseline else usual_baseline(self.experiment(experiment_id), active)
         chosen: Sequence[Run] = [known[run] for run in runs] or usual_candidates(active, base)
-        return tuple(run for run in dict.fromkeys(one.id for one in chosen) if run != base.id), base.id
+        candidates = tuple(run for run in dict.fromkeys(one.id for one in chosen) if run != base.id)
+        if len(candidates) > MOST_CANDIDATES:
+            fix = f"Name at most {MOST_CANDIDATES}: more cannot be told apart in one report."
+            raise InputError(Problem("many-runs", "report", f"{len(candidates)} candidates", fix))
+        return candidates, base.id
 
     def _usual_metric_of(self, runs: Sequence[str]) -> str:
         return usual_metric(ordered_metrics(self.metrics_of(runs)))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 USUAL = ("ndcg", "recall", "precision", "coverage", "hit_rate", "map")
 FEW = 4
 SHOWN_K = (1, 5, 10, 20, 50, 100)
-DRAWN_K = (*range(1, 11), 12, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90, 100, 150, 200, 300, 500, 700, 1000)
+DRAWN_K = (*range(1, 11), 12, 15, 20, 25, 30, 40, 50, 75, 100, 200, 500, 1000)
 """A line needs no more points; where it bends they are dense."""
 
 

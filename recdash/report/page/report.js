@@ -40,25 +40,22 @@
   };
 
   // ── what is packed: see recdash/report/packing.py ──
-  const ALPHABET = Array.from({ length: 94 }, (_, at) => String.fromCharCode(33 + at))
-    .filter((letter) => !"<`\\".includes(letter));
+  const place = (code) => code - 33 - (code > 60);
+  const sign = (one, other) => one < 128
+    ? place(one) * 93 + place(other)
+    : 93 * 93 + (((one & 31) << 6) | (other & 63)) - 0xAE;
   const unpacked = async (id) => {
     const text = document.getElementById(id).textContent;
     const begin = text.indexOf(":") + 1;
-    const place = new Uint8Array(128);
-    ALPHABET.forEach((letter, at) => { place[letter.charCodeAt(0)] = at; });
-    const bytes = new Uint8Array(Number(text.slice(0, begin - 1)));
-    let bits = 0;
-    let held = 0;
-    let to = 0;
-    for (let at = begin; at < text.length; at += 2) {
-      bits = (bits << 13) | (place[text.charCodeAt(at)] * 91 + place[text.charCodeAt(at + 1)]);
-      for (held += 13; held >= 8; to += 1) {
-        held -= 8;
-        bytes[to] = bits >> held; // what is beyond the end falls off
-        bits &= (1 << held) - 1;
-      }
+    const written = new TextEncoder().encode(text.slice(begin));
+    const padded = new DataView(new ArrayBuffer(written.length / 6 * 5));
+    for (let at = 0, to = 0; at < written.length; at += 6, to += 5) {
+      let word = 0; // of 40 bits
+      for (let two = at; two < at + 6; two += 2) word = word * 10322 + sign(written[two], written[two + 1]);
+      padded.setUint8(to, Math.floor(word / 2 ** 32));
+      padded.setUint32(to + 1, word % 2 ** 32);
     }
+    const bytes = padded.buffer.slice(0, Number(text.slice(0, begin - 1)));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     return new Response(stream).text();
   };
