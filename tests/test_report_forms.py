@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
@@ -256,11 +257,26 @@ def test_markdown_opens_with_the_verdict_and_has_every_table(document: Document)
 @pytest.mark.parametrize(
     ("text", "safe"),
     [("a|b", r"a\|b"), ("- no list", "\u2060- no list"), ("1. none", "\u20601. none"),
-     ("x@y.z", "x\u2060@y.z"), ("0.25 (95 % CI −0.1 to +0.3)", "0.25 (95 % CI −0.1 to +0.3)"),
+     ("x@y.z", "x\u2060@y.z"), ("@ann", "\u2060@ann"), ("nDCG@10", "nDCG@10"),
+     ("nDCG@10.evil.org", "nDCG\u2060@10.evil.org"),
+     ("0.25 (95 % CI −0.1 to +0.3)", "0.25 (95 % CI −0.1 to +0.3)"),
      ("a\nb", "a b")],
 )  # fmt: skip
 def test_markdown_escapes_what_would_mean_something(text: str, safe: str) -> None:
     assert markdown(text) == safe
+
+
+def test_numbers_in_tables_of_markdown_are_nothing_but_numbers(document: Document) -> None:
+    cells = [line for line in written(document, "md").splitlines() if line.startswith("|")]
+    assert any("+0." in line for line in cells)
+    assert not any("\u2060" in line for line in cells)
+
+
+def test_a_name_that_turns_text_around_does_so_in_no_form(hostile: Document) -> None:
+    name = "als\u202eevil"
+    turned = replace(hostile, title=name, runs=tuple(replace(run, name=name) for run in hostile.runs))
+    for form in ("csv", "tex"):
+        assert "\u202e" not in written(turned, form), form
 
 
 def test_csv_has_every_number_of_every_table_in_full(document: Document) -> None:
@@ -283,6 +299,17 @@ def test_latex_tables_are_balanced_and_use_booktabs(document: Document) -> None:
         assert text.count(begin) == text.count(end) == len(list(document.tables()))  # fmt: skip
     plain = text.replace(r"\{", "").replace(r"\}", "")
     assert plain.count("{") == plain.count("}")
+
+
+def test_a_first_cell_of_latex_is_no_argument_of_the_line_before(document: Document) -> None:
+    named = replace(document, runs=tuple(replace(run, name="[2pt] *") for run in document.runs))
+    rows = [line for line in written(named, "tex").splitlines() if line.endswith("\\\\")]
+    assert any(line.startswith("{}[2pt] *") for line in rows)
+    assert all(line.startswith("{}") for line in rows)
+
+
+def test_latex_has_no_quote_that_the_usual_fonts_lack_and_nothing_unseen() -> None:
+    assert latex('a\u200b"b"\u2060 ≈') == r"a{\char34}b{\char34} $\approx$"
 
 
 def test_latex_escapes_every_character_that_is_a_command() -> None:

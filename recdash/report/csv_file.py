@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterator
 
+from recdash.characters import on_a_line
 from recdash.report.document import Cell, Document, Interval, Number, Table, shown
 from recdash.spreadsheet import safe_cell
 
@@ -19,11 +20,16 @@ def to_csv(document: Document) -> str:
     writer.writerow(COLUMNS)
     opening = " ".join((f"{document.lead.headline}.", *document.lead.sentences))
     first = ("verdict", document.title, document.experiment, document.moment, "", "", "", opening)
-    writer.writerow([safe_cell(cell) for cell in first])
+    writer.writerow(map(_cell, first))
     for section, table in document.tables():
         for line in _lines(table, document):
-            writer.writerow([safe_cell(cell) for cell in (section.name, *line)])
+            writer.writerow(map(_cell, (section.name, *line)))
     return text.getvalue()
+
+
+def _cell(value: object) -> object:
+    """On one line, and no formula."""
+    return safe_cell(on_a_line(value) if isinstance(value, str) else value)
 
 
 def _lines(table: Table, document: Document) -> Iterator[list[object]]:

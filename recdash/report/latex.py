@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from recdash.report.document import Document, Section, Table, footnotes, shown
 
 SPECIAL: Mapping[str, str] = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_",
     "%": r"\%", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}", "−": "$-$", "–": "--", "±": r"$\pm$",
+    ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"{\char34}", "−": "$-$", "–": "--", "±": r"$\pm$",
     "▲": r"$\blacktriangle$", "▼": r"$\blacktriangledown$", "≠": r"$\neq$", "≤": r"$\leq$", "≥": r"$\geq$",
     "×": r"$\times$", "λ": r"$\lambda$", "τ": r"$\tau$", "…": r"\dots{}", "⇄": r"$\rightleftarrows$",
-    "“": "``", "”": "''", "’": "'", "\u2060": "",
+    "“": "``", "”": "''", "’": "'", "≈": r"$\approx$",
 }  # fmt: skip
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
+UNSEEN = re.compile(r"[\u00ad\u061c\u180e\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff]")
+"""Characters of no width, which pdflatex does not know."""
 HEAD = (
     "% {title}",
     "% {headline}",
     r"% Needs \usepackage{{booktabs}}, \usepackage{{amssymb}} and \usepackage{{textcomp}}; made by recdash.",
+    "% Where names hold letters that are not Latin, or signs: lualatex or xelatex.",
 )
 
 
@@ -35,11 +38,16 @@ def to_latex(document: Document) -> str:
 
 def escape(text: str) -> str:
     """Text for LaTeX: none of it is a command."""
-    return "".join(SPECIAL.get(letter, letter) for letter in CONTROL.sub(" ", text))
+    return "".join(SPECIAL.get(letter, letter) for letter in UNSEEN.sub("", CONTROL.sub(" ", text)))
 
 
 def _one_line(text: str) -> str:
     return CONTROL.sub(" ", text)
+
+
+def _row(cells: Iterable[str]) -> str:
+    """Behind an empty group: a first cell that begins with [ or * would be an argument of the line before."""
+    return f"{{}}{' & '.join(map(escape, cells))} \\\\"
 
 
 def _table(table: Table, section: Section, names: Mapping[str, str], place: int) -> Iterator[str]:
@@ -53,8 +61,8 @@ def _table(table: Table, section: Section, names: Mapping[str, str], place: int)
     yield from (r"\begin{table}", r"\centering", rf"\caption{{{escape('. '.join(told))}}}")
     yield rf"\label{{tab:{section.name}-{place}}}"
     yield from (rf"\begin{{tabular}}{{{kinds}}}", r"\toprule")
-    yield " & ".join(escape(column.title) for column in table.columns) + r" \\"
+    yield _row(column.title for column in table.columns)
     yield r"\midrule"
     for row in table.rows:
-        yield " & ".join(escape(shown(cell, names)) for cell in row) + r" \\"
+        yield _row(shown(cell, names) for cell in row)
     yield from (r"\bottomrule", r"\end{tabular}", r"\end{table}")

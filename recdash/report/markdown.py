@@ -27,13 +27,20 @@ from recdash.report.document import Number as OneNumber
 Names = Mapping[str, str]
 MARKUP = re.compile(r"([\\`*_{}\[\]<>|#~&$^])")
 LINK = re.compile(r"(?i)(https?|ftp|mailto|xmpp|www)(?=[:.])")
+MENTION = re.compile(r"@(?!\d+(?![\w.-]))")
+"""Not the cutoff of a metric: nDCG@10."""
 AT_START = re.compile(r"^(\s*)([-+=]|\d+(?=[.)](?:\s|$)))")
 
 
 def escaped(text: str) -> str:
-    """Text in a line of Markdown: no markup, no link, no list; numbers and sentences stay as they are."""
-    clean = LINK.sub("\\1\u2060", CONTROL.sub(" ", text).replace("@", "\u2060@"))
-    return AT_START.sub(_not_a_list, MARKUP.sub(r"\\\1", clean))
+    """Text that starts a line of Markdown: no markup, no link, no list; sentences stay as they are."""
+    return AT_START.sub(_not_a_list, within(text))
+
+
+def within(text: str) -> str:
+    """Text within a line: no markup, no link, nobody mentioned; numbers and metrics stay as they are."""
+    clean = LINK.sub("\\1\u2060", MENTION.sub("\u2060@", CONTROL.sub(" ", text)))
+    return MARKUP.sub(r"\\\1", clean)
 
 
 def _not_a_list(found: re.Match[str]) -> str:
@@ -44,9 +51,9 @@ def to_markdown(document: Document) -> str:
     """The whole text; of figures their alternative text and their tables."""
     lead = document.lead
     lines = [
-        f"# {escaped(lead.headline)}",
+        f"# {within(lead.headline)}",
         "",
-        f"**{escaped(lead.badge)}**: {escaped(lead.why)}.",
+        f"**{within(lead.badge)}**: {escaped(lead.why)}.",
         "",
         escaped(" ".join(lead.sentences)),
         "",
@@ -65,7 +72,7 @@ def _when(document: Document) -> str:
 
 
 def _section(section: Section, names: Names) -> Iterator[str]:
-    yield f"## {escaped(section.title)}"
+    yield f"## {within(section.title)}"
     if section.note:
         yield from ("", escaped(section.note))
     for part in section.parts:
@@ -79,8 +86,8 @@ def _paragraph(part: Paragraph, names: Names) -> Iterator[str]:  # noqa: ARG001 
 
 def _table(part: Table, names: Names) -> Iterator[str]:
     marks = footnotes(part)
-    yield from (f"**{escaped(part.title)}**", "")
-    yield f"| {' | '.join(escaped(column.title) for column in part.columns)} |"
+    yield from (f"**{within(part.title)}**", "")
+    yield f"| {' | '.join(within(column.title) for column in part.columns)} |"
     yield f"| {' | '.join('---:' if column.number else '---' for column in part.columns)} |"
     for row in part.rows:
         yield f"| {' | '.join(_cell(cell, names, marks) for cell in row)} |"
@@ -91,11 +98,11 @@ def _table(part: Table, names: Names) -> Iterator[str]:
 
 def _cell(cell: Cell, names: Names, marks: Mapping[str, str]) -> str:
     why = marks.get(cell.why, "") if isinstance(cell, OneNumber) and cell.value is None else ""
-    return escaped(shown(cell, names) + (f" ({why})" if why else ""))
+    return within(shown(cell, names) + (f" ({why})" if why else ""))
 
 
 def _figure(part: Figure, names: Names) -> Iterator[str]:
-    yield f"### {escaped(part.title)}"
+    yield f"### {within(part.title)}"
     yield from ("", escaped(" ".join(filter(None, (part.alt, part.note)))), "")
     yield from _table(part.table, names)
 
@@ -106,19 +113,19 @@ def _formula(part: Formula, names: Names) -> Iterator[str]:  # noqa: ARG001
 
 
 def _notices(part: Notices, names: Names) -> Iterator[str]:  # noqa: ARG001
-    told = [f"- **{escaped(one.place)}**: {escaped(f'{one.found} {one.fix}'.strip())}" for one in part.items]
+    told = [f"- **{within(one.place)}**: {escaped(f'{one.found} {one.fix}'.strip())}" for one in part.items]
     yield from told or [f"- {escaped(part.nothing)}"]
 
 
 def _answers(part: Answers, names: Names) -> Iterator[str]:  # noqa: ARG001
     for one in part.items:
-        yield f"- **{escaped(one.question)}**: {'≠ ' if one.matters else ''}{escaped(one.answer)}"
+        yield f"- **{within(one.question)}**: {'≠ ' if one.matters else ''}{escaped(one.answer)}"
 
 
 def _command(part: Command, names: Names) -> Iterator[str]:  # noqa: ARG001
     """In a fence longer than any that the line holds: names of runs are in it."""
     fence = "`" * (3 + part.line.count("`"))
-    yield from (escaped(part.about), "", f"{fence}sh", part.line.replace("\n", " "), fence)
+    yield from (escaped(part.about), "", f"{fence}sh", CONTROL.sub(" ", part.line), fence)
 
 
 WRITTEN: Mapping[type[Part], Callable[[Any, Names], Iterator[str]]] = {
