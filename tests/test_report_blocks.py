@@ -12,6 +12,7 @@ from report_tables import CANDIDATES, TRUTH, films, opened
 
 from recdash.errors import InputError, NotFound, UnknownName
 from recdash.report.blocks import BLOCKS
+from recdash.report.blocks.online import _finding
 from recdash.report.document import Document, Figure, Number, Section, Table, Word, shown
 from recdash.report.question import Question
 from recdash.service import Workspace
@@ -186,3 +187,28 @@ def test_decisions_are_told_with_their_author(tmp_path: Path) -> None:
     found = section(space.report_content(question), "decisions")
     assert found.title.startswith("Ship als: ann, ")
     assert "Clear on both sides." in str(found)
+
+
+def test_a_live_report_whose_ab_test_was_deleted_says_so(tmp_path: Path) -> None:
+    space = opened(tmp_path)
+    question = films(space)
+    space.delete_online_test(str(question.test), "March")
+    notices = section(space.report_content(question), "caveats").parts[0]
+    assert "the A/B test of this report was deleted" in str(notices)
+
+
+@pytest.mark.parametrize(
+    ("word", "shown_as", "tone"),
+    [("holds", "✓ holds", "better"), ("broken", "▼ broken", "worse"), ("better", "▲ better", "better"),
+     ("", "–", "muted")],
+)  # fmt: skip
+def test_a_lift_has_the_sign_and_the_tone_of_the_pages(word: str, shown_as: str, tone: str) -> None:
+    """A lift of −5 % is ▲ better of a metric of which less is better; what nobody judged has no word."""
+    found = _finding({"word": word, "low": -0.06, "high": -0.04}, judged=True)
+    assert (found.shown, found.tone) == (shown_as, tone)
+
+
+def test_a_run_that_is_called_like_an_option_is_a_name_in_the_command(tmp_path: Path) -> None:
+    space = opened(tmp_path)
+    question = films(space, {"als": "-x"})
+    assert "--run=-x" in str(section(space.report_content(question), "reproducing"))

@@ -97,6 +97,7 @@ def test_reports_are_listed_newest_first_archived_restored_and_deleted_by_title(
 def test_sending_a_form_twice_makes_one_report(space: Workspace, question: Question) -> None:
     assert space.make_report(question, key="once").id == space.make_report(question, key="once").id
     assert len(space.reports(question.experiment)) == 1
+    assert space.make_report(question, key="once", title="Other words").title == "Other words"
 
 
 def test_the_author_is_who_asked(space: Workspace, question: Question) -> None:

@@ -18,6 +18,9 @@ from recdash.stats import Correction, corrected
 from recdash.stats.family import levels
 
 Word = Literal["better", "worse", "not settled", "holds", "broken", "not judged", ""]
+SIGNS = {"better": "▲", "worse": "▼", "broken": "▼", "holds": "✓", "not settled": "=", "not judged": "–"}
+TONES = {"better": "better", "worse": "worse", "broken": "worse", "holds": "better"}
+"""How each word is shown, on pages and in reports; the others have the tone "same"."""
 SETTLED_P = 0.05
 
 

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 LONGEST = 40
 
 
+def _deleted(count: int) -> str:
+    return "a run of it was deleted" if count == 1 else f"{count} runs of it were deleted"
+
+
 class Asked:
     """Everything that a block may ask; ``space`` answers.
 
@@ -55,7 +59,7 @@ class Asked:
         """The baseline first, then the candidates. Raises NotFound for one that was deleted."""
         gone = [run for run in self.question.shown if run not in self.all_runs]
         if gone:
-            raise NotFound(f"Run {gone[0]}, which this report is about, is not here any more.")
+            raise NotFound(f"What this report is about is not here any more: {_deleted(len(gone))}.")
         return tuple(self.all_runs[run] for run in self.question.shown)
 
     @cached_property

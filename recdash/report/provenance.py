@@ -84,9 +84,8 @@ def _of_test(test: OnlineTest) -> dict[str, Any]:
 def command(asked: Asked, blocks: Sequence[str], form: str = "html") -> str:
     """The line that makes this report again from the store."""
     one, terms = asked.question, asked.question.terms
-    words = ["recdash", "report", "--experiment", asked.experiment.name, "--baseline", asked.base]
-    for run in one.runs:
-        words += ["--run", asked.names[run]]
+    words = ["recdash", "report", f"--experiment={asked.experiment.name}", f"--baseline={asked.base}"]
+    words += [f"--run={asked.names[run]}" for run in one.runs]
     at = f"@{one.k}" if "@" in asked.where else ""
     size = terms.margin.size
     margin = f"{100 * size:.12g}%" if terms.margin.relative else f"{size:.12g}"
@@ -95,7 +94,7 @@ def command(asked: Asked, blocks: Sequence[str], form: str = "html") -> str:
     if one.scope != WHOLE and one.scope.threshold is not None:
         words += ["--relevance-threshold", f"{one.scope.threshold:g}"]
     words += ["--slice", one.by] if one.by else []
-    words += ["--test", asked.test.name] if asked.test else []
+    words += [f"--test={asked.test.name}"] if asked.test else []
     words += ["--online-metric", one.online_metric] if asked.test and one.online_metric else []
     for block in blocks:
         words += ["--block", block]

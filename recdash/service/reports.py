@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -183,7 +184,7 @@ class Reports(Parts, TrackRecords):
         """Keep a report: a snapshot with its numbers as they stand, or a live one with its question alone.
 
         ``author`` may only be given where nobody checked who is asking; ``key`` is any text that a form has
-        once, so that sending it twice makes one report. Raises Forbidden for a viewer.
+        once, so that sending the same twice makes one report. Raises Forbidden for a viewer.
         """
         self._may_write()
         home = self.experiment(question.experiment)
@@ -195,7 +196,8 @@ class Reports(Parts, TrackRecords):
             question, chosen, title=told, narrative=prose, author=by, live=live, moment=now
         )
         kept = None if live else self.store.put_file(to_json(document).encode())
-        made, facts = _id_of(key, home.id) or self._new_id(), question.as_dict()
+        facts = question.as_dict()
+        made = _id_of(key, home.id, told, prose, by, live, document.blocks, facts) or self._new_id()
         report = Report(made, home.id, now, by, told, prose, document.blocks, facts, kept)
         return self._write().add_report(report)
 
@@ -245,9 +247,9 @@ class Reports(Parts, TrackRecords):
         self.store.collect()
 
 
-def _id_of(key: str, experiment_id: str) -> str:
-    """The id of the report that a form makes; empty for no form."""
-    mark = hashlib.sha256(f"{experiment_id} {key}".encode()).digest()
+def _id_of(key: str, *words: Any) -> str:
+    """The id of the report that a form makes of what was written in it; empty for no form."""
+    mark = hashlib.sha256(json.dumps([key, *words]).encode()).digest()
     return base64.b32encode(mark).decode("ascii").lower()[:10] if key else ""
 
 

@@ -13,12 +13,12 @@ from recdash.charts.rows import Row, records
 from recdash.charts.segments import Dot, Line, ends_of, segment_panels
 from recdash.charts.shown import panels
 from recdash.numbers import is_number
-from recdash.online.judging import SETTLED_P
+from recdash.online.judging import SETTLED_P, SIGNS
 from recdash.online.segments import Reversal
 from recdash.ui import ab_data, links, state, theme, widgets
 from recdash.ui.ab_table import percent
 from recdash.ui.ab_test import AbTest
-from recdash.ui.ab_words import SIGNS, lowered
+from recdash.ui.ab_words import lowered
 from recdash.ui.escaping import html, join, plotly
 from recdash.ui.words import listed
 

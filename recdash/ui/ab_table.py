@@ -14,10 +14,11 @@ from recdash.charts.ab_lifts import Lift, lifts
 from recdash.charts.frames import cut_inside
 from recdash.numbers import is_number
 from recdash.online import OnlineRow
+from recdash.online.judging import SIGNS, TONES
 from recdash.ui import theme, widgets
 from recdash.ui.ab_definitions import definitions, guide_links
 from recdash.ui.ab_test import ROLES, AbTest
-from recdash.ui.ab_words import SETTLED, SIGNS, TONES, meaning, reading, variant_cell, wanted
+from recdash.ui.ab_words import SETTLED, meaning, reading, variant_cell, wanted
 from recdash.ui.board import RULES
 from recdash.ui.both_sides import SHARE
 from recdash.ui.escaping import Html, html, join, plotly

@@ -15,8 +15,6 @@ from recdash.ui.board import RULES
 from recdash.ui.escaping import Html, html
 from recdash.ui.words import listed, many
 
-SIGNS = {"better": "▲", "worse": "▼", "broken": "▼", "holds": "✓", "not settled": "=", "not judged": "–"}
-TONES = {"better": "better", "worse": "worse", "broken": "worse", "holds": "better"}
 SETTLED = ("better", "worse", "holds", "broken")
 PEEKING = (
     "Thick interval: for one look, at the end that was planned. Thin interval: holds however often you look, "

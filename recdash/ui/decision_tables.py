@@ -13,9 +13,9 @@ from recdash.decisions import Offline, Online
 from recdash.decisions.checklist import rail_value
 from recdash.decisions.differences import Changed
 from recdash.decisions.frozen import Difference, Lift
+from recdash.online.judging import SIGNS as ONLINE_SIGNS
 from recdash.stats.family import SIGNS
 from recdash.ui import widgets
-from recdash.ui.ab_words import SIGNS as ONLINE_SIGNS
 from recdash.ui.cards import finding_cell, value_text
 from recdash.ui.decision_tiles import online_value
 from recdash.ui.escaping import Html, html, join, markdown

@@ -9,9 +9,9 @@ from recdash.charts.marks import CONTEXT_GREY, Mark
 from recdash.decisions import Offline, Online
 from recdash.decisions.checklist import rail_value
 from recdash.decisions.frozen import Difference, Guardrail, Lift, Named
+from recdash.online.judging import SIGNS as ONLINE_SIGNS
 from recdash.stats.family import SIGNS
 from recdash.ui import cards
-from recdash.ui.ab_words import SIGNS as ONLINE_SIGNS
 from recdash.ui.cards import Strip, Tile
 from recdash.ui.escaping import Html
 from recdash.ui.state import View

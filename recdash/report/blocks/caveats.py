@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from recdash.domain import WHOLE
 from recdash.errors import Problem
 from recdash.findings import together
 from recdash.report.asked import Asked
 from recdash.report.document import Notice, Notices, Section
 from recdash.words import listed, metric_name, named_number
+
+GONE = Problem("no-test", "A/B test", "the A/B test of this report was deleted", "Its numbers are not told.")
 
 
 def caveats(asked: Asked) -> Section:
@@ -40,7 +43,7 @@ def _of_setup(asked: Asked) -> Iterable[Problem]:
 
 def _of_tests(asked: Asked) -> Iterable[Problem]:
     if asked.test is None:
-        return []
+        return [GONE] if asked.question.test is not None and asked.question.scope == WHOLE else []
     return [replace(one, place=f"{asked.test.name}, {one.place}") for one in asked.test.notices]
 
 

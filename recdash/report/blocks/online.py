@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from recdash import numbers
 from recdash.charts.rows import Row, records
@@ -12,8 +12,9 @@ from recdash.errors import RecdashError
 from recdash.findings import agreement
 from recdash.numbers import is_number
 from recdash.online.joining import SPLIT_BROKEN, judged_by
+from recdash.online.judging import SIGNS, TONES
 from recdash.report.asked import Asked
-from recdash.report.cells import PERCENT, count, finding, level_numbers, number_of
+from recdash.report.cells import PERCENT, count, level_numbers, number_of
 from recdash.report.document import (
     Cell,
     Column,
@@ -24,12 +25,12 @@ from recdash.report.document import (
     RunName,
     Section,
     Table,
+    Tone,
     Word,
 )
 from recdash.report.plain import rows_of
 from recdash.report.ranges import range_of
 from recdash.words import day, listed
-from recdash.words import finding as finding_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -234,7 +235,7 @@ def _lift_row(row: Row, *, judged: bool) -> tuple[Cell, ...]:
     change: tuple[Cell, ...] = (
         (Number(None, why="the control itself"), Number(None, why="the control itself"), control)
         if row["is_control"]
-        else (lift[0], bounds[0], _finding(row, low, high, judged=judged))
+        else (lift[0], bounds[0], _finding(row, judged=judged))
     )
     return row["title"], row["variant"], _value(row), *change, count(int(row["n_users"]))
 
@@ -250,8 +251,9 @@ def _value(row: Row) -> Number:
     )
 
 
-def _finding(row: Row, low: float | None, high: float | None, *, judged: bool) -> Word:
-    if not judged or low is None or high is None:
-        return Word("", "not judged" if not judged else "–", "muted")
-    word: Any = row["word"] or finding_of(low, high)
-    return finding(word, numbers.glyph(low, high))
+def _finding(row: Row, *, judged: bool) -> Word:
+    """The word of the test itself: a guardrail, and a metric of which less is better, have their own."""
+    if not judged:
+        return Word("", "not judged", "muted")
+    word = str(row["word"] or "")
+    return Word(SIGNS[word], word, cast("Tone", TONES.get(word, "same"))) if word else Word("", "–", "muted")
