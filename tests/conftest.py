@@ -243,13 +243,27 @@ def lasting_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers
     servers.stop()
 
 
+def decide_on_the_demo(workspace: Workspace, demo: str) -> None:
+    """What people write about an experiment: an approved review, a comment, a report, a link, a view."""
+    run = next(run for run in workspace.runs(demo) if run.name == "ALS v3")
+    review = workspace.propose(demo, run.id, text="It costs nothing that matters.")
+    workspace.add_offline_evidence(review.id)
+    workspace.add_online_evidence(review.id, workspace.online_tests(demo)[0].id)
+    approved = workspace.decide(demo, "ship", about=review.id, text="Online agrees.", although="As planned.")
+    workspace.comment(demo, approved.id, "Live since Monday.")
+    workspace.make_report(workspace.question(demo), title="For the board", narrative="**Why** we ship.")
+    workspace.save_view(demo, "for-the-board", "leaderboard", {})
+    workspace.share(demo, label="board")
+
+
 @pytest.fixture(scope="module")
 def demo_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One dashboard for all tests of a file, on a store that holds the demo: they read, none writes."""
+    """One dashboard for all tests of a file: the demo with a decision and a report. None writes."""
     from recdash.service import Workspace
 
     data = tmp_path_factory.mktemp("demo")
-    Workspace.open(f"sqlite:///{data / 'recdash.db'}", data / "artifacts").load_demo()
+    workspace = Workspace.open(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
+    decide_on_the_demo(workspace, workspace.load_demo().id)
     server = start_server(data)
     wait_until_healthy(server)
     yield server
