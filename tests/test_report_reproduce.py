@@ -279,7 +279,20 @@ def test_another_link_or_baseline_set_later_does_not_touch_the_report(
     space.set_baseline(question.experiment, question.runs[1])
     test = space.online_tests(question.experiment)[0]
     space.link_variants(test.id, {"A": question.baseline})
-    assert reproduction(space, file).holds
+    found = reproduction(space, file)
+    assert found.holds
+    assert "the report has other links than the store today" in found.text
+
+
+def test_a_test_that_was_given_another_control_is_not_confirmed(
+    space: Workspace, written: Callable[[str], Path]
+) -> None:
+    file = written("json")
+    known = json.loads(file.read_text())
+    (test,) = known["provenance"]["tests"]
+    test["control"] = next(variant for variant in test["links"] if variant != test["control"])
+    file.write_text(json.dumps(known))
+    assert "the report has other control than the store today" in told(reproduction(space, file))
 
 
 def test_what_was_decided_later_does_not_touch_the_report(

@@ -6,6 +6,7 @@ are the tables of A/B tests. Names, links and the rules of counting are the repo
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -180,6 +181,29 @@ class Renamed:
         if self.taken:
             return f"the name '{self.then}' is that of another run: by its upload this one is '{self.now}'"
         return f"'{self.then}' is called '{self.now}' today"
+
+
+def counted_otherwise(space: Workspace, document: Document) -> list[tuple[str, str]]:
+    """A/B tests that the report counts otherwise than they are stored: (what, in words).
+
+    Links, rules and metrics may have been set anew since; the control never changes.
+    """
+    known = document.provenance
+    home = experiment_of(space, known["experiment"])
+    found = []
+    for facts in known["tests"]:
+        stored = _test_of(space, home, facts)
+        for what in ("control", "links", "rules", "metrics"):
+            then, now = _plain(facts[what]), _plain(getattr(stored, what))
+            if then != now:
+                words = f"of the A/B test '{facts['name']}' the report has other {what} than the store today"
+                found.append((what, words))
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """Without the difference of tuples and lists."""
+    return json.loads(json.dumps(value, default=dict))
 
 
 def renamed(space: Workspace, document: Document) -> list[Renamed]:

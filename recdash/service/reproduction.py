@@ -13,7 +13,7 @@ from recdash.errors import InputError, Problem
 from recdash.report.checking import Checked, check
 from recdash.report.document import Document
 from recdash.report.files import Page, page_of, read_report
-from recdash.service.recomputed import recomputed, renamed
+from recdash.service.recomputed import counted_otherwise, recomputed, renamed
 from recdash.service.snapshots import Frame, frame_of
 from recdash.service.workspace import Workspace
 
@@ -108,8 +108,11 @@ def _reproduction(space: Workspace, document: Document, text: str) -> Reproducti
     checked = check(document, recomputed(space, document))
     page = page_of(text, document) if text else None
     others, frame = renamed(space, document), frame_of(space, document)
+    counted = counted_otherwise(space, document)
     against = [*(str(one) for one in others if one.taken), *frame.against]
+    against += [words for what, words in counted if what == "control"]
     notes = [str(one) for one in others if not one.taken]
+    notes += [words for what, words in counted if what != "control"]
     return Reproduction(
         document.title, document.lead.headline, checked, page, tuple(against), frame, tuple(notes)
     )
