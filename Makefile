@@ -1,7 +1,7 @@
 # Every target sets up what it needs; PYTHON=python3.13 uses that one, in an environment of its own.
 PYTHON  ?= python3
 PORT    ?= 8501
-WORKERS ?= 2
+WORKERS ?= 3
 ARGS    ?=
 
 run_env  = venv=$$(.ci/environment run "$(PYTHON)") && bin="$$venv/bin/python"

@@ -28,6 +28,8 @@ WINDOWS = {
     "phone": (390, 844),
 }
 """A zoomed window of 1440 × 1000 px is laid out like a smaller one."""
+USUAL = ("150 %", "phone")
+"""The others lie between or are wider: the long tests look at them."""
 DRAWN = """() => [...document.querySelectorAll('.stPlotlyChart')].every(chart => {
   const drawn = chart.querySelector('svg');
   return drawn && Math.abs(drawn.clientWidth - chart.clientWidth) < 2;
@@ -67,10 +69,8 @@ def look(demo_server: Any, tab: Page, settle: Callable[[Page], None]) -> Look:
         tab.goto(f"{demo_server.url}/{'' if name == 'overview' else name}")
         wait_for(tab, settle)
         found = Visit()
-        for window, (width, height) in WINDOWS.items():
-            tab.set_viewport_size({"width": width, "height": height})
-            wait_for(tab, settle)
-            measured = tab.evaluate(MEASURES)
+        for window in USUAL:
+            measured = measures(tab, settle, window)
             found.cut[window], found.charts = measured["cut"], measured["charts"]
         tab.set_viewport_size({"width": 1440, "height": 1000})
         tab.evaluate(OPEN_ALL)
@@ -83,6 +83,15 @@ def look(demo_server: Any, tab: Page, settle: Callable[[Page], None]) -> Look:
         return found
 
     return visit
+
+
+def measures(tab: Page, settle: Callable[[Page], None], window: str) -> dict[str, Any]:
+    """What is cut in a window of this size, and the charts."""
+    width, height = WINDOWS[window]
+    tab.set_viewport_size({"width": width, "height": height})
+    wait_for(tab, settle)
+    found: dict[str, Any] = tab.evaluate(MEASURES)
+    return found
 
 
 def wait_for(tab: Page, settle: Callable[[Page], None]) -> None:
@@ -114,7 +123,18 @@ def test_axe_finds_nothing_serious(look: Look, name: str, scheme: str) -> None:
     assert look(name).findings[scheme] == []
 
 
-@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.long
+@pytest.mark.parametrize("name", PAGES)
+def test_no_text_is_cut_at_125_percent_and_on_a_tablet(
+    demo_server: Any, tab: Page, settle: Callable[[Page], None], name: str
+) -> None:
+    tab.goto(f"{demo_server.url}/{'' if name == 'overview' else name}")
+    wait_for(tab, settle)
+    for window in WINDOWS.keys() - set(USUAL):
+        assert measures(tab, settle, window)["cut"] == []
+
+
+@pytest.mark.parametrize("window", USUAL)
 @pytest.mark.parametrize("name", PAGES)
 def test_no_text_is_cut_and_the_page_does_not_scroll_sideways(look: Look, name: str, window: str) -> None:
     assert look(name).cut[window] == []

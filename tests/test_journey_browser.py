@@ -106,6 +106,7 @@ def test_three_formats_and_a_truth_become_a_leaderboard_whose_link_opens_on_a_fr
     assert console_errors == []
 
 
+@pytest.mark.long  # tests/test_service.py finds the same in the same runs
 def test_movietweetings_popular_leads_and_the_page_says_that_another_population_puts_ease_first(
     server: Start, page: Page, shared_data: Path, console_errors: list[str]
 ) -> None:

@@ -34,6 +34,7 @@ def choose(page: Page, key: str, option: str) -> None:
     page.get_by_role("option", name=option, exact=True).click()
 
 
+@pytest.mark.long  # tests/test_ui_pages.py follows the links, tests/test_ui_sharing.py opens them elsewhere
 def test_a_verdict_leads_to_its_chart_and_a_permalink_shows_the_same_to_somebody_else(
     with_demo: Any, page: Page, browser: Browser, settle: Settle, console_errors: list[str]
 ) -> None:

@@ -305,6 +305,7 @@ def test_where_users_are_missing_from_a_variant_no_page_judges_anything(
     assert console_errors == []
 
 
+@pytest.mark.long  # tests/test_ingest_online.py refuses the same, tests/test_journey_apptest.py on the page
 def test_events_that_cannot_be_true_are_refused_with_place_and_reason_and_nothing_is_stored(
     with_films: Any, page: Page, settle: Settle, console_errors: list[str]
 ) -> None:
