@@ -57,6 +57,16 @@ def shared_data() -> Path:
     return REAL_DATA
 
 
+@pytest.fixture(autouse=True)
+def _no_settings_of_other_tests() -> Iterator[None]:
+    """Settings are read once in a process; each test reads its own."""
+    from recdash.settings import settings
+
+    settings.cache_clear()
+    yield
+    settings.cache_clear()
+
+
 # ── a store of one's own ─────────────────────────────────────────────────────────────────────
 
 

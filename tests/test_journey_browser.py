@@ -180,6 +180,7 @@ def test_a_run_that_shares_no_user_says_place_found_and_fix_and_leaves_nothing(
     assert console_errors == []
 
 
+@pytest.mark.long  # tests/test_markup_browser.py looks in more places
 def test_markup_as_a_file_name_is_shown_as_it_is_and_runs_nothing(
     server: Start, page: Page, console_errors: list[str]
 ) -> None:

@@ -36,7 +36,7 @@ metric_option = click.option("--metric", help="A metric with its cutoff, such as
 
 @click.command()
 @experiment_option
-@click.option("--outcome", required=True, type=click.Choice(list(OUTCOMES)))
+@click.option("--outcome", required=True, type=click.Choice(list(OUTCOMES)), help="What was decided.")
 @click.option("--text", required=True, help="Why.")
 @click.option("--run", help="Name of the run that it is about.")
 @click.option("--review", "wanted", help="The review that it answers: its id, or its candidate.")
