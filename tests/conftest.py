@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -10,14 +11,16 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import browser_tabs
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, WebSocket, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, WebSocket, sync_playwright
 
 if TYPE_CHECKING:  # what only some tests need is imported by the fixtures that they ask for
     from app_pages import Open
@@ -39,8 +42,8 @@ CHROMIUM_ARGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-SECONDS_TO_START = 60
-expect.set_options(timeout=30_000)  # the first page of a fresh server on a busy machine takes seconds
+SECONDS_TO_START = 180
+"""A server takes three of them on a quiet machine."""
 
 
 @pytest.fixture(scope="session")
@@ -163,9 +166,15 @@ class Server:
 
 
 def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+    """A port that is free, below those that the system gives to anybody who calls out meanwhile.
+
+    Of the system's own chance: in every worker the tests' begins with the same seed.
+    """
+    while True:
+        port = 10_000 + secrets.randbelow(20_000)
+        with socket.socket() as listener, suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return port
 
 
 def recdash_environment(data: Path) -> dict[str, str]:
@@ -177,7 +186,7 @@ def recdash_environment(data: Path) -> dict[str, str]:
 
 def is_healthy(url: str) -> bool:
     try:
-        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2) as answer:
+        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=20) as answer:
             return bool(answer.read() == b"ok")
     except (urllib.error.URLError, OSError):
         return False
@@ -293,6 +302,7 @@ def browser() -> Iterator[Browser]:
     """One Chromium per test file: Playwright's event loop would disturb other files' AppTests."""
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=chromium_path(), args=CHROMIUM_ARGS)
+        browser_tabs.follow(chromium)
         yield chromium
         chromium.close()
 
@@ -302,17 +312,19 @@ def is_outside(url: str) -> bool:
     return parts.scheme in {"http", "https", "ws", "wss"} and parts.hostname not in {"127.0.0.1", "localhost"}
 
 
-SETTLED = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
-
-
 @pytest.fixture(scope="session")
-def settle() -> Callable[[Page], None]:
-    """Wait until the script behind a page has run; first wait for the outcome, where one is expected."""
+def settle() -> Callable[..., None]:
+    """``settle(page, *shown)``: wait until the app has finished, and what is expected is there."""
+    return browser_tabs.settle
 
-    def wait(page: Page) -> None:
-        page.wait_for_selector(SETTLED)
 
-    return wait
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Who reads of a failed test reads what was on its pages."""
+    report = yield
+    if report.failed:
+        report.sections += [("a tab", browser_tabs.words_of(tab)) for tab in browser_tabs.open_tabs()]
+    return report
 
 
 @pytest.fixture
@@ -341,7 +353,6 @@ def page(browser: Browser, console_errors: list[str]) -> Iterator[Page]:
             console_errors.append(message.text)
 
     context = browser.new_context(viewport={"width": 1440, "height": 1000}, accept_downloads=True)
-    context.set_default_timeout(30_000)
     context.on("request", note)
     context.route(is_outside, lambda route: route.abort())
     tab = context.new_page()

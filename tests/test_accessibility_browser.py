@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
+from browser_tabs import settle
 from playwright.sync_api import Browser, Page, expect
 
 from recdash.charts.marks import DARK
@@ -34,6 +35,13 @@ DRAWN = """() => [...document.querySelectorAll('.stPlotlyChart')].every(chart =>
   const drawn = chart.querySelector('svg');
   return drawn && Math.abs(drawn.clientWidth - chart.clientWidth) < 2;
 })"""
+COUNT_LOOKS = """(() => {
+  window.looks = 0;
+  const every = window.setInterval;
+  window.setInterval = (act, pause, ...how) =>
+    every(() => { act(); if (pause === 500) window.looks += 1; }, pause, ...how);
+})()"""
+"""New widths and themes are noticed where the app looks its page over, twice a second."""
 OPEN_ALL = "() => document.querySelectorAll('details:not([open]) > summary').forEach(one => one.click())"
 INK = "getComputedStyle(document.documentElement).getPropertyValue('--ink')"
 
@@ -54,48 +62,50 @@ Look = Callable[[str], Visit]
 def tab(browser: Browser) -> Iterator[Page]:
     """One tab for all pages: loading Streamlit anew for each would take longer than looking at them."""
     context = browser.new_context(viewport={"width": 1440, "height": 1000}, color_scheme="light")
-    context.set_default_timeout(60_000)
+    context.add_init_script(COUNT_LOOKS)
     yield context.new_page()
     context.close()
 
 
 @pytest.fixture(scope="module")
-def look(demo_server: Any, tab: Page, settle: Callable[[Page], None]) -> Look:
+def look(demo_server: Any, tab: Page) -> Look:
     """Visit a page once, however many tests ask what was found there."""
 
     @cache
     def visit(name: str) -> Visit:
         tab.emulate_media(color_scheme="light")
         tab.goto(f"{demo_server.url}/{'' if name == 'overview' else name}")
-        wait_for(tab, settle)
+        wait_for(tab)
         found = Visit()
         for window in USUAL:
-            measured = measures(tab, settle, window)
+            measured = measures(tab, window)
             found.cut[window], found.charts = measured["cut"], measured["charts"]
         tab.set_viewport_size({"width": 1440, "height": 1000})
         tab.evaluate(OPEN_ALL)
-        wait_for(tab, settle)
+        wait_for(tab)
         tab.evaluate(AXE_SCRIPT)
         found.findings["light"] = axe(tab, {})
         turn_dark(tab)
-        wait_for(tab, settle)
+        wait_for(tab)
         found.findings["dark"] = axe(tab, {"runOnly": ["color-contrast"]})
         return found
 
     return visit
 
 
-def measures(tab: Page, settle: Callable[[Page], None], window: str) -> dict[str, Any]:
+def measures(tab: Page, window: str) -> dict[str, Any]:
     """What is cut in a window of this size, and the charts."""
     width, height = WINDOWS[window]
     tab.set_viewport_size({"width": width, "height": height})
-    wait_for(tab, settle)
+    wait_for(tab)
     found: dict[str, Any] = tab.evaluate(MEASURES)
     return found
 
 
-def wait_for(tab: Page, settle: Callable[[Page], None]) -> None:
-    tab.wait_for_timeout(600)  # new widths and themes are noticed twice a second
+def wait_for(tab: Page) -> None:
+    """Until the app has seen and answered what was changed, and its charts are as wide as their places."""
+    settle(tab)
+    tab.wait_for_function("before => window.looks > before", arg=tab.evaluate("window.looks"))
     settle(tab)
     tab.wait_for_function(DRAWN)
 
@@ -125,13 +135,11 @@ def test_axe_finds_nothing_serious(look: Look, name: str, scheme: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", PAGES)
-def test_no_text_is_cut_at_125_percent_and_on_a_tablet(
-    demo_server: Any, tab: Page, settle: Callable[[Page], None], name: str
-) -> None:
+def test_no_text_is_cut_at_125_percent_and_on_a_tablet(demo_server: Any, tab: Page, name: str) -> None:
     tab.goto(f"{demo_server.url}/{'' if name == 'overview' else name}")
-    wait_for(tab, settle)
+    wait_for(tab)
     for window in WINDOWS.keys() - set(USUAL):
-        assert measures(tab, settle, window)["cut"] == []
+        assert measures(tab, window)["cut"] == []
 
 
 @pytest.mark.parametrize("window", USUAL)
@@ -183,12 +191,12 @@ def step_to(tab: Page, name: str, key: str = "Tab") -> None:
 
 
 @pytest.fixture
-def overview(demo_server: Any, tab: Page, settle: Callable[[Page], None]) -> Page:
+def overview(demo_server: Any, tab: Page) -> Page:
     tab.emulate_media(color_scheme="light")
     tab.set_viewport_size({"width": 1440, "height": 1000})
     tab.goto(demo_server.url)
     expect(tab.locator(".rd-lead a").first).to_be_visible()
-    wait_for(tab, settle)
+    wait_for(tab)
     return tab
 
 
@@ -200,9 +208,7 @@ def test_the_first_tab_offers_to_skip_the_navigation(overview: Page) -> None:
     assert overview.evaluate(FOCUSED).startswith("Experiment")
 
 
-def test_metric_k_table_and_a_link_of_the_verdict_by_keyboard_alone(
-    overview: Page, settle: Callable[[Page], None]
-) -> None:
+def test_metric_k_table_and_a_link_of_the_verdict_by_keyboard_alone(overview: Page) -> None:
     keys = overview.keyboard
     step_to(overview, "Primary metric")
     keys.press("ControlOrMeta+a")
@@ -233,4 +239,4 @@ def test_a_key_leads_into_a_popover_and_escape_back_to_its_button(overview: Page
     expect(body.get_by_role("combobox", name="Baseline")).to_be_focused()
     overview.keyboard.press("Escape")
     expect(body).to_have_count(0)
-    assert overview.evaluate(FOCUSED).startswith("Change runs")
+    expect(overview.get_by_role("button", name=re.compile("^Change runs"))).to_be_focused()

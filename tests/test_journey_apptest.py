@@ -372,7 +372,7 @@ def test_the_guide_finds_words_in_all_chapters(app: AppTest) -> None:
 
 
 def test_a_link_opens_the_guide_at_its_metric(app: AppTest) -> None:
-    fresh = AppTest.from_file(app._script_path, default_timeout=60)
+    fresh = AppTest.from_file(app._script_path, default_timeout=300)
     fresh.query_params["metric"] = "ndcg"
     turn_to(fresh.run(), "guide")
     assert fresh.subheader[0].value == "nDCG · `ndcg`"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser_tabs import give, open_page, press, settle
 from journey_tables import HALF, PERFECT, POOR, STRANGERS, TRUTH, as_csv, as_parquet, as_trec
 from playwright.sync_api import FilePayload, Page, expect
 
@@ -15,42 +16,23 @@ from recdash.service import Workspace
 
 pytestmark = pytest.mark.browser
 
-SETTLED = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
 Start = Callable[..., Any]
-SLOW = 120_000
 AT_ONE = re.compile(r"@1(?!\d)")
-
-
-def settle(page: Page) -> None:
-    page.wait_for_selector(SETTLED)
 
 
 def payload(name: str, data: bytes) -> FilePayload:
     return {"name": name, "mimeType": "application/octet-stream", "buffer": data}
 
 
-def give(page: Page, kind: str, files: Sequence[FilePayload] | Sequence[Path]) -> None:
-    """Put files into the uploader of ``kind`` (truth, run …)."""
-    box = page.locator(f"[class*=st-key-upload_{kind}_] [data-testid=stFileUploaderDropzoneInput]")
-    box.set_input_files(list(files))  # type: ignore[arg-type]
-
-
-def press(page: Page, label: str) -> None:
-    settle(page)
-    page.get_by_role("button", name=label, exact=True).click()
-
-
 def create_experiment(page: Page, files: Sequence[FilePayload] | Sequence[Path]) -> None:
-    give(page, "truth", files)
+    give(page, "truth", *files)
     expect(page.get_by_label("Name of the experiment")).to_be_visible()
     press(page, "Create the experiment")
-    expect(page.get_by_text("Stored the experiment")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("Stored the experiment")).to_be_visible()
 
 
 def open_upload(page: Page, url: str) -> None:
-    page.goto(f"{url}/upload")
-    expect(page.get_by_role("heading", name="Upload", exact=True)).to_be_visible(timeout=SLOW)
-    settle(page)
+    open_page(page, f"{url}/upload", page.get_by_role("heading", name="Upload", exact=True))
 
 
 def stored(data: Path) -> list[str]:
@@ -76,9 +58,9 @@ def test_three_formats_and_a_truth_become_a_leaderboard_whose_link_opens_on_a_fr
         payload("half.parquet", as_parquet(HALF)),
         payload("poor.run", as_trec(POOR)),
     ]
-    give(page, "run", files)
+    give(page, "run", *files)
     press(page, "Score and store 3 candidates")
-    expect(page.get_by_text("Stored the candidate")).to_have_count(3, timeout=SLOW)
+    expect(page.get_by_text("Stored the candidate")).to_have_count(3)
 
     press(page, "See it")
     board = page.locator("table.rd-board")
@@ -88,19 +70,19 @@ def test_three_formats_and_a_truth_become_a_leaderboard_whose_link_opens_on_a_fr
 
     page.get_by_label("Any k to").fill("1")
     page.keyboard.press("Enter")
-    expect(board).to_contain_text(AT_ONE, timeout=SLOW)
+    expect(board).to_contain_text(AT_ONE)
     settle(page)
     assert "0.833" in row_of(page, "perfect")  # recall@1: (1/2 + 1 + 1) / 3
     expect(page).to_have_url(re.compile(r"[?&]k=1(&|$)"))
     link = page.url.removeprefix(running.url)
 
     running.process.terminate()
-    running.process.wait(timeout=20)
+    running.process.wait()
     page.goto("about:blank")
     console_errors.clear()  # of the server that went away
     fresh = server(data=running.data)
     page.goto(fresh.url + link)
-    expect(page.locator("table.rd-board")).to_contain_text(AT_ONE, timeout=SLOW)
+    expect(page.locator("table.rd-board")).to_contain_text(AT_ONE)
     settle(page)
     assert "0.833" in row_of(page, "perfect")
     assert console_errors == []
@@ -115,29 +97,30 @@ def test_movietweetings_popular_leads_and_the_page_says_that_another_population_
     running = server()
     open_upload(page, running.url)
     create_experiment_of_all_rows(page, films / "truth.csv")
-    give(page, "run", runs)
+    give(page, "run", *runs)
     press(page, f"Score and store {len(runs)} candidates")
-    expect(page.get_by_text("Stored the candidate")).to_have_count(len(runs), timeout=SLOW)
+    expect(page.get_by_text("Stored the candidate")).to_have_count(len(runs))
     press(page, "See it")
     board = page.locator("table.rd-board tbody")
-    expect(board).to_contain_text("popular", timeout=SLOW)
+    expect(board).to_contain_text("popular")
     settle(page)
     assert "0.0482" in row_of(page, "popular")
     assert row_of(page, "popular").split()[0] == "1"
+    settle(page)
     page.get_by_role("link", name="Overview").click()
     other_rule = page.get_by_text("Counting only users with lists puts ease first by nDCG@10")
-    expect(other_rule.first).to_be_visible(timeout=SLOW)
+    expect(other_rule.first).to_be_visible()
     assert console_errors == []
 
 
 def create_experiment_of_all_rows(page: Page, truth: Path) -> None:
     """Every row of the truth counts as relevant, whatever its rating."""
-    give(page, "truth", [truth])
+    give(page, "truth", truth)
     every_row = page.get_by_role("radio", name="every row is relevant")
     every_row.click()
     expect(every_row).to_be_checked()
     press(page, "Create the experiment")
-    expect(page.get_by_text("Stored the experiment")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("Stored the experiment")).to_be_visible()
 
 
 @pytest.mark.parametrize(
@@ -153,7 +136,7 @@ def test_a_truth_that_cannot_be_used_says_place_found_and_fix_and_stores_nothing
 ) -> None:
     running = server()
     open_upload(page, running.url)
-    give(page, "truth", [payload("truth.csv", data)])
+    give(page, "truth", payload("truth.csv", data))
     problem = page.get_by_test_id("stAlertContainer").first
     expect(problem).to_be_visible()
     for words in says:
@@ -170,10 +153,10 @@ def test_a_run_that_shares_no_user_says_place_found_and_fix_and_leaves_nothing(
     running = server()
     open_upload(page, running.url)
     create_experiment(page, [payload("films.csv", TRUTH)])
-    give(page, "run", [payload("strangers.csv", as_csv(STRANGERS))])
+    give(page, "run", payload("strangers.csv", as_csv(STRANGERS)))
     press(page, "Score and store the candidate")
     problem = page.get_by_test_id("stAlertContainer").filter(has_text="was refused")
-    expect(problem).to_be_visible(timeout=SLOW)
+    expect(problem).to_be_visible()
     expect(problem).to_contain_text("user")
     expect(problem).to_contain_text("truth")
     assert stored(running.data) == ["films"]
@@ -188,13 +171,13 @@ def test_markup_as_a_file_name_is_shown_as_it_is_and_runs_nothing(
     running = server()
     open_upload(page, running.url)
     create_experiment(page, [payload("films.csv", TRUTH)])
-    give(page, "run", [payload(f"{name}.csv", as_csv(HALF)), payload("perfect.csv", as_csv(PERFECT))])
+    give(page, "run", payload(f"{name}.csv", as_csv(HALF)), payload("perfect.csv", as_csv(PERFECT)))
     expect(page.get_by_label("Name", exact=True).first).to_have_value(name)
     press(page, "Score and store 2 candidates")
-    expect(page.get_by_text(f"Stored the candidate {name}")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text(f"Stored the candidate {name}")).to_be_visible()
     for sink in ("leaderboard", "metric-vs-k", "precision-recall", "runs"):
         page.goto(f"{running.url}/{sink}")
-        expect(page.get_by_text(name).first).to_be_visible(timeout=SLOW)
+        expect(page.get_by_text(name).first).to_be_visible()
         settle(page)
         assert page.evaluate("window.recdash_xss") is None
         assert page.locator("img[src=x]").count() == 0

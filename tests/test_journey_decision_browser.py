@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import browser_tabs
 import pytest
+from browser_tabs import headline, settle
 from playwright.sync_api import Browser, Page, expect
 
 from recdash.service import Workspace
@@ -15,8 +17,6 @@ from recdash.service import Workspace
 pytestmark = pytest.mark.browser
 
 Start = Callable[..., Any]
-Settle = Callable[[Page], None]
-SLOW = 120_000
 
 
 @pytest.fixture
@@ -30,60 +30,59 @@ def with_demo(tmp_path: Path, server: Start) -> Any:
 
 def choose(page: Page, key: str, option: str) -> None:
     """Pick an option of the select box with this key."""
-    page.locator(f".st-key-{key} input").click()
-    page.get_by_role("option", name=option, exact=True).click()
+    browser_tabs.choose(page, page.locator(f".st-key-{key} input"), option)
 
 
 @pytest.mark.long  # tests/test_ui_pages.py follows the links, tests/test_ui_sharing.py opens them elsewhere
 def test_a_verdict_leads_to_its_chart_and_a_permalink_shows_the_same_to_somebody_else(
-    with_demo: Any, page: Page, browser: Browser, settle: Settle, console_errors: list[str]
+    with_demo: Any, page: Page, browser: Browser, console_errors: list[str]
 ) -> None:
     page.goto(with_demo.url)
-    headline = page.locator("[data-testid=stMain] h1").first
-    expect(headline).to_have_text("Two-tower 2026-10 is a trade-off", timeout=SLOW)
+    verdict = headline(page)
+    expect(verdict).to_have_text("Two-tower 2026-10 is a trade-off")
     settle(page)
 
     page.get_by_label("Any k to 100").fill("20")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("nDCG@20 is").first).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("nDCG@20 is").first).to_be_visible()
     settle(page)
 
     page.get_by_role("button", name="Change runs").click()
     choose(page, "frame-baseline", "ItemKNN 100")
-    expect(page.get_by_text("above ItemKNN 100").first).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("above ItemKNN 100").first).to_be_visible()
     settle(page)
     page.get_by_role("button", name=re.compile("^Remove Two-tower")).click()
-    expect(headline).not_to_contain_text("Two-tower", timeout=SLOW)
+    expect(verdict).not_to_contain_text("Two-tower")
     settle(page)
     page.keyboard.press("Escape")
 
     page.get_by_role("button", name="Narrow down").click()
     choose(page, "frame-slice", "Known users (with train rows)")
-    expect(page.locator(".st-key-frame-scope")).to_contain_text("Known users", timeout=SLOW)
+    expect(page.locator(".st-key-frame-scope")).to_contain_text("Known users")
     settle(page)
     page.keyboard.press("Escape")
 
     page.get_by_role("link", name=re.compile("^better for")).first.click()
     finding = re.compile(r"is better for \d+ of 100 users")
-    expect(headline).to_have_text(finding, timeout=SLOW)
+    expect(verdict).to_have_text(finding)
     user = page.locator("[data-testid=stMain] h2").filter(has_text=re.compile("^User "))
-    expect(user).to_be_visible(timeout=SLOW)
+    expect(user).to_be_visible()
     settle(page)
     first = user.inner_text()
     page.get_by_role("button", name="Next user").click()
-    expect(user).not_to_have_text(first, timeout=SLOW)
+    expect(user).not_to_have_text(first)
     settle(page)
 
-    seen = (headline.inner_text(), user.inner_text(), page.locator(".rd-chip-part").all_inner_texts())
+    seen = (verdict.inner_text(), user.inner_text(), page.locator(".rd-chip-part").all_inner_texts())
     link = page.url
     for part in ("k=20", "b=", "c=", "s=user_warmth", "u="):
         assert part in link
     other = browser.new_context().new_page()
     other.goto(link)
-    expect(other.locator("[data-testid=stMain] h1").first).to_have_text(seen[0], timeout=SLOW)
+    expect(headline(other)).to_have_text(seen[0])
     settle(other)
     again = other.locator("[data-testid=stMain] h2").filter(has_text=re.compile("^User "))
-    expect(other.locator(".rd-chip-part")).to_have_count(len(seen[2]), timeout=SLOW)
+    expect(other.locator(".rd-chip-part")).to_have_count(len(seen[2]))
     assert (again.inner_text(), other.locator(".rd-chip-part").all_inner_texts()) == seen[1:]
     other.context.close()
     assert console_errors == []

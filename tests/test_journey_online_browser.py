@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from browser_tabs import choose, give, headline, open_page, press, settle, turn_to
 from playwright.sync_api import Browser, FilePayload, Locator, Page, expect
 
 import recdash
@@ -22,9 +23,7 @@ from recdash.service import Workspace
 pytestmark = pytest.mark.browser
 
 Start = Callable[..., Any]
-Settle = Callable[[Page], None]
 Files = Mapping[str, Path]
-SLOW = 120_000
 N_USERS, SEED = 1500, 2
 ENGAGEMENT, VISITS = "engagement_rate", "sessions_per_user"
 ARMS = {"control": {}, "bold": {ENGAGEMENT: -0.24, VISITS: 0.5}, "calm": {ENGAGEMENT: 0.24}}
@@ -90,61 +89,30 @@ def as_file(name: str, data: bytes) -> FilePayload:
 # ── what a person does ───────────────────────────────────────────────────────────────────────
 
 
-def begin_upload(page: Page, url: str, settle: Settle) -> None:
+def begin_upload(page: Page, url: str) -> None:
     """The place where exposures and events are given."""
-    page.goto(f"{url}/upload")
-    page.get_by_role("radio", name="An online test").click(timeout=SLOW)
-    page.get_by_role("radio", name="Exposures and events").click(timeout=SLOW)
-    expect(page.get_by_text("Still needed: exposures and events.")).to_be_visible(timeout=SLOW)
-    settle(page)
+    open_page(page, f"{url}/upload", page.get_by_role("radio", name="An online test"))
+    page.get_by_role("radio", name="An online test").click()
+    settle(page, page.get_by_role("radio", name="Exposures and events"))
+    page.get_by_role("radio", name="Exposures and events").click()
+    settle(page, page.get_by_text("Still needed: exposures and events."))
 
 
-def give(page: Page, kind: str, file: Path | FilePayload, settle: Settle) -> Locator:
-    """Put a file into the place of its kind; the card that then tells what was read."""
-    settle(page)  # a place that is just being drawn again may lose what is put into it
-    box = page.locator(f"[class*=st-key-upload_{kind}_]")
-    box.locator("[data-testid=stFileUploaderDropzoneInput]").set_input_files(file)
-    expect(box.get_by_role("button", name="Remove ")).to_be_visible(timeout=SLOW)
-    return page.locator(f"[class*=st-key-file_{kind}_]")
-
-
-def give_all(page: Page, files: Files, kinds: tuple[str, ...], settle: Settle) -> None:
+def give_all(page: Page, files: Files, kinds: tuple[str, ...]) -> None:
     """Every file is read and found to be in order."""
-    for card in [give(page, kind, files[kind], settle) for kind in kinds]:
-        expect(card).to_contain_text("No problem found.", timeout=SLOW)
-    expect(page.get_by_label("Name of the test")).to_be_visible(timeout=SLOW)
-    settle(page)
+    for card in [give(page, kind, files[kind]) for kind in kinds]:
+        expect(card).to_contain_text("No problem found.")
+    settle(page, page.get_by_label("Name of the test"))
 
 
-def choose(page: Page, box: Locator, option: str, settle: Settle) -> None:
-    """Pick an option; a list that is open closes when the page moves under it."""
-    box.scroll_into_view_if_needed()
-    settle(page)
-    box.click()
-    page.get_by_role("option", name=option, exact=True).click()
-
-
-def store(page: Page, name: str, settle: Settle) -> None:
+def store(page: Page, name: str) -> None:
     page.get_by_label("Name of the test").fill(name)
     page.keyboard.press("Enter")
-    settle(page)
-    page.get_by_role("button", name="Store the online test").click()
-    expect(page.get_by_text(f"Stored the online test {name}.")).to_be_visible(timeout=SLOW)
-    settle(page)
-
-
-def turn_to(page: Page, title: str, says: str, settle: Settle) -> None:
-    """A page by the navigation, until its headline says this."""
-    page.get_by_role("link", name=title, exact=True).click()
-    expect(headline(page)).to_contain_text(says, timeout=SLOW)
-    settle(page)
+    press(page, "Store the online test")
+    expect(page.get_by_text(f"Stored the online test {name}.")).to_be_visible()
 
 
 # ── what is seen ─────────────────────────────────────────────────────────────────────────────
-
-
-def headline(page: Page) -> Locator:
-    return page.locator("[data-testid=stMain] h1").first
 
 
 def lift_of(found: OnlineResults, metric: str, variant: str) -> OnlineRow:
@@ -189,43 +157,40 @@ def test_logs_become_health_lifts_a_quadrant_and_a_reason_and_a_link_opens_them_
     server: Start,
     page: Page,
     browser: Browser,
-    settle: Settle,
     console_errors: list[str],
     tmp_path: Path,
 ) -> None:
     made = simulate(N_USERS, SEED, events=True, crossover=0.005, arms=ARMS)
     files = written(made, tmp_path)
     found = recdash.ab_test(**files, control="control")
-    upload_the_test(page, with_films.url, files, found, made.known.crossed, settle)
-    read_health_and_lifts(page, made, found, settle)
-    read_both_sides(page, found, settle)
+    upload_the_test(page, with_films.url, files, found, made.known.crossed)
+    read_health_and_lifts(page, made, found)
+    read_both_sides(page, found)
 
-    choose(page, page.get_by_role("combobox", name="Explain"), "calm", settle)
-    expect(page).to_have_url(re.compile(r"[?&]v=calm(&|$)"), timeout=SLOW)
+    choose(page, page.get_by_role("combobox", name="Explain"), "calm")
+    expect(page).to_have_url(re.compile(r"[?&]v=calm(&|$)"))
     question = "Would anything make calm's result doubtful?"
-    expect(page.get_by_role("heading", name=question)).to_be_visible(timeout=SLOW)
+    expect(page.get_by_role("heading", name=question)).to_be_visible()
     settle(page)
     link, there = page.url.removeprefix(with_films.url), seen(page)
     page.goto("about:blank")
     with_films.process.terminate()
-    with_films.process.wait(timeout=20)
+    with_films.process.wait()
     fresh = server(data=with_films.data)
     other = browser.new_context(viewport={"width": 1440, "height": 1000}).new_page()
     other.on("console", lambda said: console_errors.append(said.text) if said.type == "error" else None)
     other.on("pageerror", lambda error: console_errors.append(str(error)))
     other.goto(fresh.url + link)
-    expect(other.get_by_role("heading", name=question)).to_be_visible(timeout=SLOW)
+    expect(other.get_by_role("heading", name=question)).to_be_visible()
     settle(other)
     assert seen(other) == there
     other.context.close()
     assert console_errors == []
 
 
-def upload_the_test(
-    page: Page, url: str, files: Files, found: OnlineResults, crossed: int, settle: Settle
-) -> None:
-    begin_upload(page, url, settle)
-    give_all(page, files, ("exposures", "events", "served"), settle)
+def upload_the_test(page: Page, url: str, files: Files, found: OnlineResults, crossed: int) -> None:
+    begin_upload(page, url)
+    give_all(page, files, ("exposures", "events", "served"))
     expect(page.get_by_text(f"{crossed} of 1,500 users were seen in more than one variant")).to_be_visible()
     for removed in found.removed:
         expect(page.get_by_text(f"{removed.count:,} {removed.unit} {removed.what}")).to_be_visible()
@@ -234,13 +199,13 @@ def upload_the_test(
     boxes = {run: page.get_by_role("combobox", name=f"{run} served") for run in ARMS}
     expect(boxes["bold"]).to_have_value("bold")  # runs of the same name are linked already
     expect(boxes["calm"]).to_have_value("calm")
-    choose(page, boxes["control"], "popular", settle)
+    choose(page, boxes["control"], "popular")
     expect(boxes["control"]).to_have_value("popular")
-    store(page, "Autumn", settle)
+    store(page, "Autumn")
 
 
-def read_health_and_lifts(page: Page, made: Simulated, found: OnlineResults, settle: Settle) -> None:
-    turn_to(page, "A/B results", "bold loses engagement rate", settle)
+def read_health_and_lifts(page: Page, made: Simulated, found: OnlineResults) -> None:
+    turn_to(page, "A/B results", "bold loses engagement rate")
     health = page.get_by_role("group", name="Health of the test")
     assert found.health.srm_p is not None
     for told in (
@@ -262,8 +227,8 @@ def read_health_and_lifts(page: Page, made: Simulated, found: OnlineResults, set
     expect(line_of(page, "Sessions per user", "calm")).to_contain_text("not settled")
 
 
-def read_both_sides(page: Page, found: OnlineResults, settle: Settle) -> None:
-    turn_to(page, "Offline vs online", "Offline and online agree on one of two candidates", settle)
+def read_both_sides(page: Page, found: OnlineResults) -> None:
+    turn_to(page, "Offline vs online", "Offline and online agree on one of two candidates")
     expect(page.get_by_role("heading", name="bold won offline, lost online")).to_be_visible()
     agreement = "Offline and online point the same way for 1 of 3 pairs of runs, and opposite ways for 2."
     expect(page.get_by_text(agreement)).to_be_visible()
@@ -281,20 +246,20 @@ def read_both_sides(page: Page, found: OnlineResults, settle: Settle) -> None:
 
 @pytest.mark.long  # tests/test_ui_pages.py and tests/test_ui_ab_results.py ask the same of the pages
 def test_where_users_are_missing_from_a_variant_no_page_judges_anything(
-    with_films: Any, page: Page, settle: Settle, console_errors: list[str], tmp_path: Path
+    with_films: Any, page: Page, console_errors: list[str], tmp_path: Path
 ) -> None:
     files = written(simulate(N_USERS, SEED, events=True, srm=0.35, arms=ARMS), tmp_path)
-    begin_upload(page, with_films.url, settle)
-    give_all(page, files, ("exposures", "events"), settle)
+    begin_upload(page, with_films.url)
+    give_all(page, files, ("exposures", "events"))
     expect(page.get_by_text("Sample ratio mismatch (SRM)")).to_be_visible()
-    choose(page, page.get_by_role("combobox", name="control served"), "popular", settle)
-    store(page, "Winter", settle)
+    choose(page, page.get_by_role("combobox", name="control served"), "popular")
+    store(page, "Winter")
 
-    turn_to(page, "A/B results", "Nothing is judged: the split of users is broken", settle)
+    turn_to(page, "A/B results", "Nothing is judged: the split of users is broken")
     expect(page.get_by_role("group", name="Health of the test")).to_contain_text("! broken")
     assert last_words(page.locator("table.rd-lifts")) == {"– not judged"}
 
-    turn_to(page, "Offline vs online", "Offline and online: not judged, the split of users is broken", settle)
+    turn_to(page, "Offline vs online", "Offline and online: not judged, the split of users is broken")
     expect(page.get_by_text("The split of users is broken: nothing is judged.")).to_be_visible()
     expect(page.get_by_text("Agreement is not judged")).to_be_visible()
     tables = page.locator("table.rd-table")
@@ -307,16 +272,16 @@ def test_where_users_are_missing_from_a_variant_no_page_judges_anything(
 
 @pytest.mark.long  # tests/test_ingest_online.py refuses the same, tests/test_journey_apptest.py on the page
 def test_events_that_cannot_be_true_are_refused_with_place_and_reason_and_nothing_is_stored(
-    with_films: Any, page: Page, settle: Settle, console_errors: list[str]
+    with_films: Any, page: Page, console_errors: list[str]
 ) -> None:
-    begin_upload(page, with_films.url, settle)
-    give(page, "exposures", as_file("exposures.csv", EXPOSED), settle)
+    begin_upload(page, with_films.url)
+    give(page, "exposures", as_file("exposures.csv", EXPOSED))
     for data, place, reason in (
         (NEGATIVE, "column 'watch_s', line 2", "'-30' is below 0"),
         (NOBODY, "columns", "no unit column; found: session_id, ts, event, item_id. Name it unit_id"),
     ):
-        card = give(page, "events", as_file("events.csv", data), settle)
-        expect(card).to_contain_text(reason, timeout=SLOW)
+        card = give(page, "events", as_file("events.csv", data))
+        expect(card).to_contain_text(reason)
         expect(card.get_by_test_id("stAlertContainer")).to_contain_text(place)
         settle(page)
         expect(page.get_by_role("button", name="Store the online test")).to_have_count(0)

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import pyarrow.csv
 import pytest
+from browser_tabs import choose, give, headline, open_page, press, settle, turn_to
 from playwright.sync_api import Browser, BrowserContext, FilePayload, Locator, Page, expect
 
 from recdash.online.simulated import simulate
@@ -18,8 +19,6 @@ from recdash.service import Workspace
 pytestmark = pytest.mark.browser
 
 Start = Callable[..., Any]
-Settle = Callable[[Page], None]
-SLOW = 120_000
 N_USERS, SEED, EFFECT = 1_500, 2, 0.24
 HITS = {"popular": (5, 5), "calm": (3, 2)}
 """At which rank a run has the item of an odd and an even user: calm is better for everybody."""
@@ -59,110 +58,81 @@ def sessions() -> FilePayload:
 # ── what people do ───────────────────────────────────────────────────────────────────────────
 
 
-def headline(page: Page) -> Locator:
-    return page.locator("[data-testid=stMain] h1").first
-
-
-def give(page: Page, kind: str, *files: FilePayload) -> None:
-    box = page.locator(f"[class*=st-key-upload_{kind}_] [data-testid=stFileUploaderDropzoneInput]")
-    box.set_input_files(list(files))
-
-
-def press(page: Page, label: str, settle: Settle) -> None:
-    settle(page)
-    page.get_by_role("button", name=label, exact=True).click()
-
-
-def turn_to(page: Page, title: str, says: str | re.Pattern[str], settle: Settle) -> None:
-    page.get_by_role("link", name=title, exact=True).click()
-    expect(headline(page)).to_contain_text(says, timeout=SLOW)
-    settle(page)
-
-
-def upload(page: Page, url: str, settle: Settle) -> None:
-    page.goto(f"{url}/upload")
-    expect(page.get_by_role("heading", name="Upload", exact=True)).to_be_visible(timeout=SLOW)
-    settle(page)
+def upload(page: Page, url: str) -> None:
+    open_page(page, f"{url}/upload", page.get_by_role("heading", name="Upload", exact=True))
     give(page, "truth", truth())
-    expect(page.get_by_label("Name of the experiment")).to_be_visible(timeout=SLOW)
-    press(page, "Create the experiment", settle)
-    expect(page.get_by_text("Stored the experiment")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_label("Name of the experiment")).to_be_visible()
+    press(page, "Create the experiment")
+    expect(page.get_by_text("Stored the experiment")).to_be_visible()
     give(page, "run", lists("popular"), lists("calm"))
-    press(page, "Score and store 2 candidates", settle)
-    expect(page.get_by_text("Stored the candidate")).to_have_count(2, timeout=SLOW)
+    press(page, "Score and store 2 candidates")
+    expect(page.get_by_text("Stored the candidate")).to_have_count(2)
 
 
-def upload_the_test(page: Page, settle: Settle) -> None:
+def upload_the_test(page: Page) -> None:
     """The variant that is called as its run is linked to it."""
-    page.get_by_role("link", name="Upload", exact=True).click()
-    page.get_by_role("radio", name="An online test").click(timeout=SLOW)
-    page.get_by_role("radio", name="Sessions", exact=True).click(timeout=SLOW)
-    settle(page)
+    turn_to(page, "Upload", "Upload")
+    page.get_by_role("radio", name="An online test").click()
+    settle(page, page.get_by_role("radio", name="Sessions", exact=True))
+    page.get_by_role("radio", name="Sessions", exact=True).click()
     give(page, "sessions", sessions())
-    expect(page.get_by_label("Name of the test")).to_be_visible(timeout=SLOW)
-    settle(page)
+    expect(page.get_by_label("Name of the test")).to_be_visible()
     expect(page.get_by_role("combobox", name="calm served")).to_have_value("calm")
     box = page.get_by_role("combobox", name="control served")
-    box.scroll_into_view_if_needed()
-    settle(page)
-    box.click()
-    page.get_by_role("option", name="popular", exact=True).click()
+    choose(page, box, "popular")
     expect(box).to_have_value("popular")
-    press(page, "Store the online test", settle)
-    expect(page.get_by_text("Stored the online test spring.")).to_be_visible(timeout=SLOW)
+    press(page, "Store the online test")
+    expect(page.get_by_text("Stored the online test spring.")).to_be_visible()
 
 
-def review(page: Page, settle: Settle) -> None:
+def review(page: Page) -> None:
     """Propose calm, attach both kinds of evidence, approve."""
-    turn_to(page, "Reports & decisions", "Nothing is decided yet", settle)
-    press(page, "Propose", settle)
-    expect(page.get_by_role("heading", name="Review of calm")).to_be_visible(timeout=SLOW)
-    press(page, "Attach offline evidence", settle)
-    press(page, "Attach A/B test", settle)
-    expect(page.get_by_role("radio", name="Approve: Ship")).to_be_visible(timeout=SLOW)
-    settle(page)
+    turn_to(page, "Reports & decisions", "Nothing is decided yet")
+    press(page, "Propose")
+    expect(page.get_by_role("heading", name="Review of calm")).to_be_visible()
+    press(page, "Attach offline evidence")
+    press(page, "Attach A/B test")
+    expect(page.get_by_role("radio", name="Approve: Ship")).to_be_visible()
     box = page.locator(".st-key-review")
     box.get_by_label("Why?").fill(WHY)
     although = box.get_by_label(re.compile("^To approve, say why although"))
     if although.count():
         although.fill("They are few, and nothing points the other way.")
-    box.get_by_role("button", name="Decide", exact=True).click()
-    expect(headline(page)).to_contain_text("Ship calm", timeout=SLOW)
+    press(page, "Decide", inside=box)
+    expect(headline(page)).to_contain_text("Ship calm")
     expect(page.get_by_text(WHY).first).to_be_visible()
-    settle(page)
 
 
-def make_the_report(page: Page, settle: Settle) -> str:
+def make_the_report(page: Page) -> str:
     """Its own link for others."""
     page.get_by_text("Make a report", exact=True).click()
     page.get_by_label("Title").fill(TITLE)
     page.keyboard.press("Tab")
-    press(page, "Make the report", settle)
-    expect(page.get_by_role("link", name=TITLE)).to_be_visible(timeout=SLOW)
+    press(page, "Make the report")
+    expect(page.get_by_role("link", name=TITLE)).to_be_visible()
     page.get_by_text("Share, archive or delete a report").click()
-    press(page, "Make a share link", settle)
+    press(page, "Make a share link")
     return link_of(page.locator("[data-testid=stCode]").filter(has_text="/s/"))
 
 
-def share_the_experiment(page: Page, settle: Settle) -> str:
-    press(page, "Share", settle)
+def share_the_experiment(page: Page) -> str:
+    press(page, "Share")
     page.get_by_role("tab", name="Share link").click()
     page.get_by_label("For whom").fill("the board")
-    press(page, "Make link", settle)
+    press(page, "Make link")
     found = link_of(page.locator("[data-testid=stPopoverBody] [data-testid=stCode]").filter(has_text="/s/"))
-    page.get_by_role("button", name="Done", exact=True).click()
+    press(page, "Done")
     return found
 
 
 def link_of(code: Locator) -> str:
-    expect(code).to_be_visible(timeout=SLOW)
+    expect(code).to_be_visible()
     return code.inner_text().strip()
 
 
 def stranger(browser: Browser, errors: list[str]) -> tuple[BrowserContext, Page]:
     """Somebody with a browser of their own."""
     context = browser.new_context(viewport={"width": 1440, "height": 1000})
-    context.set_default_timeout(SLOW)
     page = context.new_page()
     page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
     page.on("pageerror", lambda error: errors.append(str(error)))
@@ -178,24 +148,24 @@ def numbers_of(page: Page) -> list[str]:
 
 
 def test_an_editor_decides_and_shares_and_a_reader_sees_the_same_until_the_links_are_revoked(
-    server: Start, page: Page, browser: Browser, settle: Settle, console_errors: list[str]
+    server: Start, page: Page, browser: Browser, console_errors: list[str]
 ) -> None:
     running = server()
-    upload(page, running.url, settle)
-    turn_to(page, "Overview", HEADLINE, settle)
+    upload(page, running.url)
+    turn_to(page, "Overview", HEADLINE)
     verdict = numbers_of(page)
-    upload_the_test(page, settle)
-    review(page, settle)
-    to_report = make_the_report(page, settle)
-    to_experiment = share_the_experiment(page, settle)
+    upload_the_test(page)
+    review(page)
+    to_report = make_the_report(page)
+    to_experiment = share_the_experiment(page)
     page.keyboard.press("Escape")
-    turn_to(page, "Overview", HEADLINE, settle)
+    turn_to(page, "Overview", HEADLINE)
     said = numbers_of(page)
     assert said[0] == verdict[0]
 
     context, reader = stranger(browser, console_errors)
     reader.goto(to_report)
-    expect(reader.get_by_role("heading", name=re.compile(HEADLINE)).first).to_be_visible(timeout=SLOW)
+    expect(reader.get_by_role("heading", name=re.compile(HEADLINE)).first).to_be_visible()
     told = re.sub(r"\s+", " ", reader.locator("body").inner_text())
     lead = re.search(r"nDCG@10 is [\d,.]+ % above popular", re.sub(r"[\u2060\u00a0\s]+", " ", " ".join(said)))
     assert lead is not None
@@ -203,47 +173,47 @@ def test_an_editor_decides_and_shares_and_a_reader_sees_the_same_until_the_links
     assert WHY in told
 
     reader.goto(to_experiment)
-    expect(headline(reader)).to_contain_text(HEADLINE, timeout=SLOW)
+    expect(headline(reader)).to_contain_text(HEADLINE)
     settle(reader)
     assert numbers_of(reader) == said
-    can_change_nothing(reader, running.url, settle)
+    can_change_nothing(reader, running.url)
 
-    revoke_all(page, settle)
+    revoke_all(page)
     for dead in (to_report, to_experiment, running.url):
         reader.goto(dead)
-        expect(reader.get_by_text("revoked").first).to_be_visible(timeout=SLOW)
+        expect(reader.get_by_text("revoked").first).to_be_visible()
         expect(reader.get_by_text(HEADLINE)).to_have_count(0)
     context.close()
     gone = re.compile("410")
     assert [said for said in console_errors if not gone.search(said)] == []
 
 
-def can_change_nothing(reader: Page, url: str, settle: Settle) -> None:
+def can_change_nothing(reader: Page, url: str) -> None:
     """No page and no form for it, by no address."""
     for title in ("Upload", "Runs"):
         expect(reader.get_by_role("link", name=title, exact=True)).to_have_count(0)
         reader.goto(f"{url}/{title.lower()}")
-        expect(headline(reader)).to_be_visible(timeout=SLOW)
+        expect(headline(reader)).to_be_visible()
         settle(reader)
         expect(reader.locator("input[type=file]")).to_have_count(0)
     reader.goto(f"{url}/reports")
-    expect(reader.get_by_text(WHY).first).to_be_visible(timeout=SLOW)
+    expect(reader.get_by_text(WHY).first).to_be_visible()
     settle(reader)
     expect(reader.locator("[data-testid=stForm]")).to_have_count(0)
     expect(reader.get_by_role("link", name=TITLE)).to_be_visible()
-    press(reader, "Share", settle)
-    expect(reader.get_by_role("tab", name="Link", exact=True)).to_be_visible(timeout=SLOW)
+    press(reader, "Share")
+    expect(reader.get_by_role("tab", name="Link", exact=True)).to_be_visible()
     expect(reader.get_by_role("tab", name="Share link")).to_have_count(0)
 
 
-def revoke_all(page: Page, settle: Settle) -> None:
-    press(page, "Share", settle)
+def revoke_all(page: Page) -> None:
+    press(page, "Share")
     page.get_by_role("tab", name="Share link").click()
     revoke = page.get_by_role("button", name="Revoke", exact=True)
-    expect(revoke).to_have_count(2, timeout=SLOW)
+    expect(revoke).to_have_count(2)
     for left in (1, 0):
         revoke.first.click()
-        expect(revoke).to_have_count(left, timeout=SLOW)
+        expect(revoke).to_have_count(left)
         settle(page)
 
 

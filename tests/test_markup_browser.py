@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import hostile_world
 import pytest
+from browser_tabs import give, open_page, settle
 from conftest import is_outside, start_server, stop_server, wait_until_healthy
 from hostile_world import ALL, FAMILIES, KEPT
 from playwright.sync_api import Browser, Page
@@ -74,7 +75,6 @@ SINKS = {
     "digest as a page": ("digest", "body"),
 }
 """Where a name is written: the page's address, and the elements that hold it."""
-Settle = Callable[[Page], None]
 AT_REST = [page for page, _ in SINKS.values() if ": " not in page and page != "digest"]
 ADDRESSES = list(dict.fromkeys([*PAGES, *AT_REST]))
 READ = """([selector]) => [...document.querySelectorAll(selector)].map(one =>
@@ -95,7 +95,8 @@ OPEN_ALL = "() => document.querySelectorAll('details:not([open]) > summary').for
 DRAWN = """() => {
   const grid = document.querySelector('[data-testid=stDataFrame]');
   grid?.scrollIntoView();
-  return !document.querySelector('[data-testid=stSkeleton]') && (!grid || grid.textContent.trim());
+  const charts = [...document.querySelectorAll('.stPlotlyChart')];
+  return charts.every(chart => chart.querySelector('svg')) && (!grid || grid.textContent.trim());
 }"""
 
 
@@ -122,19 +123,18 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def walk(browser: Browser, world: dict[str, Any], settle: Settle) -> Walk:
+def walk(browser: Browser, world: dict[str, Any]) -> Walk:
     """Every page once, everything on it opened, every table taken away."""
     found = Walk()
     context = browser.new_context(viewport={"width": 1440, "height": 1000}, accept_downloads=True)
-    context.set_default_timeout(60_000)
     context.route(is_outside, lambda route: (found.asked.append(route.request.url), route.abort()))
     context.expose_function("pwn", lambda: found.ran.append("pwn()"))
     tab = context.new_page()
     tab.on("dialog", lambda dialog: (found.ran.append(dialog.message), dialog.dismiss()))
     for address in ADDRESSES:
-        visit(tab, world, address, found, settle)
+        visit(tab, world, address, found)
     for address, act in ACTS.items():
-        act(tab, world["url"], settle)
+        act(tab, world["url"])
         read(tab, address, found)
     tab.goto(f"{world['url']}/reports/none")
     tab.set_content(as_html(world["workspace"].digest()))
@@ -143,32 +143,27 @@ def walk(browser: Browser, world: dict[str, Any], settle: Settle) -> Walk:
     return found
 
 
-def open_runs(tab: Page, url: str, settle: Settle) -> None:
-    tab.goto(url)
-    settle(tab)
+def open_runs(tab: Page, url: str) -> None:
+    open_page(tab, url)
     tab.get_by_role("button", name="Change runs").click()
     tab.get_by_test_id("stPopoverBody").locator("[data-tag]").first.wait_for()
 
 
-def archive_a_run(tab: Page, url: str, settle: Settle) -> None:
-    tab.goto(f"{url}/runs")
-    settle(tab)
+def archive_a_run(tab: Page, url: str) -> None:
+    open_page(tab, f"{url}/runs")
     tab.get_by_role("tab", name="Archive and delete").click()
     tab.get_by_role("button", name=re.compile("^Archive")).first.click()
-    tab.get_by_test_id("stToast").wait_for()
+    settle(tab, tab.get_by_test_id("stToast"))
 
 
-def upload_a_file(tab: Page, url: str, settle: Settle) -> None:
+def upload_a_file(tab: Page, url: str) -> None:
     """A table without an item column: the page names the columns that it has."""
-    tab.goto(f"{url}/upload")
-    settle(tab)
+    open_page(tab, f"{url}/upload")
     written = io.StringIO()
     csv.writer(written).writerows([["user_id", *hostile_world.names("column")], ["u1", *FAMILIES.values()]])
     name = "=1 [m](evil) www.evil.example <img src=x onerror=pwn()>.csv"
-    box = tab.locator("[class*=st-key-upload_run_] [data-testid=stFileUploaderDropzoneInput]")
-    box.set_input_files([{"name": name, "mimeType": "text/csv", "buffer": written.getvalue().encode()}])
-    tab.get_by_test_id("stAlert").filter(has_text="column").first.wait_for()
-    settle(tab)
+    give(tab, "run", {"name": name, "mimeType": "text/csv", "buffer": written.getvalue().encode()})
+    settle(tab, tab.get_by_test_id("stAlert").filter(has_text="column"))
 
 
 ACTS = {"overview: runs": open_runs, "upload: file": upload_a_file, "runs: archive": archive_a_run}
@@ -182,19 +177,16 @@ def read(tab: Page, address: str, found: Walk) -> None:
     found.live[address] = tab.evaluate(LIVE)
 
 
-def visit(tab: Page, world: dict[str, Any], address: str, found: Walk, settle: Settle) -> None:
+def visit(tab: Page, world: dict[str, Any], address: str, found: Walk) -> None:
     path = address.removeprefix("overview")
     for part, value in {"ALL": ALL, "PART": world["part"], "ID": world["report"]}.items():
         path = path.replace(part, quote(value))
     tab.goto(f"{world['url']}/{path}")
     if not address.startswith("reports/"):
         settle(tab)
-        tab.evaluate(
-            "() => document.querySelectorAll('details:not([open]) > summary').forEach(one => one.click())"
-        )
-        tab.wait_for_timeout(800)
+        tab.evaluate(OPEN_ALL)
         settle(tab)
-        tab.wait_for_function("() => !document.querySelector('[data-testid=stSkeleton]')")
+        tab.wait_for_function(DRAWN)
     read(tab, address, found)
     for button in tab.get_by_role("button", name="Download CSV").all():
         with tab.expect_download() as started:

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from browser_tabs import open_page, settle
 from playwright.sync_api import Page, expect
 
 PAGES = {
@@ -35,13 +36,12 @@ PAGES = {
 
 pytestmark = pytest.mark.browser
 StartServer = Callable[..., Any]
-Settle = Callable[[Page], None]
 
 
 def navigation(page: Page) -> list[str]:
     """Titles of the pages that the sidebar offers."""
     links = page.get_by_test_id("stSidebarNavLink")
-    expect(links.first).to_be_visible()
+    settle(page, links)
     return [title.strip() for title in links.all_inner_texts()]
 
 
@@ -51,38 +51,32 @@ def shows_no_error(page: Page) -> None:
 
 @pytest.mark.parametrize("path", ["guide"])
 def test_a_deep_link_on_a_fresh_server_shows_the_page_inside_its_frame(
-    server: StartServer, page: Page, settle: Settle, path: str
+    server: StartServer, page: Page, path: str
 ) -> None:
-    page.goto(f"{server().url}/{path}")
-    expect(page.get_by_role("heading", level=1, name=PAGES[path])).to_be_visible()
-    settle(page)
+    open_page(page, f"{server().url}/{path}", page.get_by_role("heading", level=1, name=PAGES[path]))
     shows_no_error(page)
     assert navigation(page) == list(PAGES.values())
 
 
 @pytest.mark.long  # tests/test_web_server.py opens every page, tests/test_ui_pages.py each on an empty store
-def test_every_page_opens_on_an_empty_store(server: StartServer, page: Page, settle: Settle) -> None:
+def test_every_page_opens_on_an_empty_store(server: StartServer, page: Page) -> None:
     url = server().url
     for path in PAGES:
-        page.goto(f"{url}/{path}")
-        expect(page.get_by_test_id("stMain").locator("h1, h2, h3").first).to_be_visible()
-        settle(page)
+        open_page(page, f"{url}/{path}", page.get_by_test_id("stMain").locator("h1, h2, h3"))
         shows_no_error(page)
 
 
 def test_looking_at_an_empty_dashboard_writes_no_evidence(
-    server: StartServer, page: Page, settle: Settle, tmp_path: Path
+    server: StartServer, page: Page, tmp_path: Path
 ) -> None:
-    page.goto(server(data=tmp_path / "data").url)
-    expect(page.get_by_test_id("stSidebarNavLink").first).to_be_visible()
-    settle(page)
+    open_page(page, server(data=tmp_path / "data").url, page.get_by_test_id("stSidebarNavLink"))
     assert list((tmp_path / "data").rglob("*.parquet")) == []
 
 
 def answer(url: str, host: str, path: str = "/") -> int:
     parts = urlsplit(url)
     assert parts.hostname is not None
-    with closing(http.client.HTTPConnection(parts.hostname, parts.port or 80, timeout=10)) as connection:
+    with closing(http.client.HTTPConnection(parts.hostname, parts.port or 80, timeout=180)) as connection:
         connection.request("GET", path, headers={"Host": host})
         return connection.getresponse().status
 

@@ -204,7 +204,7 @@ def test_in_a_narrow_window_nine_runs_scroll_inside_their_box(
     page.set_viewport_size({"width": 420, "height": 900})
     page.goto(f"{server(data=data).url}/catalogue")
     box = page.locator(".st-key-panels-5")
-    expect(box.locator(".js-plotly-plot")).to_have_count(2, timeout=120_000)
+    expect(box.locator(".js-plotly-plot")).to_have_count(2)
     settle(page)
     assert box.evaluate("box => box.querySelector('.js-plotly-plot').offsetWidth") >= 800
     assert box.evaluate("box => box.clientWidth") < 420

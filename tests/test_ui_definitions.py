@@ -264,7 +264,7 @@ def test_the_page_works_out_what_is_chosen(
     made = space.create_experiment("films", TRUTH, depth=5)
     space.add_runs(made.id, lists(2), name="good")
     page.goto(f"{server(data=data).url}/definitions")
-    expect(page.get_by_role("heading", name="nDCG@5 of good is anything from")).to_be_visible(timeout=120_000)
+    expect(page.get_by_role("heading", name="nDCG@5 of good is anything from")).to_be_visible()
     settle(page)
     page.get_by_role("radio", name="RecTools").click()
     expect(page.get_by_role("heading", name="RecTools: nDCG@5")).to_be_visible()

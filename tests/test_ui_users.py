@@ -282,7 +282,7 @@ def test_eight_candidates_scroll_inside_their_box_and_the_baseline_stays(
         space.add_runs(made.id, lists(1 + n % 3).assign(score=n), name=name.strip())
     page.goto(f"{server(data=data).url}/users?u=u3")
     box = page.locator(".rd-lists")
-    expect(box.locator(".rd-column")).to_have_count(9, timeout=120_000)
+    expect(box.locator(".rd-column")).to_have_count(9)
     settle(page)
     assert box.evaluate("box => box.scrollWidth > box.clientWidth + 800")
     assert page.evaluate("document.documentElement.scrollWidth") == 1440

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from app_pages import lists, store
+from browser_tabs import settle
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from web_provider import Provider, running_provider, write_secrets
 
@@ -55,7 +56,6 @@ def visit(browser: Browser) -> Iterator[Callable[[], Page]]:
 
     def fresh() -> Page:
         contexts.append(browser.new_context(viewport={"width": 1440, "height": 1000}))
-        contexts[-1].set_default_timeout(30_000)
         return contexts[-1].new_page()
 
     yield fresh
@@ -70,7 +70,7 @@ def sign_in(page: Page, name: str) -> None:
 
 def offered(page: Page) -> set[str]:
     links = page.get_by_test_id("stSidebarNavLink")
-    expect(links.first).to_be_visible()
+    settle(page, links)
     return {title.strip() for title in links.all_inner_texts()}
 
 
@@ -86,8 +86,8 @@ def test_people_come_back_to_their_deep_link_with_their_role(
     for name, (address, heading) in wanted.items():
         page = visit()
         page.goto(f"{url}/{address}?e={experiment}&k=3")
-        expect(page.get_by_role("heading", name="Sign in to read this")).to_be_visible()
-        expect(page.get_by_text("als")).to_have_count(0)
+        settle(page, page.get_by_role("heading", name="Sign in to read this"))
+        assert page.get_by_text("als").count() == 0
         sign_in(page, name)
         expect(page.get_by_role("heading", level=1, name=heading)).to_be_visible()
         expect(page).to_have_url(re.compile(rf"/{address}\?(?=.*e={experiment})(?=.*k=3)"))
@@ -103,9 +103,9 @@ def test_a_reader_finds_plain_words_where_an_editor_uploads(
     page = visit()
     page.goto(f"{url}/upload")
     sign_in(page, "viewer")
-    expect(page.get_by_role("heading", name="Upload is for editors")).to_be_visible()
+    settle(page, page.get_by_role("heading", name="Upload is for editors"))
     expect(page).to_have_url(f"{url}/upload")
-    expect(page.get_by_test_id("stFileUploader")).to_have_count(0)
+    assert page.get_by_test_id("stFileUploader").count() == 0
 
 
 def test_who_has_no_role_reads_why_and_signs_out(
@@ -134,7 +134,7 @@ def test_a_guest_reads_one_experiment_until_the_link_is_taken_back(
     assert offered(page) & EDITORS_PAGES == set()
     workspace.revoke(shared.link.id)
     page.get_by_test_id("stSidebarNavLink").filter(has_text="Leaderboard").click()
-    expect(page.get_by_text("This share link was revoked.")).to_be_visible()
+    settle(page, page.get_by_text("This share link was revoked."))
     expect(page.get_by_text("als")).to_have_count(0)
     page.get_by_role("link", name="Leave this link").click()
     expect(page.get_by_role("heading", name="Sign in to read this")).to_be_visible()

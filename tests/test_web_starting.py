@@ -56,7 +56,7 @@ def streamlit(root: Path, data: Path, *options: str, **more: str) -> subprocess.
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port=0", *options]
     environment = {**kept, "RECDASH_DATABASE_URL": f"sqlite:///{data}/recdash.db", **more}
     return subprocess.run(
-        command, cwd=root, env=environment, capture_output=True, text=True, check=False, timeout=120
+        command, cwd=root, env=environment, capture_output=True, text=True, check=False, timeout=300
     )
 
 

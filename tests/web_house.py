@@ -64,7 +64,7 @@ def ask(
     house: House, path: str, headers: Mapping[str, str], *, method: str = "GET", body: bytes | None = None
 ) -> Answer:
     parts = urlsplit(house.url)
-    with closing(http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=30)) as connection:
+    with closing(http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=180)) as connection:
         connection.request(method, path, body, dict(headers))
         answer = connection.getresponse()
         given = {name.lower(): value for name, value in answer.getheaders()}
@@ -106,7 +106,7 @@ class Tab:
         message = BackMsg()
         message.rerun_script.query_string = ""
         self.wire.send(message.SerializeToString())
-        while not self.take(ForwardMsg.FromString(self.wire.recv(timeout=60))):
+        while not self.take(ForwardMsg.FromString(self.wire.recv(timeout=180))):
             pass
 
     def take(self, message: ForwardMsg) -> bool:

@@ -1,0 +1,177 @@
+"""Tabs of a browser on the app: whether the app has finished, what a tab shows, what people do there."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import pytest
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Error,
+    FilePayload,
+    Locator,
+    Page,
+    WebSocket,
+    expect,
+)
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+SECONDS_TO_WAIT = 180
+"""For anything in a browser: beside two busy processes a page takes ten times as long as alone."""
+CHARACTERS_OF_A_TAB = 4_000
+AT_REST = """async () => {
+  await new Promise(done => setTimeout(done, 30));  // what has arrived is drawn by then
+  const app = document.querySelector('[data-testid=stApp]');
+  const { testScriptState, testConnectionState } = app?.dataset ?? {};
+  const unfinished = document.querySelectorAll('[data-stale=true], [data-testid=stSkeleton]').length;
+  return { script: testScriptState, connection: testConnectionState, unfinished };
+}"""
+REST = {"script": "notRunning", "connection": "CONNECTED", "unfinished": 0}
+
+
+# ── has the app finished? ────────────────────────────────────────────────────────────────────
+
+
+class ScriptRuns:
+    """Whether the app owes a tab a run of its script.
+
+    The page's own mark of a running script comes with the server's answer only: right after a click it
+    still says that nothing runs, and between a run and its rerun it says so again.
+    """
+
+    def __init__(self, tab: Page) -> None:
+        self.owed = False
+        tab.on("websocket", self._follow)
+
+    def _follow(self, socket: WebSocket) -> None:
+        if "/_stcore/stream" in socket.url:
+            self.owed = False  # what an earlier connection was owed, it will not get
+            socket.on("framesent", self._note_request)
+            socket.on("framereceived", self._note_answer)
+
+    def _note_request(self, frame: str | bytes) -> None:
+        if isinstance(frame, bytes) and BackMsg.FromString(frame).WhichOneof("type") == "rerun_script":
+            self.owed = True
+
+    def _note_answer(self, frame: str | bytes) -> None:
+        if not isinstance(frame, bytes):
+            return
+        message = ForwardMsg.FromString(frame)
+        kind = message.WhichOneof("type")
+        if kind == "new_session":
+            self.owed = True
+        elif kind == "script_finished":
+            self.owed = message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
+
+
+RUNS: WeakKeyDictionary[Page, ScriptRuns] = WeakKeyDictionary()
+
+
+def follow(browser: Browser) -> None:
+    """Know of every tab that is opened from here on what the app owes it, and wait long enough in each."""
+
+    def follow_tab(tab: Page) -> None:
+        RUNS[tab] = ScriptRuns(tab)
+
+    def follow_context(context: BrowserContext) -> None:
+        context.set_default_timeout(1000 * SECONDS_TO_WAIT)
+        context.on("page", follow_tab)
+
+    expect.set_options(timeout=1000 * SECONDS_TO_WAIT)
+    browser.on("context", follow_context)
+
+
+def settle(tab: Page, *shown: Locator) -> None:
+    """Wait until the tab shows this, and the app has run and drawn everything that it was asked for."""
+    for locator in shown:
+        expect(locator.first).to_be_visible()
+    end = time.monotonic() + SECONDS_TO_WAIT
+    while not is_at_rest(tab):
+        if time.monotonic() > end:
+            pytest.fail(f"The app has not finished: {state_of(tab)}\n{words_of(tab)}", pytrace=False)
+        tab.wait_for_timeout(20)
+
+
+def is_at_rest(tab: Page) -> bool:
+    """Asked before and after: the page tells of a run later than its connection does."""
+    tab.evaluate("() => true")  # first hear of all that was sent before this
+    return not RUNS[tab].owed and tab.evaluate(AT_REST) == REST and not RUNS[tab].owed
+
+
+def state_of(tab: Page) -> dict[str, Any]:
+    return {"owed": RUNS[tab].owed, **tab.evaluate(AT_REST)}
+
+
+# ── what a tab shows ─────────────────────────────────────────────────────────────────────────
+
+
+def words_of(tab: Page) -> str:
+    """The address and the words of a tab, for whoever reads of a failed test."""
+    try:
+        words = tab.evaluate("document.body.innerText")
+    except Error as error:
+        words = f"(not readable: {error.message})"
+    lines = [line for line in words.splitlines() if line.strip()]
+    return "\n".join([tab.url, *lines])[:CHARACTERS_OF_A_TAB]
+
+
+def open_tabs() -> list[Page]:
+    return [tab for tab in RUNS if not tab.is_closed()]
+
+
+def headline(tab: Page) -> Locator:
+    return tab.locator("[data-testid=stMain] h1").first
+
+
+# ── what people do ───────────────────────────────────────────────────────────────────────────
+
+
+def open_page(tab: Page, url: str, *shown: Locator) -> None:
+    """Load an address anew, and wait until its page is drawn."""
+    tab.goto(url)
+    settle(tab, *shown)
+
+
+def press(tab: Page, label: str | re.Pattern[str], inside: Locator | None = None) -> None:
+    """Press a button once the page stands still, and wait until the app has answered."""
+    settle(tab)
+    (inside or tab).get_by_role("button", name=label, exact=isinstance(label, str)).click()
+    settle(tab)
+
+
+def turn_to(tab: Page, title: str, says: str | re.Pattern[str]) -> None:
+    """Turn to another page by the navigation: it is there, and its headline says this.
+
+    The page before may say the same, so the address is waited for too.
+    """
+    settle(tab)
+    link = tab.get_by_test_id("stSidebarNavLink").filter(has_text=re.compile(rf"^\W*{re.escape(title)}$"))
+    address = link.get_attribute("href")
+    link.click()
+    tab.wait_for_url(lambda url: url.partition("?")[0] == str(address).partition("?")[0])
+    settle(tab)
+    expect(headline(tab)).to_contain_text(says)
+
+
+def choose(tab: Page, box: Locator, option: str) -> None:
+    """Pick an option; a list that is open closes when the page moves under it."""
+    settle(tab)
+    box.scroll_into_view_if_needed()
+    box.click()
+    tab.get_by_role("option", name=option, exact=True).click()
+    settle(tab)
+
+
+def give(tab: Page, kind: str, *files: FilePayload | Path) -> Locator:
+    """Put files into the uploader of ``kind`` (truth, run …), and wait until the app has read them."""
+    settle(tab)  # a place that is just being drawn again may lose what is put into it
+    box = tab.locator(f"[class*=st-key-upload_{kind}_]")
+    box.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(list(files))  # type: ignore[arg-type]
+    settle(tab, box.get_by_role("button", name="Remove "))
+    return tab.locator(f"[class*=st-key-file_{kind}_]")
