@@ -73,7 +73,7 @@ def _metric_guide(metric: Metric) -> MetricGuide:
 def _family(metric: Metric) -> tuple[str, str, str, str]:
     """Family, what it needs, unit, and which way is better."""
     if isinstance(metric, RankingMetric):
-        return "Accuracy", "ranked lists and a truth", "share", "higher is better"
+        return "Accuracy", "ranked lists and a truth", metric.unit, "higher is better"
     if isinstance(metric, CatalogueMetric):
         unit = "share" if metric.unit == "0..1" else metric.unit
         return (

@@ -103,6 +103,33 @@ def test_items_without_attributes_are_skipped() -> None:
     assert values({"u": "bxc"}, "diversity", FILMS) == [None, None, 1.0, 1.0, 1.0]
 
 
+def test_hamming_counts_the_values_that_only_one_of_two_items_has() -> None:
+    # a–b: Crime; a–c: Crime, Drama, Comedy; b–c: Drama, Comedy; then nothing is known of e
+    found = values({"u": "abce"}, "diversity(by=hamming,attribute=genres)", FILMS)
+    assert found == [None, 1.0, 2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_hamming_is_the_mean_difference_of_the_dense_rows(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    has = rng.random((12, 4)) < 0.5
+    has[:, 0] |= ~has.any(axis=1)
+    names = [f"i{number}" for number in range(12)]
+    films = catalogue(
+        **{
+            name: "|".join(f"v{at}" for at in np.flatnonzero(row))
+            for name, row in zip(names, has, strict=True)
+        }
+    )
+    lists = {user: rng.permutation(names)[:DEPTH].tolist() for user in "uvw"}
+    means = [
+        np.mean([(has[names.index(a)] != has[names.index(b)]).sum() for a, b in combinations(items, 2)])
+        for items in lists.values()
+    ]
+    found = values(lists, "diversity(by=hamming,attribute=genres)", films)
+    assert found[-1] == pytest.approx(np.mean(means), rel=1e-11)
+
+
 def test_the_same_genres_are_no_diversity_at_all() -> None:
     films = catalogue(a="x|y|z", b="z|y|x", c="y|x|z")
     assert values({"u": "abc"}, "diversity", films)[1:3] == pytest.approx([0.0, 0.0], abs=1e-15)

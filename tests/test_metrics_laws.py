@@ -41,7 +41,7 @@ DEPTH = 6
 # ── the whole metric table ───────────────────────────────────────────────────────────────────
 
 
-MORE_VALUES = {"p": ["0.5"], "max_grade": ["3.5"], "head": ["0.5"], "attribute": ["kind"]}
+MORE_VALUES = {"p": ["0.5"], "max_grade": ["3.5"], "head": ["0.5"], "attribute": ["kind"], "beta": ["2"]}
 """Of parameters that take more than the values listed."""
 
 
@@ -57,6 +57,7 @@ def specs_of(metric: Any) -> list[str]:
 PAIRS = (
     "f1(of=map,mar)",
     "f1(of=map,mar,average=means)",
+    "f1(of=map,mar,average=means,beta=2)",
     "f1(of=ndcg(gain=exp),mrr(sum=all))",
     "f1(of=f1,hit_rate)",
 )
@@ -70,10 +71,12 @@ COUNTED_AT_THE_DEPTH = {str(one) for one in EXPOSURE if one.metric.from_lists(on
 
 
 def unbounded(definition: Definition) -> bool:
-    bits_or_counts = definition.metric.name in {"novelty", "popularity"} or (
-        definition.metric.name == "entropy" and definition.parameters["norm"] == "none"
+    bits_or_counts = definition.metric.name in {"novelty", "popularity", "dcg", "hits"} or (
+        definition.metric.name == "entropy" and definition.parameters["norm"] != "max"
     )
-    return bits_or_counts or any(part in str(definition) for part in ("sum=all", "norm=none"))
+    graded = definition.metric.name == "rbp" and definition.parameters["gain"] != "binary"
+    plain_sums = any(part in str(definition) for part in ("sum=all", "norm=none", "by=hamming"))
+    return bits_or_counts or graded or plain_sums
 
 
 def may_be_absent(definition: Definition) -> bool:
@@ -83,7 +86,7 @@ def may_be_absent(definition: Definition) -> bool:
 
 def looks_at_length(definition: Definition) -> bool:
     """Divides by the places that the list fills, so that a miss at its end counts."""
-    return any(part in str(definition) for part in ("over=list", "norm=list"))
+    return any(part in str(definition) for part in ("over=list", "norm=list", "ideal=list", "auc"))
 
 
 # ── small worlds ─────────────────────────────────────────────────────────────────────────────

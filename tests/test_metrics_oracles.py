@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.stats
 from ir_measures import AP, RR, Bpref, Judged, P, R, Rprec, Success, nDCG
+from sklearn.metrics import roc_auc_score
 
 import recdash
 from recdash.metrics import METRICS, parse
@@ -37,11 +38,15 @@ Lists = Mapping[str, Mapping[str, float]]
 ORACLES = {
     "precision": "ir-measures, ranx, RecTools",
     "recall": "ir-measures, ranx, RecTools",
-    "f1": "ranx, RecTools; other pairs and f1(average=means) by hand: no library names them",
+    "f1": "ranx, RecTools, beta too; other pairs and f1(average=means) by hand: no library names them",
     "hit_rate": "ir-measures, ranx, RecTools",
+    "hits": "ranx",
     "mrr": "ir-measures, ranx, RecTools",
     "map": "ir-measures, ranx, RecTools, RecBole",
     "ndcg": "ir-measures, ranx, RecTools",
+    "dcg": "ranx",
+    "ncrr": "a sum over the ranks in plain Python, and Cornac in docs/presets.md",
+    "auc": "scikit-learn over the places of each list, and RePlay in docs/presets.md",
     "r_precision": "ir-measures, ranx",
     "rbp": "a reader who walks down the list, in plain Python",
     "err": "a reader who walks down the list, in plain Python",
@@ -53,12 +58,12 @@ ORACLES = {
     "coverage": "RecTools",
     "novelty": "RecTools; unseen=zero and unseen=drop by hand",
     "popularity": "RecTools",
-    "personalization": "the dense cosine matrix of numpy",
+    "personalization": "the dense cosine matrix of numpy, and its dense overlaps",
     "gini": "the mean absolute difference of all pairs, in numpy",
     "entropy": "SciPy",
     "tail_share": "pandas, list by list",
     "coverage_by": "pandas",
-    "diversity": "the dense cosine matrix of numpy, and scikit-learn, in test_metrics_diversity.py",
+    "diversity": "the dense cosine and difference of numpy, and scikit-learn, in test_metrics_diversity.py",
     "rmse": "scikit-learn",
     "mae": "scikit-learn",
     "r2": "scikit-learn",
@@ -100,10 +105,13 @@ BY_RANX = {
     "recall": "recall@{k}",
     "f1": "f1@{k}",
     "hit_rate": "hit_rate@{k}",
+    "hits": "hits@{k}",
     "mrr": "mrr@{k}",
     "map": "map@{k}",
     "ndcg": "ndcg@{k}",
     "ndcg(gain=exp)": "ndcg_burges@{k}",
+    "dcg": "dcg@{k}",
+    "dcg(gain=exp)": "dcg_burges@{k}",
     "r_precision": "r-precision",
 }
 
@@ -231,6 +239,39 @@ def test_a_reader_who_walks_down_the_list_gains_the_same(metric: str, k: int) ->
     assert_users_agree(values, expected)
 
 
+def in_order(shown: Mapping[str, float], k: int) -> list[str]:
+    return sorted(shown, key=shown.__getitem__, reverse=True)[:k]
+
+
+@pytest.mark.parametrize("k", [2, 5, 20])
+def test_scikit_learn_gives_each_list_the_same_auc(k: int) -> None:
+    truth, lists = drawn(seed=30 + k, grades=1)
+    _, values = ours(truth, lists, f"auc@{k}")
+    checked = 0
+    for user, shown in lists.items():
+        places = in_order(shown, k)
+        hits = [item in truth[user] for item in places]
+        if len(set(hits)) == 2:  # scikit-learn has no answer of one class alone
+            expected = roc_auc_score(hits, [-rank for rank in range(len(hits))])
+            assert values[user] == pytest.approx(expected, rel=1e-12)
+            checked += 1
+        else:
+            assert values[user] == float(all(hits) and bool(hits))
+    assert checked > 5
+
+
+@pytest.mark.parametrize("k", [1, 5, 20])
+def test_reciprocal_ranks_add_up_to_ncrr(k: int) -> None:
+    truth, lists = drawn(seed=40 + k, grades=1)
+    _, values = ours(truth, lists, f"ncrr@{k}")
+    for user, wanted in truth.items():
+        found = sum(
+            1 / rank for rank, item in enumerate(in_order(lists.get(user, {}), k), start=1) if item in wanted
+        )
+        best = sum(1 / rank for rank in range(1, min(len(wanted), k) + 1))
+        assert values[user] == pytest.approx(found / best, rel=1e-12)
+
+
 # ── what is shown, done densely ──────────────────────────────────────────────────────────────
 
 
@@ -257,6 +298,13 @@ def test_personalization_is_one_minus_the_mean_of_the_cosine_matrix() -> None:
     unit = shown / np.linalg.norm(shown, axis=1, keepdims=True)
     cosine = (unit @ unit.T)[np.triu_indices(len(shown), k=1)]
     assert only_value(truth, lists, "personalization@10") == pytest.approx(1 - cosine.mean(), rel=1e-12)
+
+
+def test_hamming_diversity_is_one_minus_the_mean_of_the_overlaps_over_k() -> None:
+    truth, lists, shown = dense(5)
+    overlap = (shown @ shown.T)[np.triu_indices(len(shown), k=1)]
+    found = only_value(truth, lists, "personalization(distance=hamming)@10")
+    assert found == pytest.approx(1 - overlap.mean() / 10, rel=1e-12)
 
 
 def test_gini_is_half_the_relative_mean_absolute_difference() -> None:

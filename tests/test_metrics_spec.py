@@ -130,7 +130,7 @@ def test_the_canonical_name_means_the_same(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("ndgc", "No metric is called 'ndgc'. Did you mean 'ndcg'? Known: bpref, coverage,"),
+        ("ndgc", "No metric is called 'ndgc'. Did you mean 'ndcg'? Known: auc, bpref, coverage,"),
         ("NDCG@10", "No metric is called 'NDCG'. Did you mean 'ndcg'?"),
         (
             "ndcg(gian=exp)",
@@ -142,7 +142,7 @@ def test_the_canonical_name_means_the_same(text: str) -> None:
         ),
         ("hit_rate(over=k)", "No parameter of hit_rate is called 'over'. Known: none."),
         ("f1(of=map,recalls)", "No metric is called 'recalls'. Did you mean 'recall'?"),
-        ("zzz", "No metric is called 'zzz'. Known: bpref, coverage,"),
+        ("zzz", "No metric is called 'zzz'. Known: auc, bpref, coverage,"),
     ],
 )
 def test_an_unknown_name_is_answered_with_the_known_ones_and_the_nearest(text: str, said: str) -> None:

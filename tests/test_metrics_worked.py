@@ -6,7 +6,7 @@ textbook would show.
 
 from __future__ import annotations
 
-from math import log2, sqrt
+from math import log, log2, sqrt
 from typing import Any
 
 import pandas as pd
@@ -55,7 +55,12 @@ ONE_LIST = {
     "recall": {"F1": 3 / 10, "F2": 2 / 4, "F3": 3 / 10},
     "recall(norm=min)": {"F1": 3 / 5, "F2": 2 / 4, "F3": 3 / 3},
     "f1": {"F1": 2 * 3 / (5 + 10), "F2": 2 * 2 / (5 + 4), "F3": 2 * 3 / (3 + 10)},
+    # with P = 3/5 and R = 3/10: (1 + 2²)·P·R / (2²·P + R)
+    "f1(beta=2)": {"F1": 5 * (3 / 5) * (3 / 10) / (4 * (3 / 5) + 3 / 10), "F3": 5 * 1 * 0.3 / (4 * 1 + 0.3)},
+    "f1(beta=0.5)": {"F1": 1.25 * (3 / 5) * (3 / 10) / (0.25 * (3 / 5) + 3 / 10)},
+    "f1(of=map,mar,beta=2)": {"F1": 5 * 0.275 * 0.22 / (4 * 0.275 + 0.22)},
     "hit_rate": {"F1": 1, "F2": 1, "second of one": 1},
+    "hits": {"F1": 3, "F2": 2, "F3": 3, "second of one": 1},
     "mrr": {"F1": 1, "F2": 1, "second of one": 1 / 2},
     "mrr(sum=all)": {"F1": 1 + 1 / 2 + 1 / 4, "F2": 1 + 1 / 3, "second of one": 1 / 2},
     "map": {"F1": (1 / 1 + 2 / 2 + 3 / 4) / 10, "F2": (1 + 2 / 3) / 4, "F3": (1 + 1 + 1) / 10},
@@ -106,6 +111,24 @@ ONE_LIST = {
         "second of one": 1,
         "F1": (1 + 1 + 1 / 2) / (1 + 1 + 1 / log2(3) + 1 / 2 + 1 / log2(5)),
     },
+    "ndcg(discount=ln)": {"F4": dcg(1, 0, 3) / dcg(3, 2, 1)},
+    "dcg": {"F1": dcg(1, 1, 0, 1), "F4": dcg(1, 0, 3), "second of one": 1 / log2(3)},
+    "dcg(gain=exp)": {"F4": dcg(2**1 - 1, 0, 2**3 - 1)},
+    "dcg(gain=binary)": {"F4": dcg(1, 0, 1)},
+    "dcg(discount=ln)": {"F4": 1 / log(2) + 3 / log(4)},
+    "dcg(discount=lenskit)": {"F4": 1 + 3 / log2(3), "second of one": 1},
+    "ncrr": {
+        "F1": (1 + 1 / 2 + 1 / 4) / (1 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5),
+        "F2": (1 + 1 / 3) / (1 + 1 / 2 + 1 / 3 + 1 / 4),
+        "second of one": (1 / 2) / 1,
+    },
+    "ncrr(ideal=list)": {"F2": (1 + 1 / 3) / (1 + 1 / 2 + 1 / 3), "second of one": (1 / 2) / 1},
+    "auc(without_miss=0)": {"F1": 1 - 1 / (3 * 2), "F3": 0},
+    "ncrr(ideal=all)": {"F1": (1 + 1 / 2 + 1 / 4) / sum(1 / rank for rank in range(1, 11))},
+    # of the 3·2 pairs of a hit and a miss the hit at rank 4 loses one
+    "auc": {"F1": 1 - 1 / (3 * 2), "F2": 1 - 1 / (2 * 1), "F3": 1, "second of one": 0},
+    "rbp(gain=linear)": {"F4": 0.2 * (1 + 3 * 0.8**2)},
+    "rbp(gain=exp)": {"F4": 0.2 * (1 + (2**3 - 1) * 0.8**2)},
     "rbp": {"F1": 0.2 * (1 + 0.8 + 0.8**3), "F4": 0.2 * (1 + 0.8**2), "second of one": 0.2 * 0.8},
     "rbp(p=0.5)": {"F1": 0.5 * (1 + 0.5 + 0.5**3)},
     # grades 3, 2, 1 satisfy with 7/8, 3/8, 1/8; where all grades are 1, with 1/2
@@ -271,7 +294,14 @@ def test_the_discounted_gain_of_a_six_item_list_is_that_of_the_tutorial() -> Non
     found = score("ndcg", ({"u": grades}, {"u": list("abcdef")}, 6))
     tutorial = 3 / 1 + 2 / log2(3) + 3 / log2(4) + 0 / log2(5) + 1 / log2(6) + 2 / log2(7)
     assert found == pytest.approx(tutorial / dcg(3, 3, 2, 2, 1), **EXACT)
-    assert round(tutorial, 3) == 6.861
+    by_name = score("dcg", ({"u": grades}, {"u": list("abcdef")}, 6))
+    assert by_name == pytest.approx(tutorial, **EXACT)
+    assert round(by_name, 3) == 6.861
+
+
+def test_a_list_without_a_hit_has_no_pair_to_win() -> None:
+    assert score("auc", of_one_user(["a"], "...", k=3)) == 0
+    assert score("auc", of_one_user(["a"], "..a", k=2)) == 0
 
 
 @pytest.mark.parametrize(
@@ -312,6 +342,19 @@ def beyond(spec: str, lists: dict[str, list[str]] = FOUR_LISTS) -> float:
         ("novelty@2", ((1 + 2) / 2 + (0 + 2) / 2 + (0 + 1) / 2 + (0 + 1) / 2) / 4),
         ("novelty(unseen=bound)@1", (1 + 0 + 0 + 0) / 4),
         ("novelty(unseen=drop)@2", (1 / 1 + (0 + 2) / 2 + (0 + 1) / 2 + (0 + 1) / 2) / 4),
+        # of train's seven rows a has four, b two, c one; d counts as one
+        (
+            "novelty(share=rows)@2",
+            -(log2(2 / 7) + log2(1 / 7) + log2(4 / 7) + log2(1 / 7) + 2 * (log2(4 / 7) + log2(2 / 7))) / 8,
+        ),
+        (
+            "novelty(share=rows,unseen=zero,over=places)@2",
+            -(log2(2 / 7) + 0 + log2(4 / 7) + log2(1 / 7) + 2 * (log2(4 / 7) + log2(2 / 7))) / 8,
+        ),
+        ("novelty(unseen=drop,over=places)@2", (1 + (0 + 2) + (0 + 1) + (0 + 1)) / 7),
+        # the most that four users allow is log2 4 = 2 bits
+        ("novelty(norm=max)@2", ((1 + 2) / 2 + (0 + 2) / 2 + (0 + 1) / 2 + (0 + 1) / 2) / 4 / 2),
+        ("novelty(norm=max,unseen=drop)@2", (1 / 1 + (0 + 2) / 2 + (0 + 1) / 2 + (0 + 1) / 2) / 4 / 2),
         ("popularity@2", ((2 + 0) / 2 + (4 + 1) / 2 + (4 + 2) / 2 + (4 + 2) / 2) / 4),
         ("popularity@1", (2 + 4 + 4 + 4) / 4),
         ("coverage@2", 4 / 5),
@@ -321,6 +364,7 @@ def beyond(spec: str, lists: dict[str, list[str]] = FOUR_LISTS) -> float:
         # cosines of the pairs: tu 0, tv 1/2, tw 1/2, uv 1/2, uw 1/2, vw 1
         ("personalization@2", 1 - (0 + 1 / 2 + 1 / 2 + 1 / 2 + 1 / 2 + 1) / 6),
         ("personalization@1", 1 - (0 + 0 + 0 + 1 + 1 + 1) / 6),
+        ("personalization(distance=hamming)@2", 1 - (0 + 1 / 2 + 1 / 2 + 1 / 2 + 1 / 2 + 2 / 2) / 6),
         # counts 0, 1, 1, 3, 3: Σ (2i − n − 1)·c = −4·0 − 2·1 + 0·1 + 2·3 + 4·3
         ("gini@2", (-4 * 0 - 2 * 1 + 0 * 1 + 2 * 3 + 4 * 3) / (5 * 8)),
         # of a, b, c only: counts 1, 3, 3
@@ -361,6 +405,20 @@ def test_lists_that_differ_in_length_are_compared_by_their_own_lengths() -> None
     )
 
 
+def test_hamming_diversity_divides_what_two_lists_share_by_k() -> None:
+    lists = {"u": ["a", "b"], "v": ["a"], "w": ["a", "b"]}
+    # in common: one item, two items, one item, of k = 3
+    expected = 1 - (1 / 3 + 2 / 3 + 1 / 3) / 3
+    assert beyond("personalization(distance=hamming)@3", lists) == pytest.approx(expected, **EXACT)
+
+
+def test_novelty_over_k_counts_the_places_that_a_short_list_lacks() -> None:
+    lists = {"u": ["c"], "v": ["b", "c"]}
+    assert beyond("novelty@2", lists) == (2 / 1 + (1 + 2) / 2) / 2
+    assert beyond("novelty(over=k)@2", lists) == (2 / 2 + (1 + 2) / 2) / 2
+    assert beyond("novelty(over=places)@2", lists) == (2 + 1 + 2) / 3
+
+
 def test_a_list_shorter_than_k_keeps_its_own_mean_popularity() -> None:
     assert beyond("popularity@2", {"u": ["a"], "v": ["b", "c"]}) == (4 / 1 + (2 + 1) / 2) / 2
 
@@ -371,6 +429,10 @@ def test_a_list_shorter_than_k_keeps_its_own_mean_popularity() -> None:
         # eight places: a and b have three each, c and d one
         ("entropy@2", -2 * (3 / 8) * log2(3 / 8) - 2 * (1 / 8) * log2(1 / 8)),
         ("entropy(norm=max)@2", (-2 * (3 / 8) * log2(3 / 8) - 2 * (1 / 8) * log2(1 / 8)) / log2(5)),
+        ("entropy(log=e)@2", -2 * (3 / 8) * log(3 / 8) - 2 * (1 / 8) * log(1 / 8)),
+        # four items are shown
+        ("entropy(norm=shown,log=e)@2", (-2 * (3 / 8) * log(3 / 8) - 2 * (1 / 8) * log(1 / 8)) / 4),
+        ("entropy(norm=max,log=e)@2", (-2 * (3 / 8) * log2(3 / 8) - 2 * (1 / 8) * log2(1 / 8)) / log2(5)),
         ("entropy(of=train)@2", -2 * (3 / 7) * log2(3 / 7) - (1 / 7) * log2(1 / 7)),
         ("entropy(of=truth)@2", 0.0),
         # of train's three items one is the head: a
@@ -415,6 +477,8 @@ FILMS = pd.DataFrame(
         ("coverage_by(genres)@2", 3 / 5),
         ("coverage_by(genres)@1", 2 / 5),
         # a and b have one genre in common
+        # only one of the two has Drama, Comedy; Drama; and twice Crime
+        ("diversity(by=hamming,attribute=genres)@2", (2 + 1 + 2 * 1) / 4),
         ("diversity(attribute=genres)@2", ((1 - 0) + (1 - 1 / sqrt(2)) + 2 * (1 - 1 / sqrt(2))) / 4),
     ],
 )
@@ -515,6 +579,7 @@ def test_ratings_without_a_prediction_are_left_out_and_counted() -> None:
         ("coverage_by(year)", "catalogue"),
         ("diversity", "catalogue"),
         ("diversity(by=vectors)", "vectors"),
+        ("diversity(by=hamming)", "catalogue"),
         ("bpref", "judged and are not relevant"),
         ("judged", "judged and are not relevant"),
         ("personalization", "two users"),

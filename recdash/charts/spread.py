@@ -16,8 +16,8 @@ from recdash.charts.rows import Row, by_run, records
 if TYPE_CHECKING:
     import pandas as pd
 
-LEAST_FOR_BOX = 5
-"""Below so many replicates quartiles say nothing: points and their mean only."""
+LEAST_FOR_BOX = 3
+"""Quartiles of two values are the values: points and their mean only."""
 PITCH, MARGIN = 58, (144, 236, 4, 30)
 BOX_HALF, MEAN_HALF, OFFSETS = 0.2, 0.27, (0.0, -0.12, 0.12)
 BOX_ALPHA, POINT_ALPHA = 0.14, 0.85

@@ -31,11 +31,20 @@ def _times(under: str, summed: str) -> str:
     return summed if under == "1" else rf"\frac{{1}}{{{under}}}{summed}"
 
 
+_GAIN = {"linear": "g{0}", "exp": "(2^{{g{0}}} - 1)", "binary": "1"}
+_DISCOUNT = {"log2": r"\log_2({0} + 1)", "lenskit": r"\log_2(\max({0}, 2))", "ln": r"\ln({0} + 1)"}
+
+
+def _dcg(parameters: Parameters) -> str:
+    gain, discount = _GAIN[parameters["gain"]], _DISCOUNT[parameters["discount"]]
+    return rf"\sum_{{r_j \le k}} {gain.format('_j')} / {discount.format('r_j')}"
+
+
 def _ndcg(parameters: Parameters) -> str:
-    gain = {"linear": "g{0}", "exp": "(2^{{g{0}}} - 1)", "binary": "1"}[parameters["gain"]]
-    discount = {"log2": r"\log_2({0} + 1)", "lenskit": r"\log_2(\max({0}, 2))"}[parameters["discount"]]
+    gain = _GAIN[parameters["gain"]]
+    discount = _DISCOUNT[parameters["discount"]]
     places = {"cut": r"\min(m,k)", "full": "k", "all": "m"}[parameters["ideal"]]
-    found = rf"\sum_{{r_j \le k}} {gain.format('_j')} / {discount.format('r_j')}"
+    found = _dcg(parameters)
     best = rf"\sum_{{i=1}}^{{{places}}} {gain.format('^*_i')} / {discount.format('i')}"
     return _fraction(found, best)
 
@@ -55,12 +64,14 @@ def _share(parameters: Parameters, places: str) -> str:
 
 
 def _f1(parameters: Parameters) -> str:
+    weight = "" if parameters["beta"] == "1" else rf"{parameters['beta']}^2 \cdot "
+    twice = "2" if not weight else rf"(1 + {parameters['beta']}^2)"
     if parameters["of"] == "precision,recall" and parameters["average"] == "users":
-        return r"\frac{2}{k + m}\sum_{r_j \le k} 1"
+        return rf"\frac{{{twice}}}{{k + {weight}m}}\sum_{{r_j \le k}} 1"
     a, b = (rf"\mathrm{{{_plain(part)}}}" for part in split(parameters["of"]))
     if parameters["average"] == "means":
         a, b = rf"\overline{{{a}}}", rf"\overline{{{b}}}"
-    return rf"\frac{{2 \cdot {a} \cdot {b}}}{{{a} + {b}}}"
+    return rf"\frac{{{twice} \cdot {a} \cdot {b}}}{{{weight}{a} + {b}}}"
 
 
 def _plain(spec: str) -> str:
@@ -95,6 +106,7 @@ def _mar(parameters: Parameters) -> str:
 
 _WRITTEN: Mapping[str, Callable[[Parameters], str]] = {
     "ndcg": _ndcg,
+    "dcg": _dcg,
     "precision": _precision,
     "recall": _recall,
     "f1": _f1,

@@ -48,11 +48,20 @@ class Alike(Protocol):
         """Put one known item at a place of each of the lists; → similarity with those before it, summed."""
 
 
-class Diversity:
-    """1 − mean pairwise similarity; lists that have ended keep their value."""
+def unlike(similarity: Floats) -> Floats:
+    """1 − the mean similarity; rounding may lie beyond 0 to 2."""
+    return np.clip(1.0 - similarity, 0.0, 2.0)
 
-    def __init__(self, alike: Alike, depth: int) -> None:
-        self.alike, self.depth, self.moments = alike, depth, Moments(depth)
+
+def as_it_is(distance: Floats) -> Floats:
+    return distance
+
+
+class Diversity:
+    """The ``value`` of the mean over pairs of what ``alike`` adds; lists that have ended keep theirs."""
+
+    def __init__(self, alike: Alike, depth: int, value: Callable[[Floats], Floats] = unlike) -> None:
+        self.alike, self.depth, self.moments, self.value = alike, depth, Moments(depth), value
 
     def see(self, block: Block) -> None:
         if not self.alike.known.any():  # a catalogue of ids alone: the walk took a third of the whole pass
@@ -72,8 +81,7 @@ class Diversity:
             seen[lists] += 1
             some = seen > 1
             n = seen[some]
-            value = 1.0 - alike[some] / (n * (n - 1) / 2)
-            self.moments.add(place + 1, np.clip(value, 0.0, 2.0))  # rounding may lie beyond
+            self.moments.add(place + 1, self.value(alike[some] / (n * (n - 1) / 2)))
 
     def _known(self, lists: Ints, item: Ints) -> tuple[Ints, Ints]:
         known = item < len(self.alike.known)
@@ -117,6 +125,30 @@ class SharedValues:
         return alike
 
 
+@dataclass(frozen=True)
+class DifferentValues(SharedValues):
+    """Hamming distance of sets, |A ∪ B| − |A ∩ B|: how many values only one of two items has."""
+
+    def memory(self, n_lists: int) -> Floats:
+        """[n · (width + 2)] how many earlier items have each value; the items, and their values, so far."""
+        return np.zeros(n_lists * (self.width + 2))
+
+    def add(self, memory: Floats, lists: Ints, item: Ints, _place: int) -> Floats:
+        if not len(item):
+            return np.zeros(0)
+        first, count = self.start[item], self.start[item + 1] - self.start[item]
+        begin = np.cumsum(count) - count
+        of_list = lists * (self.width + 2)
+        cell = self.value[np.repeat(first - begin, count) + np.arange(count.sum())]
+        cell += np.repeat(of_list, count)
+        items, values = of_list + self.width, of_list + self.width + 1
+        different = memory[items] * count + memory[values] - 2 * np.add.reduceat(memory[cell], begin)
+        memory[cell] += 1
+        memory[items] += 1
+        memory[values] += count
+        return different
+
+
 def shared_values(reference: Reference, catalogue: Upload, asked: str) -> SharedValues:
     """The items' values in the column asked for, or those of every category, numbered through."""
     chosen = categories(catalogue) if asked == EVERY_CATEGORY else _columns(catalogue, [asked])
@@ -127,6 +159,11 @@ def shared_values(reference: Reference, catalogue: Upload, asked: str) -> Shared
     pairs = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *parts]))
     start = np.searchsorted(pairs, np.arange(len(reference.items) + 1) * width)
     return SharedValues(start, pairs % width, width)
+
+
+def different_values(reference: Reference, catalogue: Upload, asked: str) -> DifferentValues:
+    shared = shared_values(reference, catalogue, asked)
+    return DifferentValues(shared.start, shared.value, shared.width)
 
 
 def categories(catalogue: Upload) -> list[Attribute]:
@@ -286,7 +323,7 @@ def _sorted_pairs(a: Ints, b: Ints, values: Floats, span: int) -> Lookup:
 # ── which of them ────────────────────────────────────────────────────────────────────────────
 
 _TABLES: Mapping[str, TableKind] = {
-    "attributes": "catalogue", "vectors": "vectors", "similarity": "similarity",
+    "attributes": "catalogue", "vectors": "vectors", "similarity": "similarity", "hamming": "catalogue",
 }  # fmt: skip
 
 
@@ -300,5 +337,6 @@ def diversity(reference: Reference, parameters: Mapping[str, str], depth: int) -
         "attributes": lambda: shared_values(reference, table, attribute),
         "vectors": lambda: unit_vectors(reference, table),
         "similarity": lambda: pair_table(reference, table, depth),
+        "hamming": lambda: different_values(reference, table, attribute),
     }
-    return partial(Diversity, make[by](), depth)
+    return partial(Diversity, make[by](), depth, as_it_is if by == "hamming" else unlike)

@@ -31,12 +31,15 @@ def list_metrics(wanted: Iterable[Definition], reference: Reference, depth: int)
 
 
 class NoveltyOfSeen:
-    """Mean −log2 popularity of those items of a list that train knows; a list without any is left out."""
+    """Mean −log2 popularity of those items of a list that train knows; a list without any is left out.
 
-    def __init__(self, train_users: Ints, n_train_users: int, depth: int) -> None:
+    ``train_size`` is what popularity is a share of, ``most`` what the bits are divided by.
+    """
+
+    def __init__(self, train_users: Ints, train_size: int, depth: int, most: float = 1.0) -> None:
         self.depth, self.moments = depth, Moments(depth)
         self.seen = train_users > 0
-        self.bits = -np.log2(np.maximum(train_users, 1) / max(n_train_users, 1))
+        self.bits = -np.log2(np.maximum(train_users, 1) / max(train_size, 1)) / most
 
     def see(self, block: Block) -> None:
         seen, bits = np.zeros(block.n_lists, dtype=np.int64), np.zeros(block.n_lists)
@@ -57,7 +60,10 @@ class NoveltyOfSeen:
 def _novelty(reference: Reference, parameters: Mapping[str, str], depth: int) -> Begin | None:
     if reference.train_users is None:
         return None
-    return partial(NoveltyOfSeen, reference.train_users, reference.n_train_users, depth)
+    users = reference.train_users
+    size = reference.n_train_users if parameters["share"] == "users" else int(users.sum())
+    most = float(np.log2(max(size, 2))) if parameters["norm"] == "max" else 1.0
+    return partial(NoveltyOfSeen, users, size, depth, most)
 
 
 def _diversity(reference: Reference, parameters: Mapping[str, str], depth: int) -> Begin | None:

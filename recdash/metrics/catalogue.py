@@ -108,10 +108,13 @@ class Shelf:
         """[N] train users of each item; only asked where ``needs_train`` has passed."""
         return np.zeros(self.n_items, dtype=np.int64) if self.train_users is None else self.train_users
 
-    @cached_property
-    def surprise(self) -> Floats:
-        """[N] −log2 of the share of train users who have the item; an unseen item counts as one user's."""
-        return -np.log2(np.maximum(self.seen_by, 1) / self.n_train_users)
+    def surprise(self, share: str) -> Floats:
+        """[N] −log2 of the item's share of the train users, or of train's rows; an unseen item has one."""
+        return -np.log2(np.maximum(self.seen_by, 1) / self.train_size(share))
+
+    def train_size(self, share: str) -> int:
+        """How many users, or rows, the train table has."""
+        return self.n_train_users if share == "users" else int(self.seen_by.sum())
 
     def tail(self, head: Fraction) -> Mask:
         """[N] all items but the head."""
@@ -184,7 +187,10 @@ def shown_by(shelf: Shelf, attribute: str, k: int) -> ShownBy:
 def entropy(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
     levels = shelf.levels(parameters["of"])
     bits = np.array([entropy_of(at_k) for at_k in levels])
-    return bits / np.log2(levels[0].often.sum()) if parameters["norm"] == "max" else bits
+    in_unit = bits * (np.log(2) if parameters["log"] == "e" else 1.0)
+    if parameters["norm"] == "shown":
+        return in_unit / [at_k.often[at_k.level > 0].sum() or np.nan for at_k in levels]
+    return bits / np.log2(levels[0].often.sum()) if parameters["norm"] == "max" else in_unit
 
 
 def entropy_of(levels: Levels) -> float:
@@ -229,6 +235,8 @@ def personalization(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
 
     A list of L items gives each of its first k the weight 1/√min(k, L); lists that have ended keep theirs.
     """
+    if parameters["distance"] == "hamming":
+        return _hamming(shelf)
     n, ended = shelf.exposure.n_lists, np.zeros(shelf.n_items)
     over, alike, some_end = np.zeros(shelf.n_items, dtype=np.int64), [], len(shelf.exposure.ended.item) > 0
     ends = _by_rank(shelf.exposure.ended)
@@ -241,11 +249,25 @@ def personalization(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
     return 1.0 - np.array(alike)
 
 
+def _hamming(shelf: Shelf) -> Floats:
+    """[depth] 1 − the mean of |L ∩ L′| / k over pairs of users; its sum over pairs is Σ c·(c − 1) / 2 over
+    items that c lists hold.
+    """
+    n = shelf.exposure.n_lists
+    shared = [held @ (held - 1) / (n * (n - 1.0)) / k for k, held in enumerate(shelf.counts(), start=1)]
+    return 1.0 - np.array(shared)
+
+
 def novelty(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
-    surprise = shelf.surprise
-    if parameters["unseen"] == "zero":
-        surprise = np.where(shelf.seen_by > 0, surprise, 0.0)
-    return _mean_over_lists(shelf, surprise)
+    share = parameters["share"]
+    surprise = shelf.surprise(share)
+    if parameters["norm"] == "max":
+        surprise = surprise / np.log2(shelf.train_size(share))
+    if parameters["unseen"] == "bound":
+        return _MEANS[parameters["over"]](shelf, surprise, np.ones(shelf.n_items))
+    seen = shelf.seen_by > 0
+    counted = seen.astype(np.float64) if parameters["unseen"] == "drop" else np.ones(shelf.n_items)
+    return _MEANS[parameters["over"]](shelf, np.where(seen, surprise, 0.0), counted)
 
 
 def popularity(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
@@ -260,6 +282,27 @@ def _mean_over_lists(shelf: Shelf, worth: Floats) -> Floats:
     over = np.concatenate(([0.0], of_length.cumsum()[:-1]))
     ended = np.concatenate(([0.0], (of_length / k).cumsum()[:-1]))
     return ((total - over) / k + ended) / shelf.exposure.n_lists
+
+
+def _mean_over_k(shelf: Shelf, worth: Floats) -> Floats:
+    """Sum of ``worth`` in the first k places of each list over k, then the mean over the lists."""
+    total = _sum_by_rank(shelf.exposure.shown, worth).cumsum()
+    return total / np.arange(1, shelf.depth + 1) / shelf.exposure.n_lists
+
+
+def _mean_over_places(shelf: Shelf, worth: Floats, counted: Floats) -> Floats:
+    """Mean of ``worth`` over all places of all lists whose item is ``counted``; NaN where there is none."""
+    total = _sum_by_rank(shelf.exposure.shown, worth).cumsum()
+    places = _sum_by_rank(shelf.exposure.shown, counted).cumsum()
+    return np.divide(total, places, out=np.full(len(total), np.nan), where=places > 0)
+
+
+_MEANS: Mapping[str, Callable[[Shelf, Floats, Floats], Floats]] = {
+    "list": lambda shelf, worth, _: _mean_over_lists(shelf, worth),
+    "k": lambda shelf, worth, _: _mean_over_k(shelf, worth),
+    "places": _mean_over_places,
+}
+"""What a sum over shown items is divided by."""
 
 
 def _sum_by_rank(counts: RankCounts, worth: Floats) -> Floats:
@@ -280,6 +323,13 @@ def needs_train(shelf: Shelf, parameters: Mapping[str, str]) -> str:
     if shelf.train_users is None:
         return "needs a train table, and none was given"
     return "" if shelf.n_train_users else "the train table is empty"
+
+
+def needs_train_to_normalize(shelf: Shelf, parameters: Mapping[str, str]) -> str:
+    lacks = needs_train(shelf, parameters)
+    if not lacks and parameters["norm"] == "max" and shelf.train_size(parameters["share"]) < 2:
+        return f"norm=max needs at least two {parameters['share']} in train"
+    return lacks
 
 
 def needs_several_items(shelf: Shelf, parameters: Mapping[str, str]) -> str:
@@ -305,7 +355,7 @@ def needs_likeness(shelf: Shelf, parameters: Mapping[str, str]) -> str:
         return "needs item vectors, and none were given"
     if by == "similarity" and "similarity" not in shelf.tables:
         return "needs a table of item similarities, and none was given"
-    if by != "attributes":
+    if by not in {"attributes", "hamming"}:
         return ""
     if shelf.catalogue is None or attribute != EVERY_CATEGORY:
         return needs_attribute(shelf, parameters)
@@ -382,8 +432,8 @@ CATALOGUE: tuple[CatalogueMetric, ...] = (
         r"\frac{1}{U}\sum_u \frac{1}{|L_u@k|}\sum_{i \in L_u@k} -\log_2 \frac{n_i}{n}",
         "Zhou et al. 2010",
         novelty,
-        needs_train,
-        from_lists=lambda parameters: parameters["unseen"] == "drop",
+        needs_train_to_normalize,
+        from_lists=lambda parameters: parameters["unseen"] == "drop" and parameters["over"] == "list",
         needs="a train table",
         parameters=(
             Parameter(
@@ -391,7 +441,23 @@ CATALOGUE: tuple[CatalogueMetric, ...] = (
                 {
                     "bound": "an item that nobody has in train counts as one user's",
                     "zero": "it adds 0 bits",
-                    "drop": "it is left out of the list's mean",
+                    "drop": "it is left out of the mean; with over=k it adds 0 bits",
+                },
+            ),
+            Parameter(
+                "over",
+                {
+                    "list": "the mean in each list, then over the lists",
+                    "k": "the sum in each list over k, then the mean over the lists",
+                    "places": "the mean over all places of all lists",
+                },
+            ),
+            Parameter("share", {"users": "of train's users", "rows": "of train's rows"}),
+            Parameter(
+                "norm",
+                {
+                    "none": "in bits",
+                    "max": "over log2 of the users (or rows) of train, so that 1 is the most",
                 },
             ),
         ),
@@ -416,6 +482,8 @@ CATALOGUE: tuple[CatalogueMetric, ...] = (
                     "attributes": "the cosine of their sets of attribute values",
                     "vectors": "the cosine of the uploaded item vectors",
                     "similarity": "the uploaded table of similarities; a pair that it lacks has 0",
+                    "hamming": "no similarity: the mean number of attribute values that one of the two has "
+                    "and the other lacks",
                 },
             ),
             Parameter(
@@ -438,6 +506,15 @@ CATALOGUE: tuple[CatalogueMetric, ...] = (
         "Mean pairwise cosine of the lists",
         personalization,
         needs_two_lists,
+        parameters=(
+            Parameter(
+                "distance",
+                {
+                    "cosine": "1 − the items in common over √(|L|·|L′|)",
+                    "hamming": "1 − the items in common over k: Hamming diversity (Zhou et al. 2010)",
+                },
+            ),
+        ),
         higher_is="more personal",
         example="Lists a, b and a, c share one of two items: cosine 1/2, personalization 0.5.",
     ),
@@ -491,7 +568,15 @@ CATALOGUE: tuple[CatalogueMetric, ...] = (
         needs="a catalogue",
         parameters=(
             _OF,
-            Parameter("norm", {"none": "in bits", "max": "over log2 of all items, so that 1 is the most"}),
+            Parameter(
+                "norm",
+                {
+                    "none": "as it is",
+                    "max": "over the logarithm of all items, so that 1 is the most",
+                    "shown": "over the number of items that are shown (RecBole)",
+                },
+            ),
+            Parameter("log", {"2": "in bits", "e": "in nats"}),
         ),
         unit="bits",
         higher_is="more even",

@@ -380,12 +380,39 @@ def _added_by_a_hit(a: Floats, rank: Floats, r: Floats) -> Iterator[Floats]:
 
 
 @dataclass(frozen=True)
+class ListAuc(Additive):
+    """Share of the pairs (hit, miss) within the first k places of a list in which the hit stands first.
+
+    The hit number j at rank r has r − j misses above it. 0 without a hit, ``without_miss`` where every place
+    is a hit.
+    """
+
+    without_miss: float = 1.0
+    pooled: bool = False
+
+    def sums(self, part: Sample) -> Floats:
+        return np.array([sum_and_squares(self.values(part, k)) for k in range(1, part.depth + 1)])
+
+    def values(self, sample: Sample, k: int) -> Floats:
+        cut = sample.up_to(k)
+        hits = np.bincount(cut.user, minlength=sample.n_users)
+        above = np.bincount(cut.user, weights=cut.rank - cut.ordinal, minlength=sample.n_users)
+        misses = np.minimum(sample.list_length, k) - hits
+        any_hit = (hits > 0).astype(np.float64)
+        return np.where(misses > 0, any_hit - share(above, hits * misses), self.without_miss * any_hit)
+
+    own = values
+
+
+@dataclass(frozen=True)
 class HarmonicMean:
-    """2ab / (a + b) of two metrics, per user (0 where both are 0) or of the two means."""
+    """(1 + β²)·ab / (β²·a + b) of two metrics, per user (0 where both are 0) or of the two means."""
 
     a: Formula
     b: Formula
     of_means: bool = False
+    weight: float = 1.0
+    """β²: how much more b weighs than a."""
 
     @property
     def pooled(self) -> bool:
@@ -402,29 +429,30 @@ class HarmonicMean:
     def values(self, sample: Sample, k: int) -> Floats:
         """[n] per user; with ``of_means`` each user's pull on that of the means."""
         a, b = self.parts(sample, k)
-        return self.pulls(a, b) if self.of_means else harmonic(a, b)
+        return self.pulls(a, b) if self.of_means else harmonic(a, b, self.weight)
 
     def parts(self, sample: Sample, k: int) -> tuple[Floats, Floats]:
         """[n] of each metric."""
         return self.a.values(sample, k), self.b.values(sample, k)
 
     def pulls(self, a: Floats, b: Floats) -> Floats:
-        """[n] linear shares: 2ab / (a + b) is homogeneous, so their mean is exactly the value, and their
+        """[n] linear shares: the harmonic mean is homogeneous, so their mean is exactly the value, and their
         spread is its error by the delta method.
         """
-        slope_a, slope_b = harmonic_slopes(a.mean(), b.mean())
+        slope_a, slope_b = harmonic_slopes(a.mean(), b.mean(), self.weight)
         return slope_a * a + slope_b * b
 
     def own(self, sample: Sample, k: int) -> Floats:
-        return harmonic(self.a.own(sample, k), self.b.own(sample, k))
+        return harmonic(self.a.own(sample, k), self.b.own(sample, k), self.weight)
 
 
-def harmonic(a: Floats, b: Floats) -> Floats:
-    return share(2 * a * b, a + b)
+def harmonic(a: Floats, b: Floats, weight: float = 1.0) -> Floats:
+    return share((1.0 + weight) * a * b, weight * a + b)
 
 
-def harmonic_slopes(a: float, b: float) -> tuple[float, float]:
-    """∂/∂a and ∂/∂b of 2ab / (a + b); 0 where both are 0."""
+def harmonic_slopes(a: float, b: float, weight: float = 1.0) -> tuple[float, float]:
+    """∂/∂a and ∂/∂b of (1 + w)·ab / (w·a + b); 0 where both are 0."""
     if a + b == 0:
         return 0.0, 0.0
-    return 2 * b * b / (a + b) ** 2, 2 * a * a / (a + b) ** 2
+    below = (weight * a + b) ** 2
+    return (1.0 + weight) * b * b / below, (1.0 + weight) * weight * a * a / below

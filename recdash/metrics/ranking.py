@@ -21,6 +21,7 @@ from recdash.metrics.formulas import (
     Formula,
     GradedNdcg,
     HarmonicMean,
+    ListAuc,
     MeanRecall,
     Micro,
     Norm,
@@ -51,10 +52,6 @@ LARGEST_GAIN = 1e300
 
 def one(hits: Sample) -> Floats:
     return np.ones(len(hits.rank))
-
-
-def two(hits: Sample) -> Floats:
-    return np.full(len(hits.rank), 2.0)
 
 
 def first(hits: Sample) -> Floats:
@@ -155,10 +152,6 @@ def relevant_up_to_list(k: Ints, least: Ints) -> Floats:
     return np.minimum(k, least) + 0.0
 
 
-def cutoff_plus_relevant(k: Ints, m: Ints) -> Floats:
-    return (k + m).astype(np.float64)
-
-
 def unity(k: Ints, m: Ints) -> Floats:
     return np.ones(np.broadcast_shapes(k.shape, m.shape))
 
@@ -189,6 +182,7 @@ GAINS: Mapping[str, Callable[[Floats], Floats]] = {
 DISCOUNTS: Mapping[str, Callable[[Ints], Floats]] = {
     "log2": lambda r: np.log2(r + 1.0),
     "lenskit": lambda r: np.log2(np.maximum(r, 2)),
+    "ln": lambda r: np.log(r + 1.0),
 }
 
 
@@ -234,6 +228,23 @@ def build_ndcg(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
     return Ndcg(parameters["gain"], parameters["ideal"], parameters["discount"])
 
 
+def build_dcg(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+    gain, discount = GAINS[parameters["gain"]], DISCOUNTS[parameters["discount"]]
+    return Sentence(lambda hits: gain(hits.gain) / discount(hits.rank), unity)
+
+
+def build_ncrr(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+    places: Norm = {"cut": relevant_up_to_k, "list": relevant_up_to_list, "all": relevant}[
+        parameters["ideal"]
+    ]
+    best = IdealGain(lambda r: r.astype(np.float64), places)
+    return Sentence(reciprocal, best, LOOKS_AT.get(places, relevant_items))
+
+
+def build_auc(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+    return ListAuc(without_miss=float(parameters["without_miss"]))
+
+
 def build_mar(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
     forms: dict[str, Formula] = {
         "ranks": MeanRecall(),
@@ -244,8 +255,10 @@ def build_mar(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
 
 
 def build_rbp(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
-    goes_on = float(parameters["p"])
-    return Sentence(lambda hits: np.power(goes_on, hits.rank - 1.0) * (1.0 - goes_on), unity)
+    goes_on, gain = float(parameters["p"]), GAINS[parameters["gain"]]
+    return Sentence(
+        lambda hits: gain(hits.gain) * np.power(goes_on, hits.rank - 1.0) * (1.0 - goes_on), unity
+    )
 
 
 def build_err(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
@@ -272,10 +285,15 @@ def build_user_coverage(parameters: Mapping[str, str], resolve: Resolve) -> Form
 
 
 def build_f1(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+    """With P = h/k and R = h/m, (1 + β²)·P·R / (β²·P + R) is (1 + β²)·h / (k + β²·m)."""
+    weight = float(parameters["beta"]) ** 2
     if parameters["of"] == "precision,recall" and parameters["average"] == "users":
-        return Sentence(two, cutoff_plus_relevant)
+        return Sentence(
+            lambda hits: np.full(len(hits.rank), 1.0 + weight),
+            lambda k, m: (k + weight * m).astype(np.float64),
+        )
     a, b = (resolve(text) for text in split(parameters["of"]))
-    return HarmonicMean(a, b, of_means=parameters["average"] == "means")
+    return HarmonicMean(a, b, of_means=parameters["average"] == "means", weight=weight)
 
 
 # ── the table ────────────────────────────────────────────────────────────────────────────────
@@ -357,6 +375,8 @@ class RankingMetric:
     rises_with_k: bool = False
     ideal_is_best: bool = True
     may_fall: frozenset[tuple[str, str]] = frozenset()
+    unit: str = "share"
+    range: str = "0 to 1"
     example: str = ""
     lacks: Callable[[Sample, Mapping[str, str]], str] = lacks_nothing
 
@@ -373,6 +393,10 @@ def _chosen(part: Any, parameters: Mapping[str, str]) -> Any:
 
 
 _OVER = Parameter("over", {"k": "k places, a short list counts as misses", "list": "the places filled"})
+_GAIN = Parameter("gain", {"linear": "g", "exp": "2^g − 1", "binary": "1 for every relevant item"})
+_DISCOUNT = Parameter(
+    "discount", {"log2": "log2(rank + 1)", "lenskit": "log2(max(rank, 2))", "ln": "ln(rank + 1)"}
+)
 _AVERAGE = Parameter(
     "average",
     {"users": "the mean of the users' values", "micro": "all users' hits over all users' places"},
@@ -427,6 +451,9 @@ RANKING: tuple[RankingMetric, ...] = (
                 "average",
                 {"users": "per user, then the mean (0 where both are 0)", "means": "from the two means"},
             ),
+            Parameter(
+                "beta", {"1": "recall weighs beta² times as much as precision"}, "number", above=0, below=1000
+            ),
         ),
         example="1 hit in 4 places, 1 relevant item: P = 0.25, R = 1, F1 = 2·0.25·1/1.25 = 0.4.",
     ),
@@ -440,6 +467,19 @@ RANKING: tuple[RankingMetric, ...] = (
         norm=unity,
         rises_with_k=True,
         example="Of two users one has a hit: 1/2 = 0.5.",
+    ),
+    RankingMetric(
+        "hits",
+        "Hits",
+        "Number of relevant items in the first k places",
+        r"\sum_{r_j \le k} 1",
+        MANNING,
+        credit=one,
+        norm=unity,
+        rises_with_k=True,
+        unit="items",
+        range="0 to k",
+        example="Truth a, b, c, d; list a, x, b: 2 hits.",
     ),
     RankingMetric(
         "mrr",
@@ -518,7 +558,7 @@ RANKING: tuple[RankingMetric, ...] = (
         build=build_ndcg,
         lacks=lacks_fitting_gains,
         parameters=(
-            Parameter("gain", {"linear": "g", "exp": "2^g − 1", "binary": "1 for every relevant item"}),
+            _GAIN,
             Parameter(
                 "ideal",
                 {
@@ -527,9 +567,58 @@ RANKING: tuple[RankingMetric, ...] = (
                     "all": "all m items, whatever k",
                 },
             ),
-            Parameter("discount", {"log2": "log2(rank + 1)", "lenskit": "log2(max(rank, 2))"}),
+            _DISCOUNT,
         ),
         example="One relevant item at rank 2: (1/log2 3)/(1/log2 2) = 0.6309.",
+    ),
+    RankingMetric(
+        "dcg",
+        "DCG",
+        "Discounted gain of the hits, not divided by that of the best possible list",
+        r"\sum_{r_j \le k} g_j / \log_2(r_j + 1)",
+        f"{JARVELIN}; exponential gain: Burges et al. 2005",
+        build=build_dcg,
+        lacks=lacks_fitting_gains,
+        parameters=(_GAIN, _DISCOUNT),
+        rises_with_k=True,
+        unit="gain",
+        range="0 or more",
+        example="Grades 3, 2, 3, 0, 1, 2: 3 + 2/log2 3 + 3/2 + 0 + 1/log2 6 + 2/log2 7 = 6.861.",
+    ),
+    RankingMetric(
+        "ncrr",
+        "NCRR",
+        "One over the rank of each relevant item, summed, over the same sum of the best possible list",
+        r"\frac{\sum_{r_j \le k} 1 / r_j}{\sum_{i=1}^{\min(m,k)} 1 / i}",
+        "The form of Cornac (normalized cumulative reciprocal rank)",
+        build=build_ncrr,
+        parameters=(
+            Parameter(
+                "ideal",
+                {
+                    "cut": "the best min(m, k) items",
+                    "list": "the best min(m, length of the list cut at k) items (Cornac)",
+                    "all": "all m items, whatever k",
+                },
+            ),
+        ),
+        example="m = 2, hits at ranks 1 and 3: (1 + 1/3)/(1 + 1/2) = 0.8889.",
+    ),
+    RankingMetric(
+        "auc",
+        "User AUC",
+        "Share of the pairs of a hit and a miss in the first k places in which the hit stands higher",
+        r"1 - \frac{\sum_{r_j \le k} (r_j - j)}{h\,(\min(k, |L|) - h)}, \quad h = |\{j : r_j \le k\}|",
+        "Fawcett 2006, of the places of one list as RePlay takes it; 0 without a hit",
+        build=build_auc,
+        parameters=(
+            Parameter(
+                "without_miss",
+                {"1": "the value where every place is a hit", "0": "such a list has no pair (TorchMetrics)"},
+            ),
+        ),
+        may_fall=frozenset({("without_miss", "1"), ("without_miss", "0")}),
+        example="List a, x, b, y with a and b relevant: of 4 pairs a wins 2 and b 1, 3/4 = 0.75.",
     ),
     RankingMetric(
         "r_precision",
@@ -552,7 +641,9 @@ RANKING: tuple[RankingMetric, ...] = (
         build=build_rbp,
         parameters=(
             Parameter("p", {"0.8": "the chance to go on to the next place"}, "number", above=0, below=1),
+            Parameter("gain", {"binary": "1 for every relevant item", "linear": "g", "exp": "2^g − 1"}),
         ),
+        lacks=lacks_fitting_gains,
         rises_with_k=True,
         example="Hits at ranks 1 and 3, p = 0.8: 0.2·(1 + 0.64) = 0.328.",
     ),

@@ -96,7 +96,7 @@ next seed. The Leaderboard therefore tests it over the replicates as well, at 95
 
 The training sets of folds overlap, so that their values lie closer together than those of independent
 trainings. The corrected test (Nadeau and Bengio 2003) takes (1/n + 1/(n − 1))·s² in place of s²/n.
-With fewer than five replicates points and their mean are drawn, from five on a box as well.
+With two replicates points and their mean are drawn, from three on a box as well.
 """,
     ),
     Article(
