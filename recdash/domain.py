@@ -363,20 +363,22 @@ class UserValues:
     """A metric of one run, user by user: ``users`` [n] places in the truth, ascending, of those who count.
 
     ``values`` [n]; ``own`` [n] what each user got, which is the same but for pooled ratios. ``pooled``: what
-    such a ratio is made of, once for each upload of which it is the mean.
+    such a ratio is made of, once for each upload of which it is the mean. ``bound``: the values lie between 0
+    and it; None where they may be any number.
     """
 
     users: Ints
     values: Floats
     own: Floats
     pooled: tuple[Ratio, ...] = ()
+    bound: float | None = None
 
     def of(self, places: Any) -> UserValues:
         """Some of the users: by places in ``users``, or by a mask [n]; a pooled ratio is theirs alone."""
         users, own = self.users[places], self.own[places]
         if not self.pooled:
             same = self.own is self.values
-            return UserValues(users, own if same else self.values[places], own)
+            return UserValues(users, own if same else self.values[places], own, bound=self.bound)
         pooled = tuple(one.of(places) for one in self.pooled)
         return UserValues(users, pulled(pooled), own, pooled)
 

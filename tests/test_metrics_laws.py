@@ -79,6 +79,11 @@ def unbounded(definition: Definition) -> bool:
     return bits_or_counts or graded or plain_sums
 
 
+def test_a_metric_says_what_bounds_a_users_value() -> None:
+    for definition in ACCURACY:
+        assert (definition.largest_value is None) == unbounded(definition), str(definition)
+
+
 def may_be_absent(definition: Definition) -> bool:
     """Only places up to m that were not read, or the lack of judged negatives, leave a hole with a reason."""
     return definition.metric.name in {"r_precision", "bpref", "judged"}

@@ -43,15 +43,16 @@ class Compared:
     def rows(self) -> Iterator[dict[str, Any]]:
         """One dict per pair; run names, and every test that the field asks for.
 
-        ci_low … ci_high: the plain 95 % interval of the t-test. t_p_holm and t_p_bh are corrected over all
-        pairs; ``finding`` follows p_corrected and ci_corrected of its own family, and the margin. So many
-        ``more_users`` would most likely settle it (0: it is settled; None: none would). ``equivalence_p`` is
-        that of two one-sided 5 % tests, not corrected, while a ``finding`` of tie needs the corrected
-        interval inside the margin.
-        What few users cannot tell is None: any test of one, t and intervals where all differ by the same.
+        p and ci_low … ci_high (95 %) come from ``method``: the paired t-test where enough users differ, else
+        a test that is valid for few (``recdash.stats.sparse``); None where none is. ``finding`` follows
+        p_corrected and ci_corrected, corrected within its own family, and the margin. t_p is always that of
+        the paired t-test, None without a spread; t_p_holm and t_p_bh are corrected over all pairs. If the
+        true difference is the one seen, so many ``more_users`` give an answer with a chance of 80 % (0: there
+        is one; None: no number does). ``equivalence_p`` is that of two one-sided 5 % tests, not corrected,
+        while a ``finding`` of tie needs the corrected interval inside the margin.
         """
         found = self.comparison
-        p = np.array([pair.paired.p for pair in found.pairs])
+        p = np.array([pair.paired.t_p for pair in found.pairs])
         by_rule = zip(*(map(_number, corrected(p, rule).tolist()) for rule in ("holm", "bh")), strict=True)
         tests = self._further_tests()
         for pair, test, (by_holm, by_bh) in zip(found.pairs, tests, by_rule, strict=True):
@@ -65,6 +66,7 @@ class Compared:
                 "p_corrected": _number(pair.judged.p),
                 "ci_corrected_low": _number(pair.judged.corrected.low),
                 "ci_corrected_high": _number(pair.judged.corrected.high),
+                "method": pair.paired.method.name,
                 "finding": pair.judged.word,
                 "more_users": pair.judged.more_users,
             }
@@ -98,7 +100,7 @@ class Compared:
         runs = grouped(differences(one.values, first) for one in values.values())
         places = np.array([(column[pair.candidate], column[pair.baseline]) for pair in pairs])
         lows, highs = bootstrap(runs, places, self.comparison.terms.level)
-        unspread = np.isnan([pair.paired.low for pair in pairs])
+        unspread = np.isnan([pair.paired.t_p for pair in pairs])
         lows[unspread] = highs[unspread] = np.nan  # drawn again, the same few users differ by the same again
         swapped = permutation(runs, places)
         for pair, *found in zip(pairs, swapped.tolist(), lows.tolist(), highs.tolist(), strict=True):
@@ -169,7 +171,8 @@ def _plain_facts(names: Mapping[str, str], pair: Pair) -> dict[str, Any]:
         "wins": paired.wins,
         "ties": paired.ties,
         "losses": paired.losses,
-        "t_p": _number(paired.p),
+        "p": _number(paired.p),
+        "t_p": _number(paired.t_p),
     }
 
 

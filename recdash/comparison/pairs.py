@@ -176,7 +176,7 @@ def _paired(wanted: Iterable[tuple[str, str]], there: Mapping[str, UserValues]) 
 
 def pair_of(baseline: str, candidate: str, base: UserValues, mine: UserValues) -> Found:
     """The difference of two runs over the same users."""
-    paired = paired_difference(mine.values, base.values, own=(mine.own, base.own))
+    paired = paired_difference(mine.values, base.values, own=(mine.own, base.own), bound=mine.bound)
     return Found(baseline, candidate, float(base.values.mean()), float(mine.values.mean()), paired)
 
 

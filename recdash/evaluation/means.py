@@ -42,7 +42,7 @@ def user_values(definition: Definition, samples: Sequence[Sample], k: int) -> Us
     check_k(k, samples[0].depth)
     users, own = mean_per_user((one.truth_user, formula.own(one, k)) for one in samples)
     if not isinstance(formula, Micro | HarmonicMean) or not formula.pooled:
-        return UserValues(users, own, own)
+        return UserValues(users, own, own, bound=definition.largest_value)
     pooled = tuple(_among(users, one.truth_user, formula.parts(one, k), formula.pulls) for one in samples)
     return UserValues(users, pulled(pooled), own, pooled)
 

@@ -359,7 +359,8 @@ class RankingMetric:
     """One accuracy metric: credit and norm, or ``build`` where two sentences do not suffice.
 
     ``ideal_is_best``: no list scores higher than the user's relevant items, best first, and nothing else.
-    ``may_fall``: parameters (name, value) under which one hit more can lower the value.
+    ``may_fall``: parameters (name, value) under which one hit more can lower the value; ``unbounded``: those
+    under which it may exceed ``largest``, which is None where nothing bounds it.
     """
 
     name: str
@@ -377,6 +378,8 @@ class RankingMetric:
     may_fall: frozenset[tuple[str, str]] = frozenset()
     unit: str = "share"
     range: str = "0 to 1"
+    largest: float | None = 1.0
+    unbounded: frozenset[tuple[str, str]] = frozenset()
     example: str = ""
     lacks: Callable[[Sample, Mapping[str, str]], str] = lacks_nothing
 
@@ -479,6 +482,7 @@ RANKING: tuple[RankingMetric, ...] = (
         rises_with_k=True,
         unit="items",
         range="0 to k",
+        largest=None,
         example="Truth a, b, c, d; list a, x, b: 2 hits.",
     ),
     RankingMetric(
@@ -493,6 +497,7 @@ RANKING: tuple[RankingMetric, ...] = (
             Parameter("sum", {"first": "the first hit only", "all": "every hit, so that 1 can be passed"}),
         ),
         rises_with_k=True,
+        unbounded=frozenset({("sum", "all")}),
         example="Hits at ranks 2 and 4: 1/2; with sum=all 1/2 + 1/4.",
     ),
     RankingMetric(
@@ -528,6 +533,7 @@ RANKING: tuple[RankingMetric, ...] = (
         ),
         rises_with_k=True,
         may_fall=frozenset({("norm", "hits")}),
+        unbounded=frozenset({("norm", "none")}),
         example="Hits at ranks 1, 2, 4 of m = 10: (1/1 + 2/2 + 3/4)/10 = 0.275.",
     ),
     RankingMetric(
@@ -583,6 +589,7 @@ RANKING: tuple[RankingMetric, ...] = (
         rises_with_k=True,
         unit="gain",
         range="0 or more",
+        largest=None,
         example="Grades 3, 2, 3, 0, 1, 2: 3 + 2/log2 3 + 3/2 + 0 + 1/log2 6 + 2/log2 7 = 6.861.",
     ),
     RankingMetric(
@@ -644,6 +651,7 @@ RANKING: tuple[RankingMetric, ...] = (
             Parameter("gain", {"binary": "1 for every relevant item", "linear": "g", "exp": "2^g − 1"}),
         ),
         lacks=lacks_fitting_gains,
+        unbounded=frozenset({("gain", "linear"), ("gain", "exp")}),
         rises_with_k=True,
         example="Hits at ranks 1 and 3, p = 0.8: 0.2·(1 + 0.64) = 0.328.",
     ),

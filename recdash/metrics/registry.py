@@ -62,6 +62,16 @@ class Definition:
         own = not self.metric.may_fall.isdisjoint(self.parameters.items())
         return own or any(part.may_fall for part in self._parts())
 
+    @property
+    def largest_value(self) -> float | None:
+        """The largest value of a user, the smallest being 0; None where nothing bounds it."""
+        if not isinstance(self.metric, RankingMetric):
+            return None
+        if not self.metric.unbounded.isdisjoint(self.parameters.items()):
+            return None
+        bounded = all(part.largest_value is not None for part in self._parts())
+        return self.metric.largest if bounded else None
+
     def lacks(self, sample: Sample) -> str:
         """Why a ranking metric, or a part of it, cannot be had of these users; empty where it can."""
         if not isinstance(self.metric, RankingMetric):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from recdash.domain import WHOLE, Scope, UserValues
 from recdash.metrics import define
 from recdash.service.comparisons import Comparisons
 from recdash.stats.across import AllPairs, all_pairs, leaders
+from recdash.stats.sparse import Method
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,25 +94,31 @@ class AcrossCutoffs(Comparisons):
 
 
 def _cells(pairs: AllPairs, baseline: int, run: int) -> dict[str, Any]:
-    low, high = pairs.interval()
-    at = (baseline, run)
+    pair = (baseline, run)
+    low, high = pairs.interval(*pair)
     return {
-        "mean_diff": float(pairs.mean[at]), "std_error": float(pairs.error[at]), "ci_low": float(low[at]),
-        "ci_high": float(high[at]), "n_users": int(pairs.n[at]),
+        "mean_diff": float(pairs.mean[pair]), "std_error": float(pairs.error[pair]), "ci_low": low,
+        "ci_high": high, "n_users": int(pairs.n[pair]),
     }  # fmt: skip
 
 
 def _all_pairs(values: Sequence[UserValues]) -> AllPairs:
     """Over the users of all where they are the same; else each pair over the users that it shares."""
+    if not values:
+        return all_pairs(np.zeros((0, 0)))
+    bound = values[0].bound
     if all(np.array_equal(values[0].users, one.users) for one in values[1:]):
-        columns = [one.values for one in values]
-        return all_pairs(np.column_stack(columns) if columns else np.zeros((0, 0)))
+        return all_pairs(np.column_stack([one.values for one in values]), bound)
     r = len(values)
-    found = AllPairs(np.zeros((r, r)), np.zeros((r, r)), np.zeros((r, r), dtype=np.int64))
-    for row in range(r):
-        for column in range(r):
-            base, mine = shared(values[row], values[column])
-            pair = all_pairs(np.column_stack([base.values, mine.values]))
-            for into, of in ((found.mean, pair.mean), (found.error, pair.error), (found.n, pair.n)):
-                into[row, column] = of[0, 1]
-    return found
+    n = np.diag([len(one.users) for one in values])
+    mean, error = np.zeros((r, r)), np.zeros((r, r))
+    sparse: dict[tuple[int, int], Method] = {}
+    for row, column in combinations(range(r), 2):
+        base, mine = shared(values[row], values[column])
+        pair = all_pairs(np.column_stack([base.values, mine.values]), bound)
+        mean[row, column], mean[column, row] = pair.mean[0, 1], pair.mean[1, 0]
+        error[row, column] = error[column, row] = pair.error[0, 1]
+        n[row, column] = n[column, row] = pair.n[0, 1]
+        if pair.sparse:
+            sparse[row, column] = pair.sparse[0, 1]
+    return AllPairs(mean, error, n, sparse)

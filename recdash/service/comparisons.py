@@ -282,7 +282,8 @@ def _rank_rows(values: Mapping[str, UserValues], correction: Correction) -> list
     ranked, users = _sharing(values)
     if len(ranked) < 2:
         return []
-    found = standings(grouped(_over(values[run], users) for run in ranked), correction)
+    of_runs = grouped(_over(values[run], users) for run in ranked)
+    found = standings(of_runs, correction, bound=values[ranked[0]].bound)
     return [
         {
             "run_id": run_id, "rank": int(found.rank[at]), "shared": bool(found.shared[at]),

@@ -187,7 +187,7 @@ def _as_gain(found: Paired) -> Gain:
 
 
 def _gain_of(mine: UserValues, base: UserValues) -> Gain:
-    found: Paired = paired_difference(mine.values, base.values, own=(mine.own, base.own))
+    found: Paired = paired_difference(mine.values, base.values, own=(mine.own, base.own), bound=mine.bound)
     return Gain(found.mean, found.low, found.high, float(base.values.mean()), found.n)
 
 

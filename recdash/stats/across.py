@@ -2,53 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from recdash.domain import Floats, Ints, Mask
 from recdash.stats.family import significant
-from recdash.stats.paired import LEVEL, TIE, says_nothing
+from recdash.stats.paired import LEVEL
+from recdash.stats.sparse import TIE, Method, sparse_pairs
 
 
 @dataclass(frozen=True)
 class AllPairs:
     """At one cutoff: ``mean`` [r, r] of the column's run minus the row's, paired over ``n`` [r, r] users.
 
-    ``error`` [r, r] is the standard error of that mean; NaN below two users. Where a pair's users say
-    nothing (``recdash.stats.paired``) it has no p and no interval.
+    ``error`` [r, r] is the standard error of that mean; NaN below two users. ``sparse``: pairs (row < column)
+    to which the t-test does not apply, and the method that does.
     """
 
     mean: Floats
     error: Floats
     n: Ints
+    sparse: Mapping[tuple[int, int], Method] = field(default_factory=dict)
 
-    def interval(self, level: float = LEVEL) -> tuple[Floats, Floats]:
-        """[r, r] low and high ends, as of the paired t-test."""
+    def interval(self, row: int, column: int, level: float = LEVEL) -> tuple[float, float]:
+        """Low and high end of the column's run minus the row's; NaN where nothing can be said."""
         from scipy.special import stdtrit
 
-        half = stdtrit(np.maximum(self.n - 1, 1), 0.5 + level / 2) * self.error
-        half[self._unknown] = np.nan
-        return self.mean - half, self.mean + half
+        if (row, column) in self.sparse:
+            return self.sparse[row, column].interval(level)
+        if (column, row) in self.sparse:
+            low, high = self.sparse[column, row].interval(level)
+            return -high, -low
+        mean, error = float(self.mean[row, column]), float(self.error[row, column])
+        half = float(stdtrit(max(int(self.n[row, column]) - 1, 1), 0.5 + level / 2)) * error
+        return mean - half, mean + half
 
     def p(self) -> Floats:
-        """[r, r] two-sided p of the paired t-test that the mean is 0."""
+        """[r, r] two-sided p that the mean is 0, above the diagonal; NaN where nothing can be said."""
         from scipy.special import stdtr
 
         with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.where(self.mean == 0, 0.0, np.abs(self.mean) / self.error)
-        p: Floats = np.where(self._unknown, np.nan, 2 * stdtr(np.maximum(self.n - 1, 1), -t))
+            t = np.abs(self.mean) / self.error
+        p: Floats = 2 * stdtr(np.maximum(self.n - 1, 1), -t)
+        for pair, method in self.sparse.items():
+            p[pair] = method.p
         return p
 
-    @property
-    def _unknown(self) -> Mask:
-        found: Mask = says_nothing(self.n, self.mean, self.error)
-        return found
 
+def all_pairs(values: Floats, bound: float | None = None) -> AllPairs:
+    """Of the runs in the columns of ``values`` [n, r], over the same users: one product for all pairs.
 
-def all_pairs(values: Floats) -> AllPairs:
-    """Of the runs in the columns of ``values`` [n, r], over the same users: one product for all pairs."""
+    ``bound``: the values lie between 0 and it.
+    """
     n, r = values.shape
     means = values.mean(axis=0) if n else np.full(r, np.nan)
     off = values - means
@@ -59,7 +66,8 @@ def all_pairs(values: Floats) -> AllPairs:
     variance[variance <= TIE * total] = 0.0  # runs alike but for rounding
     ahead = means[None, :] - means[:, None]
     ahead[np.abs(ahead) < TIE] = 0.0
-    return AllPairs(ahead, np.sqrt(variance / max(n, 1)), np.full((r, r), n))
+    error = np.sqrt(variance / max(n, 1))
+    return AllPairs(ahead, error, np.full((r, r), n), sparse_pairs(values, n, bound))
 
 
 def leaders(cutoffs: Sequence[AllPairs], level: float = LEVEL) -> list[Mask]:

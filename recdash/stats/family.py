@@ -29,26 +29,24 @@ class Judged:
 
     ``corrected`` is ``paired`` with the interval at the level at which the correction tests it: that excludes
     0 exactly where the corrected ``p`` is at most 1 − level. ``margin`` ≥ 0: what is too small to matter, in
-    units of the metric.
+    units of the metric. ``lower_is_better``: of two errors the lower one is better.
     """
 
     paired: Paired
     corrected: Paired
     p: float
     margin: float = 0.0
+    lower_is_better: bool = False
 
     @property
     def word(self) -> Word:
-        """*tie* when the whole interval lies inside the margin, *better* or *worse* when it excludes zero.
-
-        Runs that are alike for every user are a tie without any margin too.
-        """
+        """*tie* when the whole interval lies inside the margin, *better* or *worse* when it excludes zero."""
         low, high = self.corrected.low, self.corrected.high
-        if low == high == 0 or (-self.margin < low and high < self.margin):
+        if -self.margin < low and high < self.margin:
             return "tie"
         if not self.corrected.settled:
             return "not settled"
-        return "better" if self.corrected.low > 0 else "worse"
+        return "better" if (low > 0) != self.lower_is_better else "worse"
 
     @property
     def sign(self) -> str:
@@ -69,15 +67,16 @@ def judge(
     *,
     margins: Sequence[float] | None = None,
     level: float = LEVEL,
+    lower_is_better: bool = False,
 ) -> list[Judged]:
     """Every difference of a family with its corrected p, interval and word, in the order given.
 
     A difference without a p takes no part in the correction and is not settled.
     """
-    p = np.array([one.p for one in family], dtype=float)
-    at, by_rule = levels(p, correction, level).tolist(), corrected(p, correction).tolist()
-    found = zip(family, at, by_rule, margins or [0.0] * len(p), strict=True)
-    return [Judged(one, one.at(its), p, width) for one, its, p, width in found]
+    p = np.array([paired.p for paired in family], dtype=float)
+    of_family = levels(p, correction, level).tolist(), corrected(p, correction).tolist()
+    rows = zip(family, *of_family, margins or [0.0] * len(p), strict=True)
+    return [Judged(paired, paired.at(own), p, margin, lower_is_better) for paired, own, p, margin in rows]
 
 
 def significant(p: Floats, correction: Correction = "holm", level: float = LEVEL) -> Mask:

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from recdash.domain import Floats, Ints
 from recdash.stats.groups import Groups
-from recdash.stats.paired import LEVEL, TIE
+from recdash.stats.paired import LEVEL
+from recdash.stats.sparse import TIE
 
 DRAWS, GROUPS = 1 << 14, 1 << 13
 """So many draws leave an end of a 95 % interval uncertain by 0.5 % of its width, so many groups by 0.4 %."""

@@ -9,8 +9,9 @@ import numpy as np
 from recdash.domain import Floats, Ints, Mask
 from recdash.stats.family import Correction, significant
 from recdash.stats.groups import Groups
-from recdash.stats.paired import LEVEL, TIE, says_nothing
+from recdash.stats.paired import LEVEL
 from recdash.stats.resampling import resampled_means
+from recdash.stats.sparse import TIE, sparse_pairs
 
 DRAWS, GROUPS = 1_000, 4_096
 """Places are whole numbers: a range of them needs no more."""
@@ -35,11 +36,16 @@ class Standings:
         return np.bincount(self.rank)[self.rank] > 1
 
 
-def standings(values: Groups, correction: Correction = "holm", level: float = LEVEL) -> Standings:
-    """Of the runs in the columns. Raises ValueError below two users: nothing can be told apart."""
+def standings(
+    values: Groups, correction: Correction = "holm", level: float = LEVEL, bound: float | None = None
+) -> Standings:
+    """Of the runs in the columns, whose values lie between 0 and ``bound``.
+
+    Raises ValueError below two users: nothing can be told apart.
+    """
     if values.n < 2:
         raise ValueError("ranks need two users")
-    above = _significantly_above(values, correction, level)
+    above = _significantly_above(values, correction, level, bound)
     tail = (1 - level) / 2
     places = _places(resampled_means(values.merged(GROUPS), DRAWS))
     low, high = np.quantile(places, (tail, 1 - tail), axis=0, method="nearest").astype(np.int64)
@@ -47,7 +53,7 @@ def standings(values: Groups, correction: Correction = "holm", level: float = LE
     return Standings(rank, np.minimum(low, rank), np.maximum(high, rank), above)
 
 
-def _significantly_above(values: Groups, correction: Correction, level: float) -> Mask:
+def _significantly_above(values: Groups, correction: Correction, level: float, bound: float | None) -> Mask:
     """[r, r] from the covariances of the runs: one product instead of a pass over the users per pair."""
     from scipy.special import stdtr
 
@@ -59,11 +65,12 @@ def _significantly_above(values: Groups, correction: Correction, level: float) -
     ahead = means[None, :] - means[:, None]
     ahead[np.abs(ahead) < TIE] = 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(ahead == 0, 0.0, np.abs(ahead) / np.sqrt(variance))
-    t[says_nothing(values.n, ahead, variance)] = np.nan
+        p = 2 * stdtr(values.n - 1, -np.abs(ahead) / np.sqrt(variance))
+    for pair, method in sparse_pairs(values.sums, values.n, bound).items():
+        p[pair] = method.p
     pairs = np.triu_indices(len(means), 1)
-    apart = np.zeros(t.shape, dtype=bool)
-    apart[pairs] = significant(2 * stdtr(values.n - 1, -t[pairs]), correction, level)
+    apart = np.zeros(p.shape, dtype=bool)
+    apart[pairs] = significant(p[pairs], correction, level)
     return (apart | apart.T) & (ahead > 0)
 
 

@@ -1,47 +1,68 @@
-"""Was that enough? Equivalence within a margin, and how many users would settle a difference."""
+"""Was that enough? Equivalence within a margin, and how many users would make a difference significant."""
 
 from __future__ import annotations
 
 from math import ceil, erfc, inf, isfinite, sqrt
 
-from recdash.stats.paired import FEW_ALIKE, LEVEL, Paired, says_nothing
+from recdash.stats.paired import LEVEL, Paired
+from recdash.stats.sparse import BoundedMean, PairedProportions, StudentT
 
 POWER = 0.8
-"""The chance with which so many users would settle it, if the true difference is the one seen."""
+"""The chance with which so many users would be enough, if the true difference is the one that was seen."""
 _HALVINGS = 30
 
 
 def equivalence(paired: Paired, margin: float) -> float:
-    """p of the larger of two one-sided t-tests that the true difference leaves ±margin (Schuirmann 1987).
+    """p of the larger of two one-sided tests that the true difference leaves ±margin (Schuirmann 1987).
 
-    NaN where so few users say nothing; ``margin`` > 0.
+    NaN where no method is valid; ``margin`` ≥ 0.
     """
-    from scipy.special import stdtr
+    if isinstance(paired.method, StudentT):
+        from scipy.special import stdtr
 
-    if says_nothing(paired.n, paired.mean, paired.error):
-        return float("nan")
-    room = margin - abs(paired.mean)
-    if paired.error == 0:
-        return 0.0 if room > 0 else 1.0
-    return float(stdtr(paired.n - 1, -room / paired.error))
+        return float(stdtr(paired.n - 1, (abs(paired.mean) - margin) / paired.error))
+    return _one_sided(paired, margin) if isfinite(paired.low) else float("nan")
+
+
+def _one_sided(paired: Paired, margin: float) -> float:
+    """The least p at which an interval of level 1 − 2p lies inside ±margin; at least 2^−30."""
+    fails, holds = 0.0, 0.5
+    for _ in range(_HALVINGS):
+        middle = (fails + holds) / 2
+        low, high = paired.method.interval(1 - 2 * middle)
+        fails, holds = (fails, middle) if -margin < low and high < margin else (middle, holds)
+    return holds if holds < 0.5 else 1.0
 
 
 def users_to_settle(paired: Paired, margin: float = 0.0, level: float = LEVEL) -> int | None:
-    """How many users, like those seen, would most likely settle the difference one way or the other.
+    """How many users, like those seen, would most likely be enough to tell.
 
-    Settled: its interval excludes zero, or lies inside the margin; whichever needs fewer users. None where
-    no number of users would, or fewer than two were seen.
+    Enough: the interval excludes zero, or lies inside the margin; whichever needs fewer users. None where
+    no number of users would do, or no method is valid for those seen.
     """
     from scipy.special import ndtri
 
-    if paired.n < 2:
+    if not isfinite(paired.low):
         return None
-    if paired.sd == 0:
-        return FEW_ALIKE
-    mean, beyond = abs(paired.mean), float(ndtri(0.5 + level / 2))
+    mean, sd = _expected(paired)
+    beyond = float(ndtri(0.5 + level / 2))
     to_see = (beyond + float(ndtri(POWER))) / mean if mean else inf
-    fewest = (paired.sd * min(to_see, _to_rule_out(mean, margin, beyond))) ** 2
+    fewest = (sd * min(to_see, _to_rule_out(mean, margin, beyond))) ** 2
     return ceil(fewest) if isfinite(fewest) else None
+
+
+def _expected(paired: Paired) -> tuple[float, float]:
+    """The size of the mean and the spread to expect of more users.
+
+    Few users who differ show too little spread, down to none. One more of each, a win and a loss of the
+    largest size, is added to them (after Bonett and Price 2012, J. Educational and Behavioral Statistics 37).
+    """
+    if not isinstance(paired.method, PairedProportions | BoundedMean):
+        return abs(paired.mean), paired.sd
+    n = paired.n + 2
+    mean = abs(paired.mean) * paired.n / n
+    squares = (paired.n - 1) * paired.sd**2 + paired.n * paired.mean**2 + 2 * paired.method.bound**2
+    return mean, sqrt(max(squares / n - mean**2, 0.0))
 
 
 def _to_rule_out(mean: float, margin: float, beyond: float) -> float:
