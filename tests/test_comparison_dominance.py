@@ -17,6 +17,8 @@ from recdash.evaluation.slices import Slice
 N = 100
 USERS = np.arange(N)
 HALF = np.tile([0.0, 1.0], N // 2)
+SPREAD = np.tile([0.01, 0.01, -0.01, -0.01], N // 4)
+"""Adds nothing to a mean, and the spread that a test of differences needs."""
 
 
 def of_users(values: np.ndarray, users: np.ndarray = USERS) -> UserValues:
@@ -113,8 +115,8 @@ def test_where_less_is_better_the_smallest_value_is_on_the_front() -> None:
 
 
 def test_a_run_is_beaten_on_both_where_the_paired_difference_is_settled() -> None:
-    """Every user has 0.2 more, and coverage decides by value."""
-    known = {"poor": {"ndcg": of_users(HALF)}, "good": {"ndcg": of_users(HALF + 0.2)}}
+    """Users have 0.2 more, and coverage decides by value."""
+    known = {"poor": {"ndcg": of_users(HALF)}, "good": {"ndcg": of_users(HALF + 0.2 + SPREAD)}}
     (one,) = asked(known, {"poor": 0.1, "good": 0.3}).beaten
     assert (one.run, one.by, one.sides, one.settled) == ("poor", "good", ("by value", "better"), True)
     assert one.pairs[0] is None
@@ -132,14 +134,14 @@ def test_a_run_behind_by_chance_is_not_beaten() -> None:
 
 
 def test_a_difference_within_the_margin_is_a_tie_and_no_beating() -> None:
-    known = {"poor": {"ndcg": of_users(HALF)}, "good": {"ndcg": of_users(HALF + 1e-4)}}
+    known = {"poor": {"ndcg": of_users(HALF)}, "good": {"ndcg": of_users(HALF + 1e-4 + SPREAD / 1000)}}
     (one,) = asked(known, {"poor": 0.1, "good": 0.3}).beaten
     assert one.sides == ("by value", "tie")
     assert not one.settled
 
 
 def test_level_on_one_metric_is_not_beaten_on_both() -> None:
-    known = {"poor": {"ndcg": of_users(HALF)}, "good": {"ndcg": of_users(HALF + 0.2)}}
+    known = {"poor": {"ndcg": of_users(HALF)}, "good": {"ndcg": of_users(HALF + 0.2 + SPREAD)}}
     (one,) = asked(known, {"poor": 0.3, "good": 0.3}).beaten
     assert one.sides == ("level", "better")
     assert not one.settled
@@ -147,7 +149,7 @@ def test_level_on_one_metric_is_not_beaten_on_both() -> None:
 
 def test_runs_that_count_other_users_may_be_the_other_way_round_where_they_share_them() -> None:
     """By its own mean the good run has 0.75, but the only users both have get less from it."""
-    poor = of_users(np.full(50, 0.6), USERS[:50])
+    poor = of_users(0.6 + SPREAD[:50], USERS[:50])
     good = of_users(np.r_[np.full(50, 0.5), np.full(50, 1.0)])
     (one,) = asked({"poor": {"ndcg": poor}, "good": {"ndcg": good}}, {"poor": 0.1, "good": 0.3}).beaten
     assert one.sides[1] == "worse"
@@ -169,7 +171,7 @@ def test_a_settled_opponent_is_named_before_one_that_is_higher_but_unsure() -> N
     wild = HALF + 0.3 + np.where(USERS % 4 < 2, 3.0, -3.0)
     known = {
         "poor": {"ndcg": of_users(HALF)},
-        "sure": {"ndcg": of_users(HALF + 0.2)},
+        "sure": {"ndcg": of_users(HALF + 0.2 + SPREAD)},
         "wild": {"ndcg": of_users(wild)},
     }
     found = asked(known, {"poor": 0.1, "sure": 0.2, "wild": 0.3})
@@ -181,7 +183,7 @@ def test_a_settled_opponent_is_named_before_one_that_is_higher_but_unsure() -> N
 
 
 def test_whom_only_a_run_nobody_asked_about_beats_is_held_against_that_run() -> None:
-    known = {"mine": {"ndcg": of_users(HALF)}, "other": {"ndcg": of_users(HALF + 0.2)}}
+    known = {"mine": {"ndcg": of_users(HALF)}, "other": {"ndcg": of_users(HALF + 0.2 + SPREAD)}}
     (one,) = asked(known, {"mine": 0.1, "other": 0.3}, about=["mine"]).beaten
     assert (one.run, one.by, one.settled) == ("mine", "other", True)
 

@@ -61,11 +61,14 @@ def test_one_shared_user_tests_nothing() -> None:
     assert [row[name] for name in tests] == [None] * len(tests)
 
 
-def test_few_users_who_all_differ_by_the_same_have_no_interval_and_the_other_tests() -> None:
+def test_few_users_who_all_differ_by_the_same_have_no_t_test_and_the_other_tests() -> None:
     hit = {user: TRUTH[user] for user in USERS[:3]}
     (row,) = scored({"a": {user: ["x"] for user in hit}, "b": hit}).compare("recall@4", "a").rows()
-    assert (row["t_p"], row["t_p_holm"], row["t_p_bh"], row["ci_low"]) == (None, None, None, None)
+    assert (row["t_p"], row["t_p_holm"], row["t_p_bh"]) == (None, None, None)
     assert (row["bootstrap_low"], row["bootstrap_high"]) == (None, None)
     assert row["wilcoxon_p"] == pytest.approx(2 / 2**3)
     assert row["permutation_p"] == pytest.approx(2 / 2**3, abs=0.01)
-    assert row["finding"] == "not settled"
+    assert (row["method"], row["finding"]) == ("McNemar's exact test", "not settled")
+    assert row["p"] == row["p_corrected"] == pytest.approx(2 / 2**3)
+    share = 0.025 ** (1 / 3)  # at least so many of all users differ, and of these win
+    assert (row["ci_low"], row["ci_high"]) == (pytest.approx(2 * share - 1), 1)

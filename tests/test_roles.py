@@ -23,14 +23,14 @@ READS = [
     "journal", "last_decision", "leaders_by_k", "list_ends", "list_overlap", "metrics_of", "more_users",
     "offline_online", "online_fading", "online_lifts", "online_metric", "online_metrics",
     "online_results", "online_rules", "online_segments", "online_test_named", "online_tests",
-    "online_totals", "online_users", "outlives", "outliving", "over_time", "own_metrics", "pairs",
+    "online_totals", "online_users", "over_time", "own_metrics", "pairs",
     "population_effect", "preset_causes", "presets", "preview", "question", "ranks",
-    "reference_choices", "replicates", "report", "report_content", "report_document", "report_file",
-    "reports", "reversals", "review", "reviews", "runs", "same_truth", "saved_view", "saved_views",
+    "reference_choices", "replicate_differences", "replicates", "report", "report_content",
+    "report_document", "report_file", "reports", "reversals", "review", "reviews", "runs", "same_truth", "saved_view", "saved_views",
     "scopes", "scoreboard", "segmented", "segments", "shown_by", "since", "sliced", "slices", "source",
     "spread", "standing", "tests_for", "thresholds", "tie_band", "track_record", "trade_off",
     "try_online_test", "under_presets", "user_changes", "user_lists", "user_slices", "user_values",
-    "value", "value_bars", "values", "verdict", "worked_example", "write_report",
+    "users_with_lists", "value", "value_bars", "values", "verdict", "worked_example", "write_report",
 ]  # fmt: skip
 CHANGES = [
     "add_offline_evidence", "add_online_evidence", "add_online_test", "add_references", "add_runs",
@@ -175,7 +175,7 @@ def test_a_guest_finds_nothing_of_another_experiment(house: House, name: str) ->
 
 def looked_at(found: Any, run_id: str) -> None:
     """What is read only when somebody looks at it is looked at."""
-    if hasattr(found, "over_replicates"):
+    if hasattr(found, "replicate_users"):
         found.values(run_id, "ndcg", 2)
 
 

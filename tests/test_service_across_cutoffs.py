@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,6 @@ from recdash.service import Workspace
 from recdash.service.across_cutoffs import cutoffs_within
 from recdash.stats import paired_difference
 from recdash.stats.across import AllPairs, all_pairs, leaders
-from recdash.stats.paired import FEW_ALIKE
 from recdash.store import open_store
 
 USERS = [f"u{number}" for number in range(40)]
@@ -51,28 +51,26 @@ def runs(space: Workspace) -> dict[str, str]:
 def test_all_pairs_are_the_paired_differences_of_two_by_two() -> None:
     values = np.random.default_rng(3).random((50, 3))
     found = all_pairs(values)
-    low, high = found.interval()
-    for base in range(3):
-        for run in range(3):
-            one = paired_difference(values[:, run], values[:, base])
-            assert found.mean[base, run] == pytest.approx(one.mean)
-            assert found.error[base, run] == pytest.approx(one.error, abs=1e-12)
-            assert (low[base, run], high[base, run]) == (pytest.approx(one.low), pytest.approx(one.high))
-            assert found.p()[base, run] == pytest.approx(one.p)
+    for base, run in permutations(range(3), 2):
+        pair = paired_difference(values[:, run], values[:, base])
+        assert found.mean[base, run] == pytest.approx(pair.mean)
+        assert found.error[base, run] == pytest.approx(pair.error, abs=1e-12)
+        assert found.interval(base, run) == pytest.approx((pair.low, pair.high))
+        assert found.p()[base, run] == pytest.approx(pair.p)
 
 
 def test_runs_alike_but_for_rounding_do_not_differ() -> None:
     values = np.random.default_rng(3).random(50)
-    found = all_pairs(np.column_stack([values, values + 1e-14]))
+    found = all_pairs(np.column_stack([values, values + 1e-14]), bound=1.0)
     assert (found.mean[0, 1], found.error[0, 1], found.p()[0, 1]) == (0, 0, 1)
 
 
-@pytest.mark.parametrize(("n", "first"), [(2, [True, True]), (FEW_ALIKE, [False, True])])
-def test_a_few_users_who_all_differ_by_the_same_put_nobody_in_front(n: int, first: list[bool]) -> None:
-    found = all_pairs(np.column_stack([np.full(n, 0.25), np.full(n, 0.5)]))
+@pytest.mark.parametrize(("n", "first"), [(2, [True, True]), (40, [False, True])])
+def test_few_users_who_all_differ_by_the_same_leave_it_open_who_leads(n: int, first: list[bool]) -> None:
+    found = all_pairs(np.column_stack([np.full(n, 0.25), np.full(n, 0.5)]), bound=1.0)
     assert leaders([found])[0].tolist() == first
-    assert np.isnan(found.interval()[0][0, 1]) == np.isnan(found.p()[0, 1]) == (n < FEW_ALIKE)
-    assert found.p()[0, 0] == 1.0
+    assert (found.interval(0, 1)[0] > 0) == (found.p()[0, 1] < 0.05) == (first == [False, True])
+    assert found.interval(1, 0) == (-found.interval(0, 1)[1], -found.interval(0, 1)[0])
 
 
 def one_cutoff(ahead: float, p_below_5_percent: bool) -> AllPairs:

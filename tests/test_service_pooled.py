@@ -103,8 +103,7 @@ def test_the_same_lists_once_and_in_two_folds_do_not_differ(space: Workspace) ->
     halves = ({u: lists[u] for at, u in enumerate(lists) if at % 3 == rest} for rest in (0, 1))
     folds = add(space, made, "folds", dict(zip("12", halves, strict=True)))
     for metric in (MICRO, "f1(average=means)"):
-        found = space.outlives(folds, once, metric, 8)
-        assert found is not None
+        found = space.replicate_differences([folds], once, metric, 8)[folds]
         assert found.n == 2
         assert found.mean == pytest.approx(0.0, abs=1e-12)
 

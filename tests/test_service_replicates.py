@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from recdash.domain import Experiment, Scope
+from recdash.domain import WHOLE, Experiment, Scope
 from recdash.errors import InputError, NameTaken
 from recdash.service import Workspace
-from recdash.stats.replicates import Measured, difference_over_replicates
+from recdash.stats.replicates import ReplicateDifference, ReplicateValues, replicate_difference
 from recdash.store import open_store
 
 TRUTH = {"u1": ["a"], "u2": ["b"], "u3": ["c"], "u4": ["d"]}
@@ -247,25 +247,31 @@ def test_a_metric_that_replicates_lack_has_no_spread(space: Workspace, seeds: st
     assert space.spread([seeds], "rmse", 1).empty
 
 
-# ── outliving ────────────────────────────────────────────────────────────────────────────────
+# ── across replicates ────────────────────────────────────────────────────────────────────────────────
+
+
+def difference(
+    space: Workspace, run: str, baseline: str, metric: str, k: int, scope: Scope = WHOLE
+) -> ReplicateDifference | None:
+    return space.replicate_differences([run], baseline, metric, k, scope).get(run)
 
 
 def test_seeds_of_the_same_labels_are_paired(space: Workspace, films: Experiment) -> None:
     als = add(space, films, {"1": SEED_1, "2": SEED_3, "3": SEED_3}, "als")
     pop = add(space, films, {"1": POP, "2": POP, "3": POP}, "pop")
-    found = space.outlives(als, pop, "recall", 1)
-    expected = difference_over_replicates(
-        Measured({"1": 2 / 4, "2": 3 / 4, "3": 3 / 4}), Measured(dict.fromkeys("123", 1 / 4))
+    found = difference(space, als, pop, "recall", 1)
+    expected = replicate_difference(
+        ReplicateValues({"1": 2 / 4, "2": 3 / 4, "3": 3 / 4}), ReplicateValues(dict.fromkeys("123", 1 / 4))
     )
     assert found == expected
     assert found is not None
     assert found.method == "paired t-test over 3 seeds"
-    assert found.outlives is True
+    assert found.significant is True
 
 
 def test_seeds_against_a_run_uploaded_once(space: Workspace, films: Experiment, seeds: str) -> None:
     pop = add(space, films, POP, "pop")
-    found = space.outlives(seeds, pop, "recall", 1)
+    found = difference(space, seeds, pop, "recall", 1)
     assert found is not None
     assert (found.mean, found.n, found.n_baseline) == (1 / 4, 2, 1)
 
@@ -274,15 +280,15 @@ def test_a_run_uploaded_once_is_cut_to_the_users_of_folds(
     space: Workspace, films: Experiment, folds: str
 ) -> None:
     pop = add(space, films, POP, "pop")
-    found = space.outlives(folds, pop, "recall", 1)
+    found = difference(space, folds, pop, "recall", 1)
     # fold 1: u1, u2: 1/2 against 1/2; fold 2: u3: 1 against 0
-    assert found == difference_over_replicates(
-        Measured({"1": 1 / 2, "2": 1.0}, "fold", overlap=True),
-        Measured({"1": 1 / 2, "2": 0.0}, "fold", overlap=True),
+    assert found == replicate_difference(
+        ReplicateValues({"1": 1 / 2, "2": 1.0}, "fold", overlap=True),
+        ReplicateValues({"1": 1 / 2, "2": 0.0}, "fold", overlap=True),
     )
     assert found is not None
     assert found.method.startswith("corrected resampled t-test over 2 folds")
-    turned = space.outlives(pop, folds, "recall", 1)
+    turned = difference(space, pop, folds, "recall", 1)
     assert turned is not None
     assert turned.mean == -found.mean
 
@@ -292,7 +298,7 @@ def test_folds_of_the_same_users_are_paired_and_others_are_not(
 ) -> None:
     same = add(space, films, {"1": {"u1": ["x"], "u2": ["b"]}, "2": {"u3": ["x"]}}, "same")
     other = add(space, films, {"1": {"u1": ["x"], "u3": ["c"]}, "2": {"u2": ["x"]}}, "other")
-    paired, apart = (space.outlives(folds, one, "recall", 1) for one in (same, other))
+    paired, apart = (difference(space, folds, one, "recall", 1) for one in (same, other))
     assert paired is not None
     assert apart is not None
     assert paired.method.startswith("corrected resampled t-test over 2 folds")
@@ -301,15 +307,13 @@ def test_folds_of_the_same_users_are_paired_and_others_are_not(
 
 def test_runs_uploaded_once_leave_it_open(space: Workspace, films: Experiment) -> None:
     als, pop = add(space, films, SEED_1, "als"), add(space, films, POP, "pop")
-    found = space.outlives(als, pop, "recall", 1)
-    assert found is not None
-    assert (found.mean, found.outlives) == (1 / 4, None)
+    assert difference(space, als, pop, "recall", 1) is None
 
 
 def test_folds_and_a_metric_that_is_no_mean_over_users_are_not_compared(
     space: Workspace, films: Experiment, folds: str
 ) -> None:
-    assert space.outlives(folds, add(space, films, POP, "pop"), "coverage", 1) is None
+    assert difference(space, folds, add(space, films, POP, "pop"), "coverage", 1) is None
 
 
 def test_spread_and_difference_may_be_those_of_a_part(
@@ -321,6 +325,6 @@ def test_spread_and_difference_may_be_those_of_a_part(
         ("7", 1 / 2, 2), ("42", 1 / 2, 2), ("1", 1 / 2, 2),
     ]  # fmt: skip
     pop = add(space, films, POP, "pop")
-    difference = space.outlives(seeds, pop, "recall", 1, old)
-    assert difference is not None
-    assert difference.mean == 0.0
+    over_seeds = difference(space, seeds, pop, "recall", 1, old)
+    assert over_seeds is not None
+    assert over_seeds.mean == 0.0

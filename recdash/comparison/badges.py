@@ -28,8 +28,17 @@ BADGES = {
     "not comparable": Badge("≠", "Not comparable", "worse", "Nothing is judged"),
 }
 
+UNSTABLE = Badge("?", "Not enough evidence", "same", "It does not hold across folds or seeds")
+
 
 def badge_of(verdict: Verdict) -> Badge:
     if verdict.state == "ship":
         return KEEP if verdict.run == verdict.weighed.comparison.baseline else SHIP
+    if verdict.state == "not enough evidence" and verdict.weighed.leader_over_replicates:
+        return UNSTABLE if _differs_over_users(verdict) else BADGES[verdict.state]
     return BADGES[verdict.state]
+
+
+def _differs_over_users(verdict: Verdict) -> bool:
+    leader = verdict.weighed.leader
+    return leader is not None and leader.judged.word != "not settled"

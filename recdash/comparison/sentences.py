@@ -11,6 +11,7 @@ from recdash.comparison.pairs import Pair
 from recdash.comparison.states import State
 from recdash.comparison.weighing import Guardrail, Part, Weighed
 from recdash.domain import OnlineLift
+from recdash.stats.sparse import StudentT, Unknown
 from recdash.views import metric_title
 
 MOST_NAMED = 3
@@ -59,7 +60,7 @@ def told(state: State, weighed: Weighed) -> tuple[Sentence, ...]:
         return tuple(_why_not(weighed))
     said = [evidence(weighed, weighed.leader)]
     if weighed.leader.judged.word == "not settled":
-        said.append(what_would_settle(weighed.leader))
+        said.append(how_many_more(weighed.leader))
     said += _over_replicates(weighed)
     if state == "tie":
         said.append(too_small(weighed, weighed.leader))
@@ -69,6 +70,7 @@ def told(state: State, weighed: Weighed) -> tuple[Sentence, ...]:
         *_rails(weighed),
         *_rivals(weighed),
         *_parts(weighed),
+        *_one_training_run(weighed),
     ]
     return tuple(said)
 
@@ -93,19 +95,26 @@ def evidence(weighed: Weighed, pair: Pair) -> Sentence:
     """``nDCG@10 is 14.9 % above Popular (95 % CI +12.7 to +17.2 %, …; better for 41 of 100 users …).``"""
     comparison = weighed.comparison
     where = metric_title(comparison.metric, comparison.k)
-    subject = where if pair.judged.word == "better" else f"{where} of {weighed.name}"
+    subject = where if weighed.finding == "better" else f"{where} of {weighed.name}"
     return (
         Piece(f"{subject} is "),
         Piece(stands(pair, weighed.base), "leaderboard"),
         Piece(" ("),
         Piece(
-            f"{interval(weighed, pair, len(comparison.against))}, paired over {users(pair.paired.n)}",
+            f"{interval(weighed, pair, len(comparison.against))}, paired over {users(pair.paired.n)}"
+            f"{_method(pair)}",
             "leaderboard",
         ),
         Piece("; "),
         Piece(who_gains(pair), "users", {"of": pair.candidate}),
         Piece(")."),
     )
+
+
+def _method(pair: Pair) -> str:
+    """``, by McNemar's exact test``; nothing for the t-test, which is the rule."""
+    method = pair.paired.method
+    return "" if isinstance(method, StudentT | Unknown) else f", by {method.name}"
 
 
 def stands(pair: Pair, base: str) -> str:
@@ -137,7 +146,7 @@ def bounds(pair: Pair) -> str:
     """``+12.7 to +17.2 %`` of the baseline's value; in units of the metric where that is 0."""
     low, high = pair.judged.corrected.low, pair.judged.corrected.high
     if not isfinite(low):
-        return "unknown with so few users"
+        return "unknown: too few users differ"
     if pair.base_value:
         low, high = pair.percent(low), pair.percent(high)
         return numbers.interval(low, high, numbers.places([low, high]), " %")
@@ -159,34 +168,57 @@ def users(count: int) -> str:
 
 
 def _over_replicates(weighed: Weighed) -> list[Sentence]:
-    """``But it does not outlive the folds or seeds: over 5 against 5 the difference is +0.012 (…).``"""
-    over, leader = weighed.over_replicates, weighed.leader
-    if over is None or over.outlives is None or leader is None or leader.judged.word != "better":
+    """``But it does not hold across seeds: over 5 seeds of it and 5 of Popular it is +0.012 (…).``"""
+    over, leader = weighed.leader_over_replicates, weighed.leader
+    if over is None or leader is None or leader.judged.word == "not settled":
         return []
+    seeds = f"{over.noun}s"
+    if over.significant is None:
+        return [(Piece(f"The {seeds} do not differ, so they say nothing about another training run."),)]
     digits = numbers.places([over.mean, over.low, over.high])
-    bounds_ = f"{level(weighed)} {numbers.interval(over.low, over.high, digits)}"
-    found = f"{numbers.signed(over.mean, digits)} ({bounds_})"
-    begin = "It outlives" if over.outlives else "But it does not outlive"
-    return [
-        (
-            Piece(f"{begin} the folds or seeds: over {over.n} against {over.n_baseline} the difference is "),
-            Piece(found, "leaderboard"),
-            Piece("."),
-        )
-    ]
+    ends = f"{level(weighed)} {numbers.interval(over.low, over.high, digits)}"
+    amount = f"{numbers.signed(over.mean, digits)} ({ends}{correction(weighed, over.family)})"
+    holds = weighed.finding == leader.judged.word
+    begin = f"It holds across {seeds}" if holds else f"But it does not hold across {seeds}"
+    counts = f"{_replicates(over.n, over.noun)} of {weighed.name} and {over.n_baseline} of {weighed.base}"
+    return [(Piece(f"{begin}: over {counts} it is "), Piece(amount, "leaderboard"), Piece("."))]
 
 
-def what_would_settle(pair: Pair) -> Sentence:
-    """``The interval includes zero; about 1,900 more users like these would most likely settle it.``"""
+def _replicates(count: int, noun: str) -> str:
+    return f"{count} {noun if count == 1 else f'{noun}s'}"
+
+
+def _one_training_run(weighed: Weighed) -> list[Sentence]:
+    """Who was trained once only: what another training run would give is not known."""
+    over, leader = weighed.leader_over_replicates, weighed.leader
+    if leader is None or leader.judged.word == "not settled":
+        return []
+    if over is None:
+        text = "Each was trained once; another training run may give another difference."
+        return [(Piece(text),)]
+    once = [name for name, n in ((weighed.name, over.n), (weighed.base, over.n_baseline)) if n == 1]
+    if not once or over.significant is None:
+        return []
+    other = weighed.base if once == [weighed.name] else weighed.name
+    return [(Piece(f"{once[0]} was trained once; its {over.noun}s are taken to vary as much as {other}'s."),)]
+
+
+def how_many_more(pair: Pair) -> Sentence:
+    """``Not significant. If the true difference is the one measured, about 1,900 more users …``"""
     n, more = pair.paired.n, pair.judged.more_users
     if not isfinite(pair.judged.corrected.low):
-        return (Piece("So few users give no interval; nothing can be said."),)
+        return (Piece("Too few users differ for an interval, so nothing can be said."),)
     if more is None:
-        return (Piece("The interval includes zero, and no number of users like these would settle it."),)
+        return (
+            Piece("The interval includes zero. More users with the same difference would not change that."),
+        )
     if more > MANY * n:
-        return (Piece(f"The interval includes zero; more than {MANY} times the users would be needed."),)
+        return (Piece(f"The interval includes zero. More than {MANY} times the users would be needed."),)
     about = f"about {numbers.count(_rounded(more))} more {'user' if more == 1 else 'users'} like these"
-    return (Piece(f"The interval includes zero; {about} would most likely settle it."),)
+    given = "If the true difference is the one measured, and training again does not change it"
+    return (
+        Piece(f"The interval includes zero. {given}, {about} would give an answer with a chance of 80 %."),
+    )
 
 
 MANY = 100
@@ -213,7 +245,7 @@ def _other_metrics(weighed: Weighed) -> list[Sentence]:
     """``But Recall@10 is 3.1 % below Popular (95 % CI …).``: the metrics that say otherwise."""
     if weighed.leader is None:
         return []
-    against = "better" if weighed.leader.judged.word == "worse" else "worse"
+    against = "better" if weighed.finding == "worse" else "worse"
     k = weighed.comparison.k
     return [
         (
@@ -228,7 +260,7 @@ def _other_metrics(weighed: Weighed) -> list[Sentence]:
 
 def _online(weighed: Weighed) -> list[Sentence]:
     """``But online it lost: session watch time −12.2 % (95 % CI −15.7 to −8.56 %).``"""
-    against = weighed.leader is not None and weighed.leader.judged.word != "worse"
+    against = weighed.leader is not None and weighed.finding != "worse"
     said = [
         _about_lifts("But online it lost: " if against else "Online it lost: ", weighed.lost_online),
         _about_lifts("Online it won: ", weighed.won_online),
@@ -250,7 +282,7 @@ def _about_lifts(begin: str, lifts: Sequence[OnlineLift]) -> Sentence:
 def _rails(weighed: Weighed) -> list[Sentence]:
     """What the leader costs, a sentence each, and what it raises; nothing where little changes."""
     notable = [rail for rail in weighed.guardrails if isfinite(rail.change) and abs(rail.change) >= NOTABLE]
-    shipped = weighed.leader is not None and weighed.leader.judged.word == "better"
+    shipped = weighed.leader is not None and weighed.finding == "better"
     who = "It" if shipped else weighed.name
     costs = [_cost(who, weighed, rail) for rail in notable if rail.change < 0]
     return [*costs, *_raised(who, weighed, [rail for rail in notable if rail.change > 0])]
@@ -309,7 +341,7 @@ def _rivals(weighed: Weighed) -> list[Sentence]:
 def _parts(weighed: Weighed) -> list[Sentence]:
     """``Worse for new users (n = 312).`` · ``Not shown to be better for new users (n = 312).``"""
     worse = [part for part in weighed.parts if part.pair.judged.word == "worse"]
-    better = weighed.leader is not None and weighed.leader.judged.word == "better"
+    better = weighed.leader is not None and weighed.finding == "better"
     unsure = [part for part in weighed.parts if part.pair.judged.word in ("tie", "not settled")]
     improved = [part for part in weighed.parts if part.pair.judged.word == "better"]
     said = [_about_parts("Worse for ", worse)]

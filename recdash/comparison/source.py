@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from recdash.domain import OnlineLift, Users, UserValues
+from recdash.domain import Ints, OnlineLift, Replicated, Users, UserValues
 from recdash.errors import Problem
-from recdash.stats.replicates import ReplicateDifference
 
 if TYPE_CHECKING:
     from recdash.evaluation.slices import Slice
@@ -38,8 +37,14 @@ class Source(Protocol):
     def parts(self) -> Sequence[Slice]:
         """The slices of users that a verdict looks at."""
 
-    def over_replicates(self, run: str, baseline: str, metric: str, k: int) -> ReplicateDifference | None:
-        """The run minus the baseline over their folds or seeds; None where neither has any."""
+    def replicated(self, run: str) -> Replicated | None:
+        """The run's folds or seeds; None for a run that was uploaded once."""
+
+    def replicate_value(self, run: str, label: str, metric: str, k: int) -> float | None:
+        """A metric of one replicate, that of a fold over its own users; None where it lacks it."""
+
+    def replicate_users(self, run: str, label: str) -> Ints:
+        """The users of the truth, ascending, who have a list in a replicate."""
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         """What A/B tests found of the run against the baseline."""

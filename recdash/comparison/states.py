@@ -18,20 +18,14 @@ def state_of(weighed: Weighed) -> tuple[State, str | None]:
     leader = weighed.leader
     if weighed.blocking or leader is None:
         return "not comparable", None
-    if leader.judged.word == "not settled" or does_not_outlive(weighed):
+    finding = weighed.finding
+    if finding == "not settled":
         return "not enough evidence", leader.candidate
-    if leader.judged.word == "tie":
+    if finding == "tie":
         return "tie", leader.candidate
-    if leader.judged.word == "worse":
+    if finding == "worse":
         return "ship", leader.baseline
     return ("trade-off" if losses(weighed) else "ship"), leader.candidate
-
-
-def does_not_outlive(weighed: Weighed) -> bool:
-    """Is the leader better over the users, but not over its folds or seeds?"""
-    leader, over = weighed.leader, weighed.over_replicates
-    better = leader is not None and leader.judged.word == "better"
-    return better and over is not None and over.outlives is False
 
 
 def losses(weighed: Weighed) -> bool:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from recdash.comparison.pairs import Comparison, Found, Pair, family_of, pair_of, shared
+from recdash.comparison.replicates import replicate_differences
 from recdash.comparison.source import Source
 from recdash.domain import OnlineLift, UserValues
 from recdash.errors import InputError, Problem
 from recdash.metrics import define
-from recdash.stats import LEAST
+from recdash.stats import LEAST, Word
 from recdash.stats.replicates import ReplicateDifference
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ class Weighed:
     """A comparison, its ``leader`` and what there is to say about it.
 
     ``metrics`` are the leader's differences by the other accuracy metrics, judged as one family; so are
-    ``parts``, and what A/B tests found of it, of which only the settled is kept.
+    ``parts``, and what A/B tests found of it, of which only the settled is kept. ``over_replicates``: of each
+    candidate with folds or seeds, or against a baseline that has them, the difference over these.
     """
 
     comparison: Comparison
@@ -69,8 +71,17 @@ class Weighed:
     parts: tuple[Part, ...] = ()
     won_online: tuple[OnlineLift, ...] = ()
     lost_online: tuple[OnlineLift, ...] = ()
-    over_replicates: ReplicateDifference | None = None
+    over_replicates: Mapping[str, ReplicateDifference] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+
+    @property
+    def finding(self) -> Word:
+        """How the leader stands over users and replicates."""
+        return finding(self.leader, self.over_replicates) if self.leader else "not settled"
+
+    @property
+    def leader_over_replicates(self) -> ReplicateDifference | None:
+        return self.over_replicates.get(self.leader.candidate) if self.leader else None
 
     @property
     def blocking(self) -> list[Problem]:
@@ -89,7 +100,11 @@ class Weighed:
         """The leader's pairs with other candidates that are better too, but not settled apart from it."""
         if self.leader is None:
             return []
-        good = {pair.candidate for pair in self.comparison.against if pair.judged.word == "better"}
+        good = {
+            pair.candidate
+            for pair in self.comparison.against
+            if finding(pair, self.over_replicates) == "better"
+        }
         return [
             pair
             for pair in self.comparison.among
@@ -102,29 +117,56 @@ class Weighed:
 def weigh(source: Source, comparison: Comparison) -> Weighed:
     """Gather what a verdict needs from the source of the comparison."""
     problems = tuple(source.problems([comparison.baseline, *(p.candidate for p in comparison.against)]))
-    leader = leader_of(comparison)
+    over_replicates = _over_replicates(source, comparison)
+    leader = leader_of(comparison, over_replicates)
     if leader is None:
         return Weighed(comparison, None, problems=problems)
+    won_online, lost_online = _online(source, leader)
     return Weighed(
         comparison,
         leader,
-        tuple(_other_metrics(source, comparison, leader)),
-        tuple(_guardrails(source, comparison, leader)),
-        tuple(_parts(source, comparison, leader)),
-        *_online(source, leader),
-        source.over_replicates(leader.candidate, leader.baseline, comparison.metric, comparison.k),
-        problems,
+        metrics=tuple(_other_metrics(source, comparison, leader)),
+        guardrails=tuple(_guardrails(source, comparison, leader)),
+        parts=tuple(_parts(source, comparison, leader)),
+        won_online=won_online,
+        lost_online=lost_online,
+        over_replicates=over_replicates,
+        problems=problems,
     )
 
 
-def leader_of(comparison: Comparison) -> Pair | None:
+def _over_replicates(source: Source, comparison: Comparison) -> dict[str, ReplicateDifference]:
+    candidates = [pair.candidate for pair in comparison.against]
+    question = (source, candidates, comparison.baseline, comparison.metric, comparison.k)
+    terms = comparison.terms
+    return replicate_differences(*question, correction=terms.correction, level=terms.level)
+
+
+def finding(pair: Pair, over_replicates: Mapping[str, ReplicateDifference]) -> Word:
+    """What may be said of a difference: over its users, and over its folds or seeds where it has any.
+
+    Both must say the same: *better* or *worse* excludes zero over both, a *tie* lies within the margin.
+    """
+    word, over = pair.judged.word, over_replicates.get(pair.candidate)
+    if over is None or over.significant is None:
+        return word
+    margin = pair.judged.margin
+    if word == "tie":
+        holds = -margin < over.low and over.high < margin
+    else:
+        holds = over.significant and (over.mean > 0) == (pair.paired.mean > 0)
+    return word if holds else "not settled"
+
+
+def leader_of(comparison: Comparison, over_replicates: Mapping[str, ReplicateDifference]) -> Pair | None:
     """The best of those better than the baseline, else of those not worse, else of all; None without any.
 
     Who shares fewer than 30 users with the baseline only leads where nobody shares more.
     """
     enough = [pair for pair in comparison.against if pair.paired.n >= LEAST] or comparison.against
-    better = [pair for pair in enough if pair.judged.word == "better"]
-    not_worse = [pair for pair in enough if pair.judged.word != "worse"]
+    words = {pair.candidate: finding(pair, over_replicates) for pair in enough}
+    better = [pair for pair in enough if words[pair.candidate] == "better"]
+    not_worse = [pair for pair in enough if words[pair.candidate] != "worse"]
     return next(iter(better or not_worse or enough), None)
 
 

@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from recdash.domain import Curve, OnlineLift, Users, UserValues
+import numpy as np
+
+from recdash.domain import Curve, Ints, OnlineLift, Replicated, Replication, Users, UserValues
 from recdash.errors import Problem
 from recdash.evaluation.replicates import hits_of, mean_curve, samples_of, user_values
 from recdash.evaluation.scoring import Scored, familiar_of, material_of, score_hits
 from recdash.evaluation.slices import Slice, user_slices
 from recdash.metrics import Definition, Material, define
 from recdash.metrics.sample import Sample
-from recdash.stats.replicates import Measured, ReplicateDifference, difference_over_replicates
 
 if TYPE_CHECKING:
     from recdash.evaluation.evaluation import Evaluation
@@ -53,28 +54,26 @@ class EvaluationSource:
     def parts(self) -> Sequence[Slice]:
         return self._parts()
 
-    def over_replicates(self, run: str, baseline: str, metric: str, k: int) -> ReplicateDifference | None:
-        """Where both have folds or seeds, or one of them seeds: folds alone are of other users."""
-        mine, theirs = (self._measured(self._runs[one], metric, k) for one in (run, baseline))
-        alone = {len(mine), len(theirs)} & {0, 1} and (mine.overlap or theirs.overlap)
-        if alone or min(len(mine), len(theirs)) < 1 or max(len(mine), len(theirs)) < 2:
-            return None
-        return difference_over_replicates(mine, theirs, same_users=not (mine.overlap or theirs.overlap))
+    def replicated(self, run: str) -> Replicated | None:
+        return self._runs[run].replicated
 
-    def _measured(self, run: Scored, metric: str, k: int) -> Measured:
-        """The run's value in each of its replicates, or its one value; empty where it lacks the metric."""
-        if run.replicated is None:
-            value = self.value(run.name, metric, k)
-            return Measured({} if value is None else {"": value})
-        found = {part.name: self._score_part(part, metric, k) for part in run.replicates}
-        known = {label: value for label, value in found.items() if value is not None}
-        return Measured(known, run.replicated.noun, overlap=run.replicated.kind == "folds")
-
-    def _score_part(self, part: Scored, metric: str, k: int) -> float | None:
-        definition = define(metric)
-        curves, _ = score_hits(hits_of(part), self._evaluation.reference, [definition], self._users)
+    def replicate_value(self, run: str, label: str, metric: str, k: int) -> float | None:
+        definition, replicate = define(metric), self._replicate(run, label)
+        users = "both" if self._kind(run) == "folds" else self._users
+        curves, _ = score_hits(hits_of(replicate), self._evaluation.reference, [definition], users)
         curve = curves.get(str(definition))
         return None if curve is None else float(curve.value[k - 1 if len(curve.k) else 0])
+
+    def replicate_users(self, run: str, label: str) -> Ints:
+        return np.flatnonzero(hits_of(self._replicate(run, label)).list_length > 0)
+
+    def _replicate(self, run: str, label: str) -> Scored:
+        replicated = self._runs[run].replicated
+        return self._runs[run].replicates[replicated.labels.index(label) if replicated else 0]
+
+    def _kind(self, run: str) -> Replication | None:
+        replicated = self._runs[run].replicated
+        return replicated.kind if replicated else None
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002
         """Files know of no test."""

@@ -10,7 +10,8 @@ import numpy as np
 
 from recdash import views
 from recdash.comparison import Comparison, Source, Terms, compare
-from recdash.domain import WHOLE, Floats, Ints, OnlineLift, Scope, Users, UserValues
+from recdash.comparison.replicates import replicate_differences
+from recdash.domain import WHOLE, Floats, Ints, OnlineLift, Replicated, Scope, Users, UserValues
 from recdash.errors import Problem
 from recdash.evaluation.slices import Slice, user_slices
 from recdash.metrics import define
@@ -162,6 +163,21 @@ class Comparisons(Replicates):
         """
         return self._values(run_id, metric, k, users, scope)
 
+    def replicate_differences(
+        self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, scope: Scope = WHOLE
+    ) -> dict[str, ReplicateDifference]:
+        """Run → its difference to the baseline over folds or seeds, all judged as one family (Holm's).
+
+        Without the runs that lack the metric, and those that were uploaded once where the baseline was too.
+        """
+        views.check_cutoff(k)
+        source = self.source(self.store.run(baseline_id).experiment, scope)
+        return replicate_differences(source, run_ids, baseline_id, str(define(metric)), k)
+
+    def users_with_lists(self, run_id: str) -> Ints:
+        """The users of the truth, ascending, who have a list in a run."""
+        return np.flatnonzero(self._hits(run_id).list_length > 0)
+
     def value(self, run_id: str, metric: str, k: int, scope: Scope = WHOLE) -> float | None:
         """Any metric of a run; None where it lacks it."""
         return self._value_at(run_id, metric, k, scope)
@@ -245,9 +261,25 @@ class StoredSource:
     def parts(self) -> Sequence[Slice]:
         return self._answers.user_slices(self._experiment, self._scope.threshold)
 
-    def over_replicates(self, run: str, baseline: str, metric: str, k: int) -> ReplicateDifference | None:
-        several = any(self._answers.store.run(one).replicated for one in (run, baseline))
-        return self._answers.outlives(run, baseline, metric, k, self._scope) if several else None
+    def replicated(self, run: str) -> Replicated | None:
+        return self._answers.store.run(run).replicated
+
+    def replicate_value(self, run: str, label: str, metric: str, k: int) -> float | None:
+        replicate = self._replicate(run, label)
+        if self._users is None or self._of_folds(run) or not define(metric).has_user_values:
+            return self._answers.value(replicate, metric, k, self._scope)
+        own = self._answers.values(replicate, metric, k, self._users, self._scope)
+        return None if own is None or not len(own.users) else float(own.values.mean())
+
+    def replicate_users(self, run: str, label: str) -> Ints:
+        return self._answers.users_with_lists(self._replicate(run, label))
+
+    def _replicate(self, run: str, label: str) -> str:
+        return next(one.id for one in self._answers.replicates(run) if one.name == label)
+
+    def _of_folds(self, run: str) -> bool:
+        replicated = self.replicated(run)
+        return replicated is not None and replicated.kind == "folds"
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         """Of everybody: a test says nothing of a part of its users."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash import numbers
 from recdash.comparison.badges import Badge, badge_of
-from recdash.comparison.sentences import plain, stands, too_small, what_would_settle
+from recdash.comparison.sentences import plain, stands, too_small, how_many_more
 from recdash.decisions import Decision
 from recdash.errors import NotFound
 from recdash.service.cards import Card, Cards, CardVerdict
@@ -167,9 +167,9 @@ def _who_gains(pair: Pair) -> str:
 
 
 def _beside(verdict: Verdict, leader: Pair) -> tuple[str, ...]:
-    """What to know besides: what would settle it, why it does not matter, what speaks against it."""
+    """What to know besides: how many users it takes, why it does not matter, what speaks against it."""
     if leader.judged.word == "not settled":
-        return (plain(what_would_settle(leader)),)
+        return (plain(how_many_more(leader)),)
     if verdict.state == "tie":
         return (plain(too_small(verdict.weighed, leader)),)
     return tuple(plain(sentence) for sentence in verdict.sentences[1 : 1 + MOST_SENTENCES])

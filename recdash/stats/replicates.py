@@ -1,10 +1,10 @@
-"""Does a difference outlive the folds or training seeds that it was measured with?
+"""Does a difference hold across the folds or training seeds that it was measured with?
 
-The unit here is the replicate, not the user: a difference may be clear over the users of one seed and still
-turn round with the next. Seeds are taken as independent. The folds of one cross validation are not: any two
-share most of their training data, so that the plain t-test finds too much. Their mean has the larger variance
-of Nadeau & Bengio 2003 (Machine Learning 52), (1/n + n_test/n_train)·s², where n folds of about equal size
-have n_test/n_train = 1/(n − 1).
+The unit here is the replicate, not the user: a difference may be clear over the users of one seed and turn
+round with the next. Seeds are taken as independent. The folds of one cross validation are not: any two share
+most of their training data, so that the plain t-test finds too much. Their mean has the larger variance of
+Nadeau & Bengio 2003 (Machine Learning 52), (1/n + n_test/n_train)·s², where n folds of about equal size have
+n_test/n_train = 1/(n − 1).
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from recdash.stats.paired import LEVEL
 
 _EQUAL = 1e-12
 """Values closer than this are equal: only rounding separates them."""
+OVERLAPPING = ", whose training sets overlap (Nadeau and Bengio 2003)"
 
 
 @dataclass(frozen=True)
-class Measured:
+class ReplicateValues:
     """One candidate's value in each of its replicates, by label; ``noun`` says what a replicate is called.
 
     ``overlap`` is True where the replicates' training sets overlap: the folds of one cross validation.
@@ -40,14 +41,30 @@ class Measured:
         """``5 seeds``; ``one value`` for a candidate that was uploaded once."""
         return f"{len(self)} {self.noun}s" if len(self) > 1 else "one value"
 
+    @property
+    def numbers(self) -> Floats:
+        return np.array(list(self.values.values()))
+
+    @property
+    def variance(self) -> float:
+        """That of a single replicate; 0 where they do not differ, or there is one only."""
+        numbers = self.numbers
+        return float(numbers.var(ddof=1)) if len(numbers) > 1 and np.ptp(numbers) >= _EQUAL else 0.0
+
+    @property
+    def variance_of_mean(self) -> float:
+        shared = 1 / (len(self) - 1) if self.overlap and len(self) > 1 else 0.0
+        return (1 / len(self) + shared) * self.variance
+
 
 @dataclass(frozen=True)
 class ReplicateDifference:
     """Candidate minus baseline, over replicates: mean, interval and p of a t-test, and the test in words.
 
-    ``n`` and ``n_baseline`` count replicates, ``error`` is the standard error of the mean with ``freedom``
-    degrees of it. ``outlives`` is True where the interval leaves out 0, None where nobody can say: neither of
-    the two has more than one replicate; then interval and p are NaN.
+    ``n`` and ``n_baseline`` count replicates, each called a ``noun``; ``error`` is the standard error of the
+    mean with ``freedom`` degrees of it. ``significant`` is True where the interval excludes 0, None where
+    that cannot be told: neither of the two has several replicates, or they do not differ at all. Then
+    interval and p are NaN. ``family``: how many differences p and interval are corrected for.
     """
 
     n: int
@@ -57,13 +74,15 @@ class ReplicateDifference:
     high: float
     p: float
     method: str
-    outlives: bool | None
+    significant: bool | None
     error: float
     freedom: float
+    noun: str = "seed"
+    family: int = 1
 
 
-def difference_over_replicates(
-    candidate: Measured, baseline: Measured, *, same_users: bool = True, level: float = LEVEL
+def replicate_difference(
+    candidate: ReplicateValues, baseline: ReplicateValues, *, same_users: bool = True, level: float = LEVEL
 ) -> ReplicateDifference:
     """Paired over the labels where both have the same, measured on the same users; else the means of both.
 
@@ -71,89 +90,95 @@ def difference_over_replicates(
     """
     if not len(candidate) or not len(baseline):
         raise ValueError("there is no replicate to compare")
-    if len(candidate) > 1 and same_users and candidate.values.keys() == baseline.values.keys():
-        return _paired(candidate, baseline, level)
-    return _unpaired(candidate, baseline, level)
+    if max(len(candidate), len(baseline)) == 1:
+        return _unknown(candidate, baseline, "one replicate each")
+    if max(candidate.variance, baseline.variance) == 0:
+        return _unknown(candidate, baseline, "replicates that do not differ")
+    paired = _paired(candidate, baseline) if same_users else None
+    error, freedom, method = paired or _unpaired(candidate, baseline)
+    mean = float(candidate.numbers.mean() - baseline.numbers.mean())
+    low, high = _interval(mean, error, freedom, level)
+    noun = max(candidate, baseline, key=len).noun
+    return ReplicateDifference(
+        n=len(candidate), n_baseline=len(baseline), mean=mean, low=low, high=high,
+        p=_student(mean, error, freedom), method=method, significant=low > 0 or high < 0, error=error,
+        freedom=freedom, noun=noun,
+    )  # fmt: skip
 
 
-def _paired(candidate: Measured, baseline: Measured, level: float) -> ReplicateDifference:
-    overlap = candidate.overlap or baseline.overlap
-    differences = np.array([value - baseline.values[label] for label, value in candidate.values.items()])
-    error = _variance_of_mean(differences, overlap) ** 0.5
-    what = "corrected resampled t-test" if overlap else "paired t-test"
-    method = f"{what} over {candidate}{OVERLAPPING if overlap else ''}"
-    return _told(candidate, baseline, (float(differences.mean()), error, len(candidate) - 1.0), method, level)
-
-
-OVERLAPPING = ", whose training sets overlap (Nadeau and Bengio 2003)"
-
-
-def _unpaired(candidate: Measured, baseline: Measured, level: float) -> ReplicateDifference:
-    """Welch's test; against a single value the one-sample test, which it becomes without a variance there."""
-    found = [np.array(list(one.values.values())) for one in (candidate, baseline)]
-    mean = float(found[0].mean() - found[1].mean())
-    both = (candidate, baseline)
-    variances = [_variance_of_mean(values, one.overlap) for values, one in zip(found, both, strict=True)]
-    freedom = _satterthwaite(variances, [len(one) for one in both])
-    one_sided = min(len(candidate), len(baseline)) == 1
-    several = max(both, key=len)
-    what = "one-sample t-test" if one_sided else "Welch's t-test"
-    overlap = any(one.overlap for one in both if len(one) > 1)
-    against = f"{several} against one value" if one_sided else f"{candidate} against {baseline}"
-    method = f"{what}, {against}{OVERLAPPING if overlap else ''}"
-    return _told(candidate, baseline, (mean, sum(variances) ** 0.5, freedom), method, level)
-
-
-def _variance_of_mean(values: Floats, overlap: bool) -> float:
-    """Of n values; 0 for a single one, which is taken as it is."""
-    n = len(values)
-    if n < 2 or np.ptp(values) < _EQUAL:
-        return 0.0
-    shared = 1 / (n - 1) if overlap else 0.0
-    return (1 / n + shared) * float(values.var(ddof=1))
-
-
-def _satterthwaite(variances: list[float], n: list[int]) -> float:
-    """Degrees of freedom of a difference of two means with these variances."""
-    parts = [variance**2 / (size - 1) for variance, size in zip(variances, n, strict=True) if variance > 0]
-    return sum(variances) ** 2 / sum(parts) if parts else 1.0
-
-
-def _told(
-    candidate: Measured, baseline: Measured, found: tuple[float, float, float], method: str, level: float
-) -> ReplicateDifference:
-    mean, error, freedom = found
+def _unknown(candidate: ReplicateValues, baseline: ReplicateValues, method: str) -> ReplicateDifference:
+    mean = float(candidate.numbers.mean() - baseline.numbers.mean())
+    nan = float("nan")
+    noun = max(candidate, baseline, key=len).noun
     n, n_baseline = len(candidate), len(baseline)
-    if max(n, n_baseline) < 2:
-        nan = float("nan")
-        return ReplicateDifference(n, n_baseline, mean, nan, nan, nan, "one replicate each", None, nan, nan)
-    (low, high), p = _interval(mean, error, freedom, level), _student(mean, error, freedom)
-    return ReplicateDifference(n, n_baseline, mean, low, high, p, method, low > 0 or high < 0, error, freedom)
+    return ReplicateDifference(n, n_baseline, mean, nan, nan, nan, method, None, nan, nan, noun)
 
 
-def together(
+def _paired(candidate: ReplicateValues, baseline: ReplicateValues) -> tuple[float, float, str] | None:
+    """Standard error, degrees of freedom and method over common labels.
+
+    None for other labels, and where all differences are the same: as a spread that would prove too much.
+    """
+    if candidate.values.keys() != baseline.values.keys():
+        return None
+    overlap = candidate.overlap or baseline.overlap
+    by_label = {label: value - baseline.values[label] for label, value in candidate.values.items()}
+    difference = ReplicateValues(by_label, overlap=overlap)
+    if not difference.variance:
+        return None
+    test = "corrected resampled t-test" if overlap else "paired t-test"
+    method = f"{test} over {candidate}{OVERLAPPING if overlap else ''}"
+    return difference.variance_of_mean**0.5, len(candidate) - 1.0, method
+
+
+def _unpaired(candidate: ReplicateValues, baseline: ReplicateValues) -> tuple[float, float, str]:
+    """Standard error, degrees of freedom and method of Welch's test.
+
+    A candidate with one value varies too: it is taken to vary as much as the other's replicates.
+    """
+    several, single = sorted((candidate, baseline), key=len, reverse=True)
+    overlap = OVERLAPPING if any(of.overlap for of in (candidate, baseline) if len(of) > 1) else ""
+    if len(single) == 1:
+        error = (several.variance_of_mean + several.variance) ** 0.5
+        method = f"t-test of {several} against one value that is taken to vary as much{overlap}"
+        return error, len(several) - 1.0, method
+    variances = candidate.variance_of_mean, baseline.variance_of_mean
+    freedom = _satterthwaite(variances, (len(candidate), len(baseline)))
+    return sum(variances) ** 0.5, freedom, f"Welch's t-test, {candidate} against {baseline}{overlap}"
+
+
+def _satterthwaite(variances: Sequence[float], n: Sequence[int]) -> float:
+    """Degrees of freedom of a difference of two means with these variances, one of which is above 0."""
+    parts = [variance**2 / (size - 1) for variance, size in zip(variances, n, strict=True)]
+    return sum(variances) ** 2 / sum(parts)
+
+
+def judge_replicates(
     family: Sequence[ReplicateDifference], correction: Correction = "holm", level: float = LEVEL
 ) -> list[ReplicateDifference]:
-    """Differences that are shown side by side, judged as one family: p, interval and ``outlives`` corrected.
+    """Differences judged as one family: p, interval and ``significant`` corrected.
 
-    One that nobody can judge stays as it is.
+    One without a p takes no part and stays as it is.
     """
-    p = np.array([one.p for one in family], dtype=float)
-    found = zip(family, corrected(p, correction).tolist(), levels(p, correction, level).tolist(), strict=True)
-    return [one if one.outlives is None else _judged(one, its, at) for one, its, at in found]
+    p = np.array([difference.p for difference in family], dtype=float)
+    n = int(np.count_nonzero(~np.isnan(p)))
+    of_family = corrected(p, correction).tolist(), levels(p, correction, level).tolist()
+    return [
+        _corrected(difference, own_p, own_level, n)
+        for difference, own_p, own_level in zip(family, *of_family, strict=True)
+    ]
 
 
-def _judged(one: ReplicateDifference, p: float, level: float) -> ReplicateDifference:
-    low, high = _interval(one.mean, one.error, one.freedom, level)
-    return replace(one, low=low, high=high, p=p, outlives=low > 0 or high < 0)
+def _corrected(difference: ReplicateDifference, p: float, level: float, n: int) -> ReplicateDifference:
+    if difference.significant is None:
+        return difference
+    low, high = _interval(difference.mean, difference.error, difference.freedom, level)
+    return replace(difference, low=low, high=high, p=p, significant=low > 0 or high < 0, family=n)
 
 
 def _interval(mean: float, error: float, freedom: float, level: float) -> tuple[float, float]:
     from scipy.special import stdtrit
 
-    if error == 0:
-        mean = 0.0 if abs(mean) < _EQUAL else mean
-        return mean, mean
     half = float(stdtrit(freedom, 0.5 + level / 2)) * error
     return mean - half, mean + half
 
@@ -163,6 +188,4 @@ def _student(mean: float, error: float, freedom: float) -> float:
     # scipy.special alone loads in a tenth of the time of scipy.stats.
     from scipy.special import stdtr
 
-    if error == 0:
-        return 1.0 if abs(mean) < _EQUAL else 0.0
     return 2 * float(stdtr(freedom, -abs(mean) / error))

@@ -238,10 +238,12 @@ def spread(view: View, run_ids: tuple[str, ...]) -> pd.DataFrame:
     return _named(_numbers("spread", (run_ids, view.metric, view.k), view.scope), view)
 
 
-def outliving(view: View, run_ids: tuple[str, ...], baseline: str) -> dict[str, ReplicateDifference]:
-    """The runs' differences to the baseline over their folds or seeds: see ``Workspace.outliving``."""
+def replicate_differences(
+    view: View, run_ids: tuple[str, ...], baseline: str
+) -> dict[str, ReplicateDifference]:
+    """The runs' differences to the baseline over folds or seeds, as of the workspace's method."""
     asked = (run_ids, baseline, view.metric, view.k)
-    found: dict[str, ReplicateDifference] = _numbers("outliving", asked, view.scope)
+    found: dict[str, ReplicateDifference] = _numbers("replicate_differences", asked, view.scope)
     return found
 
 

@@ -1,4 +1,4 @@
-"""The spread over folds or seeds, where a shown run has some, and whether differences outlive it."""
+"""The spread over folds or seeds, where a shown run has some, and whether differences hold across it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Spread:
-    """``rows`` of the replicates, the runs' own ``values`` best first, each one's ``outlived`` difference to
-    the baseline, and what a replicate is called (``noun``).
+    """``rows`` of the replicates, the runs' own ``values`` best first, each one's difference to the baseline
+    (``differences``), and what a replicate is called (``noun``).
     """
 
     rows: pd.DataFrame
     values: Mapping[str, float]
-    outlived: Mapping[str, ReplicateDifference]
+    differences: Mapping[str, ReplicateDifference]
     noun: str
 
 
@@ -47,7 +47,7 @@ def section(view: View) -> None:
     scale = 100.0 if is_percent(view.metric) else 1.0
     chart = replicate_spread(found.rows, found.values, view.marks, theme.palette(), scale)
     widgets.chart(chart, "replicate-spread", alt(view, found))
-    if found.outlived:
+    if found.differences:
         st.html(differences_table(view, found))
     widgets.table_behind(found.rows.drop(columns="run_id"), "replicates")
 
@@ -61,20 +61,22 @@ def gather(view: View) -> Spread | None:
     values = findings.values(scores, view.metric)
     baseline = view.shown[0]
     others = [run for run in view.shown[1:] if run.id in values and (run.replicated or baseline.replicated)]
-    outlived = data.outliving(view, tuple(run.id for run in others), baseline.id)
-    return Spread(rows, values, outlived, noun_of(several))
+    differences = data.replicate_differences(view, tuple(run.id for run in others), baseline.id)
+    return Spread(rows, values, differences, noun_of(several))
 
 
 def told(view: View) -> list[Problem]:
-    """Whether the differences to the baseline outlive the folds or seeds, as a notice for the Overview."""
+    """Whether the differences to the baseline hold across folds or seeds, as a notice for the Overview."""
     found = gather(view)
     if found is None:
         return []
     by_outcome = {
-        outcome: [view.name(run_id) for run_id, one in found.outlived.items() if one.outlives is outcome]
+        outcome: [
+            view.name(run_id) for run_id, one in found.differences.items() if one.significant is outcome
+        ]
         for outcome in (True, False)
     }
-    words = {True: f"outlives the {found.noun} for", False: f"is not settled over the {found.noun} for"}
+    words = {True: f"holds across {found.noun} for", False: f"is not significant across {found.noun} for"}
     parts = [f"{words[outcome]} {listed(names)}" for outcome, names in by_outcome.items() if names]
     if not parts:
         return []
@@ -89,25 +91,25 @@ def noun_of(runs: list[Run]) -> str:
 
 def finding(view: View, found: Spread) -> str:
     """What the spread means for the differences to the baseline."""
-    told = [one for one in found.outlived.values() if one.outlives is not None]
+    told = [one for one in found.differences.values() if one.significant is not None]
     if not told:
         return f"How far the {found.noun} lie apart"
-    lasting = sum(bool(one.outlives) for one in told)
+    lasting = sum(bool(one.significant) for one in told)
     what = "difference" if len(told) == 1 else "differences"
     if lasting == len(told):
-        return f"The {what} outlive{'s' if len(told) == 1 else ''} the {found.noun}"
+        return f"The {what} hold{'s' if len(told) == 1 else ''} across {found.noun}"
     if lasting:
-        return f"{lasting} of {len(told)} differences to {view.shown[0].name} outlive the {found.noun}"
-    if all(_wider(found, run_id) for run_id in found.outlived):
+        return f"{lasting} of {len(told)} differences to {view.shown[0].name} hold across {found.noun}"
+    if all(_wider(found, run_id) for run_id in found.differences):
         return f"{found.noun.capitalize()} differ by more than the candidates do"
-    return f"The {found.noun} do not settle the {what}"
+    return f"The {what} {'is' if len(told) == 1 else 'are'} not significant across {found.noun}"
 
 
 def _wider(found: Spread, run_id: str) -> bool:
     """Whether replicates, of this run or of those beside it, lie further apart than its difference."""
     ranges = found.rows.groupby("run_id")["value"].agg(lambda values: values.max() - values.min())
     own = ranges.get(run_id, ranges.max())
-    return bool(own > abs(found.outlived[run_id].mean))
+    return bool(own > abs(found.differences[run_id].mean))
 
 
 def note(view: View, found: Spread) -> str:
@@ -115,7 +117,7 @@ def note(view: View, found: Spread) -> str:
     most = int(found.rows.groupby("run_id").size().max())
     boxes = "; boxes are quartiles, whiskers reach lowest and highest" if most >= LEAST_FOR_BOX else ""
     points = f"{where}. One point for each of the {found.noun}, the line is their mean{boxes}."
-    tested = sum(one.outlives is not None for one in found.outlived.values())
+    tested = sum(one.significant is not None for one in found.differences.values())
     corrected = f" Intervals and p: Holm-corrected over {tested} differences." if tested > 1 else ""
     return points + corrected + _left_out(view, found)
 
@@ -136,7 +138,7 @@ def differences_table(view: View, found: Spread) -> Html:
         Column("Run"), Column(f"Difference to {base}", number=True), Column("95 % CI", number=True),
         Column("p", number=True), Column(f"Over the {found.noun}"), Column("Tested by"),
     ]  # fmt: skip
-    told = found.outlived.values()
+    told = found.differences.values()
     decimals = numbers.places([end for one in told for end in (one.mean, one.low, one.high)])
     return table_html(
         columns,
@@ -151,16 +153,16 @@ def differences_table(view: View, found: Spread) -> Html:
                 _word(view, one),
                 one.method,
             ]
-            for run_id, one in found.outlived.items()
+            for run_id, one in found.differences.items()
         ],
     )
 
 
 def _word(view: View, one: ReplicateDifference) -> Html:
-    if one.outlives is None:
-        return html('<span class="rd-muted">one upload each</span>')
-    if not one.outlives:
-        return html('<span class="rd-same">= not settled</span>')
+    if one.significant is None:
+        return html('<span class="rd-muted">cannot be told</span>')
+    if not one.significant:
+        return html('<span class="rd-same">= not significant</span>')
     better = (one.mean > 0) != lower_is_better(view.metric)
     kind, word = ("rd-better", "better") if better else ("rd-worse", "worse")
     return html(
