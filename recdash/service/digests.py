@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash import numbers
 from recdash.comparison.badges import Badge, badge_of
-from recdash.comparison.sentences import plain, stands, too_small, how_many_more
+from recdash.comparison.sentences import how_many_more, plain, stands, too_small
 from recdash.decisions import Decision
 from recdash.errors import NotFound
 from recdash.service.cards import Card, Cards, CardVerdict
