@@ -289,3 +289,16 @@ def test_a_rule_that_says_nothing_of_such_logs_is_named(
 def test_an_invented_test_is_not_written_into_a_file(run: Recdash) -> None:
     assert "it is a file" in run("demo", "--users", "5", "--online", "sessions.csv").stderr
     assert run("demo", "--users", "50", "--online", "logs", "--novelty", "nan").exit_code == 2
+
+
+def test_the_split_of_the_users_of_a_rate_blocks_and_trials_are_said_to_be_no_users(
+    run: Recdash, folder: Path
+) -> None:
+    head = "variant,metric,n,successes,trials\n"
+    (folder / "users.csv").write_text(f"{head}a,bought,1000,100,1000\nb,bought,1300,140,1300\n")
+    (folder / "trials.csv").write_text(f"{head}a,bought,,100,1000\nb,bought,,140,1300\n")
+    broken = run("online", "--aggregates", "users.csv").stdout
+    assert "Split of users: p <0.001." in broken
+    assert "nothing is judged" in broken
+    unknown = run("online", "--aggregates", "trials.csv").stdout
+    assert "Split of users: cannot be checked: the table counts trials, and no users (column 'n')." in unknown

@@ -101,12 +101,14 @@ def test_the_last_day_is_the_result_of_the_test() -> None:
 
 
 def test_the_sequence_is_wider_than_the_interval_and_narrowest_where_it_was_planned() -> None:
-    whole = invented(n=300, seed=3)
-    found = over_time.cumulative(whole, ENGAGEMENT, "a", n_planned=300)
+    whole = invented(n=3_000, seed=3)
+    found = over_time.cumulative(whole, ENGAGEMENT, "a", n_planned=3_000)
     log_ratio, error = compare.log_ratio(ENGAGEMENT, *compare.arms(whole.totals, whole.variant)) or (0, 0)
-    expected = sequence(log_ratio, error, n=300, n_planned=300)
+    expected = sequence(log_ratio, error, n=3_000, n_planned=3_000)
     assert (found[-1].sequence_low, found[-1].sequence_high) == pytest.approx(expected)
-    for moment in found:
+    assert [moment.sequence_low is None for moment in found] == [moment.n < 400 for moment in found]
+    assert found[0].sequence_low is None
+    for moment in found[1:]:
         assert moment.low is not None
         assert moment.high is not None
         assert moment.sequence_low is not None
@@ -179,7 +181,9 @@ def test_one_user_gives_a_lift_without_an_interval() -> None:
 def test_users_who_are_all_alike_give_no_interval() -> None:
     alike = users("aabb", exposed=[0] * 4, days=[(user, 0, 10, 3) for user in range(4)])
     (only,) = over_time.cumulative(alike, ENGAGEMENT, "a")
-    assert (only.lift, only.low, only.note) == (0.0, None, "all users are alike, which gives no interval")
+    assert (only.lift, only.low, only.note) == (
+        0.0, None, "all users of a variant are alike, which gives no interval"
+    )  # fmt: skip
 
 
 def test_nobody_of_a_variant_by_then_is_said() -> None:

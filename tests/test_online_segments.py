@@ -74,7 +74,8 @@ def test_all_segments_and_variants_are_one_family() -> None:
 
 
 def test_what_cannot_be_tested_takes_no_part_in_the_correction() -> None:
-    known = users([0, 0, 1, 1, 0, 1], [0, 0, 0, 0, 1, 1], [2, 2, 2, 2, 4, 4], [1, 2, 2, 1, 1, 2])
+    variant, label = [0, 0, 1, 1] * 10 + [0, 1], [0] * 40 + [1, 1]
+    known = users(variant, label, [2] * 40 + [4, 4], [1, 2, 2, 1] * 10 + [1, 2])
     tv, _ = by_segment(known, ENGAGEMENT, "a", "platform")
     assert tv.p_bh == tv.p == 1.0
 

@@ -216,7 +216,7 @@ def test_lifts_are_those_of_tea_tasting_over_users() -> None:
 
 
 def test_an_interval_stays_within_what_is_possible() -> None:
-    rows = [f"u{i} s{i} {'AB'[i % 2]} {int(i > 1)} {60 * (i < 2)} 1" for i in range(8)]
+    rows = [f"u{i} s{i} {'AB'[i % 2]} {int(i > 1)} {60 * (i < 2)} 1" for i in range(24)]
     found = results_of_upload(upload("\n".join(rows)))
     assert row(found, "engagement_rate", "A").ci_high == 1.0
     assert row(found, "session_watch_time", "A").ci_low == 0.0
@@ -411,3 +411,48 @@ def test_users_of_whom_sessions_and_exposures_disagree_are_counted() -> None:
     assert "the sessions of 1 user say another variant than the exposures" in said
     (said,) = with_exposures({"u1": "B", "u2": "new"})
     assert "the sessions of 2 users say another variant" in said
+
+
+# ── segments ─────────────────────────────────────────────────────────────────────────────────
+
+
+def labelled(*rows: tuple[str, int | None, str | None]) -> dict[str, str]:
+    """Rows (unit, time, platform) in the order of the file → each user's platform."""
+    unit, at, platform = zip(*rows, strict=True)
+    users = per_user(
+        pa.table(
+            {"unit_id": list(unit), "session_id": list(map(str, range(len(unit)))),
+             "variant": ["a" if one < "m" else "z" for one in unit], "start_ts": pa.array(at, pa.int64()),
+             "clicks": [1] * len(unit), "watch_s": [60] * len(unit),
+             "platform": pa.array(platform, pa.string())}
+        )
+    )  # fmt: skip
+    labels, codes = users.segments["platform"].labels, users.segments["platform"].label
+    names = [(*labels, "not known")[code] for code in codes]
+    return dict(zip([str(one) for one in users.unit], names, strict=True))
+
+
+DAY_ONE, DAY_TWO = 1_762_000_000, 1_762_086_400
+
+
+def test_a_users_segment_is_the_earliest_by_time_in_whatever_order_the_file_is() -> None:
+    rows = [("b", DAY_TWO, "tv"), ("b", DAY_ONE, "web"), ("x", DAY_TWO, "tv"), ("x", DAY_ONE, None)]
+    assert labelled(*rows) == labelled(*reversed(rows)) == {"b": "web", "x": "tv"}
+
+
+def test_of_segments_at_the_same_time_the_first_by_name_counts() -> None:
+    rows = [("b", DAY_ONE, "web"), ("b", DAY_ONE, "tv"), ("x", DAY_ONE, "web")]
+    assert labelled(*rows) == labelled(*reversed(rows)) == {"b": "tv", "x": "web"}
+
+
+def test_a_segment_with_a_time_counts_before_one_without() -> None:
+    assert labelled(("b", None, "tv"), ("b", DAY_TWO, "web"), ("x", None, "tv")) == {"b": "web", "x": "tv"}
+
+
+def test_a_users_segment_in_the_exposures_is_the_earliest_too() -> None:
+    table = pa.table({"unit_id": ["b", "x"], "session_id": ["1", "2"], "clicks": [1, 1], "watch_s": [1, 1],
+                      "start_ts": [DAY_TWO, DAY_TWO]})  # fmt: skip
+    exposures = pa.table({"unit_id": ["b", "b", "x"], "variant": ["a", "a", "z"],
+                          "ts": [DAY_TWO, DAY_ONE, DAY_ONE], "country": ["de", "fr", "de"]})  # fmt: skip
+    country = per_user(table, exposures=exposures).segments["country"]
+    assert [country.labels[code] for code in country.label] == ["fr", "de"]

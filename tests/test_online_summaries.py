@@ -91,7 +91,7 @@ def test_a_metric_without_a_row_of_the_control_has_values_but_no_lift() -> None:
 
 
 def test_a_variance_out_of_all_proportion_gives_no_interval_and_says_so() -> None:
-    found = row(results_of_upload(summary(("A", "x", 3, 1.0, 1e12), ("B", "x", 3, 1.0, 1e12))), "B")
+    found = row(results_of_upload(summary(("A", "x", 30, 1.0, 1e12), ("B", "x", 30, 1.0, 1e12))), "B")
     assert (found.lift, found.lift_low) == (0.0, None)
     assert "too large" in found.note
 
@@ -100,6 +100,64 @@ def test_an_unlikely_split_of_users_blocks_the_verdict() -> None:
     found = results_of_upload(summary(("A", "x", 1000, 1.0, 1.0), ("B", "x", 1200, 1.0, 1.0)))
     assert found.health.srm_p == pytest.approx(float(stats.chisquare([1000, 1200]).pvalue))
     assert found.health.blocked
+
+
+def rates(*users: int | None, per_user: int = 1) -> OnlineResults:
+    """Variants A, B … with so many users each, of whose trials a tenth succeeds."""
+    rows = [
+        (variant, "bought", n, None, None, per_user * (n or 1000) // 10, per_user * (n or 1000))
+        for variant, n in zip("ABC", users, strict=False)
+    ]
+    return results_of_upload(summary(*rows))
+
+
+def test_the_split_of_the_users_of_a_rate_is_checked_and_blocks_its_verdict() -> None:
+    found = rates(1000, 1300)
+    # chi-square of 1000 and 1300 against 1150 each, one degree of freedom
+    assert found.health.srm_p == pytest.approx(math.erfc(math.sqrt(2 * 150**2 / 1150 / 2)))
+    assert found.health.blocked
+    assert found.health.srm_p < 1e-9
+    assert {row.word for row in found.rows if not row.is_control} == {"not judged"}
+    assert dict(found.users) == {"A": 1000, "B": 1300}
+    assert not rates(1000, 1030).health.blocked
+
+
+def test_of_trials_alone_it_is_said_that_they_are_no_users() -> None:
+    found = rates(None, None)
+    assert (found.health.srm_p, found.health.blocked) == (None, False)
+    assert "counts trials, and no users" in found.health.unchecked
+    assert dict(found.users) == {}
+
+
+def test_users_are_known_only_where_each_variant_says_them() -> None:
+    assert rates(1000, None).health.srm_p is None
+    assert rates(1000).health.unchecked == "there is one variant"
+
+
+def test_the_least_likely_split_of_several_metrics_decides() -> None:
+    found = results_of_upload(
+        summary(("A", "spend", 1000, 1.0, 1.0), ("B", "spend", 1010, 1.0, 1.0),
+                ("A", "bought", 1000, None, None, 100, 1000), ("B", "bought", 1300, None, None, 130, 1300))
+    )  # fmt: skip
+    assert found.health.blocked
+    assert "B 1,300" in str(found.health.warnings[0])
+
+
+def test_more_trials_than_users_are_not_independent_and_no_lift_is_judged() -> None:
+    """Ten trials of each of 1,000 users are not 10,000 independent ones."""
+    found = rates(1000, 1000, per_user=10)
+    assert "repeated-trials" in {notice.code for notice in found.notices}
+    assert (row(found, "B").lift_low, row(found, "B").p) == (None, None)
+    assert "more trials than users" in row(found, "B").note
+    assert row(found, "A").ci_low is None
+    alone = rates(1000, 1000)
+    assert row(alone, "B").lift_low is not None
+    assert "independent-trials" not in {notice.code for notice in alone.notices}
+
+
+def test_a_row_that_counts_no_user_is_refused() -> None:
+    with pytest.raises(InputError, match="row 1: 'bought' counts 0 of 'A'"):
+        rates(0, 1000)
 
 
 @pytest.mark.parametrize(

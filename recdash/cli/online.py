@@ -252,6 +252,7 @@ def _result(row: OnlineRow, control: OnlineRow | None) -> dict[str, Any]:
         "corrected_high": row.corrected_high,
         "sequence_low": row.sequence_low,
         "sequence_high": row.sequence_high,
+        "sequence_note": row.sequence_note,
         "role": row.role,
         "margin": row.margin,
         "finding": row.word,
@@ -265,9 +266,8 @@ def _result(row: OnlineRow, control: OnlineRow | None) -> dict[str, Any]:
 def _text(found: OnlineResults) -> Iterator[str]:
     users = ", ".join(f"{name} {count:,}" for name, count in found.users.items())
     yield f"Users: {users or 'not known'}. Control: {found.control}."
-    p = numbers.p_value(found.health.srm_p)
-    srm = "cannot be checked" if found.health.srm_p is None else f"p {p}" if "<" in p else f"p = {p}"
-    yield f"Split of users: {srm}. Seen in several variants and left out: {found.health.crossover:,}."
+    crossed = f"{found.health.crossover:,}"
+    yield f"Split of users: {_split(found)}. Seen in several variants and left out: {crossed}."
     for one in found.removed:
         counts = ", ".join(f"{name} {count:,}" for name, count in one.by_variant.items())
         yield f"Left out, {one.unit} that {one.what}: {one.count:,} ({counts})."
@@ -280,8 +280,19 @@ def _text(found: OnlineResults) -> Iterator[str]:
         yield "Lifts are adjusted by what users did before the test (CUPED); values are not."
     yield ""
     yield aligned([HEADER, *rows], 2)
+    notes = [
+        f"{row.metric}, {row.variant}: {row.note}." for row in found.rows if row.note and row.p is not None
+    ]
+    yield from ("", *notes) if notes else ()
     if not alone:
         yield "\nIntervals and p of goals are corrected together; --format json has the plain ones too."
+
+
+def _split(found: OnlineResults) -> str:
+    if found.health.srm_p is None:
+        return f"cannot be checked: {found.health.unchecked}"
+    p = numbers.p_value(found.health.srm_p)
+    return f"p {p}" if "<" in p else f"p = {p}"
 
 
 def _line(row: OnlineRow, control: OnlineRow | None) -> tuple[str, ...]:

@@ -18,9 +18,9 @@ def noise(evidence: Evidence) -> Answer:
 
     Implied is the offline gain as a share of the baseline's value: the lift, were one per cent offline
     worth one per cent online (where the baseline has 0 nothing is implied but the direction). *Supports*: the
-    gain is not settled offline; or the online interval still holds what is implied. *Rules out*: it does
-    not, settled or not; or both are settled the same way. The smallest lift that the test finds stands
-    beside it.
+    gain is not settled offline; or the online interval still holds what is implied. *Rules out*: the online
+    lift is settled, either way. *Can't tell*: the online interval holds zero, and not what is implied. The
+    smallest lift that the test finds stands beside it.
     """
     gain, lift, detectable = evidence.gain, evidence.lift, evidence.detectable
     if isinstance(gain, Lacking):
@@ -60,8 +60,10 @@ def _contradiction(looked: Looked, sign: int, lift: Lift, implied: float | None)
         )  # fmt: skip
     if lift.sign:
         return looked.rules_out(f"{found} is settled, against the offline difference: more than chance.")
-    return looked.rules_out(
-        f"{found} is not settled, but {change(implied)}, which offline implies, is outside."
+    return looked.too_little(
+        f"{found} is not settled: it excludes the {change(implied)} that offline implies, but not zero, so "
+        "that whether there is any lift cannot be told.",
+        "more users",
     )
 
 

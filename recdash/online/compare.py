@@ -2,6 +2,8 @@
 
 tea-tasting does the statistics of the lift (delta method, Welch's t, CUPED). What it would answer with NaN,
 infinity or a TypeError is recognised before it is asked: one user in a variant, no variance, a mean of 0.
+Where its normal approximation is not valid (``validity``), rates have the intervals of ``counts``, and
+everything else has none.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from recdash.domain import Floats, Ints
+from recdash.online import counts, validity
 from recdash.online.measures import OnlineMetric
+from recdash.online.validity import ONE_LOOK, Bound
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.95
 # Below this share of the squared value a variance is rounding noise.
 NO_VARIANCE = 1e-12
+NOT_ADJUSTED = "not adjusted by what users did before the test: CUPED {}"
+REPEATED = "there are more trials than users, and trials of one user are not independent"
 TOO_WIDE = "the variance is too large for an interval"
 BEFORE = "before_"
 """Begins the names of the totals of the time before the test: what CUPED knows of each user."""
@@ -68,20 +74,35 @@ def _aggregates(names: list[str], users: Floats) -> Any:
 
 
 def value(metric: OnlineMetric, arm: Any) -> Estimate:
-    """The metric in one variant; the interval by the delta method over users, cut to what is possible."""
-    from scipy.stats import t
-
+    """The metric in one variant; the interval by the delta method over users, cut to what is possible, or
+    exact for a rate of few successes.
+    """
     if not arm.mean(metric.denominator):
         return Estimate(None, note=f"there are no {per(metric)}")
     ratio = arm.mean(metric.numerator) / arm.mean(metric.denominator)
-    if arm.count() < 2:
-        return Estimate(ratio, note="one user gives no interval")
-    if not _varies(metric, arm):
-        return Estimate(ratio, note="all users are alike, which gives no interval")
+    rates = counts.counted(metric, arm)
+    if rates is not None and not _is_valid(metric, arm, ONE_LOOK):
+        return Estimate(ratio, *counts.rate_interval(rates[0], CONFIDENCE))
+    note = _why_no_spread(metric, arm)
+    return Estimate(ratio, note=note) if note else Estimate(ratio, *_interval(metric, arm, ratio))
+
+
+def _interval(metric: OnlineMetric, arm: Any, ratio: float) -> tuple[float, float]:
+    from scipy.stats import t
+
     half = t.ppf((1 + CONFIDENCE) / 2, arm.count() - 1) * math.sqrt(_variance(metric, arm) / arm.count())
     low = max(ratio - half, -math.inf if metric.low is None else metric.low)
     high = min(ratio + half, math.inf if metric.high is None else metric.high)
-    return Estimate(ratio, float(low), float(high))
+    return float(low), float(high)
+
+
+def _why_no_spread(metric: OnlineMetric, arm: Any) -> str:
+    """Words why it is not known how much a variant's users differ; empty where it is."""
+    if math.isnan(_variance(metric, arm)):
+        return REPEATED
+    if arm.count() < ONE_LOOK.users:
+        return validity.told(ONE_LOOK.users, arm.count(), "")
+    return "" if _varies(metric, arm) else "all users are alike, which gives no interval"
 
 
 def per(metric: OnlineMetric) -> str:
@@ -97,30 +118,112 @@ def lift(
 
     ``adjusted``: by what users did before the test (CUPED), where ``can_adjust``.
     """
-    note = why_no_lift(metric, control, variant)
+    note = _why_no_share(metric, control, variant)
     if note:
-        return Estimate(_change(metric, control, variant), note=note)
+        return Estimate(None, note=note)
+    change = value(metric, variant).value / value(metric, control).value - 1  # type: ignore[operator]
+    rates = sparse_rates(metric, control, variant)
+    if rates is not None:
+        low, high = counts.ratio_interval(rates[0], rates[1], level)
+        return Estimate(change, low - 1, high - 1, counts.p_value(*rates), counts.METHOD)
+    note = why_no_interval(metric, control, variant)
+    if note:
+        return Estimate(change, note=note)
     try:
-        found = _measured(metric, level, adjusted=adjusted).analyze_aggregates(control, variant)
+        found = _measured(metric, level, adjusted=adjusted).analyze_aggregates(
+            *with_shared_spread(metric, control, variant)
+        )
     except (OverflowError, ValueError):  # a covariate that makes the control negative has no logarithm
-        return Estimate(_change(metric, control, variant), note=TOO_WIDE)
+        return Estimate(change, note=TOO_WIDE)
     low, high = float(found.rel_effect_size_ci_lower), float(found.rel_effect_size_ci_upper)
     if not -1 < low <= high < math.inf:
         return Estimate(float(found.rel_effect_size), note=TOO_WIDE)
     return Estimate(float(found.rel_effect_size), low, high, float(found.pvalue))
 
 
+def chosen_lift(metric: OnlineMetric, control: Any, variant: Any) -> tuple[Estimate, Estimate | None]:
+    """The lift that is shown, and the plain one where the first is adjusted by the time before (CUPED).
+
+    It is adjusted only where that gives an interval, and a narrower one; else its note says why not.
+    """
+    plain = lift(metric, control, variant)
+    if plain.low is None or plain.note or not can_adjust(metric, control, variant):
+        return plain, None
+    adjusted = lift(metric, control, variant, adjusted=True)
+    if adjusted.low is None:
+        return plain._replace(note=NOT_ADJUSTED.format("has no interval above −100 %")), None
+    if _width(adjusted) >= _width(plain):
+        return plain._replace(note=NOT_ADJUSTED.format("would make the interval wider")), None
+    return adjusted, plain
+
+
+def is_adjusted(metric: OnlineMetric, control: Any, variant: Any) -> bool:
+    """Whether the lift that is shown is adjusted by the time before the test."""
+    return chosen_lift(metric, control, variant)[1] is not None
+
+
+def _width(estimate: Estimate) -> float:
+    return math.inf if estimate.low is None or estimate.high is None else estimate.high - estimate.low
+
+
+def sparse_rates(metric: OnlineMetric, control: Any, variant: Any) -> list[counts.Count] | None:
+    """The counts of a rate whose few successes (or failures) the delta method is not valid for."""
+    if min(control.count(), variant.count()) < 2:
+        return None
+    if all(_is_valid(metric, side, ONE_LOOK) for side in (control, variant)):
+        return None
+    return counts.counted(metric, control, variant)
+
+
+def with_shared_spread(metric: OnlineMetric, *sides: Any) -> list[Any]:
+    """Control and variant; of much the smaller one the users differ at least as those of the larger."""
+    other = dict(zip((0, 1), reversed(sides), strict=True))
+    return [_spread_out(metric, side, other[place]) for place, side in enumerate(sides)]
+
+
+def _spread_out(metric: OnlineMetric, side: Any, other: Any) -> Any:
+    from tea_tasting.aggr import Aggregates
+
+    own = _variance(metric, side)
+    variance = float(validity.shared_variance(side.count(), own, other.count(), _variance(metric, other)))
+    if variance == own:
+        return side
+    # All second moments grow alike, so that covariances with the time before stay what they say.
+    factor = variance / own
+    return Aggregates(
+        side.count(),
+        side.mean_,
+        {name: factor * value for name, value in side.var_.items()},
+        {names: factor * value for names, value in side.cov_.items()},
+    )
+
+
+def users_needed(metric: OnlineMetric, control: Any, variant: Any, bound: Bound) -> list[float]:
+    """The users of the control and of the variant from which an interval within ``bound`` is valid."""
+    return [_users_needed(metric, side, bound) for side in with_shared_spread(metric, control, variant)]
+
+
+def _users_needed(metric: OnlineMetric, arm: Any, bound: Bound) -> float:
+    n, ratio = arm.count(), float(arm.mean(metric.numerator) / arm.mean(metric.denominator))
+    high = 1.0 if counts.counted(metric, arm) else math.inf if metric.high is None else metric.high
+    return float(validity.users_needed(bound, n, ratio, _variance(metric, arm) / n, high))
+
+
+def _is_valid(metric: OnlineMetric, arm: Any, bound: Bound) -> bool:
+    return _varies(metric, arm) and bool(arm.count() >= _users_needed(metric, arm, bound))
+
+
 def log_ratio(
     metric: OnlineMetric, control: Any, variant: Any, *, adjusted: bool = False
 ) -> tuple[float, float] | None:
-    """log(variant ÷ control) and its standard error (delta method); None where ``lift`` has no interval."""
+    """log(variant ÷ control) and its standard error (delta method); None where that is not valid."""
     from scipy.stats import norm
 
-    if why_no_lift(metric, control, variant):
+    if _why_no_share(metric, control, variant) or why_no_interval(metric, control, variant):
         return None
     measured = _measured(metric, CONFIDENCE, adjusted=adjusted, use_t=False)
     try:
-        found = measured.analyze_aggregates(control, variant)
+        found = measured.analyze_aggregates(*with_shared_spread(metric, control, variant))
         # With the normal's quantile the interval's width on the log scale is the standard error.
         width = math.log1p(found.rel_effect_size_ci_upper) - math.log1p(found.rel_effect_size_ci_lower)
     except (OverflowError, ValueError):
@@ -161,25 +264,36 @@ def _explained(metric: OnlineMetric, arm: Any) -> float:
     return float(shared**2 / (own * other)) if own > 0 else 1.0
 
 
-def why_no_lift(metric: OnlineMetric, control: Any, variant: Any) -> str:
-    """Words why there is no lift, or no interval around it; empty where there is."""
+def _why_no_share(metric: OnlineMetric, control: Any, variant: Any) -> str:
+    """Words why there is no lift; empty where there is."""
     base, other = value(metric, control).value, value(metric, variant).value
     if base is None or other is None:
         return f"there are no {per(metric)}"
-    if base <= 0:
-        return f"the control is {base:g}, and a lift is a share of a control above 0"
-    if min(control.count(), variant.count()) < 2:
+    return "" if base > 0 else f"the control is {base:g}, and a lift is a share of a control above 0"
+
+
+def why_no_interval(metric: OnlineMetric, control: Any, variant: Any) -> str:
+    """Words why the delta method gives no valid interval of a lift; empty where it does."""
+    sides = {"control": control, "variant": variant}
+    if any(math.isnan(_variance(metric, side)) for side in sides.values()):
+        return REPEATED
+    if min(side.count() for side in sides.values()) < 2:
         return "one user in a variant gives no interval"
-    if other <= 0:
-        return f"the variant is {other:g}, which gives no interval"
-    if not (_varies(metric, control) or _varies(metric, variant)):
-        return "all users are alike, which gives no interval"
-    return ""
+    if not variant.mean(metric.numerator) / variant.mean(metric.denominator) > 0:
+        return f"the variant is {value(metric, variant).value:g}, which gives no interval"
+    alike = [name for name, side in sides.items() if not _varies(metric, side)]
+    if alike:
+        whose = f" of the {alike[0]}" if len(alike) == 1 else ""
+        return f"all users{whose} are alike, which gives no interval"
+    return why_not_valid(metric, control, variant, ONE_LOOK)
 
 
-def _change(metric: OnlineMetric, control: Any, variant: Any) -> float | None:
-    base, other = value(metric, control).value, value(metric, variant).value
-    return None if base is None or other is None or base <= 0 else other / base - 1
+def why_not_valid(metric: OnlineMetric, control: Any, variant: Any, bound: Bound) -> str:
+    """Words why an interval within ``bound`` is not valid yet, and from when on; empty where it is."""
+    needed = users_needed(metric, control, variant, bound)
+    sides = zip(needed, (control.count(), variant.count()), ("control", "variant"), strict=True)
+    least, n, side = max(sides, key=lambda one: one[0] / one[1])
+    return validity.told(least, n, side) if least > n else ""
 
 
 def _measured(metric: OnlineMetric, level: float, *, adjusted: bool, use_t: bool = True) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,13 +23,15 @@ FADES_BELOW = 0.01
 MOST_SHARE = 1e9
 FEW_DAYS, FEW_EXPECTED, FEW_BOTS = 7, 5, 10
 CROSSED_SHARE, CROSSED_USERS = 0.01, 10
+ONLY_TRIALS = "the table counts trials, and no users (column 'n')"
 CONTROL_NAMES = ("control", "baseline", "a", "holdout", "base", "default", "current", "production", "off")
 CONTROL_WORDS = ("control", "baseline", "holdout")
 
 
 @dataclass(frozen=True)
 class Health:
-    """``srm_p`` of the planned split over all variants, None where it cannot be had; ``crossover`` users.
+    """``srm_p`` of the planned split over all variants, None where it cannot be had, and ``unchecked`` says
+    why; ``crossover`` users.
 
     ``warnings``: what makes the results doubtful. ``blocked``: the split is so unlikely that no verdict
     should be drawn from the test.
@@ -38,6 +40,7 @@ class Health:
     srm_p: float | None
     crossover: int
     warnings: tuple[Problem, ...] = ()
+    unchecked: str = ""
 
     @property
     def blocked(self) -> bool:
@@ -93,6 +96,25 @@ def sample_ratio(
     expected = sum(users.values()) * planned / planned.sum()
     p = float(chisquare(list(users.values()), expected).pvalue)
     return p, (_mismatch(users, expected.tolist(), p),) if p < MISMATCH_BELOW else ()
+
+
+def of_summary(
+    counts: Mapping[str, Mapping[str, int]], variants: Collection[str], split: Mapping[str, float]
+) -> tuple[Health, Mapping[str, int]]:
+    """The health of a test that was added up, and its users by variant.
+
+    ``counts``: users by metric and variant. Metrics may count different users: the least likely split is
+    told. Raises InputError for a split that does not name each variant with a share above 0.
+    """
+    if not counts:
+        return Health(None, 0, unchecked=ONLY_TRIALS), {}
+    tested = [(users, *sample_ratio(users, split)) for users in counts.values()]
+    users, p, mismatch = min(tested, key=lambda test: 1.0 if test[1] is None else test[1])
+    return Health(p, 0, mismatch, unchecked="" if p is not None else _uncompared(variants)), users
+
+
+def _uncompared(variants: Collection[str]) -> str:
+    return "there is one variant" if len(variants) < 2 else "no metric counts the users of two variants"
 
 
 def _share(variant: str, users: Mapping[str, int], split: Mapping[str, float] | None) -> float:

@@ -23,8 +23,9 @@ class Moment:
     """The lift of one variant at one time, as a share, with its 95 % interval.
 
     ``day`` counts from 1970 (UTC), in ``since_exposure`` from the first exposure (0 is its day). ``n`` users
-    of variant and control together. The sequence holds however often it is looked at; only a lift up to a day
-    has one. What cannot be had is None, and ``note`` says why.
+    of variant and control together. The sequence may be looked at on every day; only a lift up to a day has
+    one, from the day on which it is valid (``validity.MANY_LOOKS``). What cannot be had is None, and ``note``
+    says why.
     """
 
     variant: str
@@ -162,10 +163,11 @@ def _moments(variant: str, first: int, n: Ints, lifts: Lifts) -> list[Moment]:
 
 
 def _peeked(moments: list[Moment], lifts: Lifts, n_planned: int | None) -> Iterator[Moment]:
-    """With the confidence sequence, where there is an interval."""
-    for moment, log_ratio, std_error in zip(moments, lifts.log_ratio, lifts.std_error, strict=True):
-        if moment.low is None:
-            yield moment
-        else:
+    """With the confidence sequence, where it is valid."""
+    columns = (moments, lifts.log_ratio, lifts.std_error, lifts.for_many_looks)
+    for moment, log_ratio, std_error, is_valid in zip(*columns, strict=True):
+        if is_valid:
             low, high = sequence(float(log_ratio), float(std_error), moment.n, n_planned)
             yield replace(moment, sequence_low=low, sequence_high=high)
+        else:
+            yield moment

@@ -11,10 +11,9 @@ from typing import Any
 
 from recdash.online.compare import before, value
 from recdash.online.measures import OnlineMetric
+from recdash.online.validity import MOST_USERS
 
 POWER, ALPHA = 0.8, 0.05
-MOST_USERS = 10**10
-"""There are not more people."""
 
 
 def more_users(

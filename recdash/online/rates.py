@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from recdash.domain import Floats, Ints, Mask
 from recdash.errors import UnknownName
+from recdash.online import validity
 from recdash.online.compare import CONFIDENCE, per
 from recdash.online.measures import OnlineMetric
 from recdash.online.users import Users
@@ -78,6 +79,8 @@ class Lifts:
     log_ratio: Floats
     std_error: Floats
     note: npt.NDArray[np.str_]
+    for_many_looks: Mask
+    """[G] whether there are users enough for an interval that is looked at again and again."""
 
 
 def columns(metric: OnlineMetric, totals: Mapping[str, Floats]) -> tuple[Floats, Floats | None]:
@@ -125,15 +128,50 @@ def lifts(metric: OnlineMetric, control: Sums, variant: Sums) -> Lifts:
     sure = note == ""
     change = np.where(control.value > 0, ratio(variant.value, control.value) - 1, np.nan)
     log_ratio = np.log1p(change, out=np.full(change.shape, np.nan), where=sure)
-    std_error, df = _welch([ratio(side.squared_error, side.value**2) for side in (control, variant)],
-                           control, variant)  # fmt: skip
-    apart, df_apart = _welch([control.squared_error, variant.squared_error], control, variant)
+    squared = squared_errors(control, variant)
+    relative = [ratio(one, side.value**2) for one, side in zip(squared, (control, variant), strict=True)]
+    std_error, df = _welch(relative, control, variant)
+    apart, df_apart = _welch(squared, control, variant)
     half = stdtrit(df, (1 + CONFIDENCE) / 2) * std_error
     p = 2 * stdtr(df_apart, -np.abs(ratio(variant.value - control.value, apart)))
     return Lifts(
-        change, np.expm1(log_ratio - half), np.expm1(log_ratio + half), np.where(sure, p, np.nan), log_ratio,
-        np.where(sure, std_error, np.nan), note,
-    )  # fmt: skip
+        value=change,
+        low=np.expm1(log_ratio - half),
+        high=np.expm1(log_ratio + half),
+        p=np.where(sure, p, np.nan),
+        log_ratio=log_ratio,
+        std_error=np.where(sure, std_error, np.nan),
+        note=note,
+        for_many_looks=sure & are_valid(validity.MANY_LOOKS, metric, control, variant),
+    )
+
+
+def squared_errors(control: Sums, variant: Sums) -> list[Floats]:
+    """[G] of either value; of much the smaller side the users differ at least as those of the larger."""
+    own = [side.squared_error * side.n for side in (control, variant)]
+    sizes = (control.n, variant.n)
+    shared = [
+        validity.shared_variance(sizes[side], own[side], sizes[1 - side], own[1 - side]) for side in (0, 1)
+    ]
+    return [ratio(variance, n) for variance, n in zip(shared, sizes, strict=True)]
+
+
+def are_valid(bound: validity.Bound, metric: OnlineMetric, control: Sums, variant: Sums) -> Mask:
+    """[G] whether both sides have the users from which an interval within ``bound`` is valid."""
+    squared = squared_errors(control, variant)
+    valid: Mask = np.logical_and(
+        *(
+            side.n >= validity.users_needed(bound, side.n, side.value, error, _largest(metric, side))
+            for side, error in zip((control, variant), squared, strict=True)
+        )
+    )
+    return valid
+
+
+def _largest(metric: OnlineMetric, side: Sums) -> Any:
+    """The largest possible value: 1 of zeros and ones, which equal their squares."""
+    is_rate = (side.numerator_squares == side.numerator) & (metric.denominator is None)
+    return np.where(is_rate, 1.0, np.inf if metric.high is None else metric.high)
 
 
 def known(number: Any) -> float | None:
@@ -156,7 +194,8 @@ def _notes(metric: OnlineMetric, control: Sums, variant: Sums) -> npt.NDArray[np
         "the control is not above 0, and a lift is a share of it": ~(control.value > 0),
         "one user in a variant gives no interval": fewest < 2,
         "the variant is not above 0, which gives no interval": ~(variant.value > 0),
-        "all users are alike, which gives no interval": ~(_varies(control) | _varies(variant)),
+        "all users of a variant are alike, which gives no interval": ~(_varies(control) & _varies(variant)),
+        "too few users for a valid interval": ~are_valid(validity.ONE_LOOK, metric, control, variant),
     }
     return np.select(list(reasons.values()), list(reasons), default="")
 

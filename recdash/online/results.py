@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from recdash.domain import Upload
@@ -15,6 +14,7 @@ from recdash.online.logs.sessions import per_user
 from recdash.online.measures import KNOWN, OnlineMetric
 from recdash.online.rules import USUAL, Rules
 from recdash.online.users import Removed, Users
+from recdash.online.validity import MANY_LOOKS
 from recdash.stats import Correction
 
 if TYPE_CHECKING:
@@ -26,10 +26,12 @@ class OnlineRow:
     """One metric in one variant. Lifts are relative (0.05 = 5 % above the control), intervals 95 %.
 
     ``n_users`` may be trials where the upload says so. ``numerator`` and ``denominator`` are sums over the
-    users. ``lift`` is adjusted by what users did before the test where that is known (CUPED), ``plain_lift``
-    is then the one that is not. ``corrected_*``: within the family of all goals; ``sequence_*``: an interval
-    that may be looked at every day. ``word`` says what the lift means for the metric's role, ``more_users``
-    how many more would most likely settle it. A number that cannot be had is None, and ``note`` says why.
+    users. ``lift`` is adjusted by what users did before the test (CUPED) where that is known and makes the
+    interval narrower, ``plain_lift`` is then the one that is not. ``corrected_*``: within the family of all
+    goals; ``sequence_*``: an interval that may be looked at every day, and ``sequence_note`` says why there
+    is none yet. ``word`` says what the lift means for the metric's role, ``more_users`` how many more would
+    most likely settle it. A number that cannot be had is None, and ``note`` says why; it also tells of a
+    method that is not the usual one.
     """
 
     metric: str
@@ -61,6 +63,12 @@ class OnlineRow:
     sequence_high: float | None = None
     word: Word = ""
     more_users: int | None = None
+    sequence_note: str = ""
+
+    @property
+    def is_adjusted(self) -> bool:
+        """Whether the lift is adjusted by what users did before the test (CUPED)."""
+        return self.plain_lift is not None
 
     @property
     def narrower(self) -> float | None:
@@ -94,16 +102,12 @@ class OnlineResults:
 class Measured:
     """A metric with its aggregates (count, means, variances) by variant.
 
-    ``planned_users``: see ``Rules``. ``adjusted``: whether CUPED can be used.
+    ``planned_users``: see ``Rules``.
     """
 
     metric: OnlineMetric
     arms: Mapping[str, Any]
     planned_users: int | None = None
-
-    @cached_property
-    def adjusted(self) -> bool:
-        return compare.can_adjust(self.metric, *self.arms.values())
 
 
 def results_of_upload(upload: Upload, control: str | None = None, rules: Rules = USUAL) -> OnlineResults:
@@ -132,7 +136,8 @@ def of_users(
     wrong += health.fading(users, [one.metric for one in measured if one.metric.role == "goal"], chosen)
     crossed = health.crossovers(users.crossed, sum(users.assigned.values()) + users.crossed)
     many = tuple(one for one in crossed if one.code == "many-crossovers")
-    found = health.Health(srm_p, users.crossed, (*wrong, *many))
+    alone = "there is one variant" if srm_p is None else ""
+    found = health.Health(srm_p, users.crossed, (*wrong, *many), unchecked=alone)
     few = tuple(one for one in crossed if one not in many)
     notices = (*guessed, *few, *health.few_days(users), *users.notices)
     return _results(measured, users.n, chosen, found, notices, users.removed, correction=correction)
@@ -156,14 +161,11 @@ def of_summaries(
     measured = [
         Measured(metric, arms, rules.planned_users) for metric, arms in summaries.measured(rows, metrics)
     ]
-    users = summaries.users(rows)
     names = sorted({variant for one in measured for variant in one.arms})
     chosen, guessed = health.control_among(names, control)
-    srm_p, mismatch = health.sample_ratio(users, rules.split)
+    found, users = health.of_summary(summaries.user_counts(rows), names, rules.split)
     notices = (*guessed, *summaries.notices(rows))
-    return _results(
-        measured, users, chosen, health.Health(srm_p, 0, mismatch), notices, (), correction=correction
-    )
+    return _results(measured, users, chosen, found, notices, (), correction=correction)
 
 
 def _results(
@@ -197,7 +199,7 @@ def _results(
 
 def _row(measured: Measured, variant: str, control: str) -> OnlineRow:
     metric, arm = measured.metric, measured.arms[variant]
-    own, lift = compare.value(metric, arm), _lift(measured, variant, control)
+    own, (lift, plain) = compare.value(metric, arm), _lift(measured, variant, control)
     counted = not metric.is_summary
     row = OnlineRow(
         metric=metric.name,
@@ -220,30 +222,29 @@ def _row(measured: Measured, variant: str, control: str) -> OnlineRow:
         numerator=float(arm.mean(metric.numerator) * arm.count()) if counted else None,
         denominator=float(arm.mean(metric.denominator) * arm.count()) if counted else None,
     )
+    if plain is not None:
+        row = replace(row, plain_lift=plain.value, plain_low=plain.low, plain_high=plain.high)
     return row if row.is_control or lift.p is None else _looked_at(row, measured, control)
 
 
-def _lift(measured: Measured, variant: str, control: str) -> compare.Estimate:
+def _lift(measured: Measured, variant: str, control: str) -> tuple[compare.Estimate, compare.Estimate | None]:
+    """The lift, and the plain one where it is adjusted."""
     if variant == control:
-        return compare.Estimate(None)
+        return compare.Estimate(None), None
     if control not in measured.arms:
-        return compare.Estimate(None, note="the control has no row of this metric")
-    pair = measured.arms[control], measured.arms[variant]
-    return compare.lift(measured.metric, *pair, adjusted=measured.adjusted)
+        return compare.Estimate(None, note="the control has no row of this metric"), None
+    return compare.chosen_lift(measured.metric, measured.arms[control], measured.arms[variant])
 
 
 def _looked_at(row: OnlineRow, measured: Measured, control: str) -> OnlineRow:
-    """With the lift as it is without CUPED, and the interval for those who look more than once."""
+    """With the interval for those who look more than once, or why there is none yet."""
     pair = measured.arms[control], measured.arms[row.variant]
-    ratio = compare.log_ratio(measured.metric, *pair, adjusted=measured.adjusted)
-    if ratio is not None:
-        n = pair[0].count() + pair[1].count()
-        low, high = sequence.sequence(*ratio, n, measured.planned_users)
-        row = replace(row, sequence_low=low, sequence_high=high)
-    if not measured.adjusted:
-        return row
-    plain = compare.lift(measured.metric, *pair)
-    return replace(row, plain_lift=plain.value, plain_low=plain.low, plain_high=plain.high)
+    ratio = compare.log_ratio(measured.metric, *pair, adjusted=row.is_adjusted)
+    note = compare.why_not_valid(measured.metric, *pair, MANY_LOOKS)
+    if ratio is None or note:
+        return replace(row, sequence_note=note or "there is none for so few successes")
+    low, high = sequence.sequence(*ratio, pair[0].count() + pair[1].count(), measured.planned_users)
+    return replace(row, sequence_low=low, sequence_high=high)
 
 
 # ── all rows together ────────────────────────────────────────────────────────────────────────
@@ -272,7 +273,7 @@ def _worded(measured: Measured, row: OnlineRow, control: str, p: float | None, l
         return replace(row, word="not settled")
     pair = measured.arms[control], measured.arms[row.variant]
     if level != compare.CONFIDENCE:
-        found = compare.lift(measured.metric, *pair, level, adjusted=measured.adjusted)
+        found = compare.lift(measured.metric, *pair, level, adjusted=row.is_adjusted)
     word = judging.word(measured.metric, found, p)
     more = _missing(measured, row, pair, level) if word == "not settled" else None
     return replace(
@@ -282,7 +283,7 @@ def _worded(measured: Measured, row: OnlineRow, control: str, p: float | None, l
 
 def _missing(measured: Measured, row: OnlineRow, pair: tuple[Any, Any], level: float) -> int | None:
     """Users still missing to exclude no lift; for a guardrail, a loss of the margin."""
-    found = compare.log_ratio(measured.metric, *pair, adjusted=measured.adjusted)
+    found = compare.log_ratio(measured.metric, *pair, adjusted=row.is_adjusted)
     if found is None:
         return None
     worse = -1 if row.direction == "up" else 1

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Summary:
-    """One metric in one variant: ``n`` users (or trials), their mean and variance."""
+    """One metric in one variant: ``n`` users (or trials), their mean and variance.
+
+    ``users``: how many users were counted, None where the table says only trials. The variance is NaN where
+    there are more trials than users: how much users differ is not known.
+    """
 
     variant: str
     metric: str
@@ -26,6 +30,12 @@ class Summary:
     mean: float
     variance: float
     of_trials: bool = False
+    users: int | None = None
+
+    @property
+    def repeats_users(self) -> bool:
+        """Whether there are more trials than users, so that trials are not independent."""
+        return self.of_trials and self.users is not None and self.n > self.users
 
 
 def summaries(table: pa.Table) -> list[Summary]:
@@ -46,11 +56,14 @@ def summaries(table: pa.Table) -> list[Summary]:
 def _summary(row: Mapping[str, Any]) -> Summary:
     """A mean over users where there is one, since trials are only taken for independent."""
     name = (str(row["variant"]), str(row["metric"]))
-    if all(_is_known(row.get(column)) for column in ("n", "mean", "variance")):
-        return Summary(*name, int(row["n"]), float(row["mean"]), float(row["variance"]))
+    users = int(row["n"]) if _is_known(row.get("n")) else None
+    if users is not None and all(_is_known(row.get(column)) for column in ("mean", "variance")):
+        return Summary(*name, users, float(row["mean"]), float(row["variance"]), users=users)
     n, successes = int(row["trials"]), float(row["successes"])
     share = successes / max(n, 1)
-    return Summary(*name, n, share, share * (1 - share) * n / max(n - 1, 1), of_trials=True)
+    is_repeated = users is not None and n > users
+    variance = math.nan if is_repeated else share * (1 - share) * n / max(n - 1, 1)
+    return Summary(*name, n, share, variance, of_trials=True, users=users)
 
 
 def _is_known(number: float | None) -> bool:
@@ -60,11 +73,12 @@ def _is_known(number: float | None) -> bool:
 
 def _wrong(row: Summary, line: int) -> Iterator[Problem]:
     place = f"row {line}"
-    if row.n < 1:
+    fewest = row.n if row.users is None else min(row.n, row.users)
+    if fewest < 1:
         yield Problem(
             "nobody-counted",
             place,
-            f"'{row.metric}' counts {row.n} of '{row.variant}'",
+            f"'{row.metric}' counts {fewest} of '{row.variant}'",
             "Leave the row out, or give at least 1.",
         )
     if row.of_trials and row.mean > 1:
@@ -101,23 +115,44 @@ def by_metric(rows: Sequence[Summary]) -> dict[str, list[Summary]]:
     return grouped
 
 
-def users(rows: Sequence[Summary]) -> dict[str, int]:
-    """Users by variant, of the first metric that was counted per user; trials are not users."""
-    counted = [group for group in by_metric(rows).values() if not any(row.of_trials for row in group)]
-    return {row.variant: row.n for row in counted[0]} if counted else {}
+def user_counts(rows: Sequence[Summary]) -> dict[str, dict[str, int]]:
+    """Users by variant, for each metric whose every row says them; metrics that have all variants, where
+    there is one. Empty where the table counts trials only, which are not users.
+    """
+    counted = {
+        metric: {row.variant: row.users for row in group if row.users is not None}
+        for metric, group in by_metric(rows).items()
+        if all(row.users is not None for row in group)
+    }
+    most = max((len(counts) for counts in counted.values()), default=0)
+    return {metric: counts for metric, counts in counted.items() if len(counts) == most}
 
 
 def notices(rows: Sequence[Summary]) -> tuple[Problem, ...]:
     """Cautions where trials stand for users, and where a share is above 1."""
-    return (*_trials(rows), *_beyond_one(rows))
+    return (*_trials(rows), *_repeated_users(rows), *_beyond_one(rows))
 
 
 def _trials(rows: Sequence[Summary]) -> Iterator[Problem]:
-    rates = sorted({row.metric for row in rows if row.of_trials})
+    rates = sorted({row.metric for row in rows if row.of_trials and row.n != row.users})
+    rates = [name for name in rates if name not in _with_repeated_users(rows)]
     if rates:
         found = f"{', '.join(rates)}: successes of trials, the interval takes each trial as independent"
         fix = "Where one user has several trials it is too narrow: upload sessions, or n, mean and variance."
         yield Problem("independent-trials", "columns 'successes', 'trials'", found, fix)
+
+
+def _with_repeated_users(rows: Sequence[Summary]) -> list[str]:
+    return sorted({row.metric for row in rows if row.repeats_users})
+
+
+def _repeated_users(rows: Sequence[Summary]) -> Iterator[Problem]:
+    """Rates of which the table itself says that a user has several trials."""
+    rates = _with_repeated_users(rows)
+    if rates:
+        found = f"{', '.join(rates)}: more trials than users, and trials of one user are not independent"
+        fix = "No lift of them is judged. Upload sessions, or n, mean and variance over users."
+        yield Problem("repeated-trials", "columns 'n', 'trials'", found, fix)
 
 
 def _beyond_one(rows: Sequence[Summary]) -> Iterator[Problem]:

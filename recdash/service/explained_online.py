@@ -42,22 +42,19 @@ class ExplainedOnline(OnlineAnswers):
         return Lacking("users who differ") if smallest is None else smallest
 
     def _case_split(self, case: Case) -> Split | Lacking:
-        from recdash.online import health
+        from recdash.online import health, summaries
 
         planned = case.test.rules.get("split") or {}
         if case.test.kind == "aggregates":
-            counts = self._users_of_summary(case)
-            p = health.sample_ratio(counts, planned)[0]
-            return Lacking("users by variant") if p is None else Split(p, counts, None, None)
+            rows = summaries.summaries(self.store.table(case.test.upload))
+            found, counts = health.of_summary(summaries.user_counts(rows), {case.variant}, planned)
+            if found.srm_p is None:
+                return Lacking("the number of users by variant (column 'n')")
+            return Split(found.srm_p, counts, None, None)
         users = self.online_users(case.test.id)
         machines = next((one.by_variant for one in users.removed if one.rule == "bots"), {})
         p = health.sample_ratio(users.assigned, planned)[0]
         return Lacking("a second variant") if p is None else Split(p, users.assigned, users.crossed, machines)
-
-    def _users_of_summary(self, case: Case) -> dict[str, int]:
-        from recdash.online import summaries
-
-        return summaries.users(summaries.summaries(self.store.table(case.test.upload)))
 
     def _case_fading(self, case: Case) -> Fading | Lacking:
         from recdash.online.fading import fading

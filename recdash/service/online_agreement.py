@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -173,7 +172,10 @@ def _judged_together(
     """The second of each pair over the first, each interval at the level at which Holm tests it."""
     from recdash.online import compare, judging
 
-    lift = partial(compare.lift, metric, adjusted=compare.can_adjust(metric, *arms.values()))
     sides = [(arms[first], arms[second]) for first, second in pairs]
-    levels = [level for _, level in judging.family([lift(*both).p for both in sides], "holm")]
-    return [lift(*both, level) for both, level in zip(sides, levels, strict=True)]
+    lifts = [compare.chosen_lift(metric, *both) for both in sides]
+    levels = [level for _, level in judging.family([lift.p for lift, _ in lifts], "holm")]
+    return [
+        compare.lift(metric, *both, level, adjusted=plain is not None)
+        for both, level, (_, plain) in zip(sides, levels, lifts, strict=True)
+    ]

@@ -110,13 +110,14 @@ class OnlineAnswers(OnlineTests):
         from recdash.online import compare, power
 
         chosen, arms, control = self._arms(test_id, metric)
-        adjusted = compare.can_adjust(chosen, *arms.values())
-        sizes = {name: arm.count() for name, arm in arms.items() if name != control}
-        base = arms[control]
+        base, others = arms[control], {name: arm for name, arm in arms.items() if name != control}
         return {
-            name: power.detectable(chosen, base, base.count() + n, n / base.count(), adjusted=adjusted)
-            for name, n in sizes.items()
-        }
+            name: power.detectable(
+                chosen, base, base.count() + arm.count(), arm.count() / base.count(),
+                adjusted=compare.is_adjusted(chosen, base, arm),
+            )
+            for name, arm in others.items()
+        }  # fmt: skip
 
     def more_users(self, test_id: str, metric: str, variant: str, effect: float) -> int | None:
         """Users still missing, in control and variant together, to find a lift of ``effect`` (a share)."""
@@ -125,7 +126,7 @@ class OnlineAnswers(OnlineTests):
         chosen, arms, control = self._arms(test_id, metric)
         if variant not in arms:
             raise UnknownName("variant", variant, list(arms))
-        adjusted = compare.can_adjust(chosen, *arms.values())
+        adjusted = compare.is_adjusted(chosen, arms[control], arms[variant])
         return power.more_users(chosen, arms[control], arms[variant], effect, adjusted=adjusted)
 
     def _arms(self, test_id: str, metric: str) -> tuple[OnlineMetric, dict[str, Any], str]:

@@ -76,6 +76,8 @@ def _point(experiment: str, sides: BothSides, variant: str, pair: Pair, sign: in
     lift, low, high = (number_of(row[name]) for name in ("lift", "lift_low", "lift_high"))
     if lift is None or low is None or high is None or not pair.base_value:
         return None
+    if low <= -1:  # of a rate without a success the logarithm has no standard error
+        return None
     error = (1 + lift) * (math.log1p(high) - math.log1p(low)) / (2 * NORMAL_95)
     return Point(
         experiment=experiment,

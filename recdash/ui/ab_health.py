@@ -97,8 +97,7 @@ def checks(found: AbTest) -> list[Check]:
 def _split(found: AbTest) -> Check:
     p = found.results.health.srm_p
     if p is None:
-        why = "there is one variant" if not found.challengers else "users per variant are not known"
-        return Check("Split", "unknown", "not known", why)
+        return Check("Split", "unknown", "not known", found.results.health.unchecked)
     chance = "p < 0.001" if p < 0.001 else f"p = {numbers.fixed(p, 3)}"
     state: State = "bad" if found.blocked else "good"
     word = "broken" if found.blocked else "as planned"

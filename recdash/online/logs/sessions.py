@@ -47,6 +47,7 @@ def per_user(table: pa.Table, rules: Rules = USUAL, exposures: pa.Table | None =
     said += strays.notices("sessions", "They do not count, but their users do.")
     who, before = _who(table, rows, exposures, units[-1], len(unit_ids), rules)
     _refuse_strangers(rows, who)
+    segments = _segments(table, exposures, units, len(unit_ids), rows.at)
     rows = replace(rows, at=_dated(rows.at, before))
     once = (rows.session < 0) | _first_of_each(rows)
     counts = once & who.counted[rows.unit]
@@ -67,7 +68,7 @@ def per_user(table: pa.Table, rules: Rules = USUAL, exposures: pa.Table | None =
         exposed=added.exposed(who.since),
         days=days,
         before=added.before_test(rules),
-        segments=traits.kept(_segments(table, exposures, units, len(unit_ids)), added.units),
+        segments=traits.kept(segments, added.units),
         assigned=who.by_name(who.arm),
         crossed=who.crossed,
         removed=(*_strays(who, rows, strays), *_removed(who, rows, once, before, machines, rules)),
@@ -107,12 +108,13 @@ def _refuse_strangers(rows: Rows, who: Assigned) -> None:
 
 
 def _segments(
-    table: pa.Table, exposures: pa.Table | None, units: list[Ints], n_units: int
+    table: pa.Table, exposures: pa.Table | None, units: list[Ints], n_units: int, at: Floats
 ) -> dict[str, Segment]:
-    found = traits.of_rows(units[0], table, traits.text_columns(table, ROLES), n_units)
+    """By column; ``at`` [sessions] seconds since 1970. What exposures say of a user comes first."""
+    found = traits.of_rows(units[0], table, traits.text_columns(table, ROLES), n_units, at)
     if exposures is not None:
         names = traits.text_columns(exposures, EXPOSURE_ROLES)
-        found |= traits.of_rows(units[1], exposures, names, n_units)
+        found |= traits.of_rows(units[1], exposures, names, n_units, times.seconds(exposures["ts"]))
     return found
 
 

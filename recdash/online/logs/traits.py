@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recdash.domain import Ints
+from recdash.domain import Floats, Ints
 from recdash.online.logs.variants import codes
 from recdash.online.users import Segment
 
@@ -15,20 +15,34 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def of_rows(unit: Ints, table: pa.Table, names: list[str], n_units: int) -> dict[str, Segment]:
-    """By column: each unit [n_units] under the first value that its rows give."""
+def of_rows(unit: Ints, table: pa.Table, names: list[str], n_units: int, at: Floats) -> dict[str, Segment]:
+    """By column: each unit [n_units] under the earliest value that its rows give.
+
+    ``at`` [rows] seconds since 1970, NaN where no time is known: later than any. Of several values at the
+    same time the first by name counts, so that the order of the file says nothing.
+    """
     found = {}
     for name in names:
         (label,), labels = codes(table[name])
-        found[name] = Segment(tuple(map(str, labels)), _first(unit, label, n_units))
+        texts = tuple(map(str, labels))
+        found[name] = Segment(texts, _earliest(unit, label, texts, n_units, at))
     return found
 
 
-def _first(unit: Ints, label: Ints, n_units: int) -> Ints:
-    of_unit = np.full(n_units, -1, dtype=np.int64)
-    rows = np.flatnonzero((label >= 0) & (unit >= 0))[::-1]
-    of_unit[unit[rows]] = label[rows]  # of several assignments the last one stays: the first row's
-    return of_unit
+def _earliest(unit: Ints, label: Ints, texts: tuple[str, ...], n_units: int, at: Floats) -> Ints:
+    """[n_units] places in ``texts``, −1 where no row of the unit has a value."""
+    rows = np.flatnonzero((label >= 0) & (unit >= 0))
+    unit, label, at = unit[rows], label[rows], np.nan_to_num(at[rows], nan=np.inf)
+    first = np.full(n_units, np.inf)
+    np.minimum.at(first, unit, at)
+    is_first = at == first[unit]
+    by_name = np.argsort(np.array(texts, dtype=object), kind="stable")
+    place = np.empty(len(texts) + 1, dtype=np.int64)
+    place[by_name], place[-1] = np.arange(len(texts)), len(texts)
+    least = np.full(n_units, len(texts), dtype=np.int64)
+    np.minimum.at(least, unit[is_first], place[label[is_first]])
+    labels: Ints = np.append(by_name, -1)[least]
+    return labels
 
 
 def text_columns(table: pa.Table, apart_from: tuple[str, ...]) -> list[str]:

@@ -1,0 +1,100 @@
+"""Rates of users who did something or did not, where few did: intervals that are valid there."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from recdash.online.measures import OnlineMetric
+
+METHOD = "few successes (or few failures): score interval, Fisher's exact p"
+LIKE = 0.01
+"""A variance this close to that of zeros and ones is taken for it: tables are written with few digits."""
+FAR = 1e6
+"""Standard errors of a distance that has none: no level is as large, and a search can reckon with it."""
+WIDEST = 60.0
+"""Of the logarithm of a ratio: beyond it there are no users enough on earth."""
+
+
+class Count(NamedTuple):
+    """``successes`` of ``n`` users (or independent trials)."""
+
+    successes: int
+    n: int
+
+    @property
+    def rate(self) -> float:
+        return self.successes / self.n
+
+
+def counted(metric: OnlineMetric, *sides: Any) -> list[Count] | None:
+    """The counts of each variant, None unless every user has 0 or 1.
+
+    ``sides``: tea-tasting's aggregates. Their means and variances tell zeros and ones; where all users are
+    alike, only a metric that is known to be at most 1 is taken for a rate.
+    """
+    if metric.denominator is not None or not all(_is_of_zeros_and_ones(metric, side) for side in sides):
+        return None
+    if metric.high != 1 and not any(side.var(metric.numerator) > 0 for side in sides):
+        return None
+    return [Count(round(side.mean(metric.numerator) * side.count()), int(side.count())) for side in sides]
+
+
+def _is_of_zeros_and_ones(metric: OnlineMetric, side: Any) -> bool:
+    mean, variance, n = side.mean(metric.numerator), side.var(metric.numerator), side.count()
+    if not 0 <= mean <= 1 or math.isnan(variance):
+        return False
+    of_ones = mean * (1 - mean)
+    most = of_ones * n / (n - 1) if n > 1 else of_ones
+    return bool((1 - LIKE) * of_ones <= variance <= (1 + LIKE) * most)
+
+
+def rate_interval(count: Count, level: float) -> tuple[float, float]:
+    """The exact interval of a rate (Clopper & Pearson 1934)."""
+    from scipy.stats import beta
+
+    failures, tail = count.n - count.successes, (1 - level) / 2
+    low = float(beta.ppf(tail, count.successes, failures + 1)) if count.successes else 0.0
+    high = float(beta.ppf(1 - tail, count.successes + 1, failures)) if failures else 1.0
+    return low, high
+
+
+def p_value(control: Count, variant: Count) -> float:
+    """Two-sided p of equal rates by Fisher's exact test."""
+    from scipy.stats import fisher_exact
+
+    table = [[one.successes, one.n - one.successes] for one in (control, variant)]
+    return float(fisher_exact(table)[1])
+
+
+def ratio_interval(control: Count, variant: Count, level: float) -> tuple[float, float]:
+    """The score interval of variant's rate ÷ control's (Miettinen & Nurminen 1985), whose rate is above 0."""
+    from scipy.optimize import brentq
+    from scipy.special import ndtri
+
+    largest = float(ndtri((1 + level) / 2))
+
+    def beyond(log_ratio: float, sign: int) -> float:
+        return sign * _score(math.exp(log_ratio), control, variant) - largest
+
+    middle = math.log(variant.rate / control.rate) if variant.successes else -WIDEST
+    low = math.exp(brentq(beyond, -WIDEST, middle, args=(1,))) if variant.successes else 0.0
+    return low, math.exp(brentq(beyond, middle, WIDEST, args=(-1,)))
+
+
+def _score(ratio: float, control: Count, variant: Count) -> float:
+    """How many standard errors variant's rate lies above ``ratio`` times the control's.
+
+    The errors are those of the likeliest rates with this ratio, which solve a quadratic equation.
+    """
+    total = control.n + variant.n
+    square = ratio * total
+    half = (control.n + variant.successes + ratio * (variant.n + control.successes)) / 2
+    constant = control.successes + variant.successes
+    base = min(constant / (half + math.sqrt(max(half**2 - square * constant, 0.0))), 1.0)
+    other = min(ratio * base, 1.0)
+    variance = other * (1 - other) / variant.n + ratio**2 * base * (1 - base) / control.n
+    distance = variant.rate - ratio * control.rate
+    if not variance > 0:
+        return math.copysign(FAR, distance) if distance else 0.0
+    return distance / math.sqrt(variance * total / (total - 1))
