@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from recdash.domain import Upload
-from recdash.online import OnlineMetric, OnlineResults, OnlineRow, Rules, compare, rates, results_of_upload
+from recdash.online import OnlineMetric, OnlineResults, OnlineRow, Rules, rates, results_of_upload
 from recdash.online.compare import arm, arms, chosen_lift, lift
 from recdash.online.counts import Count, p_value, rate_interval, ratio_interval
 from recdash.online.logs.sessions import per_user
