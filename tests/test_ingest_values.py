@@ -87,7 +87,6 @@ RANKS = {
     "": "'' is not a rank",
     "1.5": "'1.5' is not a rank",
     "-3": "'-3' is not a rank",
-    "0": "If yours count from 0, add 1 to each.",
 }
 
 

@@ -15,6 +15,7 @@ from recdash.cli.options import (
     REPLICATES_HELP,
     RUN_HELP,
     NamedFile,
+    columns_option,
     how_to_count,
     run_named,
     tell,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 @click.option("--train", type=Path, help="Training rows, for novelty and for new users.")
 @click.option("--catalogue", type=Path, help="All items, for coverage.")
 @click.option("--user-attributes", type=Path, help="Users and their attributes, for slices.")
+@columns_option
 @how_to_count
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def compare(
@@ -154,7 +156,7 @@ def _how_judged(found: Comparison) -> list[str]:
 
 def _check_stored(runs: Sequence[tuple[str, Path]], question: Mapping[str, Any]) -> None:
     """Stored runs were scored once: what belongs to the scoring of files is refused, not passed over."""
-    unused = [name for name, value in question.items() if value not in (None, "default")]
+    unused = [name for name, value in question.items() if value not in (None, "default", {})]
     options = [f"--{name.replace('_', '-')}" for name in unused]
     options += [f"--run {name}={file}" for name, file in runs if str(file) != name]
     if options:

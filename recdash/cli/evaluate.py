@@ -16,6 +16,7 @@ from recdash.cli.options import (
     RUN_HELP,
     NamedFile,
     check_names,
+    columns_option,
     how_to_count,
     tell,
     uploads,
@@ -43,6 +44,7 @@ from recdash.errors import InputError, Problem
     help="Parts to score beside the whole; again for each. "
     "[user_warmth|item_warmth|history|popularity|user:COLUMN|item:COLUMN]",
 )
+@columns_option
 @click.option("--metrics", help="Specs such as 'ndcg@10,map(norm=min)@5'; without @k the whole curve.")
 @click.option("--depth", type=int, help="Deepest cutoff (default: 100, or the deepest asked for).")
 @how_to_count

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from recdash import numbers
 from recdash.cli.light import start_light
-from recdash.cli.options import tell
+from recdash.cli.options import columns_option, tell
 from recdash.cli.tables import aligned
 
 if TYPE_CHECKING:
@@ -31,17 +32,20 @@ TITLES = {
     "--log", required=True, type=Path, help="What was shown: item_id, click, propensity_score, position …"
 )
 @click.option("--target", default="uniform", show_default=True, help=TARGET_HELP)
+@columns_option
 @click.option("--items", type=int, help="Items that uniform chooses from (default: those in the log).")
 @click.option(
     "--clip", type=float, help="Largest weight of the clipped estimate (default: root of the rows)."
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def ope(log: Path, target: str, items: int | None, clip: float | None, form: str) -> None:
+def ope(
+    log: Path, target: str, *, columns: Mapping[str, Any], items: int | None, clip: float | None, form: str
+) -> None:
     """What another policy would have got from a log with propensities, and whether that can be told."""
     start_light()
     from recdash.evaluation.off_policy import ope as estimate
 
-    found = estimate(log, target, n_items=items, clip=clip)
+    found = estimate(log, target, n_items=items, clip=clip, columns=columns)
     tell(found.notices)
     click.echo(json.dumps(found.as_dict(), indent=2) if form == "json" else off_policy_text(found))
 

@@ -11,7 +11,7 @@ import click
 
 from recdash import numbers
 from recdash.cli.light import start_light
-from recdash.cli.options import run_named, tell, workspace
+from recdash.cli.options import columns_option, run_named, tell, workspace
 from recdash.cli.tables import aligned
 from recdash.errors import InputError, Problem
 
@@ -28,6 +28,7 @@ HEADER = ("metric", "variant", "control", "value", "lift %", "95 % interval", "p
 @click.option("--events", type=Path, help="Impressions, clicks, watching; with --exposures.")
 @click.option("--served", type=Path, help="The lists that were really shown; beside --events.")
 @click.option("--aggregates", type=Path, help="One row per variant and metric, added up already.")
+@columns_option
 @click.option("--control", help="The variant that the others are compared with.")
 @click.option("--correction", type=click.Choice(["holm", "bh", "off"]), default="holm", show_default=True,
               help="How all goals of all variants are judged together.")  # fmt: skip
@@ -66,6 +67,7 @@ def online(
     name: str | None,
     links: Sequence[str],
     form: str,
+    columns: Mapping[str, Any],
     **counting: Any,
 ) -> None:
     """What an A/B test says: its health, then each metric with lift, interval and finding.
@@ -78,7 +80,7 @@ def online(
         "aggregates": aggregates,
     }  # fmt: skip
     tables: dict[str, Any] = {kind: file for kind, file in given.items() if file is not None}
-    how: dict[str, Any] = {"control": control, "rules": _rules(**counting)}
+    how: dict[str, Any] = {"control": control, "rules": _rules(**counting), "columns": columns}
     how["metrics"] = [_metric(one) for one in own]
     _refuse_twice("--metric", [one.name for one in how["metrics"]])
     _refuse_twice("--link", [link.partition("=")[0] for link in links])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,39 @@ REFERENCE_HELP = (
     "Candidates computed from truth, train and catalogue, with commas between: "
     "popular, weighted_rating, random, content, oracle."
 )
+
+
+COLUMNS_HELP = (
+    "Which column means what, as ROLE=COLUMN with commas between: user_id=uid,item_id=sku holds for every "
+    "file that has the column; truth:item_id=isbn for one table, NAME:score=-distance for one candidate "
+    "(the minus: the least is the best). ROLE= leaves a column out. Again for more."
+)
+
+
+def columns_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option ``--columns``, for every command that reads files; Python's ``columns`` takes its value."""
+    return click.option(
+        "--columns", multiple=True, metavar="ROLE=COLUMN,…", callback=_columns, help=COLUMNS_HELP
+    )(command)
+
+
+def _columns(_context: click.Context, _option: click.Parameter, values: Sequence[str]) -> dict[str, Any]:
+    """{role: column} for all tables, {table: {role: column}} for one; None where nothing was said."""
+    given: dict[str, Any] = {}
+    for value in values:
+        table = ""
+        for pair in re.split(r",(?=[^,=]*=)", value):
+            named, equals, column = pair.partition("=")
+            prefix, colon, role = (part.strip() for part in named.rpartition(":"))
+            table = prefix if colon else table
+            if not (equals and role) or (colon and not prefix):
+                fix = "Write ROLE=COLUMN, such as user_id=uid,item_id=sku or truth:item_id=isbn."
+                raise InputError(Problem("bad-columns", "--columns", f"'{pair.strip()}'", fix))
+            chosen = given.setdefault(table, {}) if table else given
+            if chosen.setdefault(role, column.strip()) != column.strip():
+                found = f"two columns for {role}: '{chosen[role]}' and '{column.strip()}'"
+                raise InputError(Problem("bad-columns", "--columns", found, "Name one of them."))
+    return given
 
 
 def uploads(named: Sequence[tuple[str, Path]]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from recdash.cli.options import (
     RUN_HELP,
     NamedFile,
     check_names,
+    columns_option,
     run_named,
     tell,
     uploads,
@@ -26,6 +27,7 @@ from recdash.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from recdash.domain import OnlineKind, Replicated
+    from recdash.evaluation.column_choice import ColumnChoice
     from recdash.service import AddedRun, PreparedRun, Setup, Workspace
 
 
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 @click.option("--user-attributes", type=Path, help="Users and their attributes, for slices.")
 @click.option("--item-vectors", type=Path, help="A vector of each item, for diversity.")
 @click.option("--item-similarity", type=Path, help="Pairs of items and how alike they are, for diversity.")
+@columns_option
 @click.option("--depth", type=int, help="Deepest cutoff (default: 100).")
 @click.option("--relevance", help="Column of the truth, or 'none': every row is relevant.")
 @click.option("--relevance-threshold", type=float, help="Least relevance that counts.")
@@ -73,12 +76,15 @@ def add(
     for name, _ in predictions:
         run_named(dict.fromkeys((run for run, _ in runs), ""), name)
     space = workspace()
-    where = _where(space, experiment, truth, more)
-    prepared = _prepared(space, where, given, dict(predictions), more)
+    choice = _choice(more, list(given))
+    where = _where(space, experiment, truth, more, choice)
+    prepared = _prepared(space, where, given, dict(predictions), more, choice)
     _check_names_known(space, where, prepared, baseline, more["links"])
     for kind in ONLINE:
         if more[kind] is not None:
-            space.try_online_test({kind: more[kind][1]}, control=more["control"])
+            mappings = _mappings(choice, [kind])
+            space.try_online_test({kind: more[kind][1]}, control=more["control"], mappings=mappings)
+    choice.check_used()
     chosen = where if isinstance(where, str) else _stored(space, where)
     for one in space.store_runs(chosen, prepared, {"tags": tuple(tags)}):
         tell(one.run.notices)
@@ -86,7 +92,21 @@ def add(
     by_name = {run.name: run.id for run in space.runs(chosen)}
     if baseline is not None:
         space.set_baseline(chosen, run_named(by_name, baseline))
-    _add_online(space, chosen, by_name, more)
+    _add_online(space, chosen, by_name, more, choice)
+
+
+def _choice(more: Mapping[str, Any], runs: Sequence[str]) -> ColumnChoice:
+    """What ``--columns`` says of the tables that this command reads."""
+    from recdash.evaluation.column_choice import column_choice
+    from recdash.evaluation.reading import TABLES
+
+    return column_choice(more["columns"], (*TABLES, *ONLINE), runs)
+
+
+def _mappings(choice: ColumnChoice, kinds: Sequence[str]) -> dict[str, Mapping[str, str]]:
+    from recdash.evaluation.column_choice import mappings_of
+
+    return mappings_of(choice, kinds)
 
 
 def _became(one: AddedRun) -> str:
@@ -103,11 +123,14 @@ SETUP = (
 )  # fmt: skip
 
 
-def _where(space: Workspace, name: str, truth: Path | None, more: Mapping[str, Any]) -> str | Setup:
+def _where(
+    space: Workspace, name: str, truth: Path | None, more: Mapping[str, Any], choice: ColumnChoice
+) -> str | Setup:
     """The id of the experiment; with a truth the set-up as read, not stored yet."""
     facts = {fact: more[fact] for fact in SETUP if more[fact] is not None}
     if truth is not None:
-        return space.read_setup(name, truth, **facts)
+        mappings = _mappings(choice, ["truth", "train", "catalogue", "users", "vectors", "similarity"])
+        return space.read_setup(name, truth, mappings=mappings, **facts)
     if facts:
         option = f"--{next(iter(facts)).replace('_', '-')}"
         fix = "The set-up of an experiment is fixed; give --truth for a new one."
@@ -130,12 +153,21 @@ def _prepared(
     uploads: Mapping[str, Any],
     rated: Mapping[str, Path],
     more: Mapping[str, Any],
+    choice: ColumnChoice,
 ) -> list[PreparedRun]:
     references, kind = more["references"], more["replicates"]
     found = [
         one
         for name, files in uploads.items()
-        for one in space.prepare_runs(where, files, name=name, predictions=rated.get(name), replicates=kind)
+        for one in space.prepare_runs(
+            where,
+            files,
+            name=name,
+            mapping=choice.of("run", name),
+            predictions=rated.get(name),
+            predictions_mapping=choice.of("predictions", name),
+            replicates=kind,
+        )
     ]
     found += space.prepare_references(where, references) if references else []
     check_names("--run", [(one.run.name, Path()) for one in found])
@@ -159,7 +191,11 @@ def _check_names_known(
 
 
 def _add_online(
-    space: Workspace, experiment: str, by_name: Mapping[str, str], more: Mapping[str, Any]
+    space: Workspace,
+    experiment: str,
+    by_name: Mapping[str, str],
+    more: Mapping[str, Any],
+    choice: ColumnChoice,
 ) -> None:
     links = {
         variant: run_named(by_name, run)
@@ -168,7 +204,14 @@ def _add_online(
     for kind in ONLINE:
         if more[kind] is not None:
             name, file = more[kind]
-            test = space.add_online_test(experiment, name, {kind: file}, control=more["control"], links=links)
+            test = space.add_online_test(
+                experiment,
+                name,
+                {kind: file},
+                control=more["control"],
+                links=links,
+                mappings=_mappings(choice, [kind]),
+            )
             tell(test.notices)
             click.echo(f"{test.name}: added, control '{test.control}'")
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from recdash.domain import OnlineKind, Upload
+from recdash.domain import OnlineKind, Passing, TableKind, Upload
 from recdash.engines.memory import give_back
 from recdash.errors import InputError, Problem, UnknownName
+from recdash.evaluation.column_choice import ColumnsGiven, column_choice, mappings_of
 from recdash.evaluation.reading import placed
 from recdash.online import summaries
 from recdash.online.logs.sessions import per_user
@@ -59,13 +60,16 @@ def ab_test(
     metrics: Sequence[OnlineMetric] = (),
     correction: Correction = "holm",
     mappings: Mappings | None = None,
+    columns: ColumnsGiven | None = None,
 ) -> OnlineResults:
     """The results of an A/B test: health, values, lifts and intervals per metric and variant.
 
     Give ``sessions``; or ``exposures`` and ``events``, with ``served`` lists if there are; or ``aggregates``:
-    each a file or a table, ``mappings`` says by table what its columns mean. ``control``: the variant that
-    the others are compared with (None: the one whose name says so). ``metrics``: more of one's own; one with
-    the name of a known metric replaces it. Raises InputError with the problems of all tables.
+    each a file or a table. ``columns`` says what their columns mean: {"unit_id": "uid"} for every table that
+    has the column, {"events": {"event": "kind"}} for one; ``mappings`` is the same by table only.
+    ``control``: the variant that the others are compared with (None: the one whose name says so).
+    ``metrics``: more of one's own; one with the name of a known metric replaces it. Raises InputError with
+    the problems of all tables.
     """
     if correction not in CORRECTIONS:
         raise UnknownName("correction", correction, CORRECTIONS)
@@ -73,7 +77,8 @@ def ab_test(
         "sessions": sessions, "exposures": exposures, "events": events, "served": served,
         "aggregates": aggregates,
     }  # fmt: skip
-    logs = read_logs({name: one for name, one in given.items() if one is not None}, rules, mappings)
+    tables = {name: one for name, one in given.items() if one is not None}
+    logs = read_logs(tables, rules, mappings, columns=columns)
     found = results_of(logs, control, rules, metrics, correction=correction)
     return replace(found, notices=(*logs.notices, *found.notices))
 
@@ -83,10 +88,15 @@ def read_logs(
     rules: Rules = USUAL,
     mappings: Mappings | None = None,
     limits: Limits | None = None,
+    columns: ColumnsGiven | None = None,
 ) -> Logs:
     """Read and check the tables of a test, by kind. Raises InputError with the problems of all of them."""
+    from recdash.ingest import read_passing
+
     kind = kind_of(tables)
     rules.check()
+    choice = column_choice(columns, cast("Sequence[TableKind]", (*KINDS, *BESIDE)))
+    mappings = mappings_of(choice, list(tables), mappings)
     held = {name: one for name, one in tables.items() if name != "events"}
     uploads = _read_all(held, rules, mappings, limits)
     give_back()  # what parsing took: 130 MiB of a million sessions in CSV
@@ -94,9 +104,12 @@ def read_logs(
     beside = {name: uploads[name].table for name in BESIDE if name in uploads}
     notices += tuple(_ignored(kind, rules, has_exposures="exposures" in tables))
     if kind != "events":
+        choice.check_used()
         return Logs(kind, uploads[kind].table, beside, notices=notices)
     mapping = (mappings or {}).get("events")
-    return _folded(tables["events"], beside, rules, mapping, limits, notices)
+    passing = read_passing("events", tables["events"], mapping=mapping, zone=rules.zone, limits=limits)
+    choice.check_used()
+    return _folded(passing, beside, rules, notices)
 
 
 def _ignored(kind: OnlineKind, rules: Rules, *, has_exposures: bool) -> Iterator[Problem]:
@@ -155,18 +168,14 @@ def _read_all(
 
 
 def _folded(
-    source: Any,
+    passing: Passing,
     beside: Mapping[str, pa.Table],
     rules: Rules,
-    mapping: Mapping[str, str] | None,
-    limits: Limits | None,
     notices: tuple[Problem, ...],
 ) -> Logs:
     """Events as the sessions that they make, read as they pass."""
-    from recdash.ingest import read_passing
     from recdash.online.logs.events import sessions_of
 
-    passing = read_passing("events", source, mapping=mapping, zone=rules.zone, limits=limits)
     found = sessions_of(passing.batches(), beside["exposures"], rules, beside.get("served"))
     shown = {} if found.served is None else {"served": found.served}
     said = (*notices, *passing.notices, *found.notices)

@@ -22,9 +22,17 @@ from recdash.domain import (
 )
 from recdash.engines import Reference
 from recdash.errors import InputError, Problem
+from recdash.evaluation.column_choice import ColumnChoice, ColumnsGiven, column_choice, mappings_of
 from recdash.evaluation.comparability import Basis, problems, served
 from recdash.evaluation.question import Asked, Rules, read_question, with_relevance
-from recdash.evaluation.reading import read_coded, read_runs, reference_of, sources_of
+from recdash.evaluation.reading import (
+    TABLES,
+    open_predictions,
+    read_coded,
+    read_runs,
+    reference_of,
+    sources_of,
+)
 from recdash.evaluation.replicates import grouped, lists_of, mean_per_user, samples_of, score_candidate
 from recdash.evaluation.scoring import Scored, familiar_of, score_predictions, shelf_of
 from recdash.metrics import check_k, define, parse, preset, sample_of
@@ -60,6 +68,7 @@ def evaluate(
     slices: str | Sequence[str] = (),
     references: str | Sequence[str] = (),
     replicates: Replication | None = None,
+    columns: ColumnsGiven | None = None,
 ) -> Evaluation:
     """Score several candidates against one truth.
 
@@ -72,15 +81,28 @@ def evaluate(
     A candidate may come as several tables, {label: table} or a list of them, or as one with a column ``fold``
     or ``seed``: its score is then over all of them (see ``recdash.evaluation.replicates``). ``replicates``
     says whether these are ``"seeds"``, which serve the same users, or ``"folds"``, which divide them; None
-    looks. Raises InputError with every problem found.
+    looks.
+
+    ``columns`` says which column means what: ``{"user_id": "uid", "item_id": "sku"}`` holds for every table
+    that has the column, ``{"truth": {"item_id": "isbn"}}`` for one (truth, train, catalogue,
+    user_attributes, item_vectors, item_similarity, run, predictions, or a candidate by its name). A score of
+    which the least is the best is written ``{"score": "-distance"}``; ``{"rank": ""}`` leaves a column out.
+
+    Raises InputError with every problem found.
     """
     asked, rules = read_question(metrics, preset, depth, users, order, ties)
     rules = with_relevance(rules, relevance, relevance_threshold)
     others = {"users": user_attributes, "vectors": item_vectors, "similarity": item_similarity}
-    reference, computed = _set_up(sources_of(truth, train, catalogue, others), rules, references)
+    choice = column_choice(columns, TABLES, [*runs, *(predictions or {})])
+    reference, computed = _set_up(sources_of(truth, train, catalogue, others), rules, references, choice)
     cuts = _cut(reference, slices) if slices else []
-    rated = dict(predictions or {})
-    read = [run for name, source in runs.items() for run in read_runs(name, source)]
+    rated = {name: _open_rated(name, source, choice) for name, source in (predictions or {}).items()}
+    read = [
+        run
+        for name, source in runs.items()
+        for run in read_runs(name, source, choice.of("run", name), rules.order)
+    ]
+    choice.check_used()
     read += computed
     groups = grouped(read)
     _check_told_apart([runs[0] for runs in groups])
@@ -94,11 +116,17 @@ def evaluate(
     return Evaluation(tuple(asked), tuple(scored), rules, reference)
 
 
+def _open_rated(name: str, source: Any, choice: ColumnChoice) -> Any:
+    """The checked predictions where columns were named; else the source, to be read when it is scored."""
+    mapping = choice.of("predictions", name)
+    return source if mapping is None else open_predictions(source, mapping)
+
+
 def _set_up(
-    sources: Mapping[TableKind, Any], rules: Rules, references: str | Sequence[str]
+    sources: Mapping[TableKind, Any], rules: Rules, references: str | Sequence[str], choice: ColumnChoice
 ) -> tuple[Reference, list[Recommendations]]:
     """The shared tables on codes, and the reference candidates; only these keep the tables themselves."""
-    tables, truth = read_coded(sources, rules.relevance)
+    tables, truth = read_coded(sources, rules.relevance, mappings_of(choice, list(sources)))
     reference = reference_of(tables, rules.threshold, truth)
     if not references:
         return reference, []

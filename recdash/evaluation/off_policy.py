@@ -10,6 +10,7 @@ from typing import Any
 from recdash import ingest
 from recdash.domain import Upload
 from recdash.errors import InputError, Problem
+from recdash.evaluation.column_choice import ColumnsGiven, column_choice
 from recdash.ingest import Limits
 from recdash.online.off_policy.estimates import OffPolicy, off_policy
 from recdash.online.off_policy.target import Logged, Target, logged, of_table, uniform
@@ -25,6 +26,7 @@ def ope(
     n_items: int | None = None,
     clip: float | None = None,
     mapping: Mapping[str, str] | None = None,
+    columns: ColumnsGiven | None = None,
     limits: Limits | None = None,
 ) -> OffPolicy:
     """What ``target`` would have got per slot, from a ``log`` that says how likely each item was.
@@ -33,14 +35,19 @@ def ope(
     target depends on. ``target``: "uniform" (each of ``n_items`` items as likely as any other; by default
     those in the log), or a file or table with item_id, probability and columns of the log it depends on.
     ``clip``: the largest weight that counts in the clipped estimate, by default the root of the rows.
+    ``columns`` says what the columns mean: {"click": "reward"} for each of the two tables that has the
+    column, {"log": {"item_id": "arm"}} or {"target": {…}} for one; ``mapping`` is the log's own.
     Raises InputError for a log or target that is none.
     """
     _check_asked(target, n_items, clip)
-    rows = ingest.read_upload("bandit", log, mapping=mapping, limits=limits)
+    choice = column_choice(columns, ("bandit", "policy"))
+    rows = ingest.read_upload("bandit", log, mapping=choice.of("bandit", also=mapping), limits=limits)
     known = logged(rows.table)
     if isinstance(target, str) and target == UNIFORM:
+        choice.check_used()
         return _estimated(known, uniform(known, n_items), clip, rows)
-    table = ingest.read_upload("policy", target, limits=limits)
+    table = ingest.read_upload("policy", target, mapping=choice.of("policy"), limits=limits)
+    choice.check_used()
     name = f"the policy {table.name}" if table.name != UNNAMED else "the target policy"
     return _estimated(known, of_table(known, rows.table, table.table, name), clip, rows, table)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recdash.domain import Recommendations, TableKind, Upload
+from recdash.domain import Order, Recommendations, TableKind, Upload
 from recdash.engines import CodedTruth, Reference, code_truth, read_reference
 from recdash.errors import InputError, Problem
 from recdash.evaluation.uploads import read_uploads
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from recdash.ingest import Limits
 
 OTHER_TABLES: tuple[TableKind, ...] = ("users", "vectors", "similarity")
+TABLES: tuple[TableKind, ...] = ("truth", "train", "catalogue", *OTHER_TABLES, "run", "predictions")
+"""The kinds of tables of an evaluation."""
 
 
 def read_setup(
@@ -59,16 +61,21 @@ def read_tables(
 
 
 def read_coded(
-    sources: Mapping[TableKind, Any], relevance: str | None = None
+    sources: Mapping[TableKind, Any],
+    relevance: str | None = None,
+    mappings: Mapping[str, Mapping[str, str]] | None = None,
 ) -> tuple[dict[TableKind, Upload], CodedTruth]:
     """As ``read_tables`` for those who do not keep the truth, the largest table: it is coded as it passes."""
     from recdash.ingest import read_passing, read_upload
 
     def read(kind: TableKind, source: Any) -> Upload | CodedTruth:
+        mapping = (mappings or {}).get(kind)
         if kind == "truth":
             held = isinstance(source, Upload)
-            return code_truth(source if held else read_passing(kind, source, relevance=relevance))
-        return source if isinstance(source, Upload) else read_upload(kind, source)
+            return code_truth(
+                source if held else read_passing(kind, source, mapping=mapping, relevance=relevance)
+            )
+        return source if isinstance(source, Upload) else read_upload(kind, source, mapping=mapping)
 
     tables = _read_all(sources, read)
     return tables, tables.pop("truth")
@@ -124,11 +131,14 @@ def placed(error: InputError) -> list[Problem]:
     return [replace(problem, place=f"{error.source}, {problem.place}") for problem in error.problems]
 
 
-def read_runs(name: str, source: Any) -> Iterator[Recommendations]:
+def read_runs(
+    name: str, source: Any, mapping: Mapping[str, str] | None = None, order: Order | None = None
+) -> Iterator[Recommendations]:
+    """The candidates in ``source``; ``order`` is what orders the lists, where that was said."""
     if isinstance(source, Recommendations):
         yield source
         return
-    found = read_uploads(source, name)
+    found = read_uploads(source, name, mapping, order=order)
     yield from (replace(run, name=name) for run in found) if len(found) == 1 else found
 
 

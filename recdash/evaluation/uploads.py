@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recdash.domain import Recommendations
+from recdash.domain import Order, Recommendations
 from recdash.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -20,8 +20,11 @@ def read_uploads(
     name: str | None = None,
     mapping: Mapping[str, str] | None = None,
     limits: Limits | None = None,
+    order: Order | None = None,
 ) -> list[Recommendations]:
     """The candidates in ``source``, a table or several tables of one candidate: see ``several_of``.
+
+    ``order`` is what orders the lists, where that was said.
 
     Raises InputError for several tables without a name.
     """
@@ -29,14 +32,14 @@ def read_uploads(
 
     tables = several_of(source)
     if tables is None:
-        return ingest.read_recommendations(source, name=name, mapping=mapping, limits=limits)
+        return ingest.read_recommendations(source, name=name, mapping=mapping, limits=limits, order=order)
     if name is None:
         fix = "Give the candidate a name that they share."
         raise InputError(Problem("no-name", "candidate", f"{len(tables)} tables and no name", fix))
     return [
         replace(run, replicate=_within(label, run.replicate))
         for label, table in tables.items()
-        for run in ingest.read_recommendations(table, name=name, mapping=mapping, limits=limits)
+        for run in ingest.read_recommendations(table, name=name, mapping=mapping, limits=limits, order=order)
     ]
 
 

@@ -19,7 +19,7 @@ from recdash.errors import Problem
 Reading = Literal[
     "id", "rank", "score", "number", "prediction", "relevance", "time", "text", "run", "extra", "vector",
     "similarity", "moment", "label", "event", "amount", "place", "propensity", "answer", "token",
-    "name", "label name",
+    "name", "label name", "rank from 0", "reversed score",
 ]  # fmt: skip
 
 ALWAYS, NEVER = "always", "never"
@@ -285,6 +285,9 @@ SIDEWAYS: Mapping[TableKind, Sideways] = {
 }
 
 SHOWN = 10
+LESS_IS_BETTER = ("distance", "distances", "dist", "loss", "losses", "nll", "cost", "energy", "perplexity")
+REVERSED = "-"
+"""Written before the name of a score column: the least value is the best."""
 WORDS = {
     "user_id": "user",
     "item_id": "item",
@@ -306,6 +309,69 @@ class Columns:
     families: tuple[str, ...] = ()  # what to map a sideways role to, see wide_label
     notices: tuple[Problem, ...] = ()
     problems: tuple[Problem, ...] = field(default=())
+    reversed_score: bool = False
+    """The least score is the best: a distance, a loss."""
+    ranks_from: int = 1
+    models: tuple[str, ...] = ()
+    """Columns of lists, one per candidate; ``mapping`` has the first."""
+    listed: bool = False
+    """The column of items holds lists, whatever it is called."""
+
+
+@dataclass(frozen=True)
+class SharedColumns:
+    """{role: column} that was said for every table of a request, and which tables had the column.
+
+    ``seen`` ({table: its columns}) and ``used`` (the roles that were found) are filled while tables are read.
+    """
+
+    chosen: Mapping[str, str]
+    seen: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
+
+    def within(self, kind: TableKind, table: str, columns: Sequence[str]) -> dict[str, str]:
+        """What holds for a table of ``kind`` with these columns."""
+        roles = {role.name for role in ROLES[kind]}
+        here = {
+            role: column
+            for role, column in self.chosen.items()
+            if role in roles and (not column or is_column(column, columns))
+        }
+        self.seen[table] = tuple(columns)
+        self.used.update(here)
+        return here
+
+
+class TableMapping(dict[str, str]):
+    """{role: column} that was said for one table, with what was said for all tables of the request."""
+
+    def __init__(self, own: Mapping[str, str], shared: SharedColumns) -> None:
+        super().__init__(own)
+        self.shared = shared
+
+    def within(self, kind: TableKind, table: str, columns: Sequence[str]) -> dict[str, str]:
+        return {**self.shared.within(kind, table, columns), **self}
+
+    def unmet(self, kind: TableKind, columns: Sequence[str], mapping: Mapping[str, str]) -> list[Problem]:
+        """The problem of each role that the table needs and whose column it was to have."""
+        needed = {role.name for role in ROLES[kind] if role.required} - {*mapping, *self}
+        wanted = {role: column for role, column in self.shared.chosen.items() if role in needed}
+        return _unknown_columns(columns, wanted)
+
+
+def is_column(name: str, columns: Sequence[str]) -> bool:
+    """Whether ``columns`` holds ``name``, its reverse (``-distance``) or the ends of a list (``r1..r3``)."""
+    ends = _ends(name)
+    return (
+        name in columns
+        or name.removeprefix(REVERSED) in columns
+        or (len(ends) == 2 and set(ends) <= set(columns))
+    )
+
+
+def _ends(label: str) -> list[str]:
+    """``rec_1 … rec_9``, also written with two or three points → its first and last column."""
+    return [end.strip() for end in label.replace("...", "…").replace("..", "…").split("…")]
 
 
 def plain(name: str) -> str:
@@ -346,10 +412,11 @@ def assign(
     """
     without = [*without, *(role for role, column in (explicit or {}).items() if not column)]
     said = {role: column for role, column in (explicit or {}).items() if column}
-    families = _families(kind, columns, {**(positions or {}), **said})
+    families = _families(kind, columns, {**(positions or {}), **said}, no_header=positions is not None)
     spread = SIDEWAYS[kind].role.name if kind in SIDEWAYS else ""
-    chosen = families.get(said.get(spread, ""))
+    chosen = families.get(" … ".join(_ends(said.get(spread, ""))))
     explicit = {r: c for r, c in said.items() if not (r == spread and chosen)}
+    explicit, reversed_score = _without_sign(columns, explicit)
     problems = [*_unknown_roles(kind, [*explicit, *without]), *_unknown_columns(columns, explicit)]
     known = {role: column for role, column in explicit.items() if column in columns}
     told = fixed if fixed is not None else positions or {}
@@ -367,7 +434,18 @@ def assign(
         problems += _which_family(kind, likely)
     ordered = {role.name: mapping[role.name] for role in ROLES[kind] if role.name in mapping}
     notices = _notices(kind, ordered, wide, positions is not None, fixed)
-    return Columns(ordered, wide, tuple(families), notices, tuple(problems))
+    return Columns(
+        ordered, wide, tuple(families), notices, tuple(problems), reversed_score and "score" in ordered
+    )
+
+
+def _without_sign(columns: Sequence[str], explicit: Mapping[str, str]) -> tuple[dict[str, str], bool]:
+    """``score = -distance`` as ``score = distance``, and whether it was written so."""
+    score = explicit.get("score", "")
+    named = score.removeprefix(REVERSED)
+    if score == named or score in columns:
+        return dict(explicit), False
+    return {**explicit, "score": named}, True
 
 
 def _guess(kind: TableKind, columns: Sequence[str], taken: Mapping[str, str]) -> dict[str, str]:
@@ -382,7 +460,7 @@ def _guess(kind: TableKind, columns: Sequence[str], taken: Mapping[str, str]) ->
 
 def by_position(kind: TableKind, columns: Sequence[str], rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """Roles of a table without header; a run's third column is a rank when its lists count 1, 2, 3 …"""
-    mapping = dict(zip(POSITIONS[kind], columns, strict=False))
+    mapping = dict(zip(POSITIONS.get(kind, ()), columns, strict=False))
     if kind == "run" and len(columns) >= 3:
         extra = columns[2:4]
         rank = next((c for c in extra if _counts_up([row[c] for row in rows])), None)
@@ -399,10 +477,15 @@ def _counts_up(values: Sequence[str]) -> bool:
     return len(whole) == len(values) > 0 and whole[0] == 1 and all(follows)
 
 
-def _families(kind: TableKind, columns: Sequence[str], told: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+def _families(
+    kind: TableKind, columns: Sequence[str], told: Mapping[str, str], no_header: bool = False
+) -> dict[str, tuple[str, ...]]:
     """What may play a sideways role together, by label: numbered columns, or all numbers of a vector."""
     if kind not in SIDEWAYS:
         return {}
+    if no_header and kind == "run":
+        listed = tuple(column for column in columns if column != told.get("user_id", columns[0]))
+        return {wide_label(listed): listed} if len(listed) > 1 else {}
     item = told.get("item_id") or _guess(kind, columns, {}).get("item_id")
     others = tuple(column for column in columns if column != item or kind == "run")
     found = wide_families(others)
@@ -464,7 +547,7 @@ def listed(columns: Sequence[str]) -> str:
     return f"{shown} and {len(columns) - SHOWN:,} more" if len(columns) > SHOWN else shown or "none"
 
 
-def _near(name: str, known: Sequence[str]) -> str:
+def near(name: str, known: Sequence[str]) -> str:
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     return f"Did you mean '{near[0]}'? " if near else ""
 
@@ -477,7 +560,7 @@ def _unknown_roles(kind: TableKind, named: Sequence[str]) -> list[Problem]:
             "unknown-role",
             "mapping",
             f"no role is called '{r}'",
-            _near(r, known) + fix.format(kind, listed(known)),
+            near(r, known) + fix.format(kind, listed(known)),
         )
         for r in named
         if r not in known
@@ -490,7 +573,7 @@ def _unknown_columns(columns: Sequence[str], explicit: Mapping[str, str]) -> lis
             "unknown-column",
             f"mapping of {role}",
             f"no column is called '{column}'; found: {listed(columns)}",
-            _near(column, columns) + "Name one of the columns found.",
+            near(column, columns) + "Name one of the columns found.",
         )
         for role, column in explicit.items()
         if column not in columns

@@ -390,6 +390,14 @@ def is_trec_run(content: Content) -> bool:
     return all(len(r) == 6 and r[1].lower() in ITERATIONS and A_SCORE.fullmatch(r[4]) for r in rows)
 
 
+def is_untagged_run(content: Content) -> bool:
+    """Five blank-separated fields: query, Q0, document, rank, score."""
+    rows = [line.split() for line in text.sample_lines(content)]
+    return all(
+        len(r) == 5 and r[1].lower() == "q0" and r[3].isdecimal() and A_SCORE.fullmatch(r[4]) for r in rows
+    )
+
+
 def is_qrels(content: Content) -> bool:
     """Four blank-separated fields: query, iteration, document, relevance."""
     rows = [line.split() for line in text.sample_lines(content)]
@@ -398,14 +406,25 @@ def is_qrels(content: Content) -> bool:
 
 def read_trec_run(content: Content, _kind: TableKind) -> RawTable:
     """The score decides the order and the rank column is left alone, as in trec_eval."""
+    return _trec_run(content, ("tag",))
+
+
+def read_untagged_run(content: Content, _kind: TableKind) -> RawTable:
+    """As a TREC run; only the name of the run is missing, and the file gives one."""
+    found = "a TREC run without the tag in its sixth field: the file's name is that of the run"
+    return _trec_run(content, (), Problem("trec-without-tag", "file", found, ""))
+
+
+def _trec_run(content: Content, tag: tuple[str, ...], *notices: Problem) -> RawTable:
     dialect = text.Dialect(
-        " ", ("query_id", "Q0", "doc_id", "rank", "score", "tag"), header=False, quoted=False
+        " ", ("query_id", "Q0", "doc_id", "rank", "score", *tag), header=False, quoted=False
     )
     found = "TREC run: the rank column is ignored and the score used, as in trec_eval"
-    roles = {"user_id": "query_id", "item_id": "doc_id", "score": "score", "run": "tag"}
-    return _of_text(
-        content, dialect, "TREC run", roles=roles, is_trec=True, notices=(Problem("trec", "file", found, ""),)
+    roles = {"user_id": "query_id", "item_id": "doc_id", "score": "score"} | dict.fromkeys(
+        ["run"] if tag else [], "tag"
     )
+    told = (Problem("trec", "file", found, ""), *notices)
+    return _of_text(content, dialect, "TREC run", roles=roles, is_trec=True, notices=told)
 
 
 def read_qrels(content: Content, kind: TableKind) -> RawTable:
@@ -689,7 +708,36 @@ def _by_key(document: Mapping[Any, Any], kind: TableKind) -> RawTable:
     if kind in WITH_ATTRIBUTES and all(isinstance(held, Mapping) for held in document.values()):
         own = "user_id" if kind == "users" else "item_id"
         return read_document([{own: str(key), **held} for key, held in document.items()], kind)
+    if kind == "run" and _is_by_model(document):
+        return _of_models(document)
     return _of_pairs(document, *PAIRS.get(kind, ("user_id", "item_id", "score")))
+
+
+def _is_by_model(document: Mapping[Any, Any]) -> bool:
+    """{model: {user: [items]}} or {model: {user: {item: score}}}: every inner value holds items itself."""
+    return all(isinstance(users, Mapping) and users for users in document.values()) and all(
+        isinstance(held, (list, tuple, Mapping)) for users in document.values() for held in users.values()
+    )
+
+
+def _of_models(document: Mapping[Any, Any]) -> RawTable:
+    """{model: {user: [items]}} as rows of model, user, item and, where there is one, score."""
+    tables = {
+        str(model): _of_pairs(users, "user_id", "item_id", "score") for model, users in document.items()
+    }
+    scored = {"score" in table.columns for table in tables.values()}
+    if len(scored) > 1:
+        found, fix = "scores for some models only", "Write scores for all models, or for none."
+        raise UploadError(Problem("mixed-types", "file", found, fix))
+    parts = []
+    for model, table in tables.items():
+        names = list(table.columns)
+        for batch in table.blocks(names, ()):
+            part = pa.Table.from_batches([batch])
+            parts.append(part.add_column(0, "model", pa.array([model] * len(batch), pa.string())))
+    roles = {"user_id": "user", "item_id": "item", "run": "model"}
+    roles |= {"score": "score"} if True in scored else {}
+    return _of_table(pa.concat_tables(parts), "JSON by model", roles=roles)
 
 
 def _of_json(columns: Mapping[str, list[Any]], name: str) -> RawTable:
@@ -751,6 +799,7 @@ TEXT_FORMATS: tuple[Format, ...] = (
     Format("JSON lines", is_json_lines, read_json_lines),
     Format("JSON", is_json, read_json),
     Format("TREC run", is_trec_run, read_trec_run),
+    Format("TREC run without a tag", is_untagged_run, read_untagged_run),
     Format("TREC qrels", is_qrels, read_qrels),
     Format("delimited text", lambda _content: True, read_delimited),
 )

@@ -47,7 +47,7 @@ def layout_of(raw: RawTable, columns: Columns) -> Layout:
     if columns.wide:
         return "wide"
     column = columns.mapping.get("item_id", "")
-    if column in raw.lists:
+    if column in raw.lists or columns.listed:
         return "lists"
     rows = raw.sample()
     values = [row[column].strip() for row in rows if column]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from recdash import compute as pc
-from recdash.domain import Passing, Recommendations, TableKind, Upload
+from recdash.domain import Order, Passing, Recommendations, TableKind, Upload
 from recdash.errors import Problem, UploadError
 from recdash.ingest import content as contents
 from recdash.ingest import logs
@@ -20,14 +20,19 @@ from recdash.ingest.aggregates import finish_aggregates
 from recdash.ingest.attributes import further_columns, numbers_if_all
 from recdash.ingest.columns import (
     NEVER,
+    REVERSED,
     ROLES,
     ROW_BY_ROW,
     SIDEWAYS,
     WITH_ATTRIBUTES,
     Columns,
     Role,
+    SharedColumns,
+    TableMapping,
     assign,
     by_position,
+    names_of,
+    plain,
     role_named,
     wide_label,
 )
@@ -41,6 +46,7 @@ from recdash.ingest.likeness import (
     read_vectors,
 )
 from recdash.ingest.limits import UNLIMITED, Limits, keep_within
+from recdash.ingest.meaning import columns_of_run, is_distance
 from recdash.ingest.moments import known_zone
 from recdash.ingest.validate import (
     READERS,
@@ -78,6 +84,9 @@ class Opened:
     layout: Layout
     limits: Limits
     zone: str | None = None
+    explicit: Mapping[str, str] = field(default_factory=dict)
+    """{role: column} that was said for this table."""
+    decided: tuple[str, ...] = ()
 
     @property
     def notices(self) -> list[Problem]:
@@ -88,27 +97,50 @@ class Opened:
     def mapping(self) -> dict[str, str]:
         """Role → column as shown to a person; the columns of a wide list appear as one."""
         label = wide_label(self.columns.wide)
-        return {**self.columns.mapping, **({SIDEWAYS[self.kind].role.name: label} if label else {})}
+        mapping = {**self.columns.mapping, **({SIDEWAYS[self.kind].role.name: label} if label else {})}
+        if self.columns.reversed_score:
+            mapping["score"] = f"{REVERSED}{mapping['score']}"
+        return mapping
 
 
 # ── public ───────────────────────────────────────────────────────────────────────────────────
 
 
 def read_recommendations(
-    source: Source, *, name: str | None = None, mapping: Mapped = None, limits: Limits | None = None
+    source: Source,
+    *,
+    name: str | None = None,
+    mapping: Mapped = None,
+    limits: Limits | None = None,
+    order: Order | None = None,
+    checked: bool = False,
 ) -> list[Recommendations]:
-    """The candidates in ``source``: one, or several when a column names the recommender.
+    """The candidates in ``source``: one, or several when a column names the recommender, or each has a column
+    of lists.
 
     A column that names a fold or training seed makes several of each: its replicates, all of its name.
-    What the header and the first bytes tell is checked now, the values while ``batches()`` is
+    ``order``: what orders the lists, where that was said; without it a rank that contradicts the scores is
+    asked about. ``checked``: the table is one that was read before, and nothing is asked again.
+    What the header and the first rows tell is checked now, the values while ``batches()`` is
     read. Raises ``UploadError`` with all problems found.
     """
-    opened = _open("run", source, name, mapping, limits)
+    decided = ("rank", "score") if checked else ("rank",) if order else ()
+    opened = _open("run", source, name, mapping, limits, decided=decided)
     try:
-        opened, parts = _split(opened, mapping or {})
+        several = [_split(one) for one in _by_model(opened)]
     except UploadError as error:
         raise UploadError(error.problems, opened.name) from error
-    return [_recommendations(opened, _name_of(opened, part), part) for part in parts]
+    return [_recommendations(one, _name_of(one, part), part) for one, parts in several for part in parts]
+
+
+def _by_model(opened: Opened) -> Iterator[Opened]:
+    """The table once for each column of lists, called as the column."""
+    if not opened.columns.models:
+        yield opened
+    for column in opened.columns.models:
+        columns = replace(opened.columns, mapping={**opened.columns.mapping, "item_id": column})
+        named = f"{opened.given}: {column}" if opened.given else column
+        yield replace(opened, columns=columns, name=named, given=named)
 
 
 def _name_of(opened: Opened, part: Part) -> str:
@@ -181,13 +213,15 @@ class Preview:
     """What a file looks like before it is taken: format in words, roles, first rows, what was found.
 
     ``columns`` are the names to choose from, ``mapping`` the roles as guessed or given, ``rows``
-    the first rows as text. Values are checked in the first block only.
+    the first rows as text. ``reversible`` are score columns whose least value may be the best, written as the
+    mapping takes them: ``-distance``. Values are checked in the first block only.
     """
 
     kind: TableKind
     name: str
     format: str = ""
     columns: tuple[str, ...] = ()
+    reversible: tuple[str, ...] = ()
     mapping: Mapping[str, str] | None = None
     required: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
@@ -225,12 +259,20 @@ def preview(
         name=opened.name,
         format=opened.raw.format,
         columns=opened.raw.columns + opened.columns.families,
+        reversible=_reversible(opened) if kind == "run" else (),
         mapping=opened.mapping,
         rows=_sample(opened.raw, rows),
         notices=(*opened.notices, *findings.notices),
         problems=problems,
         n_rows=opened.raw.n_rows,
     )
+
+
+def _reversible(opened: Opened) -> tuple[str, ...]:
+    """Columns of which less may be better: the score, and what is called like a score or a distance."""
+    chosen, scores = opened.columns.mapping.get("score"), names_of(role_named("run", "score"))
+    named = [c for c in opened.raw.columns if c == chosen or is_distance(c) or plain(c) in scores]
+    return tuple(f"{REVERSED}{column}" for column in named)
 
 
 def _sample(raw: RawTable, rows: int) -> tuple[Mapping[str, str], ...]:
@@ -260,10 +302,12 @@ def _open(
     mapping: Mapped,
     limits: Limits | None,
     without: Sequence[str] = (),
+    *,
+    decided: tuple[str, ...] = (),
 ) -> Opened:
     """Raises ``UploadError`` with what the format, the header and the mapping get wrong."""
     try:
-        opened = _assigned(kind, source, name, mapping, limits or UNLIMITED, without)
+        opened = _assigned(kind, source, name, mapping, limits or UNLIMITED, without, decided=decided)
     except UploadError as error:
         raise UploadError(error.problems, _names(source, name, kind)[0]) from error
     if opened.columns.problems:
@@ -282,7 +326,8 @@ def _open_with_relevance(
     """``relevance`` as ``read_upload`` takes it."""
     without = ("relevance",) if relevance == "none" else ()
     chosen = {"relevance": relevance} if relevance and not without else {}
-    return _open(kind, source, name, {**(mapping or {}), **chosen}, limits, without)
+    shared = mapping.shared if isinstance(mapping, TableMapping) else SharedColumns({})
+    return _open(kind, source, name, TableMapping({**(mapping or {}), **chosen}, shared), limits, without)
 
 
 def _in_zone(opened: Opened, zone: str | None) -> Opened:
@@ -299,17 +344,29 @@ def _assigned(
     mapping: Mapped,
     limits: Limits,
     without: Sequence[str] = (),
+    *,
+    decided: tuple[str, ...] = (),
 ) -> Opened:
     shown, given = _names(source, name, kind)
     raw = _raw(kind, source, name, limits)
     if raw.n_rows == 0:
         raise UploadError(Problem("no-rows", "file", "a header and no rows", "Upload a table with rows."))
-    columns = _columns(kind, raw, mapping, without)
+    explicit = dict(mapping or {})
+    if isinstance(mapping, TableMapping):
+        explicit = mapping.within(kind, shown, raw.columns)
+    columns = _columns(kind, raw, explicit, without, decided)
+    if columns.problems and isinstance(mapping, TableMapping):
+        unmet = mapping.unmet(kind, raw.columns, columns.mapping)
+        columns = replace(columns, problems=(*unmet, *columns.problems))
     layout: Layout = "rows" if columns.problems or kind in ROW_BY_ROW else layout_of(raw, columns)
-    return Opened(kind, shown, given, raw, columns, layout, limits)
+    return Opened(kind, shown, given, raw, columns, layout, limits, explicit=explicit, decided=decided)
 
 
-def _columns(kind: TableKind, raw: RawTable, mapping: Mapped, without: Sequence[str]) -> Columns:
+def _columns(
+    kind: TableKind, raw: RawTable, mapping: Mapping[str, str], without: Sequence[str], decided: Sequence[str]
+) -> Columns:
+    if kind == "run":
+        return columns_of_run(raw, mapping, without, decided)
     positions = None if raw.header or raw.roles else by_position(kind, raw.columns, raw.sample())
     return assign(kind, raw.columns, mapping, raw.roles, positions, without)
 
@@ -348,11 +405,12 @@ def _names(source: Source, name: str | None, kind: TableKind) -> tuple[str, str 
     return SUFFIX.sub("", file_name) or file_name or "upload", None
 
 
-def _split(opened: Opened, mapping: Mapping[str, str]) -> tuple[Opened, list[Part]]:
+def _split(opened: Opened) -> tuple[Opened, list[Part]]:
     """The recommenders that a column names, and the replicates of each that another does.
 
     A column that was only guessed must tell some apart; else the table is read without it.
     """
+    mapping = opened.explicit
     named = {
         role: _named_in(opened, role, certain=role in mapping or opened.raw.roles is not None)
         for role in SPLITTING
@@ -362,7 +420,7 @@ def _split(opened: Opened, mapping: Mapping[str, str]) -> tuple[Opened, list[Par
     needless = tuple(role for role in named if role not in telling)
     if needless:
         left = {role: column for role, column in mapping.items() if role not in needless}
-        opened = replace(opened, columns=_columns("run", opened.raw, left, needless))
+        opened = _without(opened, left, needless)
     if "run" in needless and named["run"] and opened.given is None:
         opened = replace(opened, name=named["run"][0])
     if not telling:
@@ -370,6 +428,14 @@ def _split(opened: Opened, mapping: Mapping[str, str]) -> tuple[Opened, list[Par
     notices = tuple(_told(opened, role, names) for role, names in telling.items())
     columns = replace(opened.columns, notices=(*opened.columns.notices, *notices))
     return replace(opened, columns=columns), _parts(opened, tuple(telling))
+
+
+def _without(opened: Opened, explicit: Mapping[str, str], roles: Sequence[str]) -> Opened:
+    """The table read without some roles; of several columns of lists the same one."""
+    if opened.columns.models:
+        mapping = {role: column for role, column in opened.columns.mapping.items() if role not in roles}
+        return replace(opened, columns=replace(opened.columns, mapping=mapping))
+    return replace(opened, columns=_columns("run", opened.raw, explicit, roles, opened.decided))
 
 
 def _told(opened: Opened, role: str, names: Sequence[str]) -> Problem:
@@ -472,7 +538,16 @@ def _with_ids(opened: Opened, wanted: Sequence[str], part: Part) -> list[Role]:
     mapping, whole = opened.columns.mapping, opened.raw.whole_ids
     needless = opened.layout == "rows" and {"user_id", "item_id"} <= set(mapping)
     extra = [r for r in ("user_id", "item_id") if r not in wanted and not (needless and mapping[r] in whole)]
-    return [role_named("run", name) for name in (*wanted, *extra, *part)]
+    return [_as_written(role_named("run", name), opened.columns) for name in (*wanted, *extra, *part)]
+
+
+def _as_written(role: Role, columns: Columns) -> Role:
+    """The role with the way its values are written: ranks from 0, scores of which less is better."""
+    if role.name == "rank" and columns.ranks_from == 0:
+        return replace(role, reading="rank from 0")
+    if role.name == "score" and columns.reversed_score:
+        return replace(role, reading="reversed score")
+    return role
 
 
 def _roles(opened: Opened) -> list[Role]:
@@ -480,6 +555,7 @@ def _roles(opened: Opened) -> list[Role]:
     mapping = opened.columns.mapping if opened.layout == "rows" else opened.mapping
     roles = [role for role in ROLES[opened.kind] if role.name in mapping and role.name not in SPLITTING]
     roles = [replace(role, required=True) if role.whole else role for role in roles]
+    roles = [_as_written(role, opened.columns) for role in roles]
     if opened.layout == "rows":
         roles += [Role(column, "number", "") for column in opened.columns.wide]
     if opened.kind in WITH_ATTRIBUTES:

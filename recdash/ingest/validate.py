@@ -320,6 +320,13 @@ def read_ranks(array: pa.Array, seen: Seen) -> pa.Array:
     return ranks
 
 
+def read_ranks_from_zero(array: pa.Array, seen: Seen) -> pa.Array:
+    """Ranks that count from 0, as ranks from 1."""
+    if not pa.types.is_integer(array.type):
+        array = _whole_ranks(array, seen)
+    return read_ranks(pc.add(array.cast(pa.int64(), safe=False), 1), seen)
+
+
 def _whole_ranks(array: pa.Array, seen: Seen) -> pa.Array:
     values = plain(array)
     floats = _rank_floats(values, seen)
@@ -359,6 +366,13 @@ def read_scores(array: pa.Array, seen: Seen) -> pa.Array:
         "score-inf", "inf or -inf as score in {rows}", "They sort as the highest and the lowest.", infinite
     )
     return pc.if_else(missing, float("-inf"), scores)
+
+
+def read_reversed_scores(array: pa.Array, seen: Seen) -> pa.Array:
+    """Scores of which the least is the best, with the sign turned; without a usable one behind all others."""
+    scores = read_scores(array, seen)
+    written = pc.equal(scores, float("-inf"))
+    return pc.if_else(written, scores, pc.negate(scores))
 
 
 NUMBERS = "Write a number there, or remove the row."
@@ -484,6 +498,8 @@ READERS: Mapping[Reading, Callable[[pa.Array, Seen], pa.Array]] = {
     "id": read_ids,
     "rank": read_ranks,
     "score": read_scores,
+    "rank from 0": read_ranks_from_zero,
+    "reversed score": read_reversed_scores,
     "number": read_numbers,
     "prediction": read_predictions,
     "relevance": read_relevance,

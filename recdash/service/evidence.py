@@ -314,7 +314,9 @@ class Evidence:
             raise InputError(_several_lists(run))
         column = {"replicate": merging.LABEL if run is not home else ""}
         mapping = column if home.replicated else None
-        found = ingest.read_recommendations(self.store.path(home.upload), name=run.name, mapping=mapping)
+        found = ingest.read_recommendations(
+            self.store.path(home.upload), name=run.name, mapping=mapping, checked=True
+        )
         return next(one for one in found if one.replicate is None or one.replicate == run.name)
 
     def _match_again(self, run_id: str, reference: Reference | None = None, **how: Any) -> Hits:

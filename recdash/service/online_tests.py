@@ -12,6 +12,7 @@ from recdash.domain import OnlineTest
 from recdash.engines.memory import give_back
 from recdash.errors import InputError, NameTaken, NotFound, Problem, UnknownName
 from recdash.evaluation.ab_test import Logs, read_logs, results_of, users_of, with_own
+from recdash.evaluation.column_choice import ColumnsGiven
 from recdash.metrics import define
 from recdash.online import OnlineMetric, OnlineResults, OnlineRow
 from recdash.online.results import of_users
@@ -59,14 +60,16 @@ class OnlineTests(Comparisons):
         metrics: Sequence[OnlineMetric] = (),
         mappings: Mapping[str, Mapping[str, str]] | None = None,
         links: Mapping[str, str] | None = None,
+        columns: ColumnsGiven | None = None,
     ) -> OnlineTest:
         """Read an A/B test's tables, compute its results and store both. ``links`` are {variant: run id}.
 
         ``tables`` by kind: sessions; exposures, events and perhaps served; or aggregates. A test that is
         there already, counted by the same rules, is linked anew, and comes back if it was archived.
+        ``columns`` as for ``recdash.ab_test``.
         """
         self._may_write()
-        logs, users = self._read_logs(tables, rules, mappings)
+        logs, users = self._read_logs(tables, rules, mappings, columns)
         found = results_of(logs, control, rules, metrics, users=users)
         self._check_links(experiment_id, links or {}, found.variants)
         test = OnlineTest(
@@ -120,17 +123,22 @@ class OnlineTests(Comparisons):
         control: str | None = None,
         rules: Rules = USUAL,
         mappings: Mapping[str, Mapping[str, str]] | None = None,
+        columns: ColumnsGiven | None = None,
     ) -> OnlineResults:
         """The results as they would be, with what was said while the tables were read; stores nothing."""
-        logs, users = self._read_logs(tables, rules, mappings)
+        logs, users = self._read_logs(tables, rules, mappings, columns)
         found = results_of(logs, control, rules, users=users)
         return replace(found, notices=(*logs.notices, *found.notices))
 
     def _read_logs(
-        self, tables: Mapping[str, Any], rules: Rules, mappings: Mapping[str, Mapping[str, str]] | None
+        self,
+        tables: Mapping[str, Any],
+        rules: Rules,
+        mappings: Mapping[str, Mapping[str, str]] | None,
+        columns: ColumnsGiven | None = None,
     ) -> tuple[Logs, Users | None]:
         """The logs and their users; None for the users of a table that is added up already."""
-        logs = read_logs(tables, rules, mappings, self.limits)
+        logs = read_logs(tables, rules, mappings, self.limits, columns)
         counted = logs.kind != "aggregates"
         return logs, users_of(logs.table, logs.beside, rules) if counted else None
 

@@ -71,7 +71,7 @@ class FromUploads(Workspace):
         several = facts.get("replicates")
         mapping = {"replicate": LABEL} if several else None
         read = ingest.read_recommendations(
-            self.store.path(str(stored.upload)), name=facts["name"], mapping=mapping
+            self.store.path(str(stored.upload)), name=facts["name"], mapping=mapping, checked=True
         )
         reference, noun = facts.get("reference"), several["noun"] if several else ""
         (runs,) = grouped([replace(one, reference=reference, noun=noun) for one in read])

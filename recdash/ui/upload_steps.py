@@ -184,13 +184,20 @@ def _columns(preview: Preview, kind: TableKind, file_id: str) -> dict[str, str] 
 
 def _column_for(role: str, preview: Preview, guess: str, key: str) -> str:
     required = role in preview.required
-    options = [NOT_USED, *(column for column in preview.columns if column)]
+    reversible = preview.reversible if role == "score" else ()
+    options = [NOT_USED, *(column for column in preview.columns if column), *reversible]
     nothing = "choose a column" if required else "not used"
     choice: str | None = st.selectbox(
         f"{role} (required)" if required else role, options, index=options.index(guess), key=key, width=190,
-        format_func=lambda column: column or nothing, help=TEMPLATES[preview.kind].meaning(role),
+        format_func=lambda column: _called(column, reversible) or nothing,
+        help=TEMPLATES[preview.kind].meaning(role),
     )  # fmt: skip
     return choice or NOT_USED
+
+
+def _called(column: str, reversible: Sequence[str]) -> str:
+    """``-distance`` as the page calls it."""
+    return f"{column[1:]} (least is best)" if column in reversible else column
 
 
 def _read_as(preview: Preview) -> dict[str, str]:

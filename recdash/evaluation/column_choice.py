@@ -1,0 +1,110 @@
+"""Which column means what, as said once for all tables of a request, or for one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from recdash.domain import TableKind
+from recdash.errors import InputError, Problem, UnknownName
+from recdash.ingest.columns import ROLES, SharedColumns, TableMapping, listed, near
+
+ColumnsGiven = Mapping[str, str | Mapping[str, str]]
+"""{role: column} for every table that has the column; {table: {role: column}} for one."""
+
+TITLES = {
+    "users": "user_attributes", "vectors": "item_vectors", "similarity": "item_similarity", "bandit": "log",
+    "policy": "target",
+}  # fmt: skip
+"""What callers call a kind of table, where that is another word."""
+KINDS = {title: kind for kind, title in TITLES.items()}
+
+
+@dataclass(frozen=True)
+class ColumnChoice:
+    """What was said about columns: ``shared`` for all tables, ``by_table`` for one kind or one candidate."""
+
+    shared: SharedColumns
+    by_table: Mapping[str, Mapping[str, str]]
+
+    def of(self, kind: TableKind, *names: str, also: Mapping[str, str] | None = None) -> TableMapping | None:
+        """The mapping of a table of ``kind``; what was said of ``names`` (a candidate's) wins.
+
+        ``also`` is a mapping that was given for this very table. None where nothing was said.
+        """
+        own: dict[str, str] = {}
+        for table in (kind, *names):
+            own.update(self.by_table.get(table, {}))
+        own.update(also or {})
+        return TableMapping(own, self.shared) if own or self.shared.chosen else None
+
+    def check_used(self) -> None:
+        """Raises InputError for a column that no table has, with the columns of all that were read."""
+        tables = self.shared.seen
+        unused = [(r, c) for r, c in self.shared.chosen.items() if r not in self.shared.used]
+        if not unused or not tables:
+            return
+        known = sorted({column for columns in tables.values() for column in columns})
+        found = "; ".join(f"{table}: {listed(columns)}" for table, columns in tables.items())
+        raise InputError(
+            [
+                Problem(
+                    "unknown-column",
+                    f"columns, {role}",
+                    f"no table has a column '{column}' for {role}; found: {found}",
+                    near(column, known) + "Name one of the columns found.",
+                )
+                for role, column in unused
+            ]
+        )
+
+
+def column_choice(
+    given: ColumnsGiven | None, kinds: Sequence[TableKind], candidates: Iterable[str] = ()
+) -> ColumnChoice:
+    """``given`` checked against the tables of a request: ``kinds``, and ``candidates`` by name.
+
+    Raises UnknownName for another table, InputError for a role that no table of the request has.
+    """
+    shared: dict[str, str] = {}
+    by_table: dict[str, Mapping[str, str]] = {}
+    known = [*(TITLES.get(kind, kind) for kind in kinds), *candidates]
+    for name, chosen in (given or {}).items():
+        if isinstance(chosen, Mapping):
+            by_table[_table(name, kinds, known)] = dict(chosen)
+        else:
+            shared[name] = chosen
+    _check_roles(shared, kinds)
+    return ColumnChoice(SharedColumns(shared), by_table)
+
+
+def _table(name: str, kinds: Sequence[TableKind], known: Sequence[str]) -> str:
+    plain = name.replace("-", "_")
+    kind = KINDS.get(plain, plain)
+    if kind in kinds:
+        return kind
+    if name not in known:
+        raise UnknownName("table", name, list(known))
+    return name
+
+
+def _check_roles(shared: Mapping[str, str], kinds: Sequence[TableKind]) -> None:
+    roles = list(dict.fromkeys(role.name for kind in kinds for role in ROLES[kind]))
+    unknown = [role for role in shared if role not in roles]
+    if unknown:
+        fix = f"These tables have the roles {', '.join(roles)}."
+        raise InputError(
+            [
+                Problem("unknown-role", "columns", f"no role is called '{role}'", near(role, roles) + fix)
+                for role in unknown
+            ]
+        )
+
+
+def mappings_of(
+    choice: ColumnChoice, kinds: Sequence[str], also: Mapping[str, Mapping[str, str]] | None = None
+) -> dict[str, Mapping[str, str]]:
+    """{kind: mapping} of the tables about which something was said."""
+    mappings = {kind: choice.of(cast("TableKind", kind), also=(also or {}).get(kind)) for kind in kinds}
+    return {kind: mapping for kind, mapping in mappings.items() if mapping is not None}

@@ -1,0 +1,121 @@
+"""``--columns``: which column means what, for all files of a command or for one of them."""
+
+from __future__ import annotations
+
+import pytest
+from terminal import Recdash, as_json
+
+import recdash
+from recdash.errors import InputError, UnknownName
+
+FILES = {
+    "truth.csv": "uid,isbn\n1,a\n2,b\n3,c\n",
+    "als.csv": "uid,sku,s\n1,x,3\n1,a,2\n2,b,1\n",
+    "far.csv": "uid,sku,cost\n1,a,0.1\n1,x,0.9\n2,x,0.1\n2,b,0.3\n",
+    "log.csv": "arm,reward,chance\n" + "a,1,0.5\nb,0,0.5\n" * 20,
+    "target.csv": "arm,p_new\na,0.7\nb,0.3\n",
+    "sessions.csv": "person,visit,began,branch,clicks,watch_s\n"
+    + "".join(
+        f"p{n},s{n},2026-03-01T10:00:00Z,{'old' if n % 2 else 'new'},{n % 3},{60 + n}\n" for n in range(40)
+    ),
+}
+CHOSEN = "user_id=uid,item_id=sku,als:score=s,truth:item_id=isbn"
+EVALUATE = ("evaluate", "--truth", "truth.csv", "--run", "als=als.csv", "--metrics", "mrr@2")
+BY_HAND = (1 / 2 + 1 + 0) / 3
+"""User 1 finds a at place 2, user 2 finds b at place 1, user 3 has no list."""
+
+
+def test_a_column_holds_for_every_file_that_has_it_and_a_table_for_itself(run: Recdash) -> None:
+    (score,) = as_json(run, *EVALUATE, "--columns", CHOSEN)["scores"]
+    assert score["value"] == pytest.approx(BY_HAND)
+
+
+def test_the_prefix_of_a_table_holds_for_the_rest_of_the_option(run: Recdash) -> None:
+    twice = ("--columns", "item_id=sku,user_id=uid", "--columns", "truth:user_id=uid,item_id=isbn")
+    (score,) = as_json(run, *EVALUATE, *twice)["scores"]
+    assert score["value"] == pytest.approx(BY_HAND)
+
+
+@pytest.mark.usefixtures("folder")
+def test_python_takes_the_same_columns() -> None:
+    columns = {"user_id": "uid", "item_id": "sku", "als": {"score": "s"}, "truth": {"item_id": "isbn"}}
+    found = recdash.evaluate({"als": "als.csv"}, "truth.csv", metrics="mrr@2", columns=columns)
+    assert [row["value"] for row in found.rows()] == [pytest.approx(BY_HAND)]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_minus_says_that_the_least_is_the_best() -> None:
+    columns = {"user_id": "uid", "truth": {"item_id": "isbn"}}
+    values = {}
+    for score in ("cost", "-cost"):
+        far = {"far": {"item_id": "sku", "score": score}}
+        found = recdash.evaluate({"far": "far.csv"}, "truth.csv", metrics="mrr@2", columns={**columns, **far})
+        values[score] = next(found.rows())["value"]
+    # by -cost: a at place 1, b at place 2; by cost: a at place 2, b at place 1
+    assert values == {"cost": pytest.approx((1 / 2 + 1) / 3), "-cost": pytest.approx((1 + 1 / 2) / 3)}
+    found = recdash.evaluate({"far": "far.csv"}, "truth.csv", metrics="hit_rate@1",
+                             columns={**columns, "far": {"item_id": "sku", "score": "-cost"}})  # fmt: skip
+    assert [row["value"] for row in found.rows()] == [pytest.approx(1 / 3)]
+    per_user = found.per_user("hit_rate@1").set_index("user_id")["value"].to_dict()
+    assert per_user["1"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        (
+            "truth:item_id=isb,user_id=uid",
+            ["no column is called 'isb'; found: uid, isbn", "Did you mean 'isbn'?"],
+        ),
+        ("user_id=uid,item_id=isbm,score=s", ["no column is called 'isbm'; found: uid, isbn", "'isbn'"]),
+        (f"timestamp=when,{CHOSEN}", ["no table has a column 'when' for timestamp", "als: uid, sku, s"]),
+        ("user_id=uid,scor=s", ["no role is called 'scor'", "Did you mean 'score'?"]),
+        ("thruth:item_id=isbn", ["No table is called 'thruth'. Did you mean 'truth'?"]),
+        ("user_id", ["'user_id'. Write ROLE=COLUMN"]),
+        ("user_id=uid,user_id=sku", ["two columns for user_id: 'uid' and 'sku'"]),
+    ],
+)
+def test_a_slip_is_told_with_what_there_is(run: Recdash, columns: str, said: list[str]) -> None:
+    found = run(*EVALUATE, "--columns", columns)
+    assert found.exit_code == 2
+    assert [words for words in said if words not in found.stderr] == []
+
+
+@pytest.mark.usefixtures("folder")
+def test_python_tells_the_same_slips() -> None:
+    with pytest.raises(UnknownName, match="No table is called 'thruth'"):
+        recdash.evaluate({"als": "als.csv"}, "truth.csv", columns={"thruth": {"item_id": "isbn"}})
+    with pytest.raises(InputError, match="no role is called 'scor'"):
+        recdash.evaluate({"als": "als.csv"}, "truth.csv", columns={"scor": "s"})
+
+
+def test_files_are_compared_and_stored_with_their_columns(run: Recdash) -> None:
+    files = ("--truth", "truth.csv", "--run", "als=als.csv", "--run", "far=far.csv")
+    chosen = ("--columns", f"{CHOSEN},far:score=-cost")
+    compared = as_json(run, "compare", *files, "--baseline", "als", "--metric", "mrr@2", *chosen)
+    added = run("add", "--experiment", "books", *files, *chosen)
+    assert added.exit_code == 0, added.stderr
+    assert {one["name"] for one in as_json(run, "list")["experiments"][0]["runs"]} == {"als", "far"}
+    stored = as_json(run, "compare", "--experiment", "books", "--baseline", "als", "--metric", "mrr@2")
+    assert stored["pairs"] == compared["pairs"]
+
+
+def test_columns_are_not_passed_over_where_runs_are_stored(run: Recdash) -> None:
+    found = run("compare", "--experiment", "books", "--baseline", "als", "--columns", "user_id=uid")
+    assert found.exit_code == 2
+    assert "--columns" in found.stderr
+
+
+def test_an_ab_test_and_a_bandit_log_are_read_with_their_columns(run: Recdash) -> None:
+    sessions = "unit_id=person,session_id=visit,start_ts=began,variant=branch"
+    test = as_json(run, "online", "--sessions", "sessions.csv", "--control", "old", "--columns", sessions)
+    assert {row["n_variant"] for row in test["results"]} == {20}
+    log = "item_id=arm,log:click=reward,propensity_score=chance,target:probability=p_new"
+    found = as_json(run, "ope", "--log", "log.csv", "--target", "target.csv", "--columns", log)
+    # a is shown half of the time and always clicked; the target shows it 0.7 of the time
+    assert found["ips"] == pytest.approx(0.5 * 1 * 0.7 / 0.5)
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare", "add", "online", "ope"])
+def test_every_command_that_reads_tables_explains_the_option(run: Recdash, command: str) -> None:
+    assert "--columns ROLE=COLUMN" in run(command, "--help").stdout

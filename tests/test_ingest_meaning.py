@@ -1,0 +1,284 @@
+"""What the values of a run say about its columns: told, asked, or refused; never guessed in silence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from recdash.domain import Recommendations
+from recdash.errors import UploadError
+from recdash.ingest import preview, read_recommendations
+
+
+def runs_of(source: Any, **options: Any) -> list[Recommendations]:
+    return read_recommendations(source, **options)
+
+
+def rows_of(run: Recommendations) -> list[dict[str, Any]]:
+    return [row for batch in run.batches() for row in batch.to_pylist()]
+
+
+def lists_of(run: Recommendations) -> list[tuple[str, str]]:
+    return [(str(row["user_id"]), str(row["item_id"])) for row in rows_of(run)]
+
+
+def codes(run: Recommendations) -> set[str]:
+    return {notice.code for notice in run.notices}
+
+
+def refused(source: Any, **options: Any) -> str:
+    with pytest.raises(UploadError) as refusal:
+        [rows_of(run) for run in read_recommendations(source, **options)]
+    return str(refusal.value)
+
+
+# ── rows without a header line ───────────────────────────────────────────────────────────────
+
+EITHER = b"1,101,102,103\n2,104,101,105\n3,106,107,108\n"
+WIDE = [("1", "101"), ("1", "102"), ("1", "103"), ("2", "104"), ("2", "101"), ("2", "105")]
+
+
+def test_rows_that_may_be_lists_or_scores_are_not_guessed() -> None:
+    said = refused(EITHER)
+    assert "user, item, rank, score in one row per item; or a user and the list of 3 items" in said
+    assert "item_id='column 2' with score='column 3'" in said
+    assert "item_id='column 2 … column 4'" in said
+
+
+@pytest.mark.parametrize("label", ["column 2 … column 4", "column 2..column 4", "column 2 ... column 4"])
+def test_such_rows_are_lists_for_who_says_so(label: str) -> None:
+    (run,) = runs_of(EITHER, mapping={"item_id": label})
+    assert lists_of(run)[:6] == WIDE
+
+
+def test_such_rows_are_scores_for_who_says_so() -> None:
+    (run,) = runs_of(EITHER, mapping={"item_id": "column 2", "score": "column 3"})
+    assert rows_of(run)[0] == {"user_id": "1", "item_id": "101", "score": 102.0}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        b"1,101,102,103,104\n2,104,101,105,103\n",  # five columns are no user, item, rank and score
+        b"1,m101,m102\n2,m104,m101\n",  # words are no scores
+    ],
+)
+def test_rows_that_can_only_be_lists_are_read_as_lists(rows: bytes) -> None:
+    (run,) = runs_of(rows)
+    expected = [(u, item) for u, *items in (r.split(",") for r in rows.decode().split()) for item in items]
+    assert lists_of(run) == expected
+    assert "wide-table" in codes(run)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        b"1,101,5\n1,102,4\n2,101,3\n",  # a user has several rows
+        b"1,101,0.5\n2,104,0.25\n",  # half of an id is none
+        b"1,7,7\n2,9,9\n3,8,4\n",  # a list does not hold an item twice
+    ],
+)
+def test_rows_that_cannot_be_lists_are_read_as_scores(rows: bytes) -> None:
+    (run,) = runs_of(rows)
+    assert [list(row) for row in rows_of(run)] == [["user_id", "item_id", "score"]] * rows.count(b"\n")
+
+
+def test_the_page_leaves_the_items_of_such_rows_open() -> None:
+    found = preview("run", EITHER)
+    assert found.mapping == {"user_id": "column 1"}
+    assert "column 2 … column 4" in found.columns
+    assert [problem.code for problem in found.problems] == ["ambiguous-rows"]
+    chosen = preview("run", EITHER, mapping={**found.mapping, "item_id": "column 2 … column 4"})
+    assert chosen.problems == ()
+
+
+@pytest.mark.parametrize("kind", ["sessions", "bandit", "policy", "exposures", "served", "aggregates"])
+def test_a_log_without_a_header_line_is_refused_by_its_missing_columns(kind: Any) -> None:
+    found = preview(kind, b"7,8,9\n10,11,12\n")
+    assert {problem.code for problem in found.problems} == {"missing-column"}
+
+
+# ── lists under any name, one column per model, one object per model ─────────────────────────
+
+
+@pytest.mark.parametrize("cells", [("[101, 102]", "[104]"), ("101|102", "104|7"), ("101 102", "104 7")])
+def test_lists_may_stand_in_a_column_of_any_name(cells: tuple[str, str]) -> None:
+    table = pa.table({"user": ["1", "2"], "what we showed": list(cells)})
+    (run,) = runs_of(table)
+    assert lists_of(run)[:2] == [("1", "101"), ("1", "102")]
+    assert run.mapping["item_id"] == "what we showed"
+
+
+def test_titles_with_blanks_are_no_lists() -> None:
+    said = refused(pa.table({"user": ["1", "2"], "favourite": ["Star Wars", "The Third Man"]}))
+    assert "no item column" in said
+
+
+@pytest.mark.parametrize("form", ["lists", "text"])
+def test_each_column_of_lists_is_a_candidate(form: str) -> None:
+    columns: dict[str, Any] = {
+        "als": [["a", "b"], ["c"]],
+        "ease": [["b"], ["c", "a"]],
+        "actual": [["a"], ["c"]],
+    }
+    if form == "text":
+        columns = {name: [str(items) for items in lists] for name, lists in columns.items()}
+    runs = runs_of(pa.table({"user_id": [1, 2], **columns}))
+    assert {run.name: lists_of(run) for run in runs} == {
+        "als": [("1", "a"), ("1", "b"), ("2", "c")],
+        "ease": [("1", "b"), ("2", "c"), ("2", "a")],
+    }
+    assert {"several-lists", "held-out-column"} <= codes(runs[0])
+
+
+def test_one_of_the_columns_of_lists_can_be_chosen() -> None:
+    table = pa.table({"user_id": [1, 2], "als": [["a"], ["c"]], "ease": [["b"], ["d"]]})
+    (run,) = runs_of(table, mapping={"item_id": "ease"})
+    assert lists_of(run) == [("1", "b"), ("2", "d")]
+
+
+@pytest.mark.parametrize(
+    "lists", [{"1": ["a", "b"], "2": ["c"]}, {"1": {"a": 2.0, "b": 1.0}, "2": {"c": 1.0}}]
+)
+def test_json_by_model_and_user_gives_a_candidate_per_model(lists: Any) -> None:
+    document = {"als": lists, "ease": dict(reversed(lists.items()))}
+    runs = runs_of(json.dumps(document).encode())
+    assert [run.name for run in runs] == ["als", "ease"]
+    assert lists_of(runs[0]) == [("1", "a"), ("1", "b"), ("2", "c")]
+    assert lists_of(runs[1]) == [("2", "c"), ("1", "a"), ("1", "b")]
+    assert runs[0].has_score == isinstance(lists["1"], dict)
+
+
+def test_lists_in_the_cells_of_a_wide_table_are_no_items() -> None:
+    said = refused(b'user_id,rec_1,rec_2\n1,"[101, 102]","[7, 8]"\n2,"[104, 105]","[9, 4]"\n')
+    assert "read as one item per cell, and the cells hold lists" in said
+    assert "column 'rec_1'" in said
+
+
+# ── which column orders the lists, and which way ─────────────────────────────────────────────
+
+DOWN = b"user_id,item_id,rank\n1,a,3\n1,b,2\n1,c,1\n2,a,3\n2,d,2\n2,e,1\n"
+
+
+def test_ranks_that_run_down_are_asked_about() -> None:
+    said = refused(DOWN)
+    assert "column 'rank': the ranks run down in every list" in said
+    assert "map rank = 'rank' (or --order rank) if 1 is the best; score = 'rank' if the largest is" in said
+
+
+def test_ranks_that_run_down_are_ranks_or_scores_as_is_said() -> None:
+    (as_rank,) = runs_of(DOWN, mapping={"rank": "rank"})
+    (by_order,) = runs_of(DOWN, order="rank")
+    (as_score,) = runs_of(DOWN, mapping={"score": "rank"})
+    (stored,) = runs_of(DOWN, checked=True)
+    assert [run.has_rank for run in (as_rank, by_order, stored)] == [True] * 3
+    assert (as_score.has_rank, rows_of(as_score)[0]["score"]) == (False, 3.0)
+
+
+def test_a_page_leaves_such_ranks_open_and_takes_either_choice() -> None:
+    found = preview("run", DOWN)
+    assert found.mapping is not None
+    assert "rank" not in found.mapping
+    for role in ("rank", "score"):
+        assert preview("run", DOWN, mapping={**found.mapping, role: "rank"}).problems == ()
+
+
+def test_ranks_that_rise_or_are_shuffled_are_not_asked_about() -> None:
+    for rows in (b"1,a,1\n1,b,2\n1,c,3\n1,d,4\n", b"1,a,3\n1,b,1\n1,c,4\n1,d,2\n"):
+        (run,) = runs_of(b"user_id,item_id,rank\n" + rows)
+        assert "descending-ranks" not in codes(run)
+
+
+def scored(pairs: list[tuple[int, float]]) -> pa.Table:
+    rank, score = zip(*pairs, strict=True)
+    return pa.table({"user_id": [1] * len(pairs), "item_id": list("abcdefgh"[: len(pairs)]), "rank": rank,
+                     "score": score})  # fmt: skip
+
+
+def test_ranks_against_the_scores_are_asked_about() -> None:
+    table = scored([(1, 0.1), (2, 0.2), (3, 0.3), (4, 0.4)])
+    said = refused(table)
+    assert "column 'rank': says the opposite of 'score'" in said
+    for mapping in ({"rank": "rank"}, {"rank": ""}, {"score": "-score"}):
+        assert runs_of(table, mapping=mapping)
+    assert runs_of(table, order="score")[0].has_score
+
+
+def test_a_few_places_where_rank_and_score_disagree_are_counted() -> None:
+    (run,) = runs_of(scored([(1, 0.9), (2, 0.8), (3, 0.85), (4, 0.2)]))
+    (notice,) = [notice for notice in run.notices if notice.code == "rank-against-score"]
+    assert "'rank' and 'score' disagree at 1 of the first 3 neighbouring places" in notice.found
+    assert "--order score" in notice.fix
+
+
+def test_ranks_from_zero_are_ranks_and_that_is_said() -> None:
+    (run,) = runs_of(b"user_id,item_id,rank\n1,a,0\n1,b,1\n2,a,0\n")
+    assert [row["rank"] for row in rows_of(run)] == [1, 2, 1]
+    assert "ranks-from-zero" in codes(run)
+
+
+def test_a_column_of_zeros_is_no_rank() -> None:
+    assert "'0' is not a rank" in refused(b"user_id,item_id,rank\n1,a,0\n1,b,0\n")
+
+
+@pytest.mark.parametrize("name", ["distance", "L2_distance", "loss", "cosineDist"])
+def test_of_a_distance_the_least_is_the_best_and_that_is_said(name: str) -> None:
+    (run,) = runs_of(f"user_id,item_id,{name}\n1,a,0.5\n1,b,0.1\n2,a,0.7\n".encode())
+    assert [row["score"] for row in rows_of(run)] == [-0.5, -0.1, -0.7]
+    assert run.mapping["score"] == f"-{name}"
+    (notice,) = [notice for notice in run.notices if notice.code == "distance"]
+    assert notice.place == f"column '{name}'"
+    assert f"Map score = '{name}' if the highest is the best" in notice.fix
+
+
+def test_a_distance_that_falls_along_the_lists_is_asked_about() -> None:
+    rows = b"user_id,item_id,distance\n1,a,0.9\n1,b,0.8\n1,c,0.7\n1,d,0.6\n"
+    assert "it falls from the first row of each list on" in refused(rows)
+    for column, sign in (("distance", 1), ("-distance", -1)):
+        (run,) = runs_of(rows, mapping={"score": column})
+        assert rows_of(run)[0]["score"] == pytest.approx(sign * 0.9)
+
+
+def test_an_item_without_a_distance_goes_last() -> None:
+    (run,) = runs_of(b"user_id,item_id,distance\n1,a,\n1,b,0.1\n1,c,inf\n")
+    assert [row["score"] for row in rows_of(run)] == [float("-inf"), -0.1, float("-inf")]
+
+
+def test_two_scores_that_differ_are_asked_about() -> None:
+    rows = b"user_id,item_id,score,prediction\n1,a,-0.4,0.4\n1,b,-0.3,0.3\n"
+    assert "'score' and 'prediction' may both be the score" in refused(rows)
+    for column, first in (("score", -0.4), ("prediction", 0.4)):
+        (run,) = runs_of(rows, mapping={"score": column})
+        assert rows_of(run)[0]["score"] == first
+
+
+def test_two_scores_that_order_alike_are_told() -> None:
+    (run,) = runs_of(b"user_id,item_id,score,prediction\n1,a,0.4,4\n1,b,0.3,3\n")
+    (notice,) = [notice for notice in run.notices if notice.code == "two-scores"]
+    assert (notice.place, notice.fix) == ("column 'score'", "Map score to 'prediction' to order by it.")
+
+
+def test_a_rating_beside_a_prediction_is_no_second_score() -> None:
+    (run,) = runs_of(b"user_id,item_id,rating,prediction\n1,a,2,0.4\n1,b,5,0.3\n")
+    assert run.mapping["score"] == "prediction"
+    assert "two-scores" not in codes(run)
+
+
+def test_a_trec_run_may_lack_the_tag() -> None:
+    (run,) = runs_of(b"1 Q0 a 1 0.9\n1 Q0 b 2 0.8\n2 Q0 c 1 0.5\n")
+    assert lists_of(run) == [("1", "a"), ("1", "b"), ("2", "c")]
+    assert run.is_trec
+    assert {"trec", "trec-without-tag"} <= codes(run)
+
+
+@pytest.mark.parametrize(("file", "outcome"), [("two.csv", "two-scores"), ("rdesc.csv", "descending-ranks")])
+def test_real_lists_in_another_order_than_meant_are_refused(
+    shared_data: Path, file: str, outcome: str
+) -> None:
+    with pytest.raises(UploadError) as refusal:
+        read_recommendations(shared_data / "hostile" / file)
+    assert [problem.code for problem in refusal.value.problems] == [outcome]
