@@ -26,7 +26,15 @@ Numbers = npt.NDArray[np.number[Any]]
 """Whole or broken, of any width."""
 Order = Literal["rank", "score", "file"]
 Ties = Literal["file", "item_desc"]
-Users = Literal["truth", "both"]
+Users = Literal["truth", "both", "judged", "judged_both", "run"]
+"""Who counts for accuracy.
+
+Users with a relevant item (truth), of these only who has a list (both); users with any row in the truth
+(judged), of these only who has a list (judged_both); all who have a list (run). In the last three a user
+without a relevant item counts as 0.
+"""
+Duplicates = Literal["first", "keep"]
+"""Of an item that a list repeats the better place counts (first), or every place (keep)."""
 OnlineKind = Literal["sessions", "events", "aggregates"]
 """What an A/B test is known by: its sessions, the events that make them, or somebody's summary."""
 Replication = Literal["seeds", "folds"]
@@ -229,7 +237,8 @@ class Exposure:
 
     ``shown``: in how many lists an item stands at a rank. ``ended``: of the lists that stop before
     ``depth``, how many of length L hold the item (rank standing for L). ``items`` [N] ids as text.
-    ``list_means`` are those metrics that the counts cannot give, by canonical spec.
+    ``list_means`` are those metrics that the counts cannot give, by canonical spec without its
+    population.
     """
 
     items: Sequence[str]
@@ -262,6 +271,10 @@ class Hits:
     kept per truth user (0 = no list), at most ``depth``. ``exposure`` is None where it was not asked for,
     ``ties`` where the lists were not ordered by a score; ``shown_to`` has what was shown to each group of
     users that was asked for.
+
+    ``exposure`` is of the lists of users with a relevant item, ``other_exposure`` of all other lists of the
+    run; ``unknown_lengths`` [S] are the lengths of the lists of users who are not in the truth. Both are None
+    where such lists were not counted.
     """
 
     truth: Truth
@@ -275,6 +288,9 @@ class Hits:
     order: Order
     ties: TiedHits | None = None
     shown_to: Sequence[Exposure] = ()
+    other_exposure: Exposure | None = None
+    unknown_lengths: Ints | None = None
+    duplicates: Duplicates = "first"
 
 
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recdash.definitions.habits import relevance_words
+from recdash.definitions.habits import DUPLICATES_WORDS, relevance_words, users_words
 from recdash.metrics import METRICS, PRESETS, Preset
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.metrics.ranking import RankingMetric
@@ -91,15 +91,13 @@ def _preset_guide(preset: Preset) -> PresetGuide:
         f"{name}({','.join(f'{knob}={value}' for knob, value in knobs.items())})"
         for name, knobs in preset.parameters.items()
     )
-    population = {
-        "truth": "every user with a relevant item counts, a missing list is 0",
-        "both": "only users who have both a relevant item and a list count",
-    }
-    rules = [population[preset.users]]
+    rules = [users_words(preset.users)]
     if preset.order:
         rules.append(f"lists are ordered by {preset.order}")
     if preset.ties == "item_desc":
         rules.append("equal scores go by item id, descending")
+    if preset.duplicates == "keep":
+        rules.append(DUPLICATES_WORDS["keep"])
     if preset.relevance or preset.threshold is not None:
         rules.append(f"relevant is {relevance_words(preset.relevance, preset.threshold)}")
     return PresetGuide(preset.name, preset.title, preset.why, specs, tuple(rules))

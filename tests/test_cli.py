@@ -160,7 +160,7 @@ def test_notices_go_to_standard_error_and_into_the_json(run: Recdash) -> None:
         (("--truth", "truth.csv", "--run", "strangers.csv"), "no user of this run is in the truth"),
         (("--truth", "truth.csv", "--run", "als.csv", "--metrics", "ndgc@10"), "Did you mean 'ndcg'?"),
         (("--truth", "truth.csv", "--run", "als.csv", "--preset", "treceval"), "Did you mean 'trec_eval'?"),
-        (("--truth", "truth.csv", "--run", "als.csv", "--users", "all"), "Choose truth or both."),
+        (("--truth", "truth.csv", "--run", "als.csv", "--users", "all"), "Choose truth, both, judged,"),
         (
             ("--truth", "truth.csv", "--run", "als.csv", "--order", "rank"),
             "no rank column to order the lists by",

@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -119,7 +120,7 @@ def test_a_depth_that_cannot_answer_is_refused(depth: int, said: str) -> None:
 @pytest.mark.parametrize(
     ("question", "said"),
     [
-        ({"users": "all"}, "users: 'all'. Choose truth or both."),
+        ({"users": "all"}, "users: 'all'. Choose truth, both, judged, judged_both or run."),
         ({"order": "file"}, "order: 'file'. Choose rank or score."),
         ({"ties": "random"}, "ties: 'random'. Choose file or item_desc."),
     ],
@@ -489,12 +490,100 @@ def test_integer_ids_that_meet_padded_text_are_said() -> None:
     assert any("'110912', written '0110912' elsewhere" in str(notice) for notice in found.notices())
 
 
-def test_what_is_shown_to_users_who_do_not_count_is_not_shown() -> None:
+def test_what_is_shown_counts_all_lists_of_the_run_or_those_of_users_with_a_relevant_item() -> None:
+    """v has no relevant item, w and x are not in the truth; x repeats an item, beyond the depth."""
     wanted = {"u": {"a": 1}, "v": {"a": 0}}
-    items = pd.DataFrame({"item_id": ["a", "b"]})
-    lists = {"u": ["a"], "v": ["b"]}
-    found = recdash.evaluate({"als": lists}, wanted, catalogue=items, metrics="coverage@1").table()
-    assert (found["value"].item(), found["n_users"].item()) == (1 / 2, 1)
+    items = pd.DataFrame({"item_id": list("abcde")})
+    lists = {"u": ["a", "b"], "v": ["b", "c"], "w": ["c", "d"], "x": ["d", "d", "a", "e"]}
+    shown = {
+        "coverage@1": (4 / 5, 4), "coverage@2": (4 / 5, 4), "coverage(users=run)@2": (4 / 5, 4),
+        "coverage(users=truth)@2": (2 / 5, 1), "coverage(users=both)@2": (2 / 5, 1),
+        "coverage(of=truth)@2": (1.0, 4), "coverage(of=truth,users=truth)@2": (1.0, 1),
+    }  # fmt: skip
+    found = recdash.evaluate({"als": lists}, wanted, catalogue=items, metrics=list(shown), depth=2)
+    rows = found.table()
+    assert list(zip(rows["value"], rows["n_users"], strict=True)) == list(shown.values())
+
+
+SCATTERED = pd.DataFrame(
+    [
+        ("w", "c", 1, 9.0), ("u", "a", 1, 9.0), ("x", "d", 1, 9.0), ("w", "d", 2, 8.0), ("v", "b", 1, 9.0),
+        ("x", "a", 2, 8.0), ("u", "b", 2, 8.0), ("v", "c", 2, 8.0), ("x", "e", 3, 7.0),
+    ],
+    columns=["user_id", "item_id", "rank", "score"],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("order", ["rank", "score"])
+@pytest.mark.parametrize("scattered", [True, False])
+def test_lists_of_users_outside_the_truth_are_counted_however_the_file_is_ordered(
+    order: Any, *, scattered: bool
+) -> None:
+    """Places at k = 3: a 2, b 2, c 2, d 2, e 1 of all lists; Gini of 1, 2, 2, 2, 2: (−4 − 4 + 4 + 8)/45."""
+    run = SCATTERED if scattered else SCATTERED.sort_values("user_id", kind="stable")
+    wanted, items = {"u": {"a": 1}, "v": {"a": 0}}, pd.DataFrame({"item_id": list("abcde")})
+    found = recdash.evaluate(
+        {"als": run}, wanted, catalogue=items, metrics=["gini@3", "gini(users=truth)@3"], order=order
+    )
+    # of u alone 0, 0, 0, 1, 1: (2·1 + 4·1)/(5·2)
+    assert found.table()["value"].tolist() == pytest.approx([4 / 45, 6 / 10], abs=1e-15)
+    assert found.runs[0].ledger is not None
+    assert found.runs[0].ledger.without_truth == 2
+
+
+@pytest.mark.parametrize(
+    ("users", "expected"),
+    [
+        # u finds a, s has no list, v has no relevant item, w and x are not in the truth
+        ("truth", (2, 1 / 2)), ("both", (1, 1.0)), ("judged", (3, 1 / 3)), ("judged_both", (2, 1 / 2)),
+        ("run", (4, 1 / 4)),
+    ],
+)  # fmt: skip
+def test_who_counts_is_said_in_one_word(users: Any, expected: tuple[int, float]) -> None:
+    wanted = {"u": {"a": 1}, "s": {"a": 1}, "v": {"a": 0}}
+    specs = ["recall", "ndcg", "ndcg(ideal=full)", "map", "mrr", "mar", "mar(form=hits)", "hit_rate", "f1",
+             "f1(of=map,mar)", "ndcg(gain=exp,ideal=all)", "r_precision"]  # fmt: skip
+    asked = [spec if spec == "r_precision" else f"{spec}@1" for spec in specs]
+    found = recdash.evaluate({"als": SCATTERED}, wanted, metrics=asked, users=users)
+    n_users, value = expected
+    assert {row["metric"]: row["value"] for row in found.rows()} == pytest.approx(
+        dict.fromkeys(specs, value), abs=1e-15
+    )
+    assert {row["n_users"] for row in found.rows()} == {n_users}
+    assert found.runs[0].ledger is not None
+    assert found.runs[0].ledger.counted == n_users
+    errors = [row["std_error"] for row in found.rows()]
+    values = np.array([1.0] * round(n_users * value) + [0.0] * (n_users - round(n_users * value)))
+    spread = values.std(ddof=1) / n_users**0.5 if n_users > 1 else None
+    assert errors == [spread if spread is None else pytest.approx(spread, abs=1e-15)] * len(errors)
+
+
+def test_users_outside_the_truth_have_no_row_of_their_own() -> None:
+    """They have 0 whatever they are shown, so that no comparison looks at them."""
+    found = recdash.evaluate({"als": SCATTERED}, {"u": {"a": 1}, "v": {"a": 0}}, users="run")
+    assert found.per_user("recall@1")[["user_id", "value"]].to_numpy().tolist() == [["u", 1.0], ["v", 0.0]]
+
+
+def test_a_repeated_item_counts_once_or_at_each_place() -> None:
+    """Truth a, b; list a, a, x: kept once it is a, x, and nDCG@3 is 1/(1 + 1/log2 3)."""
+    wanted, lists = {"u": {"a": 1, "b": 1}}, {"als": {"u": ["a", "a", "x"]}}
+    items, best = pd.DataFrame({"item_id": list("abx")}), 1 + 1 / np.log2(3)
+    asked = ["ndcg@3", "precision@3", "recall@3", "hit_rate@3", "mrr@3", "map@3", "gini@3"]
+    values = {
+        rule: recdash.evaluate(lists, wanted, metrics=asked, catalogue=items, duplicates=rule).table()
+        for rule in ("first", "keep")
+    }
+    # places of a, b, x: 1, 0, 1 (Gini of 0, 1, 1: 2/(3·2)) or 2, 0, 1 (of 0, 1, 2: 4/(3·3))
+    assert values["first"]["value"].tolist() == pytest.approx([1 / best, 1 / 3, 1 / 2, 1, 1, 1 / 2, 2 / 6])
+    assert values["keep"]["value"].tolist() == pytest.approx([1, 2 / 3, 1, 1, 1, (1 + 1) / 2, 4 / 9])
+
+
+def test_kept_repeats_may_take_a_metric_above_1() -> None:
+    found = recdash.evaluate(
+        {"als": {"u": ["a", "a"]}}, {"u": {"a": 1}}, metrics=["ndcg@2", "recall@2"], duplicates="keep"
+    )
+    assert found.table()["value"].tolist() == pytest.approx([1 + 1 / np.log2(3), 2.0])
+    assert "Each counts again at its rank" in " ".join(map(str, found.notices()))
 
 
 def test_n_users_are_those_whose_list_has_a_value() -> None:

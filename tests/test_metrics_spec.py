@@ -134,7 +134,7 @@ def test_the_canonical_name_means_the_same(text: str) -> None:
         ("NDCG@10", "No metric is called 'NDCG'. Did you mean 'ndcg'?"),
         (
             "ndcg(gian=exp)",
-            "No parameter of ndcg is called 'gian'. Did you mean 'gain'? Known: discount, gain, ideal.",
+            "No parameter of ndcg is called 'gian'. Did you mean 'gain'? Known: discount, gain, grades,",
         ),
         (
             "ndcg(gain=expo)",
@@ -274,7 +274,7 @@ def test_a_refusal_says_where_what_and_what_to_write_instead(text: str, problem:
     ("text", "kind", "known"),
     [
         ("ndgc", "metric", sorted(METRICS)),
-        ("ndcg(gian=exp)", "parameter of ndcg", ["discount", "gain", "ideal"]),
+        ("ndcg(gian=exp)", "parameter of ndcg", ["discount", "gain", "grades", "ideal"]),
         ("ndcg(gain=expo)", "value of ndcg(gain=…)", ["linear", "exp", "binary"]),
     ],
 )
@@ -377,6 +377,7 @@ def test_every_value_that_a_preset_changes_is_known_here() -> None:
         for knob, value in knobs.items()
     }
     assert changed == {
+        "trec_eval: ndcg(grades=all)",
         "rectools: ndcg(gain=binary)", "rectools: ndcg(ideal=full)", "rectools: serendipity(over=list)",
         "rectools: coverage(of=catalogue)",
         "recommenders: ndcg(gain=binary)", "recommenders: map(norm=min)", "recommenders: coverage(of=train)",

@@ -85,6 +85,18 @@ def _columns(_context: click.Context, _option: click.Parameter, values: Sequence
     return given
 
 
+USERS_HELP = (
+    "Who counts for accuracy. truth: users with a relevant item, a missing list is 0; both: of these only "
+    "users with a list; judged, judged_both: the same of users with any row in the truth; run: users with a "
+    "list. In the last three a user without a relevant item is 0.  [truth|both|judged|judged_both|run]"
+)
+
+
+DUPLICATES_HELP = (
+    "An item that a list repeats. first: it counts once, at the better place; keep: at each.  [first|keep]"
+)
+
+
 def uploads(named: Sequence[tuple[str, Path]]) -> dict[str, Any]:
     """Each candidate's file, or its files where several are given under one name: its folds or seeds.
 
@@ -136,9 +148,10 @@ def how_to_count(command: Callable[..., Any]) -> Callable[..., Any]:
 
 _HOW_TO_COUNT = (
     click.option("--preset", default="default", show_default=True, help="Count as this library does."),
-    click.option("--users", help="truth: a missing list is 0; both: only users with a list.  [truth|both]"),
+    click.option("--users", help=USERS_HELP),
     click.option("--order", help="Column that orders the lists.  [rank|score]"),
     click.option("--ties", help="Order of equal scores.  [file|item_desc]"),
+    click.option("--duplicates", help=DUPLICATES_HELP),
     click.option("--relevance", help="Column of the truth, or 'none': every row is relevant."),
     click.option("--relevance-threshold", type=float, help="Least relevance that counts (default: above 0)."),
 )

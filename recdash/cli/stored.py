@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.options import (
+    DUPLICATES_HELP,
     REFERENCE_HELP,
     REPLICATES_HELP,
     RUN_HELP,
+    USERS_HELP,
     NamedFile,
     check_names,
     columns_option,
@@ -47,10 +49,9 @@ if TYPE_CHECKING:
 @click.option("--relevance", help="Column of the truth, or 'none': every row is relevant.")
 @click.option("--relevance-threshold", type=float, help="Least relevance that counts.")
 @click.option(
-    "--users",
-    type=click.Choice(["truth", "both"]),
-    help="truth: a missing list is 0 (default); both: only users with a list.",
+    "--users", type=click.Choice(["truth", "both", "judged", "judged_both", "run"]), help=USERS_HELP
 )
+@click.option("--duplicates", type=click.Choice(["first", "keep"]), help=DUPLICATES_HELP)
 @click.option("--reference", "references", default="", help=REFERENCE_HELP)
 @click.option("--tag", "tags", multiple=True, help="A tag for the runs; again for each.")
 @click.option("--baseline", help="Name of the run that the others are compared with.")
@@ -119,7 +120,7 @@ def _became(one: AddedRun) -> str:
 ONLINE: tuple[OnlineKind, ...] = ("sessions", "aggregates")
 SETUP = (
     "train", "catalogue", "user_attributes", "item_vectors", "item_similarity", "depth", "relevance",
-    "relevance_threshold", "users",
+    "relevance_threshold", "users", "duplicates",
 )  # fmt: skip
 
 
@@ -284,7 +285,7 @@ def definitions(experiment: str, name: str, metric: str, form: str) -> None:
     found = (
         space.under_presets(*asked),
         space.preset_causes(*asked),
-        ledger_lines(run.ledger, home.settings["users"], depth),
+        ledger_lines(run.ledger, home.settings["users"], depth, home.settings.get("duplicates", "first")),
         space.tie_band(*asked),
     )
     if form == "json":

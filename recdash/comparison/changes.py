@@ -28,6 +28,9 @@ STRICTER: dict[str, str] = {
 OTHER_USERS: dict[Users, tuple[Users, str]] = {
     "truth": ("both", "Only users with a list"),
     "both": ("truth", "Users without a list count as 0"),
+    "judged": ("both", "Only users with a relevant item and a list"),
+    "judged_both": ("truth", "Users without a list count as 0, without a relevant item not at all"),
+    "run": ("truth", "Users without a list count as 0, without a relevant item not at all"),
 }
 
 

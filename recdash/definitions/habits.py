@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recdash.domain import Hits, Order, Ties, Truth, Users
+from recdash.domain import Duplicates, Hits, Order, Ties, Truth, Users
 from recdash.evaluation.question import read_question, with_relevance
 from recdash.metrics import PRESETS, define
 from recdash.metrics.catalogue import CatalogueMetric
@@ -27,6 +27,7 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "formula": ("spec",),
     "population": ("users",),
     "order": ("order", "ties"),
+    "duplicates": ("duplicates",),
     "relevance": ("relevance", "threshold"),
 }
 """What can set two libraries apart, by the fields of a habit that say so."""
@@ -37,6 +38,7 @@ TITLES: Mapping[str, str] = {
     "formula": "Formula",
     "population": "Who counts",
     "order": "Order and ties",
+    "duplicates": "Repeated items",
     "relevance": "What is relevant",
     TOGETHER: "Together",
 }
@@ -46,7 +48,7 @@ EQUAL = 1e-12
 
 @dataclass(frozen=True)
 class Habit:
-    """What decides a number: definition (canonical), who counts, order and ties, what is relevant.
+    """What decides a number: definition (canonical), who counts, order, ties, repeats, what is relevant.
 
     ``order`` None is the run's own; ``relevance`` "none" makes every row of the truth relevant.
     """
@@ -57,6 +59,7 @@ class Habit:
     ties: Ties
     relevance: str | None
     threshold: float | None
+    duplicates: Duplicates = "first"
 
     def differs(self, other: Habit, cause: str) -> bool:
         return any(getattr(self, name) != getattr(other, name) for name in CAUSES[cause])
@@ -88,7 +91,13 @@ def habit_of(preset: str, metric: str, settings: Mapping[str, Any]) -> Habit:
     every_row = EVERY_ROW if settings.get("relevance") == EVERY_ROW else None
     rules = with_relevance(rules, every_row, settings.get("relevance_threshold"))
     return Habit(
-        str(asked.definition), rules.users, rules.order, rules.ties, rules.relevance, rules.threshold
+        str(asked.definition),
+        rules.users,
+        rules.order,
+        rules.ties,
+        rules.relevance,
+        rules.threshold,
+        rules.duplicates,
     )
 
 
@@ -168,6 +177,7 @@ def in_words(default: Habit, habit: Habit) -> dict[str, str]:
         "formula": lambda: _formula_words(default.spec, habit.spec),
         "population": lambda: users_words(habit.users),
         "order": lambda: order_words(habit.order, habit.ties),
+        "duplicates": lambda: DUPLICATES_WORDS[habit.duplicates],
         "relevance": lambda: f"relevant is {relevance_words(habit.relevance, habit.threshold)}",
     }
     return {cause: words[cause]() for cause in CAUSES if default.differs(habit, cause)}
@@ -187,22 +197,49 @@ def _meaning(meaning: str | None) -> str:
     return f" ({meaning})" if meaning else ""
 
 
-WHO_COUNTS: Mapping[Users, str] = {"truth": "every user", "both": "users with a list"}
-"""The population rules in short; ``users_words`` says them in full. Only accuracy follows them."""
+DUPLICATES_WORDS: Mapping[Duplicates, str] = {
+    "first": "an item that a list repeats counts once",
+    "keep": "an item that a list repeats counts at each of its places",
+}
+WHO_COUNTS: Mapping[Users, str] = {
+    "truth": "every user",
+    "both": "users with a list",
+    "judged": "every user in the truth",
+    "judged_both": "users in the truth with a list",
+    "run": "every user with a list",
+}
+"""The population rules in short. Only accuracy follows them; catalogue metrics have a parameter ``users``."""
+WHO_COUNTS_IN_FULL: Mapping[Users, str] = {
+    "truth": "every user with a relevant item counts, one without a list as 0",
+    "both": "only users with a list count",
+    "judged": "every user in the truth counts, one without a list or without a relevant item as 0",
+    "judged_both": "every user in the truth who has a list counts, one without a relevant item as 0",
+    "run": "every user with a list counts, one without a relevant item as 0",
+}
+POPULATION: Mapping[Users, str] = {
+    "truth": "Every user with a relevant item counts; a user without a list counts as 0.",
+    "both": "Only users with a relevant item and a list count.",
+    "judged": "Every user in the truth counts; one without a list or without a relevant item counts as 0.",
+    "judged_both": "Every user in the truth who has a list counts; one without a relevant item counts as 0.",
+    "run": "Every user with a list counts; one without a relevant item, or not in the truth, counts as 0.",
+}
+"""The same as a sentence."""
+WHOSE_LISTS: Mapping[str, str] = {"run": "every list", "truth": "lists of users with a relevant item"}
 
 
 def who_counts(habit_spec: str, users: Users) -> str:
     """In short, what the value is a mean over."""
-    metric = define(habit_spec).metric
-    if isinstance(metric, RankingMetric):
+    definition = define(habit_spec)
+    if isinstance(definition.metric, RankingMetric):
         return WHO_COUNTS[users]
-    return "every list" if isinstance(metric, CatalogueMetric) else "every prediction"
+    if isinstance(definition.metric, CatalogueMetric):
+        return WHOSE_LISTS[definition.parameters["users"]]
+    return "every prediction"
 
 
 def users_words(users: Users) -> str:
-    if users == "both":
-        return "only users with a list count"
-    return "every user with a relevant item counts, one without a list as 0"
+    """In full, who counts for accuracy."""
+    return WHO_COUNTS_IN_FULL[users]
 
 
 def order_words(order: Order | None, ties: Ties) -> str:
@@ -248,20 +285,27 @@ def truth_under(truth: Truth, habit: Habit) -> Truth:
 def needs_upload(hits: Hits, truth: Truth, habit: Habit) -> bool:
     """Do the stored hits not say what they would be under this habit?"""
     order = habit.order or hits.order
-    if order != hits.order:
+    if order != hits.order or (hits.ledger.duplicates and habit.duplicates != hits.duplicates):
         return True
     if habit.ties != "file" and order == "score" and hits.ledger.tied_rows:
         return True
     definition = define(habit.spec)
     if not isinstance(definition.metric, CatalogueMetric):
-        return False
+        return habit.users == "run" and hits.unknown_lengths is None
     means = hits.exposure.list_means if hits.exposure else {}
-    lists_missing = definition.metric.from_lists(definition.parameters) and habit.spec not in means
-    return bool(lists_missing or (truth.users_who_count() != hits.truth.users_who_count()).any())
+    lists_missing = definition.metric.from_lists(definition.parameters) and definition.of_lists not in means
+    return lists_missing or _other_lists_count(hits, truth, definition.parameters["users"])
+
+
+def _other_lists_count(hits: Hits, truth: Truth, users: str) -> bool:
+    """Do other lists count than those whose exposure the hits have?"""
+    if users == "run":
+        return hits.other_exposure is None
+    return bool((truth.users_who_count() != hits.truth.users_who_count()).any())
 
 
 def of_upload(habit: Habit) -> Habit:
     """The habit in what another look at the upload depends on; for accuracy that is the order alone."""
     if isinstance(define(habit.spec).metric, CatalogueMetric):
         return replace(habit, users="truth")
-    return Habit(ANY_ACCURACY, "truth", habit.order, habit.ties, None, None)
+    return Habit(ANY_ACCURACY, "truth", habit.order, habit.ties, None, None, habit.duplicates)

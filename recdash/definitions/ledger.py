@@ -16,16 +16,30 @@ class LedgerLine:
     words: str
 
 
-def ledger_lines(ledger: Mapping[str, int | None], users: str, depth: int) -> list[LedgerLine]:
-    """The counts that decide a score, in reading order; ``users`` is the population rule they follow."""
-    left_out = users == "both"
+COUNTED = {
+    "truth": "Users with a relevant item: the score is their mean.",
+    "both": "Users with a relevant item and a list: the score is their mean.",
+    "judged": "Users of the truth: the score is their mean.",
+    "judged_both": "Users of the truth with a list: the score is their mean.",
+    "run": "Users with a list: the score is their mean.",
+}
+
+
+_REPEATED = {"first": "the better rank stays.", "keep": "each place counts."}
+
+
+def ledger_lines(
+    ledger: Mapping[str, int | None], users: str, depth: int, duplicates: str = "first"
+) -> list[LedgerLine]:
+    """The counts that decide a score, in reading order, under the rules ``users`` and ``duplicates``."""
+    left_out = users in ("both", "judged_both", "run")
+    as_zero = users in ("judged", "judged_both", "run")
     tied = ledger.get("tied_rows")
     doubled, doubled_in = ledger.get("duplicates") or 0, ledger.get("duplicate_users") or 0
     return [
         LedgerLine(
             "counted", "Counted", ledger.get("counted"),
-            "Users with a relevant item and a list: the score is their mean." if left_out
-            else "Users with a relevant item: the score is their mean.",
+            COUNTED[users],
         ),
         LedgerLine(
             "without_list", "Without a list", ledger.get("without_list"),
@@ -34,11 +48,13 @@ def ledger_lines(ledger: Mapping[str, int | None], users: str, depth: int) -> li
         ),
         LedgerLine(
             "without_relevant", "Without a relevant item", ledger.get("without_relevant"),
-            "There is nothing to find for them: they never count.",
+            "There is nothing to find for them: they count as 0" + (", with a list." if left_out else ".")
+            if as_zero else "There is nothing to find for them: they never count.",
         ),
         LedgerLine(
             "without_truth", "Not in the truth", ledger.get("without_truth"),
-            "The run serves them, but nothing is known about what they wanted.",
+            "The run serves them, but nothing is known about what they wanted"
+            + (": they count as 0." if users == "run" else ": their lists count only for what is shown."),
         ),
         LedgerLine(
             "short_lists", "Short lists", ledger.get("short_lists"),
@@ -46,7 +62,7 @@ def ledger_lines(ledger: Mapping[str, int | None], users: str, depth: int) -> li
         ),
         LedgerLine(
             "duplicates", "Duplicate rows", ledger.get("duplicates"),
-            f"An item named twice in a list ({doubled_in:,} users): the better rank stays." if doubled
+            f"An item named twice in a list ({doubled_in:,} users): {_REPEATED[duplicates]}" if doubled
             else "No list names an item twice.",
         ),
         LedgerLine("tied_rows", "Tied rows", tied, _tie_words(tied, ledger.get("tied_users") or 0)),

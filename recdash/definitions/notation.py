@@ -43,8 +43,9 @@ def _dcg(parameters: Parameters) -> str:
 def _ndcg(parameters: Parameters) -> str:
     gain = _GAIN[parameters["gain"]]
     discount = _DISCOUNT[parameters["discount"]]
-    places = {"cut": r"\min(m,k)", "full": "k", "all": "m"}[parameters["ideal"]]
-    found = _dcg(parameters)
+    m, hits = {"relevant": ("m", r"r_j \le k"), "all": ("m_+", r"r_j \le k, g_j > 0")}[parameters["grades"]]
+    places = {"cut": rf"\min({m},k)", "full": "k", "all": m}[parameters["ideal"]]
+    found = rf"\sum_{{{hits}}} {gain.format('_j')} / {discount.format('r_j')}"
     best = rf"\sum_{{i=1}}^{{{places}}} {gain.format('^*_i')} / {discount.format('i')}"
     return _fraction(found, best)
 

@@ -134,6 +134,7 @@ def _worked(definition: Definition, sample: Sample, k: int, hits: Hits) -> Worke
         return None
     formula = definition.formula()
     value = float(formula.values(sample, k)[0])
+    sample = formula.seen(sample) if isinstance(formula, Ndcg) else sample
     items = [hits.truth.items[int(code)] for code in sample.item]
     shown = Worked(
         str(definition),

@@ -18,6 +18,12 @@ _HELD_ROWS = 1 << 22
 """So many rows are held before they are counted, 4 bytes each."""
 
 
+def no_lists(items: Sequence[str], depth: int) -> Exposure:
+    """What nobody was shown."""
+    nothing = RankCounts(np.zeros(depth + 1, dtype=np.int64), *np.zeros((2, 0), dtype=np.int32))
+    return Exposure(items, nothing, nothing, 0)
+
+
 class Audience:
     """What is shown to some ``users`` [U]: the counts, and the metrics of their lists.
 
@@ -34,9 +40,11 @@ class Audience:
     def see(self, block: Block, n_items: int) -> None:
         """Lists are cut at the depth already."""
         mine = self.users[block.user]
-        if not mine.any():
-            return
-        block = block if mine.all() else block.only_lists(mine)
+        if mine.any():
+            self.see_all(block if mine.all() else block.only_lists(mine), n_items)
+
+    def see_all(self, block: Block, n_items: int) -> None:
+        """Lists of which all count here, as of users who are not in the truth; cut at the depth."""
         self._count(block, n_items)
         for metric in self.list_metrics.values():
             metric.see(block)

@@ -15,7 +15,7 @@ from recdash.metrics import Definition
 from recdash.metrics.catalogue import CatalogueMetric
 
 ListMetrics = Mapping[str, Begin]
-"""By canonical spec: what begins to look at the lists of one pass."""
+"""By canonical spec without its population: what begins to look at the lists of one pass."""
 
 
 def list_metrics(wanted: Iterable[Definition], reference: Reference, depth: int) -> ListMetrics:
@@ -26,7 +26,7 @@ def list_metrics(wanted: Iterable[Definition], reference: Reference, depth: int)
         if isinstance(metric, CatalogueMetric) and metric.from_lists(definition.parameters):
             begin = _FAMILIES[metric.name](reference, definition.parameters, depth)
             if begin is not None:
-                begun[str(definition)] = begin
+                begun[definition.of_lists] = begin
     return begun
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from recdash.domain import Exposure, Hits, Ints, Ledger, Mask, Order, Recommendations, Ties
+from recdash.domain import Duplicates, Exposure, Hits, Ints, Ledger, Mask, Order, Recommendations, Ties
 from recdash.engines.blocks import Block, grouped_blocks
 from recdash.engines.exposure import Audience
 from recdash.engines.growing import Growing
@@ -31,6 +31,7 @@ from recdash.errors import InputError, Problem
 class _Plan:
     order: Order
     ties: Ties
+    duplicates: Duplicates
     columns: tuple[str, ...]
     rows: Literal["grouped", "placed", "sorted"] = "grouped"
     """How whole lists come about: they stand together, or ranks say where each row goes, or by sorting."""
@@ -59,18 +60,20 @@ def match(
     depth: int = 100,
     order: Order | None = None,
     ties: Ties = "file",
+    duplicates: Duplicates = "first",
     exposure: bool = True,
     list_metrics: ListMetrics | None = None,
     shown_to: Sequence[Mask] = (),
 ) -> tuple[Hits, list[Problem]]:
     """Read the run once and keep what the truth knows of it.
 
-    ``exposure=False`` saves counting what was shown, a sixth of the time; ``list_metrics`` look at the lists
+    ``exposure=False`` saves counting what was shown, a sixth of the time, and all work on lists of users who
+    are not in the truth; ``list_metrics`` look at the lists
     as they pass; both are noted once more for each group of truth users in ``shown_to`` ([U] each). Returns
     the hits and the notices about the lists (duplicates, ties, gaps in the ranks, unknown users). Raises
     InputError when the run shares no user with the truth or lacks the column to order by.
     """
-    plan, watch = _first_plan(run, order, ties), _Watch(exposure, list_metrics or {}, shown_to)
+    plan, watch = _first_plan(run, order, ties, duplicates), _Watch(exposure, list_metrics or {}, shown_to)
     found = None
     while found is None:
         try:
@@ -83,14 +86,14 @@ def match(
     return found
 
 
-def _first_plan(run: Recommendations, order: Order | None, ties: Ties) -> _Plan:
+def _first_plan(run: Recommendations, order: Order | None, ties: Ties, duplicates: Duplicates) -> _Plan:
     if order is None:
         order = "rank" if run.has_rank else "score" if run.has_score else "file"
     has = {"rank": run.has_rank, "score": run.has_score, "file": True}
     if not has[order]:
         raise InputError(_no_order_column(run, order))
     by = () if order == "file" else (order,)
-    return _Plan(order, ties, ("user_id", "item_id", *by))
+    return _Plan(order, ties, duplicates, ("user_id", "item_id", *by))
 
 
 def _no_order_column(run: Recommendations, order: str) -> Problem:
@@ -109,21 +112,28 @@ class _Pass:
     ) -> None:
         self.run, self.truth, self.depth, self.plan = run, reference.truth, depth, plan
         self.users, self.items = reference.users.copy(), reference.items.copy()
-        self.strangers: set[int] = set()
         self.lookup = TruthLookup(self.truth)
         self.seen = Seen()
         self.found = Growing(np.int32), Growing(np.int32), Growing(np.int32)
         self.list_length = np.zeros(self.truth.n_users, dtype=np.int32)
         self.had_list = np.zeros(self.truth.n_users, dtype=bool)
+        """[users met so far] first those of the truth; the same is true of ``list_in_block``."""
         self.counts = self.truth.users_who_count()
         self.list_in_block = np.zeros(self.truth.n_users, dtype=np.int32)
         self.audiences = self._audiences(watch) if watch.exposure else []
+        self.others = self._other_audience(watch) if watch.exposure else None
+        self.seen_of_others = Seen()
+        self.unknown_lengths = Growing(np.int32)
         self.ties = TieWatch(depth) if plan.order == "score" else None
 
     def _audiences(self, watch: _Watch) -> list[Audience]:
         """All users who count, then each group of them."""
         groups = [self.counts, *(self.counts & users for users in watch.shown_to)]
-        return [Audience(users, self.depth, watch.list_metrics, len(groups)) for users in groups]
+        return [Audience(users, self.depth, watch.list_metrics, len(groups) + 1) for users in groups]
+
+    def _other_audience(self, watch: _Watch) -> Audience:
+        """Everybody else who has a list: users without a relevant item, or not in the truth at all."""
+        return Audience(~self.counts, self.depth, watch.list_metrics, len(watch.shown_to) + 2)
 
     # ── the pass ─────────────────────────────────────────────────────────────────────────────
 
@@ -131,17 +141,30 @@ class _Pass:
         for block in self._blocks():
             self._see(block)
         give_back()
-        if not self.had_list.any():
+        if not self.had_list[: self.truth.n_users].any():
             raise InputError(_no_common_user(self.run, self.truth.users))
         user, rank, row = self._joined_hits()
+        self.seen.unknown_users = int(self.had_list[self.truth.n_users :].sum())
         ledger = self._ledger()
-        ties = None if self.ties is None else self.ties.ties()
+        ties = None if self.ties is None or self._repeats_items() else self.ties.ties()
         order, shown = self.plan.order, self._exposures()
         to_all = shown[0] if shown else None
         hits = Hits(self.truth, self.depth, user, rank, row, self.list_length, to_all, ledger, order, ties)
         met = {"user_id": self.users.spellings_met, "item_id": self.items.spellings_met}
-        told = notices(self.run, self.seen, order, self.plan.ties, met)
-        return replace(hits, shown_to=shown[1:]), told
+        told = notices(self.run, self.seen, order, self.plan.ties, met, self.plan.duplicates)
+        hits = replace(hits, shown_to=shown[1:], duplicates=self.plan.duplicates, **self._of_others())
+        return hits, told
+
+    def _of_others(self) -> dict[str, Any]:
+        """What is known of the lists of everybody who does not count; nothing where it was not asked for."""
+        if self.others is None:
+            return {}
+        shown = self.others.exposure(self.items.ids())
+        return {"other_exposure": shown, "unknown_lengths": self.unknown_lengths.whole()}
+
+    def _repeats_items(self) -> bool:
+        """Then one truth row stands at several places, and its tie is not one stretch of ranks."""
+        return self.plan.duplicates == "keep" and self.seen.duplicates > 0
 
     def _exposures(self) -> list[Exposure]:
         items = self.items.ids()
@@ -152,33 +175,57 @@ class _Pass:
         if self.plan.rows == "grouped":
             return grouped_blocks(batches, self.users, self.items)
         if self.plan.rows == "placed":
-            return placed_blocks(batches, self.users, self.items, self.truth.n_users, self.run.n_rows)
+            n_known = self.truth.n_users if self.others is None else None
+            return placed_blocks(batches, self.users, self.items, n_known, self.run.n_rows)
         return sorted_blocks(batches, self.users, self.items)
 
     def _see(self, block: Block) -> None:
         self.seen.rows += len(block.item)
-        block = self._of_truth_users(block)
+        known = block.user < self.truth.n_users
+        if known.all():
+            self._see_known(block)
+            return
+        self._grow(int(block.user.max()) + 1)
+        self._see_unknown(block.only_lists(~known))
+        if known.any():
+            self._see_known(block.only_lists(known))
+
+    def _see_known(self, block: Block) -> None:
+        """Lists of users of the truth."""
         if not block.n_lists:
             return
         self._check_grouped(block)
-        block = self._in_order(block)
-        block = self._without_duplicates(block)
+        block = self._in_order(block, self.seen)
+        block = self._without_duplicates(block, self.seen)
         if self.ties is not None:
             self.ties.see(block, self.lookup.rows)
         self.seen.cut_lists += int((block.lengths > self.depth)[self.counts[block.user]].sum())
         block = block.cut(self.depth)
         self.list_length[block.user] = block.lengths
         self._find_hits(block)
-        for audience in self.audiences:
+        for audience in self.audiences if self.others is None else [*self.audiences, self.others]:
             audience.see(block, len(self.items))
 
-    def _of_truth_users(self, block: Block) -> Block:
-        known = block.user < self.truth.n_users
-        if known.all():
-            return block
-        self.strangers.update(block.user[~known].tolist())
-        self.seen.unknown_users = len(self.strangers)
-        return block.only_lists(known)
+    def _see_unknown(self, block: Block) -> None:
+        """Lists of users who are not in the truth: they show something, and nothing can be found in them.
+
+        Put in order as the others are, without a word in the ledger, which is about users of the truth.
+        """
+        if self.others is None:
+            self.had_list[block.user] = True
+            return
+        self._check_grouped(block)
+        block = self._without_duplicates(self._in_order(block, self.seen_of_others), self.seen_of_others)
+        block = block.cut(self.depth)
+        self.unknown_lengths.add(block.lengths.astype(np.int32))
+        self.others.see_all(block, len(self.items))
+
+    def _grow(self, n_users: int) -> None:
+        """Make room for users that have not been met before."""
+        if n_users > len(self.had_list):
+            size = max(n_users, len(self.had_list) * 9 // 8)
+            self.had_list.resize(size, refcheck=False)
+            self.list_in_block.resize(size, refcheck=False)
 
     def _check_grouped(self, block: Block) -> None:
         self.list_in_block[block.user] = lists = np.arange(block.n_lists)
@@ -189,12 +236,12 @@ class _Pass:
 
     # ── order ────────────────────────────────────────────────────────────────────────────────
 
-    def _in_order(self, block: Block) -> Block:
+    def _in_order(self, block: Block, seen: Seen) -> Block:
         if self.plan.order == "rank":
-            return self._by_rank(block)
-        return self._by_score(block) if self.plan.order == "score" else block
+            return self._by_rank(block, seen)
+        return self._by_score(block, seen) if self.plan.order == "score" else block
 
-    def _by_rank(self, block: Block) -> Block:
+    def _by_rank(self, block: Block, seen: Seen) -> Block:
         if block.counted_ranks:
             return block
         rank, position = block.column("rank"), block.positions
@@ -203,8 +250,8 @@ class _Pass:
             block = self._sort_by_rank(block, rank)
             rank = block.column("rank")
             step = block.steps(rank)
-        self.seen.equal_rank_users += block.lists_with(step == 0)
-        self.seen.gap_users += block.lists_with((step > 1) | ((position == 0) & (rank > 1)))
+        seen.equal_rank_users += block.lists_with(step == 0)
+        seen.gap_users += block.lists_with((step > 1) | ((position == 0) & (rank > 1)))
         return block
 
     def _sort_by_rank(self, block: Block, rank: Ints) -> Block:
@@ -216,25 +263,26 @@ class _Pass:
             return equal
         return block.sorted_by(rank) if block.score is None else block.sorted_by(-block.score, rank)
 
-    def _by_score(self, block: Block) -> Block:
+    def _by_score(self, block: Block, seen: Seen) -> Block:
         if self.plan.ties == "item_desc":
             block = block.sorted_by(-_text_order(block.item, self.items), -block.column("score"))
         elif (block.steps(block.column("score")) > 0).any():
             block = block.sorted_by(-block.column("score"))
         tied = block.ties(block.column("score"))
-        self.seen.tied_rows += int(tied.sum())
-        self.seen.tied_users += block.lists_with(tied)
+        seen.tied_rows += int(tied.sum())
+        seen.tied_users += block.lists_with(tied)
         return block
 
     # ── duplicates and hits ──────────────────────────────────────────────────────────────────
 
-    def _without_duplicates(self, block: Block) -> Block:
+    def _without_duplicates(self, block: Block, seen: Seen) -> Block:
+        """Each item once in a list, unless the plan keeps every place; counted either way."""
         repeated = block.repeated_items()
         if repeated is None:
             return block
-        self.seen.duplicates += int(repeated.sum())
-        self.seen.duplicate_users += block.lists_with(repeated)
-        return block.only_rows(~repeated)
+        seen.duplicates += int(repeated.sum())
+        seen.duplicate_users += block.lists_with(repeated)
+        return block if self.plan.duplicates == "keep" else block.only_rows(~repeated)
 
     def _find_hits(self, block: Block) -> None:
         row, truth_row = self.lookup.rows(block)

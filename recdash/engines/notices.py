@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from recdash.domain import Order, Recommendations, Ties
+from recdash.domain import Duplicates, Order, Recommendations, Ties
 from recdash.errors import Problem
+
+_DUPLICATES: Mapping[Duplicates, str] = {
+    "first": "The better rank counts, the later row is dropped and the gap closed.",
+    "keep": "Each counts again at its rank, as duplicates=keep says: a metric may pass 1.",
+}
 
 
 @dataclass
@@ -25,7 +30,12 @@ class Seen:
 
 
 def notices(
-    run: Recommendations, seen: Seen, order: Order, ties: Ties, met: Mapping[str, Mapping[str, str]]
+    run: Recommendations,
+    seen: Seen,
+    order: Order,
+    ties: Ties,
+    met: Mapping[str, Mapping[str, str]],
+    duplicates: Duplicates = "first",
 ) -> list[Problem]:
     """One notice per kind that occurred; ``met``: column → {id as written: id as known}."""
     place = f"run '{run.name}'"
@@ -33,10 +43,10 @@ def notices(
     first = "The higher score" if run.has_score else "The earlier row"
     told = (
         (seen.unknown_users, "users-without-truth", f"{users(seen.unknown_users)} not in the truth",
-         "Their lists are left out: nothing is known about what they wanted."),
+         "Their lists count for coverage and what else is shown, not for accuracy (but see users=run)."),
         (seen.duplicates, "duplicate-pairs",
          f"{seen.duplicates} duplicate (user, item) rows in the lists of {doubled_in}",
-         "The better rank counts, the later row is dropped and the gap closed."),
+         _DUPLICATES[duplicates]),
         (seen.equal_rank_users, "duplicate-ranks",
          f"duplicate ranks in the lists of {users(seen.equal_rank_users)}", f"{first} goes first."),
         (seen.gap_users, "rank-gaps", f"gaps in the ranks of {users(seen.gap_users)}",

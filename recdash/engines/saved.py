@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from recdash.domain import Exposure, Hits, Ints, Ledger, ListMean, RankCounts, TiedHits, Truth
+from recdash.engines.exposure import no_lists
 
 _TIE_COLUMNS = ("user", "row", "first", "last")
 
 
 def hits_to_tables(hits: Hits) -> dict[str, pa.Table]:
-    """Tables ``hits`` (user, rank, row), ``lists`` (length per truth user), ``exposure``, ``items``, and
-    ``ties`` where the lists were ordered by score.
+    """Tables ``hits`` (user, rank, row), ``lists`` (length per truth user), ``exposure``, ``items``,
+    ``ties`` where the lists were ordered by score, and of lists of other users, where there are any,
+    ``other_exposure`` and ``unknown_lists`` (length).
 
     Raises ValueError for hits without exposure, which would be half a run.
     """
     if hits.exposure is None:
         raise ValueError("hits are kept only with their exposure")
-    facts = {"depth": hits.depth, "order": hits.order, "ledger": hits.ledger.as_dict()}
+    facts: dict[str, Any] = {"depth": hits.depth, "order": hits.order, "ledger": hits.ledger.as_dict()}
+    if hits.duplicates != "first":
+        facts["duplicates"] = hits.duplicates
     tables = {
         "hits": pa.table(
             {"user": _small(hits.user), "rank": _small(hits.rank), "row": _small(hits.row)}
@@ -33,6 +38,10 @@ def hits_to_tables(hits: Hits) -> dict[str, pa.Table]:
     }
     if hits.ties is not None:
         tables["ties"] = pa.table({name: _small(getattr(hits.ties, name)) for name in _TIE_COLUMNS})
+    if hits.other_exposure is not None and hits.other_exposure.n_lists:
+        tables["other_exposure"] = _exposure_table(hits.other_exposure)
+        lengths = np.zeros(0, dtype=np.int32) if hits.unknown_lengths is None else hits.unknown_lengths
+        tables["unknown_lists"] = pa.table({"length": _small(lengths)})
     return tables
 
 
@@ -60,7 +69,7 @@ def hits_from_tables(tables: Mapping[str, pa.Table], truth: Truth) -> Hits:
     """The Hits that ``hits_to_tables`` took apart; ``truth`` must be the one they were made with."""
     facts = json.loads(tables["hits"].schema.metadata[b"recdash"])
     column = {name: tables["hits"][name].to_numpy() for name in ("user", "rank", "row")}
-    return Hits(
+    hits = Hits(
         truth=truth,
         depth=facts["depth"],
         user=column["user"],
@@ -71,7 +80,24 @@ def hits_from_tables(tables: Mapping[str, pa.Table], truth: Truth) -> Hits:
         ledger=Ledger(**facts["ledger"]),
         order=facts["order"],
         ties=_ties(tables.get("ties")),
+        duplicates=facts.get("duplicates", "first"),
     )
+    return replace(hits, **_of_others(hits, tables))
+
+
+def _of_others(hits: Hits, tables: Mapping[str, pa.Table]) -> dict[str, Any]:
+    """What was kept of the lists of users without a relevant item.
+
+    A run without these tables has no such list, or was kept before they were; then the ledger says which.
+    """
+    if "other_exposure" in tables:
+        shown = _exposure(tables["other_exposure"], tables["items"], hits.depth)
+        return {"other_exposure": shown, "unknown_lengths": tables["unknown_lists"]["length"].to_numpy()}
+    elsewhere = (hits.list_length > 0) & ~hits.truth.users_who_count()
+    if hits.exposure is None or hits.ledger.without_truth or elsewhere.any():
+        return {}
+    shown = no_lists(hits.exposure.items, hits.depth)
+    return {"other_exposure": shown, "unknown_lengths": np.zeros(0, dtype=np.int32)}
 
 
 def _ties(table: pa.Table | None) -> TiedHits | None:

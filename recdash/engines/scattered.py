@@ -25,19 +25,24 @@ class NotInPlace(Exception):
 
 
 def placed_blocks(
-    batches: Iterator[pa.RecordBatch], users: IdIndex, items: IdIndex, n_known: int, n_rows: int | None
+    batches: Iterator[pa.RecordBatch],
+    users: IdIndex,
+    items: IdIndex,
+    n_known: int | None,
+    n_rows: int | None,
 ) -> Iterator[Block]:
     """Each row goes to the cell of its user and rank: a third of the time of sorting.
 
-    The first ``n_known`` users get cells; the rows of others are passed on, only to be counted. Raises
-    NotInPlace.
+    The first ``n_known`` users get cells, None: all; the rows of others are passed on, only to be counted.
+    Raises NotInPlace.
     """
-    places = _Places(n_known, _ROOM * (n_rows or _ROWS_UNKNOWN))
+    places = _Places(len(users) if n_known is None else n_known, _ROOM * (n_rows or _ROWS_UNKNOWN))
     for batch in batches:
         user, item = users.codes(batch.column("user_id")), items.codes(batch.column("item_id"))
         rank = batch.column("rank").to_numpy()
-        known = user < n_known
-        if not known.all():
+        if n_known is None:
+            places.make_room(int(user.max(initial=-1)) + 1)
+        elif not (known := user < n_known).all():
             yield _of_strangers(user[~known], item[~known])
             user, item, rank = user[known], item[known], rank[known]
         places.put(user, rank, item)
@@ -67,14 +72,21 @@ class _Places:
         self.cells.reshape(-1)[cell] = item
         self.n_rows += len(item)
 
+    def make_room(self, n_users: int) -> None:
+        """For so many users at least; then for an eighth more, as others follow."""
+        if n_users > len(self.cells):
+            self._enlarge(max(n_users, len(self.cells) * 9 // 8), self.cells.shape[1])
+
     def _widen(self, width: int) -> None:
-        if width <= self.cells.shape[1]:
-            return
-        if len(self.cells) * width > self.most_cells:
+        if width > self.cells.shape[1]:
+            self._enlarge(len(self.cells), width)
+
+    def _enlarge(self, n_users: int, width: int) -> None:
+        if n_users * width > self.most_cells:
             raise NotInPlace
-        wider = np.full((len(self.cells), width), _EMPTY, dtype=np.int32)
-        wider[:, : self.cells.shape[1]] = self.cells
-        self.cells = wider
+        larger = np.full((n_users, width), _EMPTY, dtype=np.int32)
+        larger[: len(self.cells), : self.cells.shape[1]] = self.cells
+        self.cells = larger
 
     def blocks(self) -> Iterator[Block]:
         self._check()

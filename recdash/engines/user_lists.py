@@ -1,4 +1,4 @@
-"""The lists of some users as they were scored: in order, each item once, cut at the depth."""
+"""The lists of some users as they were scored: in order, without repeated items, cut at the depth."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from recdash.domain import Ints, Mask, Order, Recommendations
+from recdash.domain import Duplicates, Ints, Mask, Order, Recommendations
 from recdash.engines.blocks import Block
 from recdash.engines.ids import IdIndex
 from recdash.engines.reference import Reference
@@ -61,7 +61,13 @@ class UserLists:
 
 
 def read_lists(
-    run: Recommendations, reference: Reference, *, depth: int, order: Order, wanted: Mask | None = None
+    run: Recommendations,
+    reference: Reference,
+    *,
+    depth: int,
+    order: Order,
+    wanted: Mask | None = None,
+    duplicates: Duplicates = "first",
 ) -> UserLists:
     """The lists of the truth users marked in ``wanted`` [U] (all of them by default).
 
@@ -72,7 +78,8 @@ def read_lists(
         blocks = _placed(run, users, items) or _sorted(run, users, items, order, None)
     else:
         blocks = _sorted(run, users, items, order, wanted)
-    parts = [_NOBODY, *(_finished(block, depth, reference.truth.n_users) for block in blocks)]
+    n_users, keep = reference.truth.n_users, duplicates == "keep"
+    parts = [_NOBODY, *(_finished(block, depth, n_users, keep=keep) for block in blocks)]
     user, item = (np.concatenate([getattr(part, name) for part in parts]) for name in ("user", "item"))
     start = np.cumsum(np.concatenate([[0], *(part.lengths for part in parts)]))
     return UserLists(user, start, item, items.ids(), len(reference.items))
@@ -131,9 +138,9 @@ def _in_order(block: Block, order: Order) -> Block:
     return block
 
 
-def _finished(block: Block, depth: int, n_users: int) -> Block:
-    """Of users whom the truth knows, each item once, cut at the depth."""
+def _finished(block: Block, depth: int, n_users: int, *, keep: bool) -> Block:
+    """Of users whom the truth knows, each item once unless repeats are to be kept, cut at the depth."""
     strangers = block.user >= n_users
     block = block.only_lists(~strangers) if strangers.any() else block
-    repeated = block.repeated_items()
+    repeated = None if keep else block.repeated_items()
     return (block if repeated is None else block.only_rows(~repeated)).cut(depth)

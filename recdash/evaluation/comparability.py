@@ -15,6 +15,8 @@ import numpy as np
 from recdash.domain import Experiment, Hits, Run
 from recdash.errors import Problem
 
+LISTED = ("both", "judged_both", "run")
+"""The population rules under which a user without a list does not count."""
 NOTICEABLE = 0.01
 """Where a missing list counts as 0, shares of users without one may differ by this much unmentioned."""
 
@@ -37,6 +39,8 @@ class Basis:
     counted: int
     without_list: int
     tied_rows: int = 0
+    duplicates: str = "first"
+    repeated: int = 0
     threshold: float | None = None
     served: str | None = None
     computed: bool = False
@@ -70,6 +74,8 @@ def basis_of(run: Run, experiment: Experiment) -> Basis:
         counted=ledger.get("counted") or 0,
         without_list=ledger.get("without_list") or 0,
         tied_rows=ledger.get("tied_rows") or 0,
+        duplicates=str(made.get("duplicates", "first")),
+        repeated=ledger.get("duplicates") or 0,
         threshold=experiment.settings.get("relevance_threshold"),
         served=made.get("served"),
         computed=run.reference is not None,
@@ -122,6 +128,7 @@ def _different_rules(bases: Sequence[Basis]) -> Told:
     rules: tuple[tuple[str, Callable[[Basis], Any], str], ...] = (
         ("users", lambda basis: basis.users, "Their means are over different users; count both one way."),
         ("depth", lambda basis: basis.depth, "Upload them again under one rule."),
+        ("duplicates", _duplicates, "Repeated items count otherwise; score them under one rule."),
         ("threshold", _relevance, "Other items count as relevant; score them under one threshold."),
     )
     for name, of, fix in rules:
@@ -129,6 +136,10 @@ def _different_rules(bases: Sequence[Basis]) -> Told:
         if len(groups) > 1:
             sides = "; ".join(f"{value} for {_listed(names)}" for value, names in groups.items())
             yield f"different-{name}", f"the runs were scored with different {name}: {sides}", fix
+
+
+def _duplicates(basis: Basis) -> str:
+    return "each place" if basis.duplicates == "keep" and basis.repeated else "once"
 
 
 def _relevance(basis: Basis) -> str:
@@ -179,7 +190,7 @@ def _release(version: str) -> tuple[int, ...]:
 
 def _different_users(bases: Sequence[Basis]) -> Told:
     counted = [basis for basis in bases if basis.counted + basis.without_list]
-    if counted and all(basis.users == "both" for basis in counted):
+    if counted and all(basis.users in LISTED for basis in counted):
         yield from _other_users_counted(counted)
     else:
         yield from _lists_missing(counted)
@@ -208,7 +219,7 @@ def _lists_missing(bases: Sequence[Basis]) -> Told:
 
 def _share_without_list(basis: Basis) -> float:
     """Of the users with a relevant item; with users=both only those with a list are ``counted``."""
-    everyone = basis.counted + basis.without_list if basis.users == "both" else basis.counted
+    everyone = basis.counted + basis.without_list if basis.users in LISTED else basis.counted
     return basis.without_list / everyone if everyone else 0.0
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from recdash import __version__
 from recdash.domain import (
     Curve,
+    Duplicates,
     Floats,
     Hits,
     Order,
@@ -57,6 +58,7 @@ def evaluate(
     users: Users | None = None,
     order: Order | None = None,
     ties: Ties | None = None,
+    duplicates: Duplicates | None = None,
     relevance: str | None = None,
     relevance_threshold: float | None = None,
     train: Any = None,
@@ -90,7 +92,7 @@ def evaluate(
 
     Raises InputError with every problem found.
     """
-    asked, rules = read_question(metrics, preset, depth, users, order, ties)
+    asked, rules = read_question(metrics, preset, depth, users, order, ties, duplicates=duplicates)
     rules = with_relevance(rules, relevance, relevance_threshold)
     others = {"users": user_attributes, "vectors": item_vectors, "similarity": item_similarity}
     choice = column_choice(columns, TABLES, [*runs, *(predictions or {})])
@@ -228,7 +230,9 @@ class Evaluation:
             lists = lists_of(run)
             if lists is None:
                 continue
-            samples = samples_of(run, self.rules.users, familiar_of(self.reference))
+            samples = [
+                sample.in_truth() for sample in samples_of(run, self.rules.users, familiar_of(self.reference))
+            ]
             if reason := next(filter(None, map(one.definition.lacks, samples)), ""):
                 fix = "Ask for another metric, or add what it needs."
                 raise InputError(Problem("metric-absent", f"metric '{one.spec}'", reason, fix))
@@ -354,6 +358,8 @@ class Evaluation:
             depth=hits.depth,
             order=hits.order,
             ties=self.rules.ties,
+            duplicates=self.rules.duplicates,
+            repeated=run.ledger.duplicates,
             version=__version__,
             counted=run.ledger.counted,
             without_list=run.ledger.without_list,

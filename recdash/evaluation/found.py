@@ -81,7 +81,7 @@ def headroom(truth: Truth, relevant: Mask, found: Sequence[Mask], listed: Mask) 
 
 def users_of_all(hits: Sequence[Hits], users: Users) -> Mask:
     """[U] who may count for every one of the runs, so that they are compared over the same users."""
-    if users == "truth":
+    if users in ("truth", "judged"):
         return np.ones(hits[0].truth.n_users, dtype=bool)
     return np.logical_and.reduce([one.list_length > 0 for one in hits])
 

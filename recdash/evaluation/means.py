@@ -34,12 +34,15 @@ def mean_curve(
 def user_values(definition: Definition, samples: Sequence[Sample], k: int) -> UserValues | None:
     """The users' values at k, or their means over several replicates; None where one lacks the metric.
 
+    Users who are not in the truth are left out: whatever they are shown, they have 0.
+
     Raises InputError for a metric without a value per user, and for a k beyond the depth.
     """
     formula = definition.formula()
     if any(definition.lacks(sample) for sample in samples):
         return None
     check_k(k, samples[0].depth)
+    samples = [sample.in_truth() for sample in samples]
     users, own = mean_per_user((one.truth_user, formula.own(one, k)) for one in samples)
     if not isinstance(formula, Micro | HarmonicMean) or not formula.pooled:
         return UserValues(users, own, own, bound=definition.largest_value)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import get_args
 
-from recdash.domain import DEFAULT_DEPTH, Order, Ties, Users
+from recdash.domain import DEFAULT_DEPTH, Duplicates, Order, Ties, Users
 from recdash.errors import InputError, Problem
 from recdash.metrics import Definition, Spec, define, parse_list, preset
 from recdash.metrics.presets import EVERY_ROW
@@ -26,13 +27,14 @@ DEFAULT_METRICS = (*RANKING_METRICS, *CATALOGUE_METRICS, *RATING_METRICS)
 
 @dataclass(frozen=True)
 class Rules:
-    """How to count: population, order, ties and relevance, after a preset and what was asked beside it."""
+    """How to count: population, order, ties, duplicates, relevance, after a preset and what was asked."""
 
     depth: int = DEFAULT_DEPTH
     users: Users = "truth"
     order: Order | None = None
     ties: Ties = "file"
     preset: str = "default"
+    duplicates: Duplicates = "first"
     relevance: str | None = None
     threshold: float | None = None
 
@@ -62,6 +64,8 @@ def read_question(
     users: Users | None = None,
     order: Order | None = None,
     ties: Ties | None = None,
+    *,
+    duplicates: Duplicates | None = None,
 ) -> tuple[list[Asked], Rules]:
     """Specs and rules under a preset; what is given beside the preset wins."""
     habit = preset(preset_name)
@@ -69,18 +73,26 @@ def read_question(
     if not specs:
         raise InputError(Problem("no-metric", "metrics", "no metric named", "Name one, such as ndcg@10."))
     asked = [Asked(spec, define(habit.apply(spec))) for spec in specs]
-    _check_choice("users", users, ("truth", "both"))
-    _check_choice("order", order, ("rank", "score"))
-    _check_choice("ties", ties, ("file", "item_desc"))
+    check_choice("users", users, get_args(Users))
+    check_choice("order", order, ("rank", "score"))
+    check_choice("ties", ties, get_args(Ties))
+    check_choice("duplicates", duplicates, get_args(Duplicates))
     rules = Rules(
-        _depth(specs, depth), users or habit.users, order or habit.order, ties or habit.ties, habit.name
+        _depth(specs, depth),
+        users or habit.users,
+        order or habit.order,
+        ties or habit.ties,
+        habit.name,
+        duplicates or habit.duplicates,
     )
     return asked, rules
 
 
-def _check_choice(name: str, value: str | None, known: Sequence[str]) -> None:
+def check_choice(name: str, value: str | None, known: Sequence[str]) -> None:
     if value is not None and value not in known:
-        raise InputError(Problem("bad-choice", name, f"'{value}'", f"Choose {' or '.join(known)}."))
+        raise InputError(
+            Problem("bad-choice", name, f"'{value}'", f"Choose {', '.join(known[:-1])} or {known[-1]}.")
+        )
 
 
 def _depth(specs: Sequence[Spec], depth: int | None) -> int:

@@ -8,16 +8,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recdash.domain import Absent, Curve, Exposure, Hits, Ledger, Mask, Recommendations, Replicated, Users
+from recdash.domain import (
+    Absent,
+    Curve,
+    Exposure,
+    Hits,
+    Ints,
+    Ledger,
+    Mask,
+    Recommendations,
+    Replicated,
+    Users,
+)
 from recdash.engines import Reference, list_metrics, match
 from recdash.engines.attributes import attribute_names, attribute_of
+from recdash.engines.exposure import no_lists
 from recdash.errors import Problem
 from recdash.evaluation.question import Asked, Rules
 from recdash.evaluation.reading import open_predictions, predictions_of
 from recdash.metrics import Definition, Material, sample_of, score
 from recdash.metrics.catalogue import CATALOGUE, Labels, Shelf, no_labels
 from recdash.metrics.ratings import Predictions, RatingMetric
-from recdash.metrics.sample import Familiar, Ideals, familiar
+from recdash.metrics.sample import Familiar, Ideals, familiar, users_who_count
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -106,10 +118,15 @@ def score_slice(
 ) -> SliceScores:
     """Accuracy in a slice comes from the hits of all, the others from what is ``shown`` to its users."""
     sample = sample_of(hits, users, of.users, of.rows, familiar_of(reference))
-    shelf = None if shown is None else shelf_of(replace(hits, exposure=shown), reference)
+    shelf = None if shown is None else shelf_of(among(hits, shown), reference)
     curves, absent = _by_metric(score(definitions, Material(sample, shelf)))
     refused = {str(one): reason for one in definitions if (reason := _not_in(of, one))}
     return SliceScores(of, curves, absent | refused)
+
+
+def among(hits: Hits, shown: Exposure) -> Hits:
+    """The hits with what some users of the truth were ``shown``: there are no other lists then."""
+    return replace(hits, exposure=shown, other_exposure=no_lists(shown.items, hits.depth))
 
 
 def users_of(cuts: Sequence[Slice]) -> list[Mask]:
@@ -149,7 +166,11 @@ def _match(
         depth=rules.depth,
         order=rules.order,
         ties=rules.ties,
-        exposure=reference.catalogue is not None or reference.train_users is not None or asks_what_is_shown,
+        duplicates=rules.duplicates,
+        exposure=reference.catalogue is not None
+        or reference.train_users is not None
+        or asks_what_is_shown
+        or rules.users == "run",
         list_metrics=list_metrics(definitions, reference, rules.depth),
         shown_to=users_of(cuts) if asks_what_is_shown else (),
     )
@@ -219,6 +240,8 @@ def shelf_of(hits: Hits, reference: Reference) -> Shelf | None:
         names,
         labels,
         reference.tables.keys(),
+        hits.other_exposure,
+        is_whole=hits.other_exposure is not None,
     )
 
 
@@ -253,8 +276,10 @@ def ledger_of(hits: Hits, users: Users) -> Ledger:
     """The run's ledger under a population rule."""
     if users == "truth":
         return hits.ledger
-    left = hits.ledger.counted - hits.ledger.without_list
-    return replace(hits.ledger, counted=left)
+    relevant = hits.truth.per_user(hits.truth.relevant())
+    counted = int(users_who_count(hits, relevant, users).sum())
+    unknown = hits.ledger.without_truth if users == "run" else 0
+    return replace(hits.ledger, counted=counted + unknown)
 
 
 def short_list_notices(name: str, hits: Hits, asked: Sequence[Asked]) -> list[Problem]:
@@ -282,12 +307,19 @@ def _all_new(name: str) -> Problem:
     return Problem("nothing-in-train", f"run '{name}', column 'item_id'", found, fix)
 
 
+def _ever_shown(exposures: Iterable[Exposure | None]) -> Ints:
+    """The codes of the items that stand in any list, ascending."""
+    known = [exposure for exposure in exposures if exposure is not None]
+    shown = np.zeros(len(known[0].items), dtype=bool)
+    for exposure in known:
+        shown[exposure.shown.item] = True
+    return np.flatnonzero(shown)
+
+
 def unknown_item_notices(name: str, hits: Hits, reference: Reference) -> list[Problem]:
     if hits.exposure is None:
         return []
-    ever_shown = np.zeros(len(hits.exposure.items), dtype=bool)
-    ever_shown[hits.exposure.shown.item] = True
-    shown = np.flatnonzero(ever_shown)
+    shown = _ever_shown([hits.exposure, hits.other_exposure])
     if (
         reference.train_users is not None
         and not reference.train_users[shown[shown < len(reference.train_users)]].any()

@@ -56,14 +56,14 @@ def check_attribute(reference: Reference, attribute: str) -> None:
 def shown_rows(shelf: Shelf, reference: Reference, attribute: str, k: int) -> list[dict[str, Any]]:
     """One dict per value, with the ``COLUMNS``; numbers ascending, text by the catalogue's items.
 
-    ``share`` is of the places shown within k, ``catalogue_share`` of the catalogue's items; an item with
-    several values counts in each. A row stands for so many ``values`` of the attribute, of which the run has
-    ``values_shown``. Raises InputError for a column that cannot be asked for.
+    ``share`` is of the places shown within k in all lists of the run, ``catalogue_share`` of the catalogue's
+    items; an item with several values counts in each. A row stands for so many ``values`` of the attribute,
+    of which the run has ``values_shown``. Raises InputError for a column that cannot be asked for.
     """
     check_attribute(reference, attribute)
     if lacks := needs_attribute(shelf, {"attribute": attribute}):
         raise InputError(Problem("no-values", f"attribute '{attribute}'", lacks, "Choose another column."))
-    found = shown_by(shelf, attribute, k)
+    found = shown_by(shelf.of("run"), attribute, k)
     numeric = has_numbers(reference.tables["catalogue"], attribute)
     labels, of = _by_size(found) if numeric else _by_items(found)
     sums = [_sums(of, each) for each in (found.places, found.items, np.ones_like(of), found.places > 0)]

@@ -7,7 +7,7 @@ places says everything, so the cost does not grow with the users.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -16,6 +16,7 @@ from math import ceil
 import numpy as np
 
 from recdash.domain import Exposure, Floats, Ints, Mask, RankCounts
+from recdash.metrics.exposures import joined_exposures
 from recdash.metrics.parameters import Parameter
 
 
@@ -55,6 +56,9 @@ class Shelf:
     users have each item, N being all items of the exposure. None where the table is missing.
     ``attributes`` are the names of the catalogue's, ``labels`` reads one of them. ``tables`` names the tables
     that were given beside the truth.
+
+    ``exposure`` is of the lists of users with a relevant item, ``other_exposure`` of the others, if there are
+    any; without ``is_whole`` there are some, and they were not counted.
     """
 
     exposure: Exposure
@@ -66,6 +70,19 @@ class Shelf:
     attributes: Sequence[str] = ()
     labels: Callable[[str], Labels] = no_labels
     tables: Collection[str] = ()
+    other_exposure: Exposure | None = None
+    is_whole: bool = True
+
+    def of(self, users: str) -> Shelf:
+        """The shelf of a population: all lists of the run, or those of users with a relevant item (truth)."""
+        return self if users == "truth" else self._of_run
+
+    @cached_property
+    def _of_run(self) -> Shelf:
+        if self.other_exposure is None or not self.other_exposure.n_lists:
+            return self  # the same lists: what is worked out for one serves the other
+        exposure = joined_exposures(self.exposure, self.other_exposure)
+        return replace(self, exposure=exposure, other_exposure=None)
 
     @property
     def n_items(self) -> int:
@@ -411,7 +428,22 @@ _OF = Parameter(
     },
 )
 
-CATALOGUE: tuple[CatalogueMetric, ...] = (
+USERS = Parameter(
+    "users",
+    {
+        "run": "all lists of the run",
+        "truth": "the lists of users with a relevant item",
+    },
+    also={"both": "truth"},
+)
+"""Whose lists a metric looks at; every metric here has it."""
+
+OTHER_LISTS_UNKNOWN = (
+    "lists of users without a relevant item were not counted when the run was scored; upload it again, "
+    "or ask for users=truth"
+)
+
+_METRICS: tuple[CatalogueMetric, ...] = (
     CatalogueMetric(
         "coverage",
         "Coverage",
@@ -599,4 +631,8 @@ CATALOGUE: tuple[CatalogueMetric, ...] = (
         higher_is="more of the tail",
         example="Of 5 train items the head is 1; a list shows it and another item: 1/2 = 0.5.",
     ),
+)
+
+CATALOGUE: tuple[CatalogueMetric, ...] = tuple(
+    replace(metric, parameters=(*metric.parameters, USERS)) for metric in _METRICS
 )

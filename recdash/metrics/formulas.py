@@ -242,6 +242,16 @@ class OverJudged(Additive):
     own = values
 
 
+@dataclass(frozen=True)
+class OverGrades(Additive):
+    """A formula about every item of a relevance above 0 instead of those from the threshold on."""
+
+    formula: Additive
+
+    def sums(self, part: Sample) -> Floats:
+        return self.formula.sums(part.of_every_grade)
+
+
 # ── what is no sentence ──────────────────────────────────────────────────────────────────────
 
 
@@ -331,7 +341,9 @@ class GradedNdcg(Additive):
         worth = self.gain(sample.ideal_gain) / self.discount(place + 1)
         if self.ideal != "all":
             worth[place >= k] = 0.0
-        best = np.add.reduceat(worth, sample.ideal_start[:-1])
+        best = np.zeros(sample.n_users)
+        some = sample.n_relevant > 0
+        best[some] = np.add.reduceat(worth, sample.ideal_start[:-1][some]) if some.any() else 0.0
         if self.ideal == "full":
             best += self._places_beyond_m(sample, k)
         return best
@@ -339,7 +351,9 @@ class GradedNdcg(Additive):
     def _places_beyond_m(self, sample: Sample, k: int) -> Floats:
         """ideal=full fills the places m+1..k with the user's least relevant gain."""
         worth = np.concatenate(([0.0], np.cumsum(1.0 / self.discount(np.arange(1, k + 1)))))
-        least = self.gain(sample.ideal_gain[sample.ideal_start[1:] - 1])
+        least = np.zeros(sample.n_users)
+        some = sample.n_relevant > 0
+        least[some] = self.gain(sample.ideal_gain[sample.ideal_start[1:][some] - 1])
         return least * (worth[k] - worth[np.minimum(sample.n_relevant, k)])
 
 
@@ -359,13 +373,14 @@ class MeanRecall(Additive):
         sum_a, sum_r, aa, ar, rr = (credit_by_rank(part, step, kinds) for step in steps)
         k = np.arange(1, part.depth + 1)[:, None]
         norm = k * kinds.number
-        total = ((k + 1) * sum_a - sum_r) / norm
-        squares = ((k + 1) ** 2 * aa - 2 * (k + 1) * ar + rr) / norm**2
+        total = share((k + 1) * sum_a - sum_r, norm)
+        squares = share((k + 1) ** 2 * aa - 2 * (k + 1) * ar + rr, norm**2)
         return np.stack([total.sum(axis=1), squares.sum(axis=1)], axis=1)
 
     def values(self, sample: Sample, k: int) -> Floats:
         worth = np.maximum(k - sample.rank + 1, 0).astype(np.float64)
-        return np.bincount(sample.user, weights=worth, minlength=sample.n_users) / (k * sample.n_relevant)
+        total = np.bincount(sample.user, weights=worth, minlength=sample.n_users)
+        return share(total, k * sample.n_relevant)
 
     own = values
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from recdash.errors import InputError, Problem, UnknownName
@@ -26,6 +26,8 @@ class Parameter:
     kind: Kind = "choice"
     above: float = -math.inf
     below: float = math.inf
+    also: Mapping[str, str] = field(default_factory=dict)
+    """Further spellings of a value."""
 
     @property
     def default(self) -> str | None:
@@ -33,10 +35,11 @@ class Parameter:
 
     def checked(self, value: str, metric: str) -> str:
         """The value in its canonical spelling. Raises InputError, naming what is known."""
+        value = self.also.get(value, value)
         if value in self.values:
             return value
         if self.kind == "choice":
-            raise UnknownName(f"value of {metric}({self.name}=…)", value, list(self.values))
+            raise UnknownName(f"value of {metric}({self.name}=…)", value, [*self.values, *self.also])
         return self._number(value, metric) if self.kind == "number" else self._name(value, metric)
 
     def _number(self, value: str, metric: str) -> str:

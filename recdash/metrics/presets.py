@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from recdash.domain import Order, Ties, Users
+from recdash.domain import Duplicates, Order, Ties, Users
 from recdash.errors import UnknownName
 from recdash.metrics.registry import METRICS, named
 from recdash.metrics.spec import Spec, parse, split
@@ -21,6 +21,7 @@ class Preset:
     users: Users = "truth"
     order: Order | None = None
     ties: Ties = "file"
+    duplicates: Duplicates = "first"
     relevance: str | None = None
     """Which column of the truth says what is relevant; "none" where every row is."""
     threshold: float | None = None
@@ -51,13 +52,14 @@ PRESETS: Mapping[str, Preset] = {
         Preset(
             "trec_eval",
             "trec_eval",
-            users="both",
+            {"ndcg": {"grades": "all"}},
+            users="judged_both",
             order="score",
             ties="item_desc",
             threshold=1.0,
-            why="Averages over users that have a list; the score decides, ties go by id, descending. "
-            "A grade below 1 is not relevant. The tool also counts users all of whose rows are below, as 0; "
-            "recdash never does.",
+            why="Averages over users that have a list and any row in the truth; one without a relevant item "
+            "counts as 0. The score decides, ties go by id, descending. A grade below 1, or below the "
+            "threshold given (its -l), is not relevant, and is a gain in nDCG all the same.",
         ),
         Preset(
             "rectools",
@@ -84,9 +86,10 @@ PRESETS: Mapping[str, Preset] = {
         Preset(
             "ranx",
             "ranx",
+            users="judged",
             threshold=1.0,
-            why="The default definitions, users without a list counting 0; a grade below 1 is not relevant. "
-            "The library also counts users all of whose rows are below, as 0; recdash never does.",
+            why="The default definitions; a grade below 1 is not relevant. Users without a list count as 0, "
+            "and so do users all of whose rows are below.",
         ),
         Preset(
             "recbole",

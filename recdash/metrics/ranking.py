@@ -17,6 +17,7 @@ import numpy as np
 
 from recdash.domain import Floats, Ints
 from recdash.metrics.formulas import (
+    Additive,
     Credit,
     Formula,
     GradedNdcg,
@@ -26,6 +27,7 @@ from recdash.metrics.formulas import (
     Micro,
     Norm,
     OfUser,
+    OverGrades,
     OverJudged,
     Sentence,
     running_sum,
@@ -206,26 +208,38 @@ class Ndcg:
     gain: str
     ideal: str
     discount: str
+    grades: str = "relevant"
     pooled: bool = False
 
     def formula(self, sample: Sample) -> GradedNdcg | Sentence:
+        """What says the same of these very hits."""
         discount = DISCOUNTS[self.discount]
         if self.gain != "binary" and not sample.binary:
             return GradedNdcg(GAINS[self.gain], discount, self.ideal)
         places: Norm = {"cut": relevant_up_to_k, "full": cutoff, "all": relevant}[self.ideal]
         return Sentence(lambda hits: 1.0 / discount(hits.rank), IdealGain(discount, places))
 
+    def additive(self, sample: Sample) -> Additive:
+        seen = self.seen(sample)
+        return self.formula(sample) if seen is sample else OverGrades(self.formula(seen))
+
     def curve(self, sample: Sample) -> tuple[Floats, Floats]:
-        return self.formula(sample).curve(sample)
+        seen = self.seen(sample)
+        return self.formula(seen).curve(seen)
 
     def values(self, sample: Sample, k: int) -> Floats:
-        return self.formula(sample).values(sample, k)
+        seen = self.seen(sample)
+        return self.formula(seen).values(seen, k)
 
-    additive, own = formula, values
+    own = values
+
+    def seen(self, sample: Sample) -> Sample:
+        """The users with the hits that have a gain."""
+        return sample.of_every_grade if self.grades == "all" else sample
 
 
 def build_ndcg(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
-    return Ndcg(parameters["gain"], parameters["ideal"], parameters["discount"])
+    return Ndcg(parameters["gain"], parameters["ideal"], parameters["discount"], parameters["grades"])
 
 
 def build_dcg(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
@@ -324,6 +338,7 @@ def lacks_depth(sample: Sample, parameters: Mapping[str, str]) -> str:
 
 def lacks_fitting_gains(sample: Sample, parameters: Mapping[str, str]) -> str:
     """2^g, and the sum of a user's gains, must be a number and not 0; gains that are all equal cancel."""
+    sample = sample.of_every_grade if parameters.get("grades") == "all" else sample
     gain, given = parameters["gain"], sample.relevant_gain
     least, top = float(given.min(initial=1)), float(given.max(initial=0))
     if gain == "exp" and top > LARGEST_EXPONENT:
@@ -574,6 +589,13 @@ RANKING: tuple[RankingMetric, ...] = (
                 },
             ),
             _DISCOUNT,
+            Parameter(
+                "grades",
+                {
+                    "relevant": "only relevant items have a gain",
+                    "all": "every item of a relevance above 0 has, also below the relevance threshold",
+                },
+            ),
         ),
         example="One relevant item at rank 2: (1/log2 3)/(1/log2 2) = 0.6309.",
     ),

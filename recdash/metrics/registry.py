@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from recdash.errors import InputError, Problem, UnknownName
-from recdash.metrics.catalogue import CATALOGUE, CatalogueMetric
+from recdash.metrics.catalogue import CATALOGUE, USERS, CatalogueMetric
 from recdash.metrics.formulas import Formula
 from recdash.metrics.parameters import Parameter
 from recdash.metrics.ranking import RANKING, RankingMetric
@@ -35,6 +35,12 @@ class Definition:
             if self.parameters[knob.name] != knob.default
         ]
         return f"{self.metric.name}({','.join(changed)})" if changed else self.metric.name
+
+    @property
+    def of_lists(self) -> str:
+        """Of a catalogue metric the canonical spec without its population: what one list's value is."""
+        users = USERS.default
+        return str(replace(self, parameters={**self.parameters, **({USERS.name: users} if users else {})}))
 
     @property
     def has_user_values(self) -> bool:

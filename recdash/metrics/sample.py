@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, MutableMapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from recdash.domain import Floats, Hits, Ints, Mask, Numbers, Users
+from recdash.errors import InputError, Problem
 
 _ROWS_TO_SORT = 1 << 17
 _ROWS_OF_A_PART = 1 << 19
@@ -111,9 +112,10 @@ class Sample:
     """Relevant hits of the users who count (n of them, in truth order).
 
     ``user`` [H] 0..n-1 ascending, ``rank`` [H] from 1, ascending within a user, ``gain`` [H];
-    ``n_relevant`` [n] (m in the formulas), ``list_length`` [n] (0 = no list) and ``truth_user`` [n],
-    the user's place in the truth. ``ideal_gain`` holds each user's relevant gains, best first, user
-    after user from ``ideal_start`` [n + 1].
+    ``n_relevant`` [n] (m in the formulas, 0 for a user who counts without a relevant item), ``list_length``
+    [n] (0 = no list) and ``truth_user`` [n], the user's place in the truth, ascending; users whom the truth
+    does not know have the places after its last. ``ideal_gain`` holds each user's relevant gains, best first,
+    user after user from ``ideal_start`` [n + 1].
     """
 
     depth: int
@@ -135,6 +137,10 @@ class Sample:
     """None where nothing was judged and found not relevant."""
     familiar: Familiar | None = None
     """None without a train table."""
+    n_unknown: int = 0
+    """So many of the users, the last ones, are not in the truth."""
+    positives: Sample | None = None
+    """The same users with every row of a relevance above 0, where the threshold leaves some of these out."""
     ideals: Ideals = field(default_factory=Ideals, repr=False, compare=False)
     """Shared by the samples of several runs, where the same users count by the same truth."""
 
@@ -219,22 +225,36 @@ class Sample:
         if len(cuts) < 2:
             yield self
             return
-        for first, last in cuts:
-            users, rows = slice(first, last), slice(self.ideal_start[first], self.ideal_start[last])
-            hits = slice(*np.searchsorted(self.user, [first, last]).tolist())
-            yield replace(
-                self,
-                user=self.user[hits].astype(np.int64) - first,
-                rank=self.rank[hits],
-                gain=self.gain[hits],
-                item=self.item[hits],
-                n_relevant=self.n_relevant[users],
-                list_length=self.list_length[users],
-                truth_user=self.truth_user[users],
-                relevant_gain=self.relevant_gain[rows],
-                judged=self.judged and self.judged.of_users(first, last),
-                ideals=Ideals(),
-            )
+        yield from (self.of_users(first, last) for first, last in cuts)
+
+    def of_users(self, first: int, last: int) -> Sample:
+        """The users first..last - 1, who are then 0..last - first - 1, with their hits."""
+        users, rows = slice(first, last), slice(self.ideal_start[first], self.ideal_start[last])
+        hits = slice(*np.searchsorted(self.user, [first, last]).tolist())
+        return replace(
+            self,
+            user=self.user[hits].astype(np.int64) - first,
+            rank=self.rank[hits],
+            gain=self.gain[hits],
+            item=self.item[hits],
+            n_relevant=self.n_relevant[users],
+            list_length=self.list_length[users],
+            truth_user=self.truth_user[users],
+            relevant_gain=self.relevant_gain[rows],
+            judged=self.judged and self.judged.of_users(first, last),
+            positives=self.positives and self.positives.of_users(first, last),
+            n_unknown=max(last - max(first, self.n_users - self.n_unknown), 0),
+            ideals=Ideals(),
+        )
+
+    def in_truth(self) -> Sample:
+        """The users whom the truth knows."""
+        return self.of_users(0, self.n_users - self.n_unknown) if self.n_unknown else self
+
+    @property
+    def of_every_grade(self) -> Sample:
+        """The same users, with a hit wherever the relevance is above 0, whatever the threshold."""
+        return self if self.positives is None else self.positives
 
     def _cuts(self, n_rows: int) -> Iterator[tuple[int, int]]:
         """The first user and the one after the last, for about so many relevant rows at a time."""
@@ -293,18 +313,35 @@ def sample_of(
 ) -> Sample:
     """The users of ``hits`` who count and their relevant hits.
 
-    ``users="truth"``: every user with a relevant item; ``"both"``: only those who also have a list.
-    ``only`` [U] narrows to a slice of the truth's users, ``rows`` [T] to a slice of its rows. ``ideals`` are
+    ``users`` says who counts (see ``recdash.domain.Users``). ``only`` [U] narrows to a slice of the truth's
+    users, ``rows`` [T] to a slice of its rows; of these only users with a relevant one count. ``ideals`` are
     those of another run, of which the same users count by the same truth.
+
+    Raises InputError under users=run where lists of users who are not in the truth were not counted.
     """
     truth = hits.truth
     relevant = truth.relevant() if rows is None else truth.relevant() & rows
     n_relevant = truth.per_user(relevant)
-    counted = n_relevant > 0
-    if users == "both":
-        counted &= hits.list_length > 0
+    counted = users_who_count(hits, n_relevant, users, of_rows=rows is not None)
     if only is not None:
         counted &= only
+    place = (np.cumsum(counted) - 1).astype(np.int32)
+    sample = replace(
+        _sample_of_rows(hits, counted, relevant, n_relevant),
+        judged=_judged(hits, relevant, rows, counted, place),
+        familiar=familiar,
+        ideals=ideals or Ideals(),
+    )
+    if truth.threshold is not None:
+        sample = replace(sample, positives=_positives(hits, counted, relevant, rows))
+    if users == "run" and only is None and rows is None:
+        return _with_unknown_users(sample, hits)
+    return sample
+
+
+def _sample_of_rows(hits: Hits, counted: Mask, relevant: Mask, n_relevant: Ints) -> Sample:
+    """The users ``counted`` [U] and their hits on the rows that are ``relevant`` [T]."""
+    truth = hits.truth
     place = (np.cumsum(counted) - 1).astype(np.int32)
     marked = relevant[hits.row] & counted[hits.user]
     kept = slice(None) if marked.all() else marked  # then nothing is copied
@@ -322,9 +359,54 @@ def sample_of(
         item=truth.item[row],
         top_gain=float(truth.gain.max(initial=0.0)),
         cut_lists=hits.ledger.cut_lists,
-        judged=_judged(hits, relevant, rows, counted, place),
-        familiar=familiar,
-        ideals=ideals or Ideals(),
+    )
+
+
+def _positives(hits: Hits, counted: Mask, relevant: Mask, rows: Mask | None) -> Sample | None:
+    """The users ``counted`` with every row of a relevance above 0; None where all of these are relevant."""
+    positive = hits.truth.gain > 0 if rows is None else (hits.truth.gain > 0) & rows
+    if not (positive & ~relevant).any():
+        return None
+    return _sample_of_rows(hits, counted, positive, hits.truth.per_user(positive))
+
+
+def users_who_count(hits: Hits, n_relevant: Ints, users: Users, *, of_rows: bool = False) -> Mask:
+    """[U] who of the truth's users counts; ``n_relevant`` [U] of some of its rows, with ``of_rows``."""
+    listed = hits.list_length > 0
+    in_truth = n_relevant > 0 if of_rows else np.diff(hits.truth.start) > 0
+    who: Mapping[Users, Callable[[], Mask]] = {
+        "truth": lambda: n_relevant > 0,
+        "both": lambda: (n_relevant > 0) & listed,
+        "judged": lambda: in_truth,
+        "judged_both": lambda: in_truth & listed,
+        "run": lambda: in_truth & listed,
+    }
+    return who[users]()
+
+
+def _with_unknown_users(sample: Sample, hits: Hits) -> Sample:
+    """Beside the truth's users those whom it does not know: they have a list, and nothing to be found."""
+    if hits.unknown_lengths is None:
+        found = "lists of users who are not in the truth were not counted when the run was scored"
+        fix = "Upload the run again, or count users=truth."
+        raise InputError(Problem("other-lists-unknown", "users=run", found, fix))
+    return _lengthened(sample, hits.truth.n_users, hits.unknown_lengths)
+
+
+def _lengthened(sample: Sample, n_truth_users: int, lengths: Ints) -> Sample:
+    """With users behind the others who have lists of these ``lengths`` [S], and nothing to be found."""
+    none = np.zeros(len(lengths), dtype=sample.n_relevant.dtype)
+    judged = sample.judged and replace(
+        sample.judged, n_not_relevant=np.concatenate((sample.judged.n_not_relevant, none))
+    )
+    return replace(
+        sample,
+        n_relevant=np.concatenate((sample.n_relevant, none)),
+        list_length=np.concatenate((sample.list_length, lengths)),
+        truth_user=np.concatenate((sample.truth_user, n_truth_users + np.arange(len(lengths)))),
+        judged=judged,
+        n_unknown=len(lengths),
+        positives=sample.positives and _lengthened(sample.positives, n_truth_users, lengths),
     )
 
 

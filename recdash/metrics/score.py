@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recdash.domain import Absent, Curve, Floats
-from recdash.metrics.catalogue import CatalogueMetric, Shelf
+from recdash.metrics.catalogue import OTHER_LISTS_UNKNOWN, CatalogueMetric, Shelf
 from recdash.metrics.formulas import Moments, curves
 from recdash.metrics.ranking import RankingMetric
 from recdash.metrics.ratings import Predictions, RatingMetric
@@ -70,9 +70,10 @@ def _of_ranking(definition: Definition, moments: Moments, n_users: int) -> Curve
 
 
 def _catalogue(definition: Definition, metric: CatalogueMetric, shelf: Shelf | None) -> Curve | Absent:
-    lacks = "needs ranked lists" if shelf is None else metric.lacks(shelf, definition.parameters)
+    lacks = "needs ranked lists" if shelf is None else lacks_of(definition, metric, shelf)
     if lacks or shelf is None:
         return Absent(str(definition), lacks)
+    shelf = shelf.of(definition.parameters["users"])
     if not shelf.exposure.n_lists:
         return Absent(str(definition), "no user who counts has a list")
     if metric.curve is None or metric.from_lists(definition.parameters):
@@ -81,8 +82,16 @@ def _catalogue(definition: Definition, metric: CatalogueMetric, shelf: Shelf | N
     return _curve(definition, value, np.full_like(value, np.nan), shelf.exposure.n_lists)
 
 
+def lacks_of(definition: Definition, metric: CatalogueMetric, shelf: Shelf) -> str:
+    """Why a catalogue metric cannot be had of a run; empty where it can."""
+    users = definition.parameters["users"]
+    if users == "run" and not shelf.is_whole:
+        return OTHER_LISTS_UNKNOWN
+    return metric.lacks(shelf.of(users), definition.parameters)
+
+
 def _over_lists(definition: Definition, metric: CatalogueMetric, shelf: Shelf) -> Curve | Absent:
-    found = shelf.exposure.list_means.get(str(definition))
+    found = shelf.exposure.list_means.get(definition.of_lists)
     if found is None:
         reason = f"{definition} needs the lists themselves; score the upload again with this metric"
         return Absent(str(definition), reason)

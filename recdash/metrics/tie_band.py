@@ -90,6 +90,8 @@ def tie_band(definition: Definition, hits: Hits, sample: Sample, k: int) -> TieB
     metric = definition.metric
     if hits.ties is None or not isinstance(metric, RankingMetric) or not sample.n_users:
         return None
+    if definition.parameters.get("grades") == "all":  # the same as without a threshold, for the same users
+        hits, sample = replace(hits, truth=hits.truth.under(None)), sample.of_every_grade
     ties = _ties_of(hits, sample, k)
     if not len(ties.row) or definition.lacks(sample):
         return None
@@ -106,7 +108,7 @@ def _ties_of(hits: Hits, sample: Sample, k: int) -> Ties:
     if kept is None:
         raise ValueError("lists that were not ordered by score have no ties")
     counted = np.zeros(truth.n_users, dtype=bool)
-    counted[sample.truth_user] = True
+    counted[sample.truth_user[sample.truth_user < truth.n_users]] = True
     relevant = truth.relevant()[kept.row]
     rows = np.flatnonzero(counted[kept.user] & (kept.first <= k) & (relevant | (truth.gain[kept.row] >= 0)))
     rows = rows[np.lexsort((kept.first[rows], kept.user[rows]))]

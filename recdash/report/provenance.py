@@ -13,7 +13,7 @@ from recdash.domain import WHOLE, Experiment, OnlineTest, Run
 from recdash.report.asked import Asked
 
 PACKAGES = ("numpy", "pandas", "pyarrow", "scipy", "plotly", "tea-tasting", "scikit-learn")
-RULES = ("depth", "users", "relevance", "relevance_threshold")
+RULES = ("depth", "users", "duplicates", "relevance", "relevance_threshold")
 
 
 def provenance(asked: Asked) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash import numbers
 from recdash.decisions import Decision, Review, last_decision, reviews
+from recdash.definitions.habits import users_words
 from recdash.domain import Experiment, OnlineTest, Run
 from recdash.errors import InputError, RecdashError
 from recdash.journal import Deed, Entry
@@ -167,6 +168,7 @@ def question_of(settings: Mapping[str, Any]) -> str:
     threshold = settings.get("relevance_threshold")
     graded = ", by grade" if settings.get("graded") else ""
     relevant = f", relevant from {threshold:g} on" if threshold is not None else graded
-    listed = "; only users with a list count" if settings.get("users") == "both" else ""
-    users, depth = many(settings.get("truth_users", 0), "user"), numbers.count(int(settings["depth"]))
-    return f"What {users} took after the split{relevant}; lists to depth {depth}{listed}"
+    users = settings.get("users", "truth")
+    listed = "" if users == "truth" else f"; {users_words(users)}"
+    people, depth = many(settings.get("truth_users", 0), "user"), numbers.count(int(settings["depth"]))
+    return f"What {people} took after the split{relevant}; lists to depth {depth}{listed}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -16,7 +16,6 @@ from recdash.domain import (
     Curve,
     Experiment,
     Hits,
-    ListMean,
     Recommendations,
     Run,
     Scope,
@@ -30,7 +29,7 @@ from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.evaluation import merging, reading, replicates, scoring
 from recdash.evaluation.slices import Slice, known_slices, slices_of
 from recdash.metrics import Definition, Material, define, score
-from recdash.metrics.catalogue import CatalogueMetric
+from recdash.metrics.catalogue import CatalogueMetric, Shelf
 from recdash.metrics.ratings import RatingMetric
 from recdash.metrics.sample import Ideals, Sample, sample_of
 from recdash.service.kept import Kept
@@ -105,6 +104,7 @@ class Evidence:
         self._material = Kept(self._read_material, least=64)
         self._computed = lru_cache(maxsize=1024)(self._compute_curve)
         self._possible = lru_cache(maxsize=4096)(self._ask_whether_possible)
+        self._whole_shelf = lru_cache(maxsize=16)(self._look_at_all_lists)
         self._below = lru_cache(maxsize=4096)(self._read_replicates)
 
     def experiments(self, archived: bool = False) -> list[Experiment]:
@@ -189,17 +189,26 @@ class Evidence:
             return Material(predictions=self._predictions(run_id))
         material = self._material(run_id, None, scope)
         shelf = material.shelf
-        if shelf is None or not _needs_lists(definition) or str(definition) in shelf.exposure.list_means:
+        if shelf is None or not isinstance(definition.metric, CatalogueMetric):
             return material
-        exposure = replace(shelf.exposure, list_means=self._means_again(run_id, definition))
-        return replace(material, shelf=replace(shelf, exposure=exposure))
+        if _needs_lists(definition) and definition.of_lists not in shelf.exposure.list_means:
+            shelf = self._with_list_means(run_id, shelf, definition)
+        elif definition.parameters["users"] == "run" and not shelf.is_whole:
+            shelf = self._whole_shelf(run_id)
+        return replace(material, shelf=shelf)
 
-    def _means_again(self, run_id: str, definition: Definition) -> Mapping[str, ListMean]:
-        """The metric's mean over the lists; nothing where the set-up lacks what it needs."""
+    def _with_list_means(self, run_id: str, shelf: Shelf, definition: Definition) -> Shelf:
+        """With the metric's means over the lists; without them where the set-up lacks what it needs."""
         reference = self._reference(self.store.run(run_id).experiment)
-        wanted = list_metrics([definition], reference, self._hits(run_id).depth)
-        exposure = self._match_again(run_id, list_metrics=wanted).exposure if wanted else None
-        return exposure.list_means if exposure else {}
+        wanted = list_metrics([definition], reference, shelf.depth)
+        if not wanted:
+            return shelf
+        again = self._match_again(run_id, list_metrics=wanted)
+        return scoring.shelf_of(again, reference) or shelf
+
+    def _look_at_all_lists(self, run_id: str) -> Shelf | None:
+        """What the stored upload shows to everybody, for a run that was scored before that was counted."""
+        return scoring.shelf_of(self._match_again(run_id), self._reference(self.store.run(run_id).experiment))
 
     def _ask_whether_possible(self, run_id: str, metric: str) -> bool:
         """Are the tables there that the metric needs? Asks without computing it."""
@@ -212,7 +221,9 @@ class Evidence:
             return "predictions" in run.hits
         if isinstance(definition.metric, CatalogueMetric):
             shelf = self._material(run_id).shelf
-            return shelf is not None and not definition.metric.lacks(shelf, definition.parameters)
+            return shelf is not None and not definition.metric.lacks(
+                shelf.of(definition.parameters["users"]), definition.parameters
+            )
         return not definition.lacks(self._sample(run_id))
 
     def _predictions(self, run_id: str) -> Predictions | None:
@@ -325,7 +336,8 @@ class Evidence:
         Unless told otherwise, in the same order and against the experiment's own reference.
         """
         run, stored = self.store.run(run_id), self._hits(run_id)
-        how = {"depth": stored.depth, "order": stored.order, **how}
+        own = {"depth": stored.depth, "order": stored.order, "duplicates": stored.duplicates}
+        how = own | how
         return match(self._lists_of(run), reference or self._reference(run.experiment), **how)[0]
 
     def _read_reference(self, experiment_id: str) -> Reference:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from recdash.domain import Experiment, TableKind, Upload, Users
+from recdash.domain import Duplicates, Experiment, TableKind, Upload, Users
 from recdash.engines import Reference
 from recdash.errors import Problem
 from recdash.evaluation import question, reading
@@ -67,6 +67,7 @@ class Experiments(Evidence):
         relevance_threshold: float | None = None,
         depth: int = 100,
         users: Users = "truth",
+        duplicates: Duplicates = "first",
         note: str = "",
         mappings: Mapping[str, Mapping[str, str]] | None = None,
         demo: bool = False,
@@ -79,10 +80,13 @@ class Experiments(Evidence):
         }  # fmt: skip
         tables = reading.read_tables(sources, relevance, mappings, self.limits)
         question.check_depth(depth)
+        question.check_choice("users", users, get_args(Users))
+        question.check_choice("duplicates", duplicates, get_args(Duplicates))
         reference = reading.reference_of(tables, relevance_threshold)
         settings = {
             "depth": depth,
             "users": users,
+            "duplicates": duplicates,
             "relevance": relevance,
             "relevance_threshold": relevance_threshold,
             "truth_users": reference.truth.n_users,
@@ -156,6 +160,7 @@ def _same_setup(known: Experiment, settings: Mapping[str, Any], artifacts: Mappi
         (known.truth, known.train, known.catalogue) == tables
         and known.tables == _further(artifacts)
         and all(known.settings.get(rule) == settings[rule] for rule in rules)
+        and known.settings.get("duplicates", "first") == settings["duplicates"]
     )
 
 

@@ -130,7 +130,9 @@ class Parts(Evidence):
             return mean_rows([self._shown_rows(one.id, attribute, k) for one in self._below(run_id)])
         reference = self._reference(run.experiment)
         check_attribute(reference, attribute)
-        shelf = scoring.shelf_of(self._hits(run_id), reference) if run.hits else None
+        shelf = self._material(run_id).shelf if run.hits else None
+        if shelf is not None and not shelf.is_whole:
+            shelf = self._whole_shelf(run_id)
         if shelf is None:
             return []
         views.check_cutoff(k, shelf.depth)

@@ -76,8 +76,9 @@ class FromUploads(Workspace):
         reference, noun = facts.get("reference"), several["noun"] if several else ""
         (runs,) = grouped([replace(one, reference=reference, noun=noun) for one in read])
         asked, rules = asking.read_question(
-            None, depth=home.settings["depth"], users=home.settings["users"], order=_order(facts["order"])
-        )
+            None, depth=home.settings["depth"], users=home.settings["users"], order=_order(facts["order"]),
+            duplicates=home.settings.get("duplicates", "first"),
+        )  # fmt: skip
         rated = facts.get("predictions")
         table = None if rated is None else ingest.read_upload("predictions", self.store.path(rated))
         kind = several["kind"] if several else None
@@ -116,7 +117,7 @@ def _order(order: str) -> Any:
 def experiment_of(space: Workspace, facts: Facts) -> Experiment:
     """The stored one with the very same tables and rules."""
     same = [one for one in space.experiments(archived=True) if _tables_of(one) == _tables_of(facts)]
-    alike = [one for one in same if all(one.settings.get(rule) == facts["settings"][rule] for rule in RULES)]
+    alike = [one for one in same if _rules_of(one.settings) == _rules_of(facts["settings"])]
     if not same:
         raise NotFound(
             f"No stored experiment has the tables of '{facts['name']}' (truth {str(facts['truth'])[:12]}…): "
@@ -126,6 +127,14 @@ def experiment_of(space: Workspace, facts: Facts) -> Experiment:
         rules = f"The rules of '{facts['name']}' (depth, users, relevance)"
         raise NotFound(f"{rules} are not those that are stored.")
     return next((one for one in alike if one.id == facts["id"]), alike[0])
+
+
+def _rules_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What decides the numbers; before there was a choice, repeated items counted once."""
+    return {
+        "duplicates": "first",
+        **{name: settings[name] for name in RULES if settings.get(name) is not None},
+    }
 
 
 def _tables_of(one: Experiment | Facts) -> tuple[Any, ...]:

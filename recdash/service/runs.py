@@ -218,7 +218,12 @@ class Runs(Evidence):
             settings, reference = where.settings, where.reference
         else:
             settings, reference = self.experiment(where).settings, self._reference(where)
-        asked, rules = question.read_question(None, depth=settings["depth"], users=settings["users"])
+        asked, rules = question.read_question(
+            None,
+            depth=settings["depth"],
+            users=settings["users"],
+            duplicates=settings.get("duplicates", "first"),
+        )
         return score_candidate(runs, reference, asked, rules, kind, predictions=predictions)
 
     def _add_run(
@@ -313,6 +318,7 @@ class Runs(Evidence):
             "order": hits.order,
             "ties": "file",
             "depth": hits.depth,
+            "duplicates": hits.duplicates,
             "users": self.experiment(experiment_id).settings["users"],
             "mapping": dict(run.mapping),
             "list_end": views.list_end(hits),

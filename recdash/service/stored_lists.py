@@ -70,7 +70,14 @@ class StoredLists(Evidence):
         hits = self._hits(run.id)
         rows = self._lists_of(run) if groups is None else self._row_groups(run.id).lists_in(groups)
         reference = self._reference(run.experiment)
-        return read_lists(rows, reference, depth=hits.depth, order=hits.order, wanted=wanted)
+        return read_lists(
+            rows,
+            reference,
+            depth=hits.depth,
+            order=hits.order,
+            wanted=wanted,
+            duplicates=hits.duplicates,
+        )
 
     def _read_all_lists(self, run_id: str) -> UserLists:
         return self._lists_in(self.store.run(run_id))

@@ -119,4 +119,5 @@ class UnderPresets(Evidence):
         kept = self._reference(self.store.run(run_id).experiment)
         reference = replace(kept, truth=habits.truth_under(kept.truth, habit))
         wanted = list_metrics([define(habit.spec)], reference, self._hits(run_id).depth)
-        return self._match_again(run_id, reference, order=habit.order, ties=habit.ties, list_metrics=wanted)
+        how = {"order": habit.order, "ties": habit.ties, "duplicates": habit.duplicates}
+        return self._match_again(run_id, reference, list_metrics=wanted, **how)

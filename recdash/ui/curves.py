@@ -9,6 +9,8 @@ import streamlit as st
 
 from recdash import numbers
 from recdash.charts.curves import metric_curve, with_interval
+from recdash.definitions.habits import POPULATION
+from recdash.domain import Users
 from recdash.metrics import define
 from recdash.ui import data, state, theme, widgets
 from recdash.ui.escaping import html, markdown
@@ -158,12 +160,8 @@ MACRO = (
     "Recall@k: a user's hits in the first k places, divided by the user's held-out relevant items.",
     "Macro average: the mean over users.",
 )
-POPULATION = {
-    "truth": "Every user with a relevant item counts; a user without a list counts as 0.",
-    "both": "Only users with a relevant item and a list count.",
-}
 
 
-def definition(average: str, users: str) -> list[str]:
+def definition(average: str, users: Users) -> list[str]:
     """The definitions printed beside the precision–recall plot; ``users`` is the experiment's rule."""
     return [*(MICRO if average == "micro" else MACRO), POPULATION[users]]

@@ -16,6 +16,7 @@ from recdash.definitions.habits import (
     TOGETHER,
     difference_words,
     order_words,
+    users_words,
     who_counts,
 )
 from recdash.definitions.ledger import ledger_lines
@@ -157,8 +158,7 @@ def shown_elsewhere(view: View, found: Found) -> str:
         return ""
     score = data.scoreboard(view, (found.run.id,), (view.metric,), view.k)
     value = numbers.three(float(score["value"].iloc[0])) if len(score) else numbers.NONE
-    rule = "only users with a list count" if users == "both" else "every user with a relevant item counts"
-    return f"The other pages show {metric_at(view.metric, view.k)} {value}: {rule}."
+    return f"The other pages show {metric_at(view.metric, view.k)} {value}: {users_words(users)}."
 
 
 # ── the presets side by side ─────────────────────────────────────────────────────────────────
@@ -326,7 +326,10 @@ def ledger_title(view: View, found: Found) -> tuple[str, str]:
 
 
 def ledger_table(view: View, found: Found) -> Html:
-    lines = ledger_lines(found.run.ledger, view.experiment.settings.get("users", "truth"), view.depth)
+    settings = view.experiment.settings
+    lines = ledger_lines(
+        found.run.ledger, settings.get("users", "truth"), view.depth, settings.get("duplicates", "first")
+    )
     rows = [[line.title, _count(line.count), line.words] for line in lines]
     return table_html(
         [Column("Ledger"), Column("Count", number=True), Column("What it means")], rows, kind="rd-small"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from recdash import numbers
+from recdash.definitions.habits import POPULATION
 from recdash.domain import Experiment, Run
 
 LEDGER = {
@@ -74,9 +75,7 @@ def experiment_rows(experiment: Experiment) -> list[tuple[str, str]]:
 
 def counting_rule(experiment: Experiment) -> str:
     """Which users the scores of this experiment are the mean of."""
-    if experiment.settings.get("users") == "both":
-        return "Only users with a list and a relevant item count."
-    return "Every user with a relevant item counts; one without a list counts as 0."
+    return POPULATION[experiment.settings.get("users", "truth")]
 
 
 def in_words(value: Any) -> str:

@@ -11,6 +11,7 @@ import streamlit as st
 from recdash import numbers
 from recdash.charts.spread import LEAST_FOR_BOX, replicate_spread
 from recdash.errors import Problem
+from recdash.evaluation.comparability import LISTED
 from recdash.ui import data, findings, theme, widgets
 from recdash.ui.escaping import Html, html
 from recdash.ui.state import View
@@ -126,7 +127,7 @@ def _left_out(view: View, found: Spread) -> str:
     """Folds score their own users, so that their mean may be another number than the candidate's."""
     folds = [run for run in view.shown if run.id in set(found.rows["run_id"]) and not run.is_mean]
     without = sum((run.ledger.get("without_list") or 0) for run in folds)
-    if not without or view.experiment.settings.get("users") == "both":
+    if not without or view.experiment.settings.get("users") in LISTED:
         return ""
     return " A fold counts only users whom it has lists for; the table above counts the others as 0."
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from recdash.definitions.ledger import ledger_lines
+from collections.abc import Mapping
+from typing import Any
+
+from recdash.definitions.habits import POPULATION
+from recdash.definitions.ledger import LedgerLine, ledger_lines
 from recdash.definitions.notation import formula
-from recdash.domain import WHOLE
+from recdash.domain import WHOLE, Run
 from recdash.metrics import define
 from recdash.report.asked import Asked
 from recdash.report.cells import count
 from recdash.report.document import Cell, Column, Formula, Number, Paragraph, Part, RunName, Section, Table
 from recdash.report.ranges import range_of
 
-POPULATION = {
-    "truth": "Every user with a relevant item counts; a user without a list counts as 0.",
-    "both": "Only users with a relevant item and a list count.",
-}
 RULES = {
     "holm": "corrected together (Holm)", "bh": "corrected together (Benjamini–Hochberg)",
     "off": "each by itself, not corrected",
@@ -37,6 +37,11 @@ def defined(asked: Asked) -> Section:
     )  # fmt: skip
 
 
+def _lines_of(run: Run, settings: Mapping[str, Any]) -> list[LedgerLine]:
+    duplicates = settings.get("duplicates", "first")
+    return ledger_lines(run.ledger, settings["users"], settings["depth"], duplicates)
+
+
 def _population(asked: Asked) -> str:
     """Who counts, and from which relevance on a row does."""
     settings = asked.experiment.settings
@@ -45,7 +50,10 @@ def _population(asked: Asked) -> str:
     every = settings.get("relevance") == "none"
     relevant = "Every row of the truth is relevant." if every else f"A row of the truth is relevant {above}."
     depth = f"Lists were read to depth {settings['depth']}; short lists are misses up to k."
-    return f"{POPULATION[settings['users']]} {relevant} {depth}"
+    repeated = (
+        "" if settings.get("duplicates", "first") == "first" else " Repeated items count at each place."
+    )
+    return f"{POPULATION[settings['users']]} {relevant} {depth}{repeated}"
 
 
 def _part(asked: Asked) -> str:
@@ -72,7 +80,7 @@ def _ledger(asked: Asked) -> Table:
     rows: list[tuple[Cell, ...]] = []
     titles: tuple[str, ...] = ()
     for run in asked.runs:
-        lines = {one.name: one for one in ledger_lines(run.ledger, settings["users"], settings["depth"])}
+        lines = {one.name: one for one in _lines_of(run, settings)}
         if run.ledger:
             titles = tuple(lines[name].title for name in LEDGER)
             rows.append((RunName(run.id), *(_counted(lines[name].count) for name in LEDGER)))

@@ -1,0 +1,58 @@
+"""What was shown to two groups of users, as what was shown to both: counts add up, means are pooled."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from recdash.domain import Exposure, Floats, ListMean, RankCounts
+
+
+def joined_exposures(one: Exposure, other: Exposure) -> Exposure:
+    """Of all lists of two exposures of the same run: their items have the same codes, no user is in both.
+
+    A mean that only one of them has is left out.
+    """
+    both = one.list_means.keys() & other.list_means.keys()
+    return replace(
+        one,
+        shown=_added(one.shown, other.shown),
+        ended=_added(one.ended, other.ended),
+        n_lists=one.n_lists + other.n_lists,
+        list_means={spec: pooled_mean(one.list_means[spec], other.list_means[spec]) for spec in both},
+    )
+
+
+def _added(one: RankCounts, other: RankCounts) -> RankCounts:
+    depth = len(one.start) - 1
+    rank, item, count = (
+        np.concatenate((getattr(one, name), getattr(other, name))) for name in ("rank", "item", "count")
+    )
+    n_items = int(item.max(initial=0)) + 1
+    cell, place = np.unique(rank.astype(np.int64) * n_items + item, return_inverse=True)
+    total = np.bincount(place, weights=count, minlength=len(cell)).astype(np.int64)
+    start = np.searchsorted(cell, np.arange(1, depth + 2) * n_items)
+    return RankCounts(start, (cell % n_items).astype(np.int32), total)
+
+
+def pooled_mean(one: ListMean, other: ListMean) -> ListMean:
+    """Mean, standard error and number of all lists of two groups, at every k."""
+    n = one.n_lists + other.n_lists
+    shares = [np.divide(part.n_lists, n, out=np.zeros(len(n)), where=n > 0) for part in (one, other)]
+    known = [np.where(part.n_lists > 0, part.mean, 0.0) for part in (one, other)]
+    mean = np.where(n > 0, shares[0] * known[0] + shares[1] * known[1], np.nan)
+    spread = sum(
+        _squares(part) + part.n_lists * (value - mean) ** 2
+        for part, value in zip((one, other), known, strict=True)
+    )
+    error = np.full(len(n), np.nan)
+    several = n > 1
+    error[several] = np.sqrt(np.asarray(spread)[several] / (n[several] - 1) / n[several])
+    return ListMean(mean, error, n)
+
+
+def _squares(part: ListMean) -> Floats:
+    """[depth] Σ (value − mean)² of a group's lists."""
+    n = part.n_lists.astype(np.float64)
+    return np.where(n > 1, np.nan_to_num(part.std_error) ** 2 * n * (n - 1), 0.0)
