@@ -15,7 +15,7 @@ run_forms.experiment_panel(workspace, experiment)
 runs = workspace.runs(experiment.id, archived=archived)
 if runs:
     runs_view.show_table(experiment, runs)
-    runs_view.show_ledger(experiment, runs)
+    runs_view.show_ledger(workspace, experiment, runs)
     runs_view.work_on_one(workspace, experiment, runs)
 else:
     widgets.empty("This experiment has no runs", "Add candidates under Upload, or show the archived ones.")

@@ -203,6 +203,57 @@ class Ledger:
 
 
 @dataclass(frozen=True)
+class KnownIds:
+    """How many of a run's ids of one kind, items or users, the tables of the evaluation know.
+
+    ``rows`` are places of lists (items) or lists (users); in ``known`` of them truth, catalogue, train or
+    another table knows the id. ``ids`` counts different ids (None: not counted), ``unknown_ids`` those that
+    no table knows; ``by_table``: the rows whose id the truth, catalogue, train knows. ``sample`` holds some
+    unknown ids with the rows of each.
+    """
+
+    rows: int
+    known: int
+    unknown_ids: int
+    ids: int | None
+    by_table: Mapping[str, int]
+    sample: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def share(self) -> float:
+        """Of the rows, from 0 to 1; 1 without any."""
+        return self.known / self.rows if self.rows else 1.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready, without the sample."""
+        counts = {"rows": self.rows, "known": self.known, "share": self.share}
+        return {**counts, "ids": self.ids, "unknown_ids": self.unknown_ids, "by_table": dict(self.by_table)}
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> KnownIds:
+        """The inverse of ``as_dict``."""
+        return cls(**{name: value for name, value in facts.items() if name != "share"})
+
+
+@dataclass(frozen=True)
+class IdOverlap:
+    """What the tables of the evaluation know of a run's ids; ``users`` is None where it was not counted."""
+
+    items: KnownIds
+    users: KnownIds | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {"items": self.items.as_dict(), "users": self.users.as_dict() if self.users else None}
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> IdOverlap:
+        """The inverse of ``as_dict``."""
+        users = facts["users"]
+        return cls(KnownIds.of(facts["items"]), KnownIds.of(users) if users else None)
+
+
+@dataclass(frozen=True)
 class RankCounts:
     """Counts by rank and item: at rank k stand the items ``item[start[k-1]:start[k]]``, ``count`` times.
 
@@ -270,7 +321,7 @@ class Hits:
     row that was hit (relevant or not: thresholds are applied later); ``list_length`` [U] items
     kept per truth user (0 = no list), at most ``depth``. ``exposure`` is None where it was not asked for,
     ``ties`` where the lists were not ordered by a score; ``shown_to`` has what was shown to each group of
-    users that was asked for.
+    users that was asked for. ``overlap`` counts known ids; None for stored hits.
 
     ``exposure`` is of the lists of users with a relevant item, ``other_exposure`` of all other lists of the
     run; ``unknown_lengths`` [S] are the lengths of the lists of users who are not in the truth. Both are None
@@ -291,6 +342,7 @@ class Hits:
     other_exposure: Exposure | None = None
     unknown_lengths: Ints | None = None
     duplicates: Duplicates = "first"
+    overlap: IdOverlap | None = None
 
 
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────
@@ -466,6 +518,12 @@ class Run:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     archived: datetime | None = None
     replicate_of: str | None = None
+
+    @property
+    def overlap(self) -> IdOverlap | None:
+        """What the experiment's tables know of its ids; None where that was not noted when it was scored."""
+        facts = self.provenance.get("known_ids")
+        return IdOverlap.of(facts) if facts else None
 
     @property
     def reference(self) -> str | None:

@@ -64,6 +64,11 @@ def of_100(count_: int, n: int) -> str:
     return fixed(share, 0)
 
 
+def share(part: int, whole: int) -> str:
+    """``97 % (972 of 1,000)``; only all is 100 %, only nothing 0 %."""
+    return f"{of_100(part, whole) if whole else NONE} % ({part:,} of {whole:,})"
+
+
 def p_value(value: float | None) -> str:
     """``0.0312``; ``<0.001`` below that; ``–`` where there is none."""
     if value is None or not math.isfinite(value):

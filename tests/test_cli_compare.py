@@ -87,6 +87,7 @@ def test_the_text_is_the_verdict_and_one_line_per_pair(call: Recdash) -> None:
     assert [line.split()[:2] for line in lines[:3]] == [["new", "old"], ["other", "old"], ["other", "new"]]
     said = "CI and p are corrected after Holm over 2 differences to the baseline."
     assert lines[-1] == said
+    assert [line.split(":")[0] for line in lines if "known to truth" in line] == ["old", "new", "other"]
 
 
 def test_a_wide_margin_makes_a_tie(call: Recdash) -> None:

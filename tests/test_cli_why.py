@@ -17,7 +17,8 @@ FILES = {
 """New finds what all hold out and old nothing; online its users watch about half as long."""
 
 ADD = (
-    "add", "--experiment", "films", "--truth", "truth.csv", "--run", "old.csv", "--run", "new.csv",
+    "add", "--accept-unknown-ids",
+    "--experiment", "films", "--truth", "truth.csv", "--run", "old.csv", "--run", "new.csv",
     "--baseline", "old", "--sessions", "spring=sessions.csv", "--control", "control",
     "--link", "control=old", "--link", "b=new",
 )  # fmt: skip
@@ -63,5 +64,5 @@ def test_what_does_not_exist_is_said(added: Recdash, asked: tuple[str, ...], tol
 
 
 def test_an_experiment_without_a_test_is_said(run: Recdash) -> None:
-    assert run(*ADD[:9]).exit_code == 0
+    assert run(*ADD[:10]).exit_code == 0
     assert "has no A/B test" in run(*WHY).stderr

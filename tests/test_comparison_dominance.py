@@ -45,6 +45,9 @@ class Held:
     def parts(self) -> Sequence[Slice]:
         raise AssertionError
 
+    def known_ids(self, run: str) -> None:
+        """Not counted."""
+
     def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
         raise AssertionError(runs)
 

@@ -86,6 +86,9 @@ class Table:
     def replicate_users(self, run: str, label: str) -> np.ndarray:
         return np.arange(len(self.of[run]))
 
+    def known_ids(self, run: str) -> None:
+        """Not counted."""
+
     def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
         return self.between
 

@@ -191,7 +191,7 @@ def test_the_dict_can_be_written_as_json_and_holds_scores_ledger_and_warnings() 
     found = recdash.evaluate({"als": ALS}, TRUTH, metrics="recall@2,coverage@1,personalization@1").as_dict()
     again = json.loads(json.dumps(found, allow_nan=False))
     assert again == found
-    assert set(found) == {"scores", "ledger", "absent", "warnings"}
+    assert set(found) == {"scores", "ledger", "known_ids", "absent", "warnings"}
     recall, personalization = found["scores"]
     assert set(recall) == {"run", "metric", "k", "value", "std_error", "n_users"}
     assert (personalization["value"], personalization["std_error"]) == (1.0, None)

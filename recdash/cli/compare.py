@@ -22,7 +22,7 @@ from recdash.cli.options import (
     uploads,
     workspace,
 )
-from recdash.cli.tables import aligned
+from recdash.cli.tables import aligned, known_lines
 from recdash.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -134,7 +134,8 @@ def comparison_text(found: Compared) -> str:
         lines.append([*who, *how, pair.judged.word, numbers.count(pair.paired.n)])
     how = _how_judged(found.comparison)
     apart = [f"{reason}." for reason in found.comparison.apart.values()]
-    return "\n".join([found.verdict.text, "", aligned(lines, texts=2), *how, *apart])
+    known = known_lines({names[run]: overlap for run, overlap in found.known_ids().items()})
+    return "\n".join([found.verdict.text, "", aligned(lines, texts=2), "", *known, *how, *apart])
 
 
 def _check_candidates(names: Iterable[str], baseline: str) -> None:
@@ -156,7 +157,7 @@ def _how_judged(found: Comparison) -> list[str]:
 
 def _check_stored(runs: Sequence[tuple[str, Path]], question: Mapping[str, Any]) -> None:
     """Stored runs were scored once: what belongs to the scoring of files is refused, not passed over."""
-    unused = [name for name, value in question.items() if value not in (None, "default", {})]
+    unused = [name for name, value in question.items() if value not in (None, "default", False, {})]
     options = [f"--{name.replace('_', '-')}" for name in unused]
     options += [f"--run {name}={file}" for name, file in runs if str(file) != name]
     if options:

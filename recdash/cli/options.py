@@ -139,6 +139,9 @@ def run_named(by_name: Mapping[str, str], name: str) -> str:
     return by_name[name]
 
 
+ACCEPT_HELP = "Score runs whose items or users hardly meet truth, catalogue and train as they are written."
+
+
 def how_to_count(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that say what the scores of files mean, for every command that takes files."""
     for option in reversed(_HOW_TO_COUNT):
@@ -154,4 +157,5 @@ _HOW_TO_COUNT = (
     click.option("--duplicates", help=DUPLICATES_HELP),
     click.option("--relevance", help="Column of the truth, or 'none': every row is relevant."),
     click.option("--relevance-threshold", type=float, help="Least relevance that counts (default: above 0)."),
+    click.option("--accept-unknown-ids", is_flag=True, help=ACCEPT_HELP),
 )

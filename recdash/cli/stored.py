@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.options import (
+    ACCEPT_HELP,
     DUPLICATES_HELP,
     REFERENCE_HELP,
     REPLICATES_HELP,
@@ -24,7 +25,7 @@ from recdash.cli.options import (
     uploads,
     workspace,
 )
-from recdash.cli.tables import aligned
+from recdash.cli.tables import aligned, known_lines
 from recdash.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     "--users", type=click.Choice(["truth", "both", "judged", "judged_both", "run"]), help=USERS_HELP
 )
 @click.option("--duplicates", type=click.Choice(["first", "keep"]), help=DUPLICATES_HELP)
+@click.option("--accept-unknown-ids", is_flag=True, help=ACCEPT_HELP)
 @click.option("--reference", "references", default="", help=REFERENCE_HELP)
 @click.option("--tag", "tags", multiple=True, help="A tag for the runs; again for each.")
 @click.option("--baseline", help="Name of the run that the others are compared with.")
@@ -89,7 +91,7 @@ def add(
     chosen = where if isinstance(where, str) else _stored(space, where)
     for one in space.store_runs(chosen, prepared, {"tags": tuple(tags)}):
         tell(one.run.notices)
-        click.echo(f"{one.run.name}: {_became(one)}")
+        _echo_added(one)
     by_name = {run.name: run.id for run in space.runs(chosen)}
     if baseline is not None:
         space.set_baseline(chosen, run_named(by_name, baseline))
@@ -108,6 +110,12 @@ def _mappings(choice: ColumnChoice, kinds: Sequence[str]) -> dict[str, Mapping[s
     from recdash.evaluation.column_choice import mappings_of
 
     return mappings_of(choice, kinds)
+
+
+def _echo_added(one: AddedRun) -> None:
+    click.echo(f"{one.run.name}: {_became(one)}")
+    for line in known_lines({one.run.name: one.run.overlap} if one.run.overlap else {}):
+        click.echo(f"note: {line}", err=True)
 
 
 def _became(one: AddedRun) -> str:
@@ -156,7 +164,7 @@ def _prepared(
     more: Mapping[str, Any],
     choice: ColumnChoice,
 ) -> list[PreparedRun]:
-    references, kind = more["references"], more["replicates"]
+    references, how = more["references"], {name: more[name] for name in ("replicates", "accept_unknown_ids")}
     found = [
         one
         for name, files in uploads.items()
@@ -167,7 +175,7 @@ def _prepared(
             mapping=choice.of("run", name),
             predictions=rated.get(name),
             predictions_mapping=choice.of("predictions", name),
-            replicates=kind,
+            **how,
         )
     ]
     found += space.prepare_references(where, references) if references else []
@@ -255,6 +263,7 @@ def _experiment_facts(space: Workspace, one: Any) -> dict[str, Any]:
                 "tags": list(run.tags),
                 "baseline": run.id == one.baseline,
                 "ledger": dict(run.ledger),
+                "known_ids": run.overlap.as_dict() if run.overlap else None,
                 "replicates": _replicates_facts(run.replicated),
             }
             for run in space.runs(one.id)

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from recdash import numbers
 from recdash.characters import on_a_line
 from recdash.spreadsheet import safe_cell
 
 if TYPE_CHECKING:
+    from recdash.domain import IdOverlap
     from recdash.evaluation import Evaluation
 
 
@@ -141,6 +143,15 @@ def _slice_named(row: Mapping[str, Any]) -> str:
     return f"{row['slice_by']}={row['slice']} ({row['n_users']:,})"
 
 
+def known_lines(known: Mapping[str, IdOverlap]) -> Iterable[str]:
+    """One line per run: how much of it truth, catalogue and train know."""
+    for name, overlap in known.items():
+        users = overlap.users
+        of_users = f"; of its users {numbers.share(users.known, users.rows)}" if users else ""
+        items = numbers.share(overlap.items.known, overlap.items.rows)
+        yield f"{name}: known to truth, catalogue or train: of the items shown {items}{of_users}"
+
+
 def three_digits(value: float | None) -> str:
     return "–" if value is None else f"{value:#.3g}".rstrip(".")
 
@@ -168,6 +179,7 @@ def _populations(found: Evaluation) -> Iterable[str]:
         if run.ledger is not None:
             one = run.ledger
             yield f"{run.name}: {one.counted:,} users counted, {one.without_list:,} without a list"
+    yield from known_lines(found.known_ids())
     missing: dict[tuple[str, str, str], dict[str, None]] = {}
     for row in found.absences():
         where = f" by {row['slice_by']}" if row.get("slice_by") else ""

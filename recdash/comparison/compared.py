@@ -12,7 +12,7 @@ from recdash.comparison.pairs import Comparison, Pair, Terms, compare, shared
 from recdash.comparison.source import Source
 from recdash.comparison.verdict import Verdict, decide
 from recdash.comparison.weighing import weigh
-from recdash.domain import UserValues
+from recdash.domain import IdOverlap, UserValues
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.metrics import Spec, define
 from recdash.stats import bootstrap, corrected, differences, equivalence, grouped, permutation, wilcoxon
@@ -122,6 +122,13 @@ class Compared:
             raise ValueError("a pair has lost its values")
         return found
 
+    def known_ids(self) -> dict[str, IdOverlap]:
+        """By run of any pair: how many of its items and users truth, catalogue and train know."""
+        pairs = self.comparison.pairs
+        runs = dict.fromkeys([self.comparison.baseline, *(pair.candidate for pair in pairs)])
+        found = {run: self.source.known_ids(run) for run in runs}
+        return {run: overlap for run, overlap in found.items() if overlap is not None}
+
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready: the metric, its pairs, runs without a difference to the baseline, and the verdict."""
         found = self.comparison
@@ -133,6 +140,7 @@ class Compared:
             "families": {"to the baseline": len(found.against), "other pairs": len(found.among)},
             "pairs": list(self.rows()),
             "apart": {found.names[run]: why for run, why in found.apart.items()},
+            "known_ids": {found.names[run]: overlap.as_dict() for run, overlap in self.known_ids().items()},
             "warnings": [str(problem) for problem in self.verdict.weighed.problems],
             "verdict": self.verdict.as_dict(),
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from recdash.domain import Ints, OnlineLift, Replicated, Users, UserValues
+from recdash.domain import IdOverlap, Ints, OnlineLift, Replicated, Users, UserValues
 from recdash.errors import Problem
 
 if TYPE_CHECKING:
@@ -48,6 +48,9 @@ class Source(Protocol):
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         """What A/B tests found of the run against the baseline."""
+
+    def known_ids(self, run: str) -> IdOverlap | None:
+        """What truth, catalogue and train know of the run's ids; None of a reference candidate."""
 
     def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
         """Why the runs' numbers may not stand side by side as they are."""

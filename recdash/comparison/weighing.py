@@ -22,7 +22,9 @@ ACCURACY = ("ndcg", "recall", "precision", "hit_rate", "map", "mrr")
 """A candidate may not win by one of these and lose by another unnoticed."""
 GUARDRAILS = ("coverage", "novelty", "diversity", "personalization")
 """What a gain in accuracy must not cost too much of. More of each is better."""
-BLOCKING = ("different-truth", "different-users", "different-threshold", "different-version")
+BLOCKING = (
+    "different-truth", "different-users", "different-threshold", "different-version", "ids-do-not-meet",
+)  # fmt: skip
 """What makes two numbers answers to different questions; the other problems are caveats."""
 
 

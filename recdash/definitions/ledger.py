@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from recdash import numbers
+from recdash.domain import IdOverlap
+
+KNOWN_TITLES = ("Items known", "Users known")
+"""What truth, catalogue and train know of the ids of a run, in the order of ``known_cells``."""
+
 
 @dataclass(frozen=True)
 class LedgerLine:
@@ -67,6 +73,13 @@ def ledger_lines(
         ),
         LedgerLine("tied_rows", "Tied rows", tied, _tie_words(tied, ledger.get("tied_users") or 0)),
     ]  # fmt: skip
+
+
+def known_cells(overlap: IdOverlap | None) -> tuple[str, str]:
+    """Shares of the places and of the users whose ids are known; a dash where that was not counted."""
+    sides = (overlap.items, overlap.users) if overlap else (None, None)
+    items, users = (numbers.NONE if one is None else numbers.share(one.known, one.rows) for one in sides)
+    return items, users
 
 
 def _tie_words(rows: int | None, users: int) -> str:

@@ -12,11 +12,24 @@ from typing import Any, Literal
 
 import numpy as np
 
-from recdash.domain import Duplicates, Exposure, Hits, Ints, Ledger, Mask, Order, Recommendations, Ties
+from recdash.domain import (
+    Duplicates,
+    Exposure,
+    Hits,
+    IdOverlap,
+    Ints,
+    Ledger,
+    Mask,
+    Order,
+    Recommendations,
+    Ties,
+)
 from recdash.engines.blocks import Block, grouped_blocks
 from recdash.engines.exposure import Audience
 from recdash.engines.growing import Growing
+from recdash.engines.id_spelling import likely_repair
 from recdash.engines.ids import IdIndex
+from recdash.engines.known_ids import ItemWatch, known_items, known_users, written_ids
 from recdash.engines.lists import ListMetrics
 from recdash.engines.lookup import TruthLookup
 from recdash.engines.memory import give_back
@@ -25,6 +38,9 @@ from recdash.engines.reference import Reference
 from recdash.engines.scattered import NotInPlace, placed_blocks, sorted_blocks
 from recdash.engines.ties import TieWatch
 from recdash.errors import InputError, Problem
+
+_NAMED = 2_000
+"""So many user ids are looked at for another spelling where no user is known."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +127,7 @@ class _Pass:
         self, run: Recommendations, reference: Reference, depth: int, plan: _Plan, watch: _Watch
     ) -> None:
         self.run, self.truth, self.depth, self.plan = run, reference.truth, depth, plan
+        self.reference = reference
         self.users, self.items = reference.users.copy(), reference.items.copy()
         self.lookup = TruthLookup(self.truth)
         self.seen = Seen()
@@ -124,6 +141,7 @@ class _Pass:
         self.others = self._other_audience(watch) if watch.exposure else None
         self.seen_of_others = Seen()
         self.unknown_lengths = Growing(np.int32)
+        self.item_watch = None if watch.exposure or run.reference else ItemWatch(self.counts, reference)
         self.ties = TieWatch(depth) if plan.order == "score" else None
 
     def _audiences(self, watch: _Watch) -> list[Audience]:
@@ -142,7 +160,7 @@ class _Pass:
             self._see(block)
         give_back()
         if not self.had_list[: self.truth.n_users].any():
-            raise InputError(_no_common_user(self.run, self.truth.users))
+            raise InputError(_no_common_user(self.run, self.reference, self.users))
         user, rank, row = self._joined_hits()
         self.seen.unknown_users = int(self.had_list[self.truth.n_users :].sum())
         ledger = self._ledger()
@@ -152,8 +170,25 @@ class _Pass:
         hits = Hits(self.truth, self.depth, user, rank, row, self.list_length, to_all, ledger, order, ties)
         met = {"user_id": self.users.spellings_met, "item_id": self.items.spellings_met}
         told = notices(self.run, self.seen, order, self.plan.ties, met, self.plan.duplicates)
-        hits = replace(hits, shown_to=shown[1:], duplicates=self.plan.duplicates, **self._of_others())
+        overlap = None if self.run.reference else self._overlap(to_all)
+        hits = replace(
+            hits,
+            shown_to=shown[1:],
+            overlap=overlap,
+            duplicates=self.plan.duplicates,
+            **self._of_others(),
+        )
         return hits, told
+
+    def _overlap(self, shown: Exposure | None) -> IdOverlap:
+        served, strangers = self.had_list[: self.truth.n_users], self.had_list[self.truth.n_users :]
+        unknown = np.flatnonzero(strangers) + self.truth.n_users
+        users = known_users(int(served.sum()), unknown, self.users, self.reference)
+        if self.item_watch is not None:
+            return IdOverlap(self.item_watch.known_items(self.items), users)
+        if shown is None:
+            raise ValueError("neither the exposure nor an item watch saw the lists")
+        return IdOverlap(known_items(shown, self.reference), users)
 
     def _of_others(self) -> dict[str, Any]:
         """What is known of the lists of everybody who does not count; nothing where it was not asked for."""
@@ -203,6 +238,8 @@ class _Pass:
         block = block.cut(self.depth)
         self.list_length[block.user] = block.lengths
         self._find_hits(block)
+        if self.item_watch is not None:
+            self.item_watch.see(block)
         for audience in self.audiences if self.others is None else [*self.audiences, self.others]:
             audience.see(block, len(self.items))
 
@@ -329,11 +366,15 @@ def _text_order(item: Ints, items: IdIndex) -> Ints:
     return place[back]
 
 
-def _no_common_user(run: Recommendations, users: Sequence[str]) -> Problem:
-    example = ", ".join(f"'{user}'" for user in users[:3])
-    return Problem(
-        "no-common-user",
-        f"run '{run.name}', column 'user_id'",
-        f"no user of this run is in the truth (the truth knows {example}, …)",
-        "Use the same user ids in both files, and check that the columns are mapped right.",
-    )
+def _no_common_user(run: Recommendations, reference: Reference, users: IdIndex) -> Problem:
+    n_known = len(reference.users)
+    ids = users.ids()
+    repair = likely_repair(ids[n_known : n_known + _NAMED], written_ids(reference.users))
+    example = ", ".join(f"'{user}'" for user in reference.truth.users[:3])
+    found, fix = f"no user of this run is in the truth (the truth knows {example}, …)", ""
+    if repair is not None:
+        (ours, theirs), *_ = repair.examples
+        found += f"; they differ by {repair.cause}: '{ours}' in the run, '{theirs}' in the truth"
+        fix = f"{repair.fix.replace('{column}', 'user_id')} "
+    fix += "Use the same user ids in both files, and check that the columns are mapped right."
+    return Problem("no-common-user", f"run '{run.name}', column 'user_id'", found, fix)

@@ -23,6 +23,7 @@ class Reference:
     [c] item codes or None; ``train_users`` [N] how many train users have each item, or None, with
     ``n_train_users``; ``history`` [U] how many train items each truth user has, or None. ``tables`` are the
     other uploads as they were read, for what is asked of them later (attributes, vectors, similarities).
+    ``train_ids`` knows the users of truth and train together; None without a train table.
     """
 
     truth: Truth
@@ -34,6 +35,7 @@ class Reference:
     history: Ints | None = None
     tables: Mapping[TableKind, Upload] = field(default_factory=dict)
     notices: tuple[Problem, ...] = ()
+    train_ids: IdIndex | None = None
 
 
 def read_reference(
@@ -71,6 +73,7 @@ def read_reference(
         seen_in_train.history,
         {**({"catalogue": catalogue} if catalogue else {}), **(others or {})},
         tuple(notices),
+        seen_in_train.ids,
     )
 
 
@@ -88,6 +91,7 @@ class _Train:
     n_users: int = 0
     history: Ints | None = None
     notices: tuple[Problem, ...] = ()
+    ids: IdIndex | None = None
 
 
 _NO_TRAIN = _Train()
@@ -145,6 +149,7 @@ def _read_train(train: Upload, truth: Truth, users: IdIndex, items: IdIndex) -> 
         int((rows_of > 0).sum()),
         rows_of[: truth.n_users],
         notices,
+        everyone,
     )
 
 

@@ -27,7 +27,7 @@ class Basis:
 
     ``tables`` are {kind: content hash}, missing or None where there is none; ``served`` marks *which* users
     with a relevant item have a list (None where that was not noted). ``version`` scored the run. A
-    ``computed`` one is a reference candidate.
+    ``computed`` one is a reference candidate. ``ids``: what is wrong with its ids.
     """
 
     run: str
@@ -45,6 +45,7 @@ class Basis:
     served: str | None = None
     computed: bool = False
     tables: Mapping[str, str | None] = field(default_factory=dict)
+    ids: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,8 @@ CHANGES: tuple[Change, ...] = ()
 """Every release that changes what a number means adds a line; so far none did."""
 
 
-def basis_of(run: Run, experiment: Experiment) -> Basis:
-    """Of a stored run."""
+def basis_of(run: Run, experiment: Experiment, ids: tuple[Problem, ...] = ()) -> Basis:
+    """Of a stored run; ``ids``: what is wrong with its ids."""
     made, ledger = run.provenance, run.ledger
     main = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
     return Basis(
@@ -80,6 +81,7 @@ def basis_of(run: Run, experiment: Experiment) -> Basis:
         served=made.get("served"),
         computed=run.reference is not None,
         tables={**main, **experiment.tables},
+        ids=ids,
     )
 
 
@@ -97,6 +99,7 @@ def problems(bases: Sequence[Basis], changes: Sequence[Change] = CHANGES) -> lis
         *_different_order(bases),
         *_different_versions(bases, changes),
         *_different_users(bases),
+        *((one.code, f"{one.place}: {one.found}", one.fix) for basis in bases for one in basis.ids),
     ]
     return [Problem(code, "comparison", found, fix) for code, found, fix in told]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from recdash.domain import (
     Duplicates,
     Floats,
     Hits,
+    IdOverlap,
     Order,
     Recommendations,
     Replication,
@@ -25,6 +26,7 @@ from recdash.engines import Reference
 from recdash.errors import InputError, Problem
 from recdash.evaluation.column_choice import ColumnChoice, ColumnsGiven, column_choice, mappings_of
 from recdash.evaluation.comparability import Basis, problems, served
+from recdash.evaluation.known_ids import CAVEATS, caveats
 from recdash.evaluation.question import Asked, Rules, read_question, with_relevance
 from recdash.evaluation.reading import (
     TABLES,
@@ -34,7 +36,14 @@ from recdash.evaluation.reading import (
     reference_of,
     sources_of,
 )
-from recdash.evaluation.replicates import grouped, lists_of, mean_per_user, samples_of, score_candidate
+from recdash.evaluation.replicates import (
+    grouped,
+    lists_of,
+    mean_per_user,
+    overlap_of,
+    samples_of,
+    score_candidate,
+)
 from recdash.evaluation.scoring import Scored, familiar_of, score_predictions, shelf_of
 from recdash.metrics import check_k, define, parse, preset, sample_of
 
@@ -71,6 +80,7 @@ def evaluate(
     references: str | Sequence[str] = (),
     replicates: Replication | None = None,
     columns: ColumnsGiven | None = None,
+    accept_unknown_ids: bool = False,
 ) -> Evaluation:
     """Score several candidates against one truth.
 
@@ -90,10 +100,15 @@ def evaluate(
     user_attributes, item_vectors, item_similarity, run, predictions, or a candidate by its name). A score of
     which the least is the best is written ``{"score": "-distance"}``; ``{"rank": ""}`` leaves a column out.
 
+    A run whose items or users hardly meet those of truth, catalogue and train, or would meet them in another
+    spelling, is not scored unless ``accept_unknown_ids`` (see ``recdash.evaluation.known_ids``).
+
     Raises InputError with every problem found.
     """
     asked, rules = read_question(metrics, preset, depth, users, order, ties, duplicates=duplicates)
-    rules = with_relevance(rules, relevance, relevance_threshold)
+    rules = replace(
+        with_relevance(rules, relevance, relevance_threshold), accept_unknown_ids=accept_unknown_ids
+    )
     others = {"users": user_attributes, "vectors": item_vectors, "similarity": item_similarity}
     choice = column_choice(columns, TABLES, [*runs, *(predictions or {})])
     reference, computed = _set_up(sources_of(truth, train, catalogue, others), rules, references, choice)
@@ -293,15 +308,21 @@ class Evaluation:
                 yield from ({**named, **row} for row in shown_rows(shelf, self.reference, attribute, k))
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as JSON-ready values: scores, ledger, absent, warnings; any replicates."""
+        """Everything as JSON-ready values: scores, ledger, known ids, absent, warnings; any replicates."""
         replicates = list(self.replicate_rows())
         return {
             "scores": list(self.rows()),
             **({"replicates": replicates} if replicates else {}),
             "ledger": {run.name: run.ledger.as_dict() for run in self.runs if run.ledger},
+            "known_ids": {name: overlap.as_dict() for name, overlap in self.known_ids().items()},
             "absent": list(self.absences()),
             "warnings": [str(notice) for notice in self.notices()],
         }
+
+    def known_ids(self) -> dict[str, IdOverlap]:
+        """By run: how many of its items and users truth, catalogue and train know; uploads only."""
+        found = {run.name: overlap_of(run) for run in self.runs}
+        return {name: overlap for name, overlap in found.items() if overlap is not None}
 
     def absences(self) -> Iterator[dict[str, Any]]:
         """One dict per metric that a run lacks: run, metric, reason.
@@ -324,7 +345,8 @@ class Evaluation:
     def notices(self) -> list[Problem]:
         """What stands between the runs, and what was noticed in the tables and in each run, once each."""
         of_runs = (notice for run in self.runs for notice in run.notices)
-        return list(dict.fromkeys([*self.comparability(), *self.reference.notices, *of_runs]))
+        between = (one for one in self.comparability() if one.code not in CAVEATS)
+        return list(dict.fromkeys([*between, *self.reference.notices, *of_runs]))
 
     def comparability(self, names: Sequence[str] | None = None) -> list[Problem]:
         """Why the runs' numbers may not stand side by side as they are; empty where they may."""
@@ -367,6 +389,7 @@ class Evaluation:
             threshold=hits.truth.threshold,
             served=served(hits),
             computed=run.reference is not None,
+            ids=caveats(run.notices),
         )
 
 

@@ -27,7 +27,10 @@ DEFAULT_METRICS = (*RANKING_METRICS, *CATALOGUE_METRICS, *RATING_METRICS)
 
 @dataclass(frozen=True)
 class Rules:
-    """How to count: population, order, ties, duplicates, relevance, after a preset and what was asked."""
+    """How to count: population, order, ties, duplicates, relevance, after a preset and what was asked.
+
+    ``accept_unknown_ids`` scores a run even where its ids hardly meet those of the tables.
+    """
 
     depth: int = DEFAULT_DEPTH
     users: Users = "truth"
@@ -37,6 +40,7 @@ class Rules:
     duplicates: Duplicates = "first"
     relevance: str | None = None
     threshold: float | None = None
+    accept_unknown_ids: bool = False
 
 
 @dataclass(frozen=True)

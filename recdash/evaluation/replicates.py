@@ -24,6 +24,7 @@ from recdash.domain import (
     Absent,
     Curve,
     Hits,
+    IdOverlap,
     Ints,
     Ledger,
     Recommendations,
@@ -44,8 +45,17 @@ if TYPE_CHECKING:
     from recdash.evaluation.slices import Slice
 
 __all__ = [
-    "grouped", "hits_of", "kind_of", "lists_of", "mean_curve", "mean_per_user", "mean_slice",
-    "samples_of", "score_candidate", "user_values",
+    "grouped",
+    "hits_of",
+    "kind_of",
+    "lists_of",
+    "mean_curve",
+    "mean_per_user",
+    "mean_slice",
+    "overlap_of",
+    "samples_of",
+    "score_candidate",
+    "user_values",
 ]  # fmt: skip
 
 SAME_USERS = 0.9
@@ -237,6 +247,12 @@ def lists_of(scored: Scored) -> Hits | None:
     if not hits:
         return None
     return replace(hits[0], list_length=np.max([one.list_length for one in hits], axis=0))
+
+
+def overlap_of(scored: Scored) -> IdOverlap | None:
+    """What is known of a run's ids; of seeds, of the one whose items are known least."""
+    found = (hits_of(one).overlap for one in scored.with_lists)
+    return min((one for one in found if one is not None), key=lambda one: one.items.share, default=None)
 
 
 ROWS = ("rows", "duplicates", "tied_rows")

@@ -23,7 +23,8 @@ from recdash.domain import (
 from recdash.engines import Reference, list_metrics, match
 from recdash.engines.attributes import attribute_names, attribute_of
 from recdash.engines.exposure import no_lists
-from recdash.errors import Problem
+from recdash.errors import InputError, Problem
+from recdash.evaluation.known_ids import id_problems, stopping
 from recdash.evaluation.question import Asked, Rules
 from recdash.evaluation.reading import open_predictions, predictions_of
 from recdash.metrics import Definition, Material, sample_of, score
@@ -84,13 +85,17 @@ def score_run(
     predictions: Any = None,
     cuts: Sequence[Slice] = (),
 ) -> Scored:
-    """One pass over the run, then every metric asked for. Raises InputError for a run that is no use.
+    """One pass over the run, then every metric asked for. Raises InputError for a run that is no use, such as
+    one whose ids hardly meet those of the tables, unless the rules accept them.
 
     A reference candidate is ordered by its ranks, whatever the rules say: it has no scores.
     """
     rules = replace(rules, order=None) if run.reference else rules
     wanted = [one.definition for one in asked]
     hits, told = _match(run, reference, wanted, rules, cuts)
+    of_ids = id_problems(run, hits, reference)
+    if (refused := stopping(of_ids)) and not rules.accept_unknown_ids:
+        raise InputError(refused)
     rated = open_predictions(predictions)
     rows = None if rated is None else predictions_of(rated)
     curves, absent = score_hits(hits, reference, wanted, rules.users, rows)
@@ -98,7 +103,7 @@ def score_run(
     short = [] if run.reference else short_list_notices(run.name, hits, asked)
     unknown = unknown_item_notices(run.name, hits, reference)
     of_file = [replace(notice, place=f"run '{run.name}', {notice.place}") for notice in run.notices]
-    notices = (*of_file, *told, *unknown, *short, *(rated.notices if rated else ()))
+    notices = (*of_file, *told, *of_ids, *unknown, *short, *(rated.notices if rated else ()))
     sliced = tuple(
         score_slice(hits, reference, wanted, rules.users, one, shown)
         for one, shown in zip(cuts, shown_in(cuts, hits), strict=True)

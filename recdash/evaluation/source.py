@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recdash.domain import Curve, Ints, OnlineLift, Replicated, Replication, Users, UserValues
+from recdash.domain import Curve, IdOverlap, Ints, OnlineLift, Replicated, Replication, Users, UserValues
 from recdash.errors import Problem
-from recdash.evaluation.replicates import hits_of, mean_curve, samples_of, user_values
+from recdash.evaluation.replicates import hits_of, mean_curve, overlap_of, samples_of, user_values
 from recdash.evaluation.scoring import Scored, familiar_of, material_of, score_hits
 from recdash.evaluation.slices import Slice, user_slices
 from recdash.metrics import Definition, Material, define
@@ -78,6 +78,9 @@ class EvaluationSource:
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002
         """Files know of no test."""
         return ()
+
+    def known_ids(self, run: str) -> IdOverlap | None:
+        return overlap_of(self._runs[run])
 
     def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
         return self._evaluation.comparability(runs)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,10 @@ MAYBE_THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$"
 SURELY_THOUSANDS = r"^[+-]?\d{3,}$|^[+-]?\d*\.\d|,.*[,.]"
 A_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity|nan)$"
 WHOLE_DECIMAL = r"^[+-]?\d+\.0+$"
-EXACT_FLOAT = 2**53
+EXACT_FLOAT, EXACT_FLOAT32 = 2**53, 2**24
+SCIENTIFIC = r"^[+-]?\d(\.\d+)?[eE]\+\d{2,}$|^[+-]?\d\.\d+[eE][+-]?\d+$"
+"""As spreadsheets and languages write numbers: 8.8E+05, 1e+16, 1.5E7. 5E12 and 3E-10 may be names."""
+AS_TEXT = "Export the ids as text or as whole numbers: the digits that are not written are lost."
 CODES = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -151,7 +155,8 @@ def read_ids(array: pa.Array, seen: Seen) -> pa.Array:
     if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
         return array.cast(pa.int64())
     if pa.types.is_floating(kind):
-        return _float_ids(array.cast(pa.float64()), seen)
+        most = EXACT_FLOAT if pa.types.is_float64(kind) else EXACT_FLOAT32
+        return _float_ids(array.cast(pa.float64()), seen, most)
     if pa.types.is_dictionary(kind) and not is_text(kind.value_type):
         return read_ids(array.dictionary_decode(), seen)
     return _text_ids(_coded(array), seen)
@@ -167,9 +172,16 @@ def _coded(array: pa.Array) -> pa.DictionaryArray:
     return array.cast(pa.string()).dictionary_encode()
 
 
-def _float_ids(array: pa.Array, seen: Seen) -> pa.Array:
-    """Whole numbers: pandas turns integer ids into floats as soon as one is missing."""
+def _float_ids(array: pa.Array, seen: Seen, most: int = EXACT_FLOAT) -> pa.Array:
+    """Whole numbers: pandas turns integer ids into floats as soon as one is missing.
+
+    Above ``most`` the type cannot hold every whole number, so that an id there may be another one, rounded.
+    """
     known = pc.if_else(pc.is_nan(array), None, array)
+    if most < EXACT_FLOAT:
+        beyond = pc.fill_null(pc.greater(pc.abs(known), most), False)
+        says = f"{{value}} as float32, which holds whole numbers exactly only up to {most:,}"
+        seen.refuse(beyond, known.cast(pa.int64(), safe=False).cast(pa.string()), "rounded-id", says, AS_TEXT)
     whole = pc.and_(pc.equal(pc.floor(known), known), pc.less_equal(pc.abs(known), EXACT_FLOAT))
     fix = "Ids are whole numbers or text; write them as text to keep every digit."
     seen.refuse(pc.fill_null(pc.invert(whole), False), array, "bad-id", "{value} is not an id", fix)
@@ -183,16 +195,46 @@ def _text_ids(array: pa.DictionaryArray, seen: Seen) -> pa.DictionaryArray:
     raw = array.dictionary
     trimmed = pc.utf8_trim_whitespace(raw)
     missing = is_missing(trimmed)
-    decimal = pc.match_substring_regex(trimmed, WHOLE_DECIMAL)
+    numeric = pc.match_substring_regex(trimmed, f"{WHOLE_DECIMAL}|{SCIENTIFIC}")
     padded = pc.and_(pc.not_equal(trimmed, raw), pc.invert(missing))
-    if not (pc.any(padded).as_py() or pc.any(missing).as_py() or pc.any(decimal).as_py()):
+    if not (pc.any(padded).as_py() or pc.any(missing).as_py() or pc.any(numeric).as_py()):
         return array
     rows = _rows_per_value(array)
     seen.note("blanks-trimmed", "blanks trimmed around the id in {rows}", "", _weigh(padded, rows))
+    trimmed = _without_exponents(trimmed, array, rows, seen)
+    decimal = pc.match_substring_regex(trimmed, WHOLE_DECIMAL)
     _note_decimals(decimal, missing, rows, seen)
     clean = pc.if_else(decimal, pc.replace_substring_regex(trimmed, r"\.0+$", ""), trimmed)
     again = pc.if_else(missing, None, clean).dictionary_encode()
     return pa.DictionaryArray.from_arrays(again.indices.take(array.indices), again.dictionary)
+
+
+def _without_exponents(entries: pa.Array, array: pa.DictionaryArray, rows: pa.Array, seen: Seen) -> pa.Array:
+    """'8.829770E+05' made '882977'; refused where digits are missing: '8.8E+05' may stand for 881234."""
+    scientific = pc.fill_null(pc.match_substring_regex(entries, SCIENTIFIC), False)
+    if not pc.any(scientific).as_py():
+        return entries
+    whole = [
+        _whole_number(text) if is_scientific else text
+        for text, is_scientific in zip(entries.to_pylist(), scientific.to_pylist(), strict=True)
+    ]
+    exact = pa.array(whole, pa.string())
+    rounded = pc.and_(scientific, pc.is_null(exact))
+    says = "'{value}' is an id in scientific notation that does not show all digits of a whole number"
+    in_rows_rounded = pc.fill_null(rounded.take(array.indices), False)
+    seen.refuse(in_rows_rounded, array, "rounded-id", says, AS_TEXT)
+    read = _weigh(pc.and_not(scientific, rounded), rows)
+    found = "ids in scientific notation in {rows} were read as whole numbers: all digits are there"
+    seen.note("scientific-ids", found, "Export ids as text to be sure.", read)
+    return pc.if_else(scientific, exact, entries)
+
+
+def _whole_number(text: str) -> str | None:
+    """The number in plain digits; None where it is broken, or where digits of it are missing."""
+    value = Decimal(text)
+    exponent = value.as_tuple().exponent
+    shows_all = isinstance(exponent, int) and exponent <= 0
+    return f"{value.to_integral_value():f}" if shows_all and value == value.to_integral_value() else None
 
 
 def _rows_per_value(array: pa.DictionaryArray) -> pa.Array:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recdash import views
-from recdash.domain import WHOLE, Absent, Curve, Hits, Run, Scope, TiedHits, Users
+from recdash.domain import WHOLE, Absent, Curve, Hits, IdOverlap, Run, Scope, TiedHits, Users
+from recdash.engines.known_ids import known_items
 from recdash.errors import Problem
 from recdash.evaluation import question
 from recdash.evaluation.comparability import basis_of, problems
+from recdash.evaluation.known_ids import caveats, stored_problems
 from recdash.guide import MetricGuide, PresetGuide, metric_guides, preset_guides
 from recdash.metrics import define
 from recdash.metrics.tie_band import TieBand, tie_band
@@ -31,6 +33,8 @@ class Answers(Evidence):
         self._means = lru_cache(maxsize=4096)(self._compute_mean)
         self._tie_bands = lru_cache(maxsize=1024)(self._compute_tie_band)
         self._ties_again = lru_cache(maxsize=32)(self._find_ties)
+        self._stored_overlap = lru_cache(maxsize=1024)(self._count_known)
+        self._stored_caveats = lru_cache(maxsize=1024)(self._look_at_ids)
 
     def metrics_of(self, run_ids: Sequence[str]) -> list[str]:
         """Canonical specs that at least one of the runs has or, of the usual ones, can have; these first, in
@@ -188,7 +192,38 @@ class Answers(Evidence):
         """Why the numbers of these runs may not stand side by side as they are; empty where they may."""
         runs = self._runs(run_ids)
         experiments = {id_: self.experiment(id_) for id_ in {run.experiment for run in runs}}
-        return problems([basis_of(run, experiments[run.experiment]) for run in runs])
+        return problems([basis_of(run, experiments[run.experiment], self._id_caveats(run)) for run in runs])
+
+    def id_overlap(self, run_id: str) -> IdOverlap | None:
+        """What the experiment's tables know of a run's ids; None of a reference candidate and without lists.
+
+        Where that was not noted when the run was scored, its items are counted from its hits; its users are
+        not known then.
+        """
+        run = self.store.run(run_id)
+        return run.overlap or self._stored_overlap(run_id)
+
+    def _count_known(self, run_id: str) -> IdOverlap | None:
+        run = self.store.run(run_id)
+        if run.is_mean:
+            below = [found for one in self._below(run_id) if (found := self.id_overlap(one.id))]
+            return min(below, key=lambda one: one.items.share, default=None)
+        if run.reference or not run.hits or (exposure := self._hits(run_id).exposure) is None:
+            return None
+        return IdOverlap(known_items(exposure, self._reference(run.experiment)), None)
+
+    def _id_caveats(self, run: Run) -> tuple[Problem, ...]:
+        """What is wrong with a run's ids; of one scored before they were counted, looked for now."""
+        if run.overlap is not None:
+            return caveats(run.notices)
+        return self._stored_caveats(run.id, run.name) if run.reference is None else ()
+
+    def _look_at_ids(self, run_id: str, name: str) -> tuple[Problem, ...]:
+        run = self._lasting(run_id)
+        if run.is_mean:
+            return next((found for one in self._below(run_id) if (found := self._id_caveats(one))), ())
+        reference = self._reference(run.experiment)
+        return stored_problems(name, self._hits(run_id), reference) if run.hits else ()
 
     def guide(self) -> list[MetricGuide]:
         return metric_guides()

@@ -11,7 +11,7 @@ import numpy as np
 from recdash import views
 from recdash.comparison import Comparison, Source, Terms, compare
 from recdash.comparison.replicates import replicate_differences
-from recdash.domain import WHOLE, Floats, Ints, OnlineLift, Replicated, Scope, Users, UserValues
+from recdash.domain import WHOLE, Floats, IdOverlap, Ints, OnlineLift, Replicated, Scope, Users, UserValues
 from recdash.errors import Problem
 from recdash.evaluation.slices import Slice, user_slices
 from recdash.metrics import define
@@ -284,6 +284,9 @@ class StoredSource:
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         """Of everybody: a test says nothing of a part of its users."""
         return self._answers.online_lifts(run, baseline) if self._scope == WHOLE else []
+
+    def known_ids(self, run: str) -> IdOverlap | None:
+        return self._answers.id_overlap(run)
 
     def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
         return self._problems(tuple(runs))

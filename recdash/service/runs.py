@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -14,7 +14,7 @@ from recdash.errors import InputError, NameTaken, Problem
 from recdash.evaluation import question, reading, scoring
 from recdash.evaluation.comparability import served
 from recdash.evaluation.merging import together
-from recdash.evaluation.replicates import grouped, hits_of, lists_of, score_candidate
+from recdash.evaluation.replicates import grouped, hits_of, lists_of, overlap_of, score_candidate
 from recdash.evaluation.uploads import read_uploads
 from recdash.references import REFERENCES, make_references
 from recdash.service.evidence import Evidence
@@ -79,13 +79,15 @@ class Runs(Evidence):
         note: str = "",
         params: Mapping[str, str] | None = None,
         replicates: Replication | None = None,
+        accept_unknown_ids: bool = False,
         progress: Progress | None = None,
     ) -> list[AddedRun]:
         """Score an upload (one candidate, or several told apart by a column) and store it.
 
         Several tables, {label: table} or a list of them, and a column ``fold`` or ``seed``, make one
         candidate of several folds or seeds; ``replicates`` says which ("seeds" serve the same users, "folds"
-        divide them), None looks: see ``recdash.evaluation.replicates``.
+        divide them), None looks: see ``recdash.evaluation.replicates``. A run whose ids hardly meet those of
+        the experiment is refused unless ``accept_unknown_ids``.
 
         Raises InputError for a file that cannot be used, NameTaken when another upload has the name;
         then nothing of it is stored.
@@ -98,6 +100,7 @@ class Runs(Evidence):
             predictions=predictions,
             predictions_mapping=predictions_mapping,
             replicates=replicates,
+            accept_unknown_ids=accept_unknown_ids,
             progress=progress,
         )
         facts = {"tags": tuple(tags), "note": note, "params": dict(params or {})}
@@ -113,6 +116,7 @@ class Runs(Evidence):
         predictions: Any = None,
         predictions_mapping: Mapping[str, str] | None = None,
         replicates: Replication | None = None,
+        accept_unknown_ids: bool = False,
         progress: Progress | None = None,
     ) -> list[PreparedRun]:
         """Read and score an upload for an experiment (its id) or a set-up not stored yet; stores nothing.
@@ -126,7 +130,7 @@ class Runs(Evidence):
         rated = reading.open_predictions(predictions, predictions_mapping, self.limits)
         if rated is not None and len(found) > 1:
             raise InputError(_predictions_of_several(len(found)))
-        return self._scored(where, found, rated, tell, replicates)
+        return self._scored(where, found, rated, tell, replicates, accept_unknown_ids=accept_unknown_ids)
 
     def store_runs(
         self,
@@ -199,11 +203,13 @@ class Runs(Evidence):
         predictions: Any,
         tell: Progress,
         kind: Replication | None = None,
+        *,
+        accept_unknown_ids: bool = False,
     ) -> list[PreparedRun]:
         prepared = []
         for place, runs in enumerate(candidates):
             tell(place / len(candidates), f"Scoring {runs[0].name}")
-            scored = self._score(where, runs, predictions, kind)
+            scored = self._score(where, runs, predictions, kind, accept_unknown_ids)
             prepared.append(PreparedRun(together(runs, labelled=True) if len(runs) > 1 else runs[0], scored))
         return prepared
 
@@ -213,6 +219,7 @@ class Runs(Evidence):
         runs: Sequence[Recommendations],
         predictions: Any,
         kind: Replication | None,
+        accept_unknown_ids: bool,
     ) -> scoring.Scored:
         if isinstance(where, Setup):
             settings, reference = where.settings, where.reference
@@ -224,6 +231,7 @@ class Runs(Evidence):
             users=settings["users"],
             duplicates=settings.get("duplicates", "first"),
         )
+        rules = replace(rules, accept_unknown_ids=accept_unknown_ids)
         return score_candidate(runs, reference, asked, rules, kind, predictions=predictions)
 
     def _add_run(
@@ -324,6 +332,7 @@ class Runs(Evidence):
             "list_end": views.list_end(hits),
             "served": served(hits),
             "rows": scored.ledger.rows if scored.ledger else hits.ledger.rows,
+            **({"known_ids": overlap.as_dict()} if (overlap := overlap_of(scored)) else {}),
             **({"reference": run.reference} if run.reference else {}),
             **({"replicates": asdict(scored.replicated)} if scored.replicated else {}),
         }

@@ -7,7 +7,8 @@ from typing import Any
 
 from recdash import numbers
 from recdash.definitions.habits import POPULATION
-from recdash.domain import Experiment, Run
+from recdash.domain import Experiment, KnownIds, Run
+from recdash.numbers import share
 
 LEDGER = {
     "truth_users": "users in the truth",
@@ -62,7 +63,24 @@ def whole(count: int | None) -> str:
 def provenance_rows(run: Run) -> list[tuple[str, str]]:
     """Where the numbers come from: content hash first, then what the scoring noted."""
     first = [("upload (sha256)", run.upload or numbers.NONE), ("run", run.id)]
-    return first + [(name.replace("_", " "), in_words(value)) for name, value in run.provenance.items()]
+    noted = [(name, value) for name, value in run.provenance.items() if name != "known_ids"]
+    return [*first, *((name.replace("_", " "), in_words(value)) for name, value in noted), *_known(run)]
+
+
+def _known(run: Run) -> list[tuple[str, str]]:
+    """What truth, catalogue and train know of the run's ids, table by table."""
+    if run.overlap is None:
+        return []
+    sides = {"items": run.overlap.items, "users": run.overlap.users}
+    return [
+        (f"{name} known", " · ".join(f"{where}: {share(known, side.rows)}" for where, known in _places(side)))
+        for name, side in sides.items()
+        if side is not None
+    ]
+
+
+def _places(side: KnownIds) -> list[tuple[str, int]]:
+    return [("any table", side.known), *side.by_table.items()]
 
 
 def experiment_rows(experiment: Experiment) -> list[tuple[str, str]]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from recdash.charts.marks import Mark, mark
+from recdash.definitions.ledger import KNOWN_TITLES, known_cells
 from recdash.domain import Experiment, Run
 from recdash.service import Workspace
 from recdash.ui import run_forms, state, theme, widgets
@@ -20,6 +21,8 @@ from recdash.ui.run_table import (
     parameter_row,
 )
 from recdash.ui.widgets import Column
+
+KNOWN_NOTE = "Known: of the places in its lists, and of its users, those that truth, catalogue or train know."
 
 
 def choose_experiment(workspace: Workspace) -> tuple[Experiment | None, bool]:
@@ -75,11 +78,20 @@ def _tags(run: Run) -> Html:
     return join([html('<span class="rd-badge">{tag}</span> ', tag=tag) for tag in run.tags])
 
 
-def show_ledger(experiment: Experiment, runs: Sequence[Run]) -> None:
-    widgets.section("Ledger", counting_rule(experiment))
+def show_ledger(workspace: Workspace, experiment: Experiment, runs: Sequence[Run]) -> None:
+    """Who was counted, and how many of a run's items and users truth, catalogue and train know."""
+    widgets.section("Ledger", f"{counting_rule(experiment)} {KNOWN_NOTE}")
     names = ledger_names(runs)
-    columns = [Column("Run"), *(Column(ledger_title(name), number=True) for name in names)]
-    rows = [[widgets.run_cell(_mark(experiment, run)), *ledger_row(run, names)] for run in runs]
+    titles = [*map(ledger_title, names), *(title.lower() for title in KNOWN_TITLES)]
+    columns = [Column("Run"), *(Column(title, number=True) for title in titles)]
+    rows = [
+        [
+            widgets.run_cell(_mark(experiment, run)),
+            *ledger_row(run, names),
+            *known_cells(workspace.id_overlap(run.id)),
+        ]
+        for run in runs
+    ]
     widgets.table(columns, rows)
 
 

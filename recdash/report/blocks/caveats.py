@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from recdash.domain import WHOLE
 from recdash.errors import Problem
+from recdash.evaluation.known_ids import CAVEATS
 from recdash.findings import together
 from recdash.report.asked import Asked
 from recdash.report.document import Notice, Notices, Section
@@ -30,7 +31,8 @@ def caveats(asked: Asked) -> Section:
 
 
 def _between(asked: Asked) -> Iterable[Problem]:
-    return asked.space.comparability(list(asked.contenders))
+    found = asked.space.comparability(list(asked.contenders))
+    return (one for one in found if one.code not in CAVEATS)  # their runs' notices say these
 
 
 def _of_runs(asked: Asked) -> Iterable[Problem]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from recdash.definitions.habits import POPULATION
-from recdash.definitions.ledger import LedgerLine, ledger_lines
+from recdash.definitions.ledger import KNOWN_TITLES, LedgerLine, known_cells, ledger_lines
 from recdash.definitions.notation import formula
 from recdash.domain import WHOLE, Run
 from recdash.metrics import define
@@ -83,8 +83,9 @@ def _ledger(asked: Asked) -> Table:
         lines = {one.name: one for one in _lines_of(run, settings)}
         if run.ledger:
             titles = tuple(lines[name].title for name in LEDGER)
-            rows.append((RunName(run.id), *(_counted(lines[name].count) for name in LEDGER)))
-    columns = (Column("Run"), *(Column(title, number=True) for title in titles))
+            counts = (_counted(lines[name].count) for name in LEDGER)
+            rows.append((RunName(run.id), *counts, *known_cells(asked.space.id_overlap(run.id))))
+    columns = (Column("Run"), *(Column(title, number=True) for title in (*titles, *KNOWN_TITLES)))
     return Table("Who was counted", columns, tuple(rows))
 
 

@@ -1,0 +1,303 @@
+"""Would unknown ids meet the known ones in another spelling? The likely cause, its repair, and examples.
+
+Both sides are written in one plain form: without quotes, invisible characters, other letter case and so on.
+Then prefixes and suffixes that many unknown, or all known, ids share are taken off or put on. Which step
+makes ids meet is the cause.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from recdash import compute as pc
+from recdash.domain import Mask
+
+Step = Callable[[pa.Array], pa.Array]
+End = Literal["prefix", "suffix"]
+QUOTES = "\"'`´“”„‘’«»"
+INVISIBLE = r"[\x{00ad}\x{200b}-\x{200f}\x{202a}-\x{202e}\x{2060}-\x{2064}\x{feff}\x{0000}-\x{001f}]"
+AFFIXES = 4
+"""So many of the most frequent prefixes (and suffixes) of a side are tried."""
+FEW_USE_IT = 0.01
+"""Up to this share of the known ids may have a prefix of the unknown ones; else it tells ids apart."""
+NEARLY_ALL = 0.99
+"""From this share of the known ids on, a prefix belongs to all of them."""
+AFFIX_SAMPLE = 2_000
+LEAST_MEETING, LEAST_EXCHANGED = 3, 20
+"""So many ids must meet: numbers behind an exchanged prefix (``x1`` for ``i1``) also do so by chance."""
+EXACT_FLOAT32 = 1 << 24
+LEAST_ROUNDED = 8
+"""Fewer numbers than this may fit float32 by chance."""
+
+
+@dataclass(frozen=True)
+class Repair:
+    """Another spelling: ``meets`` [n] marks the unknown ids that are known in it.
+
+    ``cause`` ends a sentence that begins with "they differ by"; ``fix`` is what to do about column {column};
+    ``examples`` are (unknown as written, known as written), ``places`` those of the latter among the known.
+    From ``least`` ids on that meet, this is no chance.
+    """
+
+    cause: str
+    fix: str
+    meets: Mask
+    examples: tuple[tuple[str, str], ...]
+    places: tuple[int, ...]
+    least: int = LEAST_MEETING
+
+
+def likely_repair(unknown: Sequence[str], known: pa.Array) -> Repair | None:
+    """The spelling in which most of the unknown ids are known; None where none of them is in any.
+
+    ``known``: int64 or text, each id once.
+    """
+    if not len(unknown) or not len(known):
+        return None
+    written = pa.array(unknown, pa.string())
+    if pa.types.is_integer(known.type) and all(map(_is_plain_number, unknown)):
+        return _rounded(written, known)
+    texts = known.cast(pa.string())
+    tried = [_in_plain_form(written, texts), _with_other_ends(written, texts), _rounded(written, texts)]
+    found = [one for one in tried if one is not None]
+    return max(found, key=lambda one: int(one.meets.sum()), default=None)
+
+
+def _is_plain_number(text: str) -> bool:
+    return text.isascii() and text.removeprefix("-").isdigit()
+
+
+# ── the plain form ───────────────────────────────────────────────────────────────────────────
+
+
+def _without_quotes(ids: pa.Array) -> pa.Array:
+    return pc.replace_substring_regex(ids, rf"^b?[{QUOTES}]+(.*?)[{QUOTES}]+$", r"\1")
+
+
+def _without_formula(ids: pa.Array) -> pa.Array:
+    return pc.replace_substring_regex(ids, r'^="(.*)"$', r"\1")
+
+
+def _without_invisible(ids: pa.Array) -> pa.Array:
+    return pc.utf8_trim_whitespace(pc.replace_substring_regex(ids, INVISIBLE, ""))
+
+
+def _in_one_unicode_form(ids: pa.Array) -> pa.Array:
+    return pc.utf8_normalize(ids, form="NFKC")
+
+
+def _in_small_letters(ids: pa.Array) -> pa.Array:
+    return pc.utf8_lower(ids)
+
+
+def _as_whole_numbers(ids: pa.Array) -> pa.Array:
+    """``12.0`` and ``1,234`` as ``12`` and ``1234``."""
+    plain = pc.replace_substring_regex(ids, r"^([+-]?[\d,]*\d)\.0*$", r"\1")
+    has_thousands = pc.match_substring_regex(plain, r"^\d{1,3}(,\d{3})+$")
+    return pc.if_else(has_thousands, pc.replace_substring(plain, ",", ""), plain)
+
+
+def _without_zeros(ids: pa.Array) -> pa.Array:
+    """Numbers without leading zeros: the engine takes both spellings for one id."""
+    return pc.replace_substring_regex(ids, r"^0+(\d+)$", r"\1")
+
+
+STEPS: tuple[tuple[str, str, Step], ...] = (
+    ("characters that are not visible, such as a zero-width space or a byte-order mark",
+     "Take the invisible characters out of {column}.", _without_invisible),
+    ('Excel\'s ="…" around the ids', 'Write {column} without ="…"; keep it as text.', _without_formula),
+    ("quotes around the ids", "Write {column} without quotes.", _without_quotes),
+    ("the Unicode form of their letters (composed against decomposed, or full-width)",
+     "Write {column} in one Unicode normal form (NFC) in both files.", _in_one_unicode_form),
+    ("upper and lower case", "Write {column} in the same letter case in both files.", _in_small_letters),
+    ("decimals or thousands separators in numbers",
+     "Write {column} as whole numbers without separators.", _as_whole_numbers),
+)  # fmt: skip
+"""How ids that are meant alike come to differ: cause, repair, and what removes the difference."""
+
+
+def _plain(ids: pa.Array, without: int | None = None) -> pa.Array:
+    """The ids after all steps, or after all but one."""
+    for place, (_, _, step) in enumerate(STEPS):
+        ids = ids if place == without else step(ids)
+    return _without_zeros(ids)
+
+
+def _in_plain_form(written: pa.Array, known: pa.Array) -> Repair | None:
+    place = pc.index_in(_plain(written), value_set=_plain(known))
+    meets = _valid(place)
+    if not meets.any():
+        return None
+    needed = [
+        (cause, fix)
+        for at, (cause, fix, _) in enumerate(STEPS)
+        if (_valid(pc.index_in(_plain(written, at), value_set=_plain(known, at))) < meets).any()
+    ]
+    causes, fixes = zip(*needed, strict=True) if needed else (("leading zeros",), ("Write {column} alike.",))
+    return Repair(" and ".join(causes), " ".join(fixes), meets, *_examples(written, known, place))
+
+
+def _valid(places: pa.Array) -> Mask:
+    return np.asarray(places.is_valid())
+
+
+def _examples(
+    written: pa.Array, known: pa.Array, place: pa.Array
+) -> tuple[tuple[tuple[str, str], ...], tuple[int, ...]]:
+    """The first two pairs, and the places of their known ids."""
+    first = np.flatnonzero(_valid(place))[:2].tolist()
+    places = tuple(place[at].as_py() for at in first)
+    pairs = zip(first, places, strict=True)
+    return tuple(_told_apart(written[at].as_py(), known[its].as_py()) for at, its in pairs), places
+
+
+def _told_apart(written: str, known: str) -> tuple[str, str]:
+    """Both ids; with code points in place of letters where they look alike on a page."""
+    same = unicodedata.normalize("NFC", written).strip() == unicodedata.normalize("NFC", known).strip()
+    hidden = not (written.isprintable() and known.isprintable())
+    if not (same or hidden):
+        return written, known
+    return tuple(text.encode("ascii", "backslashreplace").decode() for text in (written, known))  # type: ignore[return-value]
+
+
+# ── prefixes and suffixes ────────────────────────────────────────────────────────────────────
+
+
+def _with_other_ends(written: pa.Array, known: pa.Array) -> Repair | None:
+    plain, plain_known = _plain(written), _plain(known)
+    found = [_with_other_end(end, written, plain, known, plain_known) for end in ("prefix", "suffix")]
+    there = [one for one in found if one is not None]
+    return max(there, key=lambda one: int(one.meets.sum()), default=None)
+
+
+def _with_other_end(
+    end: Any, written: pa.Array, plain: pa.Array, known: pa.Array, plain_known: pa.Array
+) -> Repair | None:
+    """The best exchange of one prefix (or suffix) for another; either may be empty."""
+    theirs = [one for one in _ends(end, plain_known) if _share(end, one, plain_known) >= NEARLY_ALL]
+    ours = [one for one in _ends(end, plain) if _share(end, one, plain_known) <= FEW_USE_IT]
+    best: tuple[int, str, str, Any] = (0, "", "", None)
+    for old, new in product(("", *ours), ("", *theirs)):
+        if old or new:
+            place = pc.index_in(_exchanged(end, plain, old, new), value_set=plain_known)
+            count = int(_valid(place).sum())
+            best = max(best, (count, old, new, place), key=lambda one: (one[0], -len(one[1]) - len(one[2])))
+    count, old, new, place = best
+    if not count:
+        return None
+    cause, fix = _end_words(end, _as_written(end, old, written), _as_written(end, new, known))
+    least = LEAST_EXCHANGED if old and new else LEAST_MEETING
+    return Repair(cause, fix, _valid(place), *_examples(written, known, place), least)
+
+
+def _ends(end: End, ids: pa.Array) -> list[str]:
+    """The most frequent prefixes (suffixes) of ids, longest first among equals; never only digits."""
+    some = _sample(ids).to_pylist()
+    counted = Counter(one for text in some for one in _possible_ends(end, text))
+    turned = [text if end == "prefix" else text[::-1] for text in some]
+    shared = re.sub(r"\d+$", "", _shared_beginning(turned) if len(turned) > 1 else "")
+    if shared:
+        counted[shared if end == "prefix" else shared[::-1]] += len(some)
+    often = sorted(counted.items(), key=lambda one: (-one[1], -len(one[0])))
+    return [text for text, count in often if count > 1 or len(some) == 1][:AFFIXES]
+
+
+def _shared_beginning(texts: Sequence[str]) -> str:
+    """What all begin with: the first and the last in order differ the earliest."""
+    first, last = min(texts), max(texts)
+    same = next((at for at, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), None)
+    return first[: min(len(first), len(last)) if same is None else same]
+
+
+_BORDER = re.compile(r"(?<=\d)(?=\D)|(?<=\D)(?=\d)|(?<=\w)(?=\W)|(?<=\W)(?=\w)|(?<=_)(?=[^_])|(?<=[^_])(?=_)")
+
+
+def _possible_ends(end: End, text: str) -> Iterator[str]:
+    """Beginnings (endings) that stop where letters, digits and signs meet."""
+    for border in _BORDER.finditer(text[:64] if end == "prefix" else text[-64:]):
+        at = border.start() + (0 if end == "prefix" else max(len(text) - 64, 0))
+        part = text[:at] if end == "prefix" else text[at:]
+        if not part.isdigit():
+            yield part
+
+
+def _sample(ids: pa.Array) -> pa.Array:
+    if len(ids) <= AFFIX_SAMPLE:
+        return ids
+    return ids.take(pa.array(np.linspace(0, len(ids) - 1, AFFIX_SAMPLE).astype(np.int64)))
+
+
+def _share(end: End, text: str, ids: pa.Array) -> float:
+    has = pc.starts_with(ids, text) if end == "prefix" else pc.ends_with(ids, text)
+    return float(np.asarray(has).mean())
+
+
+def _exchanged(end: End, ids: pa.Array, old: str, new: str) -> pa.Array:
+    """The ids that have ``old``, with ``new`` in its place; null for the others."""
+    if end == "prefix":
+        has, rest = pc.starts_with(ids, old), pc.utf8_slice_codeunits(ids, len(old))
+        there = pc.binary_join_element_wise(new, rest if new else _without_zeros(rest), "")
+    else:
+        has, rest = pc.ends_with(ids, old), pc.utf8_slice_codeunits(ids, 0, -len(old) if old else None)
+        there = pc.binary_join_element_wise(rest if new else _without_zeros(rest), new, "")
+    return pc.if_else(has, there, None)
+
+
+def _as_written(end: End, plain: str, ids: pa.Array) -> str:
+    """A prefix (suffix) in the letters in which most ids have it."""
+    texts = [text for text in _sample(ids).to_pylist() if len(text) > len(plain)]
+    cut = [text[: len(plain)] if end == "prefix" else text[len(text) - len(plain) :] for text in texts]
+    alike = Counter(text for text in cut if text.lower() == plain)
+    return alike.most_common(1)[0][0] if alike else plain
+
+
+def _end_words(end: End, old: str, new: str) -> tuple[str, str]:
+    if old and new:
+        return f"the {end} '{old}' in place of '{new}'", f"Write '{new}' for the {end} '{old}' in {{column}}."
+    if old:
+        return f"the {end} '{old}'", f"Strip the {end} '{old}' from {{column}}."
+    return f"a missing {end} '{new}'", f"Put the {end} '{new}' on {{column}}."
+
+
+# ── numbers that lost digits ─────────────────────────────────────────────────────────────────
+
+
+def _rounded(written: pa.Array, known: pa.Array) -> Repair | None:
+    """Large whole numbers that are known but for what float32 cannot hold; there is no way back."""
+    ours, theirs = _numbers(written), _numbers(known)
+    large = np.abs(ours) >= EXACT_FLOAT32
+    fits = ours.astype(np.float32).astype(np.float64) == ours
+    if large.sum() < LEAST_ROUNDED or not fits[large].all():
+        return None
+    rounded = theirs.astype(np.float32).astype(np.float64)
+    order = np.argsort(rounded, kind="stable")
+    at = np.searchsorted(rounded[order], ours)
+    meets = large & (at < len(order))
+    meets[meets] = rounded[order][at[meets]] == ours[meets]
+    if not meets.any():
+        return None
+    first = np.flatnonzero(meets)[:2]
+    places = tuple(order[at[first]].tolist())
+    examples = tuple(
+        (f"{ours[one]:.0f}", f"{theirs[its]:.0f}") for one, its in zip(first, places, strict=True)
+    )
+    cause = "rounding to float32, which holds whole numbers exactly up to 16,777,216"
+    fix = "Export {column} as text or as whole numbers; the digits that were lost cannot be restored."
+    return Repair(cause, fix, meets, examples, places)
+
+
+def _numbers(ids: pa.Array) -> Any:
+    """[n] float64; 0 for what is no whole number of up to 15 digits."""
+    if pa.types.is_integer(ids.type):
+        return ids.to_numpy(zero_copy_only=False).astype(np.float64)
+    is_number = pc.match_substring_regex(ids, r"^-?\d{1,15}$")
+    return pc.if_else(is_number, ids, "0").cast(pa.float64()).to_numpy(zero_copy_only=False)
