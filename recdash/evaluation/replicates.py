@@ -246,7 +246,7 @@ def lists_of(scored: Scored) -> Hits | None:
     hits = [hits_of(one) for one in scored.with_lists]
     if not hits:
         return None
-    return replace(hits[0], list_length=np.max([one.list_length for one in hits], axis=0))
+    return replace(hits[0], list_length=np.maximum.reduce([one.list_length for one in hits]))
 
 
 def overlap_of(scored: Scored) -> IdOverlap | None:

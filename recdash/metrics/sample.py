@@ -294,7 +294,7 @@ def sort_within(values: Numbers, owner: Ints) -> Floats:
     small = len(values) and top < 1 << 20 and values.min() >= 0  # others may be too large to cast
     if not small or ((whole := values.astype(np.int64)) != values).any():
         return values[np.lexsort((-values, owner))].astype(np.float64)
-    downwards = np.arange(top, -1, -1.0)
+    downwards = np.arange(float(top), -1, -1.0)
     packed = owner * len(downwards) + (int(top) - whole)
     if packed[-1] < 2 * len(values):
         levels = np.tile(downwards, int(owner[-1]) + 1)

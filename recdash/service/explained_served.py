@@ -74,7 +74,7 @@ class ExplainedServed(ExplainedOffline):
         met[: len(reference.truth.items)] = True
         if reference.train_users is not None:
             met[: len(reference.train_users)] |= reference.train_users > 0
-        return float(count[~met[codes[item]]].sum() / max(count.sum(), 1))
+        return float(count[~met[codes[item]]].sum() / max(int(count.sum()), 1))
 
     def _judged(self, run_id: str, case: Case) -> float | None:
         """Share of the places within k with a row of the truth; None where all of its rows are relevant."""
