@@ -21,7 +21,7 @@ demo: ## Load the demo data, then start the dashboard
 	@$(run_env) && "$$bin" -m recdash demo && exec "$$bin" -m streamlit run app.py --server.port=$(PORT)
 
 test: ## Linters, contracts and tests (ARGS="-k leaderboard" for some of them)
-	@$(test_env) && exec "$$bin" -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+	@$(test_env) && exec "$$bin" -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-long: ## The tests that take minutes
 	@$(test_env) && exec "$$bin" -m pytest -m long $(ARGS)

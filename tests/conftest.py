@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,6 +31,10 @@ if TYPE_CHECKING:  # what only some tests need is imported by the fixtures that 
     from recdash.service import Workspace
 
 ROOT = Path(__file__).resolve().parents[1]
+MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder of its own in it
+if "PYTEST_DEBUG_TEMPROOT" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 4e9:
+    # Every store syncs what it writes: in memory no test waits for a disk that others use too.
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = str(MEMORY)
 REAL_DATA = ROOT.parent / "shared" / "data"
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_ARGS = [
@@ -44,6 +49,14 @@ CHROMIUM_ARGS = [
 ]
 SECONDS_TO_START = 180
 """A server takes three of them on a quiet machine."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Workers take files from the front: those that take longest must not be the last to be taken."""
+    tests_of = Counter(item.path for item in items)
+    slow = {item.path for item in items if item.get_closest_marker("browser")}
+    slow |= {path for path in tests_of if path.name == "test_setup_linters.py"}
+    items.sort(key=lambda item: (item.path not in slow, -tests_of[item.path], item.path))
 
 
 @pytest.fixture(scope="session")
@@ -93,6 +106,61 @@ def store_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], None]
 
     yield turn_to
     settings.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of an empty store: all migrations, run once."""
+    from recdash.store import open_store
+
+    file = tmp_path_factory.mktemp("empty") / "recdash.db"
+    open_store(f"sqlite:///{file}").close()
+    return file
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _new_databases_are_copies(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A new database is a copy of one without rows, except where tests ask how databases are made."""
+    if request.module.__name__.startswith("test_store_"):
+        yield
+        return
+    from recdash.store import connections
+
+    empty, create = request.getfixturevalue("empty_database"), connections._create
+
+    def copy(file: Path) -> None:
+        if os.access(file.parent, os.W_OK) and not file.exists():
+            fresh = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
+            shutil.copyfile(empty, fresh)
+            with suppress(FileExistsError):  # another thread was quicker
+                file.hardlink_to(fresh)
+            fresh.unlink()
+        create(file)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(connections, "_create", copy)
+        yield
+
+
+@pytest.fixture(scope="session")
+def demo_folder(empty_database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store that holds the demo, to be copied: scoring it anew takes seconds."""
+    from recdash.service import Workspace
+    from recdash.store import open_store
+
+    data = tmp_path_factory.mktemp("demo-store")
+    shutil.copyfile(empty_database, data / "recdash.db")
+    store = open_store(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
+    Workspace(store).load_demo()
+    store.close()
+    return data
+
+
+@pytest.fixture
+def with_demo(demo_folder: Path, tmp_path: Path) -> Path:
+    """The test's own folder as a store that holds the demo already; asked for before what opens it."""
+    shutil.copytree(demo_folder, tmp_path, dirs_exist_ok=True)
+    return tmp_path
 
 
 # ── a terminal ───────────────────────────────────────────────────────────────────────────────
@@ -276,13 +344,13 @@ def decide_on_the_demo(workspace: Workspace, demo: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def demo_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def demo_server(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One dashboard for all tests of a file: the demo with a decision and a report. None writes."""
     from recdash.service import Workspace
 
-    data = tmp_path_factory.mktemp("demo")
+    data = shutil.copytree(demo_folder, tmp_path_factory.mktemp("demo"), dirs_exist_ok=True)
     workspace = Workspace.open(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
-    decide_on_the_demo(workspace, workspace.load_demo().id)
+    decide_on_the_demo(workspace, workspace.experiments()[0].id)
     server = start_server(data)
     wait_until_healthy(server)
     yield server

@@ -12,20 +12,15 @@ import pytest
 from browser_tabs import headline, settle
 from playwright.sync_api import Browser, Page, expect
 
-from recdash.service import Workspace
-
 pytestmark = pytest.mark.browser
 
 Start = Callable[..., Any]
 
 
 @pytest.fixture
-def with_demo(tmp_path: Path, server: Start) -> Any:
+def dashboard(with_demo: Path, server: Start) -> Any:
     """A server whose store holds the demo."""
-    data = tmp_path / "data"
-    data.mkdir()
-    Workspace.open(f"sqlite:///{data / 'recdash.db'}", data / "artifacts").load_demo()
-    return server(data=data)
+    return server(data=with_demo)
 
 
 def choose(page: Page, key: str, option: str) -> None:
@@ -35,9 +30,9 @@ def choose(page: Page, key: str, option: str) -> None:
 
 @pytest.mark.long  # tests/test_ui_pages.py follows the links, tests/test_ui_sharing.py opens them elsewhere
 def test_a_verdict_leads_to_its_chart_and_a_permalink_shows_the_same_to_somebody_else(
-    with_demo: Any, page: Page, browser: Browser, console_errors: list[str]
+    dashboard: Any, page: Page, browser: Browser, console_errors: list[str]
 ) -> None:
-    page.goto(with_demo.url)
+    page.goto(dashboard.url)
     verdict = headline(page)
     expect(verdict).to_have_text("Two-tower 2026-10 is a trade-off")
     settle(page)

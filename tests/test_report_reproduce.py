@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,23 +27,42 @@ from recdash.service import Workspace
 from recdash.service.reproduction import Reproduction, reproduction
 
 
+@dataclass(frozen=True)
+class Made:
+    """A store with the films, and the report of it in the forms that are read back."""
+
+    folder: Path
+    question: Question
+    forms: dict[str, bytes]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    folder = tmp_path_factory.mktemp("films")
+    space = opened(folder)
+    question = films(space)
+    content = space.report_content(question, author="ann", title="Which?")
+    return Made(folder, question, {form: FORMS[form].write(content) for form in ("html", "json")})
+
+
 @pytest.fixture
-def space(tmp_path: Path) -> Workspace:
+def space(made: Made, tmp_path: Path) -> Workspace:
+    shutil.copytree(made.folder, tmp_path, dirs_exist_ok=True)
     return opened(tmp_path)
 
 
 @pytest.fixture
-def question(space: Workspace) -> Question:
-    return films(space)
+def question(made: Made) -> Question:
+    return made.question
 
 
 @pytest.fixture
-def written(space: Workspace, question: Question, tmp_path: Path) -> Callable[[str], Path]:
-    """The report as a file of a form."""
+def written(made: Made, tmp_path: Path) -> Callable[[str], Path]:
+    """The report of the untouched films as a file of a form."""
 
     def write(form: str) -> Path:
         file = tmp_path / f"report.{form}"
-        file.write_bytes(FORMS[form].write(space.report_content(question, author="ann", title="Which?")))
+        file.write_bytes(made.forms[form])
         return file
 
     return write
@@ -296,10 +316,11 @@ def test_a_test_that_was_given_another_control_is_not_confirmed(
 
 
 def test_what_was_decided_later_does_not_touch_the_report(
-    space: Workspace, question: Question, written: Callable[[str], Path]
+    space: Workspace, question: Question, tmp_path: Path
 ) -> None:
     space.decide(question.experiment, "ship", run_id=question.runs[0], text="Yes.")
-    file = written("json")
+    file = tmp_path / "report.json"
+    file.write_bytes(FORMS["json"].write(space.report_content(question)))
     space.decide(question.experiment, "inconclusive", text="Wait.")
     assert reproduction(space, file).holds
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -407,10 +408,10 @@ def test_an_explanation_can_be_written_as_json(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Experiment]:
-    folder = tmp_path_factory.mktemp("demo")
+def demo(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Experiment]:
+    folder = shutil.copytree(demo_folder, tmp_path_factory.mktemp("demo"), dirs_exist_ok=True)
     space = Workspace.open(f"sqlite:///{folder / 'recdash.db'}", folder / "artifacts")
-    return space, space.load_demo()
+    return space, space.experiments()[0]
 
 
 def test_the_demos_season_candidate_lost_because_offline_counts_what_nobody_finishes(

@@ -265,12 +265,12 @@ def test_every_format_shows_the_same_lists_large_or_small(
 
 @pytest.mark.parametrize("small_rows", [0, 2_000_000])
 def test_every_hit_in_the_lists_is_a_hit_that_was_scored(
-    tmp_path: Path, small_rows: int, monkeypatch: pytest.MonkeyPatch
+    with_demo: Path, small_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The demo, whose lists have gaps and ties: users at random in each of its runs."""
     monkeypatch.setattr(stored_lists, "SMALL_ROWS", small_rows)
-    space = Workspace.open(f"sqlite:///{tmp_path / 'r.db'}", tmp_path / "artifacts")
-    demo = space.load_demo()
+    space = Workspace.open(f"sqlite:///{with_demo / 'recdash.db'}", with_demo / "artifacts")
+    (demo,) = space.experiments()
     run_ids = [run.id for run in space.runs(demo.id)]
     users = space._reference(demo.id).truth.users
     for user in np.random.default_rng(1).choice(len(users), 15, replace=False).tolist():

@@ -117,11 +117,12 @@ def test_a_preset_that_is_unknown_gives_way_to_the_furthest(shown: Open) -> None
     assert link(shown(m="recall", p="nonsense"))["p"] in {"trec_eval", "recommenders", "lenskit", "capri"}
 
 
+@pytest.mark.usefixtures("with_demo")
 @pytest.mark.parametrize(
     "metric", ["coverage", "novelty", "personalization", "user_coverage", "r_precision", "map"]
 )
 def test_every_family_of_metrics_has_its_page(workspace: Workspace, shown: Open, metric: str) -> None:
-    made = workspace.load_demo()
+    (made,) = workspace.experiments()
     app = shown(e=made.id, m=metric)
     assert not app.error
     assert "Why do the libraries differ?" in said(app)

@@ -221,8 +221,9 @@ def test_counting_only_users_with_lists_may_change_who_is_first(
         assert "Counting only users with lists puts few users first" in said(open_page(page))
 
 
+@pytest.mark.usefixtures("with_demo")
 def test_the_demo_wins_offline_and_loses_online(workspace: Workspace, open_page: Open) -> None:
-    workspace.load_demo()
+    assert workspace.has_demo()
     text = said(open_page("offline_online"))
     assert "Two-tower 2026-10 won offline, lost online" in text
     assert "Session watch time" in text
@@ -279,10 +280,11 @@ def test_runs_that_share_no_user_are_not_compared(workspace: Workspace, open_pag
     assert "other shares no user with base" in said(open_page(page))
 
 
+@pytest.mark.usefixtures("with_demo")
 def test_a_metric_without_intervals_shows_its_values_and_says_so(
     workspace: Workspace, open_page: Open
 ) -> None:
-    made = workspace.load_demo()
+    (made,) = workspace.experiments()
     text = said(open_page(e=made.id, m="coverage"))
     assert "This metric has no value per user" in text
     assert re.search(r"Run Coverage@10 .* \d+(\.\d+)? %", text)
