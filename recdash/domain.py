@@ -427,12 +427,29 @@ class Ratio:
 
 
 @dataclass(frozen=True)
+class RatedRows:
+    """Predicted ratings of one run: ``key`` [r] of the (user, item) pairs, ascending, each once; ``user``,
+    ``rating`` and ``prediction`` [r]. Keys and users are codes that all compared runs share.
+    """
+
+    key: Ints
+    user: Ints
+    rating: Floats
+    prediction: Floats
+
+    def of(self, places: Any) -> RatedRows:
+        """Some of the rows: by places, or by a mask [r]."""
+        return RatedRows(self.key[places], self.user[places], self.rating[places], self.prediction[places])
+
+
+@dataclass(frozen=True)
 class UserValues:
     """A metric of one run, user by user: ``users`` [n] places in the truth, ascending, of those who count.
 
     ``values`` [n]; ``own`` [n] what each user got, which is the same but for pooled ratios. ``pooled``: what
     such a ratio is made of, once for each upload of which it is the mean. ``bound``: the values lie between 0
-    and it; None where they may be any number.
+    and it; None where they may be any number. ``rated``: of a metric of predicted ratings the rows, and what
+    makes values of some of them; two runs are compared over the rows of both.
     """
 
     users: Ints
@@ -440,6 +457,7 @@ class UserValues:
     own: Floats
     pooled: tuple[Ratio, ...] = ()
     bound: float | None = None
+    rated: tuple[RatedRows, Callable[[RatedRows], UserValues]] | None = None
 
     def of(self, places: Any) -> UserValues:
         """Some of the users: by places in ``users``, or by a mask [n]; a pooled ratio is theirs alone."""

@@ -12,9 +12,11 @@ import click
 from recdash import numbers
 from recdash.cli.light import start_light
 from recdash.cli.options import (
+    PREDICTIONS_HELP,
     REPLICATES_HELP,
     RUN_HELP,
     NamedFile,
+    check_names,
     columns_option,
     how_to_count,
     run_named,
@@ -37,8 +39,9 @@ if TYPE_CHECKING:
 @click.option("--experiment", help="Compare stored runs of this experiment in place of files.")
 @click.option("--run", "runs", multiple=True, type=NamedFile(), help=RUN_HELP)
 @click.option("--replicates", type=click.Choice(["seeds", "folds"]), help=REPLICATES_HELP)
+@click.option("--predictions", multiple=True, type=NamedFile(), help=PREDICTIONS_HELP)
 @click.option("--baseline", required=True, help="The name of the run that the others must beat.")
-@click.option("--metric", default="ndcg@10", show_default=True, help="One spec with its cutoff.")
+@click.option("--metric", help="One spec with its cutoff (default: ndcg@10; of predictions alone, rmse).")
 @click.option("--margin", default="1%", show_default=True, help="What is too small to matter: 1% or 0.002.")
 @click.option(
     "--correction",
@@ -58,9 +61,10 @@ def compare(
     truth: Path | None,
     experiment: str | None,
     runs: Sequence[tuple[str, Path]],
+    predictions: Sequence[tuple[str, Path]],
     *,
     baseline: str,
-    metric: str,
+    metric: str | None,
     margin: str,
     correction: Correction,
     part: str | None,
@@ -73,12 +77,16 @@ def compare(
     from recdash.domain import Scope
 
     terms = Terms(margin=read_margin(margin), correction=correction)
-    _check_where(truth, experiment, runs, part)
+    _check_where(truth, experiment, [*runs, *predictions], part)
+    check_names("--predictions", predictions)
+    metric = metric or ("rmse" if predictions and not runs else "ndcg@10")
     if experiment:
+        _check_no_predictions(predictions)
         scope = Scope(slice=part or "", threshold=question.pop("relevance_threshold"))
         _check_stored(runs, question)
         found = _compare_stored(experiment, [name for name, _ in runs], baseline, metric, terms, scope)
     else:
+        question["predictions"] = dict(predictions)
         found = _compare_files(runs, truth, baseline, metric, terms, question)
     tell(found.verdict.weighed.problems)
     click.echo(json.dumps(found.as_dict(), indent=2) if form == "json" else comparison_text(found))
@@ -153,6 +161,12 @@ def _how_judged(found: Comparison) -> list[str]:
     if found.terms.correction not in names or not told:
         return []
     return [f"\nCI and p are corrected after {names[found.terms.correction]} {' and '.join(told)}."]
+
+
+def _check_no_predictions(predictions: Sequence[tuple[str, Path]]) -> None:
+    if predictions:
+        fix = "A stored run has the predictions that it was added with; name it by --run NAME."
+        raise InputError(Problem("not-for-stored", "--predictions", "with --experiment", fix))
 
 
 def _check_stored(runs: Sequence[tuple[str, Path]], question: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ import click
 from recdash.cli.light import start_light
 from recdash.cli.options import (
     FORMATS,
+    PREDICTIONS_HELP,
     REFERENCE_HELP,
     REPLICATES_HELP,
     RUN_HELP,
@@ -31,7 +32,7 @@ from recdash.errors import InputError, Problem
 )
 @click.option("--run", "runs", multiple=True, type=NamedFile(), help=RUN_HELP)
 @click.option("--replicates", type=click.Choice(["seeds", "folds"]), help=REPLICATES_HELP)
-@click.option("--predictions", multiple=True, type=NamedFile(), help="A candidate's predicted ratings.")
+@click.option("--predictions", multiple=True, type=NamedFile(), help=PREDICTIONS_HELP)
 @click.option("--train", type=Path, help="Training rows, for novelty and popularity.")
 @click.option("--catalogue", type=Path, help="All items and their attributes, for coverage, Gini, diversity.")
 @click.option("--user-attributes", type=Path, help="Users and their attributes, for slices.")

@@ -46,6 +46,9 @@ RUN_HELP = "A candidate's lists; again for each, and under the same NAME for eac
 REPLICATES_HELP = "What several uploads of a candidate are: seeds serve the same users, folds divide them."
 
 
+PREDICTIONS_HELP = "A candidate's predicted ratings, for RMSE and MAE."
+
+
 REFERENCE_HELP = (
     "Candidates computed from truth, train and catalogue, with commas between: "
     "popular, weighted_rating, random, content, oracle."

@@ -9,7 +9,7 @@ from recdash.comparison.pairs import Comparison, compare
 from recdash.comparison.sentences import title_of
 from recdash.comparison.source import Source
 from recdash.comparison.verdict import Verdict, decide
-from recdash.comparison.weighing import ACCURACY, weigh
+from recdash.comparison.weighing import metrics_beside, weigh
 from recdash.domain import Users
 from recdash.errors import InputError
 from recdash.metrics import define
@@ -123,9 +123,8 @@ def _other_cutoffs(source: Source, verdict: Verdict, depth: int) -> Change | Non
 
 def _other_metric(source: Source, verdict: Verdict) -> Change | None:
     asked = verdict.weighed.comparison
-    primary = define(asked.metric).metric.name
-    for metric in ACCURACY:
-        if metric != primary and (other := _again(source, verdict, metric, asked.k)):
+    for metric in metrics_beside(asked.metric):
+        if other := _again(source, verdict, metric, asked.k):
             question = f"{metric_title(metric)} instead of {metric_title(asked.metric)}"
             return _told(question, verdict, other, ("m", metric))
     return None
@@ -145,6 +144,8 @@ def _other_definition(source: Source, verdict: Verdict) -> Change | None:
 def _other_users(source: Source, verdict: Verdict, users: Users) -> Change | None:
     rule, question = OTHER_USERS[users]
     asked = verdict.weighed.comparison
+    if not define(asked.metric).has_user_values:
+        return None  # predicted ratings have rows, and no user without a list
     return _told(question, verdict, _again(source, verdict, asked.metric, asked.k, rule))
 
 

@@ -84,7 +84,7 @@ class Compared:
     def _over_the_same_users(self) -> list[list[int]]:
         """Places of pairs to draw and swap together: their runs count the same two sets of users."""
         runs = {run for pair in self.comparison.pairs for run in (pair.baseline, pair.candidate)}
-        users = {run: hash(self._values_of(run).users.tobytes()) for run in runs}
+        users = {run: _rows_behind(self._values_of(run)) for run in runs}
         together: dict[frozenset[int], list[int]] = {}
         for at, pair in enumerate(self.comparison.pairs):
             if pair.paired.n > 1:
@@ -135,6 +135,7 @@ class Compared:
         return {
             "metric": found.metric,
             "k": found.k,
+            "lower_is_better": found.lower_is_better,
             "baseline": found.names[found.baseline],
             "correction": found.terms.correction,
             "families": {"to the baseline": len(found.against), "other pairs": len(found.among)},
@@ -154,6 +155,11 @@ def compared(
         if run not in source.names:
             raise UnknownName("run", run, sorted(source.names.values()))
     return Compared(source, decide(weigh(source, compare(source, runs, baseline, metric, k, terms))))
+
+
+def _rows_behind(values: UserValues) -> int:
+    """The same for runs that count the same users, and of predicted ratings the same rows."""
+    return hash((values.users.tobytes(), values.rated[0].key.tobytes() if values.rated else b""))
 
 
 def cutoff_of(spec: Spec) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -13,6 +13,7 @@ import numpy as np
 from recdash.comparison.source import Source
 from recdash.domain import UserValues
 from recdash.errors import InputError, Problem
+from recdash.metrics import define
 from recdash.stats import LEVEL, Correction, Judged, Paired, judge, paired_difference
 
 MARGIN, MOST_PERCENT = 0.01, 100
@@ -97,6 +98,10 @@ class Comparison:
     apart: Mapping[str, str]
     terms: Terms
 
+    @property
+    def lower_is_better(self) -> bool:
+        return define(self.metric).lower_is_better
+
     @cached_property
     def against(self) -> tuple[Pair, ...]:
         """The candidates against the baseline, best first."""
@@ -127,13 +132,16 @@ def compare(
     The candidates against the baseline are one family, all other pairs another; ``among=False`` leaves
     these out. Raises InputError for a metric without a value per user.
     """
-    terms = terms or Terms()
+    terms, lower = terms or Terms(), define(metric).lower_is_better
     known = {run: source.values(run, metric, k) for run in dict.fromkeys((baseline, *runs))}
     there = {run: values for run, values in known.items() if values is not None}
     candidates = [run for run in known if run != baseline]
-    against = family_of(_paired([(baseline, run) for run in candidates], there), terms)
-    others = family_of(_paired(combinations(candidates, 2) if among else (), there), terms)
-    against.sort(key=lambda pair: -pair.paired.mean)
+    to_baseline = [(baseline, run) for run in candidates]
+    between = combinations(candidates, 2) if among else ()
+    against, others = (
+        family_of(_paired(wanted, there, lower_is_better=lower), terms) for wanted in (to_baseline, between)
+    )
+    against.sort(key=lambda pair: pair.paired.mean if lower else -pair.paired.mean)
     paired = {pair.candidate for pair in against}
     apart = {run: _why_apart(source, there, run, baseline, metric) for run in candidates if run not in paired}
     return Comparison(metric, k, baseline, source.names, (*against, *others), apart, terms)
@@ -148,6 +156,7 @@ class Found:
     base_value: float
     value: float
     paired: Paired
+    lower_is_better: bool = False
 
 
 def family_of(found: Sequence[Found], terms: Terms) -> list[Pair]:
@@ -159,33 +168,55 @@ def family_of(found: Sequence[Found], terms: Terms) -> list[Pair]:
         level=terms.level,
     )
     return [
-        Pair(one.baseline, one.candidate, one.base_value, one.value, its)
+        Pair(one.baseline, one.candidate, one.base_value, one.value, _turned(its, one))
         for one, its in zip(found, judged, strict=True)
     ]
 
 
-def _paired(wanted: Iterable[tuple[str, str]], there: Mapping[str, UserValues]) -> list[Found]:
+def _turned(judged: Judged, found: Found) -> Judged:
+    """By its own metric's direction: accuracy and errors may stand in one family."""
+    return replace(judged, lower_is_better=found.lower_is_better)
+
+
+def _paired(
+    wanted: Iterable[tuple[str, str]], there: Mapping[str, UserValues], *, lower_is_better: bool
+) -> list[Found]:
     found = []
     for baseline, candidate in wanted:
         if baseline in there and candidate in there:
             base, mine = shared(there[baseline], there[candidate])
-            if len(base.users):
-                found.append(pair_of(baseline, candidate, base, mine))
+            if len(base.users) and not rows_rated_otherwise(base, mine):
+                found.append(pair_of(baseline, candidate, base, mine, lower_is_better=lower_is_better))
     return found
 
 
-def pair_of(baseline: str, candidate: str, base: UserValues, mine: UserValues) -> Found:
-    """The difference of two runs over the same users."""
-    paired = paired_difference(mine.values, base.values, own=(mine.own, base.own), bound=mine.bound)
-    return Found(baseline, candidate, float(base.values.mean()), float(mine.values.mean()), paired)
+def pair_of(
+    baseline: str, candidate: str, base: UserValues, mine: UserValues, *, lower_is_better: bool = False
+) -> Found:
+    """The difference of two runs over the same users; ``wins`` are those who are better off."""
+    own = (base.own, mine.own) if lower_is_better else (mine.own, base.own)
+    paired = paired_difference(mine.values, base.values, own=own, bound=mine.bound)
+    values = float(base.values.mean()), float(mine.values.mean())
+    return Found(baseline, candidate, *values, paired, lower_is_better)
 
 
 def shared(one: UserValues, other: UserValues) -> tuple[UserValues, UserValues]:
-    """Both over the users that count for both, in the same order."""
+    """Both over the users that count for both, in the same order; ratings over the rows that both predict."""
+    if one.rated and other.rated:
+        (mine, values_of_mine), (theirs, values_of_theirs) = one.rated, other.rated
+        _, here, there = np.intersect1d(mine.key, theirs.key, assume_unique=True, return_indices=True)
+        return values_of_mine(mine.of(here)), values_of_theirs(theirs.of(there))
     if np.array_equal(one.users, other.users):
         return one, other
     _, here, there = np.intersect1d(one.users, other.users, assume_unique=True, return_indices=True)
     return one.of(here), other.of(there)
+
+
+def rows_rated_otherwise(base: UserValues, mine: UserValues) -> int:
+    """Of rows that both predict, how many have another rating in one of the tables; 0 for other metrics."""
+    if not base.rated or not mine.rated:
+        return 0
+    return int(np.count_nonzero(base.rated[0].rating != mine.rated[0].rating))
 
 
 def _why_apart(source: Source, there: Mapping[str, UserValues], run: str, baseline: str, metric: str) -> str:
@@ -193,4 +224,11 @@ def _why_apart(source: Source, there: Mapping[str, UserValues], run: str, baseli
         if one not in there:
             reason = source.why_absent(one, metric) or "it was not scored"
             return f"{source.names[one]} lacks the metric: {reason}"
+    otherwise = rows_rated_otherwise(*shared(there[baseline], there[run]))
+    if otherwise:
+        rows = f"{otherwise:,} {'row' if otherwise == 1 else 'rows'}"
+        shares = f"that {source.names[run]} shares with {source.names[baseline]} differ"
+        return f"the ratings of {rows} {shares}: these are two truths"
+    if there[run].rated:
+        return f"{source.names[run]} shares no rated row with {source.names[baseline]}"
     return f"{source.names[run]} shares no user with {source.names[baseline]}"

@@ -12,6 +12,7 @@ from recdash.comparison.source import Source
 from recdash.domain import OnlineLift, UserValues
 from recdash.errors import InputError, Problem
 from recdash.metrics import define
+from recdash.metrics.ratings import RatingMetric
 from recdash.stats import LEAST, Word
 from recdash.stats.replicates import ReplicateDifference
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 ACCURACY = ("ndcg", "recall", "precision", "hit_rate", "map", "mrr")
 """A candidate may not win by one of these and lose by another unnoticed."""
+RATING_ERRORS = ("rmse", "mae")
+"""Weighed beside each other, and before the accuracy of lists, where ratings are compared."""
 GUARDRAILS = ("coverage", "novelty", "diversity", "personalization")
 """What a gain in accuracy must not cost too much of. More of each is better."""
 BLOCKING = (
@@ -173,13 +176,20 @@ def leader_of(comparison: Comparison, over_replicates: Mapping[str, ReplicateDif
 
 
 def _other_metrics(source: Source, comparison: Comparison, leader: Pair) -> list[tuple[str, Pair]]:
-    primary = define(comparison.metric).metric.name
     found: dict[str, Found] = {}
-    for metric in ACCURACY:
-        if metric != primary and (values := _both(source, leader, metric, comparison.k)):
-            found[metric] = pair_of(leader.baseline, leader.candidate, *values)
+    for metric in metrics_beside(comparison.metric):
+        if values := _both(source, leader, metric, comparison.k):
+            lower = define(metric).lower_is_better
+            found[metric] = pair_of(leader.baseline, leader.candidate, *values, lower_is_better=lower)
     pairs = family_of(list(found.values()), comparison.terms)
     return list(zip(found, pairs, strict=True))
+
+
+def metrics_beside(primary: str) -> list[str]:
+    """The accuracy metrics that are weighed beside the primary one."""
+    definition = define(primary)
+    rated = isinstance(definition.metric, RatingMetric)
+    return [one for one in (*(RATING_ERRORS if rated else ()), *ACCURACY) if one != definition.metric.name]
 
 
 def _both(source: Source, pair: Pair, metric: str, k: int) -> tuple[UserValues, UserValues] | None:
@@ -214,10 +224,11 @@ def _parts(source: Source, comparison: Comparison, leader: Pair) -> list[Part]:
     """The leader against the baseline in every slice of users.
 
     A slice of everybody, or of the same users as another, says nothing new, nor do fewer than 30 users. A
-    pooled ratio has no values of users that some of them could be taken from.
+    pooled ratio has no values of users that some of them could be taken from, and predicted ratings are
+    compared as a whole.
     """
     both = _both(source, leader, comparison.metric, comparison.k)
-    if both is None or define(comparison.metric).formula().pooled:
+    if both is None or both[0].rated or define(comparison.metric).formula().pooled:
         return []
     told: dict[bytes, tuple[Slice, tuple[UserValues, UserValues]]] = {}
     for one in source.parts():

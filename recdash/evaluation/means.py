@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from recdash.domain import Curve, Floats, Ints, Ratio, UserValues, pulled
+from recdash.domain import Curve, Floats, Ints, RatedRows, Ratio, UserValues, pulled
 from recdash.metrics import Definition, check_k
 from recdash.metrics.formulas import Formula, HarmonicMean, Micro, OfUser, OverJudged, Sentence
 from recdash.metrics.ranking import RankingMetric
+from recdash.metrics.ratings import Predictions, RatingMetric, values_of_rows
 from recdash.metrics.sample import Sample, relevant_items
 
 
@@ -48,6 +49,15 @@ def user_values(definition: Definition, samples: Sequence[Sample], k: int) -> Us
         return UserValues(users, own, own, bound=definition.largest_value)
     pooled = tuple(_among(users, one.truth_user, formula.parts(one, k), formula.pulls) for one in samples)
     return UserValues(users, pulled(pooled), own, pooled)
+
+
+def rated_values(definition: Definition, rows: RatedRows) -> UserValues | None:
+    """The users' pulls on a metric of predicted ratings; None where the rows do not give it."""
+    metric = definition.metric
+    if not isinstance(metric, RatingMetric):
+        return None
+    lacks = metric.lacks(Predictions(rows.user, rows.rating, rows.prediction))
+    return None if lacks else values_of_rows(metric, rows)
 
 
 def _among(

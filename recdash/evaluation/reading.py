@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recdash.domain import Order, Recommendations, TableKind, Upload
+from recdash.domain import Order, RatedRows, Recommendations, TableKind, Upload
 from recdash.engines import CodedTruth, Reference, code_truth, read_reference
 from recdash.errors import InputError, Problem
 from recdash.evaluation.uploads import read_uploads
 from recdash.metrics.ratings import Predictions
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from recdash.engines.ids import IdIndex
     from recdash.ingest import Limits
 
 OTHER_TABLES: tuple[TableKind, ...] = ("users", "vectors", "similarity")
@@ -150,6 +154,30 @@ def open_predictions(
     if source is None or isinstance(source, Upload):
         return source
     return ingest.read_upload("predictions", source, mapping=mapping, limits=limits)
+
+
+class RatedPairs:
+    """Codes of users and items that the predictions of several runs share."""
+
+    def __init__(self, reference: Reference) -> None:
+        self._users, self._items = reference.users.copy(), reference.items.copy()
+        self._lock = Lock()
+
+    def rows(self, table: pa.Table) -> RatedRows:
+        """The rows of a checked table that have a prediction; of a pair that comes twice, the first."""
+        with self._lock:
+            user, item = (index.codes(table[name]) for index, name in self._columns())
+        rating, guess = (table[name].to_numpy().astype(np.float64) for name in ("rating", "prediction"))
+        key = (user.astype(np.int64) << _ITEM_BITS) | item
+        rows = RatedRows(key, user, rating, guess).of(~np.isnan(guess))
+        return rows.of(np.unique(rows.key, return_index=True)[1])
+
+    def _columns(self) -> tuple[tuple[IdIndex, str], tuple[IdIndex, str]]:
+        return (self._users, "user_id"), (self._items, "item_id")
+
+
+_ITEM_BITS = 32
+"""Codes of users and items are 32 bits wide."""
 
 
 def predictions_of(upload: Upload) -> Predictions:

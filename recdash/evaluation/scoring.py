@@ -18,6 +18,7 @@ from recdash.domain import (
     Mask,
     Recommendations,
     Replicated,
+    Upload,
     Users,
 )
 from recdash.engines import Reference, list_metrics, match
@@ -109,8 +110,7 @@ def score_run(
         for one, shown in zip(cuts, shown_in(cuts, hits), strict=True)
     )
     hits = replace(hits, shown_to=())  # said in the slices; many runs would fill the memory
-    table = rated.table if rated else None
-    return Scored(run.name, hits, curves, absent, ledger, notices, table, sliced, run.reference)
+    return Scored(run.name, hits, curves, absent, ledger, notices, _table(rated), sliced, run.reference)
 
 
 def score_slice(
@@ -271,7 +271,12 @@ def score_predictions(name: str, source: Any, asked: Sequence[Asked], cuts: Sequ
     curves, absent = _by_metric(score([one.definition for one in asked], Material(predictions=rows)))
     of_slice = {**absent, **dict.fromkeys(curves, NOT_IN_SLICES)}
     sliced = tuple(SliceScores(one, {}, of_slice) for one in cuts)
-    return Scored(name, None, curves, absent, None, rated.notices if rated else (), sliced=sliced)
+    notices = rated.notices if rated else ()
+    return Scored(name, None, curves, absent, None, notices, _table(rated), sliced)
+
+
+def _table(rated: Upload | None) -> pa.Table | None:
+    return rated.table if rated else None
 
 
 # ── what a person is told ────────────────────────────────────────────────────────────────────

@@ -8,12 +8,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recdash.domain import Curve, IdOverlap, Ints, OnlineLift, Replicated, Replication, Users, UserValues
+from recdash.domain import (
+    Curve,
+    IdOverlap,
+    Ints,
+    OnlineLift,
+    Replicated,
+    Replication,
+    Upload,
+    Users,
+    UserValues,
+)
 from recdash.errors import Problem
+from recdash.evaluation.means import rated_values
+from recdash.evaluation.reading import RatedPairs, predictions_of
 from recdash.evaluation.replicates import hits_of, mean_curve, overlap_of, samples_of, user_values
 from recdash.evaluation.scoring import Scored, familiar_of, material_of, score_hits
 from recdash.evaluation.slices import Slice, user_slices
-from recdash.metrics import Definition, Material, define
+from recdash.metrics import Definition, Material, define, score
+from recdash.metrics.ratings import RatingMetric
 from recdash.metrics.sample import Sample
 
 if TYPE_CHECKING:
@@ -29,6 +42,8 @@ class EvaluationSource:
         self._material = lru_cache(maxsize=None)(self._material_of)
         self._seeds = lru_cache(maxsize=None)(self._samples_of)
         self._curve = lru_cache(maxsize=None)(self._score)
+        self._pairs = RatedPairs(evaluation.reference)
+        self._rated_values = lru_cache(maxsize=None)(self._values_of_ratings)
         self._parts = lru_cache(maxsize=1)(lambda: user_slices(evaluation.reference))
 
     @property
@@ -39,10 +54,13 @@ class EvaluationSource:
         return EvaluationSource(self._evaluation, users)
 
     def values(self, run: str, metric: str, k: int) -> UserValues | None:
+        definition = define(metric)
+        if isinstance(definition.metric, RatingMetric):
+            return self._rated_values(run, metric)
         seeds = self._seeds(run, self._users)
         samples = seeds if len(seeds) > 1 else [self._material(run, self._users).sample]
         there = [sample for sample in samples if sample is not None]
-        return user_values(define(metric), there, k) if there else None
+        return user_values(definition, there, k) if there else None
 
     def value(self, run: str, metric: str, k: int) -> float | None:
         curve, _ = self._curve(run, metric)
@@ -85,6 +103,10 @@ class EvaluationSource:
     def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
         return self._evaluation.comparability(runs)
 
+    def _values_of_ratings(self, run: str, metric: str) -> UserValues | None:
+        table, definition = self._runs[run].predictions, define(metric)
+        return None if table is None else rated_values(definition, self._pairs.rows(table))
+
     def _material_of(self, run: str, users: Users) -> Material:
         hits = self._runs[run].hits
         return Material() if hits is None else material_of(hits, self._evaluation.reference, users)
@@ -97,6 +119,8 @@ class EvaluationSource:
     def _score(self, run: str, metric: str) -> tuple[Curve | None, str]:
         one, definition = self._runs[run], define(metric)
         curve = one.curves.get(metric)
+        if isinstance(definition.metric, RatingMetric):
+            return self._score_ratings(one, definition)
         users = self._evaluation.rules.users
         if curve is None and one.replicates and one.hits is None:
             return self._mean_curve(one, definition, users)
@@ -104,6 +128,11 @@ class EvaluationSource:
             return curve, one.absent.get(metric, "" if curve else "it has no lists")
         curves, absent = score_hits(one.hits, self._evaluation.reference, [definition], users)
         return curves.get(str(definition)), absent.get(str(definition), "")
+
+    def _score_ratings(self, one: Scored, definition: Definition) -> tuple[Curve | None, str]:
+        rows = one.predictions and predictions_of(Upload("predictions", one.name, one.predictions, {}))
+        (found,) = score([definition], Material(predictions=rows))
+        return (found, "") if isinstance(found, Curve) else (None, found.reason)
 
     def _mean_curve(self, one: Scored, definition: Definition, users: Users) -> tuple[Curve | None, str]:
         reference, metric = self._evaluation.reference, str(definition)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from recdash.domain import Floats, Ints
+from recdash.domain import Floats, Ints, RatedRows, Ratio, UserValues
 from recdash.metrics.formulas import ratio_of_sums
 from recdash.metrics.parameters import Parameter
 
@@ -59,6 +60,67 @@ def r2(rows: Predictions) -> tuple[float, float]:
     return 1.0 - float(unexplained), float(error)
 
 
+# ── user by user, for comparing two candidates ───────────────────────────────────────────────
+#
+# A metric of all rows is f(Σ loss / Σ weight). Rows of one user are not independent, users are: each user's
+# pull on the metric is what it would change by, to first order, with the user drawn once more (delta method).
+
+Pulls = Callable[[Floats, Floats], Floats]
+"""Sums [n] of loss and of weight of each user → values [n] whose mean is the metric."""
+
+
+def pulls_of_mean(loss: Floats, weight: Floats) -> Floats:
+    """[n] M + (loss − M · weight) / mean weight, where M = Σ loss / Σ weight."""
+    mean = loss.sum() / weight.sum()
+    pulls: Floats = mean + (loss - mean * weight) / weight.mean()
+    return pulls
+
+
+def pulls_of_root(loss: Floats, weight: Floats) -> Floats:
+    """[n] of the root √M of the mean: √M + (pull − M) / (2 √M); 0 where nothing is lost."""
+    pulls, mean = pulls_of_mean(loss, weight), loss.sum() / weight.sum()
+    root = float(np.sqrt(mean))
+    return root + (pulls - mean) / (2 * root) if root else np.zeros_like(pulls)
+
+
+def pulls_of_explained(loss: Floats, weight: Floats) -> Floats:
+    """[n] of 1 − M."""
+    return 1.0 - pulls_of_mean(loss, weight)
+
+
+def absolute(rows: RatedRows) -> tuple[Floats, Floats]:
+    return np.abs(rows.prediction - rows.rating), np.ones(len(rows.key))
+
+
+def squared(rows: RatedRows) -> tuple[Floats, Floats]:
+    return (rows.prediction - rows.rating) ** 2, np.ones(len(rows.key))
+
+
+def squared_over_spread(rows: RatedRows) -> tuple[Floats, Floats]:
+    return (rows.prediction - rows.rating) ** 2, (rows.rating - rows.rating.mean()) ** 2
+
+
+def values_of_rows(metric: RatingMetric, rows: RatedRows) -> UserValues:
+    """The users of these rows and their pulls on the metric; ``own`` is each user's mean loss per row.
+
+    Of R², of which more is better, ``own`` is minus that.
+    """
+    users, user = np.unique(rows.user, return_inverse=True)
+    loss, weight, rows_of_user = (
+        _sums(user, one, len(users)) for one in (*metric.parts(rows), np.ones(len(user)))
+    )
+    own = loss / rows_of_user
+    pooled = Ratio(loss, weight, metric.pulls)
+    again = partial(values_of_rows, metric)
+    own = own if metric.lower_is_better else -own
+    return UserValues(users, pooled.values() if len(users) else own, own, (pooled,), rated=(rows, again))
+
+
+def _sums(user: Ints, values: Floats, n_users: int) -> Floats:
+    """[n_users] sums of the values of each user's rows; floats for no rows, too."""
+    return np.bincount(user, weights=values, minlength=n_users).astype(np.float64)
+
+
 def lacks_predictions(rows: Predictions | None) -> str:
     if rows is None or not len(rows.rating):
         return "needs a table of rating predictions"
@@ -76,7 +138,10 @@ def lacks_spread(rows: Predictions | None) -> str:
 
 @dataclass(frozen=True)
 class RatingMetric:
-    """A metric of predicted ratings: value and standard error in one number each."""
+    """A metric of predicted ratings: value and standard error in one number each.
+
+    ``parts`` [r] are loss and weight of each row, ``pulls`` makes values of users of their sums.
+    """
 
     name: str
     label: str
@@ -84,6 +149,8 @@ class RatingMetric:
     latex: str
     source: str
     value: Callable[[Predictions], tuple[float, float]]
+    parts: Callable[[RatedRows], tuple[Floats, Floats]]
+    pulls: Pulls
     parameters: tuple[Parameter, ...] = ()
     unit: str = "rating points"
     range: str = "0 or more"
@@ -102,6 +169,8 @@ RATINGS: tuple[RatingMetric, ...] = (
         r"\sqrt{\frac{1}{N}\sum_{i=1}^{N} (\hat y_i - y_i)^2}",
         "Herlocker et al. 2004",
         rmse,
+        squared,
+        pulls_of_root,
         example="Off by 1 and by 3: √((1 + 9)/2) = 2.236.",
     ),
     RatingMetric(
@@ -111,6 +180,8 @@ RATINGS: tuple[RatingMetric, ...] = (
         r"\frac{1}{N}\sum_{i=1}^{N} |\hat y_i - y_i|",
         "Herlocker et al. 2004",
         mae,
+        absolute,
+        pulls_of_mean,
         example="Off by 1 and by 3: (1 + 3)/2 = 2.",
     ),
     RatingMetric(
@@ -120,6 +191,8 @@ RATINGS: tuple[RatingMetric, ...] = (
         r"1 - \frac{\sum_i (\hat y_i - y_i)^2}{\sum_i (y_i - \bar y)^2}",
         "Draper & Smith 1998",
         r2,
+        squared_over_spread,
+        pulls_of_explained,
         unit="share",
         range="at most 1",
         lower_is_better=False,

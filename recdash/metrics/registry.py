@@ -48,6 +48,11 @@ class Definition:
         return isinstance(self.metric, RankingMetric)
 
     @property
+    def is_paired(self) -> bool:
+        """True where two runs can be compared user by user: accuracy of lists and of predicted ratings."""
+        return isinstance(self.metric, RankingMetric | RatingMetric)
+
+    @property
     def lower_is_better(self) -> bool:
         return bool(getattr(self.metric, "lower_is_better", False))
 

@@ -96,7 +96,7 @@ class Asked:
     def verdict(self) -> Verdict | None:
         """None for a metric without a value per user, and without anything to compare."""
         one = self.question
-        if not define(one.metric).has_user_values or len(self.contenders) < 2:
+        if not define(one.metric).is_paired or len(self.contenders) < 2:
             return None
         return self.space.verdict(self.contenders, one.baseline, one.metric, one.k, one.terms, one.scope)
 

@@ -158,7 +158,7 @@ class Cards(OnlineTests):
 
 def why_not(error: RecdashError, asked: Usual) -> str:
     """In the error's own words, but for a metric of the whole catalogue."""
-    if isinstance(error, InputError) and not define(asked.metric).has_user_values:
+    if isinstance(error, InputError) and not define(asked.metric).is_paired:
         return f"{metric_at(asked.metric, asked.k)} has no value per user, so that nothing is judged"
     return str(error).rstrip(".")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -150,7 +150,9 @@ class Comparisons(Replicates):
         views.check_cutoff(k)
         known = {run.id: self._values(run.id, metric, k, None, scope) for run in self._runs(run_ids)}
         there = {run_id: values for run_id, values in known.items() if values is not None}
-        rows = _rank_rows(there, correction) if len(there) > 1 else []
+        ranked = _over_the_same_rows(there)
+        lower = define(metric).lower_is_better
+        rows = _rank_rows(ranked, correction, lower_is_better=lower) if len(ranked) > 1 else []
         names = {run.id: run.name for run in self._runs(run_ids)}
         return pd.DataFrame([{**row, "run": names[row["run_id"]]} for row in rows], columns=RANK_COLUMNS)
 
@@ -313,11 +315,28 @@ def _pair_rows(found: Comparison) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _rank_rows(values: Mapping[str, UserValues], correction: Correction) -> list[dict[str, Any]]:
+def _over_the_same_rows(values: Mapping[str, UserValues]) -> Mapping[str, UserValues]:
+    """Predicted ratings over the rows that all of the runs predict; other metrics as they are."""
+    rated = [one.rated for one in values.values()]
+    if not rated or None in rated:
+        return values
+    keys = reduce(partial(np.intersect1d, assume_unique=True), [rows.key for rows, _ in filter(None, rated)])
+    return {
+        run: values_of(rows.of(np.searchsorted(rows.key, keys)))
+        for run, one in values.items()
+        if one.rated and len(keys)
+        for rows, values_of in [one.rated]
+    }
+
+
+def _rank_rows(
+    values: Mapping[str, UserValues], correction: Correction, *, lower_is_better: bool
+) -> list[dict[str, Any]]:
     ranked, users = _sharing(values)
     if len(ranked) < 2:
         return []
-    of_runs = grouped(_over(values[run], users) for run in ranked)
+    sign = -1.0 if lower_is_better else 1.0
+    of_runs = grouped(sign * _over(values[run], users) for run in ranked)
     found = standings(of_runs, correction, bound=values[ranked[0]].bound)
     return [
         {

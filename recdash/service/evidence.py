@@ -27,6 +27,7 @@ from recdash.domain import (
 from recdash.engines import Reference, hits_from_tables, list_metrics, match
 from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.evaluation import merging, reading, replicates, scoring
+from recdash.evaluation.means import rated_values
 from recdash.evaluation.slices import Slice, known_slices, slices_of
 from recdash.metrics import Definition, Material, define, score
 from recdash.metrics.catalogue import CatalogueMetric, Shelf
@@ -105,6 +106,7 @@ class Evidence:
         self._computed = lru_cache(maxsize=1024)(self._compute_curve)
         self._possible = lru_cache(maxsize=4096)(self._ask_whether_possible)
         self._whole_shelf = lru_cache(maxsize=16)(self._look_at_all_lists)
+        self._rated_pairs = lru_cache(maxsize=4)(lambda home: reading.RatedPairs(self._reference(home)))
         self._below = lru_cache(maxsize=4096)(self._read_replicates)
 
     def experiments(self, archived: bool = False) -> list[Experiment]:
@@ -155,6 +157,8 @@ class Evidence:
 
     def _compute_curve(self, run_id: str, metric: str, scope: Scope = WHOLE) -> Curve | Absent:
         definition = define(metric)
+        if scope.slice and isinstance(definition.metric, RatingMetric):
+            return Absent(metric, scoring.NOT_IN_SLICES)
         try:
             if self.store.run(run_id).is_mean:
                 return self._mean_curve(run_id, definition, scope)
@@ -237,6 +241,8 @@ class Evidence:
     ) -> UserValues | None:
         """None without lists, and for a metric that the run lacks."""
         definition = define(metric)
+        if isinstance(definition.metric, RatingMetric):
+            return None if scope.slice else self._rated_values(run_id, definition)
         definition.formula()  # refuses a metric without a value per user
         run = self._lasting(run_id)
         if run.is_mean:
@@ -249,6 +255,14 @@ class Evidence:
             if found is not None:  # what a user got does not depend on who else counts
                 return found.of(self._sample(run_id, "truth", scope).list_length > 0)
         return replicates.user_values(definition, [self._sample(run_id, users, scope)], k)
+
+    def _rated_values(self, run_id: str, definition: Definition) -> UserValues | None:
+        """None without predictions."""
+        run = self._lasting(run_id)
+        if "predictions" not in run.hits:
+            return None
+        table = self.store.table(run.hits["predictions"])
+        return rated_values(definition, self._rated_pairs(run.experiment).rows(table))
 
     def _sample(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> Sample:
         """The run's users who count, by the experiment's rule unless another is named."""

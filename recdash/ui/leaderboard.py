@@ -89,7 +89,7 @@ def differing(view: View, correction: Correction) -> list[str]:
 
 def _differs(view: View, metric: str, correction: Correction) -> bool:
     runs = compared(view)
-    if define(metric).has_user_values:
+    if define(metric).is_paired:
         found = data.pairs(view, runs, view.shown[0].id, metric, correction)
         return bool(found["word"].isin(["better", "worse"]).any())
     known = findings.values(data.scoreboard(view, runs, (metric,), view.k), metric)
@@ -100,7 +100,7 @@ def _places(view: View, known: dict[str, float], correction: Correction) -> dict
     """Honest ranks; by the value alone for one run, and for a metric without a value per user."""
     everyone = frozenset(compared(view))
     ranked = {run: value for run, value in known.items() if run in everyone}
-    if len(ranked) > 1 and define(view.metric).has_user_values:
+    if len(ranked) > 1 and define(view.metric).is_paired:
         return board.places_of(data.ranks(view, compared(view), correction))
     return board.places_by_value(ranked)
 
@@ -119,7 +119,7 @@ def _order(
 def _apart(view: View, known: dict[str, float], pairs: pd.DataFrame) -> frozenset[str]:
     """Runs that have the metric, and no user in common with the baseline."""
     baseline = view.shown[0].id
-    if baseline not in known or not define(view.metric).has_user_values:
+    if baseline not in known or not define(view.metric).is_paired:
         return frozenset()
     return frozenset(known).intersection(view.own_ids).difference(pairs["run_id"], {baseline})
 
@@ -155,7 +155,7 @@ def finding(view: View, shown: Board) -> str:
     """The H1: who is first, or who shares first place."""
     where = metric_at(view.metric, view.k)
     known = findings.values(shown.scores, view.metric)
-    if not define(view.metric).has_user_values:
+    if not define(view.metric).is_paired:
         return findings.best_value(
             {view.name(run): value for run, value in known.items() if run in compared(view)}, where
         )
@@ -172,7 +172,7 @@ def finding(view: View, shown: Board) -> str:
 def subtitle(view: View, shown: Board) -> str:
     where = metric_at(view.metric, view.k)
     counts = [shown.n_users[run] for run in shown.n_users if run in (shown.places or compared(view))]
-    if not define(view.metric).has_user_values:
+    if not define(view.metric).is_paired:
         return f"{where} has no value per user: ranks follow the value alone, and there are no intervals."
     several = shown.correction != "off" and len(shown.places) > 2
     rule = f" after {_rule(shown)}'s correction over all pairs" if several else ""
