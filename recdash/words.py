@@ -50,7 +50,12 @@ def finding(low: float, high: float) -> str:
 
 def tone(word: str) -> str:
     """The colour class of a finding."""
-    return {"better": "better", "worse": "worse", "below its guardrail": "worse"}.get(word, "same")
+    return _TONES.get(word, "same")
+
+
+_TONES = {
+    "better": "better", "worse": "worse", "below its guardrail": "worse", "above its guardrail": "worse",
+}  # fmt: skip
 
 
 def named_number(n: int) -> str:

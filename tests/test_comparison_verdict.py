@@ -16,6 +16,7 @@ from recdash.comparison.sentences import plain
 from recdash.domain import OnlineLift, Replicated, Users, UserValues
 from recdash.errors import InputError, Problem
 from recdash.evaluation.slices import Slice
+from recdash.stats.jackknife import Pulls
 
 N = 400
 
@@ -37,6 +38,11 @@ ONCE = "Each was trained once; another training run may give another difference.
 UNSURE = BASE + run(0.01, wins=60, losses=50)
 
 
+def pulls_of_error(error: float) -> Pulls:
+    """Equal pulls of 400 users to both sides, whose squares times 400/399 add up to the squared error."""
+    return Pulls(np.tile([1.0, -1.0], N // 2) * error * (N - 1) ** 0.5 / N, np.ones(N))
+
+
 @dataclass(frozen=True)
 class Table:
     """Runs as arrays: what a verdict asks, without files."""
@@ -49,6 +55,8 @@ class Table:
     users: Mapping[str, np.ndarray] = field(default_factory=dict)
     tests: Sequence[OnlineLift] = ()
     rule: Users = "truth"
+    error: float | None = None
+    """The standard error of the candidates' catalogue metrics; None where lists are gone."""
     seeds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
@@ -72,6 +80,16 @@ class Table:
 
     def parts(self) -> Sequence[Slice]:
         return self.cuts
+
+    def list_pulls(
+        self, runs: Sequence[str], metrics: Sequence[str], k: int
+    ) -> Sequence[Mapping[str, Pulls]]:
+        if self.error is None:
+            raise InputError(Problem("no-upload", "a run", "its upload was not kept", ""))
+        return [
+            {metric: pulls_of_error(self.error if run != "Popular" else 0.0) for metric in metrics}
+            for run in runs
+        ]
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         return self.tests
@@ -141,7 +159,10 @@ def test_a_small_loss_of_coverage_is_told_and_allowed() -> None:
     kept = {("Popular", "coverage"): 0.5, ("ALS", "coverage"): 0.445}
     found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, kept))
     assert found.state == "ship"
-    assert said(found)[1] == "It costs 11.0 % of catalogue coverage@10 (from 50.0 % to 44.5 %)."
+    assert said(found)[1] == (
+        "It costs 11.0 % of catalogue coverage@10 (from 50.0 % to 44.5 %; "
+        "no interval: its upload was not kept)."
+    )
 
 
 def test_a_change_too_small_to_mention_is_not_mentioned() -> None:
@@ -180,9 +201,72 @@ def test_a_broken_guardrail_is_a_trade_off() -> None:
     found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, kept))
     assert (found.state, found.run, found.headline) == ("trade-off", "ALS", "ALS is a trade-off")
     assert said(found)[1] == (
-        "It costs 40.0 % of catalogue coverage@10 (from 50.0 % to 30.0 %), "
+        "It costs 40.0 % of catalogue coverage@10 (from 50.0 % to 30.0 %; "
+        "no interval: its upload was not kept), more than the 20 % that is allowed."
+    )
+
+
+def rail_at(value: float, error: float, metric: str = "coverage", base: float = 0.5) -> Verdict:
+    """A clear gain beside a guardrail whose value has a standard error; that of the baseline has none."""
+    kept = {("Popular", metric): base, ("ALS", metric): value}
+    return verdict(Table({"Popular": BASE, "ALS": CLEAR}, kept, error=error))
+
+
+def ends(value: float, error: float, base: float = 0.5) -> tuple[float, float]:
+    """In %: value/base · exp(± t · error/value) − 1, t with 399 degrees of freedom."""
+    half = 1.965927 * error / value
+    return 100 * (value / base * np.exp(-half) - 1), 100 * (value / base * np.exp(half) - 1)
+
+
+def test_a_guardrail_is_surely_broken_where_the_interval_lies_beyond_it() -> None:
+    low, high = ends(0.38, 0.005)
+    found = rail_at(0.38, 0.005)
+    assert (found.state, high < -20) == ("trade-off", True)
+    assert said(found)[1] == (
+        "It costs 24.0 % of catalogue coverage@10 (from 50.0 % to 38.0 %; "
+        f"95 % CI −{-low:.1f} to −{-high:.1f} %), more than the 20 % that is allowed."
+    )
+
+
+def test_a_broken_guardrail_whose_interval_holds_less_says_so() -> None:
+    found = rail_at(0.38, 0.05)
+    assert (found.state, ends(0.38, 0.05)[1] > -20) == ("trade-off", True)
+    assert said(found)[1].endswith("more than the 20 % that is allowed; the interval does not exclude less.")
+
+
+def test_a_guardrail_that_may_be_broken_is_told_and_stops_nothing() -> None:
+    low, high = ends(0.425, 0.05)
+    found = rail_at(0.425, 0.05)
+    assert (found.state, low < -20 < -15 < high) == ("ship", True)
+    assert said(found)[1] == (
+        "It may cost more than the 20 % of catalogue coverage@10 that is allowed: "
+        f"−15.0 % (from 50.0 % to 42.5 %; 95 % CI −{-low:.1f} to +{high:.1f} %)."
+    )
+    (rail,) = found.weighed.guardrails
+    assert (rail.word, rail.sign) == ("may be below its guardrail", "▼")
+
+
+def test_of_gini_more_is_the_loss() -> None:
+    low, high = ends(0.65, 0.005)
+    broken = rail_at(0.65, 0.005, "gini")
+    assert broken.state == "trade-off"
+    assert said(broken)[1] == (
+        f"It raises Gini@10 by 30.0 % (from 0.500 to 0.650; 95 % CI +{low:.1f} to +{high:.1f} %), "
         "more than the 20 % that is allowed."
     )
+    assert [rail.word for rail in broken.weighed.guardrails] == ["above its guardrail"]
+    better = rail_at(0.3, 0.005, "gini")
+    assert (better.state, said(better)[1]) == ("ship", "It lowers Gini@10 from 0.500 to 0.300.")
+    unsure = rail_at(0.58, 0.03, "gini")
+    assert unsure.state == "ship"
+    assert said(unsure)[1].startswith("It may raise Gini@10 by more than the 20 % that is allowed: +16.0 % (")
+
+
+def test_asking_otherwise_takes_no_further_look_at_the_lists() -> None:
+    kept = {("Popular", "coverage"): 0.5, ("ALS", "coverage"): 0.45}
+    source = Table({"Popular": BASE, "ALS": CLEAR}, kept, error=0.01)
+    plain_rails = weigh(source, compare(source, ["ALS"], "Popular", "ndcg", 10), intervals=False).guardrails
+    assert [(rail.change, rail.has_interval) for rail in plain_rails] == [(pytest.approx(-0.1), False)]
 
 
 def test_a_wider_guardrail_holds() -> None:

@@ -85,7 +85,7 @@ def _again(
         found = compare(source, runs, asked.baseline, metric, k, asked.terms)
     except InputError:
         return None
-    return decide(weigh(source, found)) if found.pairs else None
+    return decide(weigh(source, found, intervals=False)) if found.pairs else None
 
 
 def _same(one: Verdict, other: Verdict) -> bool:

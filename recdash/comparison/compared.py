@@ -143,6 +143,7 @@ class Compared:
             "apart": {found.names[run]: why for run, why in found.apart.items()},
             "known_ids": {found.names[run]: overlap.as_dict() for run, overlap in self.known_ids().items()},
             "warnings": [str(problem) for problem in self.verdict.weighed.problems],
+            "guardrails": [rail.as_dict() for rail in self.verdict.weighed.guardrails],
             "verdict": self.verdict.as_dict(),
         }
 

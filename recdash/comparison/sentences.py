@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from math import isfinite
 
 from recdash import numbers
+from recdash.comparison.guardrails import NOT_ASKED, Guardrail
 from recdash.comparison.pairs import Pair
 from recdash.comparison.states import State
-from recdash.comparison.weighing import Guardrail, Part, Weighed
+from recdash.comparison.weighing import Part, Weighed
 from recdash.domain import OnlineLift
 from recdash.stats.sparse import StudentT, Unknown
 from recdash.views import metric_title
@@ -22,6 +23,7 @@ RAIL_WORDS = {
     "novelty": "novelty",
     "diversity": "diversity",
     "personalization": "personalization",
+    "gini": "Gini",
 }
 
 
@@ -281,26 +283,84 @@ def _about_lifts(begin: str, lifts: Sequence[OnlineLift]) -> Sentence:
 
 def _rails(weighed: Weighed) -> list[Sentence]:
     """What the leader costs, a sentence each, and what it raises; nothing where little changes."""
-    notable = [rail for rail in weighed.guardrails if isfinite(rail.change) and abs(rail.change) >= NOTABLE]
     shipped = weighed.leader is not None and weighed.finding == "better"
     who = "It" if shipped else weighed.name
-    costs = [_cost(who, weighed, rail) for rail in notable if rail.change < 0]
-    return [*costs, *_raised(who, weighed, [rail for rail in notable if rail.change > 0])]
+    unsure = [rail for rail in weighed.guardrails if rail.may_be_broken]
+    others = [rail for rail in weighed.guardrails if isfinite(rail.change) and not rail.may_be_broken]
+    notable = [rail for rail in others if abs(rail.change) >= NOTABLE]
+    return [
+        *(_cost(who, weighed, rail) for rail in notable if rail.loss > 0),
+        *(_may_cost(who, weighed, rail) for rail in unsure),
+        *_gained(who, weighed, [rail for rail in notable if rail.loss < 0]),
+    ]
 
 
 def _cost(who: str, weighed: Weighed, rail: Guardrail) -> Sentence:
-    """``It costs 11.0 % of catalogue coverage@10 (from 23.4 % to 20.8 %).``"""
-    amount = f"{numbers.three(abs(100 * rail.change))} % of {_rail_name(weighed, rail)}"
-    broken = f", more than the {100 * rail.guard:.3g} % that is allowed" if rail.is_broken else ""
-    return (Piece(f"{who} costs "), Piece(amount, "catalogue"), Piece(f" ({_from_to(rail)}){broken}."))
+    """``It costs 11.0 % of catalogue coverage@10 (from 23.4 % to 20.8 %; 95 % CI −14.1 to −7.9 %).``
+
+    ``It raises Gini@10 by 24.1 % (from 0.62 to 0.77; …), more than the 20 % that is allowed.``
+    """
+    share, name = f"{numbers.three(100 * abs(rail.change))} %", _rail_name(weighed, rail)
+    verb = "raises " if rail.less_is_better else "costs "
+    amount = f"{name} by {share}" if rail.less_is_better else f"{share} of {name}"
+    broken = f", more than the {_guard(rail)} that is allowed" if rail.is_broken else ""
+    unsure = "; the interval does not exclude less" if rail.is_broken and _holds_less(rail) else ""
+    return (
+        Piece(f"{who} {verb}"),
+        Piece(amount, "catalogue"),
+        Piece(f" ({_from_to(rail)}{_rail_interval(weighed, rail)}){broken}{unsure}."),
+    )
 
 
-def _raised(who: str, weighed: Weighed, rails: Sequence[Guardrail]) -> list[Sentence]:
-    """``It raises catalogue coverage@10 from 1.20 % to 23.4 % and novelty@10 from 3.90 to 5.81.``"""
-    if not rails:
-        return []
-    told = [f"{_rail_name(weighed, rail)} {_from_to(rail)}" for rail in rails]
-    return [(Piece(f"{who} raises "), Piece(_listed(told, len(told)), "catalogue"), Piece("."))]
+def _may_cost(who: str, weighed: Weighed, rail: Guardrail) -> Sentence:
+    """``It may cost more than the 20 % of novelty@10 that is allowed: −15 % (…; 95 % CI −31 to +2 %).``"""
+    name, share = _rail_name(weighed, rail), 100 * rail.change
+    less = rail.less_is_better
+    begin, end = (
+        ("raise ", f" by more than the {_guard(rail)} that is allowed")
+        if less
+        else (f"cost more than the {_guard(rail)} of ", " that is allowed")
+    )
+    change = f"{numbers.signed(share, numbers.places([share]))} %"
+    facts = f"{change} ({_from_to(rail)}{_rail_interval(weighed, rail)})"
+    return (Piece(f"{who} may {begin}"), Piece(name, "catalogue"), Piece(f"{end}: {facts}."))
+
+
+def _holds_less(rail: Guardrail) -> bool:
+    return rail.has_interval and not rail.is_surely_broken
+
+
+def _guard(rail: Guardrail) -> str:
+    return f"{100 * rail.guard:.3g} %"
+
+
+def _rail_interval(weighed: Weighed, rail: Guardrail) -> str:
+    """``; 95 % CI −14.1 to −7.9 %``, or why there is none."""
+    if rail.has_interval:
+        return f"; {level(weighed)} {rail_bounds(rail)}"
+    return "" if rail.why_no_interval == NOT_ASKED else f"; no interval: {rail.why_no_interval}"
+
+
+def rail_bounds(rail: Guardrail) -> str:
+    """``−14.1 to −7.9 %``."""
+    low, high = 100 * rail.low, 100 * rail.high
+    return numbers.interval(low, high, numbers.places([low, high]), " %")
+
+
+def _gained(who: str, weighed: Weighed, rails: Sequence[Guardrail]) -> list[Sentence]:
+    """``It raises catalogue coverage@10 from 1.20 % to 23.4 % and novelty@10 from 3.90 to 5.81.``
+
+    ``It lowers Gini@10 from 0.91 to 0.68.``
+    """
+    said: list[Sentence] = []
+    for verb, less in (("raises", False), ("lowers", True)):
+        told = [
+            f"{_rail_name(weighed, rail)} {_from_to(rail)}" for rail in rails if rail.less_is_better == less
+        ]
+        if told:
+            listed = _listed(told, len(told))
+            said.append((Piece(f"{who} {verb} "), Piece(listed, "catalogue"), Piece(".")))
+    return said
 
 
 def _rail_name(weighed: Weighed, rail: Guardrail) -> str:

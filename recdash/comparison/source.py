@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from recdash.domain import IdOverlap, Ints, OnlineLift, Replicated, Users, UserValues
 from recdash.errors import Problem
+from recdash.stats.jackknife import Pulls
 
 if TYPE_CHECKING:
     from recdash.evaluation.slices import Slice
@@ -45,6 +46,14 @@ class Source(Protocol):
 
     def replicate_users(self, run: str, label: str) -> Ints:
         """The users of the truth, ascending, who have a list in a replicate."""
+
+    def list_pulls(
+        self, runs: Sequence[str], metrics: Sequence[str], k: int
+    ) -> Sequence[Mapping[str, Pulls]]:
+        """Of each run what its users pull catalogue metrics at k by, the same users in the same groups.
+
+        Without metrics of which no list says what it adds. Raises InputError where lists are no longer there.
+        """
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         """What A/B tests found of the run against the baseline."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from recdash.comparison.guardrails import GUARDRAILS, Guardrail, guardrails
 from recdash.comparison.pairs import Comparison, Found, Pair, family_of, pair_of, shared
 from recdash.comparison.replicates import replicate_differences
 from recdash.comparison.source import Source
@@ -16,6 +17,11 @@ from recdash.metrics.ratings import RatingMetric
 from recdash.stats import LEAST, Word
 from recdash.stats.replicates import ReplicateDifference
 
+__all__ = [
+    "ACCURACY", "BLOCKING", "GUARDRAILS", "Guardrail", "Part", "Weighed", "leader_of", "metrics_beside",
+    "weigh",
+]  # fmt: skip
+
 if TYPE_CHECKING:
     from recdash.evaluation.slices import Slice
 
@@ -23,31 +29,10 @@ ACCURACY = ("ndcg", "recall", "precision", "hit_rate", "map", "mrr")
 """A candidate may not win by one of these and lose by another unnoticed."""
 RATING_ERRORS = ("rmse", "mae")
 """Weighed beside each other, and before the accuracy of lists, where ratings are compared."""
-GUARDRAILS = ("coverage", "novelty", "diversity", "personalization")
-"""What a gain in accuracy must not cost too much of. More of each is better."""
 BLOCKING = (
     "different-truth", "different-users", "different-threshold", "different-version", "ids-do-not-meet",
 )  # fmt: skip
 """What makes two numbers answers to different questions; the other problems are caveats."""
-
-
-@dataclass(frozen=True)
-class Guardrail:
-    """A catalogue metric of the leader beside the baseline's."""
-
-    metric: str
-    value: float
-    base_value: float
-    guard: float
-
-    @property
-    def change(self) -> float:
-        """As a share of the baseline's value; NaN where that is 0."""
-        return (self.value - self.base_value) / abs(self.base_value) if self.base_value else float("nan")
-
-    @property
-    def is_broken(self) -> bool:
-        return self.change < -self.guard
 
 
 @dataclass(frozen=True)
@@ -119,8 +104,10 @@ class Weighed:
         ]
 
 
-def weigh(source: Source, comparison: Comparison) -> Weighed:
-    """Gather what a verdict needs from the source of the comparison."""
+def weigh(source: Source, comparison: Comparison, *, intervals: bool = True) -> Weighed:
+    """Gather what a verdict needs from the source of the comparison; ``intervals`` are those of guardrails,
+    which take another look at the lists and do not change the state.
+    """
     problems = tuple(source.problems([comparison.baseline, *(p.candidate for p in comparison.against)]))
     over_replicates = _over_replicates(source, comparison)
     leader = leader_of(comparison, over_replicates)
@@ -131,7 +118,7 @@ def weigh(source: Source, comparison: Comparison) -> Weighed:
         comparison,
         leader,
         metrics=tuple(_other_metrics(source, comparison, leader)),
-        guardrails=tuple(_guardrails(source, comparison, leader)),
+        guardrails=tuple(guardrails(source, comparison, leader, intervals=intervals)),
         parts=tuple(_parts(source, comparison, leader)),
         won_online=won_online,
         lost_online=lost_online,
@@ -202,16 +189,6 @@ def _both(source: Source, pair: Pair, metric: str, k: int) -> tuple[UserValues, 
         return None
     both = shared(base, mine)
     return both if len(both[0].users) else None
-
-
-def _guardrails(source: Source, comparison: Comparison, leader: Pair) -> list[Guardrail]:
-    found = []
-    for metric in GUARDRAILS:
-        value = source.value(leader.candidate, metric, comparison.k)
-        base = source.value(leader.baseline, metric, comparison.k)
-        if value is not None and base is not None:
-            found.append(Guardrail(metric, value, base, comparison.terms.guard))
-    return found
 
 
 def _online(source: Source, leader: Pair) -> tuple[tuple[OnlineLift, ...], tuple[OnlineLift, ...]]:

@@ -117,7 +117,11 @@ class Difference:
 
 @dataclass(frozen=True)
 class Guardrail:
-    """A catalogue metric of the candidate beside the baseline's; ``change`` is a share of the latter."""
+    """A catalogue metric of the candidate beside the baseline's; ``change`` is a share of the latter.
+
+    ``low`` and ``high`` hold it at 95 %; None where there is no interval, and then ``why_no_interval`` says
+    why, if that was written down.
+    """
 
     metric: str
     title: str
@@ -126,6 +130,9 @@ class Guardrail:
     change: float | None
     guard: float
     broken: bool
+    low: float | None = None
+    high: float | None = None
+    why_no_interval: str = "it was not written down"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ out, and so are lists that have fewer than two others by then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Protocol
@@ -66,11 +66,25 @@ class Diversity:
     def see(self, block: Block) -> None:
         if not self.alike.known.any():  # a catalogue of ids alone: the walk took a third of the whole pass
             return
+        for _, place, _, value in self._walks(block):
+            self.moments.add(place + 1, value)
+
+    def of_lists(self, block: Block) -> Floats:
+        """[lists] the value of each whole list; NaN where fewer than two of its items can be compared."""
+        found = np.full(block.n_lists, np.nan)
+        for begin, _, lists, value in self._walks(block):
+            found[begin + lists] = value
+        return found
+
+    def _walks(self, block: Block) -> Iterator[tuple[int, int, Ints, Floats]]:
+        """Some lists after the others: the first of them, then as ``_walk`` place by place."""
         at_once = max(_CELLS // max(self.alike.width, 1), 1)
         for begin in range(0, block.n_lists, at_once):
-            self._walk(block.start[begin : begin + at_once + 1], block.item)
+            for place, lists, value in self._walk(block.start[begin : begin + at_once + 1], block.item):
+                yield begin, place, lists, value
 
-    def _walk(self, start: Ints, item: Ints) -> None:
+    def _walk(self, start: Ints, item: Ints) -> Iterator[tuple[int, Ints, Floats]]:
+        """For each place the lists that have a value up to it, and their values."""
         begin, lengths = start[:-1], np.diff(start)
         memory = self.alike.memory(len(begin))
         seen, alike = np.zeros(len(begin), dtype=np.int64), np.zeros(len(begin))
@@ -81,7 +95,7 @@ class Diversity:
             seen[lists] += 1
             some = seen > 1
             n = seen[some]
-            self.moments.add(place + 1, self.value(alike[some] / (n * (n - 1) / 2)))
+            yield place, np.flatnonzero(some), self.value(alike[some] / (n * (n - 1) / 2))
 
     def _known(self, lists: Ints, item: Ints) -> tuple[Ints, Ints]:
         known = item < len(self.alike.known)

@@ -238,6 +238,17 @@ class IdIndex:
             self._assign(number, UNKNOWN)
 
 
+class SharedIndex(IdIndex):
+    """An index whose copies are the index itself: what several passes meet gets the same codes in all."""
+
+    def __init__(self, known: IdIndex) -> None:
+        super().__init__()
+        vars(self).update(vars(known.copy()))
+
+    def copy(self) -> SharedIndex:
+        return self
+
+
 class FirstColumn:
     """The first column that an index meets, batch after batch: as ``add`` of the whole column.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +46,7 @@ class Scored:
     ``predictions`` is the checked table of rating predictions, where there was one; ``reference`` names the
     reference candidate that the run is, if any. A candidate of several folds or seeds says in ``replicated``
     how they relate and has their own scores in ``replicates``; the mean of seeds has no hits of its own.
+    ``lists`` are those that were scored, to be read again.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Scored:
     reference: str | None = None
     replicates: tuple[Scored, ...] = ()
     replicated: Replicated | None = None
+    lists: Recommendations | None = field(default=None, repr=False, compare=False)
 
     @property
     def with_lists(self) -> tuple[Scored, ...]:
@@ -110,7 +112,8 @@ def score_run(
         for one, shown in zip(cuts, shown_in(cuts, hits), strict=True)
     )
     hits = replace(hits, shown_to=())  # said in the slices; many runs would fill the memory
-    return Scored(run.name, hits, curves, absent, ledger, notices, _table(rated), sliced, run.reference)
+    table = _table(rated)
+    return Scored(run.name, hits, curves, absent, ledger, notices, table, sliced, run.reference, lists=run)
 
 
 def score_slice(

@@ -19,15 +19,18 @@ from recdash.domain import (
     Users,
     UserValues,
 )
-from recdash.errors import Problem
+from recdash.engines.ids import SharedIndex
+from recdash.engines.list_pulls import ListSource, mean_pulls, pulls_of
+from recdash.errors import InputError, Problem
 from recdash.evaluation.means import rated_values
 from recdash.evaluation.reading import RatedPairs, predictions_of
 from recdash.evaluation.replicates import hits_of, mean_curve, overlap_of, samples_of, user_values
-from recdash.evaluation.scoring import Scored, familiar_of, material_of, score_hits
+from recdash.evaluation.scoring import Scored, familiar_of, material_of, score_hits, shelf_of
 from recdash.evaluation.slices import Slice, user_slices
 from recdash.metrics import Definition, Material, define, score
 from recdash.metrics.ratings import RatingMetric
 from recdash.metrics.sample import Sample
+from recdash.stats.jackknife import Pulls
 
 if TYPE_CHECKING:
     from recdash.evaluation.evaluation import Evaluation
@@ -92,6 +95,26 @@ class EvaluationSource:
     def _kind(self, run: str) -> Replication | None:
         replicated = self._runs[run].replicated
         return replicated.kind if replicated else None
+
+    def list_pulls(
+        self, runs: Sequence[str], metrics: Sequence[str], k: int
+    ) -> Sequence[Mapping[str, Pulls]]:
+        reference = self._evaluation.reference
+        users = SharedIndex(reference.users)
+        wanted = [define(metric) for metric in metrics]
+        return [
+            mean_pulls(
+                [pulls_of(self._list_source(part), reference, users, wanted, k) for part in one.with_lists]
+            )
+            for one in (self._runs[run] for run in runs)
+        ]
+
+    def _list_source(self, run: Scored) -> ListSource:
+        """Raises InputError for a run whose lists are not there."""
+        shelf = None if run.hits is None else shelf_of(run.hits, self._evaluation.reference)
+        if run.lists is None or shelf is None or run.hits is None:
+            raise InputError(Problem("no-lists", f"run '{run.name}'", "its lists are not there", ""))
+        return ListSource(run.lists, shelf, run.hits.order, self._evaluation.rules.ties)
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002
         """Files know of no test."""

@@ -11,13 +11,27 @@ import numpy as np
 from recdash import views
 from recdash.comparison import Comparison, Source, Terms, compare
 from recdash.comparison.replicates import replicate_differences
-from recdash.domain import WHOLE, Floats, IdOverlap, Ints, OnlineLift, Replicated, Scope, Users, UserValues
-from recdash.errors import Problem
+from recdash.domain import (
+    WHOLE,
+    Floats,
+    IdOverlap,
+    Ints,
+    OnlineLift,
+    Replicated,
+    Run,
+    Scope,
+    Users,
+    UserValues,
+)
+from recdash.engines.ids import SharedIndex
+from recdash.engines.list_pulls import ListSource, mean_pulls, pulls_of
+from recdash.errors import InputError, Problem
 from recdash.evaluation.slices import Slice, user_slices
 from recdash.metrics import define
 from recdash.online.joining import SPLIT_BROKEN, judged_by
 from recdash.service.replicates import Replicates
 from recdash.stats import Correction, grouped, standings
+from recdash.stats.jackknife import Pulls
 from recdash.stats.replicates import ReplicateDifference
 
 if TYPE_CHECKING:
@@ -188,6 +202,28 @@ class Comparisons(Replicates):
         curve = self._curves([run_id], [metric], scope)[run_id].get(metric)
         return None if curve is None else float(views.at(curve, k)["value"])
 
+    def list_pulls(self, run_ids: Sequence[str], metrics: Sequence[str], k: int) -> list[Mapping[str, Pulls]]:
+        """Of each run what its users pull catalogue metrics at k by, in one more pass over its lists.
+
+        Raises InputError where an upload was not kept.
+        """
+        reference = self._reference(self.store.run(run_ids[0]).experiment)
+        users, wanted = SharedIndex(reference.users), [define(metric) for metric in metrics]
+        return [
+            mean_pulls([pulls_of(self._list_source(part), reference, users, wanted, k) for part in parts])
+            for parts in map(self._parts_with_lists, self._runs(run_ids))
+        ]
+
+    def _parts_with_lists(self, run: Run) -> Sequence[Run]:
+        """The run itself, of seeds each of them."""
+        return self._below(run.id) if run.is_mean else (run,)
+
+    def _list_source(self, run: Run) -> ListSource:
+        shelf = self._material(run.id).shelf
+        if shelf is None:
+            raise InputError(Problem("no-lists", f"run '{run.name}'", "its lists are not there", ""))
+        return ListSource(self._lists_of(run), shelf, self._hits(run.id).order)
+
     def online_lifts(self, run_id: str, baseline_id: str) -> list[OnlineLift]:
         """What the experiment's A/B tests found of a run by goals and guardrails, where the control served
         the baseline; turned so that more is better.
@@ -282,6 +318,11 @@ class StoredSource:
     def _of_folds(self, run: str) -> bool:
         replicated = self.replicated(run)
         return replicated is not None and replicated.kind == "folds"
+
+    def list_pulls(
+        self, runs: Sequence[str], metrics: Sequence[str], k: int
+    ) -> Sequence[Mapping[str, Pulls]]:
+        return self._answers.list_pulls(runs, metrics, k)
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         """Of everybody: a test says nothing of a part of its users."""

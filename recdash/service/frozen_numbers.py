@@ -222,7 +222,7 @@ def _guardrail(one: WeighedRail, k: int) -> Guardrail:
     title = metric_title(one.metric, k)
     return Guardrail(
         one.metric, title, float(one.base_value), float(one.value), _number(one.change), one.guard,
-        bool(one.is_broken),
+        bool(one.is_broken), _number(one.low), _number(one.high), one.why_no_interval,
     )  # fmt: skip
 
 

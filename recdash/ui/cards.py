@@ -9,7 +9,7 @@ from math import isfinite
 from recdash import numbers
 from recdash.charts.marks import Mark
 from recdash.comparison.pairs import Pair
-from recdash.comparison.sentences import bounds, rail_value
+from recdash.comparison.sentences import bounds, rail_bounds, rail_value
 from recdash.comparison.weighing import Guardrail
 from recdash.numbers import is_number
 from recdash.ui.escaping import Html, html, join
@@ -61,14 +61,14 @@ def _change(share: float, pair: Pair) -> str:
 
 
 def of_rail(title: str, rail: Guardrail) -> Tile:
-    """A guardrail: one number for all lists, so that it has no interval."""
+    """A guardrail with the interval of its change, or why there is none; a gain may leave every scale, so
+    that no strip is drawn.
+    """
     share = 100 * rail.change
     change = f"{numbers.signed(share, numbers.places([share]))} %" if isfinite(share) else numbers.NONE
-    sign = numbers.glyph(share, share) if isfinite(share) else "="
-    word = "below its guardrail" if rail.is_broken else "within its guardrail"
-    word = word if isfinite(share) else "from 0: no share"
-    note = f"from {rail_value(rail, rail.base_value)}; no interval: one number for all lists"
-    return Tile(title, rail_value(rail, rail.value), sign, change, word, note)
+    sure = f"95 % CI {rail_bounds(rail)}" if rail.has_interval else f"no interval: {rail.why_no_interval}"
+    note = f"from {rail_value(rail, rail.base_value)}; {sure}"
+    return Tile(title, rail_value(rail, rail.value), rail.sign, change, rail.word, note)
 
 
 def strip_range(tiles: Sequence[Tile]) -> tuple[float, float]:

@@ -9,15 +9,16 @@ from typing import Any
 import streamlit as st
 
 from recdash import numbers
+from recdash.comparison.guardrails import LESS_IS_BETTER
 from recdash.decisions import Offline, Online
 from recdash.decisions.checklist import rail_value
 from recdash.decisions.differences import Changed
-from recdash.decisions.frozen import Difference, Lift
+from recdash.decisions.frozen import Difference, Guardrail, Lift
 from recdash.online.judging import SIGNS as ONLINE_SIGNS
 from recdash.stats.family import SIGNS
 from recdash.ui import widgets
 from recdash.ui.cards import finding_cell, value_text
-from recdash.ui.decision_tiles import online_value
+from recdash.ui.decision_tiles import online_value, rail_interval
 from recdash.ui.escaping import Html, html, join, markdown
 from recdash.ui.run_table import in_words
 from recdash.ui.widgets import Column, table_html
@@ -91,14 +92,20 @@ def _row(name: str, one: Difference) -> list[object]:
     ]
 
 
+def _allowed(one: Guardrail) -> str:
+    """``−20 %``; of Gini, of which less is better, ``+20 %``."""
+    return f"{'+' if one.metric in LESS_IS_BETTER else '−'}{100 * one.guard:.3g} %"
+
+
 def _guardrails(found: Offline) -> None:
     if not found.guardrails:
         return
     columns = [Column("Guardrail"), *(Column(name, number=True) for name in ("Value", "Baseline", "Change")),
-               Column("Finding")]  # fmt: skip
+               Column("95 % CI"), Column("Finding")]  # fmt: skip
     rows = [
         [one.title, rail_value(one.metric, one.value), rail_value(one.metric, one.base_value),
-         _percent(one.change), f"{'broken' if one.broken else 'holds'}: −{100 * one.guard:.3g} % is allowed"]
+         _percent(one.change), rail_interval(one).removeprefix("95 % CI "),
+         f"{'broken' if one.broken else 'holds'}: {_allowed(one)} is allowed"]
         for one in found.guardrails
     ]  # fmt: skip
     st.html(table_html(columns, rows, kind="rd-small rd-frozen"))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from recdash import numbers
 from recdash.charts.marks import CONTEXT_GREY, Mark
+from recdash.comparison.guardrails import ABOVE, BELOW, LESS_IS_BETTER
 from recdash.decisions import Offline, Online
 from recdash.decisions.checklist import rail_value
 from recdash.decisions.frozen import Difference, Guardrail, Lift, Named
@@ -32,7 +33,7 @@ def tiles(offline: Offline | None, online: Sequence[Online]) -> list[Tile]:
     if offline.metrics and not goals:
         found.append(_of_difference(_telling(offline.metrics)))
     if offline.guardrails:
-        found.append(_of_rail(min(offline.guardrails, key=lambda one: one.change or 0.0)))
+        found.append(_of_rail(min(offline.guardrails, key=lambda one: gain_of(one) or 0.0)))
     if offline.slices:
         found.append(_of_difference(_telling(offline.slices)))
     return found[:TILES]
@@ -98,10 +99,25 @@ def online_value(one: Lift, value: float | None) -> str:
 
 def _of_rail(one: Guardrail) -> Tile:
     percent = _percent(one.change)
-    sign = "=" if percent is None else numbers.glyph(percent, percent)
-    word = "below its guardrail" if one.broken else "within its guardrail"
-    note = f"from {rail_value(one.metric, one.base_value)}; no interval: one number for all lists"
+    gain = gain_of(one)
+    sign = "=" if gain is None else numbers.glyph(gain, gain)
+    beyond = ABOVE if one.metric in LESS_IS_BETTER else BELOW
+    word = beyond if one.broken else "within its guardrail"
+    note = f"from {rail_value(one.metric, one.base_value)}; {rail_interval(one)}"
     return Tile(one.title, rail_value(one.metric, one.value), sign, _signed(percent, " %"), word, note)
+
+
+def gain_of(one: Guardrail) -> float | None:
+    """The change turned so that more is better."""
+    return -one.change if one.change is not None and one.metric in LESS_IS_BETTER else one.change
+
+
+def rail_interval(one: Guardrail) -> str:
+    """``95 % CI −28.0 to −20.1 %``, or why there is none."""
+    if one.low is None or one.high is None:
+        return f"no interval: {one.why_no_interval}"
+    low, high = 100 * one.low, 100 * one.high
+    return f"95 % CI {numbers.interval(low, high, numbers.places([low, high]), ' %')}"
 
 
 def _percent(share: float | None) -> float | None:

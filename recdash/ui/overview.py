@@ -129,7 +129,8 @@ def tiles(verdict: Verdict) -> list[Tile]:
     if weighed.leader is None:
         return []
     primary = weighed.comparison.metric
-    rails = [cards.of_rail(metric_at(one.metric, k), one) for one in weighed.guardrails[:1]]
+    by_weight = sorted(weighed.guardrails, key=lambda rail: (not rail.is_broken, not rail.may_be_broken))
+    rails = [cards.of_rail(metric_at(rail.metric, k), rail) for rail in by_weight[:1]]
     part = telling_part(weighed.parts)
     where = metric_at(primary, k)
     parts = [cards.of_pair(f"{where}, {_small(part.title)}", primary, part.pair)] if part else []

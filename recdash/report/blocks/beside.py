@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import isfinite
-
 from recdash.comparison.pairs import Pair
 from recdash.comparison.verdict import Verdict
 from recdash.comparison.weighing import Guardrail, Weighed
@@ -11,7 +9,7 @@ from recdash.report.cells import PERCENT, count, finding_of, intervals, metric_v
 from recdash.report.document import Cell, Column, Number, Table, Word
 from recdash.words import metric_at
 
-NO_INTERVAL = "one number for all lists: no interval"
+ALL_LISTS = "one number for all lists of a run"
 
 
 def beside(verdict: Verdict) -> Table:
@@ -49,20 +47,11 @@ def _pair_row(title: str, metric: str, pair: Pair) -> tuple[Cell, ...]:
 def _rail_row(title: str, rail: Guardrail) -> tuple[Cell, ...]:
     value, base = metric_values(rail.metric, [rail.value, rail.base_value])
     change = one(100 * rail.change, sign=True, unit=PERCENT)
-    return (
-        title,
-        value,
-        base,
-        change,
-        Number(None, why=NO_INTERVAL),
-        _rail_word(rail),
-        Number(None, why=NO_INTERVAL),
-    )
+    bounds: Cell = Number(None, why=f"no interval: {rail.why_no_interval}")
+    if rail.has_interval:
+        (bounds,) = intervals([(100 * rail.low, 100 * rail.high)], unit=PERCENT)
+    return title, value, base, change, bounds, _rail_word(rail), Number(None, why=ALL_LISTS)
 
 
 def _rail_word(rail: Guardrail) -> Word:
-    if not isfinite(rail.change):
-        return Word("=", "from 0: no share")
-    if rail.is_broken:
-        return Word("▼", "below its guardrail", "worse")
-    return Word("▲" if rail.change > 0 else "▼" if rail.change < 0 else "=", "within its guardrail")
+    return Word(rail.sign, rail.word, "worse") if rail.is_broken else Word(rail.sign, rail.word)

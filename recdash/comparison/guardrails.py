@@ -1,0 +1,143 @@
+"""Guardrails: what a gain in accuracy must not cost too much of, each with the interval of its change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite, nan
+from typing import Any
+
+from recdash.comparison.pairs import Comparison, Pair
+from recdash.comparison.source import Source
+from recdash.errors import InputError
+from recdash.stats.jackknife import LEAST_LISTS, Pulls, change_interval
+
+GUARDRAILS = ("coverage", "novelty", "diversity", "personalization", "gini")
+"""Catalogue metrics; of Gini less is better, of the others more."""
+LESS_IS_BETTER = ("gini",)
+BELOW, ABOVE = "below its guardrail", "above its guardrail"
+FEW_LISTS = f"fewer than {LEAST_LISTS} users have a list"
+NOT_ASKED = "it was not asked for"
+
+
+@dataclass(frozen=True)
+class Guardrail:
+    """A catalogue metric of the leader beside the baseline's.
+
+    ``low`` and ``high`` hold the change at the comparison's level, over draws of the users; NaN where there
+    is no interval, and then ``why_no_interval`` says why. ``guard``: the share that may be lost.
+    """
+
+    metric: str
+    value: float
+    base_value: float
+    guard: float
+    low: float = nan
+    high: float = nan
+    why_no_interval: str = NOT_ASKED
+
+    @property
+    def change(self) -> float:
+        """As a share of the baseline's value; NaN where that is 0."""
+        return (self.value - self.base_value) / abs(self.base_value) if self.base_value else nan
+
+    @property
+    def less_is_better(self) -> bool:
+        return self.metric in LESS_IS_BETTER
+
+    @property
+    def has_interval(self) -> bool:
+        return isfinite(self.low)
+
+    @property
+    def loss(self) -> float:
+        """The share that is lost, below 0 where something is gained."""
+        return self.change if self.less_is_better else -self.change
+
+    @property
+    def largest_loss(self) -> float:
+        """The worse end of the interval; NaN without one."""
+        return self.high if self.less_is_better else -self.low
+
+    @property
+    def smallest_loss(self) -> float:
+        return self.low if self.less_is_better else -self.high
+
+    @property
+    def is_broken(self) -> bool:
+        """Is more lost than may be, in these lists?"""
+        return self.loss > self.guard
+
+    @property
+    def is_surely_broken(self) -> bool:
+        """Does the interval say so too?"""
+        return self.is_broken and self.smallest_loss > self.guard
+
+    @property
+    def may_be_broken(self) -> bool:
+        """Is the guardrail kept in these lists, while the interval holds losses beyond it?"""
+        return not self.is_broken and self.largest_loss > self.guard
+
+    @property
+    def word(self) -> str:
+        """``within its guardrail`` · ``may be below its guardrail`` · ``below its guardrail`` …"""
+        if not isfinite(self.change):
+            return "from 0: no share"
+        where = ABOVE if self.less_is_better else BELOW
+        if self.is_broken:
+            return where
+        return f"may be {where}" if self.may_be_broken else "within its guardrail"
+
+    @property
+    def sign(self) -> str:
+        """▲ where something is gained, ▼ where something is lost."""
+        return "▼" if self.loss > 0 else "▲" if self.loss < 0 else "="
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready; NaN is None."""
+        shares = {"change": self.change, "ci_low": self.low, "ci_high": self.high}
+        return {
+            "metric": self.metric,
+            "value": self.value,
+            "base_value": self.base_value,
+            **{name: share if isfinite(share) else None for name, share in shares.items()},
+            "guard": self.guard,
+            "finding": self.word,
+            "why_no_interval": self.why_no_interval,
+        }
+
+
+def guardrails(
+    source: Source, comparison: Comparison, leader: Pair, *, intervals: bool = True
+) -> list[Guardrail]:
+    """The leader's guardrails against the baseline; ``intervals`` take another look at the lists of both."""
+    runs, k = (leader.candidate, leader.baseline), comparison.k
+    pairs = {metric: [source.value(run, metric, k) for run in runs] for metric in GUARDRAILS}
+    known = {
+        metric: (value, base)
+        for metric, (value, base) in pairs.items()
+        if value is not None and base is not None and isfinite(value) and isfinite(base)
+    }
+    guard = comparison.terms.guard
+    plain = [Guardrail(metric, *values, guard) for metric, values in known.items()]
+    if not intervals or not plain:
+        return plain
+    try:
+        pulls = source.list_pulls(runs, list(known), k)
+    except InputError as error:
+        why = "; ".join(problem.found for problem in error.problems)
+        return [Guardrail(metric, *values, guard, why_no_interval=why) for metric, values in known.items()]
+    return [_with_interval(rail, pulls, comparison.terms.level) for rail in plain]
+
+
+def _with_interval(rail: Guardrail, pulls: Sequence[Mapping[str, Pulls]], level: float) -> Guardrail:
+    """``pulls``: of the leader and of the baseline, by metric."""
+    named = rail.metric, rail.value, rail.base_value, rail.guard
+    mine, theirs = (of_run.get(rail.metric) for of_run in pulls)
+    if mine is None or theirs is None:
+        return Guardrail(*named, why_no_interval="no list says what it adds")
+    low, high = change_interval(rail.value, rail.base_value, mine, theirs, level)
+    if isfinite(low):
+        return Guardrail(*named, low, high, why_no_interval="")
+    few = min(mine.n_lists, theirs.n_lists) < LEAST_LISTS
+    return Guardrail(*named, why_no_interval=FEW_LISTS if few else f"{rail.metric} of the baseline is 0")

@@ -1,0 +1,134 @@
+"""What each user's list adds to metrics of all lists, in one further pass over a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from recdash.domain import Floats, Ints, ListMean, Order, Recommendations, Ties
+from recdash.engines.blocks import Block
+from recdash.engines.ids import IdIndex, SharedIndex
+from recdash.engines.lists import list_metrics
+from recdash.engines.local import match
+from recdash.engines.reference import Reference
+from recdash.metrics.catalogue import Shelf
+from recdash.metrics.list_pulls import ListWorth, list_worth
+from recdash.metrics.registry import Definition
+from recdash.stats.groups import MOST_GROUPS
+from recdash.stats.jackknife import Pulls, pulls_of_mean
+
+_NAME = "pulls"
+
+
+@dataclass(frozen=True)
+class ListSource:
+    """A run that can be read again: its lists, what they showed, and how they were put in order."""
+
+    run: Recommendations
+    shelf: Shelf
+    order: Order
+    ties: Ties = "file"
+
+
+def pulls_of(
+    source: ListSource, reference: Reference, users: SharedIndex, metrics: Iterable[Definition], k: int
+) -> dict[str, Pulls]:
+    """What groups of users pull each metric at k by; without metrics of which no list says what it adds.
+
+    ``users`` gives the users of several runs the same codes. The lists that count are those that the
+    metric's value counts. Raises InputError for lists that cannot be read any more.
+    """
+    items, code = _codes_of_shown(source.shelf, reference)
+    known = replace(reference, users=users, items=items)
+    adders = {str(one): adder for one in metrics if (adder := _adder_of(one, source.shelf, known, code, k))}
+    totals = _Totals(list(adders.values()))
+    match(
+        source.run, known, depth=k, order=source.order, ties=source.ties,
+        list_metrics={_NAME: totals.begin},
+    )  # fmt: skip
+    return {one: totals.pulls(place) for place, one in enumerate(adders)}
+
+
+def mean_pulls(several: Sequence[Mapping[str, Pulls]]) -> Mapping[str, Pulls]:
+    """Of the mean of a run's replicates, by metric; without metrics that one of them lacks."""
+    return {
+        metric: pulls_of_mean([of_part[metric] for of_part in several])
+        for metric in several[0]
+        if all(metric in of_part for of_part in several)
+    }
+
+
+def _codes_of_shown(shelf: Shelf, reference: Reference) -> tuple[IdIndex, Ints]:
+    """An index that knows every item that the run shows, and [N] the code of each in it."""
+    items, n_shared = reference.items.copy(), len(reference.items)
+    further = items.codes(pa.array(shelf.exposure.items[n_shared:], pa.string()))
+    return items, np.concatenate((np.arange(n_shared), further))
+
+
+@dataclass(frozen=True)
+class _Adder:
+    """``values``: what each list of a block adds [lists], NaN where it takes no part; ``scale`` as in
+    ``ListWorth``, of n lists.
+    """
+
+    values: Callable[[Block], Floats]
+    scale: Callable[[float], float]
+
+
+def _adder_of(
+    definition: Definition, shelf: Shelf, reference: Reference, code: Ints, k: int
+) -> _Adder | None:
+    worth = list_worth(definition, shelf, k)
+    if worth is not None:
+        of_item = np.zeros(len(reference.items))
+        of_item[code] = worth.worth
+        known = replace(worth, worth=of_item)
+        return _Adder(lambda block: _added(known, block), lambda _: known.scale)
+    begin = list_metrics([definition], reference, k).get(str(definition))
+    of_lists = getattr(begin(), "of_lists", None) if begin else None
+    return None if of_lists is None else _Adder(of_lists, lambda n: 1.0 / n)
+
+
+def _added(worth: ListWorth, block: Block) -> Floats:
+    """[lists] of a block."""
+    total: Floats = np.add.reduceat(worth.worth[block.item], block.start[:-1])
+    return total / block.lengths**worth.power
+
+
+class _Totals:
+    """Sums over the lists of each group of users, while the lists pass by."""
+
+    def __init__(self, adders: Sequence[_Adder]) -> None:
+        self._adders = adders
+        self.begin()
+
+    def begin(self) -> _Totals:
+        """Another pass begins: what was seen does not count."""
+        self._sums = np.zeros((len(self._adders), MOST_GROUPS))
+        self._lists = np.zeros((len(self._adders), MOST_GROUPS))
+        return self
+
+    def see(self, block: Block) -> None:
+        block = block.only_lists(block.lengths > 0)
+        if not block.n_lists:
+            return
+        group = block.user % MOST_GROUPS
+        for place, adder in enumerate(self._adders):
+            values = adder.values(block)
+            counts = ~np.isnan(values)
+            self._sums[place] += np.bincount(group[counts], weights=values[counts], minlength=MOST_GROUPS)
+            self._lists[place] += np.bincount(group[counts], minlength=MOST_GROUPS)
+
+    def mean(self) -> ListMean:
+        """Nothing that is kept: the pulls are asked for by themselves."""
+        return ListMean(*(np.zeros(0),) * 2, np.zeros(0, dtype=np.int64))
+
+    def pulls(self, place: int) -> Pulls:
+        sums, lists = self._sums[place], self._lists[place]
+        n = lists.sum()
+        if not n:
+            return Pulls(sums, lists)
+        return Pulls((sums - lists * (sums.sum() / n)) * self._adders[place].scale(n), lists)

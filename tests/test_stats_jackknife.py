@@ -1,0 +1,205 @@
+"""What users pull catalogue metrics by, against leaving each out; how often the interval is right."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+from math import log, log2, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import recdash
+from recdash.evaluation.source import EvaluationSource
+from recdash.metrics.catalogue import gini_of, levels_of
+from recdash.metrics.list_pulls import _lost_with_a_place
+from recdash.service import Workspace
+from recdash.stats.jackknife import Pulls, change_interval
+from recdash.store import open_store
+
+K, N_ITEMS = 4, 40
+METRICS = ("coverage", "novelty", "diversity", "personalization", "gini")
+Lists = dict[str, list[str]]
+
+
+def world(seed: int, tilt: float, users: int = 25) -> Lists:
+    """Lists of 2 to 6 items, of which some items are liked more; x… is in no table."""
+    rng = np.random.default_rng(seed)
+    liked = 1.0 / np.arange(1, N_ITEMS + 1) ** tilt
+    items = [*(f"i{item}" for item in range(N_ITEMS - 2)), "x1", "x2"]
+    return {
+        f"u{user}": rng.choice(items, rng.integers(2, 7), replace=False, p=liked / liked.sum()).tolist()
+        for user in range(users)
+    }
+
+
+TRUTH = {f"u{user}": ["i0"] for user in range(25)}
+TRAIN = [(f"t{user}", f"i{item}") for item in range(N_ITEMS) for user in range(1 + 60 // (item + 1))]
+GENRES = {f"i{item}": f"g{item % 5}|h{item % 3}" for item in range(N_ITEMS)}
+TABLES: dict[str, Any] = {
+    "train": pd.DataFrame(TRAIN, columns=["user_id", "item_id"]),
+    "catalogue": pd.DataFrame({"item_id": list(GENRES), "genres": list(GENRES.values())}),
+}
+
+
+def coverage(lists: Lists) -> float:
+    return len({item for shown in lists.values() for item in shown[:K]} & GENRES.keys()) / N_ITEMS
+
+
+def novelty(lists: Lists) -> float:
+    has = Counter(item for _, item in TRAIN)
+    n = len({user for user, _ in TRAIN})
+    bits = [[-log2(max(has[item], 1) / n) for item in shown[:K]] for shown in lists.values()]
+    return float(np.mean([np.mean(one) for one in bits]))
+
+
+def diversity(lists: Lists) -> float:
+    """1 − the mean cosine of the sets of genres; lists with fewer than two known items are left out."""
+    means = []
+    for shown in lists.values():
+        known = [set(GENRES[item].split("|")) for item in shown[:K] if item in GENRES]
+        pairs = [len(a & b) / sqrt(len(a) * len(b)) for a, b in combinations(known, 2)]
+        means += [1 - float(np.mean(pairs))] if pairs else []
+    return float(np.mean(means))
+
+
+def personalization(lists: Lists) -> float:
+    cut = [shown[:K] for shown in lists.values()]
+    pairs = [len(set(a) & set(b)) / sqrt(len(a) * len(b)) for a, b in combinations(cut, 2)]
+    return 1 - float(np.mean(pairs))
+
+
+def gini(lists: Lists) -> float:
+    has = Counter(item for shown in lists.values() for item in shown[:K])
+    counts = sorted(has[item] for item in GENRES)
+    ranked = sum((2 * place - N_ITEMS - 1) * count for place, count in enumerate(counts, start=1))
+    return ranked / (N_ITEMS * sum(counts))
+
+
+BY_HAND = {one.__name__: one for one in (coverage, novelty, diversity, personalization, gini)}
+
+
+def pulls_by_deletion(metric: str, lists: Lists) -> dict[str, float]:
+    """(n − 1) / n times the mean over the values without one user, less the value without this user."""
+    take_part = [
+        user
+        for user, shown in lists.items()
+        if metric != "diversity" or sum(item in GENRES for item in shown[:K]) > 1
+    ]
+    without = {
+        user: BY_HAND[metric]({one: shown for one, shown in lists.items() if one != user})
+        for user in take_part
+    }
+    n, mean = len(without), float(np.mean(list(without.values())))
+    return {user: (n - 1) / n * (mean - value) for user, value in without.items()}
+
+
+def source_of(**runs: Any) -> EvaluationSource:
+    return EvaluationSource(recdash.evaluate(runs, TRUTH, metrics=list(METRICS), depth=6, **TABLES))
+
+
+def found_pulls(pulls: Pulls) -> dict[str, float]:
+    """By user: with fewer users than groups, the group is the user's place in the truth."""
+    return {user: float(pulls.pull[place]) for place, user in enumerate(TRUTH) if pulls.lists[place]}
+
+
+@pytest.mark.parametrize("metric", ["coverage", "novelty", "diversity", "personalization"])
+def test_a_users_pull_is_what_the_metric_loses_without_the_user(metric: str) -> None:
+    lists = world(1, 0.8)
+    source = source_of(a=lists, b=world(2, 1.2))
+    assert source.value("a", metric, K) == pytest.approx(BY_HAND[metric](lists), rel=1e-12)
+    pulls, _ = source.list_pulls(("a", "b"), [metric], K)
+    expected = pulls_by_deletion(metric, lists)
+    assert found_pulls(pulls[metric]) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_a_users_pull_on_gini_is_what_it_loses_without_one_place_after_the_other() -> None:
+    lists = world(1, 0.8)
+    source = source_of(a=lists, b=world(2, 1.2))
+    assert source.value("a", "gini", K) == pytest.approx(gini(lists), rel=1e-12)
+    (pulls, _) = source.list_pulls(("a", "b"), ["gini"], K)
+    found, expected = found_pulls(pulls["gini"]), pulls_by_deletion("gini", lists)
+    spread = np.std(list(expected.values()))
+    # to first order: items of one list are taken away one by one, not together
+    assert np.corrcoef(list(found.values()), list(expected.values()))[0, 1] > 0.98
+    assert np.std(list(found.values())) == pytest.approx(spread, rel=0.15)
+
+
+def test_what_gini_loses_with_a_place_is_its_derivative_from_below() -> None:
+    counts = np.array([0, 0, 1, 1, 1, 3, 7])
+    levels, step = levels_of(counts), 1e-7
+    lost = _lost_with_a_place(levels, len(counts), int(counts.sum()))
+
+    def gini_at(values: np.ndarray) -> float:
+        ordered, n = np.sort(values), len(values)
+        return float((2 * np.arange(1, n + 1) - n - 1) @ ordered / (n * ordered.sum()))
+
+    assert gini_of(levels) == pytest.approx(gini_at(counts), rel=1e-12)
+    for level, item in ((1, 2), (3, 5), (7, 6)):
+        less = counts.astype(float)
+        less[item] -= step
+        slope = (gini_at(counts) - gini_at(less)) / step
+        assert lost[np.searchsorted(levels.level, level)] == pytest.approx(slope, rel=1e-4)
+
+
+def test_the_interval_is_that_of_the_logarithm_of_the_ratio() -> None:
+    mine, base = world(1, 0.8), world(2, 1.2)
+    source = source_of(a=mine, b=base)
+    pulls, base_pulls = source.list_pulls(("a", "b"), ["personalization"], K)
+    values = personalization(mine), personalization(base)
+    one, two = pulls_by_deletion("personalization", mine), pulls_by_deletion("personalization", base)
+    n = len(one)
+    error = sqrt(n / (n - 1) * sum((one[u] / values[0] - two[u] / values[1]) ** 2 for u in one))
+    half, middle = stats.t.ppf(0.975, n - 1) * error, log(values[0] / values[1])
+    expected = np.exp([middle - half, middle + half]) - 1
+    found = change_interval(*values, pulls["personalization"], base_pulls["personalization"])
+    assert found == pytest.approx(expected.tolist(), rel=1e-9)
+
+
+def test_runs_that_serve_other_users_are_paired_over_those_of_both() -> None:
+    """Users with a list in one run only pull that run alone."""
+    mine = {user: shown for user, shown in world(1, 0.8).items() if user not in ("u3", "u4")}
+    base = {user: shown for user, shown in world(2, 1.2).items() if user != "u8"}
+    pulls, base_pulls = source_of(a=mine, b=base).list_pulls(("a", "b"), ["novelty"], K)
+    places = list(TRUTH)
+    assert {places[at] for at in np.flatnonzero(pulls["novelty"].lists)} == set(mine)
+    assert {places[at] for at in np.flatnonzero(base_pulls["novelty"].lists)} == set(base)
+
+
+def test_seeds_pull_by_the_mean_of_their_pulls() -> None:
+    first, second, base = world(1, 0.8), world(5, 0.8), world(2, 1.2)
+    source = source_of(a=[first, second], b=base)
+    pulls, _ = source.list_pulls(("a", "b"), ["novelty"], K)
+    one, two = pulls_by_deletion("novelty", first), pulls_by_deletion("novelty", second)
+    assert found_pulls(pulls["novelty"]) == pytest.approx(
+        {user: (one[user] + two[user]) / 2 for user in one}, rel=1e-9
+    )
+
+
+def test_stored_lists_pull_as_those_of_files(tmp_path: Path) -> None:
+    lists, base = world(1, 0.8), world(2, 1.2)
+    space = Workspace(open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts"))
+    films = space.create_experiment("Films", TRUTH, depth=6, **TABLES)
+    ids = [space.add_runs(films.id, of, name=name)[0].run.id for name, of in (("a", lists), ("b", base))]
+    stored = space.source(films.id).list_pulls(ids, METRICS, K)
+    files = source_of(a=lists, b=base).list_pulls(("a", "b"), METRICS, K)
+    for mine, theirs in zip(stored, files, strict=True):
+        assert mine.keys() == theirs.keys() == set(METRICS)
+        for metric in METRICS:
+            np.testing.assert_allclose(mine[metric].pull, theirs[metric].pull, rtol=1e-9, atol=1e-15)
+
+
+def test_there_is_no_interval_for_fewer_than_ten_lists() -> None:
+    pulls = Pulls(np.array([0.1, -0.1] * 4), np.ones(8))
+    assert np.isnan(change_interval(1.0, 2.0, pulls, pulls)).all()
+    more = Pulls(np.array([0.1, -0.1] * 5), np.ones(10))
+    assert np.isfinite(change_interval(1.0, 2.0, more, more)).all()
+
+
+def test_a_baseline_of_zero_has_no_change() -> None:
+    pulls = Pulls(np.zeros(12), np.ones(12))
+    assert np.isnan(change_interval(1.0, 0.0, pulls, pulls)).all()
