@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from recdash.domain import Floats, Ints, ListMean, Order, Recommendations, Ties
+from recdash.domain import Duplicates, Floats, Ints, ListMean, Order, Recommendations, Ties
 from recdash.engines.blocks import Block
 from recdash.engines.ids import IdIndex, SharedIndex
 from recdash.engines.lists import list_metrics
 from recdash.engines.local import match
 from recdash.engines.reference import Reference
+from recdash.errors import InputError, Problem
 from recdash.metrics.catalogue import Shelf
 from recdash.metrics.list_pulls import ListWorth, list_worth
 from recdash.metrics.registry import Definition
@@ -31,6 +32,7 @@ class ListSource:
     shelf: Shelf
     order: Order
     ties: Ties = "file"
+    duplicates: Duplicates = "first"
 
 
 def pulls_of(
@@ -39,14 +41,18 @@ def pulls_of(
     """What groups of users pull each metric at k by; without metrics of which no list says what it adds.
 
     ``users`` gives the users of several runs the same codes. The lists that count are those that the
-    metric's value counts. Raises InputError for lists that cannot be read any more.
+    metric's value counts, all lists of the run. Raises InputError for lists that cannot be read any more, and
+    where a list may hold an item several times.
     """
+    if source.duplicates == "keep":
+        found = "repeated items were kept, so that lists do not add up item by item"
+        raise InputError(Problem("repeated-items", f"run '{source.run.name}'", found, ""))
     items, code = _codes_of_shown(source.shelf, reference)
     known = replace(reference, users=users, items=items)
     adders = {str(one): adder for one in metrics if (adder := _adder_of(one, source.shelf, known, code, k))}
     totals = _Totals(list(adders.values()))
     match(
-        source.run, known, depth=k, order=source.order, ties=source.ties,
+        source.run, known, depth=k, order=source.order, ties=source.ties, duplicates=source.duplicates,
         list_metrics={_NAME: totals.begin},
     )  # fmt: skip
     return {one: totals.pulls(place) for place, one in enumerate(adders)}
@@ -81,13 +87,15 @@ class _Adder:
 def _adder_of(
     definition: Definition, shelf: Shelf, reference: Reference, code: Ints, k: int
 ) -> _Adder | None:
-    worth = list_worth(definition, shelf, k)
+    if definition.parameters.get("users") != "run":
+        return None
+    worth = list_worth(definition, shelf.of("run"), k)
     if worth is not None:
         of_item = np.zeros(len(reference.items))
         of_item[code] = worth.worth
         known = replace(worth, worth=of_item)
         return _Adder(lambda block: _added(known, block), lambda _: known.scale)
-    begin = list_metrics([definition], reference, k).get(str(definition))
+    begin = list_metrics([definition], reference, k).get(definition.of_lists)
     of_lists = getattr(begin(), "of_lists", None) if begin else None
     return None if of_lists is None else _Adder(of_lists, lambda n: 1.0 / n)
 

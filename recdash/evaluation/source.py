@@ -114,7 +114,8 @@ class EvaluationSource:
         shelf = None if run.hits is None else shelf_of(run.hits, self._evaluation.reference)
         if run.lists is None or shelf is None or run.hits is None:
             raise InputError(Problem("no-lists", f"run '{run.name}'", "its lists are not there", ""))
-        return ListSource(run.lists, shelf, run.hits.order, self._evaluation.rules.ties)
+        ties = self._evaluation.rules.ties
+        return ListSource(run.lists, shelf, run.hits.order, ties, run.hits.duplicates)
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002
         """Files know of no test."""

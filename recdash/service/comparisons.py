@@ -219,10 +219,10 @@ class Comparisons(Replicates):
         return self._below(run.id) if run.is_mean else (run,)
 
     def _list_source(self, run: Run) -> ListSource:
-        shelf = self._material(run.id).shelf
+        shelf, hits = self._material_for(run.id, define("coverage")).shelf, self._hits(run.id)
         if shelf is None:
             raise InputError(Problem("no-lists", f"run '{run.name}'", "its lists are not there", ""))
-        return ListSource(self._lists_of(run), shelf, self._hits(run.id).order)
+        return ListSource(self._lists_of(run), shelf, hits.order, duplicates=hits.duplicates)
 
     def online_lifts(self, run_id: str, baseline_id: str) -> list[OnlineLift]:
         """What the experiment's A/B tests found of a run by goals and guardrails, where the control served
