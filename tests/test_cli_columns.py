@@ -100,6 +100,21 @@ def test_files_are_compared_and_stored_with_their_columns(run: Recdash) -> None:
     assert stored["pairs"] == compared["pairs"]
 
 
+@pytest.mark.usefixtures("folder")
+def test_a_workspace_takes_the_same_columns() -> None:
+    space = recdash.open()
+    books = space.create_experiment(
+        "books", "truth.csv", columns={"user_id": "uid", "truth": {"item_id": "isbn"}}
+    )
+    columns = {"user_id": "uid", "item_id": "sku", "als": {"score": "s"}}
+    (added,) = space.add_runs(books.id, "als.csv", name="als", columns=columns)
+    assert space.scoreboard([added.run.id], ["mrr"], 2)["value"].tolist() == [pytest.approx(BY_HAND)]
+    with pytest.raises(InputError, match="no table has a column 'ranking' for rank"):
+        space.add_runs(
+            books.id, "als.csv", name="other", columns={"user_id": "uid", "item_id": "sku", "rank": "ranking"}
+        )
+
+
 def test_columns_are_not_passed_over_where_runs_are_stored(run: Recdash) -> None:
     found = run("compare", "--experiment", "books", "--baseline", "als", "--columns", "user_id=uid")
     assert found.exit_code == 2

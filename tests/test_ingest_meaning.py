@@ -45,8 +45,8 @@ WIDE = [("1", "101"), ("1", "102"), ("1", "103"), ("2", "104"), ("2", "101"), ("
 def test_rows_that_may_be_lists_or_scores_are_not_guessed() -> None:
     said = refused(EITHER)
     assert "user, item, rank, score in one row per item; or a user and the list of 3 items" in said
-    assert "item_id='column 2' with score='column 3'" in said
-    assert "item_id='column 2 … column 4'" in said
+    assert "item_id=column 2,score=column 3 for one row per item" in said
+    assert "item_id=column 2..column 4 for one list per row" in said
 
 
 @pytest.mark.parametrize("label", ["column 2 … column 4", "column 2..column 4", "column 2 ... column 4"])
@@ -135,6 +135,14 @@ def test_each_column_of_lists_is_a_candidate(form: str) -> None:
     assert {"several-lists", "held-out-column"} <= codes(runs[0])
 
 
+def test_the_page_leaves_the_items_open_where_each_column_of_lists_is_a_candidate() -> None:
+    table = pa.table({"user_id": [1, 2], "als": [["a"], ["c"]], "ease": [["b"], ["d"]]})
+    found = preview("run", table)
+    assert (found.mapping, found.problems) == ({"user_id": "user_id"}, ())
+    renamed = read_recommendations(table, name="new", mapping={"user_id": "user_id", "item_id": ""})
+    assert [run.name for run in renamed] == ["new: als", "new: ease"]
+
+
 def test_one_of_the_columns_of_lists_can_be_chosen() -> None:
     table = pa.table({"user_id": [1, 2], "als": [["a"], ["c"]], "ease": [["b"], ["d"]]})
     (run,) = runs_of(table, mapping={"item_id": "ease"})
@@ -167,7 +175,7 @@ DOWN = b"user_id,item_id,rank\n1,a,3\n1,b,2\n1,c,1\n2,a,3\n2,d,2\n2,e,1\n"
 def test_ranks_that_run_down_are_asked_about() -> None:
     said = refused(DOWN)
     assert "column 'rank': the ranks run down in every list" in said
-    assert "map rank = 'rank' (or --order rank) if 1 is the best; score = 'rank' if the largest is" in said
+    assert "rank=rank (or --order rank) if 1 is the best, score=rank if the largest is" in said
 
 
 def test_ranks_that_run_down_are_ranks_or_scores_as_is_said() -> None:
@@ -232,7 +240,7 @@ def test_of_a_distance_the_least_is_the_best_and_that_is_said(name: str) -> None
     assert run.mapping["score"] == f"-{name}"
     (notice,) = [notice for notice in run.notices if notice.code == "distance"]
     assert notice.place == f"column '{name}'"
-    assert f"Map score = '{name}' if the highest is the best" in notice.fix
+    assert f"score={name} if the highest is the best, score=-{name} if the least is" in notice.fix
 
 
 def test_a_distance_that_falls_along_the_lists_is_asked_about() -> None:
@@ -241,6 +249,14 @@ def test_a_distance_that_falls_along_the_lists_is_asked_about() -> None:
     for column, sign in (("distance", 1), ("-distance", -1)):
         (run,) = runs_of(rows, mapping={"score": column})
         assert rows_of(run)[0]["score"] == pytest.approx(sign * 0.9)
+
+
+def test_the_page_offers_the_least_score_as_the_best_one() -> None:
+    found = preview("run", b"user_id,item_id,distance,shelf\n1,a,0.9,x\n1,b,0.8,y\n1,c,0.7,z\n1,d,0.6,x\n")
+    assert (found.reversible, len(found.problems)) == (("-distance",), 1)
+    chosen = preview("run", b"user_id,item_id,distance\n1,a,0.5\n", mapping={"score": "-distance"})
+    assert chosen.mapping is not None
+    assert chosen.mapping["score"] == "-distance"
 
 
 def test_an_item_without_a_distance_goes_last() -> None:
@@ -259,7 +275,8 @@ def test_two_scores_that_differ_are_asked_about() -> None:
 def test_two_scores_that_order_alike_are_told() -> None:
     (run,) = runs_of(b"user_id,item_id,score,prediction\n1,a,0.4,4\n1,b,0.3,3\n")
     (notice,) = [notice for notice in run.notices if notice.code == "two-scores"]
-    assert (notice.place, notice.fix) == ("column 'score'", "Map score to 'prediction' to order by it.")
+    assert notice.place == "column 'score'"
+    assert "score=prediction" in notice.fix
 
 
 def test_a_rating_beside_a_prediction_is_no_second_score() -> None:

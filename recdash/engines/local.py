@@ -143,6 +143,7 @@ class _Pass:
         self.unknown_lengths = Growing(np.int32)
         self.item_watch = None if watch.exposure or run.reference else ItemWatch(self.counts, reference)
         self.ties = TieWatch(depth) if plan.order == "score" else None
+        self.trained = None if run.reference else reference.trained
 
     def _audiences(self, watch: _Watch) -> list[Audience]:
         """All users who count, then each group of them."""
@@ -240,6 +241,8 @@ class _Pass:
         self._find_hits(block)
         if self.item_watch is not None:
             self.item_watch.see(block)
+        if self.trained is not None:
+            self.seen.add_trained(*self.trained.count(block))
         for audience in self.audiences if self.others is None else [*self.audiences, self.others]:
             audience.see(block, len(self.items))
 

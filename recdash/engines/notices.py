@@ -12,6 +12,8 @@ _DUPLICATES: Mapping[Duplicates, str] = {
     "first": "The better rank counts, the later row is dropped and the gap closed.",
     "keep": "Each counts again at its rank, as duplicates=keep says: a metric may pass 1.",
 }
+NOTICEABLE = 0.01
+"""Share of recommended items from the user's own training data from which on it is said."""
 
 
 @dataclass
@@ -27,6 +29,17 @@ class Seen:
     gap_users: int = 0
     equal_rank_users: int = 0
     cut_lists: int = 0
+    trained_rows: int = 0
+    rows_looked_at: int = 0
+    """Of users whose training rows were looked at; ``trained_rows`` of them hold an item that is there."""
+
+    def add_trained(self, trained: int, looked_at: int) -> None:
+        self.trained_rows += trained
+        self.rows_looked_at += looked_at
+
+    @property
+    def trained_share(self) -> float:
+        return self.trained_rows / self.rows_looked_at if self.rows_looked_at else 0.0
 
 
 def notices(
@@ -52,6 +65,9 @@ def notices(
         (seen.gap_users, "rank-gaps", f"gaps in the ranks of {users(seen.gap_users)}",
          "Ranks are counted anew 1, 2, 3 … in the order given."),
         (rows, "ties", f"{rows} rows with ties in the score, in the lists of {tied_in}", _tie_rule(ties)),
+        (seen.trained_rows if seen.trained_share >= NOTICEABLE else 0, "seen-in-training",
+         f"column 'item_id': {seen.trained_share:.0%} of the items are in the training data of their user",
+         "Leave them out of the lists, unless users really choose an item again."),
         (ties == "item_desc" and order != "score", "ties-without-score",
          f"ties=item_desc has no effect: the lists are ordered by {order}", "Use order=score."),
     )  # fmt: skip

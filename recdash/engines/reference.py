@@ -10,6 +10,7 @@ import numpy as np
 from recdash.domain import Ints, Numbers, TableKind, Truth, Upload
 from recdash.engines.ids import IdIndex
 from recdash.engines.notices import mixed_spellings
+from recdash.engines.trained import TrainedPairs, trained_pairs
 from recdash.engines.truth import CodedTruth, code_truth, pairs
 from recdash.errors import InputError, Problem
 from recdash.sorting import distinct, first_of_equals
@@ -21,8 +22,9 @@ class Reference:
 
     ``users`` knows the truth's users, ``items`` the items of all tables. ``catalogue``
     [c] item codes or None; ``train_users`` [N] how many train users have each item, or None, with
-    ``n_train_users``; ``history`` [U] how many train items each truth user has, or None. ``tables`` are the
-    other uploads as they were read, for what is asked of them later (attributes, vectors, similarities).
+    ``n_train_users``; ``history`` [U] how many train items each truth user has, or None; ``trained`` which
+    these are, of some users. ``tables`` are the other uploads as they were read, for what is asked of them
+    later (attributes, vectors, similarities).
     ``train_ids`` knows the users of truth and train together; None without a train table.
     """
 
@@ -33,6 +35,7 @@ class Reference:
     train_users: Ints | None = None
     n_train_users: int = 0
     history: Ints | None = None
+    trained: TrainedPairs | None = None
     tables: Mapping[TableKind, Upload] = field(default_factory=dict)
     notices: tuple[Problem, ...] = ()
     train_ids: IdIndex | None = None
@@ -71,6 +74,7 @@ def read_reference(
         seen_in_train.users_per_item,
         seen_in_train.n_users,
         seen_in_train.history,
+        seen_in_train.trained,
         {**({"catalogue": catalogue} if catalogue else {}), **(others or {})},
         tuple(notices),
         seen_in_train.ids,
@@ -90,6 +94,7 @@ class _Train:
     users_per_item: Ints | None = None
     n_users: int = 0
     history: Ints | None = None
+    trained: TrainedPairs | None = None
     notices: tuple[Problem, ...] = ()
     ids: IdIndex | None = None
 
@@ -148,6 +153,7 @@ def _read_train(train: Upload, truth: Truth, users: IdIndex, items: IdIndex) -> 
         np.bincount(item, minlength=len(items)),
         int((rows_of > 0).sum()),
         rows_of[: truth.n_users],
+        trained_pairs(user, item, truth.n_users, len(items)),
         notices,
         everyone,
     )

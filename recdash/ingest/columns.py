@@ -619,7 +619,8 @@ def _no_column(role: Role, columns: Sequence[str]) -> Problem:
         "missing-column",
         "columns",
         found,
-        f"Name it {role.name}, or say which column is {role.name} (usual: {usual}).",
+        f"Name it {role.name}, or say which column is {role.name} "
+        f"(--columns {role.name}=…, columns= in Python; usual: {usual}).",
     )
 
 

@@ -44,6 +44,7 @@ PREDICTED = (
     "logit", "probability", "prob",
 )  # fmt: skip
 """Names of columns that hold a model's own scores; others may hold scores, or something else."""
+CHOOSE = " (--columns, columns= in Python, or the boxes of the Upload page)"
 HELD_OUT = (
     "actual",
     "actuals",
@@ -108,8 +109,8 @@ def _two_readings(names: Sequence[str]) -> Problem:
         f"user, item, {third}{fourth} in one row per item; or a user and the list of {len(names) - 1} items"
     )
     fix = (
-        f"Add a header line, or name the columns: item_id='{names[1]}' with score='{names[2]}' or "
-        f"rank='{names[2]}' for one row per item, item_id='{wide_label(names[1:])}' for one list per row."
+        f"Add a header line, or name the columns{CHOOSE}: item_id={names[1]},score={names[2]} for one row "
+        f"per item, item_id={names[1]}..{names[-1]} for one list per row."
     )
     return Problem("ambiguous-rows", "file", found, fix)
 
@@ -302,9 +303,8 @@ def _against_score(columns: Columns, opposite: int, n: int) -> Columns:
     if not opposite:
         return columns
     how = (
-        f"Choose: order by rank or by score (--order), or map rank = '{rank}' if rank 1 is the best; "
-        f"score = '{score}' and rank to nothing if the highest score is the best; "
-        f"score = '-{score}' if the least is."
+        f"Choose{CHOOSE}: rank={rank} (or --order rank) if rank 1 is the best, rank= (left out, or --order "
+        "score) if the highest score is."
     )
     if n >= FEWEST and opposite >= CLEAR * n:
         found = f"says the opposite of '{score}': the better the rank, the lower the score"
@@ -319,10 +319,7 @@ def _against_score(columns: Columns, opposite: int, n: int) -> Columns:
 
 def _descending(rank: str) -> Problem:
     found = "the ranks run down in every list: the largest may be the best, or the rows be written backwards"
-    fix = (
-        f"Say which: map rank = '{rank}' (or --order rank) if 1 is the best; "
-        f"score = '{rank}' if the largest is."
-    )
+    fix = f"Choose{CHOOSE}: rank={rank} (or --order rank) if 1 is the best, score={rank} if the largest is."
     return Problem("descending-ranks", f"column '{rank}'", found, fix)
 
 
@@ -343,14 +340,14 @@ def _with_scores(raw: RawTable, columns: Columns) -> Columns:
         if rises:
             return _doubtful(columns, _two_scores(score, other), "score")
     found = f"orders the lists; {listed(others)} may be a score too, and orders the first rows alike"
-    fix = f"Map score to '{others[0]}' to order by it."
+    fix = f"To order by it{CHOOSE}: score={others[0]}."
     notice = Problem("two-scores", f"column '{score}'", found, fix)
     return replace(columns, notices=(*columns.notices, notice))
 
 
 def _two_scores(score: str, other: str) -> Problem:
     found = f"'{score}' and '{other}' may both be the score, and order the lists differently"
-    fix = f"Say which: map score = '{score}' or score = '{other}' (the highest is the best)."
+    fix = f"Choose the one whose highest value is the best{CHOOSE}: score={score} or score={other}."
     return Problem("two-scores", f"columns '{score}' and '{other}'", found, fix)
 
 
@@ -361,7 +358,7 @@ def _with_distance(raw: RawTable, columns: Columns, distance: str) -> Columns:
     if "score" not in values:
         return columns
     falls, rises = _steps(user, values["score"])
-    fix = f"Map score = '{distance}' if the highest is the best, score = '-{distance}' if the least is."
+    fix = f"Choose{CHOOSE}: score={distance} if the highest is the best, score=-{distance} if the least is."
     if falls >= FEWEST and falls >= CLEAR * (falls + rises):
         found = "its name says that less is better, but it falls from the first row of each list on"
         return _doubtful(columns, Problem("distance", f"column '{distance}'", found, fix))

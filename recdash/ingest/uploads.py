@@ -260,12 +260,18 @@ def preview(
         format=opened.raw.format,
         columns=opened.raw.columns + opened.columns.families,
         reversible=_reversible(opened) if kind == "run" else (),
-        mapping=opened.mapping,
+        mapping=_guess_shown(opened),
         rows=_sample(opened.raw, rows),
         notices=(*opened.notices, *findings.notices),
         problems=problems,
         n_rows=opened.raw.n_rows,
     )
+
+
+def _guess_shown(opened: Opened) -> dict[str, str]:
+    """The mapping; where each column of lists is a candidate, none of them is the column of items."""
+    left_out = ("item_id",) if opened.columns.models else ()
+    return {role: column for role, column in opened.mapping.items() if role not in left_out}
 
 
 def _reversible(opened: Opened) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from recdash.domain import Duplicates, Experiment, TableKind, Upload, Users
 from recdash.engines import Reference
 from recdash.errors import Problem
 from recdash.evaluation import question, reading
+from recdash.evaluation.column_choice import ColumnsGiven, column_choice, mappings_of
 from recdash.service.evidence import Evidence
 from recdash.service.manners import check_typed, clean_name
 
@@ -70,15 +71,23 @@ class Experiments(Evidence):
         duplicates: Duplicates = "first",
         note: str = "",
         mappings: Mapping[str, Mapping[str, str]] | None = None,
+        columns: ColumnsGiven | None = None,
         demo: bool = False,
     ) -> Setup:
-        """Read and check an evaluation set-up; stores nothing."""
+        """Read and check an evaluation set-up; stores nothing.
+
+        ``columns`` says which column means what, as for ``recdash.evaluate``; ``mappings`` is the same by
+        table only.
+        """
         self._may_write()
         sources: dict[TableKind, Any] = {
             "truth": truth, "train": train, "catalogue": catalogue, "users": user_attributes,
             "vectors": item_vectors, "similarity": item_similarity,
         }  # fmt: skip
+        choice = column_choice(columns, tuple(sources))
+        mappings = mappings_of(choice, tuple(sources), mappings)
         tables = reading.read_tables(sources, relevance, mappings, self.limits)
+        choice.check_used()
         question.check_depth(depth)
         question.check_choice("users", users, get_args(Users))
         question.check_choice("duplicates", duplicates, get_args(Duplicates))

@@ -12,6 +12,7 @@ from recdash.domain import Curve, Hits, Recommendations, Replication, Run
 from recdash.engines import hits_to_tables
 from recdash.errors import InputError, NameTaken, Problem
 from recdash.evaluation import question, reading, scoring
+from recdash.evaluation.column_choice import ColumnsGiven, column_choice
 from recdash.evaluation.comparability import served
 from recdash.evaluation.merging import together
 from recdash.evaluation.replicates import grouped, hits_of, lists_of, overlap_of, score_candidate
@@ -80,6 +81,7 @@ class Runs(Evidence):
         params: Mapping[str, str] | None = None,
         replicates: Replication | None = None,
         accept_unknown_ids: bool = False,
+        columns: ColumnsGiven | None = None,
         progress: Progress | None = None,
     ) -> list[AddedRun]:
         """Score an upload (one candidate, or several told apart by a column) and store it.
@@ -87,7 +89,8 @@ class Runs(Evidence):
         Several tables, {label: table} or a list of them, and a column ``fold`` or ``seed``, make one
         candidate of several folds or seeds; ``replicates`` says which ("seeds" serve the same users, "folds"
         divide them), None looks: see ``recdash.evaluation.replicates``. A run whose ids hardly meet those of
-        the experiment is refused unless ``accept_unknown_ids``.
+        the experiment is refused unless ``accept_unknown_ids``. ``columns`` says which column means what, as
+        for ``recdash.evaluate``; ``mapping`` and ``predictions_mapping`` are the same for one table.
 
         Raises InputError for a file that cannot be used, NameTaken when another upload has the name;
         then nothing of it is stored.
@@ -101,6 +104,7 @@ class Runs(Evidence):
             predictions_mapping=predictions_mapping,
             replicates=replicates,
             accept_unknown_ids=accept_unknown_ids,
+            columns=columns,
             progress=progress,
         )
         facts = {"tags": tuple(tags), "note": note, "params": dict(params or {})}
@@ -117,6 +121,7 @@ class Runs(Evidence):
         predictions_mapping: Mapping[str, str] | None = None,
         replicates: Replication | None = None,
         accept_unknown_ids: bool = False,
+        columns: ColumnsGiven | None = None,
         progress: Progress | None = None,
     ) -> list[PreparedRun]:
         """Read and score an upload for an experiment (its id) or a set-up not stored yet; stores nothing.
@@ -126,8 +131,13 @@ class Runs(Evidence):
         self._may_write()
         tell = progress or quiet
         tell(0.0, "Reading the file")
-        found = grouped(read_uploads(source, name, mapping, self.limits))
-        rated = reading.open_predictions(predictions, predictions_mapping, self.limits)
+        own = [name] if name else []
+        choice = column_choice(columns, ("run", "predictions"), own)
+        lists = choice.of("run", *own, also=mapping) if columns else mapping
+        ratings = choice.of("predictions", *own, also=predictions_mapping) if columns else predictions_mapping
+        found = grouped(read_uploads(source, name, lists, self.limits))
+        rated = reading.open_predictions(predictions, ratings, self.limits)
+        choice.check_used()
         if rated is not None and len(found) > 1:
             raise InputError(_predictions_of_several(len(found)))
         return self._scored(where, found, rated, tell, replicates, accept_unknown_ids=accept_unknown_ids)

@@ -205,7 +205,13 @@ def _read_as(preview: Preview) -> dict[str, str]:
     left_out = {one.place for one in preview.notices if one.code == "column-left-out"}
     kept = FURTHER.get(preview.kind)
     further = {one: kept for one in preview.columns if kept and f"column '{one}'" not in left_out}
-    return further | {column: role for role, column in (preview.mapping or {}).items()}
+    read = {role: _plain_name(column, preview) for role, column in (preview.mapping or {}).items()}
+    return further | {column: role for role, column in read.items()}
+
+
+def _plain_name(column: str, preview: Preview) -> str:
+    """``-distance`` as the file calls it."""
+    return column[1:] if column in preview.reversible else column
 
 
 def rows_as_html(columns: Sequence[str], roles: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> Html:
