@@ -168,6 +168,6 @@ def _peeked(moments: list[Moment], lifts: Lifts, n_planned: int | None) -> Itera
     for moment, log_ratio, std_error, is_valid in zip(*columns, strict=True):
         if is_valid:
             low, high = sequence(float(log_ratio), float(std_error), moment.n, n_planned)
-            yield replace(moment, sequence_low=low, sequence_high=high)
+            yield replace(moment, sequence_low=float(low), sequence_high=float(high))
         else:
             yield moment

@@ -244,7 +244,7 @@ def _looked_at(row: OnlineRow, measured: Measured, control: str) -> OnlineRow:
     if ratio is None or note:
         return replace(row, sequence_note=note or "there is none for so few successes")
     low, high = sequence.sequence(*ratio, pair[0].count() + pair[1].count(), measured.planned_users)
-    return replace(row, sequence_low=low, sequence_high=high)
+    return replace(row, sequence_low=float(low), sequence_high=float(high))
 
 
 # ── all rows together ────────────────────────────────────────────────────────────────────────

@@ -1,12 +1,16 @@
 """Intervals that may be looked at every day: an asymptotic confidence sequence.
 
 A 95 % interval promises one look. Looked at each of 14 days, it excludes a true 0 at some time in every fifth
-test; this one does so in at most one of twenty, however often it is looked at, and is wider for it.
+test; this one does so in at most one of twenty, however often it is looked at, and is wider for it. It is
+asymptotic: that holds from the users on that ``validity.MANY_LOOKS`` asks for, and it is not shown before.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
 
 PLANNED = 10_000
 """Users for whom the sequence is tuned where nobody said how many there were to be: a number that does not
@@ -14,9 +18,10 @@ depend on what is seen. Ten times as many make it 7 % wider than it might be, te
 
 
 def sequence(
-    log_ratio: float, std_error: float, n: int, n_planned: int | None = None, alpha: float = 0.05
-) -> tuple[float, float]:
-    """Lower and upper end as shares (0.05 = +5 %), of a log ratio with its standard error at ``n`` users.
+    log_ratio: Any, std_error: Any, n: Any, n_planned: int | None = None, alpha: float = 0.05
+) -> tuple[Any, Any]:
+    """Lower and upper end as shares (0.05 = +5 %), of a log ratio with its standard error at ``n`` users:
+    numbers, or arrays of one shape.
 
     With x = ρ²n the half width is std_error · √( (x + 1)/x · (log(x + 1) − 2 log α) ): the normal mixture of
     Waudby-Smith, Arbour, Sinha, Kennedy & Ramdas, Time-uniform central limit theory and asymptotic confidence
@@ -25,8 +30,8 @@ def sequence(
     to each side, against 1.96 of an interval that is looked at once. ``n`` and ``n_planned`` count the same
     users (both variants together), from 1.
     """
-    half = std_error * math.sqrt(_squared_width(tuned(alpha) * n / (n_planned or PLANNED), alpha))
-    return math.expm1(log_ratio - half), math.expm1(log_ratio + half)
+    half = std_error * np.sqrt(_squared_width(tuned(alpha) * n / (n_planned or PLANNED), alpha))
+    return np.expm1(log_ratio - half), np.expm1(log_ratio + half)
 
 
 def tuned(alpha: float) -> float:
@@ -36,5 +41,5 @@ def tuned(alpha: float) -> float:
     return float(-lambertw(-(alpha**2) / math.e, k=-1).real - 1)
 
 
-def _squared_width(x: float, alpha: float) -> float:
-    return (x + 1) / x * (math.log(x + 1) - 2 * math.log(alpha))
+def _squared_width(x: Any, alpha: float) -> Any:
+    return (x + 1) / x * (np.log(x + 1) - 2 * math.log(alpha))
