@@ -245,9 +245,9 @@ reach the bound says little but that nothing is shown before.
 ## One look
 
 The share of tests in which equal variants are called *better* / *worse*, by users of the smaller variant;
-each may be 2.5 %. Rates with few successes or failures have the score interval and Fisher's exact p, and both
-must say so; everything else has an interval from {few} users of each variant and a relative standard error of
-{loose} on, and before that none.
+each may be 2.5 %. Rates with few successes or failures have the score interval and Fisher's exact p (twice
+the smaller tail), and both must say so; everything else has an interval from {few} users of each variant and
+a relative standard error of {loose} on, and before that none.
 
 {one}
 """

@@ -106,3 +106,16 @@ def test_the_open_bandit_logs_from_the_terminal(run: Recdash, shared_data: Path)
     women = as_json(run, "ope", "--log", str(shared_data / "openbandit/bts_women.csv.gz"))
     assert women["verdict"] == "refused"
     assert "10,000 rows are worth only 2 after weighting" in women["sentence"]
+
+
+def test_standard_errors_are_by_user_where_a_column_says_whose_rows_they_are(run: Recdash) -> None:
+    rows = "".join(f"{'ab'[user % 2]},{user % 3 % 2},0.5,u{user}\n" * 4 for user in range(100))
+    Path("users.csv").write_text(f"item_id,click,propensity_score,person\n{rows}")
+    by_row = run("ope", "--log", "users.csv")
+    assert "rows (no column names the user)" in by_row.stdout
+    assert "no column names the user: each row counts as one of its own" in by_row.stderr
+    by_user = as_json(run, "ope", "--log", "users.csv", "--user-column", "person")
+    assert (by_user["n_users"], by_user["errors_by"]) == (100, "users")
+    errors = [by_user["std_errors"]["ips"], as_json(run, "ope", "--log", "users.csv")["std_errors"]["ips"]]
+    assert errors[0] == pytest.approx(2 * errors[1], rel=0.01)  # four equal rows of each user
+    assert "standard errors by" in run("ope", "--log", "users.csv", "--user-column", "person").stdout

@@ -391,3 +391,81 @@ def test_a_targets_probabilities_add_up_to_one_in_each_case() -> None:
     log = logged(log_of(["a", "b"], [1, 0]))
     made: Target = uniform(log, 5)
     assert np.bincount(made.entry_case, made.entry_probability).tolist() == [pytest.approx(1)]
+
+
+# ── rows of one user ─────────────────────────────────────────────────────────────────────────
+
+
+def of_users(n_users: int, times: int, seed: int = 0) -> pa.Table:
+    """Each user's one row, ``times`` over: as many rows say no more than one of each user."""
+    rows = drawn(seed, n_users)
+    repeated = rows.take(np.repeat(np.arange(n_users), times))
+    return repeated.append_column("user_id", pa.array(np.repeat(np.arange(n_users), times)))
+
+
+def test_rows_that_repeat_a_user_make_no_interval_narrower() -> None:
+    """Of one row each, the errors by user are those of rows; repeating all of them changes no error."""
+    single, tenfold = estimated(of_users(400, 1)), estimated(of_users(400, 10))
+    plain = estimated(of_users(400, 1).drop(["user_id"]))
+    for name in ("observed", "ips", "snips", "clipped"):
+        one, ten, rows = (getattr(found, name) for found in (single, tenfold, plain))
+        if name != "clipped":  # its cap is the root of the rows
+            assert ten.value == pytest.approx(one.value)
+            assert ten.std_error == pytest.approx(one.std_error)
+        assert one.std_error == pytest.approx(rows.std_error)
+    assert tenfold.mean_weight_std_error == pytest.approx(plain.mean_weight_std_error)
+    assert tenfold.effective_users == pytest.approx(single.ess)
+    naive = estimated(of_users(400, 10).drop(["user_id"]))
+    assert naive.ips.std_error == pytest.approx(single.ips.std_error / math.sqrt(10), rel=2e-3)  # type: ignore[operator]
+
+
+def test_the_error_by_user_is_that_of_the_clustered_formula() -> None:
+    """The mean of five rows of three users: (0.2, 0.2, 0.2, −0.8, 0.2) add up to 0.4, −0.6 and 0.2."""
+    rows = log_of(["a"] * 5, [1.0, 1.0, 1.0, 0.0, 1.0], user_id=["x", "x", "y", "y", "z"])
+    found = estimated(rows, {"a": 1.0}).observed
+    error = math.sqrt(3 / 2 * (0.4**2 + 0.6**2 + 0.2**2)) / 5
+    assert found.std_error == pytest.approx(error)
+    assert found.high == pytest.approx(0.8 + 4.302652729911275 * error)  # t of two degrees of freedom
+
+
+def test_the_user_is_known_by_a_usual_name_or_by_the_one_that_is_given() -> None:
+    rows = drawn(0, 6).append_column("Visitor_ID", pa.array(["x", "x", "y", None, None, " "]))
+    user = logged(rows).user
+    assert user is not None
+    assert user[0] == user[1] != user[2]
+    assert len(set(user.tolist())) == 5  # each row without a user is one of its own
+    assert logged(drawn(0, 6)).user is None
+    named = logged(drawn(0, 6).append_column("who", pa.array(list("aabbcc"))), "who").user
+    assert named is not None
+    assert named.tolist() == [0, 0, 1, 1, 2, 2]
+    with pytest.raises(InputError, match="the log has no column 'whom'"):
+        logged(drawn(0, 6), "whom")
+
+
+def test_what_standard_errors_take_for_independent_is_said() -> None:
+    by_user, by_row = estimated(of_users(400, 5)), estimated(of_users(400, 5).drop(["user_id"]))
+    assert by_user.errors_by == "users: rows of one user are not independent (2,000 rows of 400 users)"
+    assert "rows of one user are taken as independent" in by_row.errors_by
+    assert "slots-independent" not in {notice.code for notice in by_user.notices}
+    assert "no column names the user" in str(by_row.notices[-1])
+    assert (by_user.as_dict()["errors_by"], by_row.as_dict()["errors_by"]) == ("users", "rows")
+
+
+def test_few_users_are_refused_however_many_rows_they_have() -> None:
+    found = estimated(of_users(40, 100))
+    assert found.failed.users
+    assert "40 users are worth only" in found.sentence
+    assert not estimated(of_users(400, 10)).failed.users
+
+
+def test_all_rows_of_a_user_are_scored_by_a_model_that_saw_none_of_them() -> None:
+    """Each user sees one item of their own, clicked or not: others teach nothing of it."""
+    items = [f"item {user}" for user in range(100) for _ in range(3)]
+    clicks = [float(user % 2) for user in range(100) for _ in range(3)]
+    rows = pa.table({"item_id": items, "click": clicks, "propensity_score": [0.1] * 300,
+                     "user_id": [user for user in range(100) for _ in range(3)]})  # fmt: skip
+    log = logged(rows)
+    shown, _ = expected(log, uniform(log))
+    assert np.abs(shown - 0.5).max() < 0.15
+    alone = logged(rows.drop(["user_id"]))
+    assert np.ptp(expected(alone, uniform(alone))[0]) > np.ptp(shown)

@@ -37,15 +37,25 @@ TITLES = {
 @click.option(
     "--clip", type=float, help="Largest weight of the clipped estimate (default: root of the rows)."
 )
+@click.option(
+    "--user-column", help="Column of the log that names the user (default: user_id and other usual names)."
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def ope(
-    log: Path, target: str, *, columns: Mapping[str, Any], items: int | None, clip: float | None, form: str
+    log: Path,
+    target: str,
+    *,
+    columns: Mapping[str, Any],
+    items: int | None,
+    clip: float | None,
+    user_column: str | None,
+    form: str,
 ) -> None:
     """What another policy would have got from a log with propensities, and whether that can be told."""
     start_light()
     from recdash.evaluation.off_policy import ope as estimate
 
-    found = estimate(log, target, n_items=items, clip=clip, columns=columns)
+    found = estimate(log, target, n_items=items, clip=clip, columns=columns, user_column=user_column)
     tell(found.notices)
     click.echo(json.dumps(found.as_dict(), indent=2) if form == "json" else off_policy_text(found))
 
@@ -71,8 +81,13 @@ def off_policy_text(found: OffPolicy) -> str:
 def _rests_on(found: OffPolicy) -> list[list[str]]:
     from recdash.online.off_policy.estimates import chance
 
+    users = [] if found.n_users is None else [
+        ["users", numbers.count(found.n_users)], ["effective users", numbers.count(found.effective_users)]
+    ]  # fmt: skip
     return [
         ["rows", numbers.count(found.n)],
+        *users,
+        ["standard errors by", "rows (no column names the user)" if found.n_users is None else "users"],
         ["rows with a click", numbers.count(found.clicks)],
         ["of them shown by the target", numbers.count(found.clicks_that_count)],
         ["effective rows (ESS)", numbers.count(found.ess)],

@@ -27,6 +27,7 @@ def ope(
     clip: float | None = None,
     mapping: Mapping[str, str] | None = None,
     columns: ColumnsGiven | None = None,
+    user_column: str | None = None,
     limits: Limits | None = None,
 ) -> OffPolicy:
     """What ``target`` would have got per slot, from a ``log`` that says how likely each item was.
@@ -37,12 +38,14 @@ def ope(
     ``clip``: the largest weight that counts in the clipped estimate, by default the root of the rows.
     ``columns`` says what the columns mean: {"click": "reward"} for each of the two tables that has the
     column, {"log": {"item_id": "arm"}} or {"target": {…}} for one; ``mapping`` is the log's own.
+    ``user_column`` names the log's column of users, by default user_id or another usual name: standard errors
+    are then by user, since rows of one user are not independent.
     Raises InputError for a log or target that is none.
     """
     _check_asked(target, n_items, clip)
     choice = column_choice(columns, ("bandit", "policy"))
     rows = ingest.read_upload("bandit", log, mapping=choice.of("bandit", also=mapping), limits=limits)
-    known = logged(rows.table)
+    known = logged(rows.table, user_column)
     if isinstance(target, str) and target == UNIFORM:
         choice.check_used()
         return _estimated(known, uniform(known, n_items), clip, rows)

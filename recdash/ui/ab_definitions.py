@@ -13,7 +13,8 @@ from recdash.ui.widgets import Column, table_html
 
 GUIDE = {
     "srm": "split of users (SRM)", "guardrail": "guardrails and margins", "cuped": "CUPED",
-    "peeking": "looking every day", "novelty": "novelty", "winsorising": "winsorising",
+    "small": "small tests", "peeking": "looking every day", "novelty": "novelty",
+    "winsorising": "winsorising",
 }  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from recdash.numbers import is_number
 from recdash.online.fading import Fading
 from recdash.online.health import FADES_BELOW
 from recdash.online.judging import SETTLED_P, family
+from recdash.online.validity import MANY_LOOKS
 from recdash.ui import ab_data, links, theme, widgets
 from recdash.ui.ab_table import percent
 from recdash.ui.ab_test import AbTest
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 HOW = {"cumulative": "Up to each day", "daily": "On each day", "since": "Since the exposure"}
 SUBTITLES = {
     "cumulative": "The lift of all users exposed by then, in %. Band: the 95 % interval for one look. "
-    "Dotted: the interval that holds however often you look. Neither is corrected.",
+    "Dotted: the interval for looking again and again, from the day on which it is valid "
+    f"({MANY_LOOKS.users} users of each variant, a relative standard error of "
+    f"{100 * MANY_LOOKS.relative_error:g} %). Neither is corrected.",
     "daily": "The lift of each day alone, in %, with its 95 % interval, of all users exposed by then. "
     "Filled: the interval excludes zero, as one in twenty does by chance.",
     "since": "The lift by days since a user's first exposure, in %, with its 95 % interval, of the users "

@@ -120,7 +120,7 @@ def _hover(row: OnlineRow) -> str:
         f"{plotly(row.variant)}, {plotly(row.title)}",
         f"{_amount(row.lift)} {row.word}",
         f"95 % CI, corrected: {_bounds(*interval_of(row))}",
-        f"looked at every day: {_bounds(row.sequence_low, row.sequence_high)}",
+        f"looked at every day: {row.sequence_note or _bounds(row.sequence_low, row.sequence_high)}",
     ]
     if row.plain_lift is not None:
         lines.append(f"without CUPED: {_amount(row.plain_lift)} ({_bounds(row.plain_low, row.plain_high)})")

@@ -9,6 +9,7 @@ from recdash.charts.frames import cut, cut_inside
 from recdash.charts.marks import Mark
 from recdash.online import OnlineMetric, OnlineRow, Rules
 from recdash.online.compare import per
+from recdash.online.validity import MANY_LOOKS
 from recdash.ui import theme
 from recdash.ui.ab_test import AbTest
 from recdash.ui.board import RULES
@@ -17,8 +18,11 @@ from recdash.ui.words import listed, many
 
 SETTLED = ("better", "worse", "holds", "broken")
 PEEKING = (
-    "Thick interval: for one look, at the end that was planned. Thin interval: holds however often you look, "
-    "and is the one to stop a test early by. It is not corrected for several goals."
+    "Thick interval: for one look, at the end that was planned. Thin interval: for looking again and again, "
+    "and the one to stop a test early by: of tests without an effect it ever leaves out zero in at most 5 %. "
+    f"It is shown once that is true, from {MANY_LOOKS.users} users of each variant on whose value is known "
+    f"to {100 * MANY_LOOKS.relative_error:g} % (relative standard error). It is not corrected for "
+    "several goals."
 )
 LONGEST_NAME, LONGEST_CELL, MOST_NAMED, MOST_TITLES = 48, 34, 3, 3
 
@@ -154,7 +158,7 @@ def reading(found: AbTest) -> list[str]:
     marks = "Filled mark: settled. Hollow mark: not settled, which is no proof of equality."
     margin = "Dashed line: the loss that a guardrail must exclude." if found.rows("guardrail") else ""
     lines = [" ".join([marks, margin, _thick(found)]), PEEKING, _looked_at(found)]
-    lines += [*_adjusted(found), *_reasons(found)]
+    lines += [*_adjusted(found), *_reasons(found), *_not_yet(found)]
     return [line for line in lines if line]
 
 
@@ -171,11 +175,15 @@ def _looked_at(found: AbTest) -> str:
     settled = [row for row in found.lifted("goal") if row.word in ("better", "worse")]
     if not settled:
         return ""
-    kept = [row for row in settled if numbers.glyph(row.sequence_low, row.sequence_high) != "="]  # type: ignore[arg-type]
+    kept = [row for row in settled if _excludes_zero(row.sequence_low, row.sequence_high)]
     of = "The settled lift" if len(settled) == 1 else f"Of {len(settled)} settled lifts in goals, {len(kept)}"
     if len(settled) == 1:
         return f"{of} in a goal {'also holds' if kept else 'does not hold'} for who looked every day."
     return f"{of} {'holds' if len(kept) == 1 else 'hold'} for who looked every day as well."
+
+
+def _excludes_zero(low: float | None, high: float | None) -> bool:
+    return low is not None and high is not None and (low > 0 or high < 0)
 
 
 def _adjusted(found: AbTest) -> list[str]:
@@ -196,8 +204,14 @@ def _range(shares: Sequence[float]) -> str:
     return f"{low} %" if low == high else f"{low} to {high} %"
 
 
+def _not_yet(found: AbTest) -> list[str]:
+    """Which lifts have no interval for many looks yet, and from when on."""
+    early = [row for row in found.lifted() if row.sequence_note]
+    return [f"– No thin interval yet of {row.title}, {row.variant}: {row.sequence_note}." for row in early]
+
+
 def _reasons(found: AbTest) -> list[str]:
-    """Why a number is missing."""
+    """Why a number is missing, or of another method than the others."""
     noted = {(row.title, row.variant, row.note) for row in found.lifted() if row.note}
     return [f"– {title}, {variant}: {note}." for title, variant, note in sorted(noted)]
 

@@ -17,6 +17,22 @@ Below p = 0.001 **nothing is judged**: whoever lost the missing users may have l
 the variant, and no statistics can bring them back. Usual causes: a redirect that fails, logging that breaks
 in one variant, bots that only one of them attracts, a filter after the assignment. If the split was planned
 otherwise, say so among the rules.
+
+Of a table that is added up, the split is checked by its column *n*, the users, for rates too. Trials are not
+users, and say nothing of the split.
+""",
+    ),
+    Article(
+        "small",
+        "Small tests: when there is an interval",
+        """
+An interval is shown only where its method is valid. The usual one (delta method, Welch's *t*) takes 10 users
+of each variant, who differ so little that its value is known to a relative standard error of 30 %; before
+that a note says how many users it takes. A rate of users with few successes, or few failures, has the score
+interval of Miettinen and Nurminen instead, and Fisher's exact *p*: 0 of 20 against 5 of 20 is a loss of 30 to
+100 %, *p* = 0.047. A control of zero has no lift, since a lift is a share of it. Of tests without any effect
+each direction is claimed in about 2.5 of 100 at most, for 2 to 200 users and splits to 99 to 1
+(docs/calibration-online.md).
 """,
     ),
     Article(
@@ -50,8 +66,9 @@ in that time, so that the lift stays true while its interval gets narrower: 30 %
 much as twice the users.
 
 It is used where sessions before the exposure (or before the *first day of the test*) were uploaded, for
-each metric that can be counted in that time. The plain lift is in the hover text and in the table. Lifts
-over days and in segments are plain.
+each metric that can be counted in that time, if the interval gets narrower by it; else the lift is the plain
+one, and a note says so. The plain lift is in the hover text and in the table. Lifts over days and in segments
+are plain.
 """,
     ),
     Article(
@@ -62,8 +79,13 @@ A 95 % interval is wrong in one of twenty tests, if it is looked at **once**, on
 looks every day and stops as soon as it excludes zero is wrong far more often: with fourteen looks in 22 of
 100 tests in which nothing differs.
 
-A **confidence sequence** (asymptotic, Waudby-Smith and others 2024) holds over all days at once: the true
-lift is inside on every day in 95 of 100 tests. It pays for that with width. So:
+A **confidence sequence** (Waudby-Smith and others 2024) holds over all days at once: the true lift is inside
+on every day in at least 95 of 100 tests. It pays for that with width. It is asymptotic, and untrue of few
+users: shown from the first users on it leaves out zero at some time in up to 41 of 100 tests without an
+effect at a split of 90 to 10, in up to 90 of 100 at 99 to 1 (docs/calibration-online.md). So it is shown from
+200 users of each variant on, once the value of each is known to a relative standard error of 10 %; before,
+a note says how many users that takes. Where a variant has less than half the users of the other, they are
+taken to differ at least as much as the other's. So:
 
 - look once, at the planned end: judge by the thick interval;
 - look every day, to stop a disaster or an early winner: act only when the thin interval excludes zero.

@@ -16,6 +16,7 @@ from recdash.online.off_policy.estimates import (
     LEAST_CLICKS,
     LEAST_ESS,
     LEAST_PROPENSITY,
+    LEAST_USERS,
     MOST_ERRORS,
     OffPolicy,
     chance,
@@ -48,6 +49,7 @@ class Asked:
     target: UploadedFile | None
     n_items: int | None
     clip: float | None
+    user_column: str | None = None
 
 
 # ── what is asked ────────────────────────────────────────────────────────────────────────────
@@ -64,11 +66,11 @@ def ask() -> Asked | None:
             n_items, target = _n_items(), None
         else:
             n_items, target = None, _file("policy", "The target: item_id and probability")
-    clip = _clip()
+    clip, user_column = _details()
     st.caption("Nothing is stored: the files are read, answered, and forgotten when you leave.")
     if log is None or (chosen != UNIFORM and target is None):
         return None
-    return Asked(log, target, n_items, clip)
+    return Asked(log, target, n_items, clip, user_column)
 
 
 def _file(kind: str, label: str) -> UploadedFile | None:
@@ -87,14 +89,19 @@ def _n_items() -> int | None:
     return chosen
 
 
-def _clip() -> float | None:
-    with st.expander("Clipping"):
+def _details() -> tuple[float | None, str | None]:
+    with st.expander("Clipping, and the column of users"):
+        user_column = st.text_input(
+            "Column of the log that names the user", key="off-policy-users", width=300,
+            placeholder="user_id and other usual names",
+            help="Rows of one user are not independent: standard errors are then by user.",
+        )  # fmt: skip
         chosen: float | None = st.number_input(
             "Largest weight in the clipped estimate", min_value=0.1, value=None, key="off-policy-clip",
             placeholder="the root of the number of rows", width=300,
             help="Less lets heavy rows sway the estimate less, and draws it further down.",
         )  # fmt: skip
-    return chosen
+    return chosen, user_column.strip() or None
 
 
 def explain() -> None:
@@ -112,7 +119,7 @@ def estimate(asked: Asked) -> OffPolicy:
     """The estimates, computed once for these files; stops the page with the reasons where they are none."""
     target_id = asked.target.file_id if asked.target else UNIFORM
     try:
-        return _estimated(asked.log.file_id, target_id, asked.n_items, asked.clip, asked)
+        return _estimated(asked.log.file_id, target_id, asked.n_items, asked.clip, asked.user_column, asked)
     except RecdashError as error:
         widgets.problems(error)
         state.stop()
@@ -124,12 +131,20 @@ def _estimated(
     target_id: str,  # noqa: ARG001
     n_items: int | None,
     clip: float | None,
+    user_column: str | None,
     _asked: Asked,
 ) -> OffPolicy:
     for file in filter(None, (_asked.log, _asked.target)):
         file.seek(0)
     limits = state.workspace().limits
-    return ope(_asked.log, _asked.target or UNIFORM, n_items=n_items, clip=clip, limits=limits)
+    return ope(
+        _asked.log,
+        _asked.target or UNIFORM,
+        n_items=n_items,
+        clip=clip,
+        user_column=user_column,
+        limits=limits,
+    )
 
 
 # ── what is found ────────────────────────────────────────────────────────────────────────────
@@ -228,6 +243,7 @@ def _how(found: OffPolicy) -> list[str]:
         "SNIPS: the same divided by the sum of the weights; steadier where they do not average 1.",
         f"Clipped: {clipped}; steadier, and drawn down.",
         "Doubly robust: what a model expects, plus its weighted errors.",
+        f"Standard errors count {found.errors_by}.",
         f"The model is {model}; each fifth of the rows is scored by what the other {FOLDS - 1} teach.",
     ]
 
@@ -252,6 +268,7 @@ def _checks(found: OffPolicy) -> list[list[object]]:
     )
     rows = numbers.count(found.n)
     return [
+        *_of_users(found),
         ["Effective rows (ESS)", numbers.count(found.ess), rules[0],
          f"(Σw)² / Σw²: what {rows} rows are worth once they count unequally."],
         ["Mean weight", f"{numbers.three(found.mean_weight)} ± {error}", rules[1],
@@ -261,6 +278,17 @@ def _checks(found: OffPolicy) -> list[list[object]]:
         ["Largest weight", numbers.three(found.max_weight), "", "How many rows the heaviest one counts for."],
         ["Clicks that count", numbers.count(found.clicks_that_count), rules[3],
          f"Of {numbers.count(found.clicks)} rows with a click, those that the target might have shown."],
+    ]  # fmt: skip
+
+
+def _of_users(found: OffPolicy) -> list[list[object]]:
+    """The check of the users, where the log says them."""
+    if found.n_users is None:
+        return []
+    users, rule = numbers.count(found.n_users), _rule(f"at least {LEAST_USERS}", found.failed.users)
+    return [
+        ["Effective users", numbers.count(found.effective_users), rule,
+         f"What {users} users are worth once they count unequally; standard errors are by user."]
     ]  # fmt: skip
 
 

@@ -1,24 +1,29 @@
 """What another policy would have got, from a log that says how likely each item was to be shown.
 
 Each row counts as often as the target would have shown its item more (or less) than the log's policy did:
-its weight is the target's probability divided by the propensity. Rows are taken as independent slots.
+its weight is the target's probability divided by the propensity. Where the log says whose rows they are,
+standard errors are cluster-robust: rows of one user are not independent. Elsewhere rows are taken as
+independent slots.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from recdash import numbers
-from recdash.domain import Floats
+from recdash.domain import Floats, Ints
 from recdash.errors import Problem
 from recdash.online.off_policy import rewards
 from recdash.online.off_policy.target import ROUNDING, Logged, Target
 from recdash.stats import NORMAL_95
 
+LEAST_USERS = 50
+"""Effective users: standard errors by user are estimated from so many parts, and of fewer are too small."""
 LEAST_ESS, MOST_ERRORS, LEAST_PROPENSITY = 200, 3.0, 1e-4
 LEAST_CLICKS = 20
 LEAST_WRITTEN = 1e-6
@@ -44,6 +49,7 @@ class Failed(NamedTuple):
     clicks: bool
     mean_weight: bool
     least_propensity: bool
+    users: bool
 
 
 @dataclass(frozen=True)
@@ -67,8 +73,9 @@ class OffPolicy:
 
     ``observed`` is what the log's own policy got, ``gain`` the paired difference of ``dr`` to it. ``clip``
     is the weight at which ``clipped`` cuts. ``mean_weight`` should be 1; ``ess`` = (Σ w)² / Σ w² rows.
-    ``clicks``: rows with a reward above 0; ``clicks_that_count``: rows with any reward that the target
-    might have shown, so that they weigh something; ``of_clicks``: every reward is 0 or 1.
+    ``n_users`` who have the rows, None where the log does not say; ``effective_users`` = (Σ W)² / Σ W²,
+    W being a user's Σ w. ``clicks``: rows with a reward above 0; ``clicks_that_count``: rows with any reward
+    that the target might have shown, so that they weigh something; ``of_clicks``: every reward is 0 or 1.
     """
 
     target: str
@@ -90,6 +97,8 @@ class OffPolicy:
     weights: Weights
     of_clicks: bool
     notices: tuple[Problem, ...]
+    n_users: int | None = None
+    effective_users: float | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -107,6 +116,7 @@ class OffPolicy:
             clicks=self.clicks_that_count < LEAST_CLICKS,
             mean_weight=away > max(MOST_ERRORS * self._weight_error, ROUNDING),
             least_propensity=self.least_propensity < LEAST_PROPENSITY,
+            users=self.effective_users is not None and self.effective_users < LEAST_USERS,
         )
 
     @property
@@ -123,8 +133,22 @@ class OffPolicy:
             f"{hits}, and below {LEAST_CLICKS} an interval means nothing",
             f"{off}: the propensities are not this log's, or it never shows what the target would",
             f"{rare}, below {chance(LEAST_PROPENSITY)}, so that one row can outweigh all others",
+            f"{self._few_users}, and below {LEAST_USERS} their rows tell too little of other users",
         )
         return [words for words, fails in zip(told, self.failed, strict=True) if fails]
+
+    @property
+    def _few_users(self) -> str:
+        return (
+            f"{self.n_users or 0:,} users are worth only {self.effective_users or 0.0:,.0f} after weighting"
+        )
+
+    @property
+    def errors_by(self) -> str:
+        """What the standard errors take for independent, in words."""
+        if self.n_users is None:
+            return "rows: the log does not say whose they are, and rows of one user are taken as independent"
+        return f"users: rows of one user are not independent ({self.n:,} rows of {self.n_users:,} users)"
 
     @property
     def against_log(self) -> Outcome:
@@ -165,6 +189,9 @@ class OffPolicy:
             "clicks": self.clicks,
             "clicks_that_count": self.clicks_that_count,
             "n": self.n,
+            "n_users": self.n_users,
+            "effective_users": self.effective_users,
+            "errors_by": "rows" if self.n_users is None else "users",
             "target": self.target,
             "std_errors": {name: one.std_error for name, one in each.items()},
             "intervals": {name: [one.low, one.high] for name, one in each.items()},
@@ -193,54 +220,74 @@ def off_policy(log: Logged, target: Target, clip: float | None = None) -> OffPol
     shown, wanted = rewards.expected(log, target)
     robust = wanted + weight * (reward - shown)
     floor = 0.0 if (reward >= 0).all() else -math.inf
+    mean = partial(_mean, user=log.user)
     return OffPolicy(
         target=target.name,
         n=len(log),
         clicks=int((reward > 0).sum()),
         clicks_that_count=int(((reward != 0) & (weight > 0)).sum()),
-        observed=_mean(reward, floor),
-        ips=_mean(weight * reward, floor),
-        snips=_normalised(weight, reward, floor),
-        clipped=_mean(np.minimum(weight, cap) * reward, floor),
-        dr=_mean(robust, floor),
-        gain=_mean(robust - reward),
+        observed=mean(reward, floor),
+        ips=mean(weight * reward, floor),
+        snips=_normalised(weight, reward, floor, log.user),
+        clipped=mean(np.minimum(weight, cap) * reward, floor),
+        dr=mean(robust, floor),
+        gain=mean(robust - reward),
         clip=cap,
         mean_weight=float(weight.mean()),
-        mean_weight_std_error=_mean(weight).std_error,
+        mean_weight_std_error=mean(weight).std_error,
         max_weight=float(weight.max()),
         ess=_effective(weight),
         least_propensity=float(log.propensity.min()),
         weights=_spread(weight, weight * reward),
         of_clicks=bool(((reward == 0) | (reward == 1)).all()),
         notices=tuple(_notices(log, target)),
+        n_users=None if log.user is None else int(log.user.max()) + 1,
+        effective_users=None if log.user is None else _effective(_by_user(weight, log.user)),
     )
 
 
 # ── estimates ────────────────────────────────────────────────────────────────────────────────
 
 
-def _mean(values: Floats, floor: float = -math.inf) -> Estimated:
-    """The mean with its normal interval, which starts at ``floor`` where the mean allows it."""
-    error = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
-    return _with_interval(float(values.mean()), error, floor)
+def _mean(values: Floats, floor: float = -math.inf, user: Ints | None = None) -> Estimated:
+    """The mean with its interval, which starts at ``floor`` where the mean allows it."""
+    value = float(values.mean())
+    return _with_interval(value, _robust_error(values - value, user, len(values)), floor, user)
 
 
-def _normalised(weight: Floats, reward: Floats, floor: float) -> Estimated:
+def _normalised(weight: Floats, reward: Floats, floor: float, user: Ints | None) -> Estimated:
     """Σ w r / Σ w: what the rows got, weighted; the error by the delta method."""
     total = float(weight.sum())
     if not total:
         return Estimated(None)
     value = float(weight @ reward) / total
-    n = len(weight)
-    error = math.sqrt(float((weight**2) @ (reward - value) ** 2) * n / (n - 1)) / total if n > 1 else None
-    return _with_interval(value, error, floor)
+    return _with_interval(value, _robust_error(weight * (reward - value), user, total), floor, user)
 
 
-def _with_interval(value: float, error: float | None, floor: float) -> Estimated:
+def _robust_error(scores: Floats, user: Ints | None, total: float) -> float | None:
+    """√(G / (G − 1) · Σ (Σ score)²) / ``total`` over the G users, or over the rows where users are not known.
+
+    ``scores`` [n] are what each row adds to an estimate, less what it would on average. None for one user.
+    """
+    by_user = scores if user is None else _by_user(scores, user)
+    n = len(by_user)
+    return math.sqrt(float(by_user @ by_user) * n / (n - 1)) / total if n > 1 else None
+
+
+def _by_user(values: Floats, user: Ints) -> Floats:
+    """[users] sums over the rows of each."""
+    return np.bincount(user, values).astype(np.float64)
+
+
+def _with_interval(value: float, error: float | None, floor: float, user: Ints | None) -> Estimated:
+    """The normal interval; by users that of t, of which there may be few."""
+    from scipy.special import stdtrit
+
     if error is None:
         return Estimated(value)
-    low = value - NORMAL_95 * error
-    return Estimated(value, error, max(low, floor) if value >= floor else low, value + NORMAL_95 * error)
+    half = error * (NORMAL_95 if user is None else float(stdtrit(int(user.max()), 0.975)))
+    low = value - half
+    return Estimated(value, error, max(low, floor) if value >= floor else low, value + half)
 
 
 def _effective(weight: Floats) -> float:
@@ -270,15 +317,19 @@ def _histogram(positive: Floats) -> tuple[tuple[float, ...], tuple[int, ...]]:
 
 def _notices(log: Logged, target: Target) -> list[Problem]:
     found = []
-    if log.n_positions > 1:
-        found.append(
-            Problem(
-                "slots-independent", "column 'position'",
-                f"{log.n_positions} positions: each row counts as a slot of its own",
-                "Where slots shown together sway each other the intervals are too narrow.",
-            )
-        )  # fmt: skip
     if target.unseen > 0:
         share = f"{100 * target.unseen:.3g} % of what the target shows is never in the log"
         found.append(Problem("never-shown", "target", share, "Nothing is known of these items."))
-    return found
+    return [*found, _rows_independent(log)] if log.user is None else found
+
+
+def _rows_independent(log: Logged) -> Problem:
+    """What is assumed where the log does not say whose rows they are."""
+    if log.n_positions > 1:
+        told = (
+            f"{log.n_positions} positions: each row counts as a slot of its own, and no column names the user"
+        )
+    else:
+        told = "no column names the user: each row counts as one of its own"
+    fix = "Where rows of one user, or slots shown together, sway each other the intervals are too narrow: "
+    return Problem("slots-independent", "columns", told, f"{fix}add a column user_id.")

@@ -16,10 +16,13 @@ def expected(log: Logged, target: Target) -> tuple[Floats, Floats]:
     """[n] the expected reward of what each row shows, and [n] of what the target would show in its place.
 
     The mean reward per item and position, drawn to the overall mean as by 100 more rows of it; an item
-    never seen is the overall mean. Cross-fitted: rows are dealt into five parts by chance (always the same),
-    and each is scored by what the other four teach, so that no row is scored by a model that saw it.
+    never seen is the overall mean. Cross-fitted: rows, or users where the log says them, are dealt into five
+    parts by chance (always the same), and each is scored by what the other four teach, so that no row is
+    scored by a model that saw it.
     """
-    part = np.random.default_rng(0).permutation(len(log)) % FOLDS
+    n_dealt = len(log) if log.user is None else int(log.user.max(initial=-1)) + 1
+    part = np.random.default_rng(0).permutation(n_dealt) % FOLDS
+    part = part if log.user is None else part[log.user]
     shown, wanted = np.zeros(len(log)), np.zeros(len(log))
     for one in range(FOLDS):
         rows = np.flatnonzero(part == one)

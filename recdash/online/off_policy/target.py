@@ -17,6 +17,18 @@ if TYPE_CHECKING:
 ROUNDING = 1e-3
 """How far the probabilities of one case may be from 1 in all: files are written with few digits."""
 OWN = ("item_id", "probability")
+USER_NAMES = (
+    "user_id",
+    "unit_id",
+    "user",
+    "uid",
+    "visitor_id",
+    "customer_id",
+    "client_id",
+    "member_id",
+    "account_id",
+)
+"""Columns that are taken for the user's, likeliest first."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +37,7 @@ class Logged:
 
     ``item`` [n] places in ``items`` (ids as text), ``position`` [n] 0..``n_positions`` − 1 (0 where the log
     has none), ``reward`` [n] what came of it, ``propensity`` [n] how likely the item was to be shown there.
+    ``user`` [n] places of the users whose rows they are, each from 0 on; None where the log does not say.
     """
 
     item: Ints
@@ -33,6 +46,7 @@ class Logged:
     n_positions: int
     reward: Floats
     propensity: Floats
+    user: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.item)
@@ -63,10 +77,11 @@ class Target:
         return float(shares[self.case].mean())
 
 
-def logged(rows: pa.Table) -> Logged:
+def logged(rows: pa.Table, user_column: str | None = None) -> Logged:
     """Checked rows with item_id, click, propensity_score and perhaps position.
 
-    Raises InputError for a propensity that is not above 0 and at most 1.
+    ``user_column`` says whose rows they are, by default a column with a usual name for it. Raises InputError
+    for a propensity that is not above 0 and at most 1, and for a user column that is not there.
     """
     propensity = _numbers(rows["propensity_score"])
     wrong = ~((propensity > 0) & (propensity <= 1))
@@ -75,7 +90,25 @@ def logged(rows: pa.Table) -> Logged:
     item, items = _codes(rows["item_id"])
     has_places = "position" in rows.column_names
     place, places = _codes(rows["position"]) if has_places else (np.zeros(len(item), dtype=np.int64), ["1"])
-    return Logged(item, items, place, len(places), _numbers(rows["click"]), propensity)
+    user = _users(rows, user_column)
+    return Logged(item, items, place, len(places), _numbers(rows["click"]), propensity, user)
+
+
+def _users(rows: pa.Table, column: str | None) -> Ints | None:
+    """[n] a code for each user, and one of its own for each row without a user; None without a column."""
+    if column is None:
+        by_name = {name.strip().casefold(): name for name in reversed(rows.column_names)}
+        column = next((by_name[name] for name in USER_NAMES if name in by_name), None)
+        if column is None:
+            return None
+    elif column not in rows.column_names:
+        found = f"the log has no column '{column}'; its columns: {', '.join(rows.column_names)}"
+        raise InputError(Problem("column-not-in-log", "user column", found, "Name one of them."))
+    code, ids = _codes(rows[column])
+    nobody = np.isin(code, [place for place, name in enumerate(ids) if not name.strip()])
+    code[nobody] = len(ids) + np.arange(int(nobody.sum()))
+    users: Ints = np.unique(code, return_inverse=True)[1]
+    return users
 
 
 def uniform(log: Logged, n_items: int | None = None) -> Target:
