@@ -9,7 +9,7 @@ test_env = venv=$$(.ci/environment test "$(PYTHON)") && bin="$$venv/bin/python"
 compile  = -m uv pip compile pyproject.toml --universal --python-version 3.11 --no-annotate --quiet \
            --custom-compile-command "make lock" $(ARGS)
 
-.PHONY: help run demo test test-long mutants lint format bench lock clean
+.PHONY: help run demo test test-long mutants lint format bench presets lock clean
 
 help: ## Say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -37,6 +37,9 @@ format: ## Lay out the code, and mend what the linter can mend
 
 bench: ## Measure recdash, the read limit and other libraries: benchmarks/README.md (ARGS="--only us")
 	@$(run_env) && exec "$$bin" -m benchmarks $(ARGS)
+
+presets: ## Ask the libraries whether each preset gives their numbers: docs/presets.md (ARGS="--only recbole")
+	@$(run_env) && exec "$$bin" -m benchmarks.presets $(ARGS)
 
 lock: ## Renew the pins from the ranges in pyproject.toml (ARGS=--upgrade for the newest)
 	@$(test_env) && "$$bin" -m pip install --quiet uv \

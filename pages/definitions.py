@@ -23,6 +23,10 @@ st.html(definitions.cause_table(found))
 st.html(definitions.entries(found))
 
 st.space("small")
+widgets.section(*definitions.agreement_title(found))
+st.html(definitions.agreement_list(found))
+
+st.space("small")
 preset = widgets.choice("Preset", "p", definitions.titles(found), definitions.furthest(found))
 formula, example = st.columns([1, 1.25], gap="large")
 with formula:

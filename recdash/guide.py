@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from recdash.definitions.habits import DUPLICATES_WORDS, relevance_words, users_words
 from recdash.metrics import METRICS, PRESETS, Preset
+from recdash.metrics.agreement import WORDS, table
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.metrics.ranking import RankingMetric
 from recdash.metrics.registry import Metric
@@ -41,6 +43,8 @@ class PresetGuide:
     why: str
     specs: tuple[str, ...]
     rules: tuple[str, ...]
+    agreement: tuple[str, ...] = ()
+    """What was found when the library was asked, one sentence for each state."""
 
 
 def metric_guides() -> list[MetricGuide]:
@@ -100,4 +104,16 @@ def _preset_guide(preset: Preset) -> PresetGuide:
         rules.append(DUPLICATES_WORDS["keep"])
     if preset.relevance or preset.threshold is not None:
         rules.append(f"relevant is {relevance_words(preset.relevance, preset.threshold)}")
-    return PresetGuide(preset.name, preset.title, preset.why, specs, tuple(rules))
+    return PresetGuide(
+        preset.name, preset.title, preset.why, specs, tuple(rules), tuple(_agreement_words(preset.name))
+    )
+
+
+def _agreement_words(name: str) -> Iterator[str]:
+    """``equal to RecTools 0.19: precision, recall, …``; one line for each state that occurs."""
+    found = [one for one in table() if one.preset == name]
+    for state, words in WORDS.items():
+        specs = ", ".join(one.spec for one in found if one.state == state)
+        if specs and state != "own":
+            library = f"{found[0].library} {found[0].version}".strip()
+            yield f"{words} ({library}): {specs}"

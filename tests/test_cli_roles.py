@@ -52,8 +52,10 @@ LEAST: dict[str, tuple[Role, tuple[str, ...]]] = {
     "revoke": ("editor", ("LINK",)),
     "audit": ("admin", ()),
 }
-NOT_OF_A_STORE = ["serve"]
-"""It starts the server, which asks everybody who they are: tests/test_web_server.py."""
+NOT_OF_A_STORE = ["presets", "serve"]
+"""The first reads no store; the second starts the server, which asks everybody who they are:
+tests/test_web_server.py.
+"""
 
 
 def commands(group: click.Group = main, before: str = "") -> Iterator[str]:

@@ -66,7 +66,7 @@ def test_recall_is_worked_out_by_hand(space: Workspace, run_id: str) -> None:
     assert found["difference"]["recommenders"] == pytest.approx(1 / 4)
     assert (found["n_users"]["default"], found["n_users"]["recommenders"]) == (3, 2)
     assert found["value"]["seed002"] == pytest.approx(2 / 4)
-    assert found["spec"]["seed002"] == "recall(average=micro)"
+    assert found["spec"]["seed002"] == "recall(average=micro,truth=best)"
 
 
 def test_a_preset_that_breaks_ties_otherwise_reads_the_upload_again(space: Workspace, run_id: str) -> None:

@@ -16,6 +16,8 @@ import pytest
 import recdash
 from benchmarks.environments import environment_for
 from benchmarks.peers import lenskit, recommenders, rectools
+from benchmarks.presets import compare, library, library_names
+from recdash.metrics.agreement import recorded
 
 pytestmark = pytest.mark.long
 ROOT = Path(__file__).parents[1]
@@ -26,12 +28,13 @@ COVERAGE = {"als": 3887 / 6263, "popular": 1.0, "tfidf": 3887 / 6263}
 """Users with a list of all users of the truth."""
 
 
+ENVIRONMENTS = ROOT / "benchmarks" / ".cache" / "environments"
+
+
 @cache
 def values_of(library: str, lists: Path, truth: Path, k: int) -> dict[str, Any]:
-    made = environment_for(
-        library, PEERS[library].REQUIREMENTS, ROOT / "benchmarks" / ".cache" / "environments"
-    )
-    if made.python is None:
+    made = environment_for(library, PEERS[library].REQUIREMENTS, ENVIRONMENTS)
+    if made.reason:
         pytest.skip(f"{library} does not install here: {made.reason}")
     command = [made.python, ROOT / "tests" / "peer_values.py", library, lists, truth, str(k)]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
@@ -60,3 +63,16 @@ def test_a_preset_gives_the_numbers_of_its_library(library: str, k: int, run: st
         assert means[metric] == pytest.approx(sum(value.values()) / len(value), abs=1e-9), metric
         # Users that the library leaves out of its answer have nothing here.
         assert not any(ours[user] for user in set(ours) - set(value)), metric
+
+
+@pytest.mark.parametrize("name", [name for name in library_names() if not library(name).NOT_RUN])
+def test_a_library_asked_again_bears_out_what_is_recorded_of_it(name: str) -> None:
+    again, kept = compare.record(name, ENVIRONMENTS), recorded()[name]
+    if again["not_run"]:
+        pytest.skip(f"{name}: {again['not_run']}")
+    assert list(compare.broken_promises(name, again)) == []
+    assert [(row["spec"], row["state"]) for row in again["rows"]] == [
+        (row["spec"], row["state"]) for row in kept["rows"]
+    ]
+    if again["version"] == kept["version"]:
+        assert [row["values"] for row in again["rows"]] == [row["values"] for row in kept["rows"]]

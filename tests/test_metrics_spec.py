@@ -329,7 +329,8 @@ def test_names_in_the_tables_are_the_fields_own_and_unlike_each_other() -> None:
 def test_every_preset_names_existing_parameters_and_values() -> None:
     assert set(PRESETS) == {
         "default", "trec_eval", "rectools", "recommenders", "ranx",
-        "recbole", "lenskit", "capri", "seed000", "seed002",
+        "recbole", "lenskit", "capri", "seed000", "seed002", "replay", "torchmetrics", "cornac",
+        "elliot", "recpack", "ir_measures", "evidently", "sklearn",
     }  # fmt: skip
     for habit in PRESETS.values():
         for metric, knobs in habit.parameters.items():
@@ -379,7 +380,20 @@ def test_every_value_that_a_preset_changes_is_known_here() -> None:
     assert changed == {
         "trec_eval: ndcg(grades=all)",
         "rectools: ndcg(gain=binary)", "rectools: ndcg(ideal=full)", "rectools: serendipity(over=list)",
-        "rectools: coverage(of=catalogue)",
+        "rectools: coverage(of=catalogue)", "ranx: rbp(gain=linear)",
+        "recommenders: novelty(share=rows)", "recommenders: novelty(unseen=zero)",
+        "recommenders: novelty(over=places)", "recbole: entropy(log=e)", "recbole: entropy(norm=shown)",
+        "lenskit: dcg(gain=binary)", "lenskit: dcg(discount=lenskit)",
+        "replay: ndcg(gain=binary)", "replay: map(norm=min)", "replay: novelty(over=k)",
+        "replay: novelty(norm=max)", "replay: coverage(of=train)",
+        "torchmetrics: map(norm=hits)", "torchmetrics: auc(without_miss=0)",
+        "cornac: ndcg(gain=binary)", "cornac: ncrr(ideal=list)",
+        "elliot: ndcg(gain=exp)", "elliot: novelty(share=rows)",
+        "recpack: ndcg(gain=binary)", "recpack: dcg(gain=binary)", "recpack: coverage(users=truth)",
+        "ir_measures: err(max_grade=4)", "ir_measures: judged(over=list)",
+        "evidently: precision(over=list)", "evidently: f1(average=means)", "evidently: mar(form=relevant)",
+        "evidently: novelty(unseen=drop)", "evidently: personalization(distance=hamming)",
+        "evidently: coverage(of=train)",
         "recommenders: ndcg(gain=binary)", "recommenders: map(norm=min)", "recommenders: coverage(of=train)",
         "recbole: ndcg(gain=binary)", "recbole: map(norm=min)",
         "lenskit: ndcg(gain=binary)", "lenskit: ndcg(discount=lenskit)", "lenskit: precision(over=list)",
@@ -389,7 +403,7 @@ def test_every_value_that_a_preset_changes_is_known_here() -> None:
         "capri: diversity(by=similarity)",
         "seed000: map(norm=hits)", "seed000: f1(average=users)",
         "seed002: mrr(sum=all)", "seed002: map(norm=none)", "seed002: precision(average=micro)",
-        "seed002: recall(average=micro)",
+        "seed002: recall(average=micro)", "seed002: precision(truth=best)", "seed002: recall(truth=best)",
     }  # fmt: skip
 
 

@@ -53,6 +53,9 @@ ONE_LIST = {
     "precision": {"F1": 3 / 5, "F2": 2 / 5, "F3": 3 / 3},
     "precision(over=list)": {"F1": 3 / 5, "F2": 2 / 3, "F3": 3 / 3},
     "recall": {"F1": 3 / 10, "F2": 2 / 4, "F3": 3 / 10},
+    # at k = 3 all three items of F4 are among the best three
+    "precision(truth=best)": {"F1": 3 / 5, "F4": 2 / 3},
+    "recall(truth=best)": {"F1": 3 / 10, "F4": 2 / 3},
     "recall(norm=min)": {"F1": 3 / 5, "F2": 2 / 4, "F3": 3 / 3},
     "f1": {"F1": 2 * 3 / (5 + 10), "F2": 2 * 2 / (5 + 4), "F3": 2 * 3 / (3 + 10)},
     # with P = 3/5 and R = 3/10: (1 + 2²)·P·R / (2²·P + R)
@@ -266,6 +269,31 @@ def test_a_value_per_user_comes_with_its_id() -> None:
         {"run": "run", "user_id": "u", "value": 1.0},
         {"run": "run", "user_id": "v", "value": 0.5},
     ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        # the list is the user's own order of preference, of which the first five are relevant: cut at 4
+        ("precision(average=micro,truth=best)@4", 4 / 4),
+        ("recall(average=micro,truth=best,norm=min)@4", 4 / 4),
+        ("recall(average=micro,truth=best)@4", 4 / 5),
+        ("recall(truth=best,norm=min)@4", 4 / 4),
+    ],
+)
+def test_a_truth_cut_to_its_first_k_gives_the_numbers_of_the_notes(spec: str, expected: float) -> None:
+    preferences = {item: 10 - place for place, item in enumerate(TEN)}
+    truth, lists = {"u": preferences, "v": preferences}, {"u": TEN, "v": TEN}
+    found = recdash.evaluate({"run": lists}, truth, metrics=spec, relevance_threshold=6)
+    assert found.table()["value"].tolist() == [expected]
+
+
+@pytest.mark.parametrize(("k", "expected"), [(1, 0 / 1), (2, 2 / 2), (3, 3 / 3)])
+def test_an_item_below_the_k_most_relevant_ones_is_no_hit_at_k(k: int, expected: float) -> None:
+    # b (grade 2) stands first, a (grade 3) second, c (grade 1) third
+    truth, lists = {"u": {"a": 3, "b": 2, "c": 1}}, {"u": ["b", "a", "c"]}
+    found = recdash.evaluate({"run": lists}, truth, metrics=f"recall(truth=best,norm=min)@{k}")
+    assert found.table()["value"].tolist() == [expected]
 
 
 # ── duplicates and seeds' examples ───────────────────────────────────────────────────────────

@@ -73,7 +73,7 @@ def test_who_counts_is_told_as_the_cause(shown: Open) -> None:
 
 def test_without_a_score_the_reason_stands_in_place_of_the_value(films: dict[str, str], shown: Open) -> None:
     text = said(shown(r=films["good"]))
-    assert "trec_eval ndcg – no score column to order the lists by" in text
+    assert "trec_eval ndcg(grades=all) – no score column to order the lists by" in text
     assert "Order and ties not known: no score column to order the lists by." in text
 
 

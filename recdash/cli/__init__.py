@@ -15,6 +15,7 @@ from recdash.cli.digest import digest
 from recdash.cli.evaluate import evaluate
 from recdash.cli.off_policy import ope
 from recdash.cli.online import online
+from recdash.cli.presets import presets
 from recdash.cli.report import report, reproduce
 from recdash.cli.review import review
 from recdash.cli.serving import serve
@@ -52,7 +53,7 @@ def main() -> None:
 
 
 for command in (
-    evaluate, compare, online, agree, ope, why, report, reproduce, add, list_experiments, definitions, demo,
-    share, links, revoke, views, audit, decide, decisions, review, digest, serve,
+    evaluate, compare, online, agree, ope, why, report, reproduce, add, list_experiments, definitions,
+    presets, demo, share, links, revoke, views, audit, decide, decisions, review, digest, serve,
 ):  # fmt: skip
     main.add_command(command)

@@ -153,7 +153,12 @@ def how_to_count(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _HOW_TO_COUNT = (
-    click.option("--preset", default="default", show_default=True, help="Count as this library does."),
+    click.option(
+        "--preset",
+        default="default",
+        show_default=True,
+        help="Count as this library does; `recdash presets` lists them.",
+    ),
     click.option("--users", help=USERS_HELP),
     click.option("--order", help="Column that orders the lists.  [rank|score]"),
     click.option("--ties", help="Order of equal scores.  [file|item_desc]"),

@@ -15,6 +15,7 @@ import numpy as np
 from recdash.domain import Duplicates, Hits, Order, Ties, Truth, Users
 from recdash.evaluation.question import read_question, with_relevance
 from recdash.metrics import PRESETS, define
+from recdash.metrics.agreement import agreement
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.metrics.presets import EVERY_ROW
 from recdash.metrics.ranking import RankingMetric
@@ -111,7 +112,8 @@ def of_metric(metric: str, settings: Mapping[str, Any]) -> dict[str, Habit]:
 
 def preset_frame(found: Mapping[str, Habit], count: Count, own_order: Order) -> pd.DataFrame:
     """One row per preset: preset, title, spec, value, std_error, n_users, users, order, ties, relevant
-    (in words), difference (to the default), reason. ``own_order`` stands where the preset has none.
+    (in words), difference (to the default), reason, state and agreement (is it the library's own number, in
+    words). ``own_order`` stands where the preset has none.
     """
     import pandas as pd
 
@@ -126,6 +128,7 @@ def preset_frame(found: Mapping[str, Habit], count: Count, own_order: Order) -> 
                 "order": habit.order or own_order, "ties": habit.ties,
                 "relevant": relevance_words(habit.relevance, habit.threshold),
                 "difference": number.value - default.value, "reason": number.reason,
+                "state": (known := agreement(name, habit.spec)).state, "agreement": known.sentence(),
             }
         )  # fmt: skip
     return pd.DataFrame(rows)

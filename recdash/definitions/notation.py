@@ -59,9 +59,10 @@ def _recall(parameters: Parameters) -> str:
 
 
 def _share(parameters: Parameters, places: str) -> str:
+    within = {"all": "r_j", "best": r"\max(r_j, p_j)"}[parameters["truth"]]
     if parameters["average"] == "micro":
-        return rf"\frac{{\sum_u \sum_{{r_j \le k}} 1}}{{\sum_u {places}}}"
-    return _times(places, r"\sum_{r_j \le k} 1")
+        return rf"\frac{{\sum_u \sum_{{{within} \le k}} 1}}{{\sum_u {places}}}"
+    return _times(places, rf"\sum_{{{within} \le k}} 1")
 
 
 def _f1(parameters: Parameters) -> str:

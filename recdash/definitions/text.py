@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash.definitions.habits import TITLES, difference_words, order_words, who_counts
 from recdash.definitions.ledger import LedgerLine
+from recdash.metrics.agreement import WORDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,8 +47,20 @@ def _json_ready(row: Row) -> dict[str, Any]:
 
 
 def preset_rows(presets: pd.DataFrame) -> list[list[str]]:
-    """A table of text with a head: preset, definition, value, difference, who counts, order, relevant."""
-    head = ["preset", "definition", "value", "difference", "users", "who counts", "order", "relevant"]
+    """A table of text with a head: preset, definition, value, difference, who counts, order, relevant, and
+    whether the library prints the same.
+    """
+    head = [
+        "preset",
+        "definition",
+        "value",
+        "difference",
+        "users",
+        "who counts",
+        "order",
+        "relevant",
+        "library",
+    ]
     default = presets["value"].iloc[0]
     return [head, *(_preset_row(row, default) for row in presets.to_dict("records"))]
 
@@ -63,6 +76,7 @@ def _preset_row(row: Row, default: float) -> list[str]:
         who_counts(row["spec"], row["users"]),
         order_words(row["order"], row["ties"]),
         row["relevant"],
+        WORDS[row["state"]],
     ]
 
 

@@ -179,7 +179,7 @@ def _with_credits(shown: Worked, formula: Formula, sample: Sample) -> Worked:
     if isinstance(formula, MeanRecall):
         return _with_recalls(shown, sample)
     if isinstance(formula, Sentence):
-        norm = formula.norm_of(sample, shown.k)
+        sample, norm = formula.seen(sample), formula.norm_of(sample, shown.k)
         return _added_up(shown, _by_rank(formula.credit(sample), sample, shown), float(norm[0]))
     if isinstance(formula, GradedNdcg):
         best = float(formula.ideal_at(sample, shown.k)[0])

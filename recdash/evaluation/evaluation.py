@@ -27,7 +27,7 @@ from recdash.errors import InputError, Problem
 from recdash.evaluation.column_choice import ColumnChoice, ColumnsGiven, column_choice, mappings_of
 from recdash.evaluation.comparability import Basis, problems, served
 from recdash.evaluation.known_ids import CAVEATS, caveats
-from recdash.evaluation.question import Asked, Rules, read_question, with_relevance
+from recdash.evaluation.question import Asked, Rules, preset_notices, read_question, with_relevance
 from recdash.evaluation.reading import (
     TABLES,
     open_predictions,
@@ -346,7 +346,8 @@ class Evaluation:
         """What stands between the runs, and what was noticed in the tables and in each run, once each."""
         of_runs = (notice for run in self.runs for notice in run.notices)
         between = (one for one in self.comparability() if one.code not in CAVEATS)
-        return list(dict.fromkeys([*between, *self.reference.notices, *of_runs]))
+        of_preset = preset_notices(self.asked, self.rules)
+        return list(dict.fromkeys([*between, *of_preset, *self.reference.notices, *of_runs]))
 
     def comparability(self, names: Sequence[str] | None = None) -> list[Problem]:
         """Why the runs' numbers may not stand side by side as they are; empty where they may."""

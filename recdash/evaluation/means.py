@@ -144,7 +144,7 @@ def _one_formula(formula: Formula, samples: Sequence[Sample]) -> tuple[Formula, 
 
 def _one_heap(sentence: Sentence, samples: Sequence[Sample]) -> tuple[Sentence, Sample] | None:
     """A sentence whose credit is written beside each hit; None where lists of other lengths are divided."""
-    if sentence.number is not relevant_items:
+    if sentence.number is not relevant_items or sentence.view is not None:
         return None
     user = np.concatenate([sample.user for sample in samples])
     rank = np.concatenate([sample.rank for sample in samples])

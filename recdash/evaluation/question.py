@@ -9,6 +9,7 @@ from typing import get_args
 from recdash.domain import DEFAULT_DEPTH, Duplicates, Order, Ties, Users
 from recdash.errors import InputError, Problem
 from recdash.metrics import Definition, Spec, define, parse_list, preset
+from recdash.metrics.agreement import agreement
 from recdash.metrics.presets import EVERY_ROW
 
 RANKING_METRICS = (
@@ -90,6 +91,26 @@ def read_question(
         duplicates or habit.duplicates,
     )
     return asked, rules
+
+
+def preset_notices(asked: Sequence[Asked], rules: Rules) -> list[Problem]:
+    """Which of the numbers asked for are not those of the preset's library, and why."""
+    place = f"preset '{rules.preset}'"
+    found = [agreement(rules.preset, str(one.definition)) for one in asked]
+    missing = list(dict.fromkeys(one for one in found if one.state == "not offered"))
+    notices = [
+        Problem("preset-differs", f"{place}, metric '{one.spec}'", one.sentence(), _SEE)
+        for one in dict.fromkeys(found)
+        if one.state in {"different", "documented"}
+    ]
+    if missing:
+        named = ", ".join(one.spec for one in missing)
+        said = f"{missing[0].library} does not offer {named}: recdash's own definition is shown"
+        notices.append(Problem("preset-not-offered", place, said, _SEE, len(missing)))
+    return notices
+
+
+_SEE = "docs/presets.md has every preset beside its library."
 
 
 def check_choice(name: str, value: str | None, known: Sequence[str]) -> None:

@@ -125,13 +125,19 @@ class Sentence(Additive):
     norm: Norm
     number: Number = relevant_items
     pooled: bool = False
+    view: Callable[[Sample], Sample] | None = None
+    """Which hits it speaks of, where not of all as they stand in the lists."""
 
     def sums(self, part: Sample) -> Floats:
         sums, squares, norm, _ = self.tables(part)
         return np.stack([share(sums, norm).sum(axis=1), share(squares, norm**2).sum(axis=1)], axis=1)
 
+    def seen(self, sample: Sample) -> Sample:
+        return sample if self.view is None else self.view(sample)
+
     def tables(self, sample: Sample) -> tuple[Floats, Floats, Floats, Ints]:
         """Sums [depth, C], sums of squares [depth, C], norm [depth, C], users per kind [C]."""
+        sample = self.seen(sample)
         kinds = sample.kinds(self.number)
         known = sample.credited.setdefault(self.credit, {})
         if self.number not in known:  # precision, recall and r_precision credit alike
@@ -149,7 +155,7 @@ class Sentence(Additive):
         )
 
     def values(self, sample: Sample, k: int) -> Floats:
-        cut = sample.up_to(k)
+        cut = self.seen(sample).up_to(k)
         total: Any = np.bincount(cut.user, weights=self.credit(cut), minlength=sample.n_users)
         return share(total, self.norm_of(sample, k))
 

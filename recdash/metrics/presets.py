@@ -76,7 +76,12 @@ PRESETS: Mapping[str, Preset] = {
         Preset(
             "recommenders",
             "Microsoft Recommenders",
-            {"ndcg": {"gain": "binary"}, "map": {"norm": "min"}, "coverage": {"of": "train"}},
+            {
+                "ndcg": {"gain": "binary"},
+                "map": {"norm": "min"},
+                "coverage": {"of": "train"},
+                "novelty": {"share": "rows", "unseen": "zero", "over": "places"},
+            },
             users="both",
             relevance=EVERY_ROW,
             why="Only users in both tables count; MAP@k divides by min(m, k). Grades are not looked at. "
@@ -86,6 +91,7 @@ PRESETS: Mapping[str, Preset] = {
         Preset(
             "ranx",
             "ranx",
+            {"rbp": {"gain": "linear"}},
             users="judged",
             threshold=1.0,
             why="The default definitions; a grade below 1 is not relevant. Users without a list count as 0, "
@@ -94,25 +100,112 @@ PRESETS: Mapping[str, Preset] = {
         Preset(
             "recbole",
             "RecBole",
-            {"ndcg": {"gain": "binary"}, "map": {"norm": "min"}},
+            {
+                "ndcg": {"gain": "binary"},
+                "map": {"norm": "min"},
+                "entropy": {"log": "e", "norm": "shown"},
+            },
             relevance=EVERY_ROW,
-            why="Binary relevance; MAP@k divides by min(m, k). Its tail is exactly a tenth of the items, "
-            "equally rare ones by id; recdash keeps them together.",
+            why="Binary relevance; MAP@k divides by min(m, k). Its entropy is in nats, over the number of "
+            "items "
+            "that are shown. Its tail is exactly a tenth of the items, equally rare ones by id; recdash "
+            "keeps "
+            "them together.",
         ),
         Preset(
             "lenskit",
             "LensKit",
             {
                 "ndcg": {"gain": "binary", "discount": "lenskit"},
+                "dcg": {"gain": "binary", "discount": "lenskit"},
                 "precision": {"over": "list"},
                 "recall": {"norm": "min"},
                 "map": {"norm": "list"},
                 "rbp": {"p": "0.85"},
             },
-            users="both",
+            users="run",
             relevance=EVERY_ROW,
             why="Ranks 1 and 2 weigh the same in nDCG; precision and average precision are over the list "
-            "returned, recall over min(m, k).",
+            "returned, recall over min(m, k). Every user with a list counts, one without a relevant item "
+            "as 0.",
+        ),
+        Preset(
+            "replay",
+            "RePlay",
+            {
+                "ndcg": {"gain": "binary"},
+                "map": {"norm": "min"},
+                "novelty": {"over": "k", "norm": "max"},
+                "coverage": {"of": "train"},
+            },
+            relevance=EVERY_ROW,
+            why="Binary relevance; MAP@k divides by min(m, k). What it calls Surprisal is novelty here, "
+            "between 0 "
+            "and 1, and a short list is divided by k.",
+        ),
+        Preset(
+            "torchmetrics",
+            "TorchMetrics",
+            {"map": {"norm": "hits"}, "auc": {"without_miss": "0"}},
+            users="run",
+            why="Average precision is the mean over the hits found. Scores of 0 or less count as not "
+            "retrieved "
+            "there; recdash looks at their order alone. It computes in single precision.",
+        ),
+        Preset(
+            "cornac",
+            "Cornac",
+            {"ndcg": {"gain": "binary"}, "ncrr": {"ideal": "list"}},
+            why="Binary relevance. NCRR's ideal has as many places as the list fills.",
+        ),
+        Preset(
+            "elliot",
+            "Elliot",
+            {"ndcg": {"gain": "exp"}, "novelty": {"share": "rows"}},
+            users="both",
+            why="Users with a list and a relevant item count; nDCG's gain is exponential. Read in its "
+            "source, not "
+            "run.",
+        ),
+        Preset(
+            "recpack",
+            "RecPack",
+            {"ndcg": {"gain": "binary"}, "dcg": {"gain": "binary"}, "coverage": {"users": "truth"}},
+            why="Binary relevance; every user with a relevant item counts.",
+        ),
+        Preset(
+            "ir_measures",
+            "ir-measures",
+            {"err": {"max_grade": "4"}, "judged": {"over": "list"}},
+            users="judged",
+            order="score",
+            ties="item_desc",
+            threshold=1.0,
+            why="trec_eval's measures, over every user of the truth; ERR's largest grade is 4, Judged is "
+            "over the "
+            "list that is there.",
+        ),
+        Preset(
+            "evidently",
+            "Evidently",
+            {
+                "precision": {"over": "list"},
+                "f1": {"average": "means"},
+                "mar": {"form": "relevant"},
+                "novelty": {"unseen": "drop"},
+                "personalization": {"distance": "hamming"},
+                "coverage": {"of": "train"},
+            },
+            why="F-beta is of the two means; MAR sums the recalls at the hits; personalization is one "
+            "minus the "
+            "overlap over k; items that train does not know have no novelty.",
+        ),
+        Preset(
+            "sklearn",
+            "scikit-learn",
+            why="nDCG and DCG with the grades as gains, and errors of predicted ratings. Users are counted "
+            "by the "
+            "caller there; here every user with a relevant item.",
         ),
         Preset(
             "capri",
@@ -142,10 +235,11 @@ PRESETS: Mapping[str, Preset] = {
             {
                 "mrr": {"sum": "all"},
                 "map": {"norm": "none"},
-                "precision": {"average": "micro"},
-                "recall": {"average": "micro"},
+                "precision": {"average": "micro", "truth": "best"},
+                "recall": {"average": "micro", "truth": "best"},
             },
-            why="Reciprocal ranks and precisions at hits are summed; precision and recall pool all users.",
+            why="Reciprocal ranks and precisions at hits are summed; precision and recall pool all users, "
+            "and at k look at the k most relevant items of the truth.",
         ),
     )
 }

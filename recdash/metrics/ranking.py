@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -403,6 +403,8 @@ class RankingMetric:
         if self.build is not None:
             return self.build(parameters, resolve)
         said = sentence(_chosen(self.credit, parameters), _chosen(self.norm, parameters))
+        if parameters.get("truth") == "best":
+            said = replace(said, view=lambda sample: sample.of_best_in_truth)
         return Micro(said) if parameters.get("average") == "micro" else said
 
 
@@ -414,6 +416,13 @@ _OVER = Parameter("over", {"k": "k places, a short list counts as misses", "list
 _GAIN = Parameter("gain", {"linear": "g", "exp": "2^g − 1", "binary": "1 for every relevant item"})
 _DISCOUNT = Parameter(
     "discount", {"log2": "log2(rank + 1)", "lenskit": "log2(max(rank, 2))", "ln": "ln(rank + 1)"}
+)
+_TRUTH = Parameter(
+    "truth",
+    {
+        "all": "all of the user's relevant items",
+        "best": "at k only the user's k most relevant items; those of one grade stay together",
+    },
 )
 _AVERAGE = Parameter(
     "average",
@@ -429,10 +438,7 @@ RANKING: tuple[RankingMetric, ...] = (
         MANNING,
         credit=one,
         norm=Choice("over", {"k": cutoff, "list": cut_list}),
-        parameters=(
-            _OVER,
-            _AVERAGE,
-        ),
+        parameters=(_OVER, _AVERAGE, _TRUTH),
         example="Truth a, b, c, d; list a, x, b; k = 5: 2 hits in 5 places, 2/5 = 0.4.",
     ),
     RankingMetric(
@@ -448,6 +454,7 @@ RANKING: tuple[RankingMetric, ...] = (
                 "norm", {"relevant": "all m relevant items", "min": "min(m, k), so that 1 can be reached"}
             ),
             _AVERAGE,
+            _TRUTH,
         ),
         rises_with_k=True,
         example="Truth of 10 items, 3 of them in the first 3 places: 3/10 = 0.3.",

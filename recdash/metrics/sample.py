@@ -261,6 +261,28 @@ class Sample:
         at = np.searchsorted(self.ideal_start, np.arange(0, len(self.relevant_gain), n_rows))
         return pairwise(np.unique(np.append(at, self.n_users)).tolist())
 
+    @cached_property
+    def place_in_truth(self) -> Ints:
+        """[H] 1 + how many of the user's relevant items have a higher grade than the hit."""
+        grades = np.unique(self.ideal_gain)
+        owner = np.repeat(np.arange(self.n_users), self.n_relevant)
+        best_first, of_hit = (
+            (user + 1) * len(grades) - np.searchsorted(grades, gain)
+            for user, gain in ((owner, self.ideal_gain), (self.user.astype(np.int64), self.gain))
+        )
+        return np.searchsorted(best_first, of_hit) - self.ideal_start[self.user] + 1
+
+    @cached_property
+    def of_best_in_truth(self) -> Sample:
+        """The same users with each hit at the first k at which both it is shown and it is among the user's k
+        most relevant items; items of one grade share the better place.
+        """
+        rank = np.maximum(self.rank, self.place_in_truth)
+        kept = np.flatnonzero(rank <= self.depth)
+        order = kept[np.lexsort((rank[kept], self.user[kept]))]
+        hits = {name: getattr(self, name)[order] for name in ("user", "gain", "item")}
+        return replace(self, **hits, rank=rank[order], judged=None)
+
     def of_judged(self) -> Sample:
         """The same users, with a hit wherever something was judged."""
         if self.judged is None:

@@ -21,6 +21,7 @@ from recdash.definitions.habits import (
 )
 from recdash.definitions.ledger import ledger_lines
 from recdash.domain import Run
+from recdash.metrics.agreement import WORDS
 from recdash.numbers import is_number
 from recdash.ui import data, state, widgets
 from recdash.ui.escaping import Html, html, join, markdown
@@ -169,7 +170,7 @@ def preset_table(found: Found) -> Html:
     columns = [
         Column("Preset"), Column("Definition"), Column(value, number=True),
         Column("Difference to\nrecdash", number=True), Column("Who counts"), Column("Order and ties"),
-        Column("Relevant is"),
+        Column("Relevant is"), Column("Beside the\nlibrary"),
     ]  # fmt: skip
     rows = [_preset_row(found, row) for row in found.rows]
     return table_html(columns, rows, bands=[0])
@@ -184,7 +185,28 @@ def _preset_row(found: Found, row: Row) -> list[object]:
         _who_counts(row),
         order_words(row["order"], row["ties"]),
         html('<span class="rd-nowrap">{relevant}</span>', relevant=row["relevant"]),
+        html('<span title="{words}">{state}</span>', words=row["agreement"], state=STATES[row["state"]]),
     ]  # fmt: skip
+
+
+STATES = {**WORDS, "documented": "not run"}
+"""Short, for a column; the whole sentence is the title of the cell, and stands under *Is it the same?*"""
+
+
+def agreement_title(found: Found) -> tuple[str, str]:
+    return (
+        f"Is {found.where} the number that each library prints?",
+        "Equal: its numbers were compared with recdash's under the preset. docs/presets.md has every metric.",
+    )
+
+
+def agreement_list(found: Found) -> Html:
+    """One sentence per preset: whether this metric is the library's own number."""
+    rows = [
+        html("<li><b>{title}</b><span>{words}</span></li>", title=row["title"], words=f"{row['agreement']}.")
+        for row in found.others
+    ]
+    return html('<ul class="rd-list rd-entries">{rows}</ul>', rows=join(rows))
 
 
 def _difference(row: Row, default: float, decimals: int) -> Html:

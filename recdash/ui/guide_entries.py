@@ -78,10 +78,15 @@ def _parameters(metric: MetricGuide) -> str:
 def preset_article(preset: PresetGuide) -> Article:
     specs = [f"- `{spec}`" for spec in preset.specs]
     rules = [f"- {rule}" for rule in preset.rules]
+    agreement = (
+        ["", "Beside the library:", "", *(f"- {line}" for line in preset.agreement)]
+        if preset.agreement
+        else []
+    )
     return Article(
         f"preset-{preset.name}",
         f"{preset.title} · `{preset.name}`",
-        "\n".join([preset.why, "", *specs, *rules]),
+        "\n".join([preset.why, "", *specs, *rules, *agreement]),
     )
 
 

@@ -39,6 +39,8 @@ one name. Four habits set them apart, here in the order in which they usually ma
 
 *Definitions*, under Compare, shows one run under every preset and turns these habits one at a time: the
 table says how much each of them moves the value of this very run. `recdash definitions` prints the same.
+Each library was asked for its own numbers: whether a preset gives them stands on that page, below, in
+`recdash presets` and in docs/presets.md. Where it does not, `recdash evaluate` warns and says why.
 
 What to expect of each:
 
@@ -48,7 +50,8 @@ What to expect of each:
   silent for difficult users gains from it. Its nDCG alone is a mean over all users of the truth; multiply the
   preset's by `user_coverage`. Its MAP divides by min(m, k).
 - **LensKit** discounts by log2 of the rank, and rank 1 as if it were rank 2: a hit at rank 2 alone is worth
-  a full 1 (0.63 by the usual discount). Its averages leave out users without a list.
+  a full 1 (0.63 by the usual discount). Its averages are over all users with a list; one whom the
+  truth does not know counts as 0.
 - **RecBole** treats every held-out row alike and divides MAP by min(m, k). Its recall and nDCG are the usual.
 - **trec_eval** ignores the rank column: the score decides, and of equal scores the id that comes later in
   the alphabet stands first. It leaves out users without a list unless told otherwise (`-c`), and keeps

@@ -1,0 +1,1 @@
+"""One file for each library; its name is that of the preset."""

@@ -1,0 +1,100 @@
+"""docs/presets.md: the preset table as Markdown, from the recorded agreement alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from benchmarks.presets.tables import WORLDS
+from recdash.metrics import METRICS, PRESETS
+from recdash.metrics.agreement import Agreement, agreement, table
+from recdash.metrics.presets import preset
+
+MARKS = {
+    "own": "own",
+    "equal": "**equal**",
+    "different": "different",
+    "documented": "not run",
+    "not offered": "–",
+}
+HEAD = """# Presets and the libraries they are named after
+
+Made by `make presets` (`python -m benchmarks.presets`): it installs each library in an environment of its
+own, has it score drawn tables, and compares its numbers with recdash's under the preset, user by user where
+the library gives them. Do not edit this page.
+
+- **equal**: both numbers are the same, up to the largest difference given below.
+- different: recdash's number is another one, for the reason given below. `recdash evaluate` warns of it.
+- not run: the formula is as the library's documentation or source states it; nothing was run.
+- –: the library does not offer the metric. Under this preset recdash gives its own definition and says so.
+- own: recdash's definition, which belongs to no library.
+"""
+
+
+def page(presets: Mapping[str, Any]) -> str:
+    """The whole page."""
+    parts = [
+        HEAD,
+        overview(),
+        tables_words(),
+        *(section(name, presets[name]) for name in PRESETS if name in presets),
+    ]
+    return "\n".join(parts)
+
+
+def overview() -> str:
+    """Metrics down, presets across."""
+    known = {(one.preset, one.spec.partition("(")[0]): one.state for one in table()}
+    rows = [[f"`{metric}`", *(MARKS[known[name, metric]] for name in PRESETS)] for metric in METRICS]
+    return "\n".join(
+        ["## Preset × metric", "", *markdown([["", *(f"`{name}`" for name in PRESETS)], *rows]), ""]
+    )
+
+
+def tables_words() -> str:
+    lines = [f"- *{name}*: {words}." for name, words in WORLDS.items()]
+    return "\n".join(["## The tables", "", "Drawn with a fixed seed, 40 users and 60 items:", "", *lines, ""])
+
+
+def section(name: str, known: Mapping[str, Any]) -> str:
+    """One preset: its numbers beside the library's, and what recdash does not reproduce."""
+    rows = [["the library's number", "recdash", "state", "values", "largest difference", "because"]]
+    rows += [_row(name, row) for row in known["rows"]]
+    return "\n".join(
+        [f"## {known['library']} · `{name}`", "", _about(name, known), "", *markdown(rows), "",
+         *_not_reproduced(known)]
+    )  # fmt: skip
+
+
+def _about(name: str, known: Mapping[str, Any]) -> str:
+    ran = f"Not run: {known['not_run']}." if known["not_run"] else f"Version {known['version']}, compared on "
+    return f"{ran}{'' if known['not_run'] else ', '.join(known['worlds']) + '.'} {preset(name).why}"
+
+
+def _row(name: str, row: Mapping[str, Any]) -> list[str]:
+    found: Agreement = agreement(name, _under(name, row["spec"]))
+    measured = f"{row['values']:,}" if row["values"] else ""
+    largest = f"{row['largest']:.0e}" if row["values"] else ""
+    return [row["name"], f"`{found.spec}`", MARKS[found.state], measured, largest, row["because"]]
+
+
+def _under(name: str, spec: str) -> str:
+    from recdash.metrics import define, parse
+
+    return str(define(preset(name).apply(parse(spec))))
+
+
+def _not_reproduced(known: Mapping[str, Any]) -> Iterator[str]:
+    if known["not_reproduced"]:
+        yield "Printed by the library, without a definition in recdash:"
+        yield ""
+        yield from (f"- {name}: {why}." for name, why in known["not_reproduced"].items())
+        yield ""
+
+
+def markdown(rows: list[list[str]]) -> Iterator[str]:
+    """The rows as a table, the first being the head."""
+    cells = [[cell.replace("|", r"\|") for cell in row] for row in rows]
+    yield f"| {' | '.join(cells[0])} |"
+    yield "|" + "---|" * len(cells[0])
+    yield from (f"| {' | '.join(row)} |" for row in cells[1:])

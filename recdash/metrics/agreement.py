@@ -1,0 +1,137 @@
+"""Does a preset give the numbers of its library? What was found when the libraries were asked.
+
+``agreement.json`` is written by ``python -m benchmarks.presets`` and is not edited by hand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from recdash.metrics.presets import PRESETS, preset
+from recdash.metrics.registry import METRICS, Definition, define
+from recdash.metrics.spec import parse
+
+State = Literal["own", "equal", "different", "documented", "not offered"]
+"""own: recdash's definition, which no library is said to share; documented: as the library's documentation or
+source has it, not run.
+"""
+DEFAULT = "default"
+WORDS: Mapping[State, str] = {
+    "own": "recdash's own",
+    "equal": "equal",
+    "different": "different",
+    "documented": "from its documentation, not run",
+    "not offered": "not offered",
+}
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Whether a preset's number is its library's.
+
+    ``name`` is what the library calls it, ``because`` why ours differs or was not compared, ``values`` how
+    many
+    numbers were compared and ``largest`` the largest difference.
+    """
+
+    preset: str
+    spec: str
+    state: State
+    library: str = ""
+    version: str = ""
+    name: str = ""
+    because: str = ""
+    values: int = 0
+    largest: float = 0.0
+
+    @property
+    def keeps_its_word(self) -> bool:
+        return self.state in {"own", "equal"}
+
+    def sentence(self) -> str:
+        """The state in words, for a table's cell: ``equal (RecTools 0.19: NDCG; 760 values, …)``."""
+        version = f"{self.library} {self.version}".strip()
+        said = {
+            "own": "recdash's own definition",
+            "equal": f"equal to {version} {self.name}: {self.values:,} values, largest difference "
+            f"{self.largest:.0e}",
+            "different": f"different from {version} {self.name}: {self.because}",
+            "documented": f"as {self.library} documents {self.name}; {self.because}",
+            "not offered": f"{self.library} does not offer it: this is recdash's own definition",
+        }
+        return said[self.state]
+
+
+@lru_cache(maxsize=1)
+def recorded() -> Mapping[str, Any]:
+    """By preset: library, version, not_run, rows (spec, name, state, because, values, largest) and
+    not_reproduced (the library's name → why).
+    """
+    from importlib.resources import files
+
+    text = (files("recdash.metrics") / "agreement.json").read_text(encoding="utf-8")
+    presets: Mapping[str, Any] = json.loads(text)["presets"]
+    return presets
+
+
+@lru_cache(maxsize=1024)
+def agreement(name: str, spec: str) -> Agreement:
+    """Of a preset's number for a definition, ``spec`` being the canonical spec after the preset.
+
+    Raises UnknownName for an unknown preset or metric.
+    """
+    definition = define(parse(spec))
+    known = None if preset(name).name == DEFAULT else recorded().get(name)
+    if known is None:
+        return Agreement(name, str(definition), "own")
+    row = _row_of(name, definition, known)
+    if row is not None:
+        because = row["because"] or known["not_run"]
+        measured = {"name": row["name"], "values": row["values"], "largest": row["largest"]}
+        state: State = row["state"]
+    else:
+        because, measured = "", {}
+        state = "not offered" if _is_of_preset(name, definition) else "own"
+    return Agreement(
+        name, str(definition), state, known["library"], known["version"], because=because, **measured
+    )
+
+
+def _row_of(name: str, definition: Definition, known: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    rows = (row for row in known["rows"] if _under(name, row["spec"]) == str(definition))
+    return next(rows, None)
+
+
+def _is_of_preset(name: str, definition: Definition) -> bool:
+    """Is it what the preset makes of the plain metric, and not what parameters written beside it made?"""
+    metric = definition.metric
+    if not all(knob.values for knob in metric.parameters):
+        return True  # it has no plain form
+    return _under(name, metric.name) == str(definition)
+
+
+@lru_cache(maxsize=4096)
+def _under(name: str, spec: str) -> str:
+    return str(define(preset(name).apply(parse(spec))))
+
+
+def table() -> list[Agreement]:
+    """Every preset × every metric in its plain form."""
+    return [agreement(name, _plain(name, metric)) for name in PRESETS for metric in METRICS]
+
+
+def _plain(name: str, metric: str) -> str:
+    """The metric under the preset; where a parameter must be named, with a column called 'category'."""
+    needed = [knob.name for knob in METRICS[metric].parameters if not knob.values]
+    inside = ",".join(f"{knob}=category" for knob in needed)
+    return _under(name, f"{metric}({inside})" if inside else metric)
+
+
+def numbers_of(name: str) -> list[Agreement]:
+    """Every number that the preset's library prints and recdash has a definition for."""
+    known = recorded().get(name)
+    return [] if known is None else [agreement(name, _under(name, row["spec"])) for row in known["rows"]]
