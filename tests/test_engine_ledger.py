@@ -110,6 +110,42 @@ def test_pairs_in_train_and_truth_are_said() -> None:
     assert reference.n_train_users == 3
 
 
+@pytest.mark.parametrize(
+    ("train_rows", "n_truth", "said", "unsaid"),
+    [
+        # one of twenty held-out pairs, and nothing else speaks for users who come back
+        (
+            [("u0", "a"), ("u0", "z")],
+            20,
+            "make the split again without them, unless users take the same",
+            "as it",
+        ),
+        # half of the truth is in train; then one of twenty, but train repeats a pair twice
+        (
+            [("u0", "a"), ("u0", "z")],
+            2,
+            "that is as it should be; if not, the split leaks",
+            "again (",
+        ),
+        (
+            [("u0", "a"), ("q", "b"), ("q", "b"), ("q", "b")],
+            20,
+            "(train itself names 2 pairs again)",
+            "make the",
+        ),
+    ],
+)
+def test_repeat_purchases_are_not_taken_for_a_bad_split(
+    train_rows: list[tuple[str, str]], n_truth: int, said: str, unsaid: str
+) -> None:
+    train = upload("train", "user_id item_id", train_rows)
+    held_out = truth([(f"u{n}", "a", 1.0) for n in range(n_truth)])
+    (notice,) = read_reference(held_out, train=train).notices
+    assert f", {100 / n_truth:g} % of the truth" in notice.found
+    assert said in notice.fix
+    assert unsaid not in notice.fix
+
+
 # ── what was shown ───────────────────────────────────────────────────────────────────────────
 
 

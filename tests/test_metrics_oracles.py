@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+import pytrec_eval
 import scipy.stats
 from ir_measures import AP, RR, Bpref, Judged, P, R, Rprec, Success, nDCG
 from sklearn.metrics import roc_auc_score
@@ -403,6 +404,34 @@ def test_nine_real_runs_show_the_catalogue_as_rectools_sees_it(
             assert scored[run, metric, k] == pytest.approx(expected, rel=1e-9), (run, k)
 
 
+@pytest.mark.parametrize("preset", ["default", "rectools"])
+def test_what_real_runs_show_does_not_depend_on_whom_the_truth_knows(
+    films: Path, preset: str, tmp_path: Path
+) -> None:
+    """RecTools counts all lists: its values hold for every truth, here a third of the users' rows."""
+    few = pd.read_csv(films / "truth.csv")
+    few[few["user_id"] % 3 == 0].to_csv(tmp_path / "few.csv", index=False)
+    found = recdash.evaluate(
+        {name: films / "runs" / f"{name}.parquet" for name in ("als", "random")},
+        tmp_path / "few.csv",
+        metrics=[f"{spec}@10" for metric in BEYOND for spec in (metric, with_users_of_truth(metric))],
+        train=films / "train.csv.gz",
+        catalogue=films / "catalogue.csv",
+        preset=preset,
+    )
+    table = found.table().set_index(["run", "metric"])["value"]
+    values = peer(films, "rectools")
+    for run in ("als", "random"):
+        for metric, name in BEYOND.items():
+            expected = values[run]["beyond"][name.format(k=10)]
+            assert table[run, metric] == pytest.approx(expected, rel=1e-9), (run, metric)
+            assert table[run, with_users_of_truth(metric)] != pytest.approx(expected, rel=1e-9)
+
+
+def with_users_of_truth(metric: str) -> str:
+    return f"{metric[:-1]},users=truth)" if metric.endswith(")") else f"{metric}(users=truth)"
+
+
 def test_nine_real_runs_cover_users_and_surprise_them_as_in_rectools(films: Path) -> None:
     found = recdash.evaluate(
         {name: films / "runs" / f"{name}.parquet" for name in CANDIDATES},
@@ -555,3 +584,34 @@ def test_predicted_ratings_score_as_in_scikit_learn(films: Path) -> None:
         for row in found.rows():
             assert row["value"] == pytest.approx(expected[row["metric"]], rel=1e-12)
             assert math.isfinite(row["std_error"])
+
+
+# ── trec_eval with a relevance level ─────────────────────────────────────────────────────────
+
+BY_TREC_EVAL = {
+    "ndcg@10": "ndcg_cut_10", "ndcg@100": "ndcg", "precision@10": "P_10", "recall@10": "recall_10",
+    "map@100": "map", "mrr@100": "recip_rank", "r_precision": "Rprec", "bpref@100": "bpref",
+    "hit_rate@10": "success_10",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_under_a_relevance_level_all_users_of_trec_eval_count_and_lower_grades_are_gains(level: int) -> None:
+    """Some users have no list, some no row of the level, some are not in the truth, some have ties."""
+    rng = np.random.default_rng(5)
+    truth = {
+        f"u{user}": {f"i{item}": int(rng.integers(0, 4)) for item in rng.choice(30, 6, replace=False)}
+        for user in range(40)
+    } | {"u40": {"i1": 0, "i2": 0}, "u41": {"i1": 1, "i2": 0}}
+    lists = {
+        f"u{user}": {f"i{item}": float(rng.integers(0, 9)) for item in rng.choice(30, 12, replace=False)}
+        for user in range(5, 47)
+    }
+    judged = pytrec_eval.RelevanceEvaluator(truth, set(BY_TREC_EVAL.values()), relevance_level=level)
+    by_user = judged.evaluate(lists).values()
+    found = recdash.evaluate(
+        {"run": lists}, truth, metrics=list(BY_TREC_EVAL), preset="trec_eval", relevance_threshold=level
+    )
+    for name, row in zip(BY_TREC_EVAL.values(), found.rows(), strict=True):
+        values = [user[name] for user in by_user]
+        assert (row["value"], row["n_users"]) == (pytest.approx(np.mean(values), abs=1e-12), 37), name
