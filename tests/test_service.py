@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -753,3 +754,69 @@ def test_old_files_that_nothing_refers_to_go_with_the_next_deletion(
     left = stored_files(tmp_path)
     assert set(left) < set(before)
     assert space.values(ids["ease"], "recall", 2) is not None
+
+
+# ── lists of users outside the truth ─────────────────────────────────────────────────────────
+
+FOREIGN = {"als": {"u1": ["a", "b"], "u2": ["c", "d"], "w": ["d", "e"]}}
+FOREIGN_TRUTH = {"u1": {"a": 1}, "u2": {"c": 0}}
+SHOWN_AT_2 = {
+    "coverage": 5 / 6,
+    "coverage(users=truth)": 2 / 6,
+    "diversity": 2 / 3,
+    "diversity(users=truth)": 1.0,
+}
+"""Kinds of a to f: p, q, p, q, q, q. The lists have the pairs p q, p q and q q."""
+
+
+def foreign_run(space: Workspace, **rules: Any) -> str:
+    items = pd.DataFrame({"item_id": list("abcdef"), "kind": list("pqpqqq")})
+    made = space.create_experiment("Foreign", FOREIGN_TRUTH, depth=5, catalogue=items, **rules)
+    return space.add_runs(made.id, FOREIGN["als"], name="als")[0].run.id
+
+
+def values_at_2(space: Workspace, run_id: str) -> dict[str, float]:
+    board = space.scoreboard([run_id], list(SHOWN_AT_2), 2)
+    return dict(zip(board["metric"], board["value"], strict=True))
+
+
+def test_a_stored_run_shows_what_all_its_lists_show(space: Workspace) -> None:
+    assert values_at_2(space, foreign_run(space)) == pytest.approx(SHOWN_AT_2)
+
+
+def test_a_run_stored_before_is_read_again_for_the_lists_that_were_not_counted(space: Workspace) -> None:
+    run_id = foreign_run(space)
+    as_it_was = {kind: sha for kind, sha in space.store.run(run_id).hits.items() if kind not in LATER_TABLES}
+    assert len(as_it_was) + len(LATER_TABLES) == len(space.store.run(run_id).hits)
+    before = space.store.add_run(
+        replace(space.store.run(run_id), id="before", name="before", slot=-1, hits=as_it_was, upload=None), []
+    )
+    kept = space.store.update_run(run_id, hits=as_it_was)
+    again = Workspace(space.store, person=space.person)
+    assert values_at_2(again, kept.id) == pytest.approx(SHOWN_AT_2)
+    of_truth = {metric: value for metric, value in SHOWN_AT_2.items() if "users=truth" in metric}
+    assert values_at_2(again, before.id) == pytest.approx(of_truth)  # its upload was not kept
+
+
+LATER_TABLES = ("other_exposure", "unknown_lists")
+
+
+@pytest.mark.parametrize(("users", "recall"), [("truth", 1.0), ("judged", 1 / 2), ("run", 1 / 3)])
+def test_an_experiment_keeps_its_population(space: Workspace, users: Any, recall: float) -> None:
+    run_id = foreign_run(space, users=users)
+    board = space.scoreboard([run_id], ["recall", "recall(norm=min)"], 2)  # stored, and computed from hits
+    assert board["value"].tolist() == pytest.approx([recall, recall])
+
+
+def test_an_experiment_may_count_repeated_items_at_each_place(space: Workspace) -> None:
+    lists = {"u1": ["a", "a"]}
+    for rule, expected in (("first", 1 / 2), ("keep", 1.0)):
+        made = space.create_experiment(rule, {"u1": {"a": 1}}, depth=5, duplicates=rule)
+        run = space.add_runs(made.id, lists, name="als")[0].run
+        found = space.scoreboard([run.id], ["precision"], 2)["value"].item()
+        assert (found, run.provenance["duplicates"]) == (expected, rule)
+
+
+def test_an_experiment_refuses_a_rule_that_there_is_not(space: Workspace) -> None:
+    with pytest.raises(InputError, match=r"users: 'all'\. Choose truth, both, judged"):
+        space.read_setup("x", {"u1": {"a": 1}}, users="all")  # type: ignore[arg-type]

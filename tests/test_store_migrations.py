@@ -140,6 +140,30 @@ def test_a_database_that_is_taken_back_forgets_its_replicates_only(filled: Path,
     assert execute(filled, "SELECT name FROM run ORDER BY slot") == [("als",), ("ease",), ("svd",)]
 
 
+def test_numbers_stored_before_populations_are_called_what_they_are_and_back(
+    filled: Path, engine: Engine
+) -> None:
+    """What counted only lists of users with a relevant item is never taken for the number of all lists."""
+    with engine.begin() as connection:
+        command.downgrade(alembic_config(connection), "0005")
+    execute(filled, "UPDATE curve SET metric = 'coverage' WHERE metric = 'ndcg'")
+    execute(filled, "UPDATE curve SET metric = 'entropy(of=train,norm=max)' WHERE metric = 'recall'")
+    open_and_close(filled)
+    metrics = "SELECT DISTINCT metric FROM curve ORDER BY metric"
+    assert execute(filled, metrics) == [
+        ("coverage(users=truth)",),
+        ("entropy(of=train,norm=max,users=truth)",),
+    ]
+    execute(
+        filled,
+        "UPDATE curve SET metric = 'gini' WHERE metric LIKE 'cov%' AND run = (SELECT min(id) FROM run)",
+    )
+    with engine.begin() as connection:
+        command.downgrade(alembic_config(connection), "0005")
+    assert execute(filled, metrics) == [("coverage",), ("entropy(of=train,norm=max)",)]
+    assert execute(filled, "SELECT count(*) FROM curve") == [(3,)]
+
+
 NEXT = """
 import sqlalchemy as sa
 from alembic import op

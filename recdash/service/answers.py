@@ -78,10 +78,12 @@ class Answers(Evidence):
     def _score_at(
         self, run_id: str, metric: str, k: int, scope: Scope, stored: Curve | None
     ) -> dict[str, Any] | None:
-        """value, std_error and n_users; of what was not stored only that k, where users have values."""
+        """value, std_error and n_users; of what was not stored only that k, where the users
+        who count are known one by one.
+        """
         if stored is not None:
             return views.at(stored, k)
-        if define(metric).has_user_values:
+        if define(metric).has_user_values and self._rule(self._lasting(run_id), None) != "run":
             found = self._values(run_id, metric, k, None, scope)
             return None if found is None or not len(found.users) else views.of_values(found)
         curve = self._computed(run_id, metric, scope)
