@@ -146,6 +146,7 @@ def test_numbers_stored_before_populations_are_called_what_they_are_and_back(
     """What counted only lists of users with a relevant item is never taken for the number of all lists."""
     with engine.begin() as connection:
         command.downgrade(alembic_config(connection), "0005")
+    engine.dispose()  # SQLite's locks are those of the process: the store must not share the file with it
     execute(filled, "UPDATE curve SET metric = 'coverage' WHERE metric = 'ndcg'")
     execute(filled, "UPDATE curve SET metric = 'entropy(of=train,norm=max)' WHERE metric = 'recall'")
     open_and_close(filled)
