@@ -281,6 +281,37 @@ def test_stored_lists_pull_as_those_of_files(tmp_path: Path) -> None:
             np.testing.assert_allclose(mine[metric].pull, theirs[metric].pull, rtol=1e-9, atol=1e-15)
 
 
+def test_a_lost_upload_takes_the_interval_and_not_the_verdict(tmp_path: Path) -> None:
+    space = Workspace(open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts"))
+    films = space.create_experiment("Films", TRUTH, depth=6, **TABLES)
+    runs = (("a", world(1, 0.8)), ("b", world(2, 1.2)))
+    ids = [space.add_runs(films.id, of, name=name)[0].run.id for name, of in runs]
+    kept = space.verdict(ids, ids[1], "ndcg", K).weighed.guardrails
+    assert {rail.metric for rail in kept if rail.has_interval} == set(METRICS)
+    space.store.path(space.store.run(ids[0]).upload or "").unlink()
+    lost = Workspace(space.store).verdict(ids, ids[1], "ndcg", K).weighed.guardrails
+    assert [(rail.metric, rail.change) for rail in lost] == [(rail.metric, rail.change) for rail in kept]
+    assert all(not rail.has_interval and rail.why_no_interval for rail in lost)
+
+
+def test_files_that_are_gone_or_changed_take_the_interval_and_not_the_verdict(tmp_path: Path) -> None:
+    files = {}
+    for name, lists in (("a", world(1, 0.8)), ("b", world(2, 1.2))):
+        rows = [(user, item, rank) for user, of in lists.items() for rank, item in enumerate(of, start=1)]
+        files[name] = tmp_path / f"{name}.csv"
+        pd.DataFrame(rows, columns=["user_id", "item_id", "rank"]).to_csv(files[name], index=False)
+    scored = recdash.evaluate(files, TRUTH, metrics=["ndcg@4"], depth=6, **TABLES)
+
+    def reasons() -> set[str]:
+        return {rail.why_no_interval for rail in scored.compare("ndcg@4", "b").verdict.weighed.guardrails}
+
+    assert reasons() == {""}
+    files["a"].write_text(files["a"].read_text().replace("i1,", "new,"))
+    assert reasons() == {"the lists have changed since they were scored"}
+    files["a"].unlink()
+    assert reasons() == {"a file of lists cannot be read any more"}
+
+
 def test_there_is_no_interval_for_fewer_than_ten_lists() -> None:
     pulls = Pulls(np.array([0.1, -0.1] * 4), np.ones(8))
     assert np.isnan(change_interval(1.0, 2.0, pulls, pulls)).all()

@@ -9,7 +9,7 @@ from typing import Any
 
 from recdash.comparison.pairs import Comparison, Pair
 from recdash.comparison.source import Source
-from recdash.errors import InputError
+from recdash.errors import InputError, RecdashError
 from recdash.stats.jackknife import LEAST_LISTS, Pulls, change_interval
 
 GUARDRAILS = ("coverage", "novelty", "diversity", "personalization", "gini")
@@ -124,10 +124,16 @@ def guardrails(
         return plain
     try:
         pulls = source.list_pulls(runs, list(known), k)
-    except InputError as error:
-        why = "; ".join(problem.found for problem in error.problems)
+    except RecdashError as error:  # a file that is lost or damaged takes the interval, not the verdict
+        why = _reason(error)
         return [Guardrail(metric, *values, guard, why_no_interval=why) for metric, values in known.items()]
     return [_with_interval(rail, pulls, comparison.terms.level) for rail in plain]
+
+
+def _reason(error: RecdashError) -> str:
+    if isinstance(error, InputError):
+        return "; ".join(problem.found for problem in error.problems)
+    return str(error).rstrip(".")
 
 
 def _with_interval(rail: Guardrail, pulls: Sequence[Mapping[str, Pulls]], level: float) -> Guardrail:

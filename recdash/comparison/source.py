@@ -52,7 +52,7 @@ class Source(Protocol):
     ) -> Sequence[Mapping[str, Pulls]]:
         """Of each run what its users pull catalogue metrics at k by, the same users in the same groups.
 
-        Without metrics of which no list says what it adds. Raises InputError where lists are no longer there.
+        Without metrics of which no list says what it adds. Raises RecdashError where lists are not there now.
         """
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:

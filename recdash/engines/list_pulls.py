@@ -101,7 +101,10 @@ def _adder_of(
 
 
 def _added(worth: ListWorth, block: Block) -> Floats:
-    """[lists] of a block."""
+    """[lists] of a block. Raises InputError for an item that was not there when the run was scored."""
+    if block.item.max() >= len(worth.worth):
+        found = "the lists have changed since they were scored"
+        raise InputError(Problem("lists-changed", "candidates", found, "Score them again."))
     total: Floats = np.add.reduceat(worth.worth[block.item], block.start[:-1])
     return total / block.lengths**worth.power
 

@@ -102,12 +102,21 @@ class EvaluationSource:
         reference = self._evaluation.reference
         users = SharedIndex(reference.users)
         wanted = [define(metric) for metric in metrics]
-        return [
-            mean_pulls(
-                [pulls_of(self._list_source(part), reference, users, wanted, k) for part in one.with_lists]
-            )
-            for one in (self._runs[run] for run in runs)
-        ]
+        try:
+            return [
+                mean_pulls(
+                    [
+                        pulls_of(self._list_source(part), reference, users, wanted, k)
+                        for part in one.with_lists
+                    ]
+                )
+                for one in (self._runs[run] for run in runs)
+            ]
+        except OSError as error:
+            found = "a file of lists cannot be read any more"
+            raise InputError(
+                Problem("lists-gone", "candidates", found, "Keep the files in place.")
+            ) from error
 
     def _list_source(self, run: Scored) -> ListSource:
         """Raises InputError for a run whose lists are not there."""

@@ -111,8 +111,16 @@ best candidate among those that are better than the baseline; without any, the b
 | Not enough evidence | the interval includes zero and leaves the margin |
 | Not comparable | other truth, users, threshold or definitions; or no user in common |
 
-A **guardrail** is a catalogue metric (coverage, novelty, diversity, personalization) that may not fall by
-more than 20 % of the baseline's value. “About 1,900 more users” is how many of the same kind would settle the
+A **guardrail** is a catalogue metric that may not fall by more than 20 % of the baseline's value: coverage,
+novelty, diversity, personalization; Gini may not rise by more. It is broken where the change in these lists
+is beyond that. Its 95 % interval says how far the change would move with other users like these (jackknife
+over users, both runs losing the same user; from 10 lists on): the verdict says so where the interval holds
+less than the guard, and where a guardrail that holds may be broken.
+
+Predicted ratings are compared by RMSE, MAE or R² over the rows that both candidates predict; users are the
+unit, since rows of one user are not independent. Of RMSE and MAE less is better.
+
+“About 1,900 more users” is how many of the same kind would settle the
 difference with a chance of 80 %, were it as large as it looks now. *What would change this* takes the same
 decision again at other k, by another metric or definition, with the other rule of who counts, and in the
 slice that disagrees most.
