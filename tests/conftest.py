@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import browser_tabs
+import hypothesis
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, WebSocket, sync_playwright
 
@@ -47,6 +48,11 @@ CHROMIUM_ARGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+# An example may take as long as it does: what is slow on a busy machine is not wrong.
+hypothesis.settings.register_profile(
+    "recdash", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("recdash")
 SECONDS_TO_START = 180
 """A server takes three of them on a quiet machine."""
 
