@@ -615,3 +615,20 @@ def test_under_a_relevance_level_all_users_of_trec_eval_count_and_lower_grades_a
     for name, row in zip(BY_TREC_EVAL.values(), found.rows(), strict=True):
         values = [user[name] for user in by_user]
         assert (row["value"], row["n_users"]) == (pytest.approx(np.mean(values), abs=1e-12), 37), name
+
+
+@pytest.mark.parametrize("run", ["als", "tfidf"])
+def test_real_runs_under_the_preset_of_replay_score_as_in_replay(films: Path, run: str) -> None:
+    values = peer(films, "replay")[run]
+    expected = {
+        "ndcg": values["all"]["NDCG@10"], "map": values["all"]["MAP@10"],
+        "novelty": values["beyond"]["Surprisal@10"], "coverage": values["beyond"]["Coverage@10"],
+    }  # fmt: skip
+    found = recdash.evaluate(
+        {run: films / "runs" / f"{run}.parquet"},
+        films / "truth.csv",
+        metrics=[f"{name}@10" for name in expected],
+        preset="replay",
+        train=films / "train.csv.gz",
+    )
+    assert found.table().set_index("metric")["value"].to_dict() == pytest.approx(expected, rel=1e-12)
