@@ -8,12 +8,13 @@ from functools import lru_cache
 from typing import Any
 
 from recdash import views
-from recdash.domain import Curve, Hits, Recommendations, Replication, Run
-from recdash.engines import hits_to_tables
+from recdash.domain import Curve, Hits, IdOverlap, Recommendations, Replication, Run
+from recdash.engines import hits_to_tables, match
 from recdash.errors import InputError, NameTaken, Problem
 from recdash.evaluation import question, reading, scoring
 from recdash.evaluation.column_choice import ColumnsGiven, column_choice
 from recdash.evaluation.comparability import served
+from recdash.evaluation.known_ids import id_problems
 from recdash.evaluation.merging import together
 from recdash.evaluation.replicates import grouped, hits_of, lists_of, overlap_of, score_candidate
 from recdash.evaluation.uploads import read_uploads
@@ -58,6 +59,18 @@ class ReferenceChoice:
     lacks: str
     is_there: bool
     is_archived: bool
+
+
+@dataclass(frozen=True)
+class FirstIds:
+    """What is known of the ids in the first ``rows`` of an upload, and what is wrong with them.
+
+    ``overlap`` is None where the rows cannot be read, and where no user is known.
+    """
+
+    rows: int
+    overlap: IdOverlap | None
+    problems: tuple[Problem, ...]
 
 
 class Runs(Evidence):
@@ -141,6 +154,28 @@ class Runs(Evidence):
         if rated is not None and len(found) > 1:
             raise InputError(_predictions_of_several(len(found)))
         return self._scored(where, found, rated, tell, replicates, accept_unknown_ids=accept_unknown_ids)
+
+    def first_ids(
+        self,
+        experiment_id: str,
+        source: Any,
+        *,
+        name: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+    ) -> FirstIds:
+        """How far the ids in the first rows of an upload are those of the experiment; stores nothing."""
+        n_rows, reference = 0, self._reference(experiment_id)
+        try:
+            run, *_ = read_uploads(source, name, mapping, self.limits)
+            rows = next(iter(run.batches(columns=("user_id", "item_id"))))
+            n_rows = rows.num_rows
+            first = replace(
+                run, batches=lambda columns: iter([rows.select(columns)]), has_rank=False, has_score=False
+            )
+            hits, _ = match(first, reference, depth=question.DEEPEST, exposure=False)
+        except InputError as error:
+            return FirstIds(n_rows, None, error.problems)
+        return FirstIds(n_rows, hits.overlap, tuple(id_problems(first, hits, reference)))
 
     def store_runs(
         self,

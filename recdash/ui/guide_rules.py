@@ -22,6 +22,11 @@ who leads, the pages say so.
 
 The **ledger** of a run: *counted* users, those *without list*, *without relevant item*, users of
 the run that are *not in the truth*, *short lists*, *duplicates* and *ties*.
+
+Beside it stands how many of a run's **items and users** the truth, the catalogue and train know. A
+run of which they know hardly anything, or far more in another spelling (`movie_12` for `12`), is not
+scored: the message names the cause and its repair. Where the ids are right, say so with
+`--accept-unknown-ids`, `accept_unknown_ids=True` or the box on the Upload page.
 """,
     ),
     Article(

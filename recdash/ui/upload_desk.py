@@ -22,6 +22,7 @@ class Outcome:
     runs: tuple[str, ...] = ()
     is_archived: bool = False
     test: str | None = None
+    known: str = ""
 
 
 @dataclass

@@ -61,7 +61,7 @@ def _show(outcome: Outcome) -> None:
         where = " It is archived; restore it under Runs." if outcome.is_archived else ""
         st.info(f"This {outcome.what} is already there, as **{name}**. Nothing was stored twice.{where}")
     else:
-        st.success(f"Stored the {outcome.what} **{name}**.")
+        st.success(f"Stored the {outcome.what} **{name}**. {outcome.known}".rstrip())
         if outcome.problems:
             widgets.notices(outcome.problems)
 
@@ -214,7 +214,7 @@ def candidates(desk: Desk, workspace: Workspace) -> None:
         return
     st.subheader("2 · Columns, checks, names")
     tags = sorted({tag for run in workspace.runs(experiment.id, archived=True) for tag in run.tags})
-    described = describe_all(desk, workspace, files, tags)
+    described = describe_all(desk, workspace, files, tags, experiment.id)
     st.subheader("3 · Score")
     if last_step(_score_label(len(described)), desk, described, all(one.name for one in described)):
         store_candidates(desk, workspace, experiment, described)

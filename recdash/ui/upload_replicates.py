@@ -38,14 +38,20 @@ def meaning(desk: Desk, n_files: int) -> Meaning:
 
 
 def describe_all(
-    desk: Desk, workspace: Workspace, files: Sequence[UploadedFile], known_tags: Sequence[str]
+    desk: Desk,
+    workspace: Workspace,
+    files: Sequence[UploadedFile],
+    known_tags: Sequence[str],
+    experiment: str | None = None,
 ) -> list[Candidate]:
     """A card per candidate: one for each file, or one for all of them."""
     what = meaning(desk, len(files))
     if what == "each":
         only = len(files) == 1
-        return [describe(desk, workspace, file, known_tags, is_only=only) for file in files]
-    return [_together(desk, workspace, files, known_tags, what)]
+        return [
+            describe(desk, workspace, file, known_tags, is_only=only, experiment=experiment) for file in files
+        ]
+    return [_together(desk, workspace, files, known_tags, what, experiment)]
 
 
 def _together(
@@ -54,11 +60,14 @@ def _together(
     files: Sequence[UploadedFile],
     known_tags: Sequence[str],
     kind: Replication,
+    experiment: str | None = None,
 ) -> Candidate:
     """The first file's columns are those of all; the others are checked with them."""
     names = [stem(file.name) for file in files]
     shared = shared_name(names) or names[0]
-    candidate = describe(desk, workspace, files[0], known_tags, is_only=True, name=shared)
+    candidate = describe(
+        desk, workspace, files[0], known_tags, is_only=True, name=shared, experiment=experiment
+    )
     labels, others = labels_of([file.name for file in files]), []
     with st.container(border=True, key=f"others_{files[0].file_id}"):
         st.caption(f"The other {kind}, read with the columns of the first:")

@@ -9,10 +9,13 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from recdash.domain import Experiment, Replication, TableKind
+from recdash.domain import Experiment, IdOverlap, Replication, TableKind
 from recdash.errors import InputError, Problem, RecdashError, UploadError
+from recdash.evaluation.known_ids import stopping
 from recdash.ingest import Preview
+from recdash.numbers import share
 from recdash.service import AddedRun, Workspace
+from recdash.service.runs import FirstIds
 from recdash.ui import escaping, widgets
 from recdash.ui.escaping import Html, html, join
 from recdash.ui.table_templates import TEMPLATES
@@ -62,6 +65,7 @@ class Candidate:
     others: tuple[CheckedFile, ...] = ()
     labels: tuple[str, ...] = ()
     kind: Replication | None = None
+    accept_unknown_ids: bool = False
 
     @property
     def data(self) -> bytes | dict[str, bytes]:
@@ -236,6 +240,36 @@ def _row(values: Sequence[object]) -> Html:
     return html("<tr>{cells}</tr>", cells=cells)
 
 
+# ── ids ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def known_words(overlap: IdOverlap) -> str:
+    """How many of the items and users truth, catalogue and train know."""
+    sides = {"items shown": overlap.items, "users": overlap.users}
+    told = [f"of the {what} {share(one.known, one.rows)}" for what, one in sides.items() if one]
+    return f"Known to truth, catalogue or train: {'; '.join(told)}."
+
+
+def accepts_ids(desk: Desk, workspace: Workspace, experiment: str, checked: CheckedFile, name: str) -> bool:
+    """Show how far the first rows' ids are those of the experiment; is it to be scored all the same?
+
+    Asked only where it would be refused, by what the first rows show or by what was found when it was scored.
+    """
+    key = ("ids", checked.file.file_id, experiment, tuple(sorted((checked.mapping or {}).items())))
+    first: FirstIds = desk.remembered(
+        key,
+        lambda: workspace.first_ids(experiment, checked.data, name=checked.name, mapping=checked.mapping),
+    )
+    if first.overlap is not None:
+        st.caption(f"In the first {first.rows:,} rows: {known_words(first.overlap)}")
+    show_checks(first.problems, ())
+    before = [problem for outcome in desk.outcomes if outcome.name == name for problem in outcome.problems]
+    if not stopping([*first.problems, *before]):
+        return False
+    label = "These ids are right: score it although they hardly meet truth, catalogue and train"
+    return st.checkbox(label, key=f"accept_{checked.file.file_id}")
+
+
 # ── names, tags, parameters ──────────────────────────────────────────────────────────────────
 
 
@@ -247,6 +281,7 @@ def describe(
     *,
     is_only: bool,
     name: str | None = None,
+    experiment: str | None = None,
 ) -> Candidate:
     """One candidate's card: its file, then name, tags, note, parameters and rating predictions."""
     suggested, own = name or stem(file.name), "name" if name is None else "name_all"
@@ -262,7 +297,12 @@ def describe(
             note = st.text_area("Note", key=f"note_{file_id}", height=68)
             params, problems = _params(file_id)
             predictions = _predictions(desk, workspace, file_id)
-    return Candidate(checked, name.strip(), tuple(tags), note.strip(), params, predictions, problems)
+        name = name.strip()
+        asked = experiment is not None and checked.is_usable
+        accepts = asked and accepts_ids(desk, workspace, str(experiment), checked, name)
+    return Candidate(
+        checked, name, tuple(tags), note.strip(), params, predictions, problems, accept_unknown_ids=accepts
+    )
 
 
 def _params(file_id: str) -> tuple[dict[str, str], tuple[Problem, ...]]:
@@ -350,6 +390,7 @@ def _store_candidate(
             note=candidate.note,
             params=candidate.params,
             replicates=candidate.kind,
+            accept_unknown_ids=candidate.accept_unknown_ids,
             progress=progress,
         )
     except RecdashError as error:
@@ -363,7 +404,8 @@ def _added(added: AddedRun, experiment: str) -> Outcome:
     if added.already_there:
         is_archived = run.archived is not None
         return Outcome("already", "candidate", run.name, (), experiment, (run.id,), is_archived)
-    return Outcome("stored", "candidate", run.name, run.notices, experiment, (run.id,))
+    known = "" if run.overlap is None else known_words(run.overlap)
+    return Outcome("stored", "candidate", run.name, run.notices, experiment, (run.id,), known=known)
 
 
 def refused(what: str, name: str, error: RecdashError, experiment: str | None = None) -> Outcome:
