@@ -381,6 +381,35 @@ def test_the_expected_value_is_the_mean_of_all_orders(spec: str) -> None:
     assert band.expected == pytest.approx(of_orders.mean(), abs=4 * of_orders.std() / 1000**0.5)
 
 
+@pytest.mark.parametrize(
+    "spec",
+    ["precision", "precision(average=micro)", "recall(norm=min)", "ndcg", "ndcg(gain=exp,ideal=all)", "dcg",
+     "rbp", "judged", "f1", "mrr(sum=all)"],
+)  # fmt: skip
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_of_metrics_that_add_up_over_items_the_expected_value_is_exact(spec: str, k: int) -> None:
+    """Ties of four and of two, over all orders of both."""
+    truth = {"u": {"a": 1.0, "b": 3.0, "n": 0.0}, "v": {"a": 1.0}}
+    world = World(truth, {"u": dict.fromkeys("abnx", 0.5), "v": {"x": 1.0, "a": 0.5, "y": 0.5}})
+    of_orders = expected_of(define(spec), list(samples_of_all_orders(world, reference_of(world), 4)), k)
+    hits = hits_of(world, reference_of(world), 4)
+    band = tie_band(define(spec), hits, sample_of(hits), k)
+    assert band is not None
+    assert (band.expected, band.expected_error) == (pytest.approx(of_orders.mean(), abs=1e-14), 0.0)
+
+
+@pytest.mark.parametrize("spec", ["map", "mrr", "hit_rate", "err", "f1(average=means)", "bpref"])
+def test_a_drawn_expected_value_carries_its_error(spec: str) -> None:
+    truth = {"u": {"a": 1.0, "b": 3.0, "n": 0.0}, "v": {"a": 1.0}}
+    world = World(truth, {"u": dict.fromkeys("abnx", 0.5), "v": {"x": 1.0, "a": 0.5, "y": 0.5}})
+    hits = hits_of(world, reference_of(world), 4)
+    of_orders = expected_of(define(spec), list(samples_of_all_orders(world, reference_of(world), 4)), 2)
+    band = tie_band(define(spec), hits, sample_of(hits), 2)
+    assert band is not None
+    assert band.expected_error == pytest.approx(of_orders.std() / 1000**0.5, rel=0.1)
+    assert abs(band.expected - of_orders.mean()) <= 4 * band.expected_error
+
+
 def test_every_order_of_a_tie_is_drawn_equally_often() -> None:
     world = World({"u": {"a": 1, "b": 1}}, {"u": {"a": 0, "b": 0, "x": 0, "y": 0}})
     hits, rng = hits_of(world, reference_of(world)), np.random.default_rng(1)

@@ -28,6 +28,8 @@ def test_the_runs_that_ties_can_move_have_a_band_each() -> None:
     assert row == {
         "run": "tied", "metric": "mrr", "k": 1, "worst": 0.5, "best": 1.0, "n_users": 1,
         "expected": pytest.approx(0.75, abs=0.03),
+        # 1,000 orders of 0.5 or 1, each as likely: a standard deviation of 1/4
+        "expected_error": pytest.approx(0.25 / 1000**0.5, rel=0.1),
     }  # fmt: skip
 
 
@@ -66,7 +68,8 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_the_terminal_shows_bands_when_asked(ask: Any) -> None:
     said = ask("--tie-band").stdout
-    assert "worst  expected  best  users with ties" in said
+    assert "worst       expected  best  users with ties" in said
+    assert " ± 0.008 " in said
     assert "worst" not in ask().stdout
 
 

@@ -89,6 +89,11 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
+def _with_error(expected: float, error: float) -> str:
+    """With its standard error where it was drawn."""
+    return f"{three_digits(expected)} ± {error:.1g}" if error else three_digits(expected)
+
+
 def _band_table(bands: Sequence[Mapping[str, Any]]) -> str:
     if not bands:
         return "No order of equal scores changes any of these."
@@ -96,7 +101,9 @@ def _band_table(bands: Sequence[Mapping[str, Any]]) -> str:
         [
             band["run"],
             band["metric"] if band["k"] is None else f"{band['metric']}@{band['k']}",
-            *(three_digits(band[end]) for end in ("worst", "expected", "best")),
+            three_digits(band["worst"]),
+            _with_error(band["expected"], band["expected_error"]),
+            three_digits(band["best"]),
             f"{band['n_users']:,}",
         ]
         for band in bands

@@ -261,7 +261,7 @@ class Evaluation:
         """What the order of equal scores can do to a metric: the columns of ``tie_bands``."""
         import pandas as pd
 
-        columns = ["run", "metric", "k", "worst", "expected", "best", "n_users"]
+        columns = ["run", "metric", "k", "worst", "expected", "best", "expected_error", "n_users"]
         frame = pd.DataFrame(list(self.tie_bands([self._asked_as(spec)])), columns=columns)
         return frame.astype({"k": "Int64"})
 
@@ -422,6 +422,7 @@ def _band_row(name: str, one: Asked, k: int, band: TieBand) -> dict[str, Any]:
         "worst": band.worst,
         "expected": band.expected,
         "best": band.best,
+        "expected_error": band.expected_error,
         "n_users": band.n_users,
     }
 

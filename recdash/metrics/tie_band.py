@@ -6,8 +6,8 @@ tie, judged negatives next to them or at the far end. ``norm=hits`` alone may lo
 every number of hits that a tie can show within k is tried as well. (Beyond that, f1(average=means) of such a
 metric is the one for which only the orders tried are compared, since its users do not add up.)
 
-Expected is the mean over random orders, each as likely as the other, drawn with a fixed seed; McSherry &
-Najork 2008 give closed forms for some of the metrics.
+Expected is the mean over random orders, each as likely as the other: exact for metrics that add up over the
+items (McSherry & Najork 2008), else over orders drawn with a fixed seed, with the error of that mean.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ class TieBand:
     best: float
     n_users: int
     n_crossed: int
+    expected_error: float = 0.0
+    """Standard error of ``expected`` where it is a mean over drawn orders; 0 where it is exact."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,9 @@ def tie_band(definition: Definition, hits: Hits, sample: Sample, k: int) -> TieB
     worst, best = _extremes(value, _steps(definition, ties, k))
     if isclose(worst, best, rel_tol=ROUNDING, abs_tol=ROUNDING):
         return None
-    return TieBand(worst, _expected(value), best, *_concerned(ties, k))
+    exact = is_additive(definition) and _n_shifts(ties) <= DRAWS[1]
+    expected, error = (_by_shifts(value), 0.0) if exact else _drawn(value)
+    return TieBand(worst, expected, best, *_concerned(ties, k), error)
 
 
 def _ties_of(hits: Hits, sample: Sample, k: int) -> Ties:
@@ -241,12 +245,46 @@ def _ranks(ties: Ties, k: int, step: int, *, top: bool, near: bool) -> Ints:
 # ── expected ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _expected(value: _Value) -> float:
+ADDITIVE = ("precision", "recall", "hits", "dcg", "ndcg", "rbp", "judged")
+
+
+def is_additive(definition: Definition) -> bool:
+    """True where a user's value is a sum in which each item's part depends on its own place alone."""
+    one_by_one = {"f1": ("precision,recall", "users"), "mrr": ("all",)}
+    asked = tuple(definition.parameters.get(name) for name in ("of", "average", "sum"))
+    known = one_by_one.get(definition.metric.name)
+    return definition.metric.name in ADDITIVE or known == tuple(value for value in asked if value is not None)
+
+
+def _n_shifts(ties: Ties) -> int:
+    return int(np.unique(ties.size).sum())
+
+
+def _by_shifts(value: _Value) -> float:
+    """The mean over all orders, exactly, of a value that adds up over the items.
+
+    Then only the chance of each place matters, 1/n for each item in a tie of n: turning the ties of one size
+    by 0 … n − 1 places gives every item every place once.
+    """
+    ties = value.ties
+    size, place = ties.size[ties.group], positions(ties.group)
+
+    def turned(n: int, by: int) -> float:
+        shifted = np.where(size == n, (place + by) % size, place)
+        return float(value.users(ties, ties.first[ties.group] + shifted).mean())
+
+    as_it_is = turned(0, 0)
+    moved = [np.mean([turned(n, by) for by in range(n)]) - as_it_is for n in np.unique(ties.size).tolist()]
+    return as_it_is + float(np.sum(moved))
+
+
+def _drawn(value: _Value) -> tuple[float, float]:
+    """The mean over drawn orders and its standard error."""
     rng = np.random.default_rng(0)
     n_rows = len(value.sample.relevant_gain) + len(value.hits.row)
     draws = int(np.clip(_ROWS_TO_DRAW // n_rows, *DRAWS))
     means = [value.users(value.ties, drawn_ranks(value.ties, rng)).mean() for _ in range(draws)]
-    return float(np.mean(means))
+    return float(np.mean(means)), float(np.std(means, ddof=1) / draws**0.5)
 
 
 def drawn_ranks(ties: Ties, rng: np.random.Generator) -> Ints:

@@ -372,9 +372,11 @@ def show_ties(view: View, found: Found) -> None:
     where = metric_at(view.metric, view.k)
     decimals = numbers.places([band.best - band.worst])
     numbers_of = (band.worst, band.expected, band.best, shown)
+    drawn = f" ± {band.expected_error:.1g}" if band.expected_error else ""
     titles = ("Worst order", "Expected", "Best order", "As in the file")
     columns = [*(Column(title, number=True) for title in titles), Column("Users", number=True)]
     row = [*(numbers.fixed(value, decimals) for value in numbers_of), numbers.count(band.n_users)]
+    row[1] += drawn
     st.space("small")
     widgets.section(f"What ties can do to {where}", ties_sentence(where, band))
     widgets.table(columns, [row])

@@ -14,7 +14,16 @@ Who counts moves scores more than most formulas do, so every score carries its l
 - **`users=truth`** (default): every user with at least one relevant item counts. A user without a
   list scores 0.
 - **`users=both`**: only users with a list *and* a relevant item count.
-- A user without relevant items never counts: there is nothing to find.
+- **`users=judged`** and **`users=judged_both`** are the same for users with any row in the truth: one
+  without a relevant item counts as 0, as in ranx (`judged`) and trec_eval (`judged_both`).
+- **`users=run`**: every user with a list counts, also one that the truth does not know, as 0. Comparisons
+  leave those users out, since every candidate has 0 there.
+- Under the first two a user without relevant items never counts: there is nothing to find.
+
+Metrics of **what is shown** (coverage, novelty, diversity, personalization, Gini …) have a parameter of
+their own: by default they count all lists of the run, `coverage(users=truth)` only the lists of users
+with a relevant item (`users=both` is the same: both have a list). In a slice of users they count the lists
+of its users. Numbers stored before this choice existed are called `users=truth`, which they are.
 
 One perfect user and one without a list: recall is 0.5 under `truth` and 1.0 under `both`. A
 candidate that serves only the users it knows well looks better under `both`; where the rule changes
@@ -56,6 +65,10 @@ any change of the candidate.
 When a list names the same item twice, the better rank counts, the later row is dropped and the gap
 is closed. Every dropped row is counted in the ledger. An item is therefore never rewarded twice,
 and nDCG never exceeds 1.
+
+`duplicates=keep` counts a repeated item again at each of its places, as a hit and as a place shown, as
+libraries do that never look. Then recall, precision over a short list and nDCG may exceed 1, one more row
+can raise a metric, and ties have no band.
 """,
     ),
     Article(
