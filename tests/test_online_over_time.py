@@ -350,3 +350,13 @@ def test_novelty_is_a_gain_that_fades_or_turns(
     told = [one.found for one in health.fading(FOUR, [metric], "a")]
     assert len(told) == (says is not None)
     assert all(says in text for text in told if says)
+
+
+def test_of_few_users_no_change_is_told() -> None:
+    rng, rows = np.random.default_rng(0), []
+    for n, told in ((16, False), (400, True)):
+        rows = [(user, day, 5, int(rng.integers(1, 5))) for user in range(n) for day in range(6)]
+        (found,) = over_time.fading(users("ab" * (n // 2), exposed=[0] * n, days=rows), ENGAGEMENT, "a")
+        assert found.early_lift is not None
+        assert (found.p is not None) == told
+        assert found.note == ("" if told else "too few users for a valid interval")

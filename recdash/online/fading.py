@@ -13,6 +13,7 @@ from recdash.online import rates
 from recdash.online.compare import CONFIDENCE, per
 from recdash.online.measures import OnlineMetric
 from recdash.online.users import Users
+from recdash.online.validity import ONE_LOOK
 
 Span = tuple[int, int]
 Course = Literal["fades", "rises", "falls"]
@@ -51,13 +52,14 @@ class Fading:
 @dataclass(frozen=True)
 class _Watched:
     """By variant [V]: ``n`` users; the metric ``early`` and ``late``, NaN where there is nothing to divide
-    by; ``squared_error`` of log(late ÷ early).
+    by; ``squared_error`` of log(late ÷ early); ``relative_error`` the larger one of early and late.
     """
 
     n: Ints
     early: Floats
     late: Floats
     squared_error: Floats
+    relative_error: Floats
 
 
 def fading(users: Users, metric: OnlineMetric, control: str) -> list[Fading]:
@@ -98,7 +100,13 @@ def _watched(users: Users, metric: OnlineMetric, early: Span, late: Span) -> _Wa
     )
     part = np.where(counted, late_part - early_part, 0.0)
     squared = np.bincount(arm, part**2, minlength=n_arms) * n / np.maximum(n - 1, 1)
-    return _Watched(n, early_rate, late_rate, squared)
+    errors = [np.sqrt(_squares(arm, part, n_arms)) for part in (early_part, late_part)]
+    return _Watched(n, early_rate, late_rate, squared, np.maximum(*errors))
+
+
+def _squares(arm: Ints, part: Floats, n_arms: int) -> Floats:
+    """[V] sums of squared parts, which are the squared relative errors of a rate."""
+    return np.bincount(arm, np.nan_to_num(part) ** 2, minlength=n_arms).astype(np.float64)
 
 
 def _rate_and_parts(users: Users, metric: OnlineMetric, span: Span, counted: Mask) -> tuple[Floats, Floats]:
@@ -133,9 +141,19 @@ def _fading(empty: Fading, metric: OnlineMetric, watched: _Watched, base: int, c
     told = replace(empty, early_lift=early - 1, late_lift=late - 1, difference=found)
     if squared <= rates.NO_VARIANCE / told.n:
         return replace(told, note="all users are alike, which gives no interval")
+    if not _is_valid(watched, base, code):
+        return replace(told, note="too few users for a valid interval")
     half = math.sqrt(squared) * float(ndtri((1 + CONFIDENCE) / 2))
     p = float(2 * ndtr(-abs(found) / math.sqrt(squared)))
     return replace(told, low=found - half, high=found + half, p=p)
+
+
+def _is_valid(watched: _Watched, *sides: int) -> bool:
+    """Whether early and late both allow an interval on either side."""
+    return all(
+        watched.n[side] >= ONE_LOOK.users and watched.relative_error[side] <= ONE_LOOK.relative_error
+        for side in sides
+    )
 
 
 def _note(empty: Fading, metric: OnlineMetric, watched: _Watched, base: int, code: int) -> str:
