@@ -201,9 +201,7 @@ AGGREGATES = TableTemplate(
     (
         Column("variant", True, "The arm."),
         Column("metric", True, "Name of the metric."),
-        Column(
-            "n", False, "Users in the arm, also of a rate: their split is checked. With them …"
-        ),
+        Column("n", False, "Users in the arm, also of a rate: their split is checked. With them …"),
         Column("mean", False, "… the mean per user …"),
         Column("variance", False, "… and the variance over users. Or instead of these three:"),
         Column("successes", False, "for a rate, how many succeeded …"),
@@ -221,8 +219,11 @@ BANDIT = TableTemplate(
         Column("propensity_score", True, "With which probability it was shown there, above 0 and up to 1."),
         Column("position", False, "The place at which it was shown, from 1."),
         Column("timestamp", False, "When (UTC)."),
-        Column("user_id", False, "Whose row it is: standard errors are then by user."),
-        Column("any other column", False, "What was known of the user or the moment."),
+        Column(
+            "any other column",
+            False,
+            "What was known of the user or the moment; user_id makes errors by user.",
+        ),
     ),
     templates()["bandit"],
 )
