@@ -19,8 +19,8 @@ SAMPLE = 5_000
 def known_items(exposure: Exposure, reference: Reference) -> KnownIds:
     """The places of the lists by what is known of their items."""
     n_known = len(reference.items)
-    places = np.bincount(exposure.shown.item, weights=exposure.shown.count, minlength=n_known)
-    places = places.astype(np.int64)
+    weights = np.bincount(exposure.shown.item, weights=exposure.shown.count, minlength=n_known)
+    places: Ints = weights.astype(np.int64)
     unknown = np.flatnonzero(places[n_known:]) + n_known
     return KnownIds(
         rows=int(places.sum()),

@@ -206,7 +206,8 @@ def entropy(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
     bits = np.array([entropy_of(at_k) for at_k in levels])
     in_unit = bits * (np.log(2) if parameters["log"] == "e" else 1.0)
     if parameters["norm"] == "shown":
-        return in_unit / [at_k.often[at_k.level > 0].sum() or np.nan for at_k in levels]
+        shown = [float(at_k.often[at_k.level > 0].sum()) or np.nan for at_k in levels]
+        return in_unit / np.array(shown)
     return bits / np.log2(levels[0].often.sum()) if parameters["norm"] == "max" else in_unit
 
 

@@ -40,7 +40,7 @@ class Pulls:
 def pulls_of_mean(several: Sequence[Pulls]) -> Pulls:
     """Of the mean of a run's training seeds, whose users are the same."""
     pull: Floats = np.mean([one.pull for one in several], axis=0)
-    return Pulls(pull, np.max([one.lists for one in several], axis=0))
+    return Pulls(pull, np.maximum.reduce([one.lists for one in several]))
 
 
 def change_interval(
