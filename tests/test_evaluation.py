@@ -585,6 +585,15 @@ def test_kept_repeats_may_take_a_metric_above_1() -> None:
         {"als": {"u": ["a", "a"]}}, {"u": {"a": 1}}, metrics=["ndcg@2", "recall@2"], duplicates="keep"
     )
     assert found.table()["value"].tolist() == pytest.approx([1 + 1 / np.log2(3), 2.0])
+    kept = recdash.evaluate(
+        {"als": {"u": ["a", "a"], "v": ["a"]}},
+        {"u": {"a": 1}},
+        metrics="personalization@2",
+        duplicates="keep",
+    )
+    assert [one["reason"] for one in kept.absences()] == [
+        "needs each item once in a list; count duplicates=first"
+    ]
     assert "Each counts again at its rank" in " ".join(map(str, found.notices()))
 
 

@@ -250,6 +250,7 @@ def shelf_of(hits: Hits, reference: Reference) -> Shelf | None:
         reference.tables.keys(),
         hits.other_exposure,
         is_whole=hits.other_exposure is not None,
+        may_repeat=hits.duplicates == "keep",
     )
 
 

@@ -72,6 +72,8 @@ class Shelf:
     tables: Collection[str] = ()
     other_exposure: Exposure | None = None
     is_whole: bool = True
+    may_repeat: bool = False
+    """True where a list may hold an item several times (duplicates=keep)."""
 
     def of(self, users: str) -> Shelf:
         """The shelf of a population: all lists of the run, or those of users with a relevant item (truth)."""
@@ -381,6 +383,9 @@ def needs_likeness(shelf: Shelf, parameters: Mapping[str, str]) -> str:
 
 
 def needs_two_lists(shelf: Shelf, parameters: Mapping[str, str]) -> str:
+    """Of lists as sets of items; a repeated one has no weight of its own."""
+    if shelf.may_repeat:
+        return "needs each item once in a list; count duplicates=first"
     return "" if shelf.exposure.n_lists > 1 else "needs the lists of at least two users"
 
 
