@@ -9,7 +9,7 @@ test_env = venv=$$(.ci/environment test "$(PYTHON)") && bin="$$venv/bin/python"
 compile  = -m uv pip compile pyproject.toml --universal --python-version 3.11 --no-annotate --quiet \
            --custom-compile-command "make lock" $(ARGS)
 
-.PHONY: help run demo test test-long mutants lint format bench presets lock clean
+.PHONY: help run demo test test-long mutants lint format bench presets calibration lock clean
 
 help: ## Say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -40,6 +40,9 @@ bench: ## Measure recdash, the read limit and other libraries: benchmarks/README
 
 presets: ## Ask the libraries whether each preset gives their numbers: docs/presets.md (ARGS="--only recbole")
 	@$(run_env) && exec "$$bin" -m benchmarks.presets $(ARGS)
+
+calibration: ## Count how often a verdict is wrong: docs/calibration.md (ARGS="--tries 200" for a quick look)
+	@$(test_env) && exec "$$bin" -m benchmarks.calibration $(ARGS)
 
 lock: ## Renew the pins from the ranges in pyproject.toml (ARGS=--upgrade for the newest)
 	@$(test_env) && "$$bin" -m pip install --quiet uv \

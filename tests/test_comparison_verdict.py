@@ -318,6 +318,19 @@ def test_an_absolute_margin_is_told_in_units_of_the_metric() -> None:
     assert said(found)[1] == "Whatever the difference is, it is within ±0.0100: too small to matter."
 
 
+def test_a_margin_that_is_itself_uncertain_makes_no_tie() -> None:
+    """20 % of a baseline whose own value may be 4 % lower: the difference alone would lie just within it."""
+    rng = np.random.default_rng(4)
+    base = (rng.random(N) < 0.5).astype(float)
+    candidate = (rng.random(N) < 0.5).astype(float)
+    half = 1.966 * (base - candidate).std(ddof=1) / N**0.5
+    size = (abs(candidate.mean() - base.mean()) + half) / base.mean() + 0.004
+    runs = {"Popular": base, "ALS": candidate}
+    assert verdict(Table(runs), Terms(margin=Margin(size * base.mean(), relative=False))).state == "tie"
+    assert verdict(Table(runs), Terms(margin=Margin(size))).state == "not enough evidence"
+    assert verdict(Table(runs), Terms(margin=Margin(1.5 * size))).state == "tie"
+
+
 SAME = {"1": 0.20, "2": 0.21, "3": 0.19}
 
 

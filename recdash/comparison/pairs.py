@@ -149,14 +149,22 @@ def compare(
 
 @dataclass(frozen=True)
 class Found:
-    """A paired difference before it is judged."""
+    """A paired difference before it is judged, and the values that it is made of."""
 
     baseline: str
     candidate: str
-    base_value: float
-    value: float
     paired: Paired
+    base_values: UserValues
+    values: UserValues
     lower_is_better: bool = False
+
+    @property
+    def base_value(self) -> float:
+        return float(self.base_values.values.mean())
+
+    @property
+    def value(self) -> float:
+        return float(self.values.values.mean())
 
 
 def family_of(found: Sequence[Found], terms: Terms) -> list[Pair]:
@@ -168,14 +176,28 @@ def family_of(found: Sequence[Found], terms: Terms) -> list[Pair]:
         level=terms.level,
     )
     return [
-        Pair(one.baseline, one.candidate, one.base_value, one.value, _turned(its, one))
-        for one, its in zip(found, judged, strict=True)
+        Pair(one.baseline, one.candidate, one.base_value, one.value, _in_context(own, one, terms.margin))
+        for one, own in zip(found, judged, strict=True)
     ]
 
 
-def _turned(judged: Judged, found: Found) -> Judged:
-    """By its own metric's direction: accuracy and errors may stand in one family."""
-    return replace(judged, lower_is_better=found.lower_is_better)
+def _in_context(judged: Judged, found: Found, margin: Margin) -> Judged:
+    """By its own metric's direction: accuracy and errors may stand in one family.
+
+    No tie where the baseline's own uncertainty leaves it open how wide the margin is: a share of the
+    baseline's value is known no better than that. So the candidate must lie below 1 + size and above 1 − size
+    times the baseline, user by user.
+    """
+    judged = replace(judged, lower_is_better=found.lower_is_better)
+    if judged.word != "tie" or not margin.relative:
+        return judged
+    base, own = found.base_values, found.values
+    bound = None if own.bound is None else (1 + margin.size) * own.bound
+    above, below = (
+        paired_difference(own.values, share * base.values, judged.corrected.level, bound=bound)
+        for share in (1 + margin.size, 1 - margin.size)
+    )
+    return judged if above.high < 0 < below.low else replace(judged, margin_is_known=False)
 
 
 def _paired(
@@ -196,8 +218,7 @@ def pair_of(
     """The difference of two runs over the same users; ``wins`` are those who are better off."""
     own = (base.own, mine.own) if lower_is_better else (mine.own, base.own)
     paired = paired_difference(mine.values, base.values, own=own, bound=mine.bound)
-    values = float(base.values.mean()), float(mine.values.mean())
-    return Found(baseline, candidate, *values, paired, lower_is_better)
+    return Found(baseline, candidate, paired, base, mine, lower_is_better)
 
 
 def shared(one: UserValues, other: UserValues) -> tuple[UserValues, UserValues]:

@@ -29,7 +29,8 @@ class Judged:
 
     ``corrected`` is ``paired`` with the interval at the level at which the correction tests it: that excludes
     0 exactly where the corrected ``p`` is at most 1 − level. ``margin`` ≥ 0: what is too small to matter, in
-    units of the metric. ``lower_is_better``: of two errors the lower one is better.
+    units of the metric; ``margin_is_known`` is False where these units are too uncertain to call a tie.
+    ``lower_is_better``: of two errors the lower one is better.
     """
 
     paired: Paired
@@ -37,12 +38,13 @@ class Judged:
     p: float
     margin: float = 0.0
     lower_is_better: bool = False
+    margin_is_known: bool = True
 
     @property
     def word(self) -> Word:
         """*tie* when the whole interval lies inside the margin, *better* or *worse* when it excludes zero."""
         low, high = self.corrected.low, self.corrected.high
-        if -self.margin < low and high < self.margin:
+        if self.margin_is_known and -self.margin < low and high < self.margin:
             return "tie"
         if not self.corrected.settled:
             return "not settled"

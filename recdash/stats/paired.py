@@ -62,6 +62,8 @@ class Paired:
 
     def at(self, level: float) -> Paired:
         """The same with the interval of another level."""
+        if level == self.level:
+            return self
         low, high = self.method.interval(level)
         return replace(self, low=low, high=high, level=level)
 

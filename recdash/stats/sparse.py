@@ -38,7 +38,7 @@ FEW_DISCORDANT = 100
 FEW_CARRY = 10
 """With fewer users who carry the spread, (Σd²)² / Σd⁴, a single one of them moves the mean."""
 _STAKES = 32
-_HALVINGS = 50
+_HALVINGS = 32
 
 
 class Method(Protocol):
