@@ -102,18 +102,21 @@ says which was found. In between it must be told: *These files are* under Upload
 `replicates="seeds"`. Folds that hold out other rows *of the same users* each have a truth of their own:
 make an experiment for each.
 
-**Does a difference outlive them?** A difference can be clear over the users and still turn round with the
-next seed. The Leaderboard therefore tests it over the replicates as well, at 95 %:
+**Does a difference hold across them?** A difference can be clear over the users and still turn round with the
+next seed. So it is tested over the replicates as well, at 95 %, all candidates as one family (Holm). Whatever
+the verdict says, *ship*, *keep* or *tie*, must hold over users and over replicates:
 
 | candidates | test |
 |---|---|
 | seeds with the same labels | t-test, paired over the labels |
 | seeds with other labels | Welch's t-test |
-| seeds against a run uploaded once | one-sample t-test |
+| seeds against a run uploaded once | t-test; the run is taken to vary as much as the seeds do |
 | folds of the same users, or folds and a run cut to their users | corrected resampled t-test |
 
 The training sets of folds overlap, so that their values lie closer together than those of independent
 trainings. The corrected test (Nadeau and Bengio 2003) takes (1/n + 1/(n − 1))·s² in place of s²/n.
+Replicates that do not differ at all say nothing about another training run. A verdict about candidates that
+were trained once says so: another training run may give another difference.
 With two replicates points and their mean are drawn, from three on a box as well.
 """,
     ),

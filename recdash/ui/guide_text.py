@@ -91,9 +91,22 @@ finding in the family at 5 %; *BH* (Benjamini and Hochberg) lets at most 5 % of 
 interval is drawn at the level at which the correction tests it: it excludes zero exactly where the
 corrected p is at most 0.05. That is why intervals grow when more runs are shown.
 
-The interval is that of a paired t-test over users. `recdash compare --format json` puts a bootstrap
-interval (users drawn again), a permutation test (labels of a pair swapped) and Wilcoxon's signed-rank test
-beside it: with thousands of users they agree, and where they do not, doubt the finding.
+The interval is that of a paired t-test over users, where enough of them differ. It claims too much where few
+do: with hit rates of 1 % among 100 users, two hits more look like a finding. There another method takes its
+place, and the verdict names it:
+
+| what differs | method |
+|---|---|
+| yes or no, such as a hit: fewer than 100 users | McNemar's exact test, intervals of Clopper and Pearson |
+| a share, such as nDCG: fewer than 30 users, or a few carry the spread | betting test of a bounded mean |
+| a number without a bound, such as DCG: fewer than 30 users | none: no interval, and no finding |
+
+The betting test allows for a loss that has not been seen yet, so it needs more users than a t-test would.
+Two runs in which no user differs are a tie only where there are enough users to say so. How often verdicts
+are wrong was counted in simulations: docs/calibration.md.
+
+`recdash compare --format json` puts a bootstrap interval (users drawn again), a permutation test (labels of a
+pair swapped), Wilcoxon's signed-rank test and the plain t-test beside it. With thousands of users they agree.
 """,
     ),
     Article(
@@ -108,7 +121,7 @@ best candidate among those that are better than the baseline; without any, the b
 | Ship | the leader is better, and nothing below speaks against it; where all are worse: keep the baseline |
 | Tie | the leader's difference lies within the margin |
 | Trade-off | the leader is better, but loses by another metric, in a slice of users, or breaks a guardrail |
-| Not enough evidence | the interval includes zero and leaves the margin |
+| Not enough evidence | the interval includes zero and leaves the margin, or folds or seeds do not agree |
 | Not comparable | other truth, users, threshold or definitions; or no user in common |
 
 A **guardrail** is a catalogue metric that may not fall by more than 20 % of the baseline's value: coverage,
@@ -120,8 +133,9 @@ less than the guard, and where a guardrail that holds may be broken.
 Predicted ratings are compared by RMSE, MAE or R² over the rows that both candidates predict; users are the
 unit, since rows of one user are not independent. Of RMSE and MAE less is better.
 
-“About 1,900 more users” is how many of the same kind would settle the
-difference with a chance of 80 %, were it as large as it looks now. *What would change this* takes the same
+“About 1,900 more users” is how many of the same kind would give an answer with a chance of 80 %, if the
+difference is as large as measured and another training run would not change it. *What would change this*
+takes the same
 decision again at other k, by another metric or definition, with the other rule of who counts, and in the
 slice that disagrees most.
 """,

@@ -67,8 +67,9 @@ def _part(asked: Asked) -> str:
 def _judged(asked: Asked) -> str:
     terms = asked.question.terms
     return (
-        f"Differences are paired user by user, with {100 * terms.level:.3g} % intervals of a t-test, "
-        f"{RULES[terms.correction]}. Better or worse: the interval excludes zero. A tie: all of it lies "
+        f"Differences are paired user by user, with {100 * terms.level:.3g} % intervals of a t-test, or of a "
+        f"test that holds for few where few users differ, {RULES[terms.correction]}. Better or worse: the "
+        "interval excludes zero. A tie: all of it lies "
         f"within {terms.margin}{' of the baseline’s value' if terms.margin.relative else ''}. "
         "Not settled: neither."
     )

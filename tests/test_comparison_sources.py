@@ -1,0 +1,72 @@
+"""Files and a store say the same: one candidate, uploaded in every way, against one uploaded in every way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from recdash import evaluate
+from recdash.domain import Replication
+from recdash.service import Workspace
+from recdash.store import open_store
+
+USERS = [f"u{number}" for number in range(120)]
+TRUTH = {user: ["wanted", "other"] for user in USERS}
+METRIC, K = "recall", 2
+
+
+def lists(seed: int, share: float) -> pd.DataFrame:
+    """A list for each user; the wanted item is in so many of them."""
+    rng = np.random.default_rng(seed)
+    items = np.where(rng.random(len(USERS)) < share, "wanted", "miss")
+    return pd.DataFrame({"user_id": USERS, "item_id": items, "rank": 1})
+
+
+def uploaded(how: str, share: float, first_seed: int) -> pd.DataFrame:
+    if how == "once":
+        return lists(first_seed, share)
+    if how == "folds":
+        fold = np.arange(len(USERS)) % 5 + 1
+        return lists(first_seed, share).assign(fold=fold)
+    of_seeds = (lists(first_seed + number, share).assign(seed=number) for number in (1, 2, 3))
+    return pd.concat(of_seeds, ignore_index=True)
+
+
+KINDS: dict[str, Replication | None] = {"once": None, "folds": "folds", "seeds": "seeds"}
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    folder: Path = tmp_path_factory.mktemp("store")
+    return Workspace(open_store(f"sqlite:///{folder}/recdash.db", folder / "artifacts"))
+
+
+@pytest.mark.parametrize("baseline", KINDS)
+@pytest.mark.parametrize("candidate", KINDS)
+def test_both_sources_agree_on_everything_that_a_verdict_reads(
+    space: Workspace, candidate: str, baseline: str
+) -> None:
+    tables = {"als": uploaded(candidate, 0.6, 10), "popular": uploaded(baseline, 0.4, 20)}
+    films = space.create_experiment(f"{candidate} against {baseline}", TRUTH, depth=5)
+    ids = {
+        name: space.add_runs(films.id, table, name=name, replicates=KINDS[how])[0].run.id
+        for (name, table), how in zip(tables.items(), (candidate, baseline), strict=True)
+    }
+    stored = space.compare([ids["als"]], ids["popular"], METRIC, K)
+    scored = evaluate(tables, TRUTH, depth=5, metrics=[f"{METRIC}@{K}", f"personalization@{K}"]).compare(
+        f"{METRIC}@{K}", "popular"
+    )
+    assert stored.verdict.text == scored.verdict.text
+    assert same(stored.as_dict()) == same(scored.as_dict())
+    of_store, of_files = (found.verdict.weighed.over_replicates for found in (stored, scored))
+    assert of_store.get(ids["als"]) == of_files.get("als")
+    assert bool(of_files) == ({candidate, baseline} != {"once"})
+
+
+def same(found: dict[str, Any]) -> dict[str, Any]:
+    """Without what names where the runs came from."""
+    return {key: value for key, value in found.items() if key != "warnings"}
