@@ -71,10 +71,11 @@ def test_a_run_that_is_better_for_known_users_and_worse_for_new_ones(stored: Sto
     assert list(row(frame, "warm", "base")[["value", "n", "word"]]) == [0.5, 40, ""]
 
 
-def test_a_run_that_is_the_same_ties_everywhere(stored: Stored) -> None:
+def test_a_run_that_is_the_same_is_no_tie_where_few_users_say_so(stored: Stored) -> None:
+    """Of 80 users who do not differ, up to 4.5 % of all may; that is more than the margin of 1 %."""
     space, ids = stored
     frame = space.segments([ids["same"]], ids["base"], "ndcg", 2, "user_warmth")
-    assert set(frame.loc[frame["run"] == "same", "word"]) == {"tie"}
+    assert set(frame.loc[frame["run"] == "same", "word"]) == {"not settled"}
 
 
 def test_in_a_slice_of_items_only_these_count(stored: Stored) -> None:

@@ -109,12 +109,12 @@ def test_marks_are_filled_where_settled_and_zero_is_drawn(shown: Open) -> None:
     assert "Known users (with train rows) +0.500 better" in chart.proto.alt
 
 
-def test_a_tie_is_hollow(workspace: Workspace, shown: Open) -> None:
+def test_what_is_not_settled_is_hollow(workspace: Workspace, shown: Open) -> None:
     stored(workspace, {name: RUNS[name] for name in ("base", "same")})
     app = shown(m="recall", k="2")
     mark = traces(app, "same")[0]["marker"]
     assert mark["color"] != mark["line"]["color"]
-    assert "= tie" in said(app)
+    assert "= not settled" in said(app)
     assert "same is not settled against base in any segment" in said(app)
 
 

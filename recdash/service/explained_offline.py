@@ -64,7 +64,7 @@ class ExplainedOffline(WhatIsFound, ExplainedOnline):
         head = measured.head_of(reference.train_users)
         of_row = head[reference.truth.item]
         run, base = (self._found(one, case.k, WHOLE) for one in (case.run_id, case.base_id))
-        change, leaning = _changes(reference.truth, of_row, run, base)
+        change, leaning = _changes(reference.truth, of_row, run, base, case.k)
         spread = [self.value(one, "gini(of=train)", case.k) for one in (case.run_id, case.base_id)]
         gini = [float("nan") if one is None else one for one in spread]
         return Popularity(
@@ -168,17 +168,20 @@ class ExplainedOffline(WhatIsFound, ExplainedOnline):
         return measured.turned(lift) if metric.direction == "down" else lift
 
 
-def _changes(truth: Truth, of_head: Mask, run: Mask, base: Mask) -> tuple[Gain, Gain]:
-    """The change in items found per user, and how far it leans to the head; masks [T] of the truth's rows."""
+def _changes(truth: Truth, of_head: Mask, run: Mask, base: Mask, k: int) -> tuple[Gain, Gain]:
+    """The change in items found per user, and how far it leans to the head; masks [T] of the truth's rows.
+
+    Neither is more than the k items of a list.
+    """
     counted = truth.users_who_count()
     head, tail = (
         [truth.per_user(one & part)[counted].astype(np.float64) for one in (run, base)]
         for part in (of_head, ~of_head)
     )
     in_all = base[of_head].sum() / base.sum() if base.any() else 0.5
-    change = paired_difference(head[0] + tail[0], head[1] + tail[1])
+    change = paired_difference(head[0] + tail[0], head[1] + tail[1], bound=k)
     mine, theirs = ((1 - in_all) * head[at] - in_all * tail[at] for at in (0, 1))
-    leaning = paired_difference(mine, theirs)
+    leaning = paired_difference(mine, theirs, bound=k)
     return _as_gain(change), _as_gain(leaning)
 
 
