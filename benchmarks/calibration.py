@@ -17,9 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from recdash.comparison import Margin, Terms, compare, decide, weigh
-from recdash.domain import Floats, Ints, OnlineLift, Replicated, Users, UserValues
+from recdash.domain import Floats, IdOverlap, Ints, OnlineLift, Replicated, Users, UserValues
 from recdash.errors import Problem
 from recdash.evaluation.slices import Slice
+from recdash.stats.jackknife import Pulls
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "calibration.md"
 BASELINE, K = "baseline", 10
@@ -94,6 +95,17 @@ class Drawn:
 
     def replicate_users(self, run: str, label: str) -> Ints:
         return self.folds[int(label)] if self.folds else np.arange(len(self.values_of[run][0]))
+
+    def list_pulls(
+        self,
+        runs: Sequence[str],
+        metrics: Sequence[str],
+        k: int,  # noqa: ARG002 - no lists
+    ) -> Sequence[Mapping[str, Pulls]]:
+        return [{} for _ in runs]
+
+    def known_ids(self, run: str) -> IdOverlap | None:  # noqa: ARG002 - no ids
+        return None
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002 - no test
         return ()
