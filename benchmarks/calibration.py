@@ -96,12 +96,7 @@ class Drawn:
     def replicate_users(self, run: str, label: str) -> Ints:
         return self.folds[int(label)] if self.folds else np.arange(len(self.values_of[run][0]))
 
-    def list_pulls(
-        self,
-        runs: Sequence[str],
-        metrics: Sequence[str],
-        k: int,  # noqa: ARG002 - no lists
-    ) -> Sequence[Mapping[str, Pulls]]:
+    def list_pulls(self, runs: Sequence[str], *_: object) -> Sequence[Mapping[str, Pulls]]:
         return [{} for _ in runs]
 
     def known_ids(self, run: str) -> IdOverlap | None:  # noqa: ARG002 - no ids
