@@ -169,7 +169,7 @@ def test_a_metric_that_a_run_lacks_is_a_dash_with_its_reason(tmp_path: Path) -> 
         {"user_id": ["u00", "u01"], "item_id": ["i00", "i01"], "rating": [4.0, 3.0], "prediction": [3.5, 3.0]}
     )
     made = space.add_runs(
-        question.experiment, CANDIDATES["ease"].iloc[::-1], name="rated", predictions=rated
+        question.experiment, CANDIDATES["ease"].sort_values("item_id"), name="rated", predictions=rated
     )[0]
     asked = space.question(question.experiment, (made.run.id,), k=3)
     found = space.report_content(asked, moment=MOMENT)

@@ -654,6 +654,7 @@ RANKING: tuple[RankingMetric, ...] = (
             ),
         ),
         may_fall=frozenset({("without_miss", "1"), ("without_miss", "0")}),
+        ideal_is_best=False,  # with without_miss=0 a list of hits alone has no pair, and counts 0
         example="List a, x, b, y with a and b relevant: of 4 pairs a wins 2 and b 1, 3/4 = 0.75.",
     ),
     RankingMetric(
