@@ -322,3 +322,12 @@ def test_there_is_no_interval_for_fewer_than_ten_lists() -> None:
 def test_a_baseline_of_zero_has_no_change() -> None:
     pulls = Pulls(np.zeros(12), np.ones(12))
     assert np.isnan(change_interval(1.0, 0.0, pulls, pulls)).all()
+
+
+def test_values_that_are_zero_but_for_rounding_have_no_endless_interval() -> None:
+    pulls = Pulls(np.tile([0.01, -0.01], 10), np.ones(20))
+    assert np.isnan(change_interval(0.5, 4e-16, pulls, pulls)).all()
+    assert np.isnan(change_interval(1e-6, 0.5, pulls, pulls)).all()
+    low, high = change_interval(4e-16, 0.5, pulls, pulls)
+    assert low == -1
+    assert -1 < high < 0

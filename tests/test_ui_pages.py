@@ -246,7 +246,7 @@ def test_runs_that_are_equal_share_first_on_every_page(workspace: Workspace, ope
     made = workspace.create_experiment("films", TRUTH, depth=3)
     other_strangers = lists(1).replace({"x2": "y2", "x3": "y3"})
     for name, table in (("poor", lists(9)), ("one", lists(1)), ("two", other_strangers)):
-        workspace.add_runs(made.id, table, name=name)
+        workspace.add_runs(made.id, table, name=name, accept_unknown_ids=True)
     assert re.search(
         r"Not separable from two \(difference 0\.000, .*CI −0\.\d+ to \+0\.\d+", said(open_page())
     )
@@ -261,7 +261,7 @@ def served(workspace: Workspace, **runs: pd.DataFrame) -> None:
     """An experiment that counts only users with lists."""
     made = workspace.create_experiment("served", TRUTH, depth=3, users="both")
     for name, table in runs.items():
-        workspace.add_runs(made.id, table, name=name)
+        workspace.add_runs(made.id, table, name=name, accept_unknown_ids=True)
 
 
 def test_a_mean_over_easy_users_does_not_win_over_the_users_shared(
@@ -521,7 +521,7 @@ def test_those_who_share_first_place_are_compared_by_one_click(workspace: Worksp
     made = workspace.create_experiment("films", TRUTH, depth=3)
     other_strangers = lists(1).replace({"x2": "y2", "x3": "y3"})
     ids = {
-        name: workspace.add_runs(made.id, table, name=name)[0].run.id
+        name: workspace.add_runs(made.id, table, name=name, accept_unknown_ids=True)[0].run.id
         for name, table in (
             ("poor", lists(9)),
             ("mid", lists(3)),
@@ -564,7 +564,10 @@ def two_kinds(workspace: Workspace) -> dict[str, str]:
     graded = TRUTH.assign(relevance=[1, 4] * 10)
     made = workspace.create_experiment("films", graded, train=train, depth=5)
     tables = {"base": lists(9), "good": pd.concat([lists(9, USERS[:10]), lists(1, USERS[10:])])}
-    ids = {name: workspace.add_runs(made.id, table, name=name)[0].run.id for name, table in tables.items()}
+    ids = {
+        name: workspace.add_runs(made.id, table, name=name, accept_unknown_ids=True)[0].run.id
+        for name, table in tables.items()
+    }
     return ids | {"films": made.id}
 
 

@@ -146,4 +146,5 @@ def _with_interval(rail: Guardrail, pulls: Sequence[Mapping[str, Pulls]], level:
     if isfinite(low):
         return Guardrail(*named, low, high, why_no_interval="")
     few = min(mine.n_lists, theirs.n_lists) < LEAST_LISTS
-    return Guardrail(*named, why_no_interval=FEW_LISTS if few else f"{rail.metric} of the baseline is 0")
+    near_zero = f"{rail.metric} is too near to 0 for an interval"
+    return Guardrail(*named, why_no_interval=FEW_LISTS if few else near_zero)
