@@ -169,7 +169,10 @@ def test_lists_in_the_cells_of_a_wide_table_are_no_items() -> None:
 
 # ── which column orders the lists, and which way ─────────────────────────────────────────────
 
-DOWN = b"user_id,item_id,rank\n1,a,3\n1,b,2\n1,c,1\n2,a,3\n2,d,2\n2,e,1\n"
+DOWN = b"user_id,item_id,rank\n" + b"".join(
+    b"%d,a,3\n%d,b,2\n%d,c,1\n" % (user, user, user) for user in range(1, 6)
+)
+"""Ten neighbouring places, and all run down."""
 
 
 def test_ranks_that_run_down_are_asked_about() -> None:
@@ -196,7 +199,8 @@ def test_a_page_leaves_such_ranks_open_and_takes_either_choice() -> None:
 
 
 def test_ranks_that_rise_or_are_shuffled_are_not_asked_about() -> None:
-    for rows in (b"1,a,1\n1,b,2\n1,c,3\n1,d,4\n", b"1,a,3\n1,b,1\n1,c,4\n1,d,2\n"):
+    few = b"1,a,2\n1,b,1\n2,a,2\n2,b,1\n3,a,2\n3,b,1\n"  # three of three: rows in any order may do so
+    for rows in (b"1,a,1\n1,b,2\n1,c,3\n1,d,4\n", b"1,a,3\n1,b,1\n1,c,4\n1,d,2\n", few):
         (run,) = runs_of(b"user_id,item_id,rank\n" + rows)
         assert "descending-ranks" not in codes(run)
 

@@ -150,8 +150,8 @@ def test_a_part_is_compared_by_itself(space: Workspace) -> None:
     made = space.create_experiment("trained", TRUTH, depth=3, train=train)
     known, new = USERS[:30], USERS[30:]
     good_for_new = pd.concat([lists(9, known, 3), lists(1, new, 3)])
-    base = space.add_runs(made.id, lists(9, length=3), name="base")[0].run.id
-    good = space.add_runs(made.id, good_for_new, name="good")[0].run.id
+    base = space.add_runs(made.id, lists(9, length=3), name="base", accept_unknown_ids=True)[0].run.id
+    good = space.add_runs(made.id, good_for_new, name="good", accept_unknown_ids=True)[0].run.id
     of_new = space.delta_curves([good], base, "recall", Scope("user_warmth=cold"))
     assert of_new["mean_diff"].tolist() == [1, 1, 1]
     assert of_new["n_users"].tolist() == [10, 10, 10]

@@ -77,7 +77,8 @@ def stored(
     space = Workspace.open(f"sqlite:///{folder / 'recdash.db'}", folder / "artifacts")
     made = space.create_experiment("films", truth, train=train, depth=3)
     ids = [
-        space.add_runs(made.id, table, name=name)[0].run.id for name, table in (("new", run), ("old", base))
+        space.add_runs(made.id, table, name=name, accept_unknown_ids=True)[0].run.id
+        for name, table in (("new", run), ("old", base))
     ]
     links = dict(zip(("new", "control"), ids, strict=True))
     found = tables or {"sessions": sessions({"control": 600, "new": 300})}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from app_pages import TRUTH, USERS, lists, store
+from app_pages import lists, store
 from terminal import Recdash, answer, as_json
 
 from recdash.errors import InputError, UnknownName
@@ -19,7 +19,10 @@ from recdash.service.both_sides import sign_of, turned
 
 WATCH = "session_watch_time"
 FILES: Mapping[str, str] = {}
-RUNS = {"third": lists(3), "second": lists(2), "first": lists(1)}
+USERS = [f"u{number}" for number in range(1, 81)]
+"""So many that what all of them gain by one rank is significant."""
+TRUTH = pd.DataFrame({"user_id": USERS, "item_id": [f"i{number}" for number in range(1, 81)]})
+RUNS = {"third": lists(3, USERS), "second": lists(2, USERS), "first": lists(1, USERS)}
 """Every user's own item at rank 3, 2 and 1: nDCG@5 is 1/2, 1/log2 3 = .63 and 1."""
 
 
@@ -41,7 +44,7 @@ def ab_test(
 
 @pytest.fixture
 def films(workspace: Workspace) -> dict[str, str]:
-    return store(workspace, RUNS)
+    return store(workspace, RUNS, truth=TRUTH)
 
 
 def links_of(films: Mapping[str, str]) -> dict[str, str]:
@@ -341,7 +344,7 @@ def stored(folder: Path) -> dict[str, str]:
     """Films with a test of three variants, in the store that the commands open."""
     assert folder.is_dir()
     space = Workspace.open()
-    made = store(space, RUNS)
+    made = store(space, RUNS, truth=TRUTH)
     ab_test(space, made["films"], {"control": 10, "B": 11, "C": 12}, links_of(made))
     return made
 

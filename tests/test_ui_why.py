@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,23 +16,25 @@ from recdash.service import Workspace
 NAME = "new " + "n" * 70 + " <b>x</b>"
 
 
-def sessions(watched: dict[str, float]) -> pd.DataFrame:
+def sessions(watched: dict[str, float], users: Sequence[str] = USERS) -> pd.DataFrame:
     """Users by turns in the variants, two sessions each; every fourth user watches double."""
     names = list(watched)
     rows = [
         (user, f"{user}-{visit}", names[n % len(names)], 1_000_000 + 86_400 * visit, 1,
          watched[names[n % len(names)]] * (1 + n // len(names) % 2))
-        for n, user in enumerate(USERS)
+        for n, user in enumerate(users)
         for visit in range(2)
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=["unit_id", "session_id", "variant", "start_ts", "clicks", "watch_s"])
 
 
-def stored(workspace: Workspace, watched: dict[str, float], runs: dict[str, Any]) -> dict[str, str]:
+def stored(
+    workspace: Workspace, watched: dict[str, float], runs: dict[str, Any], users: Sequence[str] = USERS
+) -> dict[str, str]:
     """The experiment films with the runs, served by the variants in the same order; the first is control."""
     ids = store(workspace, runs)
     links = {variant: ids[run] for variant, run in zip(watched, runs, strict=True)}
-    tables = {"sessions": sessions(watched)}
+    tables = {"sessions": sessions(watched, users)}
     test = workspace.add_online_test(ids["films"], "spring", tables, control="control", links=links)
     return ids | {"test": test.id}
 
@@ -89,7 +91,8 @@ def test_it_opens_on_the_variant_that_disagrees_and_another_is_kept_in_the_link(
     workspace: Workspace, shown: Open
 ) -> None:
     runs = {"old": lists(9), "good": lists(2), "odd": lists(1)}
-    stored(workspace, {"control": 600, "a": 1200, "b": 300}, runs)
+    more = [f"n{number}" for number in range(40)]  # twenty users a variant
+    stored(workspace, {"control": 600, "a": 1200, "b": 300}, runs, [*USERS, *more])
     app = shown()
     assert "Why did odd win offline and lose online?" in said(app)
     (chooser,) = [one for one in app.selectbox if one.label == "Explain"]

@@ -39,6 +39,8 @@ CLEAR = 0.9
 """Share of neighbouring places that must point one way for the values to contradict a reading."""
 FEWEST = 3
 """Of fewer neighbouring places nothing is concluded."""
+FEWEST_DESCENDING = 10
+"""Rows in any order show so many descending ranks, and none that rise, in one of a thousand files."""
 PREDICTED = (
     "score", "scores", "prediction", "est", "predictedscore", "pred", "predictedrating", "preds", "ypred",
     "logit", "probability", "prob",
@@ -283,7 +285,7 @@ def _with_ranks(
         falls, rises = _steps(user[order], values["score"][order], rank[order])
         return _against_score(columns, rises, falls + rises)
     falls, rises = _steps(user, rank)
-    runs_down = rises == 0 and falls >= FEWEST
+    runs_down = rises == 0 and falls >= FEWEST_DESCENDING
     return _doubtful(columns, _descending(columns.mapping["rank"]), "rank") if runs_down else columns
 
 
