@@ -11,9 +11,10 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
+from recdash import ab_test
 from recdash.domain import Upload
 from recdash.online import OnlineMetric, OnlineResults, OnlineRow, Rules, rates, results_of_upload
-from recdash.online.compare import arm, arms, chosen_lift, lift
+from recdash.online.compare import arm, arms, chosen_lift, lift, with_shared_spread
 from recdash.online.counts import Count, p_value, rate_interval, ratio_interval
 from recdash.online.logs.sessions import per_user
 from recdash.online.results import of_users
@@ -125,6 +126,40 @@ def test_users_of_zeros_and_ones_are_a_rate_whatever_table_they_come_from() -> N
     assert found[2:4] == pytest.approx((0.70484732383 - 1, p_value(Count(5, 20), Count(0, 20))))
     counts = arms({"bought": 2 * values}, np.repeat([0, 1], 20))
     assert lift(BOUGHT, *counts).low is None
+
+
+@pytest.mark.parametrize(
+    ("control", "variant", "missing"),
+    [
+        ((20, 900), (0, 100), "the variant has no success yet"),
+        ((990, 1000), (300, 300), "the variant has no failure yet"),
+        ((300, 300), (990, 1000), "the control has no failure yet"),
+    ],
+)
+def test_a_smaller_variant_whose_users_are_all_alike_is_judged_and_says_what_it_lacks(
+    control: tuple[int, int], variant: tuple[int, int], missing: str
+) -> None:
+    table = pa.table({
+        "variant": ["control", "new"], "metric": ["bought"] * 2, "n": [control[1], variant[1]],
+        "successes": [control[0], variant[0]], "trials": [control[1], variant[1]],
+    })  # fmt: skip
+    planned = {"control": control[1], "new": variant[1]}
+    row = new(ab_test(aggregates=table, rules=Rules(split=planned)))
+    assert row.lift == pytest.approx(variant[0] / variant[1] / (control[0] / control[1]) - 1)
+    assert row.lift_low < row.lift_high  # type: ignore[operator]
+    assert (row.sequence_low, row.sequence_note) == (None, missing)
+    assert row.word != "not judged"
+
+
+def test_users_who_are_all_alike_get_the_variance_of_a_far_larger_variant() -> None:
+    """Of clicks by views too, where each of the few users clicks once in every two views."""
+    ratio = OnlineMetric("rate", "Rate", "", "", "clicks", "views")
+    views = np.array([2.0, 4.0, 6.0, 8.0])
+    few = {"clicks": views / 2, "views": views}
+    many = {"clicks": np.arange(40) % 5.0, "views": np.full(40, 5.0)}
+    both = {name: np.concatenate([many[name], few[name]]) for name in few}
+    sides = with_shared_spread(ratio, *arms(both, np.repeat([0, 1], [40, 4])))
+    assert sides[1].ratio_var("clicks", "views") == pytest.approx(sides[0].ratio_var("clicks", "views"))
 
 
 # ── means of few users ───────────────────────────────────────────────────────────────────────

@@ -182,12 +182,22 @@ def with_shared_spread(metric: OnlineMetric, *sides: Any) -> list[Any]:
 
 
 def _spread_out(metric: OnlineMetric, side: Any, other: Any) -> Any:
-    from tea_tasting.aggr import Aggregates
-
     own = _variance(metric, side)
     variance = float(validity.shared_variance(side.count(), own, other.count(), _variance(metric, other)))
     if variance == own:
         return side
+    return _with_variance(metric, side, variance)
+
+
+def _with_variance(metric: OnlineMetric, side: Any, variance: float) -> Any:
+    """The aggregates of ``side`` with another variance of the metric."""
+    from tea_tasting.aggr import Aggregates
+
+    own = _variance(metric, side)
+    if not _varies(metric, side):  # nothing that could grow: the numerator gets all of it
+        added = (variance - own) * side.mean(metric.denominator) ** 2
+        numerator = side.var(metric.numerator) + added
+        return Aggregates(side.count(), side.mean_, {**side.var_, metric.numerator: numerator}, side.cov_)
     # All second moments grow alike, so that covariances with the time before stay what they say.
     factor = variance / own
     return Aggregates(
@@ -293,6 +303,11 @@ def why_not_valid(metric: OnlineMetric, control: Any, variant: Any, bound: Bound
     needed = users_needed(metric, control, variant, bound)
     sides = zip(needed, (control.count(), variant.count()), ("control", "variant"), strict=True)
     least, n, side = max(sides, key=lambda one: one[0] / one[1])
+    if math.isinf(least):
+        missing = (
+            "success" if value(metric, variant if side == "variant" else control).value == 0 else "failure"
+        )
+        return f"the {side} has no {missing} yet"
     return validity.told(least, n, side) if least > n else ""
 
 
