@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +15,16 @@ from scipy import stats
 
 from recdash import ab_test
 from recdash.domain import Upload
-from recdash.online import OnlineMetric, OnlineResults, OnlineRow, Rules, rates, results_of_upload
+from recdash.online import (
+    OnlineMetric,
+    OnlineResults,
+    OnlineRow,
+    Rules,
+    judging,
+    rates,
+    results_of_upload,
+)
+from recdash.online.agreement import quadrant
 from recdash.online.compare import arm, arms, chosen_lift, lift, with_shared_spread
 from recdash.online.counts import Count, p_value, rate_interval, ratio_interval
 from recdash.online.logs.sessions import per_user
@@ -22,6 +33,7 @@ from recdash.online.validity import MANY_LOOKS, ONE_LOOK
 
 BOUGHT = OnlineMetric("bought", "Bought", "", "", "bought")
 TIME = OnlineMetric("time", "Time", "", "", "time")
+RATE = replace(BOUGHT, high=1.0)
 SUMMARY = replace(TIME, numerator="value")
 """Of a table that was added up."""
 
@@ -33,6 +45,12 @@ def of_rates(*counts: tuple[int, int]) -> OnlineResults:
         "successes": [successes for successes, _ in counts], "trials": [n for _, n in counts],
     }  # fmt: skip
     return results_of_upload(Upload("aggregates", "test.csv", pa.table(columns), {}))
+
+
+def of_count(count: Count) -> Any:
+    """Aggregates of users who each have 0 or 1."""
+    ones = np.repeat([1.0, 0.0], [count.successes, count.n - count.successes])
+    return arms({"bought": ones}, np.zeros(count.n, dtype=np.int64))[0]
 
 
 def new(found: OnlineResults) -> OnlineRow:
@@ -91,6 +109,70 @@ def test_a_rate_with_no_failure_at_all_is_compared_by_its_failures() -> None:
     row = new(of_rates((10_000, 10_000), (9_950, 10_000)))
     assert row.word == "worse"
     assert row.lift_low < -0.005 < row.lift_high < 0  # type: ignore[operator]
+
+
+def small_tables(most: int) -> Iterator[tuple[Count, Count]]:
+    """All tables of 2 to ``most`` users on each side whose control has a success."""
+    for n, other_n in itertools.product(range(2, most + 1), repeat=2):
+        for successes, others in itertools.product(range(1, n + 1), range(other_n + 1)):
+            yield Count(successes, n), Count(others, other_n)
+
+
+@pytest.mark.parametrize("level", [0.95, 0.975])
+def test_an_interval_excludes_no_lift_exactly_where_its_p_is_below_the_level(level: float) -> None:
+    """In every small table, so that whoever reads the interval says what the word says."""
+    told = set()
+    for counts in small_tables(most=5):
+        found = lift(RATE, *(of_count(count) for count in counts), level)
+        assert found.low is not None, counts
+        assert found.p is not None, counts
+        excludes = found.low > 0 or found.high < 0  # type: ignore[operator]
+        assert excludes == (found.p < (1 - level) * (1 - 1e-9)), counts
+        assert found.low <= found.value <= found.high, counts  # type: ignore[operator]
+        told.add(excludes)
+    assert told == {True, False}
+
+
+def test_a_lift_that_is_not_settled_is_neither_won_nor_lost_online() -> None:
+    """Four successes on one side of 2,000 users: p is 2 · C(1000, 4) / C(2000, 4) = .125."""
+    row = new(of_rates((4, 1000), (0, 1000)))
+    assert row.p == pytest.approx(2 * math.comb(1000, 4) / math.comb(2000, 4))
+    assert row.word == "not settled"
+    assert (row.lift_low, row.lift_high) == (-1.0, 0.0)
+    assert quadrant(0.01, 0.02, row.lift_low, row.lift_high) == "undecided"
+
+
+def test_a_p_that_equals_the_level_settles_nothing() -> None:
+    """One success of 200 users is among the five of the control in one of 40: p = 2/40."""
+    found = lift(RATE, of_count(Count(1, 5)), of_count(Count(0, 195)))
+    assert found.p == pytest.approx(0.05)
+    assert found.high == 0.0
+    assert judging.word(RATE, found, found.p) == "not settled"
+
+
+def test_the_interval_of_a_mean_reaches_no_lift_where_its_p_does_not_exclude_it() -> None:
+    """The interval is that of the logarithm, p that of the difference: near .05 they differ by a hair."""
+    control, told = arm(20, 1.0, 0.01), set()
+    for percent in range(30, 100):
+        variant = arm(20, 1 + percent / 100, 2.0)
+        found = lift(SUMMARY, control, variant)
+        assert found.p is not None
+        if found.p > 0.05:
+            assert found.low <= 0 <= found.high  # type: ignore[operator]
+        told.add(found.low == 0.0)
+    assert told == {True, False}
+
+
+def test_days_and_segments_reach_no_lift_where_their_p_does_not_exclude_it() -> None:
+    code, told = np.repeat([0, 1], 20), set()
+    noise = np.tile([-1.0, 1.0], 20) * np.repeat([0.1, 1.4], 20)
+    for percent in range(50, 130):
+        values = 1 + noise + code * percent / 100
+        sums = rates.added_up(values, None, code, 2)
+        found, alone = rates.lifts(TIME, sums[:1], sums[1:]), lift(TIME, *arms({"time": values}, code))
+        assert (found.low[0], found.high[0]) == pytest.approx(alone[1:3])
+        told.add(bool(found.low[0] == 0.0))
+    assert told == {True, False}
 
 
 @pytest.mark.parametrize(

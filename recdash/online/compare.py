@@ -113,8 +113,8 @@ def per(metric: OnlineMetric) -> str:
 def lift(
     metric: OnlineMetric, control: Any, variant: Any, level: float = CONFIDENCE, *, adjusted: bool = False
 ) -> Estimate:
-    """Relative difference to the control. Its interval is that of the logarithm of the ratio; p that of
-    the difference, so that near p = .05 the two can disagree by a hair.
+    """Relative difference to the control. Its interval is that of the logarithm of the ratio, p that of
+    the difference; where p does not exclude 0 at ``level``, nor does the interval.
 
     ``adjusted``: by what users did before the test (CUPED), where ``can_adjust``.
     """
@@ -125,7 +125,7 @@ def lift(
     rates = sparse_rates(metric, control, variant)
     if rates is not None:
         low, high = counts.ratio_interval(rates[0], rates[1], level)
-        return Estimate(change, low - 1, high - 1, counts.p_value(*rates), counts.METHOD)
+        return _agreeing(Estimate(change, low - 1, high - 1, counts.p_value(*rates), counts.METHOD), level)
     note = why_no_interval(metric, control, variant)
     if note:
         return Estimate(change, note=note)
@@ -138,7 +138,12 @@ def lift(
     low, high = float(found.rel_effect_size_ci_lower), float(found.rel_effect_size_ci_upper)
     if not -1 < low <= high < math.inf:
         return Estimate(float(found.rel_effect_size), note=TOO_WIDE)
-    return Estimate(float(found.rel_effect_size), low, high, float(found.pvalue))
+    return _agreeing(Estimate(float(found.rel_effect_size), low, high, float(found.pvalue)), level)
+
+
+def _agreeing(estimate: Estimate, level: float) -> Estimate:
+    low, high = validity.with_p(estimate.low, estimate.high, estimate.p, level)
+    return estimate._replace(low=float(low), high=float(high))
 
 
 def chosen_lift(metric: OnlineMetric, control: Any, variant: Any) -> tuple[Estimate, Estimate | None]:
@@ -304,11 +309,13 @@ def why_not_valid(metric: OnlineMetric, control: Any, variant: Any, bound: Bound
     sides = zip(needed, (control.count(), variant.count()), ("control", "variant"), strict=True)
     least, n, side = max(sides, key=lambda one: one[0] / one[1])
     if math.isinf(least):
-        missing = (
-            "success" if value(metric, variant if side == "variant" else control).value == 0 else "failure"
-        )
-        return f"the {side} has no {missing} yet"
+        return _lacking(metric, variant if side == "variant" else control, side)
     return validity.told(least, n, side) if least > n else ""
+
+
+def _lacking(metric: OnlineMetric, arm: Any, side: str) -> str:
+    """Words why a variant whose value is at the end of its range has no valid interval."""
+    return f"the {side} has no {'failure' if arm.mean(metric.numerator) > 0 else 'success'} yet"
 
 
 def _measured(metric: OnlineMetric, level: float, *, adjusted: bool, use_t: bool = True) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from recdash.online.measures import OnlineMetric
 
-METHOD = "few successes (or few failures): score interval, Fisher's exact p"
+METHOD = "few successes (or few failures): Fisher's exact p, score interval that agrees with it"
 LIKE = 0.01
 """A variance this close to that of zeros and ones is taken for it: tables are written with few digits."""
 FAR = 1e6

@@ -133,12 +133,14 @@ def lifts(metric: OnlineMetric, control: Sums, variant: Sums) -> Lifts:
     std_error, df = _welch(relative, control, variant)
     apart, df_apart = _welch(squared, control, variant)
     half = stdtrit(df, (1 + CONFIDENCE) / 2) * std_error
-    p = 2 * stdtr(df_apart, -np.abs(ratio(variant.value - control.value, apart)))
+    p = np.where(sure, 2 * stdtr(df_apart, -np.abs(ratio(variant.value - control.value, apart))), np.nan)
+    ends = np.expm1(log_ratio - half), np.expm1(log_ratio + half)
+    low, high = validity.with_p(*ends, p, CONFIDENCE)
     return Lifts(
         value=change,
-        low=np.expm1(log_ratio - half),
-        high=np.expm1(log_ratio + half),
-        p=np.where(sure, p, np.nan),
+        low=low,
+        high=high,
+        p=p,
         log_ratio=log_ratio,
         std_error=np.where(sure, std_error, np.nan),
         note=note,

@@ -24,6 +24,8 @@ MANY_LOOKS = Bound(users=200, relative_error=0.1)
 """For an interval that is looked at again and again: the first looks are the ones with few users."""
 MOST_USERS = 10**10
 """There are not more people."""
+ROUNDING = 1e-9
+"""How far a p may be from what it would be without the rounding of computers, as a share."""
 LOPSIDED = 2.0
 """With so many times the users in one variant, the other's spread is not left to its few users alone."""
 
@@ -47,6 +49,16 @@ def shared_variance(n: Any, variance: Any, other_n: Any, other_variance: Any) ->
     """
     is_small = other_n >= LOPSIDED * n
     return np.where(is_small, np.maximum(variance, other_variance), variance)
+
+
+def with_p(low: Any, high: Any, p: Any, level: float) -> tuple[Any, Any]:
+    """The interval of a lift, made to reach 0 where ``p`` does not exclude that at ``level``.
+
+    p can be that of another test than the interval is made of: so that whoever reads the one says what the
+    other says. A p that equals 1 − level but for rounding excludes nothing. Numbers or arrays of one shape.
+    """
+    excludes = np.less(p, (1 - level) * (1 - ROUNDING))
+    return np.where(excludes, low, np.minimum(low, 0.0)), np.where(excludes, high, np.maximum(high, 0.0))
 
 
 def told(needed: float, n: float, side: str) -> str:
