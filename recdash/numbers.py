@@ -80,6 +80,11 @@ def count(value: float | None) -> str:
     return fixed(value, 0)
 
 
+def users(n: int) -> str:
+    """``1 user``, ``1,200 users``."""
+    return f"{n:,} {'user' if n == 1 else 'users'}"
+
+
 def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
     """Round values (1, 2 or 5 times a power of ten apart) inside ``low..high``."""
     span = high - low

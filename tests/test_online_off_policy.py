@@ -458,6 +458,41 @@ def test_few_users_are_refused_however_many_rows_they_have() -> None:
     assert not estimated(of_users(400, 10)).failed.users
 
 
+@pytest.mark.parametrize("empty", [None, " ", float("nan")])
+def test_a_column_without_any_user_counts_as_no_column(empty: Any) -> None:
+    kind = pa.float64() if isinstance(empty, float) else pa.string()
+    rows = drawn(0, 300)
+    found = estimated(rows.append_column("user_id", pa.array([empty] * 300, kind)))
+    assert (found.n_users, found.errors_by) == (None, estimated(rows).errors_by)
+    assert found.ips == estimated(rows).ips
+    assert "slots-independent" in {notice.code for notice in found.notices}
+
+
+def test_where_the_likeliest_column_is_empty_the_next_one_names_the_users() -> None:
+    rows = drawn(0, 4).append_column("user_id", pa.array([None] * 4, pa.string()))
+    user = logged(rows.append_column("visitor_id", pa.array(["x", "x", "y", "y"]))).user
+    assert user is not None
+    assert user.tolist() == [0, 0, 1, 1]
+
+
+def test_rows_without_a_user_are_told_with_their_share() -> None:
+    """Of 400 rows every other one has no user, NaN or none at all; 100 users have two rows each."""
+    ids = [place // 4 if place % 2 else (math.nan if place % 4 else None) for place in range(400)]
+    rows = drawn(0, 400).append_column("user_id", pa.array(ids, pa.float64()))
+    found = estimated(rows)
+    assert found.n_users == 100 + 200
+    (notice,) = found.notices
+    assert (notice.code, notice.count) == ("rows-without-user", 200)
+    assert "50 % (200 of 400) of the rows name no user" in str(notice)
+    assert not estimated(of_users(40, 10)).notices
+
+
+def test_one_user_is_told_in_the_singular() -> None:
+    found = estimated(of_users(1, 300))
+    assert "1 user is worth only 1 after weighting" in found.sentence
+    assert found.errors_by.endswith("(300 rows of 1 user)")
+
+
 def test_all_rows_of_a_user_are_scored_by_a_model_that_saw_none_of_them() -> None:
     """Each user sees one item of their own, clicked or not: others teach nothing of it."""
     items = [f"item {user}" for user in range(100) for _ in range(3)]

@@ -285,10 +285,11 @@ def _of_users(found: OffPolicy) -> list[list[object]]:
     """The check of the users, where the log says them."""
     if found.n_users is None:
         return []
-    users, rule = numbers.count(found.n_users), _rule(f"at least {LEAST_USERS}", found.failed.users)
+    rule = _rule(f"at least {LEAST_USERS}", found.failed.users)
+    users = f"{numbers.users(found.n_users)} {'is' if found.n_users == 1 else 'are'}"
     return [
         ["Effective users", numbers.count(found.effective_users), rule,
-         f"What {users} users are worth once they count unequally; standard errors are by user."]
+         f"What {users} worth once they count unequally; standard errors are by user."]
     ]  # fmt: skip
 
 

@@ -139,16 +139,17 @@ class OffPolicy:
 
     @property
     def _few_users(self) -> str:
-        return (
-            f"{self.n_users or 0:,} users are worth only {self.effective_users or 0.0:,.0f} after weighting"
-        )
+        verb = "is" if self.n_users == 1 else "are"
+        worth = f"{self.effective_users or 0.0:,.0f}"
+        return f"{numbers.users(self.n_users or 0)} {verb} worth only {worth} after weighting"
 
     @property
     def errors_by(self) -> str:
         """What the standard errors take for independent, in words."""
         if self.n_users is None:
             return "rows: the log does not say whose they are, and rows of one user are taken as independent"
-        return f"users: rows of one user are not independent ({self.n:,} rows of {self.n_users:,} users)"
+        of_users = f"{self.n:,} rows of {numbers.users(self.n_users)}"
+        return f"users: rows of one user are not independent ({of_users})"
 
     @property
     def against_log(self) -> Outcome:
@@ -320,7 +321,17 @@ def _notices(log: Logged, target: Target) -> list[Problem]:
     if target.unseen > 0:
         share = f"{100 * target.unseen:.3g} % of what the target shows is never in the log"
         found.append(Problem("never-shown", "target", share, "Nothing is known of these items."))
-    return [*found, _rows_independent(log)] if log.user is None else found
+    if log.user is None:
+        found.append(_rows_independent(log))
+    if log.without_user:
+        found.append(_without_user(log))
+    return found
+
+
+def _without_user(log: Logged) -> Problem:
+    told = f"{numbers.share(log.without_user, len(log))} of the rows name no user"
+    fix = "Each counts as a user of its own: where it is not, the intervals are too narrow."
+    return Problem("rows-without-user", "the column of users", told, fix, log.without_user)
 
 
 def _rows_independent(log: Logged) -> Problem:

@@ -38,6 +38,7 @@ class Logged:
     ``item`` [n] places in ``items`` (ids as text), ``position`` [n] 0..``n_positions`` − 1 (0 where the log
     has none), ``reward`` [n] what came of it, ``propensity`` [n] how likely the item was to be shown there.
     ``user`` [n] places of the users whose rows they are, each from 0 on; None where the log does not say.
+    ``without_user`` rows of it name none: each has a place of its own.
     """
 
     item: Ints
@@ -47,6 +48,7 @@ class Logged:
     reward: Floats
     propensity: Floats
     user: Ints | None = None
+    without_user: int = 0
 
     def __len__(self) -> int:
         return len(self.item)
@@ -90,25 +92,34 @@ def logged(rows: pa.Table, user_column: str | None = None) -> Logged:
     item, items = _codes(rows["item_id"])
     has_places = "position" in rows.column_names
     place, places = _codes(rows["position"]) if has_places else (np.zeros(len(item), dtype=np.int64), ["1"])
-    user = _users(rows, user_column)
-    return Logged(item, items, place, len(places), _numbers(rows["click"]), propensity, user)
+    user, without = _users(rows, user_column)
+    return Logged(item, items, place, len(places), _numbers(rows["click"]), propensity, user, without)
 
 
-def _users(rows: pa.Table, column: str | None) -> Ints | None:
-    """[n] a code for each user, and one of its own for each row without a user; None without a column."""
+def _users(rows: pa.Table, column: str | None) -> tuple[Ints | None, int]:
+    """[n] a code for each user, and one of its own for each of the rows without a user, which are counted.
+
+    None without a column that names any user.
+    """
+    for name in _columns_of_users(rows.column_names, column):
+        code, ids = _codes(rows[name])
+        nameless = np.isin(code, [place for place, user in enumerate(ids) if not user.strip()])
+        if not nameless.all():
+            without = int(nameless.sum())
+            code[nameless] = len(ids) + np.arange(without)
+            return np.unique(code, return_inverse=True)[1], without
+    return None, 0
+
+
+def _columns_of_users(names: Sequence[str], column: str | None) -> list[str]:
+    """The column that is given, else those with a usual name. Raises InputError for one that is not there."""
     if column is None:
-        by_name = {name.strip().casefold(): name for name in reversed(rows.column_names)}
-        column = next((by_name[name] for name in USER_NAMES if name in by_name), None)
-        if column is None:
-            return None
-    elif column not in rows.column_names:
-        found = f"the log has no column '{column}'; its columns: {', '.join(rows.column_names)}"
+        by_name = {name.strip().casefold(): name for name in reversed(names)}
+        return [by_name[name] for name in USER_NAMES if name in by_name]
+    if column not in names:
+        found = f"the log has no column '{column}'; its columns: {', '.join(names)}"
         raise InputError(Problem("column-not-in-log", "user column", found, "Name one of them."))
-    code, ids = _codes(rows[column])
-    nobody = np.isin(code, [place for place, name in enumerate(ids) if not name.strip()])
-    code[nobody] = len(ids) + np.arange(int(nobody.sum()))
-    users: Ints = np.unique(code, return_inverse=True)[1]
-    return users
+    return [column]
 
 
 def uniform(log: Logged, n_items: int | None = None) -> Target:
@@ -245,7 +256,12 @@ def _keys(table: pa.Table, columns: Sequence[str]) -> tuple[Ints, list[str]]:
 
 
 def _codes(column: Any) -> tuple[Ints, list[str]]:
-    """[n] places in the distinct values, and these as text; an empty cell is a value like any other."""
+    """[n] places in the distinct values, and these as text; an empty cell (NaN too) is one value of them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), None, column)
     values = column.cast("string").fill_null("").dictionary_encode().unify_dictionaries()
     encoded = values.combine_chunks()
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
