@@ -302,6 +302,15 @@ def test_days_and_segments_have_the_same_intervals_and_the_same_reasons() -> Non
             assert (found.low[0], found.high[0], found.p[0]) == pytest.approx(alone[1:4])
 
 
+def test_days_and_segments_take_the_same_users_for_alike() -> None:
+    """Between two limits that were different: a variance of 1e-10 of the squared mean is rounding."""
+    values = 1.0 + np.tile([-1e-5, 1e-5], 40) + np.repeat([0.0, 0.1], 40)
+    code = np.repeat([0, 1], 40)
+    sums = rates.added_up(values, None, code, 2)
+    assert "are alike" in str(rates.lifts(TIME, sums[:1], sums[1:]).note[0])
+    assert "are alike" in lift(TIME, *arms({"time": values}, code)).note
+
+
 # ── looking again and again ──────────────────────────────────────────────────────────────────
 
 

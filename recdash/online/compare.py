@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CONFIDENCE = 0.95
-# Below this share of the squared value a variance is rounding noise.
-NO_VARIANCE = 1e-12
 NOT_ADJUSTED = "not adjusted by what users did before the test: CUPED {}"
 REPEATED = "there are more trials than users, and trials of one user are not independent"
 TOO_WIDE = "the variance is too large for an interval"
@@ -258,7 +256,7 @@ def can_adjust(metric: OnlineMetric, *sides: Any) -> bool:
         return False
     if not all(_varies(earlier, side) for side in sides):
         return False
-    return any(_explained(metric, side) < 1 - NO_VARIANCE for side in sides)
+    return any(_explained(metric, side) < 1 - validity.NO_VARIANCE for side in sides)
 
 
 def _has_values(metric: OnlineMetric, arm: Any) -> bool:
@@ -338,4 +336,4 @@ def _variance(metric: OnlineMetric, arm: Any) -> float:
 
 def _varies(metric: OnlineMetric, arm: Any) -> bool:
     ratio = float(arm.mean(metric.numerator) / arm.mean(metric.denominator))
-    return _variance(metric, arm) > NO_VARIANCE * ratio * ratio
+    return _variance(metric, arm) > validity.NO_VARIANCE * ratio * ratio

@@ -9,11 +9,10 @@ from typing import Literal
 import numpy as np
 
 from recdash.domain import Floats, Ints, Mask
-from recdash.online import rates
+from recdash.online import rates, validity
 from recdash.online.compare import CONFIDENCE, per
 from recdash.online.measures import OnlineMetric
 from recdash.online.users import Users
-from recdash.online.validity import ONE_LOOK
 
 Span = tuple[int, int]
 Course = Literal["fades", "rises", "falls"]
@@ -139,7 +138,7 @@ def _fading(empty: Fading, metric: OnlineMetric, watched: _Watched, base: int, c
     early, late = (float(rate[code] / rate[base]) for rate in (watched.early, watched.late))
     found, squared = math.log(late / early), float(watched.squared_error[base] + watched.squared_error[code])
     told = replace(empty, early_lift=early - 1, late_lift=late - 1, difference=found)
-    if squared <= rates.NO_VARIANCE / told.n:
+    if squared <= validity.NO_VARIANCE / told.n:
         return replace(told, note="all users are alike, which gives no interval")
     if not _is_valid(watched, base, code):
         return replace(told, note="too few users for a valid interval")
@@ -151,7 +150,8 @@ def _fading(empty: Fading, metric: OnlineMetric, watched: _Watched, base: int, c
 def _is_valid(watched: _Watched, *sides: int) -> bool:
     """Whether early and late both allow an interval on either side."""
     return all(
-        watched.n[side] >= ONE_LOOK.users and watched.relative_error[side] <= ONE_LOOK.relative_error
+        watched.n[side] >= validity.ONE_LOOK.users
+        and watched.relative_error[side] <= validity.ONE_LOOK.relative_error
         for side in sides
     )
 

@@ -20,9 +20,6 @@ from recdash.online.compare import CONFIDENCE, per
 from recdash.online.measures import OnlineMetric
 from recdash.online.users import Users
 
-# Below this share of the squared value a variance is the rounding of a million added numbers.
-NO_VARIANCE = 1e-9
-
 
 @dataclass(frozen=True)
 class Sums:
@@ -203,7 +200,7 @@ def _notes(metric: OnlineMetric, control: Sums, variant: Sums) -> npt.NDArray[np
 
 
 def _varies(side: Sums) -> Mask:
-    found: Mask = ratio(side.squared_error * side.n, side.value**2) > NO_VARIANCE
+    found: Mask = ratio(side.squared_error * side.n, side.value**2) > validity.NO_VARIANCE
     return found
 
 

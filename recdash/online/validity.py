@@ -26,6 +26,8 @@ MOST_USERS = 10**10
 """There are not more people."""
 ROUNDING = 1e-9
 """How far a p may be from what it would be without the rounding of computers, as a share."""
+NO_VARIANCE = 1e-9
+"""Below this share of the squared value a variance is the rounding of a million added numbers."""
 LOPSIDED = 2.0
 """With so many times the users in one variant, the other's spread is not left to its few users alone."""
 
