@@ -89,12 +89,13 @@ class Drawn:
         return Replicated("folds" if self.folds else "seeds", self.noun, labels) if n > 1 else None
 
     def replicate_value(self, run: str, label: str, metric: str, k: int) -> float | None:  # noqa: ARG002
-        if self.folds:
-            return float(self.values_of[run][0][self.folds[int(label)]].mean())
-        return float(self.values_of[run][int(label)].mean())
+        return None  # the only metric has values per user
 
-    def replicate_users(self, run: str, label: str) -> Ints:
-        return self.folds[int(label)] if self.folds else np.arange(len(self.values_of[run][0]))
+    def replicate_values(self, run: str, label: str, metric: str, k: int) -> UserValues:  # noqa: ARG002
+        own = self.values_of[run]
+        users = self.folds[int(label)] if self.folds else np.arange(len(own[0]))
+        of_users = own[0][users] if self.folds else own[int(label)]
+        return UserValues(users, of_users, of_users, bound=1.0)
 
     def list_pulls(self, runs: Sequence[str], *_: object) -> Sequence[Mapping[str, Pulls]]:
         return [{} for _ in runs]

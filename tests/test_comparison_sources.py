@@ -70,3 +70,44 @@ def test_both_sources_agree_on_everything_that_a_verdict_reads(
 def same(found: dict[str, Any]) -> dict[str, Any]:
     """Without what names where the runs came from."""
     return {key: value for key, value in found.items() if key != "warnings"}
+
+
+def test_replicates_are_compared_over_the_users_that_the_runs_share() -> None:
+    """The baseline serves 120 users, the last 40 badly; the seeds serve the first 80 only."""
+    few = [f"u{number}" for number in range(80)]
+    seeds = uploaded("seeds", 0.5, 30).query("user_id in @few")
+    baseline = lists(40, 0.5)
+    baseline.loc[~baseline["user_id"].isin(few), "item_id"] = "miss"
+    cut = baseline.query("user_id in @few")
+    asked: dict[str, Any] = {"depth": 5, "metrics": [f"{METRIC}@{K}"], "users": "both"}
+    over = [
+        evaluate({"als": seeds, "popular": table}, TRUTH, **asked)
+        .compare(f"{METRIC}@{K}", "popular")
+        .verdict.weighed.over_replicates["als"]
+        for table in (baseline, cut)
+    ]
+    assert over[0] == over[1]
+
+
+def test_another_rule_of_who_counts_is_asked_of_every_run() -> None:
+    """Counting users with lists only, a run of half of the users doubles; so must a baseline's value."""
+    half = lists(50, 0.5)[::2]
+    source = (
+        evaluate(
+            {"seeds": uploaded("seeds", 0.5, 30), "half": half}, TRUTH, depth=5, metrics=[f"{METRIC}@{K}"]
+        )
+        .compare(f"{METRIC}@{K}", "half")
+        .source
+    )
+    as_asked, with_lists = source.value("half", METRIC, K), source.under("both").value("half", METRIC, K)
+    assert with_lists == pytest.approx(2 * as_asked)
+
+
+def test_seeds_against_folds_keep_the_noise_of_both() -> None:
+    found = evaluate(
+        {"als": uploaded("seeds", 0.6, 10), "popular": uploaded("folds", 0.4, 20)},
+        TRUTH, depth=5, metrics=[f"{METRIC}@{K}"],
+    ).compare(f"{METRIC}@{K}", "popular")  # fmt: skip
+    over = found.verdict.weighed.over_replicates["als"]
+    assert (over.n, over.n_baseline) == (3, 5)
+    assert over.method.startswith("Welch's t-test, 3 seeds against 5 folds")

@@ -101,8 +101,9 @@ class Table:
     def replicate_value(self, run: str, label: str, metric: str, k: int) -> float | None:
         return self.seeds[run][label]
 
-    def replicate_users(self, run: str, label: str) -> np.ndarray:
-        return np.arange(len(self.of[run]))
+    def replicate_values(self, run: str, label: str, metric: str, k: int) -> UserValues:
+        of_users = np.full(len(self.of[run]), self.seeds[run][label])
+        return UserValues(np.arange(len(of_users)), of_users, of_users, bound=1.0)
 
     def known_ids(self, run: str) -> None:
         """Not counted."""
@@ -433,10 +434,7 @@ def test_an_equal_mean_is_never_settled_by_more_users_without_a_margin() -> None
     found = verdict(Table({"Popular": BASE, "ALS": mixed}), Terms(margin=Margin(0.0)))
     assert found.state == "not enough evidence"
     assert said(found)[0].startswith("nDCG@10 of ALS is equal to Popular (95 % CI −")
-    assert (
-        said(found)[1]
-        == "The interval includes zero. More users with the same difference would not change that."
-    )
+    assert said(found)[1] == "The interval includes zero. How many more users it takes is not known."
 
 
 def test_who_is_not_settled_is_named_before_who_is_worse() -> None:

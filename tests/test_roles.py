@@ -30,7 +30,7 @@ READS = [
     "saved_view", "saved_views", "scopes", "scoreboard", "segmented", "segments", "shown_by", "since",
     "sliced", "slices", "source", "spread", "standing", "tests_for", "thresholds", "tie_band",
     "track_record", "trade_off", "try_online_test", "under_presets", "user_changes", "user_lists",
-    "user_slices", "user_values", "users_with_lists", "value", "value_bars", "values", "verdict",
+    "user_slices", "user_values", "value", "value_bars", "values", "verdict",
     "worked_example", "write_report",
 ]  # fmt: skip
 CHANGES = [
@@ -176,7 +176,7 @@ def test_a_guest_finds_nothing_of_another_experiment(house: House, name: str) ->
 
 def looked_at(found: Any, run_id: str) -> None:
     """What is read only when somebody looks at it is looked at."""
-    if hasattr(found, "replicate_users"):
+    if hasattr(found, "replicate_values"):
         found.values(run_id, "ndcg", 2)
 
 

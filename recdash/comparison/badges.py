@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isnan
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ BADGES = {
     "not comparable": Badge("≠", "Not comparable", "worse", "Nothing is judged"),
 }
 
+UNKNOWN = Badge("?", "Not enough evidence", "same", "There is no valid interval")
 UNSTABLE = Badge("?", "Not enough evidence", "same", "It does not hold across folds or seeds")
 
 
@@ -36,6 +38,9 @@ def badge_of(verdict: Verdict) -> Badge:
         return KEEP if verdict.run == verdict.weighed.comparison.baseline else SHIP
     if verdict.state == "not enough evidence" and verdict.weighed.leader_over_replicates:
         return UNSTABLE if _differs_over_users(verdict) else BADGES[verdict.state]
+    leader = verdict.weighed.leader
+    if verdict.state == "not enough evidence" and leader and isnan(leader.judged.corrected.low):
+        return UNKNOWN
     return BADGES[verdict.state]
 
 

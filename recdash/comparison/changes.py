@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from recdash import numbers
 from recdash.comparison.pairs import Comparison, compare
-from recdash.comparison.sentences import title_of
+from recdash.comparison.sentences import rounded, title_of
 from recdash.comparison.source import Source
 from recdash.comparison.verdict import Verdict, decide
 from recdash.comparison.weighing import metrics_beside, weigh
@@ -61,7 +61,7 @@ def changes(source: Source, verdict: Verdict, depth: int, users: Users) -> list[
 
 
 def brief(verdict: Verdict) -> str:
-    """A verdict in a few words: ``ship ALS`` · ``keep Popular`` · ``1,900 more users needed``."""
+    """A verdict in a few words: ``ship ALS`` · ``keep Popular`` · ``about 1,900 more users needed``."""
     weighed = verdict.weighed
     if verdict.state == "ship":
         return (
@@ -69,7 +69,7 @@ def brief(verdict: Verdict) -> str:
         )
     if verdict.state == "not enough evidence" and weighed.leader is not None:
         more = weighed.leader.judged.more_users
-        needs = f": {numbers.count(more)} more users needed" if more else ""
+        needs = f": about {numbers.count(rounded(more))} more users needed" if more else ""
         return f"not enough evidence for {verdict.name}{needs}"
     return f"{verdict.state} for {verdict.name}" if verdict.name else verdict.state
 
@@ -163,7 +163,11 @@ def _parts(verdict: Verdict) -> Change | None:
     part = min(unlike, key=lambda one: _MOST_UNLIKE.index(one.pair.judged.word))
     judged, n = part.pair.judged, part.pair.paired.n
     more = judged.more_users
-    needs = f": {numbers.count(more)} more users needed" if judged.word == "not settled" and more else ""
+    needs = (
+        f": about {numbers.count(rounded(more))} more users needed"
+        if judged.word == "not settled" and more
+        else ""
+    )
     answer = f"{_capital(judged.word)}{needs} (n = {numbers.count(n)})"
     return Change(f"Only {title_of(part)}", answer, judged.word != "not settled", (("by", part.by),))
 

@@ -10,7 +10,7 @@ from typing import Any
 from recdash.comparison.pairs import Comparison, Pair
 from recdash.comparison.source import Source
 from recdash.errors import InputError, RecdashError
-from recdash.stats.jackknife import LEAST_LISTS, Pulls, change_interval
+from recdash.stats.jackknife import LEAST_LISTS, ROUNDED, Pulls, change_interval
 
 GUARDRAILS = ("coverage", "novelty", "diversity", "personalization", "gini")
 """Catalogue metrics; of Gini less is better, of the others more."""
@@ -39,7 +39,9 @@ class Guardrail:
     @property
     def change(self) -> float:
         """As a share of the baseline's value; NaN where that is 0."""
-        return (self.value - self.base_value) / abs(self.base_value) if self.base_value else nan
+        return (
+            (self.value - self.base_value) / abs(self.base_value) if abs(self.base_value) >= ROUNDED else nan
+        )
 
     @property
     def less_is_better(self) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from recdash.comparison.source import Source
+from recdash.domain import Ints, Replication, UserValues
 from recdash.metrics import define
 from recdash.stats import LEVEL, Correction
 from recdash.stats.replicates import (
@@ -39,56 +41,110 @@ def replicate_differences(
 def _difference(
     source: Source, run: str, baseline: str, metric: str, k: int, level: float
 ) -> ReplicateDifference | None:
-    if not (source.replicated(run) or source.replicated(baseline)):
+    kinds = {_kind(source, one) for one in (run, baseline)}
+    if kinds == {None}:
         return None
-    values = _values(source, run, baseline, metric, k)
-    base_values = _values(source, baseline, run, metric, k)
-    if not values or not base_values:
+    if not define(metric).has_user_values:
+        of_runs = [_plain_values(source, one, metric, k) for one in (run, baseline)]
+        return _compared(of_runs, level, same_users=kinds == {"seeds"} or None in kinds)
+    both = [source.values(one, metric, k) for one in (run, baseline)]
+    if both[0] is None or both[1] is None:
         return None
-    both_have_folds = has_folds(source, run) and has_folds(source, baseline)
-    same_users = not both_have_folds or _same_folds(source, run, baseline)
+    users = np.intersect1d(both[0].users, both[1].users)
+    of_runs = [
+        _values(source, one, other, _Question(metric, k, users))
+        for one, other in ((run, baseline), (baseline, run))
+    ]
+    same_users = kinds != {"folds", "seeds"} and (
+        kinds != {"folds"} or _same_folds(source, run, baseline, metric, k)
+    )
+    return _compared(of_runs, level, same_users=same_users)
+
+
+def _compared(
+    of_runs: Sequence[ReplicateValues | None], level: float, *, same_users: bool
+) -> ReplicateDifference | None:
+    values, base_values = of_runs
+    if not values or not base_values or max(len(values), len(base_values)) == 1:
+        return None
     return replicate_difference(values, base_values, same_users=same_users, level=level)
 
 
-def has_folds(source: Source, run: str) -> bool:
-    replicated = source.replicated(run)
-    return replicated is not None and replicated.kind == "folds"
+@dataclass(frozen=True)
+class _Question:
+    """A metric at k over ``users`` [n]: those whom the paired test over users compares, too."""
+
+    metric: str
+    k: int
+    users: Ints
+
+    def mean(self, values: UserValues | None, among: Ints | None = None) -> float | None:
+        """The mean over these users, or over those of them who are ``among`` others; None for none."""
+        users = self.users if among is None else np.intersect1d(self.users, among)
+        if values is None:
+            return None
+        inside = np.isin(values.users, users)
+        return float(values.of(inside).values.mean()) if inside.any() else None
 
 
-def _values(source: Source, run: str, other: str, metric: str, k: int) -> ReplicateValues | None:
-    """The run's value in each of its replicates, or its only one; None where it lacks the metric.
+def _values(source: Source, run: str, other: str, question: _Question) -> ReplicateValues | None:
+    """The run's value in each of its replicates, or its only one.
 
-    A run without folds of its own is cut to the users of the other's folds, which pairs the two.
+    A run that was trained once is cut to the users of the other's folds, which pairs the two.
     """
-    if has_folds(source, other) and not has_folds(source, run):
-        return _over_folds_of(source, run, other, metric, k)
+    metric, k = question.metric, question.k
+    replicated, folds = source.replicated(run), source.replicated(other)
+    if replicated is None:
+        own = source.values(run, metric, k)
+        if folds is None or folds.kind == "seeds":
+            return _known({"": question.mean(own)})
+        of_folds = {label: source.replicate_values(other, label, metric, k) for label in folds.labels}
+        cut = {label: question.mean(own, fold.users) for label, fold in of_folds.items() if fold}
+        return _known(cut, folds.noun, overlap=True, trained_once=True)
+    by_label = {label: source.replicate_values(run, label, metric, k) for label in replicated.labels}
+    means = {label: question.mean(values) for label, values in by_label.items()}
+    return _known(means, replicated.noun, overlap=replicated.kind == "folds")
+
+
+def _plain_values(source: Source, run: str, metric: str, k: int) -> ReplicateValues | None:
+    """Of a metric without a value per user; None of folds, whose fewer users make it another number."""
     replicated = source.replicated(run)
     if replicated is None:
-        value = source.value(run, metric, k)
-        return None if value is None else ReplicateValues({"": value})
-    by_label = {label: source.replicate_value(run, label, metric, k) for label in replicated.labels}
-    values = {label: value for label, value in by_label.items() if value is not None}
-    return ReplicateValues(values, replicated.noun, overlap=replicated.kind == "folds")
-
-
-def _over_folds_of(source: Source, run: str, other: str, metric: str, k: int) -> ReplicateValues | None:
-    """None for a metric without a value per user: of fewer users it is another number."""
-    folds = source.replicated(other)
-    own = source.values(run, metric, k) if folds and define(metric).has_user_values else None
-    if folds is None or own is None:
+        return _known({"": source.value(run, metric, k)})
+    if replicated.kind == "folds":
         return None
-    inside = {label: np.isin(own.users, source.replicate_users(other, label)) for label in folds.labels}
-    values = {label: float(own.of(users).values.mean()) for label, users in inside.items() if users.any()}
-    return ReplicateValues(values, folds.noun, overlap=True)
+    by_label = {label: source.replicate_value(run, label, metric, k) for label in replicated.labels}
+    return _known(by_label, replicated.noun)
 
 
-def _same_folds(source: Source, run: str, baseline: str) -> bool:
+def _known(
+    by_label: Mapping[str, float | None],
+    noun: str = "seed",
+    *,
+    overlap: bool = False,
+    trained_once: bool = False,
+) -> ReplicateValues | None:
+    known = {label: value for label, value in by_label.items() if value is not None}
+    return ReplicateValues(known, noun, overlap, trained_once) if known else None
+
+
+def _kind(source: Source, run: str) -> Replication | None:
+    replicated = source.replicated(run)
+    return replicated.kind if replicated else None
+
+
+def _same_folds(source: Source, run: str, baseline: str, metric: str, k: int) -> bool:
     """Whether the folds of both have the same users, label by label."""
     of_run, of_baseline = (
-        {label: source.replicate_users(each, label) for label in folds.labels}
+        {label: source.replicate_values(each, label, metric, k) for label in folds.labels}
         for each in (run, baseline)
         if (folds := source.replicated(each))
     )
     if of_run.keys() != of_baseline.keys():
         return False
-    return all(np.array_equal(users, of_baseline[label]) for label, users in of_run.items())
+    return all(
+        values is not None
+        and (base := of_baseline[label]) is not None
+        and np.array_equal(values.users, base.users)
+        for label, values in of_run.items()
+    )

@@ -12,6 +12,7 @@ from recdash.comparison.pairs import Pair
 from recdash.comparison.states import State
 from recdash.comparison.weighing import Part, Weighed
 from recdash.domain import OnlineLift
+from recdash.stats.replicates import ReplicateDifference
 from recdash.stats.sparse import StudentT, Unknown
 from recdash.views import metric_title
 
@@ -103,7 +104,7 @@ def evidence(weighed: Weighed, pair: Pair) -> Sentence:
         Piece(stands(pair, weighed.base), "leaderboard"),
         Piece(" ("),
         Piece(
-            f"{interval(weighed, pair, len(comparison.against))}, paired over {users(pair.paired.n)}"
+            f"{interval(weighed, pair, _tested(comparison.against))}, paired over {users(pair.paired.n)}"
             f"{_method(pair)}",
             "leaderboard",
         ),
@@ -134,6 +135,11 @@ def interval(weighed: Weighed, pair: Pair, n_family: int) -> str:
     return f"{level(weighed)} {bounds(pair)}{correction(weighed, n_family)}"
 
 
+def _tested(family: Sequence[Pair]) -> int:
+    """How many differences the correction is over: those with a p."""
+    return sum(isfinite(pair.paired.p) for pair in family)
+
+
 def level(weighed: Weighed) -> str:
     return f"{100 * weighed.comparison.terms.level:.3g} % CI"
 
@@ -148,11 +154,17 @@ def bounds(pair: Pair) -> str:
     """``+12.7 to +17.2 %`` of the baseline's value; in units of the metric where that is 0."""
     low, high = pair.judged.corrected.low, pair.judged.corrected.high
     if not isfinite(low):
-        return "unknown: too few users differ"
+        return f"unknown: {why_unknown(pair)}"
     if pair.base_value:
         low, high = pair.percent(low), pair.percent(high)
         return numbers.interval(low, high, numbers.places([low, high]), " %")
     return numbers.interval(low, high, numbers.places([low, high]))
+
+
+def why_unknown(pair: Pair) -> str:
+    """Why no method is valid for the difference."""
+    method = pair.paired.method
+    return method.reason if isinstance(method, Unknown) else "no method is valid"
 
 
 def who_gains(pair: Pair) -> str:
@@ -182,8 +194,22 @@ def _over_replicates(weighed: Weighed) -> list[Sentence]:
     amount = f"{numbers.signed(over.mean, digits)} ({ends}{correction(weighed, over.family)})"
     holds = weighed.finding == leader.judged.word
     begin = f"It holds across {seeds}" if holds else f"But it does not hold across {seeds}"
-    counts = f"{_replicates(over.n, over.noun)} of {weighed.name} and {over.n_baseline} of {weighed.base}"
-    return [(Piece(f"{begin}: over {counts} it is "), Piece(amount, "leaderboard"), Piece("."))]
+    return [
+        (
+            Piece(f"{begin}: over {_training_runs(weighed, over)} it is "),
+            Piece(amount, "leaderboard"),
+            Piece("."),
+        )
+    ]
+
+
+def _training_runs(weighed: Weighed, over: ReplicateDifference) -> str:
+    """``3 seeds of ALS and 3 of Popular`` · ``5 folds of ALS, and their users in Popular``."""
+    if over.noun == "fold" and min(over.n, over.n_baseline) == 1:
+        names = weighed.name, weighed.base
+        several, once = names if over.n > 1 else names[::-1]
+        return f"{max(over.n, over.n_baseline)} folds of {several}, and their users in {once},"
+    return f"{_replicates(over.n, over.noun)} of {weighed.name} and {over.n_baseline} of {weighed.base}"
 
 
 def _replicates(count: int, noun: str) -> str:
@@ -201,6 +227,10 @@ def _one_training_run(weighed: Weighed) -> list[Sentence]:
     once = [name for name, n in ((weighed.name, over.n), (weighed.base, over.n_baseline)) if n == 1]
     if not once or over.significant is None:
         return []
+    if over.noun == "fold":
+        return [
+            (Piece(f"{once[0]} was trained once; another training run of it may give another difference."),)
+        ]
     other = weighed.base if once == [weighed.name] else weighed.name
     return [(Piece(f"{once[0]} was trained once; its {over.noun}s are taken to vary as much as {other}'s."),)]
 
@@ -209,14 +239,12 @@ def how_many_more(pair: Pair) -> Sentence:
     """``Not significant. If the true difference is the one measured, about 1,900 more users …``"""
     n, more = pair.paired.n, pair.judged.more_users
     if not isfinite(pair.judged.corrected.low):
-        return (Piece("Too few users differ for an interval, so nothing can be said."),)
+        return (Piece(f"There is no interval: {why_unknown(pair)}."),)
     if more is None:
-        return (
-            Piece("The interval includes zero. More users with the same difference would not change that."),
-        )
+        return (Piece("The interval includes zero. How many more users it takes is not known."),)
     if more > MANY * n:
         return (Piece(f"The interval includes zero. More than {MANY} times the users would be needed."),)
-    about = f"about {numbers.count(_rounded(more))} more {'user' if more == 1 else 'users'} like these"
+    about = f"about {numbers.count(rounded(more))} more {'user' if more == 1 else 'users'} like these"
     given = "If the true difference is the one measured, and training again does not change it"
     return (
         Piece(f"The interval includes zero. {given}, {about} would give an answer with a chance of 80 %."),
@@ -226,7 +254,7 @@ def how_many_more(pair: Pair) -> Sentence:
 MANY = 100
 
 
-def _rounded(count: int) -> int:
+def rounded(count: int) -> int:
     """To two significant digits: it is an estimate."""
     unit: int = 10 ** max(len(str(count)) - 2, 0)
     return -(-count // unit) * unit
@@ -393,7 +421,7 @@ def _rivals(weighed: Weighed) -> list[Sentence]:
     mean = sign * pair.paired.mean
     digits = numbers.places([mean, low, high])
     bounds_ = f"{level(weighed)} {numbers.interval(low, high, digits)}"
-    corrected = correction(weighed, len(weighed.comparison.among))
+    corrected = correction(weighed, _tested(weighed.comparison.among))
     found = f"difference {numbers.signed(mean, digits)}, {bounds_}{corrected}"
     return [(Piece("Not separable from "), Piece(f"{names[other]} ({found})", "leaderboard"), Piece("."))]
 

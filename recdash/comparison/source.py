@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from recdash.domain import IdOverlap, Ints, OnlineLift, Replicated, Users, UserValues
+from recdash.domain import IdOverlap, OnlineLift, Replicated, Users, UserValues
 from recdash.errors import Problem
 from recdash.stats.jackknife import Pulls
 
@@ -42,10 +42,10 @@ class Source(Protocol):
         """The run's folds or seeds; None for a run that was uploaded once."""
 
     def replicate_value(self, run: str, label: str, metric: str, k: int) -> float | None:
-        """A metric of one replicate, that of a fold over its own users; None where it lacks it."""
+        """A metric of one replicate without a value per user; None where it lacks it."""
 
-    def replicate_users(self, run: str, label: str) -> Ints:
-        """The users of the truth, ascending, who have a list in a replicate."""
+    def replicate_values(self, run: str, label: str, metric: str, k: int) -> UserValues | None:
+        """The users who count in one replicate, of a fold those with a list; None where it lacks it."""
 
     def list_pulls(
         self, runs: Sequence[str], metrics: Sequence[str], k: int

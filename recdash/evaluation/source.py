@@ -6,12 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from recdash.domain import (
     Curve,
     IdOverlap,
-    Ints,
     OnlineLift,
     Replicated,
     Replication,
@@ -29,7 +26,7 @@ from recdash.evaluation.scoring import Scored, familiar_of, material_of, score_h
 from recdash.evaluation.slices import Slice, user_slices
 from recdash.metrics import Definition, Material, define, score
 from recdash.metrics.ratings import RatingMetric
-from recdash.metrics.sample import Sample
+from recdash.metrics.sample import Sample, sample_of
 from recdash.stats.jackknife import Pulls
 
 if TYPE_CHECKING:
@@ -80,17 +77,24 @@ class EvaluationSource:
 
     def replicate_value(self, run: str, label: str, metric: str, k: int) -> float | None:
         definition, replicate = define(metric), self._replicate(run, label)
-        users = "both" if self._kind(run) == "folds" else self._users
-        curves, _ = score_hits(hits_of(replicate), self._evaluation.reference, [definition], users)
+        curves, _ = score_hits(
+            hits_of(replicate), self._evaluation.reference, [definition], self._rule_of(run)
+        )
         curve = curves.get(str(definition))
         return None if curve is None else float(curve.value[k - 1 if len(curve.k) else 0])
 
-    def replicate_users(self, run: str, label: str) -> Ints:
-        return np.flatnonzero(hits_of(self._replicate(run, label)).list_length > 0)
+    def replicate_values(self, run: str, label: str, metric: str, k: int) -> UserValues | None:
+        familiar = familiar_of(self._evaluation.reference)
+        sample = sample_of(hits_of(self._replicate(run, label)), self._rule_of(run), familiar=familiar)
+        return user_values(define(metric), [sample], k)
 
     def _replicate(self, run: str, label: str) -> Scored:
         replicated = self._runs[run].replicated
         return self._runs[run].replicates[replicated.labels.index(label) if replicated else 0]
+
+    def _rule_of(self, run: str) -> Users:
+        """Who counts in a replicate: in a fold the users whom it has lists for."""
+        return "both" if self._kind(run) == "folds" else self._users
 
     def _kind(self, run: str) -> Replication | None:
         replicated = self._runs[run].replicated
@@ -151,10 +155,11 @@ class EvaluationSource:
 
     def _score(self, run: str, metric: str) -> tuple[Curve | None, str]:
         one, definition = self._runs[run], define(metric)
-        curve = one.curves.get(metric)
         if isinstance(definition.metric, RatingMetric):
             return self._score_ratings(one, definition)
-        users = self._evaluation.rules.users
+        users = self._users
+        as_scored = users == self._evaluation.rules.users or not definition.has_user_values
+        curve = one.curves.get(metric) if as_scored else None
         if curve is None and one.replicates and one.hits is None:
             return self._mean_curve(one, definition, users)
         if curve is not None or one.hits is None:

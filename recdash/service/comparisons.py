@@ -190,10 +190,6 @@ class Comparisons(Replicates):
         source = self.source(self.store.run(baseline_id).experiment, scope)
         return replicate_differences(source, run_ids, baseline_id, str(define(metric)), k)
 
-    def users_with_lists(self, run_id: str) -> Ints:
-        """The users of the truth, ascending, who have a list in a run."""
-        return np.flatnonzero(self._hits(run_id).list_length > 0)
-
     def value(self, run_id: str, metric: str, k: int, scope: Scope = WHOLE) -> float | None:
         """Any metric of a run; None where it lacks it."""
         return self._value_at(run_id, metric, k, scope)
@@ -291,7 +287,10 @@ class StoredSource:
         return self._answers.values(run, metric, k, self._users, self._scope)
 
     def value(self, run: str, metric: str, k: int) -> float | None:
-        return self._answers.value(run, metric, k, self._scope)
+        if self._users is None or not define(metric).has_user_values:
+            return self._answers.value(run, metric, k, self._scope)
+        own = self.values(run, metric, k)
+        return float(own.values.mean()) if own is not None and len(own.users) else None
 
     def why_absent(self, run: str, metric: str) -> str:
         return self._answers.absences([run], metric, self._scope).get(run, "")
@@ -303,14 +302,11 @@ class StoredSource:
         return self._answers.store.run(run).replicated
 
     def replicate_value(self, run: str, label: str, metric: str, k: int) -> float | None:
-        replicate = self._replicate(run, label)
-        if self._users is None or self._of_folds(run) or not define(metric).has_user_values:
-            return self._answers.value(replicate, metric, k, self._scope)
-        own = self._answers.values(replicate, metric, k, self._users, self._scope)
-        return None if own is None or not len(own.users) else float(own.values.mean())
+        return self._answers.value(self._replicate(run, label), metric, k, self._scope)
 
-    def replicate_users(self, run: str, label: str) -> Ints:
-        return self._answers.users_with_lists(self._replicate(run, label))
+    def replicate_values(self, run: str, label: str, metric: str, k: int) -> UserValues | None:
+        users: Users | None = "both" if self._of_folds(run) else self._users
+        return self._answers.values(self._replicate(run, label), metric, k, users, self._scope)
 
     def _replicate(self, run: str, label: str) -> str:
         return next(one.id for one in self._answers.replicates(run) if one.name == label)

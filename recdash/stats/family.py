@@ -56,11 +56,12 @@ class Judged:
 
     @property
     def more_users(self) -> int | None:
-        """How many users more would most likely settle it; 0 where it is, None where none would."""
+        """How many more users would most likely be enough; 0 where these are, None where that is not known."""
         if self.word != "not settled":
             return 0
         needed = users_to_settle(self.paired, self.margin, self.corrected.level)
-        return None if needed is None else max(needed - self.paired.n, 1)
+        # A normal approximation may say that fewer users than these are enough, where the test needs more.
+        return needed - self.paired.n if needed and needed > self.paired.n else None
 
 
 def judge(

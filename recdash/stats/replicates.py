@@ -17,9 +17,8 @@ import numpy as np
 from recdash.domain import Floats
 from recdash.stats.family import Correction, corrected, levels
 from recdash.stats.paired import LEVEL
+from recdash.stats.sparse import TIE
 
-_EQUAL = 1e-12
-"""Values closer than this are equal: only rounding separates them."""
 OVERLAPPING = ", whose training sets overlap (Nadeau and Bengio 2003)"
 
 
@@ -28,11 +27,13 @@ class ReplicateValues:
     """One candidate's value in each of its replicates, by label; ``noun`` says what a replicate is called.
 
     ``overlap`` is True where the replicates' training sets overlap: the folds of one cross validation.
+    ``trained_once``: the values are those of one training run over the users of another candidate's folds.
     """
 
     values: Mapping[str, float]
     noun: str = "seed"
     overlap: bool = False
+    trained_once: bool = False
 
     def __len__(self) -> int:
         return len(self.values)
@@ -42,6 +43,11 @@ class ReplicateValues:
         return f"{len(self)} {self.noun}s" if len(self) > 1 else "one value"
 
     @property
+    def n(self) -> int:
+        """How often the candidate was trained."""
+        return 1 if self.trained_once else len(self)
+
+    @property
     def numbers(self) -> Floats:
         return np.array(list(self.values.values()))
 
@@ -49,7 +55,7 @@ class ReplicateValues:
     def variance(self) -> float:
         """That of a single replicate; 0 where they do not differ, or there is one only."""
         numbers = self.numbers
-        return float(numbers.var(ddof=1)) if len(numbers) > 1 and np.ptp(numbers) >= _EQUAL else 0.0
+        return float(numbers.var(ddof=1)) if len(numbers) > 1 and np.ptp(numbers) >= TIE else 0.0
 
     @property
     def variance_of_mean(self) -> float:
@@ -61,8 +67,8 @@ class ReplicateValues:
 class ReplicateDifference:
     """Candidate minus baseline, over replicates: mean, interval and p of a t-test, and the test in words.
 
-    ``n`` and ``n_baseline`` count replicates, each called a ``noun``; ``error`` is the standard error of the
-    mean with ``freedom`` degrees of it. ``significant`` is True where the interval excludes 0, None where
+    ``n`` and ``n_baseline`` count training runs, each called a ``noun``; ``error`` is the standard error of
+    the mean with ``freedom`` degrees of it. ``significant`` is True where the interval excludes 0, None where
     that cannot be told: neither of the two has several replicates, or they do not differ at all. Then
     interval and p are NaN. ``family``: how many differences p and interval are corrected for.
     """
@@ -100,7 +106,7 @@ def replicate_difference(
     low, high = _interval(mean, error, freedom, level)
     noun = max(candidate, baseline, key=len).noun
     return ReplicateDifference(
-        n=len(candidate), n_baseline=len(baseline), mean=mean, low=low, high=high,
+        n=candidate.n, n_baseline=baseline.n, mean=mean, low=low, high=high,
         p=_student(mean, error, freedom), method=method, significant=low > 0 or high < 0, error=error,
         freedom=freedom, noun=noun,
     )  # fmt: skip
@@ -110,8 +116,7 @@ def _unknown(candidate: ReplicateValues, baseline: ReplicateValues, method: str)
     mean = float(candidate.numbers.mean() - baseline.numbers.mean())
     nan = float("nan")
     noun = max(candidate, baseline, key=len).noun
-    n, n_baseline = len(candidate), len(baseline)
-    return ReplicateDifference(n, n_baseline, mean, nan, nan, nan, method, None, nan, nan, noun)
+    return ReplicateDifference(candidate.n, baseline.n, mean, nan, nan, nan, method, None, nan, nan, noun)
 
 
 def _paired(candidate: ReplicateValues, baseline: ReplicateValues) -> tuple[float, float, str] | None:

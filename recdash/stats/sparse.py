@@ -80,9 +80,10 @@ class StudentT:
 
 @dataclass(frozen=True)
 class Unknown:
-    """No method is valid: fewer than two users, or few who differ by amounts without a bound."""
+    """No method is valid, for a ``reason``."""
 
     name: ClassVar[str] = "none"
+    reason: str = "there is no difference"
     p: float = float("nan")
 
     def interval(self, level: float) -> tuple[float, float]:  # noqa: ARG002 - of no level
@@ -154,11 +155,13 @@ def method_for(
     compared is 0 or ``bound``.
     """
     if n < 2:
-        return Unknown()
+        return Unknown("there is only one user")
     if not _is_sparse(differences, sd, binary=binary, bounded=bound is not None):
         return StudentT(n, mean, sd / n**0.5)
     if bound is None:
-        return Unknown()
+        alike = sd == 0 and len(differences) == n
+        few = f"fewer than {FEW_DIFFER} users differ, and nothing bounds by how much"
+        return Unknown("all users differ by the same" if alike else few)
     if binary:
         wins = int(np.count_nonzero(differences > 0))
         return PairedProportions(n, wins, len(differences) - wins, bound)
