@@ -163,11 +163,7 @@ def _parts(verdict: Verdict) -> Change | None:
     part = min(unlike, key=lambda one: _MOST_UNLIKE.index(one.pair.judged.word))
     judged, n = part.pair.judged, part.pair.paired.n
     more = judged.more_users
-    needs = (
-        f": about {numbers.count(rounded(more))} more users needed"
-        if judged.word == "not settled" and more
-        else ""
-    )
+    needs = f": about {numbers.count(rounded(more))} more users needed" if more else ""
     answer = f"{_capital(judged.word)}{needs} (n = {numbers.count(n)})"
     return Change(f"Only {title_of(part)}", answer, judged.word != "not settled", (("by", part.by),))
 

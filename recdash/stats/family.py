@@ -56,7 +56,7 @@ class Judged:
 
     @property
     def more_users(self) -> int | None:
-        """How many more users would most likely be enough; 0 where these are, None where that is not known."""
+        """How many more users would most likely be enough; 0 where these are, None where unknown."""
         if self.word != "not settled":
             return 0
         needed = users_to_settle(self.paired, self.margin, self.corrected.level)
