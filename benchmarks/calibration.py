@@ -256,6 +256,9 @@ is shipped, kept or called a tie must hold across folds or seeds where there are
 **What cannot be kept.** With one training run of each, users tell whether *these* runs differ, not whether
 the methods do: see the last row, where training moves a run's mean by 10 %. The verdict says so in words.
 
+**What is not drawn here.** Candidates that gain a little for many users and lose a lot for few. Where no such
+loss is among the users, the t-test, which is used from 30 users who differ, claims a gain too often.
+
 | situation | users | candidates | wrong ship | wrong keep | wrong tie | tries |
 |---|---:|---:|---:|---:|---:|---:|
 """
