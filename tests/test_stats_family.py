@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -200,7 +202,7 @@ def test_runs_that_are_alike_are_a_tie_only_where_enough_users_say_so(n: int, wo
 
 
 def test_where_lower_is_better_a_fall_is_an_improvement() -> None:
-    words = [judge([of(mean, 0.01)], lower_is_better=True)[0].word for mean in (-0.05, 0.05, 0.01)]
+    words = [replace(judge([of(mean, 0.01)])[0], lower_is_better=True).word for mean in (-0.05, 0.05, 0.01)]
     assert words == ["better", "worse", "not settled"]
 
 

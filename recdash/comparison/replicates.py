@@ -72,7 +72,7 @@ def _compared(
 
 @dataclass(frozen=True)
 class _Question:
-    """A metric at k over ``users`` [n]: those whom the paired test over users compares, too."""
+    """A metric at k over ``users`` [n]: those in the paired test over users."""
 
     metric: str
     k: int

@@ -93,7 +93,7 @@ class EvaluationSource:
         return self._runs[run].replicates[replicated.labels.index(label) if replicated else 0]
 
     def _rule_of(self, run: str) -> Users:
-        """Who counts in a replicate: in a fold the users whom it has lists for."""
+        """Which users count in a replicate: in a fold those with a list."""
         return "both" if self._kind(run) == "folds" else self._users
 
     def _kind(self, run: str) -> Replication | None:

@@ -70,7 +70,6 @@ def judge(
     *,
     margins: Sequence[float] | None = None,
     level: float = LEVEL,
-    lower_is_better: bool = False,
 ) -> list[Judged]:
     """Every difference of a family with its corrected p, interval and word, in the order given.
 
@@ -79,7 +78,7 @@ def judge(
     p = np.array([paired.p for paired in family], dtype=float)
     of_family = levels(p, correction, level).tolist(), corrected(p, correction).tolist()
     rows = zip(family, *of_family, margins or [0.0] * len(p), strict=True)
-    return [Judged(paired, paired.at(own), p, margin, lower_is_better) for paired, own, p, margin in rows]
+    return [Judged(paired, paired.at(own), p, margin) for paired, own, p, margin in rows]
 
 
 def significant(p: Floats, correction: Correction = "holm", level: float = LEVEL) -> Mask:
