@@ -11,19 +11,20 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from recdash.comparison import Margin, Terms, compare, decide, weigh
-from recdash.domain import Floats, IdOverlap, Ints, OnlineLift, Replicated, Users, UserValues
+from recdash.domain import Floats, IdOverlap, Ints, OnlineLift, Replicated, Replication, Users, UserValues
 from recdash.errors import Problem
 from recdash.evaluation.slices import Slice
 from recdash.stats.jackknife import Pulls
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "calibration.md"
 BASELINE, K = "baseline", 10
+ROUNDED = 1e-12
 
 Outcome = Callable[[np.random.Generator, float, int], Floats]
 """[n] values of users whose mean is, in the long run, the number that is given."""
@@ -49,20 +50,69 @@ def dense(rng: np.random.Generator, mean: float, n: int) -> Floats:
     return rng.binomial(20, mean, n) / 20
 
 
+# ── what users get from two runs ─────────────────────────────────────────────────────────────
+
+
+Pairing = Callable[[np.random.Generator, int], tuple[Floats, Floats]]
+"""[n] values of users for the baseline and the candidate."""
+
+
+@dataclass(frozen=True)
+class Uneven:
+    """Of all users the share ``gaining`` gain ``gain``, and the share ``losing`` lose 1."""
+
+    gaining: float
+    gain: float
+    losing: float
+
+    def __call__(self, rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
+        drawn = rng.random(n)
+        gains, loses = drawn < self.gaining, drawn >= 1 - self.losing
+        return loses.astype(np.float64), np.where(gains, self.gain, 0.0)
+
+    def mirrored(self, rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
+        base, candidate = self(rng, n)
+        return candidate, base
+
+
 # ── a source of runs ─────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """Runs whose users' values were drawn: by run, then by replicate."""
+class Run:
+    """Values [n] of ``users`` from each training run; with ``folds`` one training run serves each of these.
 
-    values_of: Mapping[str, Sequence[Floats]]
-    noun: str = "seed"
-    folds: Sequence[Ints] = field(default_factory=tuple)
+    Folds are places among all users; what a run has of users in its folds stands in the only values.
+    """
+
+    values: Sequence[Floats]
+    users: Ints
+    folds: Sequence[Ints] = ()
+
+    @property
+    def n_replicates(self) -> int:
+        return len(self.folds) or len(self.values)
+
+    def of(self, label: int) -> UserValues:
+        if self.folds:
+            inside = np.isin(self.users, self.folds[label])
+            return _user_values(self.users[inside], self.values[0][inside])
+        return _user_values(self.users, self.values[label])
+
+
+def _user_values(users: Ints, values: Floats) -> UserValues:
+    return UserValues(users, values, values, bound=1.0)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Runs whose users' values were drawn."""
+
+    runs: Mapping[str, Run]
 
     @property
     def names(self) -> Mapping[str, str]:
-        return {run: run for run in self.values_of}
+        return {run: run for run in self.runs}
 
     def under(self, users: Users) -> Drawn:  # noqa: ARG002 - all have a list
         return self
@@ -70,8 +120,7 @@ class Drawn:
     def values(self, run: str, metric: str, k: int) -> UserValues | None:  # noqa: ARG002 - always at K
         if metric != "recall":
             return None
-        of_users = np.mean(self.values_of[run], axis=0)
-        return UserValues(np.arange(len(of_users)), of_users, of_users, bound=1.0)
+        return _user_values(self.runs[run].users, np.mean(self.runs[run].values, axis=0))
 
     def value(self, run: str, metric: str, k: int) -> float | None:
         values = self.values(run, metric, k)
@@ -84,18 +133,16 @@ class Drawn:
         return ()
 
     def replicated(self, run: str) -> Replicated | None:
-        n = len(self.folds) or len(self.values_of[run])
-        labels = tuple(str(number) for number in range(n))
-        return Replicated("folds" if self.folds else "seeds", self.noun, labels) if n > 1 else None
+        drawn = self.runs[run]
+        labels = tuple(str(number) for number in range(drawn.n_replicates))
+        kind: Replication = "folds" if drawn.folds else "seeds"
+        return Replicated(kind, kind[:-1], labels) if len(labels) > 1 else None
 
     def replicate_value(self, run: str, label: str, metric: str, k: int) -> float | None:  # noqa: ARG002
         return None  # the only metric has values per user
 
     def replicate_values(self, run: str, label: str, metric: str, k: int) -> UserValues:  # noqa: ARG002
-        own = self.values_of[run]
-        users = self.folds[int(label)] if self.folds else np.arange(len(own[0]))
-        of_users = own[0][users] if self.folds else own[int(label)]
-        return UserValues(users, of_users, of_users, bound=1.0)
+        return self.runs[run].of(int(label))
 
     def list_pulls(self, runs: Sequence[str], *_: object) -> Sequence[Mapping[str, Pulls]]:
         return [{} for _ in runs]
@@ -118,8 +165,9 @@ class Situation:
     """``base`` and ``mean``: the true means of the baseline and of every candidate.
 
     ``noise``: the standard deviation of one training run's own mean about that, as a share of ``base``.
-    ``seeds`` and ``base_seeds`` count training runs; with ``folds`` each user is in one of so many folds.
-    ``margin``: what is too small to matter, as a share of the baseline's value.
+    ``seeds`` and ``base_seeds`` count training runs; with ``folds`` or ``base_folds`` each user is in one of
+    so many. ``covered``: the share of users for which a run, on its own, has values. ``margin``: what is too
+    small to matter, as a share of the baseline's value.
     """
 
     title: str
@@ -132,17 +180,21 @@ class Situation:
     seeds: int = 1
     base_seeds: int = 1
     folds: int = 0
+    base_folds: int = 0
+    covered: float = 1.0
     margin: float = 0.01
 
     def draw(self, rng: np.random.Generator) -> Drawn:
-        seeds = {f"candidate {number}": (self.mean, self.seeds) for number in range(self.candidates)}
-        of_runs = {BASELINE: (self.base, self.base_seeds), **seeds}
-        if self.folds:
-            users = np.array_split(np.arange(self.n), self.folds)
-            return Drawn(
-                {run: [self._folds(rng, mean, users)] for run, (mean, _) in of_runs.items()}, "fold", users
-            )
-        return Drawn({run: [self._seed(rng, mean) for _ in range(n)] for run, (mean, n) in of_runs.items()})
+        of_candidates = [f"candidate {number}" for number in range(self.candidates)]
+        candidates = {run: self._run(rng, self.mean, self.seeds, self.folds) for run in of_candidates}
+        return Drawn({BASELINE: self._run(rng, self.base, self.base_seeds, self.base_folds), **candidates})
+
+    def _run(self, rng: np.random.Generator, mean: float, seeds: int, folds: int) -> Run:
+        users = np.flatnonzero(rng.random(self.n) < self.covered)
+        if folds:
+            of_folds = np.array_split(np.arange(self.n), folds)
+            return Run([self._folds(rng, mean, of_folds)[users]], users, of_folds)
+        return Run([self._seed(rng, mean)[users] for _ in range(seeds)], users)
 
     def _seed(self, rng: np.random.Generator, mean: float) -> Floats:
         trained = np.clip(mean + self.noise * self.base * rng.standard_normal(), 0.0, 1.0)
@@ -156,10 +208,27 @@ class Situation:
         return np.concatenate([self.outcome(rng, at, len(of)) for at, of in zip(trained, users, strict=True)])
 
 
+@dataclass(frozen=True)
+class UnevenSituation(Situation):
+    """Users' values for both runs come from ``pairing``; the other fields tell the truth about it."""
+
+    pairing: Pairing = Uneven(0.5, 1 / 30, 1 / 60)
+
+    def draw(self, rng: np.random.Generator) -> Drawn:
+        users = np.arange(self.n)
+        base, candidate = self.pairing(rng, self.n)
+        return Drawn({BASELINE: Run([base], users), "candidate": Run([candidate], users)})
+
+
 def situations() -> Iterator[Situation]:
     yield from _users()
+    yield from _uneven()
+    yield from _covered()
     yield from _ties()
     yield from _replicates()
+    yield from _mixed_replicates()
+    yield from _differences_with_seeds()
+    yield from _trained_once()
 
 
 SIZES = (2, 5, 10, 20, 50, 100, 300)
@@ -178,6 +247,28 @@ def _users() -> Iterator[Situation]:
                 yield Situation(f"equal runs, {title}", outcome, base, base, n, candidates)
 
 
+def _uneven() -> Iterator[Situation]:
+    """A little more for many users against all for few: equal on average, and 44 % worse."""
+    for title, uneven in (
+        ("50 % gain 1/30, 1.7 % lose 1", Uneven(0.5, 1 / 30, 1 / 60)),
+        ("50 % gain 1/30, 2.4 % lose 1", Uneven(0.5, 1 / 30, 0.024)),
+        ("90 % gain 1/10, 9 % lose 1", Uneven(0.9, 0.1, 0.09)),
+    ):
+        gained, lost = uneven.gaining * uneven.gain, uneven.losing
+        for n in (30, 60, 80, 100, 300, 1000, 3000):
+            yield UnevenSituation(title, dense, lost, gained, n, pairing=uneven)
+            yield UnevenSituation(f"mirrored: {title}", dense, gained, lost, n, pairing=uneven.mirrored)
+
+
+def _covered() -> Iterator[Situation]:
+    """Each run has values for users of its own, four of five."""
+    for n in (20, 100, 300):
+        for candidates in (1, 8):
+            yield Situation(
+                "equal runs, each with 80 % of the users", dense, 0.3, 0.3, n, candidates, covered=0.8
+            )
+
+
 def _ties() -> Iterator[Situation]:
     """Truths outside of the margin, or on its edge: a tie is wrong."""
     for n in SIZES:
@@ -191,18 +282,46 @@ def _replicates() -> Iterator[Situation]:
     for seeds in (2, 3, 5):
         for candidates in (1, 2, 4, 8):
             title = f"equal but for training, {seeds} seeds each"
-            more = {"noise": 0.1, "seeds": seeds}
-            yield Situation(title, dense, 0.3, 0.3, 300, candidates, base_seeds=seeds, **more)  # type: ignore[arg-type]
-        title = f"equal but for training, {seeds} seeds, the baseline trained once"
-        yield Situation(title, dense, 0.3, 0.3, 300, noise=0.1, seeds=seeds)
+            yield _trained(title, candidates=candidates, seeds=seeds, base_seeds=seeds)
+        title = f"equal but for training, hit rate, {seeds} seeds each"
+        yield replace(_trained(title, seeds=seeds, base_seeds=seeds), outcome=hit_rate)
+        yield _trained(f"equal but for training, {seeds} seeds, the baseline trained once", seeds=seeds)
         title = f"equal but for training, trained once, {seeds} seeds of the baseline"
-        yield Situation(title, dense, 0.3, 0.3, 300, noise=0.1, base_seeds=seeds)
+        yield _trained(title, base_seeds=seeds)
     for n in (50, 300):
         for candidates in (1, 4, 8):
-            yield Situation(
-                "equal but for training, 5 folds", dense, 0.3, 0.3, n, candidates, noise=0.1, folds=5
+            yield _trained(
+                "equal but for training, 5 folds", n=n, candidates=candidates, folds=5, base_folds=5
             )
-    yield Situation("equal but for training, trained once each", dense, 0.3, 0.3, 300, noise=0.1)
+
+
+def _mixed_replicates() -> Iterator[Situation]:
+    for n in (50, 300):
+        for seeds in (2, 3, 5):
+            title = f"equal but for training, {seeds} seeds against 5 folds"
+            yield _trained(title, n=n, seeds=seeds, base_folds=5)
+            title = f"equal but for training, 5 folds against {seeds} seeds"
+            yield _trained(title, n=n, folds=5, base_seeds=seeds)
+        yield _trained("equal but for training, one upload against 5 folds", n=n, base_folds=5)
+        yield _trained("equal but for training, 5 folds against one upload", n=n, folds=5)
+
+
+def _differences_with_seeds() -> Iterator[Situation]:
+    """Truths with a difference, trained several times: the other answer is wrong, and so is a tie."""
+    for seeds in (2, 3, 5):
+        more = {"noise": 0.02, "seeds": seeds, "base_seeds": seeds, "margin": 0.2}
+        for mean in (0.36, 0.24):
+            title = f"{'20 % better' if mean > 0.3 else '20 % worse'}, margin 20 %, {seeds} seeds each"
+            yield Situation(title, dense, 0.3, mean, 300, **more)  # type: ignore[arg-type]
+
+
+def _trained_once() -> Iterator[Situation]:
+    yield _trained("equal but for training, trained once each")
+
+
+def _trained(title: str, n: int = 300, candidates: int = 1, **more: int) -> Situation:
+    """Equal methods; training moves the mean of a run by 10 %."""
+    return Situation(title, dense, 0.3, 0.3, n, candidates, noise=0.1, **more)
 
 
 # ── counting ─────────────────────────────────────────────────────────────────────────────────
@@ -224,10 +343,10 @@ def verdicts(situation: Situation, tries: int) -> Counter[str]:
 def wrong(situation: Situation, counts: Counter[str]) -> dict[str, int | None]:
     """How often each answer was wrong; None where the truth allows it."""
     difference = situation.mean - situation.base
-    outside = abs(difference) >= situation.margin * situation.base - 1e-12
+    outside = abs(difference) >= situation.margin * situation.base - ROUNDED
     return {
-        "ship": counts["ship"] + counts["trade-off"] if difference <= 0 else None,
-        "keep": counts["keep"] if difference >= 0 else None,
+        "ship": counts["ship"] + counts["trade-off"] if difference <= ROUNDED else None,
+        "keep": counts["keep"] if difference >= -ROUNDED else None,
         "tie": counts["tie"] if outside else None,
     }
 
@@ -249,15 +368,12 @@ A share over {tries:,} tries is uncertain by ±{error:.2f} percentage points.
 keep*: the baseline is kept although no candidate is worse. *Wrong tie*: the difference is called too small to
 matter, and is not. A dash means that the truth allows the answer.
 
-How it is kept: few users who differ are judged by an exact test or by a test of a bounded mean
-(`recdash/stats/sparse.py`), several candidates by Holm's correction, over folds and seeds as over users. What
-is shipped, kept or called a tie must hold across folds or seeds where there are some.
+How it is kept: where few users differ, or few could undo what many gain, an exact test or a test of a bounded
+mean judges (`recdash/stats/sparse.py`), several candidates by Holm's correction, over folds and seeds as over
+users. What is shipped, kept or called a tie must hold across folds or seeds where there are some.
 
 **What cannot be kept.** With one training run of each, users tell whether *these* runs differ, not whether
 the methods do: see the last row, where training moves a run's mean by 10 %. The verdict says so in words.
-
-**What is not drawn here.** Candidates that gain a little for many users and lose a lot for few. Where no such
-loss is among the users, the t-test, which is used from 30 users who differ, claims a gain too often.
 
 | situation | users | candidates | wrong ship | wrong keep | wrong tie | tries |
 |---|---:|---:|---:|---:|---:|---:|
@@ -265,11 +381,17 @@ loss is among the users, the t-test, which is used from 30 users who differ, cla
 
 
 def main(tries: int, page: Path) -> None:
+    """Rows are written as they come: what was counted stays where this is stopped."""
     every = list(situations())
-    with ProcessPoolExecutor(min(len(every), os.cpu_count() or 1)) as pool:
-        rows = list(pool.map(_row, every, [tries] * len(every)))
     error = 100 * 1.96 * (0.025 * 0.975 / tries) ** 0.5
-    page.write_text(HEAD.format(tries=tries, error=error) + "\n".join(rows) + "\n", encoding="utf-8")
+    with (
+        ProcessPoolExecutor(min(len(every), os.cpu_count() or 1)) as pool,
+        page.open("w", encoding="utf-8") as text,
+    ):
+        text.write(HEAD.format(tries=tries, error=error))
+        for row in pool.map(_row, every, [tries] * len(every)):
+            text.write(f"{row}\n")
+            text.flush()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import streamlit as st
 
 from recdash.ui import definitions, definitions_example, frame, widgets
 
-view = frame.show()
+view = frame.show(with_lists=True)
 title = st.container()
 run = definitions.choose_run(view)
 found = definitions.gather(view, run)

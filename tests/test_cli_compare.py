@@ -175,10 +175,10 @@ def test_nothing_beside_the_baseline_is_refused(call: Recdash) -> None:
 def test_what_a_finding_rests_on_is_in_the_json(call: Recdash) -> None:
     found = answer(call(*FROM_FILES, "--format", "json"))
     assert (found["correction"], found["families"]) == ("holm", {"to the baseline": 2, "other pairs": 1})
-    to_baseline = sorted(found["pairs"][:2], key=lambda pair: pair["t_p"])
-    assert to_baseline[0]["p_corrected"] == pytest.approx(2 * to_baseline[0]["t_p"])
+    to_baseline = sorted(found["pairs"][:2], key=lambda pair: pair["p"])
+    assert to_baseline[0]["p_corrected"] == pytest.approx(2 * to_baseline[0]["p"])
     (other,) = found["pairs"][2:]
-    assert other["p_corrected"] == other["t_p"]
+    assert other["p_corrected"] == other["p"]
     assert (other["ci_corrected_low"], other["ci_corrected_high"]) == (other["ci_low"], other["ci_high"])
 
 

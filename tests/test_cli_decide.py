@@ -96,11 +96,11 @@ def test_comments_stand_in_the_review(told: Any, run: Recdash) -> None:
 
 
 def test_a_name_or_a_reason_from_elsewhere_moves_no_terminal(told: Any) -> None:
-    """Names come from uploads as they are."""
+    """Such a name is refused today; an older store may hold one."""
     space = Workspace.open()
     home = space.experiment_named("films").id
     (als,) = (one.id for one in space.runs(home) if one.name == "als")
-    space.rename_run(als, "als\x1b[2J\x9b31m")
+    space.store.update_run(als, name="als\x1b[2J\x9b31m")
     review = space.propose(home, als)
     space.decide(home, "do not ship", about=review.id, text="No.\n\x1b]0;x\x07Never.")
     space.store.close()

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from recdash.comparison import Margin, Terms, Verdict, compare, decide, read_margin, weigh
 from recdash.comparison.changes import Change, brief, changes
+from recdash.comparison.compared import compared
 from recdash.comparison.sentences import plain
 from recdash.domain import OnlineLift, Replicated, Users, UserValues
 from recdash.errors import InputError, Problem
@@ -58,6 +60,8 @@ class Table:
     error: float | None = None
     """The standard error of the candidates' catalogue metrics; None where lists are gone."""
     seeds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    bound: float | None = None
+    """The largest value of a user: without one these small steps are compared by the t-test, as by hand."""
 
     @property
     def names(self) -> dict[str, str]:
@@ -70,7 +74,7 @@ class Table:
         found = self.of[run] if metric == "ndcg" else self.others.get((run, metric))
         if found is None:
             return None
-        return UserValues(self.users.get(run, np.arange(len(found))), found, found, bound=1.0)
+        return UserValues(self.users.get(run, np.arange(len(found))), found, found, bound=self.bound)
 
     def value(self, run: str, metric: str, k: int) -> float | None:
         return float(self.of[run].mean()) if metric == "ndcg" else self.catalogue.get((run, metric))
@@ -101,9 +105,11 @@ class Table:
     def replicate_value(self, run: str, label: str, metric: str, k: int) -> float | None:
         return self.seeds[run][label]
 
-    def replicate_values(self, run: str, label: str, metric: str, k: int) -> UserValues:
+    def replicate_values(self, run: str, label: str, metric: str, k: int) -> UserValues | None:
+        if np.isnan(self.seeds[run][label]):
+            return None
         of_users = np.full(len(self.of[run]), self.seeds[run][label])
-        return UserValues(np.arange(len(of_users)), of_users, of_users, bound=1.0)
+        return UserValues(np.arange(len(of_users)), of_users, of_users, bound=self.bound)
 
     def known_ids(self, run: str) -> None:
         """Not counted."""
@@ -138,6 +144,16 @@ def test_a_clear_gain_is_shipped() -> None:
     )
     assert once == ONCE
     assert found.as_dict() == {"state": "ship", "run": "ALS", "text": f"Ship ALS. {told} {once}"}
+
+
+def test_small_gains_that_a_rare_large_loss_could_undo_are_not_shipped() -> None:
+    """Of 400 users 3.69 may have lost 1 unseen (2.5 % = (1 − 3.69/400)⁴⁰⁰): 0.0092 each on average."""
+    gain = BASE + np.resize([0.005, 0.01], N)
+    found = verdict(Table({"Popular": BASE, "ALS": gain}, bound=1.0))
+    assert found.state == "not enough evidence"
+    assert "paired over 400 users, by Gaffke's test of a bounded mean;" in said(found)[0]
+    larger = Table({"Popular": BASE, "ALS": gain + 0.005}, bound=1.0)
+    assert verdict(larger).state == "ship"
 
 
 def test_where_every_candidate_is_worse_the_baseline_is_kept() -> None:
@@ -332,6 +348,29 @@ def test_a_margin_that_is_itself_uncertain_makes_no_tie() -> None:
     assert verdict(Table(runs), Terms(margin=Margin(1.5 * size))).state == "tie"
 
 
+@pytest.mark.parametrize("share", [0.15, 0.2, 0.25, 0.3, 0.4])
+@pytest.mark.parametrize("relative", [True, False])
+def test_the_p_of_equivalence_and_the_finding_of_a_tie_are_one_answer(share: float, relative: bool) -> None:
+    rng = np.random.default_rng(4)
+    base, candidate = ((rng.random(N) < 0.5).astype(float) for _ in range(2))
+    margin = Margin(share if relative else share * base.mean(), relative)
+    for level in (0.9, 0.95):
+        source = Table({"Popular": base, "ALS": candidate})
+        (row,) = compared(source, ["ALS"], "Popular", "ndcg", 10, Terms(margin=margin, level=level)).rows()
+        assert (row["equivalence_p"] < (1 - level) / 2) == (row["finding"] == "tie")
+
+
+def test_every_interval_is_at_the_level_of_the_terms() -> None:
+    source = Table({"Popular": BASE, "ALS": CLEAR})
+    found = compared(source, ["ALS"], "Popular", "ndcg", 10, Terms(level=0.8)).as_dict()
+    (pair,) = found["pairs"]
+    expected = stats.t.interval(0.8, N - 1, (CLEAR - BASE).mean(), stats.sem(CLEAR - BASE))
+    assert found["level"] == 0.8
+    for name in ("ci", "ci_corrected"):
+        assert [pair[f"{name}_low"], pair[f"{name}_high"]] == pytest.approx(expected)
+    assert [pair["bootstrap_low"], pair["bootstrap_high"]] == pytest.approx(expected, rel=0.02)
+
+
 SAME = {"1": 0.20, "2": 0.21, "3": 0.19}
 
 
@@ -413,6 +452,22 @@ def test_seeds_that_do_not_differ_say_nothing_of_another_training_run() -> None:
     found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, seeds=same))
     assert found.state == "ship"
     assert said(found)[1] == "The seeds do not differ, so they say nothing about another training run."
+
+
+def test_a_metric_of_one_seed_only_says_nothing_of_another_training_run() -> None:
+    alone = {"ALS": seeds(0.22, np.nan, np.nan)}
+    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, seeds=alone))
+    assert found.state == "ship"
+    assert said(found)[1:] == [
+        "Only one of the seeds has the metric, so they say nothing about another training run."
+    ]
+
+
+def test_of_another_method_the_users_needed_are_an_upper_end() -> None:
+    """The estimate is that of a normal mean with a win and a loss added."""
+    found = verdict(Table({"Popular": BASE, "ALS": UNSURE}, bound=1.0))
+    assert " at most about " in said(found)[1]
+    assert " at most " not in said(verdict(Table({"Popular": BASE, "ALS": UNSURE})))[1]
 
 
 def test_what_includes_zero_and_leaves_the_margin_is_not_enough_evidence() -> None:

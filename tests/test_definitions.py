@@ -141,7 +141,9 @@ def test_the_values_are_those_of_an_evaluation_under_the_preset(space: Workspace
 
 def test_parameters_that_were_asked_for_win_over_the_presets(space: Workspace, run_id: str) -> None:
     specs = set(
-        space.under_presets(run_id, "ndcg(gain=exp,ideal=cut,discount=log2,grades=relevant)", 2)["spec"]
+        space.under_presets(run_id, "ndcg(gain=exp,ideal=cut,discount=log2,grades=relevant,users=rule)", 2)[
+            "spec"
+        ]
     )
     assert specs == {"ndcg(gain=exp)"}
 

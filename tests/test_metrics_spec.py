@@ -274,7 +274,7 @@ def test_a_refusal_says_where_what_and_what_to_write_instead(text: str, problem:
     ("text", "kind", "known"),
     [
         ("ndgc", "metric", sorted(METRICS)),
-        ("ndcg(gian=exp)", "parameter of ndcg", ["discount", "gain", "grades", "ideal"]),
+        ("ndcg(gian=exp)", "parameter of ndcg", ["discount", "gain", "grades", "ideal", "users"]),
         ("ndcg(gain=expo)", "value of ndcg(gain=…)", ["linear", "exp", "binary"]),
     ],
 )
@@ -361,7 +361,10 @@ def test_a_preset_reaches_the_metrics_that_a_metric_is_made_of() -> None:
     both = "f1(of=precision(over=list),recall(norm=min))"
     assert str(define(lenskit.apply(parse("f1")))) == both
     assert str(define(lenskit.apply(parse("f1(of=precision,recall)")))) == both
-    assert str(define(lenskit.apply(parse("f1(precision(over=k),map)")))) == "f1(of=precision,map(norm=list))"
+    assert (
+        str(define(lenskit.apply(parse("f1(precision(over=k),map)"))))
+        == "f1(of=precision,map(norm=list,users=both))"
+    )
     assert str(define(preset("ranx").apply(parse("f1")))) == "f1"
 
 
@@ -379,6 +382,10 @@ def test_every_value_that_a_preset_changes_is_known_here() -> None:
     }
     assert changed == {
         "trec_eval: ndcg(grades=all)",
+        "recommenders: ndcg(users=truth)", "recommenders: coverage(counted=every)",
+        "rectools: serendipity(users=run)", "lenskit: map(users=both)", "capri: coverage(counted=every)",
+        "elliot: gini(norm=n-1)", "evidently: gini(norm=n-1)", "evidently: gini(items=shown)",
+        "evidently: popularity(unseen=drop)",
         "rectools: ndcg(gain=binary)", "rectools: ndcg(ideal=full)", "rectools: serendipity(over=list)",
         "rectools: coverage(of=catalogue)", "ranx: rbp(gain=linear)",
         "recommenders: novelty(share=rows)", "recommenders: novelty(unseen=zero)",
@@ -419,7 +426,7 @@ HIT_AT_2 = 1 / log2(3)
         ("ranx", HIT_AT_2 / (1 + HIT_AT_2) / 2, (1 / 2) / 2 / 2, (1 / 3) / 2),
         ("trec_eval", HIT_AT_2 / (1 + HIT_AT_2), (1 / 2) / 2, 1 / 3),
         ("rectools", HIT_AT_2 / DCG_3 / 2, (1 / 2) / 2 / 2, (1 / 3) / 2),
-        ("recommenders", HIT_AT_2 / (1 + HIT_AT_2), (1 / 2) / 2, 1 / 3),
+        ("recommenders", HIT_AT_2 / (1 + HIT_AT_2) / 2, (1 / 2) / 2, 1 / 3),
         ("recbole", HIT_AT_2 / (1 + HIT_AT_2) / 2, (1 / 2) / 2 / 2, (1 / 3) / 2),
         ("lenskit", 1 / (1 + 1), (1 / 2) / 2, 1 / 2),
         ("capri", HIT_AT_2 / (1 + HIT_AT_2), (1 / 2) / 2, 1 / 2),

@@ -26,6 +26,8 @@ def test_the_default_is_written_as_in_the_metrics_own_table(name: str) -> None:
         ("ndcg(gain=binary,discount=lenskit)",
          r"\frac{\sum_{r_j \le k} 1 / \log_2(\max(r_j, 2))}{\sum_{i=1}^{\min(m,k)} 1 / \log_2(\max(i, 2))}"),
         ("map(norm=min)", r"\frac{1}{\min(m,k)}\sum_{r_j \le k} \frac{j}{r_j}"),
+        ("map(users=judged_both)",
+         r"\frac{1}{U_{\mathrm{judged\ both}}}\sum_u \frac{1}{m}\sum_{r_j \le k} \frac{j}{r_j}"),
         ("map(norm=none)", r"\sum_{r_j \le k} \frac{j}{r_j}"),
         ("precision(over=list)", r"\frac{1}{\min(k, |L|)}\sum_{r_j \le k} 1"),
         ("precision(average=micro)", r"\frac{\sum_u \sum_{r_j \le k} 1}{\sum_u k}"),

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,11 @@ from recdash.online import (
 )
 from recdash.online.agreement import quadrant
 from recdash.online.compare import arm, arms, chosen_lift, lift, with_shared_spread
-from recdash.online.counts import Count, p_value, rate_interval, ratio_interval
+from recdash.online.counts import Count, p_value, ratio_interval
 from recdash.online.logs.sessions import per_user
 from recdash.online.results import of_users
 from recdash.online.validity import MANY_LOOKS, ONE_LOOK
+from recdash.stats.sparse import clopper_pearson
 
 BOUGHT = OnlineMetric("bought", "Bought", "", "", "bought")
 TIME = OnlineMetric("time", "Time", "", "", "time")
@@ -97,10 +99,10 @@ def test_two_users_of_each_variant_settle_nothing() -> None:
 
 
 def test_the_exact_interval_of_a_rate_is_that_of_clopper_and_pearson() -> None:
-    low, high = rate_interval(Count(0, 20), 0.95)
+    low, high = clopper_pearson(0, 20, 0.95)
     assert (low, high) == (0.0, pytest.approx(1 - 0.025 ** (1 / 20)))
     found = stats.binomtest(3, 40).proportion_ci(0.95, method="exact")
-    assert rate_interval(Count(3, 40), 0.95) == pytest.approx((found.low, found.high))
+    assert clopper_pearson(3, 40, 0.95) == pytest.approx((found.low, found.high))
     row = new(of_rates((5, 20), (0, 20)))
     assert (row.ci_low, row.ci_high) == pytest.approx((0.0, high))
 
@@ -415,3 +417,12 @@ def test_a_row_with_the_plain_lift_instead_says_so() -> None:
     assert unadjusted
     assert all("not adjusted by what users did before" in row.note for row in unadjusted)
     assert all(row.p is not None and row.narrower is None for row in unadjusted)
+
+
+def test_a_rate_is_found_to_differ_only_where_the_score_interval_says_so_too() -> None:
+    """Every table of 25 and 60 users: no p of at most 5 % beside an interval that holds 1."""
+    for successes, others in product(range(1, 26), range(61)):
+        counts = Count(successes, 25), Count(others, 60)
+        if p_value(*counts) <= 0.05:
+            low, high = ratio_interval(*counts, 0.95)
+            assert not low < 1 < high, counts

@@ -290,7 +290,7 @@ def test_a_damaged_file_takes_one_answer_away_and_not_the_others(tmp_path: Path)
     tables = WITH_SERVED | {"served": served(["a", "x"], ["b", "x"])}
     _, test = stored(tmp_path, lists("b", "x"), lists("a", "x"), tables=tables)
     sha = test.tables["served"]
-    (file,) = (tmp_path / "artifacts").glob(f"*/{sha}.parquet")
+    (file,) = (tmp_path / "artifacts").rglob(f"{sha}.parquet")
     file.chmod(0o644)
     file.write_bytes(file.read_bytes()[:-20])
     fresh = Workspace.open(f"sqlite:///{tmp_path / 'recdash.db'}", tmp_path / "artifacts")

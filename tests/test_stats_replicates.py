@@ -148,3 +148,16 @@ def test_the_corrected_test_finds_a_difference_where_there_is_none_no_more_often
         return sum(bool(replicate_difference(kind(row), kind(nothing)).significant) for row in rows) / tries  # type: ignore[operator]
 
     assert found(folds) < 0.06 < found(seeds)
+
+
+def test_a_run_trained_once_against_folds_varies_as_one_training_run_does() -> None:
+    """Differences 1, 2, 3: s² = 1. (1/3 + 1/2)·s² for the mean of folds; folds share 1/3 of the variance, so
+    that of one training run is s² / (1 − 1/3) = 1.5·s².
+    """
+    folds = ReplicateValues({"1": 1.0, "2": 2.0, "3": 3.0}, "fold", overlap=True)
+    once = ReplicateValues({"1": 0.0, "2": 0.0, "3": 0.0}, "fold", overlap=True, trained_once=True)
+    each = ReplicateValues({"1": 0.0, "2": 0.0, "3": 0.0}, "fold", overlap=True)
+    assert replicate_difference(folds, each).error ** 2 == pytest.approx(1 / 3 + 1 / 2)
+    for found in (replicate_difference(folds, once), replicate_difference(once, folds)):
+        assert found.error**2 == pytest.approx(1 / 3 + 1 / 2 + 1.5)
+        assert found.method.endswith("the one trained once is taken to vary as much")

@@ -10,7 +10,6 @@ import pytest
 from recdash.stats import (
     bootstrap,
     differences,
-    equivalence,
     grouped,
     paired_difference,
     permutation,
@@ -129,7 +128,7 @@ def test_equivalence_is_two_one_sided_tests() -> None:
     values = 0.01 + 0.1 * RNG.standard_normal(400)
     above = scipy_stats.ttest_1samp(values, -0.03, alternative="greater").pvalue
     below = scipy_stats.ttest_1samp(values, 0.03, alternative="less").pvalue
-    found = equivalence(paired_difference(values, np.zeros(400)), 0.03)
+    found = paired_difference(values, np.zeros(400)).method.p_beyond(0.03)
     assert found == pytest.approx(max(above, below), rel=1e-6)
 
 

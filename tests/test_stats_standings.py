@@ -8,6 +8,7 @@ from scipy import stats as scipy_stats
 
 from recdash.stats import grouped, holm, standings
 from recdash.stats.groups import MOST_GROUPS
+from recdash.stats.sparse import sparse_pairs
 
 RNG = np.random.default_rng(3)
 START = RNG.bit_generator.state
@@ -85,6 +86,24 @@ def test_few_hits_among_many_users_make_no_rank() -> None:
     hits = np.zeros(400)
     hits[:4] = 1.0
     assert standings(grouped([hits, np.zeros(400)]), bound=1.0).rank.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("n", [400, 3 * MOST_GROUPS + 7])
+def test_runs_of_yes_or_no_are_seen_as_such_among_many_users(n: int) -> None:
+    """26 wins and 12 losses: McNemar's p is 0.034; of 25 and 13 it is 0.073."""
+    for wins, losses in ((26, 12), (25, 13)):
+        candidate, baseline = np.zeros(n), np.zeros(n)
+        places = np.arange(wins + losses)
+        if n > MOST_GROUPS:
+            places[wins:] += MOST_GROUPS - wins  # each loss in the group of a win
+        candidate[MOST_GROUPS * 2 :], baseline[MOST_GROUPS * 2 :] = 1.0, 1.0
+        candidate[places[:wins]], baseline[places[wins:]] = 1.0, 1.0
+        (method,) = sparse_pairs(
+            (groups := grouped([baseline, candidate])).sums, groups.n, 1.0, groups.hits
+        ).values()
+        expected = scipy_stats.binomtest(wins, wins + losses).pvalue
+        assert method.p == pytest.approx(expected)
+        assert (standings(groups, bound=1.0).rank.tolist() == [2, 1]) == (expected <= 0.05)
 
 
 def test_one_user_ranks_nobody() -> None:

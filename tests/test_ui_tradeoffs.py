@@ -87,10 +87,10 @@ def test_the_axes_say_where_better_is_and_run_backwards_where_less_is_better(sho
 
 @pytest.mark.usefixtures("films")
 def test_the_link_keeps_both_metrics_and_the_runs(films: dict[str, str], shown: Open) -> None:
-    app = shown(e=films["films"], k="2", x="novelty", y="recall", runs="chosen", c=films["poor"])
+    app = shown(e=films["films"], k="2", x="gini", y="recall", runs="chosen", c=films["poor"])
     assert [trace["name"] for trace in spec(app)["data"] if trace["mode"] == "markers"] == ["base", "poor"]
     assert {name: link(app)[name] for name in ("x", "y", "runs")} == {
-        "x": "novelty", "y": "recall", "runs": "chosen",
+        "x": "gini", "y": "recall", "runs": "chosen",
     }  # fmt: skip
     passed(app.selectbox(key="tradeoff-x").set_value("coverage").run())
     assert link(app)["x"] == "coverage"

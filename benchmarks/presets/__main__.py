@@ -33,7 +33,7 @@ def main() -> int:
     )
     agreement.recorded.cache_clear()
     agreement.agreement.cache_clear()
-    PAGE.write_text(report.page(known), "utf-8")
+    PAGE.write_text(report.page(agreement.recorded()), "utf-8")
     print("\n".join(broken) or "every library bears out what is said of it", file=sys.stderr)
     return 1 if broken else 0
 

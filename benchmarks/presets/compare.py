@@ -17,7 +17,7 @@ from benchmarks.environments import Environment, environment_for
 from benchmarks.harness import ROOT
 from benchmarks.presets import Library, library
 from benchmarks.presets.tables import CUTOFFS, Tables, draw, write
-from recdash.metrics import METRICS, parse
+from recdash.metrics import METRICS, define, parse, preset
 
 Theirs = Mapping[str, Any]
 """By spec@k: a mean, or each user's value."""
@@ -106,11 +106,14 @@ def _see(agreement: Agreement, mean: float, value: Any, of_users: Any) -> None:
     agreement.see(mean, sum(value.values()) / len(value))
     own = of_users()
     for user, one in value.items():
-        if user in own:  # a user whom the truth does not know has no value of their own here
+        if user in own:  # a user that the truth does not know has no value of their own here
             agreement.see(own[user], one)
 
 
 def _of_users(found: recdash.Evaluation, spec: str, k: str) -> dict[str, float]:
+    """Nothing where the mean is over other users than those who count: then a share is no user's own."""
+    if define(preset(found.rules.preset).apply(parse(spec))).formula().pooled:
+        return {}
     table = found.per_user(f"{spec}@{k}" if _has_cutoff(spec) else spec)
     return dict(zip(table["user_id"].astype(str), table["value"].astype(float), strict=True))
 

@@ -11,6 +11,7 @@ import click
 from recdash import numbers
 from recdash.cli.options import workspace
 from recdash.cli.tables import aligned
+from recdash.cli.terminal import say_lines
 
 if TYPE_CHECKING:
     from recdash.online.agreement import Agreement, BestMetric
@@ -38,10 +39,10 @@ def agree(experiment: str, test: str | None, metric: str, online: str, form: str
     if form == "json":
         told = {"test": chosen.name, **found.as_dict()}
         further = {"best_metric": best.as_dict(), "track_record": record.as_dict()}
-        click.echo(json.dumps(told | further, indent=2, ensure_ascii=False))
+        say_lines(json.dumps(told | further, indent=2, ensure_ascii=False))
     else:
         parts = (chosen.name, _agreement_text(found), _best_text(best), _record_text(record))
-        click.echo("\n\n".join(parts))
+        say_lines("\n\n".join(parts))
 
 
 def _agreement_text(found: Agreement) -> str:

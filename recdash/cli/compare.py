@@ -25,6 +25,7 @@ from recdash.cli.options import (
     workspace,
 )
 from recdash.cli.tables import aligned, known_lines
+from recdash.cli.terminal import say_lines
 from recdash.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def compare(
         question["predictions"] = dict(predictions)
         found = _compare_files(runs, truth, baseline, metric, terms, question)
     tell(found.verdict.weighed.problems)
-    click.echo(json.dumps(found.as_dict(), indent=2) if form == "json" else comparison_text(found))
+    say_lines(json.dumps(found.as_dict(), indent=2) if form == "json" else comparison_text(found))
 
 
 def _check_where(truth: Path | None, experiment: str | None, runs: Sequence[Any], part: str | None) -> None:

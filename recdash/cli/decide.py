@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recdash.characters import on_a_line
 from recdash.cli.options import run_named, workspace
 from recdash.cli.tables import aligned
+from recdash.cli.terminal import say, say_lines
 from recdash.errors import NotFound, UnknownName
 
 if TYPE_CHECKING:
@@ -63,9 +63,9 @@ def decide(
         author=author,
         **named(space, home, run, baseline, metric),
     )
-    click.echo(on_a_line(f"{_headline(found)} ({found.id})"))
+    say(f"{_headline(found)} ({found.id})")
     for line in unmet(found.checklist):
-        click.echo(on_a_line(f"note: {line}"), err=True)
+        say(f"note: {line}", err=True)
 
 
 @click.command()
@@ -78,7 +78,7 @@ def decisions(experiment: str, form: str) -> None:
     found = space.decisions(home.id)
     if form == "json":
         facts = {"experiment": home.name, "decisions": [decision_facts(one) for one in found]}
-        click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
+        say_lines(json.dumps(facts, ensure_ascii=False, indent=2))
         return
     rows = [["id", "decided (UTC)", "outcome", "about", "by", "holds", "why"]]
     rows += [
@@ -86,7 +86,7 @@ def decisions(experiment: str, form: str) -> None:
          "yes" if one.is_current else f"no: {one.superseded_by}", _short(one.text)]
         for one in found
     ]  # fmt: skip
-    click.echo(aligned(rows, texts=7) if found else f"Nothing is decided on '{home.name}' yet.")
+    say_lines(aligned(rows, texts=7) if found else f"Nothing is decided on '{home.name}' yet.")
 
 
 def decision_facts(one: Decision) -> dict[str, Any]:

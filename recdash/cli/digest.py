@@ -12,6 +12,7 @@ import click
 
 from recdash.cli.light import start_light
 from recdash.cli.options import workspace
+from recdash.cli.terminal import say, say_lines
 from recdash.errors import InputError, Problem
 
 FORMS = ("md", "html", "text", "json")
@@ -46,10 +47,10 @@ def digest(names: Sequence[str], since: str, form: str | None, output: Path | No
     found = workspace().digest(names, since=period(since), link=checked(link))
     text = forms[wanted](found)
     if output is None:
-        click.echo(text)
+        say_lines(text)
     else:
         output.write_text(text if text.endswith("\n") else f"{text}\n", encoding="utf-8")
-        click.echo(f"Wrote {output}", err=True)
+        say(f"Wrote {output}", err=True)
 
 
 def period(text: str) -> timedelta:

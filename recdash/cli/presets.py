@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recdash.cli.tables import aligned
+from recdash.cli.terminal import say_lines
 
 if TYPE_CHECKING:
     from recdash.metrics.agreement import Agreement
@@ -27,10 +28,10 @@ def presets(name: str | None, form: str) -> None:
 
     found = [one for one in table() if name is None or one.preset == preset(name).name]
     if form == "json":
-        click.echo(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
+        say_lines(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
     else:
         rows = _overview(found) if name is None else _metric_by_metric(found)
-        click.echo(aligned(rows, len(rows[0])))
+        say_lines(aligned(rows, len(rows[0])))
 
 
 def _overview(found: list[Agreement]) -> list[list[str]]:

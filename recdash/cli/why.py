@@ -10,6 +10,7 @@ import click
 
 from recdash.cli.options import run_named, workspace
 from recdash.cli.tables import aligned
+from recdash.cli.terminal import say_lines
 from recdash.errors import InputError, NotFound, Problem
 
 if TYPE_CHECKING:
@@ -48,9 +49,7 @@ def why(
     runs = {one.name: one.id for one in space.runs(home.id, archived=True)}
     wanted = _variant(space, chosen, variant, None if run is None else run_named(runs, run), asked)
     found = space.explain(chosen.id, wanted, *asked)
-    click.echo(
-        json.dumps(found.as_dict(), ensure_ascii=False, indent=2) if form == "json" else as_text(found)
-    )
+    say_lines(json.dumps(found.as_dict(), ensure_ascii=False, indent=2) if form == "json" else as_text(found))
 
 
 def _variant(

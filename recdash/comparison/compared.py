@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recdash.comparison.pairs import Comparison, Pair, Terms, compare, shared
+from recdash.comparison.pairs import Comparison, Pair, Terms, compare, equivalence_of, shared
 from recdash.comparison.source import Source
 from recdash.comparison.verdict import Verdict, decide
 from recdash.comparison.weighing import weigh
 from recdash.domain import IdOverlap, UserValues
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.metrics import Spec, define
-from recdash.stats import bootstrap, corrected, differences, equivalence, grouped, permutation, wilcoxon
+from recdash.stats import bootstrap, corrected, differences, grouped, permutation, wilcoxon
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,13 +43,13 @@ class Compared:
     def rows(self) -> Iterator[dict[str, Any]]:
         """One dict per pair; run names, and every test that the field asks for.
 
-        p and ci_low … ci_high (95 %) come from ``method``: the paired t-test where enough users differ, else
-        a test that is valid for few (``recdash.stats.sparse``); None where none is. ``finding`` follows
-        p_corrected and ci_corrected, corrected within its own family, and the margin. t_p is always that of
-        the paired t-test, None without a spread; t_p_holm and t_p_bh are corrected over all pairs. If the
-        true difference is the one seen, so many ``more_users`` give an answer with a chance of 80 % (0: there
-        is one; None: no number does). ``equivalence_p`` is that of two one-sided 5 % tests, not corrected,
-        while a ``finding`` of tie needs the corrected interval inside the margin.
+        p and ci_low … ci_high (at the level of the terms) come from ``method``: the paired t-test where
+        that holds, else a test that is valid there (``recdash.stats.sparse``); None where none is.
+        ``finding`` follows p_corrected and ci_corrected, corrected within its own family, and the margin.
+        t_p is always that of the paired t-test, None without a spread; t_p_holm and t_p_bh are corrected over
+        all pairs. If the true difference is the one seen, so many ``more_users`` give an answer with a chance
+        of 80 % (0: there is one; None: no number does). ``equivalence_p`` is that of the one-sided tests of a
+        tie, not corrected: below (1 − the level of ci_corrected) / 2 exactly where ``finding`` is a tie.
         """
         found = self.comparison
         p = np.array([pair.paired.t_p for pair in found.pairs])
@@ -61,7 +61,7 @@ class Compared:
                 **test,
                 "t_p_holm": by_holm,
                 "t_p_bh": by_bh,
-                "equivalence_p": _number(equivalence(pair.paired, pair.judged.margin)),
+                "equivalence_p": _number(self._equivalence(pair)),
                 "margin": pair.judged.margin,
                 "p_corrected": _number(pair.judged.p),
                 "ci_corrected_low": _number(pair.judged.corrected.low),
@@ -70,6 +70,10 @@ class Compared:
                 "finding": pair.judged.word,
                 "more_users": pair.judged.more_users,
             }
+
+    def _equivalence(self, pair: Pair) -> float:
+        both = shared(self._values_of(pair.baseline), self._values_of(pair.candidate))
+        return equivalence_of(pair, *both, self.comparison.terms.margin)
 
     def _further_tests(self) -> list[dict[str, float | None]]:
         """Per pair, what tests without a normal distribution say; None where two runs share one user."""
@@ -138,6 +142,7 @@ class Compared:
             "lower_is_better": found.lower_is_better,
             "baseline": found.names[found.baseline],
             "correction": found.terms.correction,
+            "level": found.terms.level,
             "families": {"to the baseline": len(found.against), "other pairs": len(found.among)},
             "pairs": list(self.rows()),
             "apart": {found.names[run]: why for run, why in found.apart.items()},

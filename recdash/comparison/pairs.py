@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from recdash.comparison.source import Source
-from recdash.domain import UserValues
+from recdash.domain import UserValues, common_bound
 from recdash.errors import InputError, Problem
 from recdash.metrics import define
 from recdash.stats import LEVEL, Correction, Judged, Paired, judge, paired_difference
@@ -39,7 +39,7 @@ class Margin:
 
 def read_margin(text: str) -> Margin:
     """``1%`` of the baseline's value, or ``0.002`` of the metric. Raises InputError for anything else."""
-    found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(%?)\s*", text)
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(%?)", text.strip())
     if found is None:
         fix = "Write 1% for a share of the baseline's value, or 0.002 for an amount of the metric."
         raise InputError(Problem("bad-margin", "margin", f"'{text}'", fix))
@@ -139,7 +139,8 @@ def compare(
     to_baseline = [(baseline, run) for run in candidates]
     between = combinations(candidates, 2) if among else ()
     against, others = (
-        family_of(_paired(wanted, there, lower_is_better=lower), terms) for wanted in (to_baseline, between)
+        family_of(_paired(wanted, there, lower_is_better=lower, level=terms.level), terms)
+        for wanted in (to_baseline, between)
     )
     against.sort(key=lambda pair: pair.paired.mean if lower else -pair.paired.mean)
     paired = {pair.candidate for pair in against}
@@ -191,33 +192,65 @@ def _in_context(judged: Judged, found: Found, margin: Margin) -> Judged:
     judged = replace(judged, lower_is_better=found.lower_is_better)
     if judged.word != "tie" or not margin.relative:
         return judged
-    base, own = found.base_values, found.values
-    bound = None if own.bound is None else (1 + margin.size) * own.bound
-    above, below = (
-        paired_difference(own.values, share * base.values, judged.corrected.level, bound=bound)
-        for share in (1 + margin.size, 1 - margin.size)
-    )
+    above, below = _beside_the_margin(found.base_values, found.values, margin, judged.corrected.level)
     return judged if above.high < 0 < below.low else replace(judged, margin_is_known=False)
 
 
+def _beside_the_margin(
+    base: UserValues, own: UserValues, margin: Margin, level: float = LEVEL
+) -> tuple[Paired, Paired]:
+    """What the candidate has beyond 1 + size and beyond 1 − size times the baseline, user by user."""
+    largest = common_bound((base, own))
+    bound = None if largest is None else (1 + margin.size) * largest
+    above, below = (
+        paired_difference(own.values, share * base.values, level, bound=bound)
+        for share in (1 + margin.size, 1 - margin.size)
+    )
+    return above, below
+
+
+def equivalence_of(pair: Pair, base: UserValues, own: UserValues, margin: Margin) -> float:
+    """p of the one-sided tests that a tie needs, the largest of them; NaN where no method is valid.
+
+    A tie at a level is where p is below (1 − level) / 2. ``base`` and ``own`` are the values of the pair.
+    """
+    within = pair.paired.method.p_beyond(margin.of(pair.base_value))
+    if not margin.relative:
+        return within
+    above, below = _beside_the_margin(base, own, margin)
+    return float(np.max([within, 1 - above.p_above_zero, below.p_above_zero]))
+
+
 def _paired(
-    wanted: Iterable[tuple[str, str]], there: Mapping[str, UserValues], *, lower_is_better: bool
+    wanted: Iterable[tuple[str, str]],
+    there: Mapping[str, UserValues],
+    *,
+    lower_is_better: bool,
+    level: float,
 ) -> list[Found]:
     found = []
     for baseline, candidate in wanted:
         if baseline in there and candidate in there:
             base, mine = shared(there[baseline], there[candidate])
             if len(base.users) and not rows_rated_otherwise(base, mine):
-                found.append(pair_of(baseline, candidate, base, mine, lower_is_better=lower_is_better))
+                found.append(
+                    pair_of(baseline, candidate, base, mine, lower_is_better=lower_is_better, level=level)
+                )
     return found
 
 
 def pair_of(
-    baseline: str, candidate: str, base: UserValues, mine: UserValues, *, lower_is_better: bool = False
+    baseline: str,
+    candidate: str,
+    base: UserValues,
+    mine: UserValues,
+    *,
+    lower_is_better: bool = False,
+    level: float = LEVEL,
 ) -> Found:
     """The difference of two runs over the same users; ``wins`` are those who are better off."""
     own = (base.own, mine.own) if lower_is_better else (mine.own, base.own)
-    paired = paired_difference(mine.values, base.values, own=own, bound=mine.bound)
+    paired = paired_difference(mine.values, base.values, level, own=own, bound=common_bound((base, mine)))
     return Found(baseline, candidate, paired, base, mine, lower_is_better)
 
 

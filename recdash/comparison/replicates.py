@@ -65,7 +65,7 @@ def _compared(
     of_runs: Sequence[ReplicateValues | None], level: float, *, same_users: bool
 ) -> ReplicateDifference | None:
     values, base_values = of_runs
-    if not values or not base_values or max(len(values), len(base_values)) == 1:
+    if not values or not base_values:
         return None
     return replicate_difference(values, base_values, same_users=same_users, level=level)
 

@@ -188,7 +188,9 @@ def _over_replicates(weighed: Weighed) -> list[Sentence]:
         return []
     seeds = f"{over.noun}s"
     if over.significant is None:
-        return [(Piece(f"The {seeds} do not differ, so they say nothing about another training run."),)]
+        only = f"Only one of the {seeds} has the metric" if over.n == over.n_baseline == 1 else ""
+        why = only or f"The {seeds} do not differ"
+        return [(Piece(f"{why}, so they say nothing about another training run."),)]
     digits = numbers.places([over.mean, over.low, over.high])
     ends = f"{level(weighed)} {numbers.interval(over.low, over.high, digits)}"
     amount = f"{numbers.signed(over.mean, digits)} ({ends}{correction(weighed, over.family)})"
@@ -227,12 +229,10 @@ def _one_training_run(weighed: Weighed) -> list[Sentence]:
     once = [name for name, n in ((weighed.name, over.n), (weighed.base, over.n_baseline)) if n == 1]
     if not once or over.significant is None:
         return []
-    if over.noun == "fold":
-        return [
-            (Piece(f"{once[0]} was trained once; another training run of it may give another difference."),)
-        ]
     other = weighed.base if once == [weighed.name] else weighed.name
-    return [(Piece(f"{once[0]} was trained once; its {over.noun}s are taken to vary as much as {other}'s."),)]
+    another = "another training run of it is" if over.noun == "fold" else f"its {over.noun}s are"
+    text = f"{once[0]} was trained once; {another} taken to vary as much as {other}'s."
+    return [(Piece(text),)]
 
 
 def how_many_more(pair: Pair) -> Sentence:
@@ -244,11 +244,11 @@ def how_many_more(pair: Pair) -> Sentence:
         return (Piece("The interval includes zero. How many more users it takes is not known."),)
     if more > MANY * n:
         return (Piece(f"The interval includes zero. More than {MANY} times the users would be needed."),)
-    about = f"about {numbers.count(rounded(more))} more {'user' if more == 1 else 'users'} like these"
+    about = "about" if isinstance(pair.paired.method, StudentT) else "at most about"
+    users_like_these = f"{numbers.count(rounded(more))} more {'user' if more == 1 else 'users'} like these"
     given = "If the true difference is the one measured, and training again does not change it"
-    return (
-        Piece(f"The interval includes zero. {given}, {about} would give an answer with a chance of 80 %."),
-    )
+    answer = "would give an answer with a chance of 80 %"
+    return (Piece(f"The interval includes zero. {given}, {about} {users_like_these} {answer}."),)
 
 
 MANY = 100

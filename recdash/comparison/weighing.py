@@ -167,7 +167,8 @@ def _other_metrics(source: Source, comparison: Comparison, leader: Pair) -> list
     for metric in metrics_beside(comparison.metric):
         if values := _both(source, leader, metric, comparison.k):
             lower = define(metric).lower_is_better
-            found[metric] = pair_of(leader.baseline, leader.candidate, *values, lower_is_better=lower)
+            names, level = (leader.baseline, leader.candidate), comparison.terms.level
+            found[metric] = pair_of(*names, *values, lower_is_better=lower, level=level)
     pairs = family_of(list(found.values()), comparison.terms)
     return list(zip(found, pairs, strict=True))
 
@@ -212,7 +213,8 @@ def _parts(source: Source, comparison: Comparison, leader: Pair) -> list[Part]:
         inside = _within(both, one)
         if LEAST <= len(inside[0].users) < len(both[0].users):
             told.setdefault(inside[0].users.tobytes(), (one, inside))
-    found = [pair_of(leader.baseline, leader.candidate, *pair) for _, pair in told.values()]
+    names, level = (leader.baseline, leader.candidate), comparison.terms.level
+    found = [pair_of(*names, *pair, level=level) for _, pair in told.values()]
     pairs = family_of(found, comparison.terms)
     return [
         Part(one.by, one.value, one.title, pair) for (one, _), pair in zip(told.values(), pairs, strict=True)

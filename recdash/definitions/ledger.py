@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from recdash import numbers
-from recdash.domain import IdOverlap
+from recdash.domain import IdOverlap, KnownIds
 
 KNOWN_TITLES = ("Items known", "Users known")
 """What truth, catalogue and train know of the ids of a run, in the order of ``known_cells``."""
@@ -80,6 +80,29 @@ def known_cells(overlap: IdOverlap | None) -> tuple[str, str]:
     sides = (overlap.items, overlap.users) if overlap else (None, None)
     items, users = (numbers.NONE if one is None else numbers.share(one.known, one.rows) for one in sides)
     return items, users
+
+
+def known_words(overlap: IdOverlap) -> str:
+    """How many of the items shown and of the users the tables know, all together and each by itself."""
+    sides = {"of the items shown": overlap.items, "of its users": overlap.users}
+    told = [f"{what} {_shares(one)}" for what, one in sides.items() if one]
+    return f"known to truth, catalogue or train: {'; '.join(told)}"
+
+
+def known_truth_words(overlap: IdOverlap) -> str:
+    """How many of the truth's items and users the run and the other tables know; empty if not counted."""
+    sides = {"items": overlap.truth_items, "users": overlap.truth_users}
+    told = [f"of its {what} {_shares(one)}" for what, one in sides.items() if one]
+    return f"of the truth known to run, catalogue or train: {'; '.join(told)}" if told else ""
+
+
+def _shares(side: KnownIds) -> str:
+    """``60 % (3 of 5)``, and by table where there are several."""
+    whole = numbers.share(side.known, side.rows)
+    if len(side.by_table) < 2:
+        return whole
+    each = [f"{name} {numbers.share(known, side.rows)}" for name, known in side.by_table.items()]
+    return f"{whole}: {', '.join(each)}"
 
 
 def _tie_words(rows: int | None, users: int) -> str:

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from recdash.metrics import Definition, define, parse
+from recdash.metrics.populations import POPULATION, WHO_COUNTS
+from recdash.metrics.ranking import RankingMetric
 from recdash.metrics.spec import split
 
 Parameters = Mapping[str, str]
@@ -15,7 +17,19 @@ Parameters = Mapping[str, str]
 def formula(definition: Definition) -> str:
     """LaTeX of one user's value (of the run's, for a metric of what is shown)."""
     write = _WRITTEN.get(definition.metric.name)
-    return write(definition.parameters) if write else definition.metric.latex
+    own = write(definition.parameters) if write else definition.metric.latex
+    return (
+        _over_population(own, definition.parameters) if isinstance(definition.metric, RankingMetric) else own
+    )
+
+
+def _over_population(own: str, parameters: Parameters) -> str:
+    """The mean over users stands there only where they are others than those who count."""
+    users = parameters.get(POPULATION.name, WHO_COUNTS)
+    if users == WHO_COUNTS:
+        return own
+    called = users.replace("_", r"\ ")
+    return rf"\frac{{1}}{{U_{{\mathrm{{{called}}}}}}}\sum_u {own}"
 
 
 def is_exact(definition: Definition) -> bool:

@@ -23,6 +23,7 @@ from recdash.metrics.formulas import (
     OverJudged,
     Sentence,
 )
+from recdash.metrics.populations import OverPopulation
 from recdash.metrics.ranking import Ndcg, RankingMetric
 from recdash.metrics.sample import Familiar
 from recdash.metrics.spec import split
@@ -134,6 +135,8 @@ def _worked(definition: Definition, sample: Sample, k: int, hits: Hits) -> Worke
         return None
     formula = definition.formula()
     value = float(formula.values(sample, k)[0])
+    if isinstance(formula, OverPopulation):
+        formula = formula.formula
     sample = formula.seen(sample) if isinstance(formula, Ndcg) else sample
     items = [hits.truth.items[int(code)] for code in sample.item]
     shown = Worked(

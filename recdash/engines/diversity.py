@@ -250,12 +250,12 @@ class PairTable:
     """Similarities from a table, 0 for a pair that it lacks; ``row`` [N] numbers the items that it names
     (−1: not named).
 
-    ``between`` looks pairs of these numbers up; ``nobody``, the number after the last, stands for no item.
+    ``between`` looks pairs of these numbers up; ``no_item``, the number after the last, stands for no item.
     """
 
     between: Lookup
     row: Ints
-    nobody: int
+    no_item: int
     width: int
 
     @cached_property
@@ -263,7 +263,7 @@ class PairTable:
         return self.row >= 0
 
     def memory(self, n_lists: int) -> Ints:
-        return np.full((n_lists, self.width), self.nobody, dtype=np.int64)
+        return np.full((n_lists, self.width), self.no_item, dtype=np.int64)
 
     def add(self, memory: Ints, lists: Ints, item: Ints, place: int) -> Floats:
         row = self.row[item]
@@ -302,9 +302,9 @@ class SortedPairs:
     def __call__(self, a: Ints, b: Ints) -> Floats:
         key = np.minimum(a, b) * self.span + np.maximum(a, b)
         found = np.zeros(key.shape)
-        perhaps = np.nonzero(self.taken[key & (len(self.taken) - 1)])
-        place = np.minimum(np.searchsorted(self.key, key[perhaps]), len(self.key) - 1)
-        found[perhaps] = np.where(self.key[place] == key[perhaps], self.similarity[place], 0.0)
+        hashed = np.nonzero(self.taken[key & (len(self.taken) - 1)])
+        place = np.minimum(np.searchsorted(self.key, key[hashed]), len(self.key) - 1)
+        found[hashed] = np.where(self.key[place] == key[hashed], self.similarity[place], 0.0)
         return found
 
 

@@ -19,7 +19,7 @@ _HELD_ROWS = 1 << 22
 
 
 def no_lists(items: Sequence[str], depth: int) -> Exposure:
-    """What nobody was shown."""
+    """No list at all."""
     nothing = RankCounts(np.zeros(depth + 1, dtype=np.int64), *np.zeros((2, 0), dtype=np.int32))
     return Exposure(items, nothing, nothing, 0)
 

@@ -58,7 +58,18 @@ def pulls_of(
     return {one: totals.pulls(place) for place, one in enumerate(adders)}
 
 
-def mean_pulls(several: Sequence[Mapping[str, Pulls]]) -> Mapping[str, Pulls]:
+def pulls_of_runs(
+    runs: Iterable[Iterable[ListSource]], reference: Reference, metrics: Sequence[Definition], k: int
+) -> list[Mapping[str, Pulls]]:
+    """Of each run what ``pulls_of`` gives, of one with replicates their mean. Raises InputError as there."""
+    users = SharedIndex(reference.users)
+    return [
+        _mean_pulls([pulls_of(replicate, reference, users, metrics, k) for replicate in replicates])
+        for replicates in runs
+    ]
+
+
+def _mean_pulls(several: Sequence[Mapping[str, Pulls]]) -> Mapping[str, Pulls]:
     """Of the mean of a run's replicates, by metric; without metrics that one of them lacks."""
     return {
         metric: pulls_of_mean([of_part[metric] for of_part in several])

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from recdash.domain import Ints, ListMean
+from recdash.domain import Floats, Ints, ListMean
 from recdash.engines.blocks import Block
 from recdash.engines.moments import Begin, Moments
 from recdash.engines.reference import Reference
@@ -30,28 +30,24 @@ def list_metrics(wanted: Iterable[Definition], reference: Reference, depth: int)
     return begun
 
 
-class NoveltyOfSeen:
-    """Mean −log2 popularity of those items of a list that train knows; a list without any is left out.
+class MeanOfSeen:
+    """Mean ``worth`` [N] of those items of a list that train knows; a list without any is left out."""
 
-    ``train_size`` is what popularity is a share of, ``most`` what the bits are divided by.
-    """
-
-    def __init__(self, train_users: Ints, train_size: int, depth: int, most: float = 1.0) -> None:
+    def __init__(self, train_users: Ints, worth: Floats, depth: int) -> None:
         self.depth, self.moments = depth, Moments(depth)
-        self.seen = train_users > 0
-        self.bits = -np.log2(np.maximum(train_users, 1) / max(train_size, 1)) / most
+        self.seen, self.worth = train_users > 0, worth
 
     def see(self, block: Block) -> None:
-        seen, bits = np.zeros(block.n_lists, dtype=np.int64), np.zeros(block.n_lists)
+        seen, total = np.zeros(block.n_lists, dtype=np.int64), np.zeros(block.n_lists)
         for k in range(1, self.depth + 1):
             lists = np.flatnonzero(block.lengths >= k)
             item = block.item[block.start[lists] + k - 1]
             known = item < len(self.seen)
             known[known] = self.seen[item[known]]
             seen[lists[known]] += 1
-            bits[lists[known]] += self.bits[item[known]]
+            total[lists[known]] += self.worth[item[known]]
             some = seen > 0
-            self.moments.add(k, bits[some] / seen[some])
+            self.moments.add(k, total[some] / seen[some])
 
     def mean(self) -> ListMean:
         return self.moments.mean()
@@ -63,7 +59,16 @@ def _novelty(reference: Reference, parameters: Mapping[str, str], depth: int) ->
     users = reference.train_users
     size = reference.n_train_users if parameters["share"] == "users" else int(users.sum())
     most = float(np.log2(max(size, 2))) if parameters["norm"] == "max" else 1.0
-    return partial(NoveltyOfSeen, users, size, depth, most)
+    bits = -np.log2(np.maximum(users, 1) / max(size, 1)) / most
+    return partial(MeanOfSeen, users, bits, depth)
+
+
+def _popularity(reference: Reference, parameters: Mapping[str, str], depth: int) -> Begin | None:
+    if reference.train_users is None:
+        return None
+    users = reference.train_users
+    rows = max(int(users.sum()), 1) if parameters["norm"] == "rows" else 1
+    return partial(MeanOfSeen, users, users / rows, depth)
 
 
 def _diversity(reference: Reference, parameters: Mapping[str, str], depth: int) -> Begin | None:
@@ -75,5 +80,6 @@ def _diversity(reference: Reference, parameters: Mapping[str, str], depth: int) 
 _FAMILIES: Mapping[str, Callable[[Reference, Mapping[str, str], int], Begin | None]] = {
     "novelty": _novelty,
     "diversity": _diversity,
+    "popularity": _popularity,
 }
 """How each of them begins; None where the reference lacks what it needs."""

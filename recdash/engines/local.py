@@ -27,9 +27,9 @@ from recdash.domain import (
 from recdash.engines.blocks import Block, grouped_blocks
 from recdash.engines.exposure import Audience
 from recdash.engines.growing import Growing
-from recdash.engines.id_spelling import likely_repair
+from recdash.engines.id_spelling import likely_repair, told_apart
 from recdash.engines.ids import IdIndex
-from recdash.engines.known_ids import ItemWatch, known_items, known_users, written_ids
+from recdash.engines.known_ids import ItemWatch, item_overlap, places_of, users_met, written_ids
 from recdash.engines.lists import ListMetrics
 from recdash.engines.lookup import TruthLookup
 from recdash.engines.memory import give_back
@@ -141,7 +141,9 @@ class _Pass:
         self.others = self._other_audience(watch) if watch.exposure else None
         self.seen_of_others = Seen()
         self.unknown_lengths = Growing(np.int32)
-        self.item_watch = None if watch.exposure or run.reference else ItemWatch(self.counts, reference)
+        self.item_watch = (
+            None if watch.exposure or run.reference else ItemWatch(self.counts, len(reference.items))
+        )
         self.ties = TieWatch(depth) if plan.order == "score" else None
         self.trained = None if run.reference else reference.trained
 
@@ -182,14 +184,12 @@ class _Pass:
         return hits, told
 
     def _overlap(self, shown: Exposure | None) -> IdOverlap:
-        served, strangers = self.had_list[: self.truth.n_users], self.had_list[self.truth.n_users :]
-        unknown = np.flatnonzero(strangers) + self.truth.n_users
-        users = known_users(int(served.sum()), unknown, self.users, self.reference)
+        users = users_met(self.users, self.had_list, self.reference)
         if self.item_watch is not None:
-            return IdOverlap(self.item_watch.known_items(self.items), users)
+            return item_overlap(self.item_watch.places, self.items.ids(), self.reference, users)
         if shown is None:
             raise ValueError("neither the exposure nor an item watch saw the lists")
-        return IdOverlap(known_items(shown, self.reference), users)
+        return item_overlap(places_of(shown), shown.items, self.reference, users)
 
     def _of_others(self) -> dict[str, Any]:
         """What is known of the lists of everybody who does not count; nothing where it was not asked for."""
@@ -372,12 +372,14 @@ def _text_order(item: Ints, items: IdIndex) -> Ints:
 def _no_common_user(run: Recommendations, reference: Reference, users: IdIndex) -> Problem:
     n_known = len(reference.users)
     ids = users.ids()
-    repair = likely_repair(ids[n_known : n_known + _NAMED], written_ids(reference.users))
+    named, known = ids[n_known : n_known + _NAMED], reference.users.ids()
+    repair = likely_repair(named, written_ids(reference.users))
     example = ", ".join(f"'{user}'" for user in reference.truth.users[:3])
     found, fix = f"no user of this run is in the truth (the truth knows {example}, …)", ""
     if repair is not None:
-        (ours, theirs), *_ = repair.examples
+        at = int(repair.meets.argmax())
+        ours, theirs = told_apart(named[at], known[int(repair.known_at[at])])
         found += f"; they differ by {repair.cause}: '{ours}' in the run, '{theirs}' in the truth"
-        fix = f"{repair.fix.replace('{column}', 'user_id')} "
+        fix = f"{repair.fix.replace('{column}', 'user_id').replace('{other}', 'user_id of the truth')} "
     fix += "Use the same user ids in both files, and check that the columns are mapped right."
     return Problem("no-common-user", f"run '{run.name}', column 'user_id'", found, fix)

@@ -50,7 +50,7 @@ def placed_blocks(
 
 
 def _of_strangers(user: Ints, item: Ints) -> Block:
-    """As many rows as each has, not which: nobody looks at them."""
+    """As many rows as each has, not which: they are not looked at."""
     rows_of = np.bincount(user)
     present = np.flatnonzero(rows_of)
     return Block(present, np.concatenate(([0], np.cumsum(rows_of[present]))), item)

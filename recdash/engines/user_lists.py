@@ -110,7 +110,7 @@ def _sorted(
 
 def _only(rows: Iterator[pa.RecordBatch], users: IdIndex, wanted: Mask) -> Iterator[pa.RecordBatch]:
     """The rows of the truth users who are wanted."""
-    known = np.append(wanted, False)  # −1 is nobody
+    known = np.append(wanted, False)  # −1 is no user
     for batch in rows:
         keep = known[users.codes(batch.column("user_id"), grow=False)]
         if keep.any():
@@ -139,7 +139,7 @@ def _in_order(block: Block, order: Order) -> Block:
 
 
 def _finished(block: Block, depth: int, n_users: int, *, keep: bool) -> Block:
-    """Of users whom the truth knows, each item once unless repeats are to be kept, cut at the depth."""
+    """Of users that the truth knows, each item once unless repeats are to be kept, cut at the depth."""
     strangers = block.user >= n_users
     block = block.only_lists(~strangers) if strangers.any() else block
     repeated = None if keep else block.repeated_items()

@@ -46,7 +46,7 @@ def user_values(definition: Definition, samples: Sequence[Sample], k: int) -> Us
     samples = [sample.in_truth() for sample in samples]
     users, own = mean_per_user((one.truth_user, formula.own(one, k)) for one in samples)
     if not isinstance(formula, Micro | HarmonicMean) or not formula.pooled:
-        return UserValues(users, own, own, bound=definition.largest_value)
+        return UserValues(users, own, own, bound=definition.bound(samples, k))
     pooled = tuple(_among(users, one.truth_user, formula.parts(one, k), formula.pulls) for one in samples)
     return UserValues(users, pulled(pooled), own, pooled)
 

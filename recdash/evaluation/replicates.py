@@ -95,7 +95,8 @@ def score_candidate(
         )
     name, noun = runs[0].name, runs[0].noun
     parts = [score_run(run, reference, asked, rules, None, cuts) for run in runs]
-    found = kind or kind_of(name, noun, [hits_of(part) for part in parts])
+    hits = [hits_of(part) for part in parts]
+    found = kind or kind_of(name, noun, hits)
     replicated = Replicated(found, noun or found[:-1], tuple(str(run.replicate) for run in runs))
     parts = [
         _titled(part, name, label, replicated) for part, label in zip(parts, replicated.labels, strict=True)
@@ -306,9 +307,18 @@ def _lists_missing(name: str, parts: Sequence[Scored]) -> list[Problem]:
     """Seeds should serve the same users; where some do not, their users are a miss there, or left out."""
     hits = [hits_of(part) for part in parts]
     times = times_served(hits)
+    if not (times > 1).any():
+        return [_none_shared(name, int((times > 0).sum()))]
     some = int(((times > 0) & (times < len(hits)) & hits[0].truth.users_who_count()).sum())
     if not some:
         return []
     found = f"{some:,} users have a list in some of its replicates only"
     fix = "Where they have none, the population rule decides: a miss, or not counted."
     return [Problem("lists-missing-in-replicates", f"run '{name}'", found, fix, some)]
+
+
+def _none_shared(name: str, n_users: int) -> Problem:
+    """Somebody said that these are seeds; nothing looks like it."""
+    found = f"none of its {n_users:,} users has lists in two seeds: there is nothing to average"
+    fix = "Seeds serve the same users. If each of these serves its own, say that they are folds."
+    return Problem("seeds-apart", f"run '{name}'", found, fix, n_users)

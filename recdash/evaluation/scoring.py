@@ -25,7 +25,8 @@ from recdash.engines import Reference, list_metrics, match
 from recdash.engines.attributes import attribute_names, attribute_of
 from recdash.engines.exposure import no_lists
 from recdash.errors import InputError, Problem
-from recdash.evaluation.known_ids import id_problems, stopping
+from recdash.evaluation import predicted
+from recdash.evaluation.known_ids import OF_TABLES, id_problems, stopping, unmet_by_truth, unmet_tables
 from recdash.evaluation.question import Asked, Rules
 from recdash.evaluation.reading import open_predictions, predictions_of
 from recdash.metrics import Definition, Material, sample_of, score
@@ -97,16 +98,17 @@ def score_run(
     wanted = [one.definition for one in asked]
     hits, told = _match(run, reference, wanted, rules, cuts)
     of_ids = id_problems(run, hits, reference)
-    if (refused := stopping(of_ids)) and not rules.accept_unknown_ids:
-        raise InputError(refused)
     rated = open_predictions(predictions)
+    of_ratings = [] if rated is None else predicted.notices_of(run.name, rated, reference)
+    _refuse([*of_ids, *of_ratings], rules)
     rows = None if rated is None else predictions_of(rated)
     curves, absent = score_hits(hits, reference, wanted, rules.users, rows)
     ledger = ledger_of(hits, rules.users)
     short = [] if run.reference else short_list_notices(run.name, hits, asked)
-    unknown = unknown_item_notices(run.name, hits, reference)
+    is_told = any(one.code in OF_TABLES for one in of_ids)
+    unknown = [] if is_told else unknown_item_notices(run.name, hits, reference)
     of_file = [replace(notice, place=f"run '{run.name}', {notice.place}") for notice in run.notices]
-    notices = (*of_file, *told, *of_ids, *unknown, *short, *(rated.notices if rated else ()))
+    notices = (*of_file, *told, *of_ids, *unknown, *short, *of_ratings)
     sliced = tuple(
         score_slice(hits, reference, wanted, rules.users, one, shown)
         for one, shown in zip(cuts, shown_in(cuts, hits), strict=True)
@@ -114,6 +116,12 @@ def score_run(
     hits = replace(hits, shown_to=())  # said in the slices; many runs would fill the memory
     table = _table(rated)
     return Scored(run.name, hits, curves, absent, ledger, notices, table, sliced, run.reference, lists=run)
+
+
+def _refuse(problems: Sequence[Problem], rules: Rules) -> None:
+    """Raises InputError for ids that hardly meet those of the tables, unless the rules accept them."""
+    if (refused := stopping(problems)) and not rules.accept_unknown_ids:
+        raise InputError(refused)
 
 
 def score_slice(
@@ -178,7 +186,7 @@ def _match(
         exposure=reference.catalogue is not None
         or reference.train_users is not None
         or asks_what_is_shown
-        or rules.users == "run",
+        or "run" in {rules.users, *(one.parameters.get("users") for one in definitions)},
         list_metrics=list_metrics(definitions, reference, rules.depth),
         shown_to=users_of(cuts) if asks_what_is_shown else (),
     )
@@ -190,7 +198,8 @@ def familiar_of(reference: Reference) -> Familiar | None:
         return None
     in_train = int((reference.train_users > 0).sum())
     n_items = in_train if reference.catalogue is None else len(reference.catalogue)
-    return familiar(reference.train_users, n_items, len(reference.truth.items))
+    found = familiar(reference.train_users, n_items, len(reference.truth.items))
+    return replace(found, lacks=unmet_by_truth(reference))
 
 
 def score_hits(
@@ -228,12 +237,13 @@ def shelf_of(hits: Hits, reference: Reference) -> Shelf | None:
     if hits.exposure is None:
         return None
     n = len(hits.exposure.items)
+    unmet = unmet_tables(hits.exposure, reference)
     train = None
-    if reference.train_users is not None:
+    if reference.train_users is not None and "train" not in unmet:
         train = np.zeros(n, dtype=np.int64)
         train[: len(reference.train_users)] = reference.train_users
     in_catalogue = None
-    if reference.catalogue is not None:
+    if reference.catalogue is not None and "catalogue" not in unmet:
         in_catalogue = np.zeros(n, dtype=bool)
         in_catalogue[reference.catalogue] = True
     in_truth = np.arange(n) < len(reference.truth.items)
@@ -251,6 +261,7 @@ def shelf_of(hits: Hits, reference: Reference) -> Shelf | None:
         hits.other_exposure,
         is_whole=hits.other_exposure is not None,
         may_repeat=hits.duplicates == "keep",
+        unmet=unmet,
     )
 
 
@@ -268,15 +279,23 @@ def labels_of(reference: Reference) -> tuple[list[str], Callable[[str], Labels]]
     return attribute_names(catalogue), read
 
 
-def score_predictions(name: str, source: Any, asked: Sequence[Asked], cuts: Sequence[Slice] = ()) -> Scored:
-    """A candidate that only predicts ratings."""
+def score_predictions(
+    name: str,
+    source: Any,
+    reference: Reference,
+    asked: Sequence[Asked],
+    rules: Rules,
+    cuts: Sequence[Slice] = (),
+) -> Scored:
+    """A candidate that only predicts ratings. Raises InputError where their ids are written otherwise."""
     rated = open_predictions(source)
+    notices = [] if rated is None else predicted.notices_of(name, rated, reference)
+    _refuse(notices, rules)
     rows = None if rated is None else predictions_of(rated)
     curves, absent = _by_metric(score([one.definition for one in asked], Material(predictions=rows)))
     of_slice = {**absent, **dict.fromkeys(curves, NOT_IN_SLICES)}
     sliced = tuple(SliceScores(one, {}, of_slice) for one in cuts)
-    notices = rated.notices if rated else ()
-    return Scored(name, None, curves, absent, None, notices, _table(rated), sliced)
+    return Scored(name, None, curves, absent, None, tuple(notices), _table(rated), sliced)
 
 
 def _table(rated: Upload | None) -> pa.Table | None:

@@ -7,7 +7,7 @@ places says everything, so the cost does not grow with the users.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -22,7 +22,7 @@ from recdash.metrics.parameters import Parameter
 
 @dataclass(frozen=True)
 class Labels:
-    """Values of one attribute: item ``item[p]`` has the value ``values[value[p]]``, perhaps beside others."""
+    """Values of one attribute: item ``item[p]`` has the value ``values[value[p]]``, and may have others."""
 
     values: Sequence[str]
     item: Ints
@@ -74,6 +74,8 @@ class Shelf:
     is_whole: bool = True
     may_repeat: bool = False
     """True where a list may hold an item several times (duplicates=keep)."""
+    unmet: Mapping[str, str] = field(default_factory=dict)
+    """{table: why it is left out} of a catalogue or train table that does not know the items shown."""
 
     def of(self, users: str) -> Shelf:
         """The shelf of a population: all lists of the run, or those of users with a relevant item (truth)."""
@@ -155,6 +157,9 @@ def _by_rank(counts: RankCounts) -> Iterator[tuple[Ints, Ints]]:
 
 def coverage(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
     levels = shelf.levels(parameters["of"])
+    if parameters["counted"] == "every":
+        shown = np.bincount(shelf.first_shown(), minlength=shelf.depth + 2)[1:-1].cumsum()
+        return shown / levels[0].often.sum()
     return np.array([at_k.often[at_k.level > 0].sum() / at_k.often.sum() for at_k in levels])
 
 
@@ -235,7 +240,23 @@ def fewest_users_of_head(seen_by: Ints, head: Fraction) -> int:
 
 
 def gini(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
-    return np.array([gini_of(at_k) for at_k in shelf.levels(parameters["of"])])
+    every = shelf.levels(parameters["of"])
+    counted = map(_shown_levels, every) if parameters["items"] == "shown" else every
+    return np.array([gini_of(at_k) * _corrected(at_k, parameters) for at_k in counted])
+
+
+def _shown_levels(levels: Levels) -> Levels:
+    """Those of the items that were shown at all."""
+    shown = levels.level > 0
+    return Levels(levels.level[shown], levels.often[shown])
+
+
+def _corrected(levels: Levels, parameters: Mapping[str, str]) -> float:
+    """n / (n − 1) under norm=n-1; NaN for a single item."""
+    n = int(levels.often.sum())
+    if parameters["norm"] == "n":
+        return 1.0
+    return n / (n - 1) if n > 1 else float("nan")
 
 
 def gini_of(levels: Levels) -> float:
@@ -291,7 +312,8 @@ def novelty(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
 
 
 def popularity(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
-    return _mean_over_lists(shelf, shelf.seen_by.astype(np.float64))
+    rows = max(shelf.train_size("rows"), 1) if parameters["norm"] == "rows" else 1
+    return _mean_over_lists(shelf, shelf.seen_by / rows)
 
 
 def _mean_over_lists(shelf: Shelf, worth: Floats) -> Floats:
@@ -335,13 +357,13 @@ def _sum_by_rank(counts: RankCounts, worth: Floats) -> Floats:
 
 def needs_universe(shelf: Shelf, parameters: Mapping[str, str]) -> str:
     if shelf.universe(parameters["of"]) is None:
-        return f"needs a {parameters['of']} table, and none was given"
+        return shelf.unmet.get(parameters["of"], f"needs a {parameters['of']} table, and none was given")
     return ""
 
 
 def needs_train(shelf: Shelf, parameters: Mapping[str, str]) -> str:
     if shelf.train_users is None:
-        return "needs a train table, and none was given"
+        return shelf.unmet.get("train", "needs a train table, and none was given")
     return "" if shelf.n_train_users else "the train table is empty"
 
 
@@ -362,7 +384,7 @@ def needs_several_items(shelf: Shelf, parameters: Mapping[str, str]) -> str:
 def needs_attribute(shelf: Shelf, parameters: Mapping[str, str]) -> str:
     name = parameters["attribute"]
     if shelf.catalogue is None:
-        return "needs a catalogue table, and none was given"
+        return shelf.unmet.get("catalogue", "needs a catalogue table, and none was given")
     if name not in shelf.attributes:
         return f"the catalogue has no column '{name}'; it has {', '.join(shelf.attributes) or 'only ids'}"
     return "" if shelf.labels(name).values else f"column '{name}' of the catalogue is empty"
@@ -459,7 +481,16 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         coverage,
         needs_universe,
         needs="a catalogue",
-        parameters=(_OF,),
+        parameters=(
+            _OF,
+            Parameter(
+                "counted",
+                {
+                    "members": "of the shown items those that are among them",
+                    "every": "every shown item, so that 1 can be passed",
+                },
+            ),
+        ),
         rises_with_k=True,
         example="4 distinct items shown of 5: 4/5 = 0.8.",
     ),
@@ -565,7 +596,14 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         gini,
         needs_universe,
         needs="a catalogue",
-        parameters=(_OF,),
+        parameters=(
+            _OF,
+            Parameter(
+                "items",
+                {"all": "items never shown count as 0", "shown": "only items that are shown"},
+            ),
+            Parameter("norm", {"n": "as it is", "n-1": "times n/(n − 1), so that 1 can be reached"}),
+        ),
         higher_is="more concentrated",
         example="Counts 0, 1, 1, 3, 3: (−4·0 − 2·1 + 0·1 + 2·3 + 4·3)/(5·8) = 0.4.",
     ),
@@ -577,7 +615,18 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         "Yin et al. 2012",
         popularity,
         needs_train,
+        from_lists=lambda parameters: parameters["unseen"] == "drop",
         needs="a train table",
+        parameters=(
+            Parameter(
+                "unseen",
+                {
+                    "zero": "an item that train lacks counts as 0",
+                    "drop": "it is left out of the mean",
+                },
+            ),
+            Parameter("norm", {"none": "as it is", "rows": "over the rows of train"}),
+        ),
         unit="train users",
         higher_is="more popular",
         example="Shown items that 4 and 2 train users have: (4 + 2)/2 = 3.",

@@ -66,7 +66,7 @@ PRESETS: Mapping[str, Preset] = {
             "RecTools",
             {
                 "ndcg": {"gain": "binary", "ideal": "full"},
-                "serendipity": {"over": "list"},
+                "serendipity": {"over": "list", "users": "run"},
                 "coverage": {"of": "catalogue"},
             },
             relevance=EVERY_ROW,
@@ -77,16 +77,15 @@ PRESETS: Mapping[str, Preset] = {
             "recommenders",
             "Microsoft Recommenders",
             {
-                "ndcg": {"gain": "binary"},
+                "ndcg": {"gain": "binary", "users": "truth"},
                 "map": {"norm": "min"},
-                "coverage": {"of": "train"},
+                "coverage": {"of": "train", "counted": "every"},
                 "novelty": {"share": "rows", "unseen": "zero", "over": "places"},
             },
             users="both",
             relevance=EVERY_ROW,
-            why="Only users in both tables count; MAP@k divides by min(m, k). Grades are not looked at. "
-            "The library's nDCG alone is a mean over all users of the truth: this one times the share of "
-            "them that has a list.",
+            why="Only users in both tables count, for nDCG alone all users of the truth; MAP@k divides by "
+            "min(m, k). Grades are not looked at.",
         ),
         Preset(
             "ranx",
@@ -120,14 +119,14 @@ PRESETS: Mapping[str, Preset] = {
                 "dcg": {"gain": "binary", "discount": "lenskit"},
                 "precision": {"over": "list"},
                 "recall": {"norm": "min"},
-                "map": {"norm": "list"},
+                "map": {"norm": "list", "users": "both"},
                 "rbp": {"p": "0.85"},
             },
             users="run",
             relevance=EVERY_ROW,
             why="Ranks 1 and 2 weigh the same in nDCG; precision and average precision are over the list "
             "returned, recall over min(m, k). Every user with a list counts, one without a relevant item "
-            "as 0.",
+            "as 0; average precision needs both.",
         ),
         Preset(
             "replay",
@@ -161,7 +160,7 @@ PRESETS: Mapping[str, Preset] = {
         Preset(
             "elliot",
             "Elliot",
-            {"ndcg": {"gain": "exp"}, "novelty": {"share": "rows"}},
+            {"ndcg": {"gain": "exp"}, "novelty": {"share": "rows"}, "gini": {"norm": "n-1"}},
             users="both",
             why="Users with a list and a relevant item count; nDCG's gain is exponential. Read in its "
             "source, not "
@@ -195,6 +194,8 @@ PRESETS: Mapping[str, Preset] = {
                 "novelty": {"unseen": "drop"},
                 "personalization": {"distance": "hamming"},
                 "coverage": {"of": "train"},
+                "popularity": {"unseen": "drop"},
+                "gini": {"items": "shown", "norm": "n-1"},
             },
             why="F-beta is of the two means; MAR sums the recalls at the hits; personalization is one "
             "minus the "
@@ -215,7 +216,7 @@ PRESETS: Mapping[str, Preset] = {
                 "map": {"norm": "min"},
                 "ndcg": {"gain": "exp", "ideal": "all"},
                 "novelty": {"unseen": "zero"},
-                "coverage": {"of": "train"},
+                "coverage": {"of": "train", "counted": "every"},
                 "diversity": {"by": "similarity"},
             },
             users="both",

@@ -34,6 +34,7 @@ from recdash.metrics.formulas import (
     share,
 )
 from recdash.metrics.parameters import Parameter
+from recdash.metrics.populations import POPULATION, over_population
 from recdash.metrics.sample import Number, Sample, order_by_counting, relevant_items
 from recdash.metrics.spec import split
 
@@ -359,7 +360,8 @@ def lacks_negatives(sample: Sample, parameters: Mapping[str, str]) -> str:
 
 
 def lacks_train(sample: Sample, parameters: Mapping[str, str]) -> str:
-    return "needs a train table, and none was given" if sample.familiar is None else ""
+    known = sample.familiar
+    return "needs a train table, and none was given" if known is None else known.lacks
 
 
 def lacks_higher_grade(sample: Sample, parameters: Mapping[str, str]) -> str:
@@ -400,6 +402,10 @@ class RankingMetric:
 
     def formula(self, parameters: Mapping[str, str], resolve: Resolve) -> Formula:
         """The metric with every parameter filled in."""
+        return over_population(self._per_user(parameters, resolve), parameters)
+
+    def _per_user(self, parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+        """Averaged over the users who count."""
         if self.build is not None:
             return self.build(parameters, resolve)
         said = sentence(_chosen(self.credit, parameters), _chosen(self.norm, parameters))
@@ -552,6 +558,7 @@ RANKING: tuple[RankingMetric, ...] = (
                     "none": "1: the plain sum",
                 },
             ),
+            POPULATION,
         ),
         rises_with_k=True,
         may_fall=frozenset({("norm", "hits")}),
@@ -603,6 +610,7 @@ RANKING: tuple[RankingMetric, ...] = (
                     "all": "every item of a relevance above 0 has, also below the relevance threshold",
                 },
             ),
+            POPULATION,
         ),
         example="One relevant item at rank 2: (1/log2 3)/(1/log2 2) = 0.6309.",
     ),
@@ -731,7 +739,7 @@ RANKING: tuple[RankingMetric, ...] = (
         norm=Choice("over", {"k": cutoff, "list": cut_list}),
         lacks=lacks_train,
         ideal_is_best=False,
-        parameters=(_OVER,),
+        parameters=(_OVER, POPULATION),
         example="n = 4; a hit at rank 1 on the second most popular item: 4/4 − 3/4 = 0.25, over k = 1.",
     ),
     RankingMetric(

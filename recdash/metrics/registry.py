@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from recdash.domain import Users
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.metrics.catalogue import CATALOGUE, USERS, CatalogueMetric
 from recdash.metrics.formulas import Formula
 from recdash.metrics.parameters import Parameter
+from recdash.metrics.populations import lacks_population, rule_of
 from recdash.metrics.ranking import RANKING, RankingMetric
 from recdash.metrics.ratings import RATINGS, RatingMetric
 from recdash.metrics.sample import Sample
@@ -83,11 +85,33 @@ class Definition:
         bounded = all(part.largest_value is not None for part in self._parts())
         return self.metric.largest if bounded else None
 
+    @property
+    def own_rule(self) -> Users | None:
+        """Which users count for a ranking metric that says so itself (``users=truth``); None for others."""
+        return rule_of(self.parameters) if isinstance(self.metric, RankingMetric) else None
+
+    def bound(self, samples: Sequence[Sample], k: int) -> float | None:
+        """The largest value at k of a user of any of the samples, the smallest being 0; None without one.
+
+        Of a sum over the hits, which has no largest value of its own, that of a user with as many relevant
+        items as any has, all of the truth's largest gain and in the first places. Where items may repeat, a
+        share may pass 1 too, up to what one relevant item in all places gives.
+        """
+        may_repeat = any(sample.may_repeat for sample in samples)
+        if not self.ideal_is_best:
+            return None if may_repeat else self.largest_value
+        if self.largest_value is not None and not may_repeat:
+            return self.largest_value
+        best = [user for sample in samples for user in sample.best_users(k)]
+        if any(map(self.lacks, best)):
+            return None
+        return max(float(self.formula().own(user, k).max()) for user in best)
+
     def lacks(self, sample: Sample) -> str:
         """Why a ranking metric, or a part of it, cannot be had of these users; empty where it can."""
         if not isinstance(self.metric, RankingMetric):
             return ""
-        own = self.metric.lacks(sample, self.parameters)
+        own = self.metric.lacks(sample, self.parameters) or lacks_population(sample, self.parameters)
         return own or next(filter(None, (part.lacks(sample) for part in self._parts())), "")
 
     def _parts(self) -> Iterator[Definition]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from weakref import WeakKeyDictionary
 
@@ -70,16 +70,20 @@ class Judged:
 
 @dataclass(frozen=True)
 class Familiar:
-    """How expected the truth's items are: (n + 1 − place among the n items by popularity) / n, [items]."""
+    """How expected the truth's items are: (n + 1 − place among the n items by popularity) / n, [items].
+
+    ``lacks``: why the popularity says nothing of them; empty where it does.
+    """
 
     expected: Floats
     n_items: int
+    lacks: str = ""
 
 
 def familiar(users_with: Ints, n_items: int, n_truth_items: int) -> Familiar:
     """From how many train users have each item [N], those of the truth being the first.
 
-    Equally popular items share a place; an item that nobody has is not expected at all.
+    Equally popular items share a place; an item that no user has is not expected at all.
     """
     levels = np.unique(users_with)
     here = users_with[:n_truth_items]
@@ -98,7 +102,7 @@ class Ideals:
         self._known: dict[Hashable, Floats] = {}
 
     def kept(self, question: Hashable, answer: Callable[[], Floats]) -> Floats:
-        """The answer, worked out if nobody has asked lately."""
+        """The answer, worked out unless it was asked lately."""
         found = self._known.get(question)
         if found is None:
             found = self._known[question] = answer()
@@ -107,13 +111,17 @@ class Ideals:
         return found
 
 
+def _unknown_size(users: Users) -> None:
+    """A sample that was not made of hits."""
+
+
 @dataclass(frozen=True)
 class Sample:
     """Relevant hits of the users who count (n of them, in truth order).
 
     ``user`` [H] 0..n-1 ascending, ``rank`` [H] from 1, ascending within a user, ``gain`` [H];
     ``n_relevant`` [n] (m in the formulas, 0 for a user who counts without a relevant item), ``list_length``
-    [n] (0 = no list) and ``truth_user`` [n], the user's place in the truth, ascending; users whom the truth
+    [n] (0 = no list) and ``truth_user`` [n], the user's place in the truth, ascending; users that the truth
     does not know have the places after its last. ``ideal_gain`` holds each user's relevant gains, best first,
     user after user from ``ideal_start`` [n + 1].
     """
@@ -133,6 +141,8 @@ class Sample:
     """The largest gain in the truth, whoever counts."""
     cut_lists: int = 0
     """How many lists of the run were longer than the depth."""
+    may_repeat: bool = False
+    """True where a list may hold an item several times, and each time counts (duplicates=keep)."""
     judged: Judged | None = None
     """None where nothing was judged and found not relevant."""
     familiar: Familiar | None = None
@@ -141,12 +151,35 @@ class Sample:
     """So many of the users, the last ones, are not in the truth."""
     positives: Sample | None = None
     """The same users with every row of a relevance above 0, where the threshold leaves some of these out."""
+    population: Callable[[Users], int | None] = field(default=_unknown_size, repr=False, compare=False)
+    """How many users count by a rule, in all that this may be a part of; None where that is not known."""
     ideals: Ideals = field(default_factory=Ideals, repr=False, compare=False)
     """Shared by the samples of several runs, where the same users count by the same truth."""
 
     @property
     def n_users(self) -> int:
         return len(self.n_relevant)
+
+    def best_users(self, k: int) -> Iterator[Sample]:
+        """Users of the highest values that may be: one with as many relevant items as any here, up to k, all
+        of the largest gain and on top. Where lists may repeat items, also such with one of the largest gain
+        in all k places, alone or beside a relevant one of the least gain.
+        """
+        top = min(int(self.n_relevant.max(initial=0)), k)
+        yield self._shown(np.arange(top), np.full(top, self.top_gain), k)
+        if self.may_repeat:
+            least = (self.positives or self).relevant_gain.min(initial=self.top_gain)
+            yield self._shown(np.zeros(k, dtype=np.int64), np.array([self.top_gain]), k)
+            yield self._shown(np.zeros(k, dtype=np.int64), np.array([self.top_gain, least]), k)
+
+    def _shown(self, items: Ints, relevant_gain: Floats, k: int) -> Sample:
+        """One user with a list of k places, the first of which hold these of the relevant items."""
+        return Sample(
+            depth=k, user=np.zeros_like(items), rank=np.arange(len(items)) + 1, gain=relevant_gain[items],
+            n_relevant=np.array([len(relevant_gain)]), list_length=np.array([k]),
+            truth_user=np.zeros(1, dtype=np.int64), relevant_gain=relevant_gain, item=items,
+            top_gain=self.top_gain, population=lambda _: 1,
+        )  # fmt: skip
 
     @cached_property
     def ordinal(self) -> Ints:
@@ -248,7 +281,7 @@ class Sample:
         )
 
     def in_truth(self) -> Sample:
-        """The users whom the truth knows."""
+        """The users that the truth knows."""
         return self.of_users(0, self.n_users - self.n_unknown) if self.n_unknown else self
 
     @property
@@ -352,6 +385,7 @@ def sample_of(
         _sample_of_rows(hits, counted, relevant, n_relevant),
         judged=_judged(hits, relevant, rows, counted, place),
         familiar=familiar,
+        population=partial(_population, hits, n_relevant, only, rows is not None),
         ideals=ideals or Ideals(),
     )
     if truth.threshold is not None:
@@ -359,6 +393,14 @@ def sample_of(
     if users == "run" and only is None and rows is None:
         return _with_unknown_users(sample, hits)
     return sample
+
+
+def _population(hits: Hits, n_relevant: Ints, only: Mask | None, of_rows: bool, users: Users) -> int | None:
+    """How many users count by a rule in a slice; None where lists of unknown users were not counted."""
+    counted = users_who_count(hits, n_relevant, users, of_rows=of_rows)
+    if users != "run" or only is not None or of_rows:
+        return int((counted if only is None else counted & only).sum())
+    return None if hits.unknown_lengths is None else int(counted.sum()) + len(hits.unknown_lengths)
 
 
 def _sample_of_rows(hits: Hits, counted: Mask, relevant: Mask, n_relevant: Ints) -> Sample:
@@ -381,6 +423,7 @@ def _sample_of_rows(hits: Hits, counted: Mask, relevant: Mask, n_relevant: Ints)
         item=truth.item[row],
         top_gain=float(truth.gain.max(initial=0.0)),
         cut_lists=hits.ledger.cut_lists,
+        may_repeat=hits.duplicates == "keep",
     )
 
 
@@ -407,7 +450,7 @@ def users_who_count(hits: Hits, n_relevant: Ints, users: Users, *, of_rows: bool
 
 
 def _with_unknown_users(sample: Sample, hits: Hits) -> Sample:
-    """Beside the truth's users those whom it does not know: they have a list, and nothing to be found."""
+    """Beside the truth's users those that it does not know: they have a list, and nothing to be found."""
     if hits.unknown_lengths is None:
         found = "lists of users who are not in the truth were not counted when the run was scored"
         fix = "Upload the run again, or count users=truth."
@@ -433,7 +476,7 @@ def _lengthened(sample: Sample, n_truth_users: int, lengths: Ints) -> Sample:
 
 
 def _judged(hits: Hits, relevant: Mask, rows: Mask | None, counted: Mask, place: Ints) -> Judged | None:
-    """A row with a relevance of 0 or more was judged; a negative one says that nobody looked."""
+    """A row with a relevance of 0 or more was judged; a negative one says that it was not looked at."""
     if relevant.all():
         return None
     judged = relevant | (hits.truth.gain >= 0)

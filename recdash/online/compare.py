@@ -18,6 +18,7 @@ from recdash.domain import Floats, Ints
 from recdash.online import counts, validity
 from recdash.online.measures import OnlineMetric
 from recdash.online.validity import ONE_LOOK, Bound
+from recdash.stats.sparse import clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,7 +81,7 @@ def value(metric: OnlineMetric, arm: Any) -> Estimate:
     ratio = arm.mean(metric.numerator) / arm.mean(metric.denominator)
     rates = counts.counted(metric, arm)
     if rates is not None and not _is_valid(metric, arm, ONE_LOOK):
-        return Estimate(ratio, *counts.rate_interval(rates[0], CONFIDENCE))
+        return Estimate(ratio, *clopper_pearson(*rates[0], CONFIDENCE))
     note = _why_no_spread(metric, arm)
     return Estimate(ratio, note=note) if note else Estimate(ratio, *_interval(metric, arm, ratio))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -289,3 +289,19 @@ def _missing(measured: Measured, row: OnlineRow, pair: tuple[Any, Any], level: f
     worse = -1 if row.direction == "up" else 1
     bound = math.log1p(worse * (row.margin or 0.0)) if row.role == "guardrail" else 0.0
     return power.to_settle(found[0] - bound, found[1], pair[0].count() + pair[1].count(), level)
+
+
+def validity_notes(rows: Iterable[OnlineRow]) -> list[str]:
+    """Why a number of these rows is missing or of another method than the others, then which of them have no
+    interval yet that may be looked at every day; a sentence for each.
+    """
+    lifted = [row for row in rows if not row.is_control]
+    reasons = {f"{row.title}, {row.variant}: {row.note}." for row in lifted if row.note}
+    early = [row for row in lifted if row.sequence_note]
+    return [
+        *sorted(reasons),
+        *(f"{NO_SEQUENCE} {row.title}, {row.variant}: {row.sequence_note}." for row in early),
+    ]
+
+
+NO_SEQUENCE = "No interval yet that may be looked at every day:"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recdash.comparison.pairs import shared
-from recdash.domain import WHOLE, Scope, UserValues
+from recdash.domain import WHOLE, Scope, UserValues, common_bound
 from recdash.metrics import define
 from recdash.service.comparisons import Comparisons
 from recdash.stats.across import AllPairs, all_pairs, leaders
@@ -106,7 +106,7 @@ def _all_pairs(values: Sequence[UserValues]) -> AllPairs:
     """Over the users of all where they are the same; else each pair over the users that it shares."""
     if not values:
         return all_pairs(np.zeros((0, 0)))
-    bound = values[0].bound
+    bound = common_bound(values)
     if all(np.array_equal(values[0].users, one.users) for one in values[1:]):
         return all_pairs(np.column_stack([one.values for one in values]), bound)
     r = len(values)

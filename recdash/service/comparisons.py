@@ -22,9 +22,9 @@ from recdash.domain import (
     Scope,
     Users,
     UserValues,
+    common_bound,
 )
-from recdash.engines.ids import SharedIndex
-from recdash.engines.list_pulls import ListSource, mean_pulls, pulls_of
+from recdash.engines.list_pulls import ListSource, pulls_of_runs
 from recdash.errors import InputError, Problem
 from recdash.evaluation.slices import Slice, user_slices
 from recdash.metrics import define
@@ -91,11 +91,12 @@ class Comparisons(Replicates):
     ) -> Compared:
         """Every pair with every test, and the verdict.
 
-        Raises InputError for a metric without a value per user, NotFound for an unknown run.
+        Raises InputError for a metric without a value per user, NotFound for an unknown run,
+        EvidenceDamaged where something stored of the runs is damaged.
         """
         from recdash.comparison.compared import compared
 
-        self._runs([baseline_id, *run_ids])
+        self._refuse_damage([baseline_id, *run_ids])
         source = self.source(self.store.run(baseline_id).experiment, scope)
         return compared(source, run_ids, baseline_id, str(define(metric)), k, terms)
 
@@ -204,11 +205,8 @@ class Comparisons(Replicates):
         Raises InputError where an upload was not kept.
         """
         reference = self._reference(self.store.run(run_ids[0]).experiment)
-        users, wanted = SharedIndex(reference.users), [define(metric) for metric in metrics]
-        return [
-            mean_pulls([pulls_of(self._list_source(part), reference, users, wanted, k) for part in parts])
-            for parts in map(self._parts_with_lists, self._runs(run_ids))
-        ]
+        sources = (map(self._list_source, self._parts_with_lists(run)) for run in self._runs(run_ids))
+        return pulls_of_runs(sources, reference, [*map(define, metrics)], k)
 
     def _parts_with_lists(self, run: Run) -> Sequence[Run]:
         """The run itself, of seeds each of them."""
@@ -374,7 +372,7 @@ def _rank_rows(
         return []
     sign = -1.0 if lower_is_better else 1.0
     of_runs = grouped(sign * _over(values[run], users) for run in ranked)
-    found = standings(of_runs, correction, bound=values[ranked[0]].bound)
+    found = standings(of_runs, correction, bound=common_bound([values[run] for run in ranked]))
     return [
         {
             "run_id": run_id, "rank": int(found.rank[at]), "shared": bool(found.shared[at]),

@@ -12,7 +12,7 @@ from recdash import compute as pc
 from recdash.comparison.pairs import shared
 from recdash.diagnosis import measured
 from recdash.diagnosis.evidence import Audience, Gain, Lacking, Lift, Popularity, Stricter, Times
-from recdash.domain import WHOLE, Floats, Mask, Scope, Truth, UserValues
+from recdash.domain import WHOLE, Floats, Mask, Scope, Truth, UserValues, common_bound
 from recdash.numbers import three
 from recdash.service.explained import Case
 from recdash.service.explained_online import SESSIONS, ExplainedOnline
@@ -190,7 +190,9 @@ def _as_gain(found: Paired) -> Gain:
 
 
 def _gain_of(mine: UserValues, base: UserValues) -> Gain:
-    found: Paired = paired_difference(mine.values, base.values, own=(mine.own, base.own), bound=mine.bound)
+    found: Paired = paired_difference(
+        mine.values, base.values, own=(mine.own, base.own), bound=common_bound((base, mine))
+    )
     return Gain(found.mean, found.low, found.high, float(base.values.mean()), found.n)
 
 

@@ -37,7 +37,7 @@ class UnderPresets(Evidence):
 
         Parameters written in ``metric`` win over the presets'. Raises InputError for a k beyond the depth.
         """
-        own_order = self.store.run(run_id).provenance["order"]
+        own_order = self.store.run(run_id).provenance.get("order", "rank")
         return habits.preset_frame(self._habits(run_id, metric), self._count_at(run_id, k), own_order)
 
     def preset_causes(self, run_id: str, metric: str, k: int) -> pd.DataFrame:
@@ -49,11 +49,11 @@ class UnderPresets(Evidence):
     def worked_example(self, run_id: str, metric: str, k: int, preset: str = "default") -> Worked | None:
         """The metric's arithmetic for one user of the run, chosen to be short; None where there is none.
 
-        There is none for a mean of several lists per user.
+        There is none for a mean of several lists per user, nor without lists.
 
         Raises UnknownName for an unknown preset, InputError for a k beyond the depth.
         """
-        if self.store.run(run_id).is_mean:
+        if not self.store.run(run_id).has_lists:
             return None
         habit = self._habits(run_id, metric)[preset_named(preset).name]
         hits, reference = self._hits_under(run_id, habit)
@@ -79,6 +79,8 @@ class UnderPresets(Evidence):
         definition = define(habit.spec)
         if self.store.run(run_id).is_mean:
             return self._count_mean(run_id, habit, definition)
+        if not self.store.run(run_id).has_lists:
+            return self._computed(run_id, habit.spec)
         try:
             hits, reference = self._hits_under(run_id, habit)
         except InputError as error:

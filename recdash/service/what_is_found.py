@@ -47,7 +47,7 @@ class WhatIsFound(StoredLists):
 
         views.check_cutoff(k)
         base, *others = self._runs(list(dict.fromkeys((baseline_id, *run_ids))))
-        masks = {run.id: self._found(run.id, k, scope) for run in (base, *others) if run.hits}
+        masks = {run.id: self._found(run.id, k, scope) for run in (base, *others) if run.has_lists}
         counts = dict(zip(masks, found.hit_counts(list(masks.values()), masks.get(base.id)), strict=True))
         rows = [
             [run.id, run.name, *self._likeness(run, base, k, scope), *vars(counts[run.id]).values()]
@@ -58,7 +58,7 @@ class WhatIsFound(StoredLists):
 
     def _likeness(self, run: Run, base: Run, k: int, scope: Scope) -> tuple[float, float, int, int]:
         """Mean overlap, mean rbo, over how many users, of how many with both lists."""
-        if run.id == base.id or not base.hits:
+        if run.id == base.id or not base.has_lists:
             return float("nan"), float("nan"), 0, 0
         lengths = [self._hits(one.id).list_length for one in (run, base)]
         counted = self._users_in(run.experiment, scope) & (lengths[0] > 0) & (lengths[1] > 0)
@@ -84,7 +84,7 @@ class WhatIsFound(StoredLists):
     def headroom(self, run_ids: Sequence[str], k: int, scope: Scope = WHOLE) -> Headroom | None:
         """What the lists of all these runs together reach within k; None where none has lists."""
         views.check_cutoff(k)
-        runs = [run for run in self._runs(run_ids) if run.hits]
+        runs = [run for run in self._runs(run_ids) if run.has_lists]
         if not runs:
             return None
         hits = [self._hits(run.id) for run in runs]
@@ -123,7 +123,7 @@ class WhatIsFound(StoredLists):
         import pandas as pd
 
         views.check_cutoff(k)
-        runs = [run for run in self._runs(run_ids) if run.hits]
+        runs = [run for run in self._runs(run_ids) if run.has_lists]
         if not runs:
             return pd.DataFrame(columns=["item_id", "title", "users", "finders", "showers"])
         experiment_id = runs[0].experiment

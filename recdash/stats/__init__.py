@@ -15,11 +15,11 @@ from recdash.stats.groups import Groups, grouped
 from recdash.stats.paired import LEAST, LEVEL, NORMAL_95, Paired, differences, paired_difference
 from recdash.stats.resampling import bootstrap, permutation
 from recdash.stats.standings import Standings, standings
-from recdash.stats.sufficiency import equivalence, users_to_settle
+from recdash.stats.sufficiency import users_to_settle
 from recdash.stats.wilcoxon import wilcoxon
 
 __all__ = [
     "CORRECTIONS", "LEAST", "LEVEL", "NORMAL_95", "Correction", "Groups", "Judged", "Paired", "Standings",
-    "Word", "benjamini_hochberg", "bootstrap", "corrected", "differences", "equivalence", "grouped", "holm",
+    "Word", "benjamini_hochberg", "bootstrap", "corrected", "differences", "grouped", "holm",
     "judge", "paired_difference", "permutation", "significant", "standings", "users_to_settle", "wilcoxon",
 ]  # fmt: skip

@@ -59,15 +59,23 @@ def all_pairs(values: Floats, bound: float | None = None) -> AllPairs:
     n, r = values.shape
     means = values.mean(axis=0) if n else np.full(r, np.nan)
     off = values - means
-    covariance = off.T @ off / (n - 1) if n > 1 else np.full((r, r), np.nan)
+    covariance = off.T @ off / (n * (n - 1)) if n > 1 else np.full((r, r), np.nan)
+    ahead, error = mean_differences(means, covariance)
+    return AllPairs(ahead, error, np.full((r, r), n), sparse_pairs(values, n, bound))
+
+
+def mean_differences(means: Floats, covariance: Floats) -> tuple[Floats, Floats]:
+    """[r, r] each: the mean of the column's run minus the row's, and its standard error.
+
+    ``covariance`` [r, r] is that of the ``means`` [r].
+    """
     of_run = np.diag(covariance)
     total = of_run[:, None] + of_run[None, :]
     variance = total - 2 * covariance
     variance[variance <= TIE * total] = 0.0  # runs alike but for rounding
     ahead = means[None, :] - means[:, None]
     ahead[np.abs(ahead) < TIE] = 0.0
-    error = np.sqrt(variance / max(n, 1))
-    return AllPairs(ahead, error, np.full((r, r), n), sparse_pairs(values, n, bound))
+    return ahead, np.sqrt(variance)
 
 
 def leaders(cutoffs: Sequence[AllPairs], level: float = LEVEL) -> list[Mask]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from recdash.domain import Floats
 
@@ -19,12 +20,28 @@ MOST_GROUPS = 1 << 14
 
 
 @dataclass(frozen=True)
+class Hits:
+    """Of a column whose values are 0 or ``value``: a bit for each user, 1 for the value."""
+
+    bits: npt.NDArray[np.uint8]
+    value: float
+
+    def beyond(self, other: Hits) -> int:
+        """How many users have a hit here and none there."""
+        return int(np.unpackbits(self.bits & ~other.bits).sum())
+
+
+@dataclass(frozen=True)
 class Groups:
-    """``sums`` [g, c] of c columns of values of ``n`` users, and ``sizes`` [g] of the groups."""
+    """``sums`` [g, c] of c columns of values of ``n`` users, and ``sizes`` [g] of the groups.
+
+    ``hits`` [c]: where groups hold several users, who has a hit in a column of yes or no; None in others.
+    """
 
     sums: Floats
     sizes: Floats
     n: int
+    hits: tuple[Hits | None, ...] = ()
 
     @property
     def means(self) -> Floats:
@@ -48,12 +65,20 @@ class Groups:
 
 def grouped(columns: Iterable[Floats]) -> Groups:
     """Of columns [n] of the values of the same users, in the same order; one at a time is in memory."""
-    sums, n = [], 0
+    sums, hits, n = [], [], 0
     for column in columns:
         n = len(column)
         sums.append(_folded(column, MOST_GROUPS))
+        hits.append(_hits(column) if n > MOST_GROUPS else None)
     sizes = _folded(np.ones(n), MOST_GROUPS)
-    return Groups(np.column_stack(sums) if sums else np.zeros((0, 0)), sizes, n)
+    return Groups(np.column_stack(sums) if sums else np.zeros((0, 0)), sizes, n, tuple(hits))
+
+
+def _hits(column: Floats) -> Hits | None:
+    """None for a column that holds other values than 0 and its largest one."""
+    value = float(column.max())
+    hit = column == value
+    return Hits(np.packbits(hit), value) if value > 0 and bool((hit | (column == 0)).all()) else None
 
 
 def _folded(rows: Floats, groups: int) -> Floats:

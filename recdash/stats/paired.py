@@ -56,6 +56,14 @@ class Paired:
         return self.mean / self.sd if self.sd else float("nan")
 
     @property
+    def p_above_zero(self) -> float:
+        """One-sided p of a mean of at most 0, where the mean seen is above it; its rest where it is not.
+
+        NaN where no method is valid.
+        """
+        return self.p / 2 if self.mean > 0 else 1 - self.p / 2
+
+    @property
     def t_p(self) -> float:
         """p of the paired t-test, whatever the method; NaN without a spread."""
         return StudentT(self.n, self.mean, self.error).p if self.sd > 0 else float("nan")

@@ -58,6 +58,11 @@ class ReplicateValues:
         return float(numbers.var(ddof=1)) if len(numbers) > 1 and np.ptp(numbers) >= TIE else 0.0
 
     @property
+    def variance_of_one(self) -> float:
+        """That of one training run among all that could be; folds, which share data, differ by less."""
+        return self.variance / (1 - 1 / len(self)) if self.overlap and len(self) > 1 else self.variance
+
+    @property
     def variance_of_mean(self) -> float:
         shared = 1 / (len(self) - 1) if self.overlap and len(self) > 1 else 0.0
         return (1 / len(self) + shared) * self.variance
@@ -133,7 +138,11 @@ def _paired(candidate: ReplicateValues, baseline: ReplicateValues) -> tuple[floa
         return None
     test = "corrected resampled t-test" if overlap else "paired t-test"
     method = f"{test} over {candidate}{OVERLAPPING if overlap else ''}"
-    return difference.variance_of_mean**0.5, len(candidate) - 1.0, method
+    variance = difference.variance_of_mean
+    if candidate.trained_once != baseline.trained_once:
+        variance += difference.variance_of_one
+        method += "; the one trained once is taken to vary as much"
+    return variance**0.5, len(candidate) - 1.0, method
 
 
 def _unpaired(candidate: ReplicateValues, baseline: ReplicateValues) -> tuple[float, float, str]:
@@ -144,7 +153,7 @@ def _unpaired(candidate: ReplicateValues, baseline: ReplicateValues) -> tuple[fl
     several, single = sorted((candidate, baseline), key=len, reverse=True)
     overlap = OVERLAPPING if any(of.overlap for of in (candidate, baseline) if len(of) > 1) else ""
     if len(single) == 1:
-        error = (several.variance_of_mean + several.variance) ** 0.5
+        error = (several.variance_of_mean + several.variance_of_one) ** 0.5
         method = f"t-test of {several} against one value that is taken to vary as much{overlap}"
         return error, len(several) - 1.0, method
     variances = candidate.variance_of_mean, baseline.variance_of_mean

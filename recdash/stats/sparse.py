@@ -1,44 +1,56 @@
 """Tests and intervals of a mean paired difference that hold for any number of users.
 
 The t-test trusts that the mean of the users' differences is about normal. It is not where few users differ,
-and a claim from it is then wrong too often: with hit rates of 5 % and 100 users, two equal runs "differ" in
-one of twenty tries, and two users without a hit make a tie. ``StudentT`` is used where it holds; two methods
-take its place elsewhere (``method_for``):
+nor where many gain a little and few lose a lot: with hit rates of 5 % and 100 users, two equal runs "differ"
+in one of twenty tries, two users without a hit make a tie, and a large loss that no user happened to have is
+not allowed for. ``StudentT`` is used where it holds; two methods take its place elsewhere (``method_for``):
 
 **Yes or no** (``PairedProportions``). Where every value is 0 or the largest possible one, the test is the
 exact one of McNemar (1947): among the users who differ, wins are as likely as losses. The interval is the
 product of two intervals of Clopper and Pearson (1934): of the share of users who differ, and of the wins
 among them.
 
-**Between two bounds** (``BoundedMean``). Differences d that lie between −b and b are bet on. Capital starts
-at 1 and is multiplied by 1 + c·(d − δ) / (b + δ) for each user. If the mean is δ or less, it grows beyond 1/α
-with probability α at most, whatever the distribution and however few the users (Waudby-Smith and Ramdas 2024,
-Journal of the Royal Statistical Society B 86). The stake c is between 0 and 1; the capital is the mean over
-all stakes. So a difference that has not been seen yet, such as a rare large loss, is allowed for.
+**Between two bounds** (``BoundedMean``). Differences lie between −b and b. Against a mean of at most δ a user
+with −b is added to those seen, and every user gets a random weight (independent, exponential). p is the
+chance that the weighted mean is at most δ. So a difference that has not been seen yet, such as a rare large
+loss, is allowed for. The test is Gaffke's (2005, Mathematical Methods of Statistics 14; as an interval:
+Learned-Miller and Thomas 2019, arXiv 1905.06208). Of wins and losses of equal size its p is McNemar's exact
+one; that it holds for every distribution is not proven, but no case is known where it does not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from math import log
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
-from recdash.domain import Floats
+from recdash.domain import Floats, Mask
+from recdash.stats.bounded import WeightedMean
+from recdash.stats.groups import Hits
 
 TIE = 1e-12
 """Two values of a user closer than this are a tie: only rounding separates them."""
+LEAST_SQUARES = 400
+"""The t-test of graded differences needs Σd² ≥ so many times bound².
+
+No skewness of the mean is then beyond 1/√400, and with it a one-sided error of 2.5 % becomes 2.9 % at most
+(Edgeworth: 2.5 % + (2z² + 1)/6 · φ(z) · skewness). That worst case has many small gains against 400 losses of
+the largest size.
+"""
 FEW_DIFFER = 30
-"""With fewer users who differ, the mean of graded differences is not near enough to normal."""
+"""Where nothing bounds the differences, the t-test needs so many users who differ,"""
 FEW_DISCORDANT = 100
 """With fewer users who differ, the t-test of yes-or-no outcomes claims a little too often."""
-FEW_CARRY = 10
-"""With fewer users who carry the spread, (Σd²)² / Σd⁴, a single one of them moves the mean."""
-_STAKES = 32
-_HALVINGS = 32
+FEW_CARRY = 2
+"""and so many who carry the spread, (Σd²)² / Σd⁴: of fewer a single one moves the mean."""
+_HALVINGS = 30
+"""Of a search for a p."""
+_GROUPED = 0.5
+"""The squares of sums over groups may add up to so much more than those of the users."""
+_ROUNDED = 1e-9
+"""Sums of products are no more exact, as a share of what they are made of."""
 
 
 class Method(Protocol):
@@ -52,6 +64,13 @@ class Method(Protocol):
 
     def interval(self, level: float) -> tuple[float, float]:
         """Low and high end; NaN where nothing can be said."""
+
+    def p_beyond(self, margin: float) -> float:
+        """The larger p of two one-sided tests that the mean is beyond ±margin (Schuirmann 1987).
+
+        Below (1 − level) / 2 exactly where the interval of that level lies inside; NaN where nothing can be
+        said.
+        """
 
 
 @dataclass(frozen=True)
@@ -77,6 +96,11 @@ class StudentT:
         half = float(stdtrit(self.n - 1, 0.5 + level / 2)) * self.error
         return self.mean - half, self.mean + half
 
+    def p_beyond(self, margin: float) -> float:
+        from scipy.special import stdtr
+
+        return float(stdtr(self.n - 1, (abs(self.mean) - margin) / self.error))
+
 
 @dataclass(frozen=True)
 class Unknown:
@@ -88,6 +112,9 @@ class Unknown:
 
     def interval(self, level: float) -> tuple[float, float]:  # noqa: ARG002 - of no level
         return float("nan"), float("nan")
+
+    def p_beyond(self, margin: float) -> float:  # noqa: ARG002 - of no margin
+        return float("nan")
 
 
 @dataclass(frozen=True)
@@ -120,12 +147,21 @@ class PairedProportions:
             self.bound * high * (fewest if high < 0 else most),
         )
 
+    def p_beyond(self, margin: float) -> float:
+        """The least p at which an interval of level 1 − 2p lies inside ±margin; at least 2^−30."""
+        fails, holds = 0.0, 0.5
+        for _ in range(_HALVINGS):
+            middle = (fails + holds) / 2
+            low, high = self.interval(1 - 2 * middle)
+            fails, holds = (fails, middle) if -margin < low and high < margin else (middle, holds)
+        return holds if holds < 0.5 else 1.0
+
 
 @dataclass(frozen=True)
 class BoundedMean:
     """Of n users those in ``differences`` [x] differ, none by more than ``bound`` either way."""
 
-    name: ClassVar[str] = "a betting test of the bounded mean"
+    name: ClassVar[str] = "Gaffke's test of a bounded mean"
 
     n: int
     differences: Floats
@@ -133,17 +169,22 @@ class BoundedMean:
 
     @property
     def p(self) -> float:
-        grown = max(_log_capital(side, self.n, self.bound, 0.0) for side in self._sides)
-        return float(min(1.0, 2 * np.exp(-max(grown, 0.0))))
+        gained, lost = self._sides
+        ahead = gained if self.differences.sum() > 0 else lost
+        return min(1.0, 2 * ahead.chance_of_at_most(0.0))
 
     def interval(self, level: float) -> tuple[float, float]:
-        wanted = log(2 / (1 - level))
-        low, turned = (_lowest_mean(side, self.n, self.bound, wanted) for side in self._sides)
+        low, turned = (side.lowest_mean((1 - level) / 2) for side in self._sides)
         return low, -turned
 
+    def p_beyond(self, margin: float) -> float:
+        return max(side.chance_of_at_most(-margin) for side in self._sides)
+
     @property
-    def _sides(self) -> tuple[Floats, Floats]:
-        return self.differences, -self.differences
+    def _sides(self) -> tuple[WeightedMean, WeightedMean]:
+        zeros = self.n - len(self.differences)
+        mirrored = WeightedMean(-self.differences, zeros, self.bound)
+        return WeightedMean(self.differences, zeros, self.bound), mirrored
 
 
 def method_for(
@@ -156,63 +197,91 @@ def method_for(
     """
     if n < 2:
         return Unknown("there is only one user")
-    if not _is_sparse(differences, sd, binary=binary, bounded=bound is not None):
-        return StudentT(n, mean, sd / n**0.5)
     if bound is None:
-        alike = sd == 0 and len(differences) == n
-        few = f"fewer than {FEW_DIFFER} users differ, and nothing bounds by how much"
-        return Unknown("all users differ by the same" if alike else few)
-    if binary:
+        reason = _why_unknown(differences, n, sd)
+        return Unknown(reason) if reason else StudentT(n, mean, sd / n**0.5)
+    if binary and len(differences) < FEW_DISCORDANT:
         wins = int(np.count_nonzero(differences > 0))
         return PairedProportions(n, wins, len(differences) - wins, bound)
-    return BoundedMean(n, np.clip(differences, -bound, bound), bound)
+    if sd == 0 or float(np.einsum("i,i", differences, differences)) < LEAST_SQUARES * bound**2:
+        return BoundedMean(n, differences, max(bound, float(np.abs(differences).max(initial=0.0))))
+    return StudentT(n, mean, sd / n**0.5)
 
 
-def sparse_pairs(columns: Floats, n: int, bound: float | None) -> dict[tuple[int, int], Method]:
+def _why_unknown(differences: Floats, n: int, sd: float) -> str:
+    """Why the t-test does not apply to differences without a bound; empty where it does."""
+    if sd == 0 and len(differences) == n:
+        return "all users differ by the same"
+    if len(differences) < FEW_DIFFER:
+        return f"fewer than {FEW_DIFFER} users differ, and nothing bounds by how much"
+    if _carriers(differences) < FEW_CARRY:
+        return "a few users carry the spread, and nothing bounds by how much others may differ"
+    return ""
+
+
+def sparse_pairs(
+    columns: Floats, n: int, bound: float | None, hits: Sequence[Hits | None] = ()
+) -> dict[tuple[int, int], Method]:
     """The pairs (row < column) of runs to which the t-test does not apply, and the method that does.
 
     ``columns`` [g, r]: the values of n users; of more than 16,384 users their sums by group, in which few
-    users who differ stand apart. The mean is that of the column's run minus the row's.
+    users who differ stand apart, and ``hits`` for the runs of yes or no. The mean is that of the column's run
+    minus the row's.
     """
     binary = [bound is not None and only(column, bound) for column in columns.T]
     methods = {}
-    for row, column in _possibly_sparse(columns, bound):
-        differences = columns[:, column] - columns[:, row]
+    for row, column in _possibly_sparse(columns, n, bound):
+        counted = _counted(hits, row, column, bound)
+        differences = columns[:, column] - columns[:, row] if counted is None else counted
         differences = differences[np.abs(differences) >= TIE]
         mean = float(differences.sum()) / n
         squares = float(np.square(differences).sum()) - n * mean**2
         sd = (squares / (n - 1)) ** 0.5 if n > 1 and squares > TIE * TIE * n else 0.0
-        method = method_for(differences, n, mean, sd, bound, binary=binary[row] and binary[column])
+        yes_or_no = counted is not None or (binary[row] and binary[column])
+        method = method_for(differences, n, mean, sd, bound, binary=yes_or_no)
         if not isinstance(method, StudentT):
             methods[row, column] = method
     return methods
 
 
-def _possibly_sparse(columns: Floats, bound: float | None) -> Iterator[tuple[int, int]]:
-    """Pairs that two products over the users cannot rule out: they spare a pass over the users per pair.
+def _counted(hits: Sequence[Hits | None], row: int, column: int, bound: float | None) -> Floats | None:
+    """The differences of all users in two runs of yes or no, from who has a hit; None for other runs."""
+    base, candidate = (hits[row], hits[column]) if hits else (None, None)
+    if base is None or candidate is None or not base.value == candidate.value == bound:
+        return None
+    return np.repeat([base.value, -base.value], [candidate.beyond(base), base.beyond(candidate)])
 
-    At least |A Δ B| users differ if A and B are those with a value other than 0; and as no difference
-    exceeds the bound, (Σd²)² / Σd⁴ is at least Σd² / bound².
-    """
-    valued = (columns != 0).astype(np.float64)
-    both, squares = valued.T @ valued, columns.T @ columns
-    differ, total = (np.diag(of)[:, None] + np.diag(of)[None, :] - 2 * of for of in (both, squares))
-    possibly = differ < FEW_DISCORDANT
-    if bound is not None:
-        possibly |= total < FEW_CARRY * bound**2
+
+def _possibly_sparse(columns: Floats, n: int, bound: float | None) -> Iterator[tuple[int, int]]:
+    """Pairs that a few products over the users cannot rule out: they spare a pass over the users per pair."""
+    own = np.square(columns).sum(axis=0)
+    squares = own[:, None] + own[None, :] - 2 * columns.T @ columns
+    sums = columns.sum(axis=0)
+    possibly = squares - (sums[:, None] - sums[None, :]) ** 2 / n <= _ROUNDED * (own[:, None] + own[None, :])
+    if bound is None:
+        possibly |= _few_differ_or_carry(columns, squares)
+    else:
+        unsure = _GROUPED if n > len(columns) else _ROUNDED
+        possibly |= squares < (1 + unsure) * LEAST_SQUARES * bound**2
     rows, others = np.nonzero(np.triu(possibly, 1))
     return zip(rows.tolist(), others.tolist(), strict=True)
+
+
+def _few_differ_or_carry(columns: Floats, squares: Floats) -> Mask:
+    """[r, r] from sums of fourth powers; at least those differ who have 0 in one run only."""
+    valued = (columns != 0).astype(np.float64)
+    of_run = valued.sum(axis=0)
+    differ = of_run[:, None] + of_run[None, :] - 2 * valued.T @ valued
+    second, third = columns**2, columns**3
+    own, uneven = (second**2).sum(axis=0), third.T @ columns
+    fourth = own[:, None] + own[None, :] - 4 * (uneven + uneven.T) + 6 * second.T @ second
+    few_carry = squares**2 < FEW_CARRY * fourth + _ROUNDED * (own[:, None] + own[None, :])
+    return np.asarray((differ < FEW_DIFFER) | few_carry)
 
 
 def only(values: Floats, bound: float) -> bool:
     """Is every value 0 or the bound?"""
     return bool(((values == 0) | (values == bound)).all())
-
-
-def _is_sparse(differences: Floats, sd: float, *, binary: bool, bounded: bool) -> bool:
-    if sd == 0 or len(differences) < (FEW_DISCORDANT if binary else FEW_DIFFER):
-        return True
-    return bounded and not binary and _carriers(differences) < FEW_CARRY
 
 
 def _carriers(differences: Floats) -> float:
@@ -229,33 +298,3 @@ def clopper_pearson(count: int, n: int, level: float) -> tuple[float, float]:
     low = float(betaincinv(count, n - count + 1, tail)) if count else 0.0
     high = float(betaincinv(count + 1, n - count, 1 - tail)) if count < n else 1.0
     return low, high
-
-
-def _lowest_mean(differences: Floats, n: int, bound: float, wanted: float) -> float:
-    """The least mean that the capital does not refute: log capital reaches ``wanted`` there."""
-    refuted, kept = -bound, float(differences.sum()) / n
-    if kept <= refuted:
-        return refuted
-    for _ in range(_HALVINGS):
-        middle = (refuted + kept) / 2
-        if _log_capital(differences, n, bound, middle) > wanted:
-            refuted = middle
-        else:
-            kept = middle
-    return refuted
-
-
-def _log_capital(differences: Floats, n: int, bound: float, mean: float) -> float:
-    """Of the bets against a mean of at most ``mean`` > −bound; users who do not differ count too."""
-    stakes, log_weights = _stakes()
-    gains = (differences - mean) / (bound + mean)
-    logs = np.log1p(np.outer(stakes, gains)).sum(axis=1)
-    logs += (n - len(differences)) * np.log1p(-stakes * mean / (bound + mean))
-    return float(np.logaddexp.reduce(logs + log_weights))
-
-
-@lru_cache(maxsize=1)
-def _stakes() -> tuple[Any, Any]:
-    """Stakes between 0 and 1 and the logs of their weights, which add up to 1 (Gauss and Legendre)."""
-    places, weights = np.polynomial.legendre.leggauss(_STAKES)
-    return (places + 1) / 2, np.log(weights / 2)

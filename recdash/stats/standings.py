@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from recdash.domain import Floats, Ints, Mask
+from recdash.stats.across import mean_differences
 from recdash.stats.family import Correction, significant
 from recdash.stats.groups import Groups
 from recdash.stats.paired import LEVEL
 from recdash.stats.resampling import resampled_means
-from recdash.stats.sparse import TIE, sparse_pairs
+from recdash.stats.sparse import sparse_pairs
 
 DRAWS, GROUPS = 1_000, 4_096
 """Places are whole numbers: a range of them needs no more."""
@@ -57,16 +58,11 @@ def _significantly_above(values: Groups, correction: Correction, level: float, b
     """[r, r] from the covariances of the runs: one product instead of a pass over the users per pair."""
     from scipy.special import stdtr
 
-    covariance, means = values.covariance_of_means(), values.means
-    of_run = np.diag(covariance)
-    total = of_run[:, None] + of_run[None, :]
-    variance = total - 2 * covariance
-    variance[variance <= TIE * total] = 0.0  # runs alike but for rounding
-    ahead = means[None, :] - means[:, None]
-    ahead[np.abs(ahead) < TIE] = 0.0
+    means = values.means
+    ahead, error = mean_differences(means, values.covariance_of_means())
     with np.errstate(divide="ignore", invalid="ignore"):
-        p = 2 * stdtr(values.n - 1, -np.abs(ahead) / np.sqrt(variance))
-    for pair, method in sparse_pairs(values.sums, values.n, bound).items():
+        p = 2 * stdtr(values.n - 1, -np.abs(ahead) / error)
+    for pair, method in sparse_pairs(values.sums, values.n, bound, values.hits).items():
         p[pair] = method.p
     pairs = np.triu_indices(len(means), 1)
     apart = np.zeros(p.shape, dtype=bool)

@@ -1,37 +1,15 @@
-"""Was that enough? Equivalence within a margin, and how many users would make a difference significant."""
+"""Was that enough? How many users would make a difference significant, or show that there is none."""
 
 from __future__ import annotations
 
 from math import ceil, erfc, inf, isfinite, sqrt
 
 from recdash.stats.paired import LEVEL, Paired
-from recdash.stats.sparse import BoundedMean, PairedProportions, StudentT
+from recdash.stats.sparse import BoundedMean, PairedProportions
 
 POWER = 0.8
 """The chance with which so many users would be enough, if the true difference is the one that was seen."""
 _HALVINGS = 30
-
-
-def equivalence(paired: Paired, margin: float) -> float:
-    """p of the larger of two one-sided tests that the true difference leaves ±margin (Schuirmann 1987).
-
-    NaN where no method is valid; ``margin`` ≥ 0.
-    """
-    if isinstance(paired.method, StudentT):
-        from scipy.special import stdtr
-
-        return float(stdtr(paired.n - 1, (abs(paired.mean) - margin) / paired.error))
-    return _one_sided(paired, margin) if isfinite(paired.low) else float("nan")
-
-
-def _one_sided(paired: Paired, margin: float) -> float:
-    """The least p at which an interval of level 1 − 2p lies inside ±margin; at least 2^−30."""
-    fails, holds = 0.0, 0.5
-    for _ in range(_HALVINGS):
-        middle = (fails + holds) / 2
-        low, high = paired.method.interval(1 - 2 * middle)
-        fails, holds = (fails, middle) if -margin < low and high < margin else (middle, holds)
-    return holds if holds < 0.5 else 1.0
 
 
 def users_to_settle(paired: Paired, margin: float = 0.0, level: float = LEVEL) -> int | None:

@@ -19,7 +19,7 @@ PRINTED = {
 }  # fmt: skip
 DIFFERENT = {
     "ndcg": "CAPRI rounds each user's nDCG to four digits",
-    "coverage": "CAPRI prints a percentage, rounded to two digits, and counts shown items that train lacks",
+    "coverage": "CAPRI prints a percentage, rounded to two digits; here it is a share",
 }
 NOT_REPRODUCED: dict[str, str] = {}
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 TITLE = "Evidently"
 REQUIREMENTS = ("evidently>=0.7", "pandas<3")
 NOT_RUN = ""
-WORLDS = ("full",)
+WORLDS = ("full", "graded", "ragged")
 TOLERANCE = 1e-9
 PRINTED = {
     "precision": "PrecisionTopK", "recall": "RecallTopK", "f1": "FBetaTopK(beta=1)",
@@ -19,12 +19,17 @@ PRINTED = {
     "coverage": "PopularityBias: coverage", "popularity": "PopularityBias: ARP",
     "gini": "PopularityBias: Gini",
 }  # fmt: skip
+_SHORT = "equal where all lists have k places; "
+_MISSED = f"{_SHORT}of a shorter list Evidently counts the places of the missed items, too, up to k"
+_REPEATED = f"{_SHORT}a shorter list that ends with a hit has that hit counted again at each further place"
 DIFFERENT = {
-    "popularity": "Evidently leaves items that train does not know out of a list's mean; here they count "
-    "as 0",
-    "gini": "Evidently looks at the items that are shown only, and divides by n − 1; recdash counts those "
-    "never "
-    "shown",
+    "precision": _MISSED,
+    "f1": _MISSED,
+    "f1(beta=2)": _MISSED,
+    "map": _REPEATED,
+    "mar": _REPEATED,
+    "personalization": f"{_SHORT}Evidently takes every list to have k items, so that shorter ones count as "
+    "less alike",
 }
 NOT_REPRODUCED = {
     "Diversity, Serendipity": "the correlation or cosine distance of item features; see "
@@ -44,11 +49,17 @@ def values(tables: Tables, k: int) -> dict[str, Any]:
     from evidently.legacy.metrics.recsys.precision_recall_k import PrecisionRecallCalculation
     from evidently.legacy.pipeline.column_mapping import RecomType
 
+    from benchmarks.presets.tables import LENGTH
+
     rows = tables.lists.merge(tables.relevant, how="outer", on=["user_id", "item_id"])
     rows["target"] = (rows["relevance"] > 0).astype(int)
     rows = rows.sort_values(["user_id", "rank"], na_position="last")
-    rows["preds"] = rows.groupby("user_id").cumcount() + 1
+    missed = rows["rank"].isna()  # what a list lacks stands below every list, however short
+    rows["preds"] = rows["rank"].fillna(LENGTH + rows.groupby(["user_id", missed]).cumcount() + 1).astype(int)
     frame = rows.rename(columns={"user_id": "users"})[["users", "target", "preds"]]
+    relevant = frame.groupby("users")["target"].transform("sum") > 0
+    frame = frame[relevant]  # as the library does unless no_feedback_users is set
+    graded = frame.assign(target=rows["relevance"].fillna(0.0))
     depth = int(tables.lists["rank"].max())
     shares = PrecisionRecallCalculation(depth).get_precision_and_recall_dict(frame, depth)
     shown = rows[rows["rank"].notna()]
@@ -61,7 +72,7 @@ def values(tables: Tables, k: int) -> dict[str, Any]:
         "mar": shares["mar"][k - 1],
         "f1": _fbeta(FBetaTopKMetric(k, beta=1), precision, recall),
         "f1(beta=2)": _fbeta(FBetaTopKMetric(k, beta=2), precision, recall),
-        "ndcg": NDCGKMetric(k).calculate_ndcg(frame, k)[k],
+        "ndcg": NDCGKMetric(k).calculate_ndcg(graded, k)[k],
         "mrr": MRRKMetric(k).get_values(frame, depth)[k],
         "hit_rate": HitRateKMetric(k).get_values(frame, depth)[k - 1],
         "novelty": NoveltyMetric(k).get_miuf(shown, k, rank, "user_id", "item_id",

@@ -1,7 +1,12 @@
-"""RecBole: metrics of one matrix [users × k] of hits, without a dataset or a model."""
+"""RecBole: metrics of one matrix [users × k] of hits, without a dataset or a model.
+
+It scores all items for every user of the test data, so that no list is short and every user has a truth:
+its matrices have no place for either.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,7 +15,7 @@ if TYPE_CHECKING:
 TITLE = "RecBole"
 REQUIREMENTS = ("recbole>=1.2", "torch==2.13.0", "pandas")
 NOT_RUN = ""
-WORLDS = ("full",)
+WORLDS = ("full", "graded")
 TOLERANCE = 1e-9
 PRINTED = {
     "precision": "precision", "recall": "recall", "hit_rate": "hit", "mrr": "mrr", "map": "map",
@@ -19,11 +24,12 @@ PRINTED = {
     "mae": "mae",
 }  # fmt: skip
 DIFFERENT = {
-    "coverage": "RecBole counts its padding item among all items, so that its share is a little smaller",
-    "gini": "RecBole counts its padding item as one that is never shown",
-    "tail_share": "RecBole's tail is exactly a tenth of train's items, the rarest ones, equal ones by its "
-    "inner "
-    "id; recdash's is all but the head, and keeps equally popular items together",
+    "coverage": "RecBole counts its padding item among all n items: its number is this one times n/(n + 1)",
+    "gini": "RecBole counts its padding item as one that is never shown: its number is this one times n, "
+    "plus 1, over n + 1",
+    "tail_share": "RecBole's tail is exactly a tenth of train's items, the rarest ones; which of equally "
+    "rare ones are in it is decided by its inner numbers, which stand in no file. Here the tail is all but "
+    "the head, and equally popular items are kept together",
 }
 NOT_REPRODUCED = {
     "gauc": "needs the rank of every relevant item among all items, and weighs users by their relevant items",
@@ -40,7 +46,8 @@ def values(tables: Tables, k: int) -> dict[str, Any]:
             setattr(np, name, kind)
     from recbole.evaluator import metrics as m
 
-    wanted, ranked = tables.wanted(), tables.ranked()
+    wanted = replace(tables, truth=tables.truth.assign(relevance=1)).wanted()  # every held-out row counts
+    ranked = tables.ranked()
     depth = max(len(items) for items in ranked.values())
     users = sorted(wanted)
     hits = [[item in wanted[user] for item in ranked[user]] + [len(wanted[user])] for user in users]

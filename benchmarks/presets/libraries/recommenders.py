@@ -22,10 +22,8 @@ PRINTED = {
     "serendipity": "serendipity", "rmse": "rmse", "mae": "mae", "r2": "rsquared",
 }  # fmt: skip
 DIFFERENT = {
-    "ndcg": "the library alone averages nDCG over all users of the truth, its other metrics over users that "
-    "also have a list; multiply by `user_coverage`",
-    "r_precision": "the library leaves users without a hit out of the mean",
-    "coverage": "the library counts shown items that train does not know as well, so that it can pass 1",
+    "r_precision": "the library leaves users without a hit out of the mean, so that a user who is served "
+    "worse can raise it, and looks at no more than k places",
     "diversity": "the library compares items by how often train's users have both, and the pair of an item "
     "with "
     "itself counts; recdash by attributes, vectors or an uploaded table",

@@ -45,5 +45,7 @@ def values(tables: Tables, k: int) -> dict[str, Any]:
         metric = kind(k)
         metric.calculate(truth, lists)
         found[name] = metric.value
-    found["coverage"] = found["coverage"] * shape[1] / (shape[1] - 1)  # its item 0 is nobody's
+    found["coverage"] = (
+        found["coverage"] * shape[1] / (shape[1] - 1)
+    )  # it counts an item 0, which no table has
     return found

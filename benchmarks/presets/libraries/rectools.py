@@ -18,23 +18,18 @@ PRINTED = {
     "precision": "Precision", "recall": "Recall", "f1": "F1Beta(beta=1)", "f1(beta=2)": "F1Beta(beta=2)",
     "hit_rate": "HitRate", "mrr": "MRR", "map": "MAP", "map(norm=k)": "MAP(divide_by_k=True)",
     "ndcg": "NDCG", "ndcg(ideal=cut)": "NDCG(divide_by_achievable=True)",
-    "r_precision": "Precision(r_precision=True), which also cuts at k",
+    "recall(norm=min)": "Precision(r_precision=True)",
     "coverage": "CatalogCoverage(normalize=True)", "novelty": "MeanInvUserFreq",
-    "popularity": "AvgRecPopularity", "serendipity": "Serendipity", "user_coverage": "CoveredUsers",
+    "popularity": "AvgRecPopularity", "popularity(norm=rows)": "AvgRecPopularity(normalize=True)",
+    "serendipity": "Serendipity", "user_coverage": "CoveredUsers",
     "diversity(by=hamming,attribute=kind)": "IntraListDiversity(PairwiseHammingDistanceCalculator)",
 }  # fmt: skip
-DIFFERENT = {
-    "serendipity": "RecTools averages over all users with a list, also those whom the truth does not know",
-    "r_precision": "RecTools takes the hits in the first min(m, k) places over min(m, k); R-precision "
-    "looks at "
-    "the first m places whatever k",
-}
+DIFFERENT: dict[str, str] = {}
 NOT_REPRODUCED = {
     "Accuracy": "the share of all items of the catalogue that are rightly listed or left out; nearly 1 "
     "always",
     "MCC": "needs the number of all items as true negatives",
     "PartialAUC, PAP": "look below place k of the list, as far as the k-th miss",
-    "AvgRecPopularity(normalize=True)": "`popularity` divided by the rows of train",
     "Intersection": "compares with the lists of another model",
     "SufficientReco, UnrepeatedReco": "checks of a list's length and of repeated items; see the run's "
     "notices",
@@ -52,7 +47,7 @@ def values(tables: Tables, k: int) -> dict[str, Any]:
         "f1(beta=2)": m.F1Beta(k, beta=2),
         "hit_rate": m.HitRate(k), "mrr": m.MRR(k), "map": m.MAP(k), "map(norm=k)": m.MAP(k, divide_by_k=True),
         "ndcg": m.NDCG(k), "ndcg(ideal=cut)": m.NDCG(k, divide_by_achievable=True),
-        "r_precision": m.Precision(k, r_precision=True),
+        "recall(norm=min)": m.Precision(k, r_precision=True),
     }  # fmt: skip
     items = tables.catalogue["item_id"].to_numpy()
     features = tables.catalogue.set_index("item_id")["kind"].str.get_dummies("|").astype(float)
@@ -61,6 +56,7 @@ def values(tables: Tables, k: int) -> dict[str, Any]:
     beyond = {
         "coverage": m.CatalogCoverage(k, normalize=True).calc(lists, items),
         "popularity": m.AvgRecPopularity(k).calc(lists, tables.train),
+        "popularity(norm=rows)": m.AvgRecPopularity(k, normalize=True).calc(lists, tables.train),
         "novelty": m.MeanInvUserFreq(k).calc(lists, tables.train),
         "serendipity": serendipity,
         "user_coverage": m.CoveredUsers(k).calc(lists, truth),

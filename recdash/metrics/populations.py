@@ -1,0 +1,85 @@
+"""A metric's mean over other users than those who count, as libraries have it that count one otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast, get_args
+
+import numpy as np
+
+from recdash.domain import Floats, Users
+from recdash.metrics.formulas import Formula, Moments, standard_error
+from recdash.metrics.parameters import Parameter
+from recdash.metrics.sample import Sample
+
+WHO_COUNTS = "rule"
+POPULATION = Parameter(
+    "users",
+    {
+        WHO_COUNTS: "the users who count by the rule --users",
+        "truth": "users with a relevant item",
+        "both": "of these only users with a list",
+        "judged": "users with any row in the truth",
+        "judged_both": "of these only users with a list",
+        "run": "all users with a list",
+    },
+)
+"""Over how many users a metric's values are averaged. Only for metrics of which a user without a list or
+without a relevant item has 0: then it makes no difference who of them is among the sum.
+"""
+
+
+@dataclass(frozen=True)
+class OverPopulation:
+    """The sum of the users' values over the number of users of a population."""
+
+    formula: Formula
+    users: Users
+    pooled: bool = True
+
+    def additive(self, sample: Sample) -> None:
+        """The number of users is that of all parts together."""
+
+    def curve(self, sample: Sample) -> Moments:
+        """[depth] each. Users beyond the sample have 0, so that sums and squares are those of the sample."""
+        mean, error = self.formula.curve(sample)
+        n, n_population = sample.n_users, self._size(sample)
+        spread = error**2 * n * (n - 1) if n > 1 else np.zeros_like(mean)
+        total, squares = mean * n, spread + n * mean**2
+        return total / n_population, standard_error(total, squares, n_population)
+
+    def values(self, sample: Sample, k: int) -> Floats:
+        """[n] shares of the mean: their own mean over the sample is the metric."""
+        return self.own(sample, k) * (sample.n_users / self._size(sample))
+
+    def own(self, sample: Sample, k: int) -> Floats:
+        return self.formula.own(sample, k)
+
+    def _size(self, sample: Sample) -> int:
+        return sample.population(self.users) or 1  # where it is empty, no value is above 0
+
+
+def over_population(formula: Formula, parameters: Mapping[str, str]) -> Formula:
+    """The formula, averaged over the population that the parameters name."""
+    users = parameters.get(POPULATION.name, WHO_COUNTS)
+    return formula if users == WHO_COUNTS else OverPopulation(formula, cast("Users", users))
+
+
+def rule_of(parameters: Mapping[str, str]) -> Users | None:
+    """By which rule a user counts for the metric; None where it names none.
+
+    Of ``run`` those that the truth knows: the others have 0, whatever they are shown.
+    """
+    users = parameters.get(POPULATION.name, WHO_COUNTS)
+    if users == WHO_COUNTS:
+        return None
+    return "judged_both" if users == "run" else cast("Users", users)
+
+
+def lacks_population(sample: Sample, parameters: Mapping[str, str]) -> str:
+    """Why the population cannot be counted; empty where it can."""
+    users = parameters.get(POPULATION.name, WHO_COUNTS)
+    if users not in get_args(Users) or sample.population(cast("Users", users)) is not None:
+        return ""
+    return "lists of users who are not in the truth were not counted when the run was scored; upload it again"
