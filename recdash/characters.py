@@ -5,8 +5,17 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from recdash.errors import InputError, Problem
+
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 """What moves a cursor, rings a bell, ends a line or turns the direction of writing."""
+UNSEEN = re.compile(
+    "[\u00ad\u061c\u180e\u200b\u200e\u200f\u2060-\u2064\u206a-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]+"
+)
+"""What no font draws, and half characters, which cannot be written out. Joiners of letters (U+200C, U+200D)
+are not among them: Persian words and emoji need them.
+"""
+WORD_JOINER = "\u2060"
 BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and signs that no font draws."""
 
@@ -19,3 +28,48 @@ def on_a_line(text: str) -> str:
 def is_visible(text: str) -> bool:
     """Does any character leave a mark, unlike blanks, joiners of no width and marks without a letter?"""
     return any(one not in BLANK and unicodedata.category(one)[0] in "LNPS" for one in text)
+
+
+def visible(text: str) -> str:
+    r"""The text on one line, its control and unseen characters written as ``\u001b``.
+
+    In a JSON text that reads as the very character. Word joiners stay: they keep addresses from being links.
+    """
+    return "".join(_written_out(letter) for letter in text) if _is_strange(text) else text
+
+
+def visible_lines(text: str) -> str:
+    """As ``visible``, with the text's line ends."""
+    return "\n".join(map(visible, text.split("\n")))
+
+
+def _is_strange(text: str) -> bool:
+    return bool(CONTROL.search(text) or UNSEEN.search(text))
+
+
+def _written_out(letter: str) -> str:
+    return f"\\u{ord(letter):04x}" if letter != WORD_JOINER and _is_strange(letter) else letter
+
+
+def check_name(what: str, name: str) -> str:
+    """The name without blanks around it. Raises InputError for none, and for one with control or unseen
+    characters; ``what`` is what it names.
+    """
+    clean = name.strip()
+    if not clean:
+        raise InputError(Problem("no-name", what, "nothing", "Give it a name."))
+    if _is_strange(clean):
+        raise InputError(_strange(what, clean))
+    return clean
+
+
+def check_note(what: str, text: str) -> str:
+    """The text. Raises InputError where it holds control characters other than line ends and tabs."""
+    if CONTROL.search(re.sub(r"[\t\r\n]", "", text)):
+        raise InputError(_strange(what, text))
+    return text
+
+
+def _strange(what: str, text: str) -> Problem:
+    found = f"'{visible(text)}' holds characters that steer a terminal or cannot be seen"
+    return Problem("control-character", what, found, "Leave out what is written as \\u and a number here.")

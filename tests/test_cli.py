@@ -98,14 +98,26 @@ def test_the_table_has_a_line_per_metric_and_a_column_per_candidate(run: Recdash
         ["metric", "als", "ease"],
         ["recall@2", "0.500", "1.00"],
         [],
-        ["als:", "3", "users", "counted,", "1", "without", "a", "list"],
-        ["ease:", "3", "users", "counted,", "0", "without", "a", "list"],
+        ["als:", "3", "users", "counted,", "1", "of", "them", "without", "a", "list"],
+        ["ease:", "3", "users", "counted,", "0", "of", "them", "without", "a", "list"],
         # x is in no table: it takes two of the five places within als, one of the five within ease
         *[
-            f"{name}: known to truth, catalogue or train: of the items shown {shares}".split()
-            for name, shares in (
-                ("als", "60 % (3 of 5); of its users 100 % (2 of 2)"),
-                ("ease", "80 % (4 of 5); of its users 100 % (3 of 3)"),
+            f"{name}: {words}".split()
+            for name, known, of_truth in (
+                (
+                    "als",
+                    "60 % (3 of 5); of its users 100 % (2 of 2)",
+                    "67 % (2 of 3); of its users 67 % (2 of 3)",
+                ),
+                (
+                    "ease",
+                    "80 % (4 of 5); of its users 100 % (3 of 3)",
+                    "100 % (3 of 3); of its users 100 % (3 of 3)",
+                ),
+            )
+            for words in (
+                f"known to truth, catalogue or train: of the items shown {known}",
+                f"of the truth known to run, catalogue or train: of its items {of_truth}",
             )
         ],
         *[

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from terminal import Recdash, as_json
 
@@ -72,6 +74,12 @@ def test_a_minus_says_that_the_least_is_the_best() -> None:
         ("user_id=uid,scor=s", ["no role is called 'scor'", "Did you mean 'score'?"]),
         ("thruth:item_id=isbn", ["No table is called 'thruth'. Did you mean 'truth'?"]),
         ("user_id", ["'user_id'. Write ROLE=COLUMN"]),
+        ("user_id=nope,item_id=nada", ["no column is called 'nope'; found", "no column is called 'nada'"]),
+        (
+            "user_id=uid,item_id=r_1..r_3,score=s",
+            ["no column is called 'r_1'; found: uid, isbn", "no column is called 'r_3'"],
+        ),
+        ("user_id=,item_id=sku", ["user_id is left out ('user_id=' with nothing behind)"]),
         ("user_id=uid,user_id=sku", ["two columns for user_id: 'uid' and 'sku'"]),
     ],
 )
@@ -87,6 +95,32 @@ def test_python_tells_the_same_slips() -> None:
         recdash.evaluate({"als": "als.csv"}, "truth.csv", columns={"thruth": {"item_id": "isbn"}})
     with pytest.raises(InputError, match="no role is called 'scor'"):
         recdash.evaluate({"als": "als.csv"}, "truth.csv", columns={"scor": "s"})
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        ["user_id"],
+        "user_id=uid",
+        {"user_id": None},
+        {"user_id": ["uid"]},
+        {"truth": {"item_id": 3}},
+        {5: "uid"},
+        {"truth": {5: "uid"}},
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_columns_of_a_wrong_type_are_a_clear_error(columns: Any) -> None:
+    with pytest.raises(InputError) as refusal:
+        recdash.evaluate({"als": "als.csv"}, "truth.csv", columns=columns)
+    assert {problem.code for problem in refusal.value.problems} == {"bad-columns"}
+    assert 'Write {"user_id": "uid"} for all tables' in str(refusal.value)
+
+
+def test_case_and_blanks_around_a_name_do_not_count(run: Recdash) -> None:
+    chosen = "user_id = UID ,item_id= Sku,als:score=S,truth:item_id=ISBN"
+    (score,) = as_json(run, *EVALUATE, "--columns", chosen)["scores"]
+    assert score["value"] == pytest.approx(BY_HAND)
 
 
 def test_files_are_compared_and_stored_with_their_columns(run: Recdash) -> None:

@@ -302,3 +302,13 @@ def test_the_split_of_the_users_of_a_rate_blocks_and_trials_are_said_to_be_no_us
     assert "nothing is judged" in broken
     unknown = run("online", "--aggregates", "trials.csv").stdout
     assert "Split of users: cannot be checked: the table counts trials, and no users (column 'n')." in unknown
+
+
+def test_the_text_says_from_when_on_a_lift_may_be_looked_at_every_day(run: Recdash, folder: Path) -> None:
+    head = "variant,metric,n,successes,trials\n"
+    (folder / "few.csv").write_text(f"{head}a,bought,150,60,150\nb,bought,150,75,150\n")
+    (folder / "many.csv").write_text(f"{head}a,bought,2000,800,2000\nb,bought,2000,900,2000\n")
+    few, many = (run("online", "--aggregates", f"{name}.csv").stdout for name in ("few", "many"))
+    said = "No interval yet that may be looked at every day: bought, b: 150 users"
+    assert said in few
+    assert "looked at every day" not in many

@@ -51,6 +51,7 @@ LEAST: dict[str, tuple[Role, tuple[str, ...]]] = {
     "links": ("editor", OF_FILMS),
     "revoke": ("editor", ("LINK",)),
     "audit": ("admin", ()),
+    "check": ("admin", ()),
 }
 NOT_OF_A_STORE = ["presets", "serve"]
 """The first reads no store; the second starts the server, which asks everybody who they are:

@@ -6,6 +6,8 @@ import gzip
 import io
 import json
 import os
+import subprocess
+import sys
 import threading
 import zipfile
 from collections.abc import Mapping
@@ -411,3 +413,33 @@ def test_qrels_are_a_truth() -> None:
 def test_a_ranking_of_qrels_by_user_is_read_from_json() -> None:
     truth = json.dumps({"7": {"012": 2, "34": 1}}).encode()
     assert read_upload("truth", truth).table["relevance"].to_pylist() == [2.0, 1.0]
+
+
+SLOW_END = """
+import io, pathlib, sys, time
+
+class Slow(io.BytesIO):
+    def read(self, *size):
+        time.sleep(1.5 if self.tell() > 2**23 else 0)
+        return super().read(*size)
+
+from recdash.ingest import read_recommendations
+path = pathlib.Path(sys.argv[1])
+data = path.read_bytes()
+run, = read_recommendations(path)
+pathlib.Path.open = lambda self, *how: Slow(data)
+rows = run.batches()
+next(rows)
+rows.close()
+"""
+
+
+def test_a_program_may_end_while_a_text_table_is_still_read_ahead(tmp_path: Path) -> None:
+    """Arrow's threads go on for a moment; they must not need Python by then, or the process is aborted."""
+    path = tmp_path / "run.csv"
+    rows = (f"{n // 8},{'item' * 225}{n % 97},{-n}\n" for n in range(30_000))
+    path.write_text("user,item,score\n" + "".join(rows))
+    done = subprocess.run(
+        [sys.executable, "-c", SLOW_END, str(path)], check=False, capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -205,6 +205,107 @@ def test_ranks_that_rise_or_are_shuffled_are_not_asked_about() -> None:
         assert "descending-ranks" not in codes(run)
 
 
+def ranked(*lists: list[int], column: str = "rank") -> bytes:
+    rows = [f"{user},i{place},{rank}" for user, ranks in enumerate(lists) for place, rank in enumerate(ranks)]
+    return "\n".join([f"user_id,item_id,{column}", *rows, ""]).encode()
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        ([20, 19], [20, 19], [20, 19]),  # few rows, but no list begins at 1
+        ([19, 20, 18], [18, 20, 19], [20, 18]),  # rows in any order
+        ([5, 4, 3, 2, 1], [4, 3, 2, 1]),  # so long lists run down by chance once in 5! · 4! files
+    ],
+)
+def test_ranks_of_which_the_largest_may_be_the_best_are_asked_about(lists: tuple[list[int], ...]) -> None:
+    said = refused(ranked(*lists))
+    assert "the largest may be the best" in said
+    assert "score=rank if the largest is" in said
+    (run,) = runs_of(ranked(*lists), order="rank")
+    assert run.has_rank
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        ([3, 1, 2], [2, 1]),
+        ([2, 3, 4], [3, 5, 4]),  # items that were bought before are left out, and lists end anywhere
+        ([1, 5, 9], [2, 4, 9], [1, 2]),
+        ([7], [7], [7]),
+        ([2, 3, 4], [2, 3, 4], [2, 3, 4]),  # the nearest neighbour of an item is itself, and is left out
+    ],
+)
+def test_ranks_with_gaps_or_in_any_order_are_ranks(lists: tuple[list[int], ...]) -> None:
+    (run,) = runs_of(ranked(*lists))
+    assert (run.has_rank, codes(run)) == (True, set())
+
+
+def test_a_few_short_lists_whose_ranks_run_down_are_told() -> None:
+    (run,) = runs_of(ranked([2, 1], [2, 1], [2, 1]))
+    (notice,) = [notice for notice in run.notices if notice.code == "ranks-run-down"]
+    assert "score=rank" in notice.fix
+    assert run.has_rank
+
+
+def test_equal_ranks_of_several_seeds_run_neither_up_nor_down() -> None:
+    rows = [f"u{user},i{seed},1,{seed}\n" for seed in (1, 2, 3) for user in range(20)]
+    seeds = runs_of(("user_id,item_id,rank,seed\n" + "".join(rows)).encode())
+    assert [codes(run) & {"descending-ranks", "ranks-run-down"} for run in seeds] == [set()] * 3
+
+
+@pytest.mark.parametrize("lists", [([1, 2, 3], [1, 2]), ([0, 1, 2], [0, 1]), ([3, 1, 2], [2, 1])])
+def test_a_score_that_counts_places_is_asked_about(lists: tuple[list[int], ...]) -> None:
+    table = ranked(*lists, column="score")
+    said = refused(table)
+    assert "column 'score': counts 1 to n in each list, as ranks do: the least may be the best" in said
+    assert "rank=score (or --order rank) if 1 is the best, score=score (or --order score)" in said
+    for chosen in ({"mapping": {"rank": "score"}}, {"order": "rank"}):
+        (as_rank,) = runs_of(table, **chosen)
+        ranks = [row["rank"] - 1 for row in rows_of(as_rank)]
+        assert ranks == [rank - min(map(min, lists)) for ranks in lists for rank in ranks]
+        assert not as_rank.has_score
+    for chosen in ({"mapping": {"score": "score"}}, {"order": "score"}, {"checked": True}):
+        (as_score,) = runs_of(table, **chosen)
+        assert (as_score.has_score, as_score.has_rank) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        ([3, 2, 1], [2, 1]),  # the largest is in the first row: both readings agree
+        ([5, 3, 4], [4, 5, 2], [1, 2, 3]),  # ratings
+        ([1, 1, 2], [1, 2, 2]),
+        ([1, 2], [3]),  # too few to say
+        (*[[1]] * 30, [1, 3], [1, 4], [2, 4]),  # a single 1 is no place
+    ],
+)
+def test_other_whole_scores_are_scores(lists: tuple[list[int], ...]) -> None:
+    (run,) = runs_of(ranked(*lists, column="score"))
+    assert (run.has_score, codes(run)) == (True, set())
+
+
+@pytest.mark.parametrize("column", ["model", "seed"])
+def test_several_lists_of_a_user_are_looked_at_one_by_one(column: str) -> None:
+    """The scores of 1 are a hundred times those of 2, and a user has a list of each."""
+
+    def table(head: str, row: str) -> bytes:
+        rows = [
+            row.format(rank=rank, up=10 - rank, score=(0.9 - rank / 10) * scale, user=user, label=label)
+            for label, scale in (("1", 100), ("2", 1))
+            for user in "uvw"
+            for rank in (1, 2, 3, 4)
+        ]
+        return "\n".join([f"{column},user_id,item_id,{head}", *rows, ""]).encode()
+
+    for head in ("rank,score", "score,prediction"):
+        last = "{rank}" if head.startswith("rank") else "{up}"
+        found = runs_of(table(head, "{label},{user},i{rank}," + last + ",{score}"))
+        assert [codes(run) & {"rank-against-score"} for run in found] == [set()] * 2
+    said = refused(table("score", "{label},{user},i{rank},{rank}"))
+    assert "counts 1 to n in each list" in said
+
+
 def scored(pairs: list[tuple[int, float]]) -> pa.Table:
     rank, score = zip(*pairs, strict=True)
     return pa.table({"user_id": [1] * len(pairs), "item_id": list("abcdefgh"[: len(pairs)]), "rank": rank,
@@ -303,3 +404,52 @@ def test_real_lists_in_another_order_than_meant_are_refused(
     with pytest.raises(UploadError) as refusal:
         read_recommendations(shared_data / "hostile" / file)
     assert [problem.code for problem in refusal.value.problems] == [outcome]
+
+
+# ── scores under other names, one column per model ───────────────────────────────────────────
+
+BY_MODEL = b"user_id,item_id,%s,%s\n1,a,0.1,0.9\n1,b,0.2,0.8\n2,c,0.5,0.5\n"
+
+
+def test_scores_of_several_models_are_asked_about() -> None:
+    names = ("als_score", "ease_score")
+    table = BY_MODEL % tuple(name.encode() for name in names)
+    said = refused(table)
+    assert "als_score,ease_score" in preview("run", table).columns
+    assert f"no column is called score or rank, and {names[0]}, {names[1]} may hold scores" in said
+    assert f"score={names[0]} to order by it, score={names[0]},{names[1]} for a candidate each" in said
+    both = runs_of(table, mapping={"score": ",".join(names)})
+    assert {run.name: [row["score"] for row in rows_of(run)] for run in both} == {
+        names[0]: [0.1, 0.2, 0.5],
+        names[1]: [0.9, 0.8, 0.5],
+    }
+    for chosen in ({"mapping": {"score": ""}}, {"order": "file"}):
+        (by_file,) = runs_of(table, **chosen)
+        assert not by_file.has_score
+        assert "file-order" in codes(by_file)
+
+
+def test_numbers_that_may_be_scores_of_models_are_told() -> None:
+    table = BY_MODEL % (b"als", b"ease")
+    (by_file,) = runs_of(table)
+    (notice,) = [notice for notice in by_file.notices if notice.code == "unread-scores"]
+    assert notice.found == "the file orders the lists; als, ease hold numbers that are not read"
+    assert [run.name for run in runs_of(table, mapping={"score": "als,ease"})] == ["als", "ease"]
+
+
+def test_one_score_under_a_longer_name_is_asked_about() -> None:
+    table = b"user_id,item_id,als_score\n1,a,0.1\n1,b,0.2\n"
+    assert "score=als_score to order by it, score= for the order of the file" in refused(table)
+    (run,) = runs_of(table, mapping={"score": "als_score"})
+    assert run.has_score
+
+
+@pytest.mark.parametrize("name", ["confidence", "affinity"])
+def test_other_words_for_a_score_order_the_lists(name: str) -> None:
+    (run,) = runs_of(f"user_id,item_id,{name}\n1,a,0.1\n1,b,0.2\n".encode())
+    assert (run.has_score, codes(run)) == (True, {"columns-guessed"})
+
+
+def test_another_number_beside_the_items_is_no_score() -> None:
+    (run,) = runs_of(b"user_id,item_id,price,year\n1,a,9.99,1999\n1,b,5.5,2004\n")
+    assert codes(run) == {"file-order"}

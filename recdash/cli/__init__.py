@@ -7,7 +7,9 @@ from typing import Any
 import click
 
 from recdash import __version__
+from recdash.characters import visible
 from recdash.cli.agree import agree
+from recdash.cli.check import check
 from recdash.cli.compare import compare
 from recdash.cli.decide import decide, decisions
 from recdash.cli.demo import demo
@@ -21,6 +23,7 @@ from recdash.cli.review import review
 from recdash.cli.serving import serve
 from recdash.cli.share import audit, links, revoke, share, views
 from recdash.cli.stored import add, definitions, list_experiments
+from recdash.cli.terminal import say_lines, show_defects_visibly, usage_errors_visible
 from recdash.cli.why import why
 from recdash.errors import InputError, RecdashError
 
@@ -30,20 +33,29 @@ BAD_INPUT = 2
 class Commands(click.Group):
     """Shows an error of ours as its words and exits with 2; anything else is a bug and shows itself."""
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        show_defects_visibly()
+        return super().main(*args, **kwargs)
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        with usage_errors_visible():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with usage_errors_visible():
+                return super().invoke(ctx)
         except RecdashError as error:
-            click.echo(f"recdash: {_words(error)}", err=True)
+            say_lines(f"recdash: {_words(error)}", err=True)
             ctx.exit(BAD_INPUT)
 
 
 def _words(error: RecdashError) -> str:
     if isinstance(error, InputError) and len(error.problems) > 1:
-        source = f" in {error.source}" if error.source else ""
-        lines = "\n".join(f"  - {problem}" for problem in error.problems)
+        source = f" in {visible(error.source)}" if error.source else ""
+        lines = "\n".join(f"  - {visible(str(problem))}" for problem in error.problems)
         return f"{len(error.problems)} problems{source}:\n{lines}"
-    return str(error)
+    return visible(str(error))
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -54,6 +66,6 @@ def main() -> None:
 
 for command in (
     evaluate, compare, online, agree, ope, why, report, reproduce, add, list_experiments, definitions,
-    presets, demo, share, links, revoke, views, audit, decide, decisions, review, digest, serve,
+    presets, demo, share, links, revoke, views, audit, check, decide, decisions, review, digest, serve,
 ):  # fmt: skip
     main.add_command(command)

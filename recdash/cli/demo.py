@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.options import workspace
+from recdash.cli.terminal import say
 from recdash.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -44,10 +45,10 @@ def demo(*, remove: bool, online: Path | None, **test: Any) -> None:
         )
     elif remove:
         workspace().remove_demo()
-        click.echo("The demo is removed.")
+        say("The demo is removed.")
     else:
-        made = workspace().load_demo(progress=lambda part, text: click.echo(f"{part:4.0%} {text}", err=True))
-        click.echo(f"Loaded '{made.name}'. See it with: recdash serve")
+        made = workspace().load_demo(progress=lambda part, text: say(f"{part:4.0%} {text}", err=True))
+        say(f"Loaded '{made.name}'. See it with: recdash serve")
 
 
 def _write_test(folder: Path, test: Mapping[str, Any]) -> None:
@@ -60,7 +61,7 @@ def _write_test(folder: Path, test: Mapping[str, Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in made.tables().items():
         _write(table, folder / f"{name}.{ending}")
-        click.echo(f"{folder / name}.{ending}: {table.num_rows:,} rows")
+        say(f"{folder / name}.{ending}: {table.num_rows:,} rows")
     (folder / "known.json").write_text(json.dumps(made.known.as_dict(), indent=2) + "\n")
     _tell(folder, ending, made)
 
@@ -101,7 +102,7 @@ def _write(table: pa.Table, file: Path) -> None:
 def _tell(folder: Path, ending: str, made: Simulated) -> None:
     for variant, lifts in made.known.lifts.items():
         told = ", ".join(f"{metric} {100 * lift:+.3g} %".replace("-", "−") for metric, lift in lifts.items())
-        click.echo(f"True lifts of '{variant}', also in {folder / 'known.json'}: {told}")
+        say(f"True lifts of '{variant}', also in {folder / 'known.json'}: {told}")
     logs = " ".join(f"--{name} {folder / name}.{ending}" for name in ("exposures", "events", "served"))
-    click.echo(f"What can be found of them: recdash online --sessions {folder / 'sessions'}.{ending}")
-    click.echo(f"The same from its logs:    recdash online {logs}")
+    say(f"What can be found of them: recdash online --sessions {folder / 'sessions'}.{ending}")
+    say(f"The same from its logs:    recdash online {logs}")

@@ -13,6 +13,7 @@ from recdash import numbers
 from recdash.cli.light import start_light
 from recdash.cli.options import columns_option, tell
 from recdash.cli.tables import aligned
+from recdash.cli.terminal import say_lines
 
 if TYPE_CHECKING:
     from recdash.online.off_policy.estimates import OffPolicy
@@ -57,7 +58,7 @@ def ope(
 
     found = estimate(log, target, n_items=items, clip=clip, columns=columns, user_column=user_column)
     tell(found.notices)
-    click.echo(json.dumps(found.as_dict(), indent=2) if form == "json" else off_policy_text(found))
+    say_lines(json.dumps(found.as_dict(), indent=2) if form == "json" else off_policy_text(found))
 
 
 def off_policy_text(found: OffPolicy) -> str:

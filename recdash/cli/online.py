@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from recdash import numbers
+from recdash.characters import visible
 from recdash.cli.light import start_light
 from recdash.cli.options import columns_option, run_named, tell, workspace
 from recdash.cli.tables import aligned
+from recdash.cli.terminal import say_lines
 from recdash.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -92,7 +95,7 @@ def online(
     else:
         found = _kept(experiment, name, tables, links, how, correction)
     tell(found.notices)
-    click.echo(json.dumps(as_dict(found), ensure_ascii=False) if form == "json" else "\n".join(_text(found)))
+    say_lines(json.dumps(as_dict(found), ensure_ascii=False) if form == "json" else "\n".join(_text(found)))
 
 
 def _refuse_unkept(name: str | None, links: Sequence[str]) -> None:
@@ -282,12 +285,18 @@ def _text(found: OnlineResults) -> Iterator[str]:
         yield "Lifts are adjusted by what users did before the test (CUPED); values are not."
     yield ""
     yield aligned([HEADER, *rows], 2)
-    notes = [
-        f"{row.metric}, {row.variant}: {row.note}." for row in found.rows if row.note and row.p is not None
-    ]
-    yield from ("", *notes) if notes else ()
+    if notes := _notes(found):
+        yield from ("", *notes)
     if not alone:
         yield "\nIntervals and p of goals are corrected together; --format json has the plain ones too."
+
+
+def _notes(found: OnlineResults) -> list[str]:
+    """What stands below the table; where there is no p, the reason is in the table."""
+    from recdash.online.results import validity_notes
+
+    named_as_in_table = (replace(row, title=row.metric) for row in found.rows if row.p is not None)
+    return [visible(note) for note in validity_notes(named_as_in_table)]
 
 
 def _split(found: OnlineResults) -> str:

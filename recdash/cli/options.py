@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from recdash.cli.terminal import say
 from recdash.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -28,13 +29,21 @@ class NamedFile(click.ParamType[tuple[str, Path]]):
 
     def convert(self, value: str, *_: object) -> tuple[str, Path]:
         name, equals, file = value.partition("=")
-        if not equals or Path(value).exists():
+        if not equals or _is_there(Path(value)):
             return Stem(Path(value).name.split(".")[0]), Path(value)
         if not name.strip() or not file:
             raise InputError(
                 Problem("bad-name", f"'{value}'", "a name or a file is missing", "Write NAME=FILE.")
             )
         return name.strip(), Path(file)
+
+
+def _is_there(file: Path) -> bool:
+    """Whether there is such a file; there is none where the name is longer than any file's."""
+    try:
+        return file.exists()
+    except (OSError, ValueError):
+        return False
 
 
 FORMATS = click.Choice(["table", "json", "csv"])
@@ -58,7 +67,9 @@ REFERENCE_HELP = (
 COLUMNS_HELP = (
     "Which column means what, as ROLE=COLUMN with commas between: user_id=uid,item_id=sku holds for every "
     "file that has the column; truth:item_id=isbn for one table, NAME:score=-distance for one candidate "
-    "(the minus: the least is the best). ROLE= leaves a column out. Again for more."
+    "(the minus: the least is the best). ROLE= leaves a column out. item_id=recs[] says that each cell "
+    "holds a list, recs[1] one item, r_1..r_9 one list per row, als,ease a candidate in each column; "
+    "user_id=column 1 that there is no header line. Again for more."
 )
 
 
@@ -125,13 +136,21 @@ def check_names(option: str, named: Sequence[tuple[str, Path]]) -> None:
 
 def tell(notices: Iterable[Problem]) -> None:
     for notice in notices:
-        click.echo(f"note: {notice}", err=True)
+        say(f"note: {notice}", err=True)
 
 
 def workspace() -> Workspace:
+    """The workspace of the settings; the command names damaged evidence when it ends."""
     from recdash.service import Workspace
 
-    return Workspace.open()
+    space = Workspace.open()
+    click.get_current_context().call_on_close(lambda: _tell_damage(space))
+    return space
+
+
+def _tell_damage(space: Workspace) -> None:
+    for problem in space.damaged():
+        say(f"damaged: {problem}", err=True)
 
 
 def run_named(by_name: Mapping[str, str], name: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.options import run_named, workspace
+from recdash.cli.terminal import say, say_lines
 from recdash.errors import InputError, Problem, UnknownName
 
 if TYPE_CHECKING:
@@ -54,12 +55,12 @@ def report(experiment: str, output: Path, *, title: str, narrative: str, **asked
     if asked["keep"]:
         kept = space.make_report(question, blocks, title=title, narrative=prose)
         document = space.report_document(kept.id)
-        click.echo(f"kept as a snapshot: {kept.title} ({kept.id})", err=True)
+        say(f"kept as a snapshot: {kept.title} ({kept.id})", err=True)
     else:
         author = space.person.name
         document = space.report_content(question, blocks, title=title, narrative=prose, author=author)
     n_bytes = write(document, form, output)
-    click.echo(f"{document.lead.headline}. Written: {output} ({n_bytes:,} bytes)")
+    say(f"{document.lead.headline}. Written: {output} ({n_bytes:,} bytes)")
 
 
 def _prose(given: str) -> str:
@@ -126,6 +127,6 @@ def reproduce(context: click.Context, file: Path, form: str) -> None:
     from recdash.service.reproduction import reproduction
 
     found = reproduction(workspace(), file)
-    click.echo(json.dumps(found.as_dict(), ensure_ascii=False, indent=2) if form == "json" else found.text)
+    say_lines(json.dumps(found.as_dict(), ensure_ascii=False, indent=2) if form == "json" else found.text)
     if not found.holds:
         context.exit(1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recdash.characters import on_a_line
+from recdash.characters import visible
 from recdash.cli.decide import (
     author_option,
     baseline_option,
@@ -23,6 +23,7 @@ from recdash.cli.decide import (
 )
 from recdash.cli.options import workspace
 from recdash.cli.tables import aligned
+from recdash.cli.terminal import say, say_lines
 
 if TYPE_CHECKING:
     from recdash.decisions import Review
@@ -90,7 +91,7 @@ def comment(experiment: str, wanted: str | None, on: str | None, text: str, auth
     space = workspace()
     home = space.experiment_named(experiment).id
     about = on or review_wanted(space, home, wanted).id
-    click.echo(space.comment(home, about, text, author=author).id)
+    say(space.comment(home, about, text, author=author).id)
 
 
 @review.command()
@@ -104,20 +105,20 @@ def show(experiment: str, wanted: str | None, form: str) -> None:
     found = [review_wanted(space, home.id, wanted)] if wanted else space.reviews(home.id)
     if form == "json":
         facts = {"experiment": home.name, "reviews": [_facts(one) for one in found]}
-        click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
+        say_lines(json.dumps(facts, ensure_ascii=False, indent=2))
     else:
         told = "\n\n".join("\n".join(_lines(one)) for one in found)
-        click.echo(told or f"No candidate of '{home.name}' was proposed yet.")
+        say_lines(told or f"No candidate of '{home.name}' was proposed yet.")
 
 
 def _tell(one: Review) -> None:
-    click.echo(on_a_line(f"{one.about}: {one.state} ({one.id})"))
+    say(f"{one.about}: {one.state} ({one.id})")
     if one.missing:
-        click.echo(on_a_line(f"next: {one.missing}"), err=True)
+        say(f"next: {one.missing}", err=True)
 
 
 def _lines(one: Review) -> Iterator[str]:
-    yield from map(on_a_line, _told(one))
+    yield from map(visible, _told(one))
     yield aligned([[item.name, item.state, item.reason] for item in one.checklist], 3)
 
 

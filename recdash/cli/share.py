@@ -10,6 +10,7 @@ import click
 
 from recdash.cli.options import workspace
 from recdash.cli.tables import aligned
+from recdash.cli.terminal import say, say_lines
 from recdash.errors import InputError, NotFound, Problem
 
 if TYPE_CHECKING:
@@ -39,9 +40,9 @@ def share(experiment: str, report: str | None, days: float, label: str, address:
     home = space.experiment_named(experiment)
     report_id = None if report is None else _report(space, home.id, report)
     made = space.share(home.id, report_id=report_id, days=days, label=label)
-    click.echo(f"{address.rstrip('/')}/s/{made.token}")
+    say(f"{address.rstrip('/')}/s/{made.token}")
     what = "the report" if report_id else f"'{home.name}'"
-    click.echo(
+    say(
         f"Opens {what} for reading until {made.link.expires:%Y-%m-%d %H:%M} UTC. To take it back: "
         f"recdash revoke {made.link.id[:ID_SHOWN]}",
         err=True,
@@ -68,11 +69,11 @@ def links(experiment: str, form: str) -> None:
     titles = {one.id: one.title for one in space.reports(home.id, archived=True)}
     facts = [_link_facts(space, titles, one) for one in space.share_links(home.id)]
     if form == "json":
-        click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
+        say_lines(json.dumps(facts, ensure_ascii=False, indent=2))
         return
     rows: list[list[Any]] = [["id", "opens", "state", "until (UTC)", "made by", "label"]]
     rows += [[one["id"][:ID_SHOWN], *list(one.values())[1:]] for one in facts]
-    click.echo(aligned(rows, texts=6) if facts else f"'{home.name}' has no share link.")
+    say_lines(aligned(rows, texts=6) if facts else f"'{home.name}' has no share link.")
 
 
 def _link_facts(space: Workspace, titles: dict[str, str], link: ShareLink) -> dict[str, str]:
@@ -96,7 +97,7 @@ def revoke(link_id: str) -> None:
         fix = "recdash links --experiment NAME lists them."
         raise InputError(Problem("which-link", f"'{link_id}'", f"{what} begins so", fix))
     space.revoke(found[0].id)
-    click.echo(f"Revoked {found[0].id[:ID_SHOWN]}.")
+    say(f"Revoked {found[0].id[:ID_SHOWN]}.")
 
 
 @click.command()
@@ -126,10 +127,10 @@ def views(
         space.forget_view(space.saved_view(forget).id)
     facts = [_view_facts(one, address) for one in space.saved_views(home.id)]
     if form == "json":
-        click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
+        say_lines(json.dumps(facts, ensure_ascii=False, indent=2))
         return
     rows: list[list[Any]] = [["name", "page", "link", "saved by"], *(list(one.values()) for one in facts)]
-    click.echo(aligned(rows, texts=4) if facts else f"'{home.name}' has no saved view.")
+    say_lines(aligned(rows, texts=4) if facts else f"'{home.name}' has no saved view.")
 
 
 def _param(text: str) -> tuple[str, str]:
@@ -157,11 +158,11 @@ def audit(last: int, form: str) -> None:
     if form == "json":
         lines = [{**vars(deed), "at": deed.at.isoformat()} for deed in deeds]
         facts = {"broken": broken, "altered": altered, "lines": lines}
-        click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
+        say_lines(json.dumps(facts, ensure_ascii=False, indent=2))
     else:
         rows: list[list[Any]] = [["when (UTC)", "who", "role", "did", "what"], *map(_deed_cells, deeds)]
-        click.echo(aligned(rows, texts=5) if deeds else "Nothing was done yet.")
-        click.echo(_whole(broken, altered, deeds), err=True)
+        say_lines(aligned(rows, texts=5) if deeds else "Nothing was done yet.")
+        say(_whole(broken, altered, deeds), err=True)
     if broken or altered:
         click.get_current_context().exit(1)
 

@@ -26,6 +26,7 @@ from recdash.cli.options import (
     workspace,
 )
 from recdash.cli.tables import aligned, known_lines
+from recdash.cli.terminal import say, say_lines
 from recdash.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -34,12 +35,15 @@ if TYPE_CHECKING:
     from recdash.service import AddedRun, PreparedRun, Setup, Workspace
 
 
+ADDED_PREDICTIONS_HELP = "Predicted ratings of a candidate; without --run, of one that has no lists."
+
+
 @click.command()
 @click.option("--experiment", required=True, help="Name of the experiment; made if it is not there yet.")
 @click.option("--truth", type=Path, help="Held-out rows; needed for a new experiment.")
 @click.option("--run", "runs", multiple=True, type=NamedFile(), help=RUN_HELP)
 @click.option("--replicates", type=click.Choice(["seeds", "folds"]), help=REPLICATES_HELP)
-@click.option("--predictions", multiple=True, type=NamedFile(), help="Predicted ratings of a candidate.")
+@click.option("--predictions", multiple=True, type=NamedFile(), help=ADDED_PREDICTIONS_HELP)
 @click.option("--train", type=Path, help="Training rows.")
 @click.option("--catalogue", type=Path, help="All items.")
 @click.option("--user-attributes", type=Path, help="Users and their attributes, for slices.")
@@ -76,8 +80,9 @@ def add(
     """
     given = uploads(runs)
     check_names("--predictions", predictions)
-    for name, _ in predictions:
+    for name, _ in predictions if runs else ():
         run_named(dict.fromkeys((run for run, _ in runs), ""), name)
+    given |= {name: None for name, _ in predictions if name not in given}
     space = workspace()
     choice = _choice(more, list(given))
     where = _where(space, experiment, truth, more, choice)
@@ -113,9 +118,9 @@ def _mappings(choice: ColumnChoice, kinds: Sequence[str]) -> dict[str, Mapping[s
 
 
 def _echo_added(one: AddedRun) -> None:
-    click.echo(f"{one.run.name}: {_became(one)}")
+    say(f"{one.run.name}: {_became(one)}")
     for line in known_lines({one.run.name: one.run.overlap} if one.run.overlap else {}):
-        click.echo(f"note: {line}", err=True)
+        say(f"note: {line}", err=True)
 
 
 def _became(one: AddedRun) -> str:
@@ -152,7 +157,7 @@ def _stored(space: Workspace, setup: Setup) -> str:
     made = space.store_setup(setup)
     tell(Problem(**notice) for notice in made.settings["notices"])
     for twin in space.same_truth(made.id):
-        click.echo(f"note: experiment '{twin.name}' has the same truth.", err=True)
+        say(f"note: experiment '{twin.name}' has the same truth.", err=True)
     return made.id
 
 
@@ -222,7 +227,7 @@ def _add_online(
                 mappings=_mappings(choice, [kind]),
             )
             tell(test.notices)
-            click.echo(f"{test.name}: added, control '{test.control}'")
+            say(f"{test.name}: added, control '{test.control}'")
 
 
 @click.command("list")
@@ -232,16 +237,16 @@ def list_experiments(form: str) -> None:
     space = workspace()
     found = [_experiment_facts(space, one) for one in space.experiments()]
     if form == "json":
-        click.echo(json.dumps({"experiments": found}, ensure_ascii=False))
+        say(json.dumps({"experiments": found}, ensure_ascii=False))
     elif not found:
-        click.echo("No experiment yet. Try: recdash demo")
+        say("No experiment yet. Try: recdash demo")
     for one in found if form == "text" else ():
-        click.echo(f"{one['name']} ({one['truth_users']:,} users, depth {one['depth']})")
+        say(f"{one['name']} ({one['truth_users']:,} users, depth {one['depth']})")
         for run in one["runs"]:
             mark = ", baseline" if run["baseline"] else ""
             several = f"{run['replicates']['n']} {run['replicates']['noun']}s, " if run["replicates"] else ""
             missing = run["ledger"]["without_list"]
-            click.echo(f"  {run['name']} ({several}{missing:,} users without a list{mark})")
+            say(f"  {run['name']} ({several}{missing:,} users without a list{mark})")
 
 
 def _replicates_facts(replicated: Replicated | None) -> dict[str, Any] | None:
@@ -299,6 +304,6 @@ def definitions(experiment: str, name: str, metric: str, form: str) -> None:
     )
     if form == "json":
         facts = {"experiment": home.name, "run": run.name, "metric": spec.label, "k": asked[-1]}
-        click.echo(json.dumps({**facts, **as_dict(*found)}, ensure_ascii=False))
+        say(json.dumps({**facts, **as_dict(*found)}, ensure_ascii=False))
     else:
-        click.echo("\n\n".join(aligned(rows, len(rows[0])) for rows in as_tables(*found)))
+        say_lines("\n\n".join(aligned(rows, len(rows[0])) for rows in as_tables(*found)))

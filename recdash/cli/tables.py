@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from recdash import numbers
-from recdash.characters import on_a_line
+from recdash.characters import visible
+from recdash.cli.terminal import say, say_lines
 from recdash.spreadsheet import safe_cell
 
 if TYPE_CHECKING:
-    from recdash.domain import IdOverlap
+    from recdash.domain import IdOverlap, Ledger
     from recdash.evaluation import Evaluation
 
 
@@ -34,16 +32,19 @@ def print_scores(
     if form == "json":
         asked = {"tie_bands": bands, "shown_by": shown}
         added = {name: rows for name, rows in asked.items() if rows is not None}
-        click.echo(json.dumps({**found.as_dict(), **added}, ensure_ascii=False))
+        say(json.dumps({**found.as_dict(), **added}, ensure_ascii=False))
     elif form == "csv":
         columns = ["run", "metric", "k", "value", "std_error", "n_users"]
         sliced = ["slice_by", "slice"] if any(run.sliced for run in found.runs) else []
-        writer = csv.DictWriter(sys.stdout, [*columns, *sliced])
+        text = io.StringIO()
+        writer = csv.DictWriter(text, [*columns, *sliced], lineterminator="\n")
         writer.writeheader()
         for row in found.rows():
-            writer.writerow({**row, **{name: safe_cell(row[name] or "") for name in ["run", *sliced]}})
+            named = {name: safe_cell(visible(row[name] or "")) for name in ["run", *sliced]}
+            writer.writerow({**row, **named})
+        say_lines(text.getvalue().rstrip("\n"))
     else:
-        click.echo("\n\n".join(_score_tables(found, bands, shown)))
+        say_lines("\n\n".join(_score_tables(found, bands, shown)))
 
 
 def _score_tables(
@@ -151,12 +152,13 @@ def _slice_named(row: Mapping[str, Any]) -> str:
 
 
 def known_lines(known: Mapping[str, IdOverlap]) -> Iterable[str]:
-    """One line per run: how much of it truth, catalogue and train know."""
+    """Per run: how much of it the tables know, and how much of the truth it and they know."""
+    from recdash.definitions.ledger import known_truth_words, known_words
+
     for name, overlap in known.items():
-        users = overlap.users
-        of_users = f"; of its users {numbers.share(users.known, users.rows)}" if users else ""
-        items = numbers.share(overlap.items.known, overlap.items.rows)
-        yield f"{name}: known to truth, catalogue or train: of the items shown {items}{of_users}"
+        yield from (
+            f"{name}: {words}" for words in (known_words(overlap), known_truth_words(overlap)) if words
+        )
 
 
 def three_digits(value: float | None) -> str:
@@ -166,9 +168,9 @@ def three_digits(value: float | None) -> str:
 def aligned(rows: Sequence[Sequence[str]], texts: int = 1) -> str:
     """Columns under each other: the first ``texts`` to the left, numbers to the right.
 
-    What people wrote may neither move the cursor nor end a line.
+    What people wrote may neither move the cursor nor end a line: control characters are written out.
     """
-    rows = [[on_a_line(cell) for cell in row] for row in rows]
+    rows = [[visible(cell) for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     left = [True] * texts + [False] * (len(widths) - texts)
     return "\n".join(
@@ -180,12 +182,24 @@ def aligned(rows: Sequence[Sequence[str]], texts: int = 1) -> str:
     )
 
 
+def _counted_words(ledger: Ledger, users: str) -> str:
+    """Users without a list are among those who count, or beside them."""
+    from recdash.evaluation.comparability import LISTED
+
+    counted, without = f"{ledger.counted:,} users counted", f"{ledger.without_list:,}"
+    if users in LISTED:
+        return (
+            f"{counted}, all with a list; {without} more with a relevant item have no list and are left out"
+        )
+    return f"{counted}, {without} of them without a list"
+
+
 def _populations(found: Evaluation) -> Iterable[str]:
     yield ""
     for run in found.runs:
         if run.ledger is not None:
             one = run.ledger
-            yield f"{run.name}: {one.counted:,} users counted, {one.without_list:,} without a list"
+            yield f"{run.name}: {_counted_words(one, found.rules.users)}"
     yield from known_lines(found.known_ids())
     missing: dict[tuple[str, str, str], dict[str, None]] = {}
     for row in found.absences():

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from recdash import compute as pc
-from recdash.domain import Mask
+from recdash.domain import Ints, Mask
 
 Step = Callable[[pa.Array], pa.Array]
 End = Literal["prefix", "suffix"]
@@ -41,19 +41,27 @@ LEAST_ROUNDED = 8
 
 @dataclass(frozen=True)
 class Repair:
-    """Another spelling: ``meets`` [n] marks the unknown ids that are known in it.
+    """Another spelling: ``known_at`` [n] is the place of each unknown id among the known, -1 where none is.
 
-    ``cause`` ends a sentence that begins with "they differ by"; ``fix`` is what to do about column {column};
-    ``examples`` are (unknown as written, known as written), ``places`` those of the latter among the known.
-    From ``least`` ids on that meet, this is no chance.
+    ``cause`` ends a sentence that begins with "they differ by"; ``fix`` is what to do about {column}, the
+    column of the unknown ids, or {other}, that of the known. From ``least`` ids on that meet, this is no
+    chance.
     """
 
     cause: str
     fix: str
-    meets: Mask
-    examples: tuple[tuple[str, str], ...]
-    places: tuple[int, ...]
+    known_at: Ints
     least: int = LEAST_MEETING
+
+    @property
+    def meets(self) -> Mask:
+        """[n] marks the unknown ids that are known in the other spelling."""
+        return self.known_at >= 0
+
+    @property
+    def is_exchange(self) -> bool:
+        """Whether one prefix (suffix) stands for another, as those of two kinds of items do."""
+        return self.least == LEAST_EXCHANGED
 
 
 def likely_repair(unknown: Sequence[str], known: pa.Array) -> Repair | None:
@@ -91,7 +99,12 @@ def _without_invisible(ids: pa.Array) -> pa.Array:
     return pc.utf8_trim_whitespace(pc.replace_substring_regex(ids, INVISIBLE, ""))
 
 
-def _in_one_unicode_form(ids: pa.Array) -> pa.Array:
+def _composed(ids: pa.Array) -> pa.Array:
+    return pc.utf8_normalize(ids, form="NFC")
+
+
+def _without_variants(ids: pa.Array) -> pa.Array:
+    """Composed, and full-width letters, ligatures and the like as plain letters."""
     return pc.utf8_normalize(ids, form="NFKC")
 
 
@@ -111,56 +124,77 @@ def _without_zeros(ids: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(ids, r"^0+(\d+)$", r"\1")
 
 
-STEPS: tuple[tuple[str, str, Step], ...] = (
-    ("characters that are not visible, such as a zero-width space or a byte-order mark",
-     "Take the invisible characters out of {column}.", _without_invisible),
-    ('Excel\'s ="…" around the ids', 'Write {column} without ="…"; keep it as text.', _without_formula),
-    ("quotes around the ids", "Write {column} without quotes.", _without_quotes),
-    ("the Unicode form of their letters (composed against decomposed, or full-width)",
-     "Write {column} in one Unicode normal form (NFC) in both files.", _in_one_unicode_form),
-    ("upper and lower case", "Write {column} in the same letter case in both files.", _in_small_letters),
-    ("decimals or thousands separators in numbers",
-     "Write {column} as whole numbers without separators.", _as_whole_numbers),
+Way = tuple[str, str, Step]
+"""Cause, repair, and what removes the difference."""
+
+
+def _ways(unicode_form: Way) -> tuple[Way, ...]:
+    """How ids that are meant alike come to differ."""
+    return (
+        ("characters that are not visible, such as a zero-width space or a byte-order mark",
+         "Take the invisible characters out of {column}.", _without_invisible),
+        ('Excel\'s ="…" around the ids', 'Write {column} without ="…"; keep it as text.', _without_formula),
+        ("quotes around the ids", "Write {column} without quotes.", _without_quotes),
+        unicode_form,
+        ("upper and lower case", "Write {column} in the same letter case in both files.", _in_small_letters),
+        ("decimals or thousands separators in numbers",
+         "Write {column} as whole numbers without separators.", _as_whole_numbers),
+    )  # fmt: skip
+
+
+WITH_NFC = _ways(
+    ("the Unicode form of their letters (composed against decomposed)",
+     "Write {column} in the Unicode normal form NFC in both files.", _composed)
 )  # fmt: skip
-"""How ids that are meant alike come to differ: cause, repair, and what removes the difference."""
+WITH_NFKC = _ways(
+    ("variants of letters that Unicode tells apart, such as full-width ones",
+     "Write {column} in the Unicode normal form NFKC in both files; NFC is not enough.", _without_variants)
+)  # fmt: skip
 
 
-def _plain(ids: pa.Array, without: int | None = None) -> pa.Array:
+def _plain(ids: pa.Array, ways: Sequence[Way] = WITH_NFKC, without: int | None = None) -> pa.Array:
     """The ids after all steps, or after all but one."""
-    for place, (_, _, step) in enumerate(STEPS):
+    for place, (_, _, step) in enumerate(ways):
         ids = ids if place == without else step(ids)
     return _without_zeros(ids)
 
 
 def _in_plain_form(written: pa.Array, known: pa.Array) -> Repair | None:
-    place = pc.index_in(_plain(written), value_set=_plain(known))
-    meets = _valid(place)
+    """The gentler Unicode form is named where it repairs as much."""
+    places = {ways: _known_at(written, known, ways) for ways in (WITH_NFC, WITH_NFKC)}
+    ways, known_at = max(places.items(), key=lambda one: int((one[1] >= 0).sum()))
+    meets = known_at >= 0
     if not meets.any():
         return None
     needed = [
-        (cause, fix)
-        for at, (cause, fix, _) in enumerate(STEPS)
-        if (_valid(pc.index_in(_plain(written, at), value_set=_plain(known, at))) < meets).any()
+        (cause, fix if _changes(step, written, meets) else fix.replace("{column}", "{other}"))
+        for at, (cause, fix, step) in enumerate(ways)
+        if ((_known_at(written, known, ways, at) < 0) & meets).any()
     ]
     causes, fixes = zip(*needed, strict=True) if needed else (("leading zeros",), ("Write {column} alike.",))
-    return Repair(" and ".join(causes), " ".join(fixes), meets, *_examples(written, known, place))
+    return Repair(" and ".join(causes), " ".join(fixes), known_at)
+
+
+def _known_at(written: pa.Array, known: pa.Array, ways: Sequence[Way], without: int | None = None) -> Ints:
+    return _places(pc.index_in(_plain(written, ways, without), value_set=_plain(known, ways, without)))
+
+
+def _places(found: pa.Array) -> Ints:
+    """[n] -1 for null."""
+    return np.asarray(pc.fill_null(found, -1)).astype(np.int64)
+
+
+def _changes(step: Step, ids: pa.Array, rows: Mask) -> bool:
+    """Does a step change one of some ids? Else the other side is written otherwise."""
+    some = ids.filter(pa.array(rows))
+    return not step(some).equals(some)
 
 
 def _valid(places: pa.Array) -> Mask:
     return np.asarray(places.is_valid())
 
 
-def _examples(
-    written: pa.Array, known: pa.Array, place: pa.Array
-) -> tuple[tuple[tuple[str, str], ...], tuple[int, ...]]:
-    """The first two pairs, and the places of their known ids."""
-    first = np.flatnonzero(_valid(place))[:2].tolist()
-    places = tuple(place[at].as_py() for at in first)
-    pairs = zip(first, places, strict=True)
-    return tuple(_told_apart(written[at].as_py(), known[its].as_py()) for at, its in pairs), places
-
-
-def _told_apart(written: str, known: str) -> tuple[str, str]:
+def told_apart(written: str, known: str) -> tuple[str, str]:
     """Both ids; with code points in place of letters where they look alike on a page."""
     same = unicodedata.normalize("NFC", written).strip() == unicodedata.normalize("NFC", known).strip()
     hidden = not (written.isprintable() and known.isprintable())
@@ -196,7 +230,7 @@ def _with_other_end(
         return None
     cause, fix = _end_words(end, _as_written(end, old, written), _as_written(end, new, known))
     least = LEAST_EXCHANGED if old and new else LEAST_MEETING
-    return Repair(cause, fix, _valid(place), *_examples(written, known, place), least)
+    return Repair(cause, fix, _places(place), least)
 
 
 def _ends(end: End, ids: pa.Array) -> list[str]:
@@ -204,7 +238,7 @@ def _ends(end: End, ids: pa.Array) -> list[str]:
     some = _sample(ids).to_pylist()
     counted = Counter(one for text in some for one in _possible_ends(end, text))
     turned = [text if end == "prefix" else text[::-1] for text in some]
-    shared = re.sub(r"\d+$", "", _shared_beginning(turned) if len(turned) > 1 else "")
+    shared = _without_last_digits(_shared_beginning(turned)) if len(turned) > 1 else ""
     if shared:
         counted[shared if end == "prefix" else shared[::-1]] += len(some)
     often = sorted(counted.items(), key=lambda one: (-one[1], -len(one[0])))
@@ -216,6 +250,13 @@ def _shared_beginning(texts: Sequence[str]) -> str:
     first, last = min(texts), max(texts)
     same = next((at for at, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), None)
     return first[: min(len(first), len(last)) if same is None else same]
+
+
+def _without_last_digits(text: str) -> str:
+    n_kept = len(text)
+    while n_kept and text[n_kept - 1].isdecimal():
+        n_kept -= 1
+    return text[:n_kept]
 
 
 _BORDER = re.compile(r"(?<=\d)(?=\D)|(?<=\D)(?=\d)|(?<=\w)(?=\W)|(?<=\W)(?=\w)|(?<=_)(?=[^_])|(?<=[^_])(?=_)")
@@ -285,14 +326,11 @@ def _rounded(written: pa.Array, known: pa.Array) -> Repair | None:
     meets[meets] = rounded[order][at[meets]] == ours[meets]
     if not meets.any():
         return None
-    first = np.flatnonzero(meets)[:2]
-    places = tuple(order[at[first]].tolist())
-    examples = tuple(
-        (f"{ours[one]:.0f}", f"{theirs[its]:.0f}") for one, its in zip(first, places, strict=True)
-    )
+    known_at = np.full(len(meets), -1, dtype=np.int64)
+    known_at[meets] = order[at[meets]]
     cause = "rounding to float32, which holds whole numbers exactly up to 16,777,216"
     fix = "Export {column} as text or as whole numbers; the digits that were lost cannot be restored."
-    return Repair(cause, fix, meets, examples, places)
+    return Repair(cause, fix, known_at)
 
 
 def _numbers(ids: pa.Array) -> Any:

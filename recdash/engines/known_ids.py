@@ -1,35 +1,205 @@
-"""How many of a run's items and users the truth, the catalogue and the training data know."""
+"""How many ids of a run the truth, the catalogue and the training data know, each by itself; and how many
+ids of the truth the run and the other tables know. Where ids would meet in another spelling, that is said.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
-from recdash.domain import Exposure, Ints, KnownIds, Mask
+from recdash import compute as pc
+from recdash.domain import Exposure, IdOverlap, Ints, KnownIds, Mask, Respelled
 from recdash.engines.blocks import Block
+from recdash.engines.id_spelling import LEAST_MEETING, Repair, likely_repair, told_apart
 from recdash.engines.ids import UNKNOWN, IdIndex, IdList
 from recdash.engines.reference import Reference
 
 SAMPLE = 5_000
-"""So many unknown ids are kept, spread over all of them, to look for another spelling."""
+"""Of so many unknown ids, spread over all of them, another spelling is looked for."""
+WELL_KNOWN = 0.8
+"""A table that knows more than this share of the rows is taken to be spelled alike."""
+N_EXAMPLES = 3
+_PLAIN_NUMBER = r"^(0|-?[1-9]\d{0,17})$"
+ANY = "any"
+"""In place of a table's name: all of them together."""
 
 
-def known_items(exposure: Exposure, reference: Reference) -> KnownIds:
-    """The places of the lists by what is known of their items."""
-    n_known = len(reference.items)
-    weights = np.bincount(exposure.shown.item, weights=exposure.shown.count, minlength=n_known)
-    places: Ints = weights.astype(np.int64)
-    unknown = np.flatnonzero(places[n_known:]) + n_known
-    return KnownIds(
-        rows=int(places.sum()),
-        known=int(places[:n_known].sum()),
-        unknown_ids=len(unknown),
-        ids=int(np.count_nonzero(places)),
-        by_table={name: int(places[codes].sum()) for name, codes in _codes_by_table(reference).items()},
-        sample=_sample(unknown, places[unknown], exposure.items),
+class Written:
+    """Ids by code, put into an array once for all that is asked of them."""
+
+    def __init__(self, ids: Sequence[str]) -> None:
+        self._ids = ids
+
+    def __getitem__(self, code: int) -> str:
+        return self._ids[code]
+
+    def at(self, codes: Ints) -> pa.Array:
+        """The ids of some codes: int64 where all are plain numbers, else text."""
+        some = self._whole.take(pa.array(codes))
+        is_number = pa.types.is_integer(some.type)
+        if is_number or not pc.all(pc.match_substring_regex(some, _PLAIN_NUMBER)).as_py():
+            return some
+        return some.cast(pa.int64())
+
+    @cached_property
+    def _whole(self) -> pa.Array:
+        return self._ids.to_arrow() if isinstance(self._ids, IdList) else pa.array(self._ids, pa.string())
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """Ids of one side by code, beside the tables that are asked for them.
+
+    ``rows`` [N] how often each stands there; ``has`` [n] which of the first n codes any table has, ``tables``
+    {name: [n] which it has}. ``asked`` names the tables of which each is held against the ids by itself;
+    what stands in one of ``telling`` in two spellings is told apart by them; so is what stands among the ids
+    themselves with two prefixes.
+    """
+
+    ids: Written
+    rows: Ints
+    has: Mask
+    tables: Mapping[str, Mask]
+    asked: Sequence[str]
+    telling: Mapping[str, Mask]
+
+    def known(self) -> KnownIds:
+        """What the tables know of the ids that stand somewhere."""
+        counted = self.rows[: len(self.has)]
+        by_table = {name: int(counted[has].sum()) for name, has in self.tables.items()}
+        masks = {ANY: self.has, **{name: self.tables[name] for name in self.asked}}
+        unknown = {name: self._present[~_in(self._present, has)] for name, has in masks.items()}
+        respelled = self._respelled(by_table, unknown)
+        return KnownIds(
+            int(self.rows.sum()),
+            int(counted[self.has].sum()),
+            len(unknown[ANY]),
+            int(np.count_nonzero(self.rows)),
+            by_table,
+            {
+                name: [self.ids[code] for code in codes[:N_EXAMPLES].tolist()]
+                for name, codes in unknown.items()
+            },
+            respelled,
+        )
+
+    @cached_property
+    def _present(self) -> Ints:
+        """The codes of the ids that stand somewhere."""
+        return np.flatnonzero(self.rows)
+
+    def _respelled(self, by_table: Mapping[str, int], unknown: Mapping[str, Ints]) -> dict[str, Respelled]:
+        """By table that does not know nearly all, and of all together."""
+        enough = WELL_KNOWN * self.rows.sum()
+        asked = {name: self.tables[name] for name in self.asked if by_table[name] <= enough}
+        found = {name: self._in_another_spelling(unknown[name], has) for name, has in asked.items()}
+        is_new = not any(np.array_equal(has, self.has) for has in asked.values())
+        if is_new and len(unknown[ANY]):
+            found[ANY] = self._in_another_spelling(unknown[ANY], self.has)
+        return {name: one for name, one in found.items() if one is not None}
+
+    def _in_another_spelling(self, unknown: Ints, has: Mask) -> Respelled | None:
+        sample, of_table = _spread(unknown), np.flatnonzero(has)
+        texts = self.ids.at(sample).cast(pa.string()).to_pylist()
+        repair = likely_repair(texts, self.ids.at(of_table))
+        if repair is None or int(repair.meets.sum()) < _least(repair, len(unknown), len(self._present)):
+            return None
+        ours, theirs = sample[repair.meets], of_table[repair.known_at[repair.meets]]
+        scale = self.rows[unknown].sum() / self.rows[sample].sum()
+        own = [self.rows > 0] if repair.is_exchange else []
+        apart = _told_apart(ours, theirs, [*self.telling.values(), *own])
+        written = {name: ours[_in(ours, has)] for name, has in self.tables.items()}
+        return Respelled(
+            cause=repair.cause,
+            fix=repair.fix,
+            rows=self._scaled(ours, scale),
+            apart=self._scaled(ours[apart], scale),
+            example=told_apart(self.ids[int(ours[0])], self.ids[int(theirs[0])]),
+            as_written={name: self._scaled(codes, scale) for name, codes in written.items() if len(codes)},
+            other_way=self._other_way(ours, theirs),
+        )
+
+    def _scaled(self, codes: Ints, scale: float) -> int:
+        return round(float(self.rows[codes].sum() * scale))
+
+    def _other_way(self, ours: Ints, theirs: Ints) -> tuple[str, str]:
+        """Cause and repair where it is the table that is to be changed."""
+        texts = [self.ids[code] for code in theirs.tolist()]
+        repair = likely_repair(texts, self.ids.at(ours))
+        return ("", "") if repair is None else (repair.cause, repair.fix)
+
+
+def _told_apart(ours: Ints, theirs: Ints, telling: Sequence[Mask]) -> Mask:
+    """Both spellings stand in one table, as those of different things do."""
+    return np.logical_or.reduce([_in(ours, has) & _in(theirs, has) for has in telling])
+
+
+def _in(codes: Ints, has: Mask) -> Mask:
+    """Which of the codes a table has; ``has`` [n] marks the first n codes."""
+    inside: Mask = codes < len(has)
+    inside[inside] = has[codes[inside]]
+    return inside
+
+
+def _least(repair: Repair, n_unknown: int, n_ids: int) -> int:
+    """So many ids must meet: of a few that are all unknown, all of them."""
+    return (
+        min(repair.least, n_unknown) if n_unknown == n_ids and repair.least == LEAST_MEETING else repair.least
     )
+
+
+def _spread(codes: Ints) -> Ints:
+    """Some of the codes, from all over them."""
+    if len(codes) <= SAMPLE:
+        return codes
+    return codes[np.linspace(0, len(codes) - 1, SAMPLE).astype(np.int64)]
+
+
+# ── items ────────────────────────────────────────────────────────────────────────────────────
+
+
+def item_overlap(places: Ints, ids: Sequence[str], reference: Reference, users: UsersMet | None) -> IdOverlap:
+    """Of a run that shows item ``ids[code]`` at so many ``places`` [N]; ``users`` None: not known."""
+    n_truth, n_known = len(reference.truth.items), len(reference.items)
+    written = Written(ids)
+    tables = {name: _mask(codes, n_known) for name, codes in _codes_by_table(reference).items()}
+    places = np.pad(places, (0, max(n_known - len(places), 0)))
+    of_run = Weighed(written, places, np.ones(n_known, dtype=bool), tables, list(tables), tables)
+    shown, in_truth = places > 0, np.arange(len(places)) < n_truth
+    others = {
+        name: np.pad(has, (0, len(places) - n_known)) for name, has in tables.items() if name != "truth"
+    }
+    others = {"run": shown, **others}
+    met = np.logical_or.reduce(list(others.values()))
+    of_truth = Weighed(written, in_truth.astype(np.int64), met, others, (), {"truth": in_truth})
+    return IdOverlap(
+        of_run.known(),
+        users.known() if users else None,
+        of_truth.known(),
+        users.truth_known() if users else None,
+    )
+
+
+def stored_overlap(exposure: Exposure, reference: Reference) -> IdOverlap:
+    """Of the items of a run that was scored before; its users are not known."""
+    return item_overlap(places_of(exposure), exposure.items, reference, None)
+
+
+def places_by_table(exposure: Exposure, reference: Reference) -> tuple[int, dict[str, int]]:
+    """How many places the lists have, and at how many the truth, catalogue, train knows the item."""
+    places = places_of(exposure)
+    return int(places.sum()), {name: int(places[at].sum()) for name, at in _codes_by_table(reference).items()}
+
+
+def places_of(exposure: Exposure) -> Ints:
+    """[N] at how many places of the lists each item stands."""
+    shown = exposure.shown
+    weights = np.bincount(shown.item, weights=shown.count, minlength=len(exposure.items))
+    return weights.astype(np.int64)
 
 
 def _codes_by_table(reference: Reference) -> dict[str, Ints]:
@@ -42,61 +212,89 @@ def _codes_by_table(reference: Reference) -> dict[str, Ints]:
     return codes
 
 
-def _sample(codes: Ints, rows: Ints, ids: object) -> dict[str, int]:
-    """{id: its rows} of some of the codes."""
-    if len(codes) > SAMPLE:
-        spread = np.linspace(0, len(codes) - 1, SAMPLE).astype(np.int64)
-        codes, rows = codes[spread], rows[spread]
-    return {ids[code]: count for code, count in zip(codes.tolist(), rows.tolist(), strict=True)}  # type: ignore[index]
+def _mask(codes: Ints, size: int) -> Mask:
+    mask = np.zeros(size, dtype=bool)
+    mask[codes] = True
+    return mask
 
 
 class ItemWatch:
-    """Counts known places as the lists pass, where nothing else counts what is shown.
+    """Counts the places of each item as the lists pass, where nothing else counts what is shown.
 
-    ``users`` [U]: whose lists count. Only the rows of unknown items are looked at one by one.
+    ``users`` [U]: whose lists count; ``n_known`` items have a code before the first list.
     """
 
-    def __init__(self, users: Mask, reference: Reference) -> None:
-        self.users, self.n_known = users, len(reference.items)
-        self.n_truth = len(reference.truth.items)
-        self.rows = self.in_truth = 0
-        self.unknown = np.zeros(0, dtype=np.int64)
+    def __init__(self, users: Mask, n_known: int) -> None:
+        self.users = users
+        self.places: Ints = np.zeros(n_known, dtype=np.int64)
 
     def see(self, block: Block) -> None:
         """Lists are cut at the depth already."""
         of_counted = self.users[block.user]
         item = block.item if of_counted.all() else block.only_lists(of_counted).item
-        self.rows += len(item)
-        most = int(item.max(initial=UNKNOWN))
-        self.in_truth += len(item) if most < self.n_truth else int(np.count_nonzero(item < self.n_truth))
-        if most >= self.n_known:
-            counts = np.bincount(item[item >= self.n_known] - self.n_known, minlength=len(self.unknown))
-            counts[: len(self.unknown)] += self.unknown
-            self.unknown = counts
-
-    def known_items(self, items: IdIndex) -> KnownIds:
-        """Of all that was seen; the number of different ids is not counted."""
-        unknown = np.flatnonzero(self.unknown)
-        rows = self.unknown[unknown]
-        sample = _sample(unknown + self.n_known, rows, items.ids())
-        known = self.rows - int(rows.sum())
-        return KnownIds(self.rows, known, len(unknown), None, {"truth": self.in_truth}, sample)
+        size = int(item.max(initial=UNKNOWN)) + 1
+        if size > len(self.places):
+            self.places = np.pad(self.places, (0, max(size, len(self.places) * 9 // 8) - len(self.places)))
+        np.add.at(self.places, item, 1)
 
 
-def known_users(n_served: int, unknown: Ints, users: IdIndex, reference: Reference) -> KnownIds:
-    """The run's users: ``n_served`` of the truth have a list; ``unknown`` are the codes of the others."""
-    ids, codes = users.ids(), unknown
-    by_table: Mapping[str, int] = {"truth": n_served}
-    if reference.train_ids is not None:
-        in_train = reference.train_ids.codes(_as_arrow(ids, codes), grow=False) != UNKNOWN
-        codes = codes[~in_train]
-    n_users = n_served + len(unknown)
-    sample = _sample(codes, np.ones(len(codes), dtype=np.int64), ids)
-    return KnownIds(n_users, n_users - len(codes), len(codes), n_users, by_table, sample)
+# ── users ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _as_arrow(ids: IdList, codes: Ints) -> pa.Array:
-    return pa.array([ids[code] for code in codes.tolist()], pa.string())
+@dataclass(frozen=True)
+class UsersMet:
+    """The users of a run beside those of truth and train: ``ids`` [N], those of the truth first.
+
+    ``had_list`` [N] marks those of the run, ``in_train`` [N] those of train, if there is such a table.
+    """
+
+    ids: IdList
+    had_list: Mask
+    n_truth: int
+    in_train: Mask | None = None
+
+    def known(self) -> KnownIds:
+        """How many of the run's users the truth and the train table know."""
+        tables = {"truth": self._in_truth, **self._train}
+        has = np.logical_or.reduce(list(tables.values()))
+        return Weighed(
+            self._written, self.had_list.astype(np.int64), has, tables, list(tables), tables
+        ).known()
+
+    def truth_known(self) -> KnownIds:
+        """How many of the truth's users have a list, or stand in train."""
+        others = {"run": self.had_list, **self._train}
+        met = np.logical_or.reduce(list(others.values()))
+        rows = self._in_truth.astype(np.int64)
+        return Weighed(self._written, rows, met, others, (), {"truth": self._in_truth}).known()
+
+    @cached_property
+    def _written(self) -> Written:
+        return Written(self.ids)
+
+    @property
+    def _in_truth(self) -> Mask:
+        return np.arange(len(self.had_list)) < self.n_truth
+
+    @property
+    def _train(self) -> dict[str, Mask]:
+        return {} if self.in_train is None else {"train": self.in_train}
+
+
+def users_met(users: IdIndex, had_list: Mask, reference: Reference) -> UsersMet:
+    """``users`` knows those of the truth, then those of the run; ``had_list`` [n] marks who had a list."""
+    ids, n_truth = users.ids(), reference.truth.n_users
+    if reference.train_ids is None or reference.history is None:
+        return UsersMet(ids, had_list[: len(ids)], n_truth)
+    everyone = reference.train_ids.copy()
+    in_train = np.ones(len(everyone), dtype=bool)
+    in_train[:n_truth] = reference.history > 0
+    strangers = np.flatnonzero(had_list[n_truth:]) + n_truth
+    codes = everyone.codes(pa.array([ids[code] for code in strangers.tolist()], pa.string()))
+    served = _mask(codes, len(everyone))
+    served[:n_truth] |= had_list[:n_truth]
+    in_train = np.pad(in_train, (0, len(everyone) - len(in_train)))
+    return UsersMet(everyone.ids(), served, n_truth, in_train)
 
 
 def written_ids(index: IdIndex) -> pa.Array:

@@ -10,7 +10,6 @@ from recdash.domain import OnlineKind, Passing, TableKind, Upload
 from recdash.engines.memory import give_back
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.evaluation.column_choice import ColumnsGiven, column_choice, mappings_of
-from recdash.evaluation.reading import placed
 from recdash.online import summaries
 from recdash.online.logs.sessions import per_user
 from recdash.online.measures import KNOWN, OnlineMetric, check
@@ -163,7 +162,7 @@ def _read_all(
     if len(problems) == 1:
         raise problems[0]
     if problems:
-        raise InputError([one for error in problems for one in placed(error)])
+        raise InputError([one for error in problems for one in error.placed()])
     return found
 
 

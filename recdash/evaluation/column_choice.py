@@ -65,8 +65,10 @@ def column_choice(
 ) -> ColumnChoice:
     """``given`` checked against the tables of a request: ``kinds``, and ``candidates`` by name.
 
-    Raises UnknownName for another table, InputError for a role that no table of the request has.
+    Raises UnknownName for another table, InputError for a role that no table of the request has, and for
+    what is no ``ColumnsGiven``.
     """
+    _check_types(given)
     shared: dict[str, str] = {}
     by_table: dict[str, Mapping[str, str]] = {}
     known = [*(TITLES.get(kind, kind) for kind in kinds), *candidates]
@@ -77,6 +79,39 @@ def column_choice(
             shared[name] = chosen
     _check_roles(shared, kinds)
     return ColumnChoice(SharedColumns(shared), by_table)
+
+
+def _check_types(given: object) -> None:
+    """Raises InputError with everything in ``given`` that is neither a text nor a dict of texts."""
+    if given is None:
+        return
+    if not isinstance(given, Mapping):
+        raise InputError(_bad_type("columns", given, "a dict"))
+    entries = [(f"columns, {name}", name, value, "a text or a dict") for name, value in given.items()]
+    entries += [
+        (f"columns, {table}, {role}", role, column, "a text")
+        for table, chosen in given.items()
+        if isinstance(chosen, Mapping)
+        for role, column in chosen.items()
+    ]
+    keys = [
+        _bad_type(place, key, "a text as key") for place, key, _, _ in entries if not isinstance(key, str)
+    ]
+    values = [
+        _bad_type(place, value, expected)
+        for place, _, value, expected in entries
+        if not isinstance(value, str) and not (expected != "a text" and isinstance(value, Mapping))
+    ]
+    if keys or values:
+        raise InputError([*keys, *values])
+
+
+def _bad_type(place: str, value: object, expected: str) -> Problem:
+    fix = (
+        'Write {"user_id": "uid"} for all tables, {"truth": {"item_id": "isbn"}} for one; "" leaves a column '
+        "out."
+    )
+    return Problem("bad-columns", place, f"{type(value).__name__} {value!r:.40}, not {expected}", fix)
 
 
 def _table(name: str, kinds: Sequence[TableKind], known: Sequence[str]) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,10 +24,11 @@ from recdash.domain import (
     Users,
 )
 from recdash.engines import Reference
-from recdash.errors import InputError, Problem
+from recdash.errors import InputError, Problem, Result, all_or_problems
 from recdash.evaluation.column_choice import ColumnChoice, ColumnsGiven, column_choice, mappings_of
 from recdash.evaluation.comparability import Basis, problems, served
 from recdash.evaluation.known_ids import CAVEATS, caveats
+from recdash.evaluation.predicted import rows_differ
 from recdash.evaluation.question import Asked, Rules, preset_notices, read_question, with_relevance
 from recdash.evaluation.reading import (
     TABLES,
@@ -99,6 +101,9 @@ def evaluate(
     that has the column, ``{"truth": {"item_id": "isbn"}}`` for one (truth, train, catalogue,
     user_attributes, item_vectors, item_similarity, run, predictions, or a candidate by its name). A score of
     which the least is the best is written ``{"score": "-distance"}``; ``{"rank": ""}`` leaves a column out.
+    ``{"item_id": "recs[]"}`` says that each cell holds a list, ``"recs[1]"`` that it holds one item,
+    ``"r_1..r_9"`` that these columns are one list, ``"als,ease"`` that each column is a candidate;
+    ``{"user_id": "column 1"}`` that the file has no header line.
 
     A run whose items or users hardly meet those of truth, catalogue and train, or would meet them in another
     spelling, is not scored unless ``accept_unknown_ids`` (see ``recdash.evaluation.known_ids``).
@@ -113,30 +118,63 @@ def evaluate(
     choice = column_choice(columns, TABLES, [*runs, *(predictions or {})])
     reference, computed = _set_up(sources_of(truth, train, catalogue, others), rules, references, choice)
     cuts = _cut(reference, slices) if slices else []
-    rated = {name: _open_rated(name, source, choice) for name, source in (predictions or {}).items()}
-    read = [
-        run
+    rated = {
+        name: partial(open_predictions, source, choice.of("predictions", name))
+        for name, source in (predictions or {}).items()
+    }
+    lists = {
+        name: partial(_read_runs, name, source, choice.of("run", name), rules.order)
         for name, source in runs.items()
-        for run in read_runs(name, source, choice.of("run", name), rules.order)
-    ]
-    choice.check_used()
-    read += computed
-    groups = grouped(read)
+    }
+    opened, refused_ratings = _what_is_of_use(rated)
+    read, refused_lists = _what_is_of_use(lists)
+    refused = [*refused_ratings, *refused_lists]
+    if not refused:
+        choice.check_used()
+    groups = grouped([*(run for several in read.values() for run in several), *computed])
     _check_told_apart([runs[0] for runs in groups])
-    scored = [
-        score_candidate(
-            runs, reference, asked, rules, replicates, cuts=cuts, predictions=rated.pop(runs[0].name, None)
-        )
-        for runs in groups
-    ]
-    scored += [score_predictions(name, table, asked, cuts) for name, table in rated.items()]
+    alone = {name: table for name, table in opened.items() if name not in {runs[0].name for runs in groups}}
+    steps: list[Callable[[], Scored]] = [
+        *(
+            partial(
+                score_candidate, runs, reference, asked, rules, replicates, cuts=cuts,
+                predictions=opened.get(runs[0].name),
+            )
+            for runs in groups
+        ),
+        *(
+            partial(score_predictions, name, table, reference, asked, rules, cuts)
+            for name, table in alone.items()
+        ),
+        *(partial(_refuse, error) for error in refused),
+    ]  # fmt: skip
+    scored = all_or_problems(steps)
     return Evaluation(tuple(asked), tuple(scored), rules, reference)
 
 
-def _open_rated(name: str, source: Any, choice: ColumnChoice) -> Any:
-    """The checked predictions where columns were named; else the source, to be read when it is scored."""
-    mapping = choice.of("predictions", name)
-    return source if mapping is None else open_predictions(source, mapping)
+def _what_is_of_use(
+    steps: Mapping[str, Callable[[], Result]],
+) -> tuple[dict[str, Result], list[InputError]]:
+    """What the steps give, by name, and why others gave nothing: that keeps no candidate from being read."""
+    given: dict[str, Result] = {}
+    refused = []
+    for name, step in steps.items():
+        try:
+            given[name] = step()
+        except InputError as error:
+            refused.append(error)
+    return given, refused
+
+
+def _read_runs(
+    name: str, source: Any, mapping: Mapping[str, str] | None, order: Order | None
+) -> list[Recommendations]:
+    return list(read_runs(name, source, mapping, order))
+
+
+def _refuse(error: InputError) -> Scored:
+    """Raises the error in the turn of its candidate."""
+    raise error
 
 
 def _set_up(
@@ -347,7 +385,9 @@ class Evaluation:
         of_runs = (notice for run in self.runs for notice in run.notices)
         between = (one for one in self.comparability() if one.code not in CAVEATS)
         of_preset = preset_notices(self.asked, self.rules)
-        return list(dict.fromkeys([*between, *of_preset, *self.reference.notices, *of_runs]))
+        tables = {run.name: run.predictions for run in self.runs if run.predictions is not None}
+        of_rows = rows_differ(tables, self.reference)
+        return list(dict.fromkeys([*between, *of_rows, *of_preset, *self.reference.notices, *of_runs]))
 
     def comparability(self, names: Sequence[str] | None = None) -> list[Problem]:
         """Why the runs' numbers may not stand side by side as they are; empty where they may."""

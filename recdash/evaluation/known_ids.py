@@ -1,21 +1,18 @@
-"""Do a run's items and users meet the tables it is measured against? If not, the likely cause and its repair.
+"""Do a run's ids and those of truth, catalogue and train meet? If not, the likely cause and its repair.
 
-A run may recommend much that no user held out, so that a small share of the truth says nothing. What tells is
-the union of truth, catalogue and train, and whether many more ids would be known in another spelling.
+Each table is held against the run by itself: a catalogue that is spelled as the run says nothing of the
+truth. A run may recommend much that no user held out, so that a small share of the truth says nothing; what
+tells is whether many more ids would be known in another spelling, and what chance alone would show.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from recdash.domain import Hits, IdOverlap, KnownIds, Recommendations
+from recdash.domain import Exposure, Hits, IdOverlap, KnownIds, Recommendations, Respelled
 from recdash.engines import Reference
-from recdash.engines.id_spelling import Repair, likely_repair
-from recdash.engines.ids import IdIndex
-from recdash.engines.known_ids import known_items, written_ids
+from recdash.engines.known_ids import ANY, places_by_table, stored_overlap
 from recdash.errors import Problem
 from recdash.numbers import share
 
@@ -23,39 +20,60 @@ LEAST_KNOWN = 0.1
 """Below this share of places (users) that catalogue or train should know, a run is not scored."""
 REPAIRABLE = 0.2
 """From this share of the known on that another spelling would add, a run is not scored."""
-ANY = 1e-12
-"""The bound that only a share of 0 is below."""
+EXPECTED = 20
+"""Where chance alone would show so many places with items of the truth, hardly any is too few."""
 PERFECT = 0.95
 """From this share of relevant places on, lists look like the truth itself."""
 LEAST_PLACES = 20
-"""Fewer places than this may all be relevant, or all be unknown, by chance."""
+"""Fewer places than this may all be relevant, or nearly all be unknown, by chance."""
+HALF = 0.5
+"""From this share of ids on that meet, ids are written alike."""
+FEWEST_PLACES = 5
+"""Up to so many places may well all be unknown: that is said, and scored."""
 
 DO_NOT_MEET = "ids-do-not-meet"
 """What such a problem is called in a comparison, unless somebody accepted the ids."""
 SPELLED, NONE_KNOWN, FEW_KNOWN = "ids-spelled-otherwise", "no-common-item", "few-known-ids"
-STOPPING = (SPELLED, NONE_KNOWN, FEW_KNOWN)
-SOME_SPELLED, TRUTH_AS_RUN = "some-ids-spelled-otherwise", "truth-as-run"
-CAVEATS = (*STOPPING, SOME_SPELLED, TRUTH_AS_RUN)
+TRUTH_SPELLED = "truth-spelled-otherwise"
+STOPPING = (SPELLED, NONE_KNOWN, FEW_KNOWN, TRUTH_SPELLED)
+SOME_SPELLED, SOME_OF_TRUTH, HARDLY_KNOWN = (
+    "some-ids-spelled-otherwise", "some-of-truth-spelled-otherwise", "hardly-known-ids",
+)  # fmt: skip
+TABLE_SPELLED, TABLE_UNMET = "table-spelled-otherwise", "table-not-met"
+OF_TABLES = (TABLE_SPELLED, TABLE_UNMET)
+TRUTH_AS_RUN = "truth-as-run"
+CAVEATS = (*STOPPING, SOME_SPELLED, SOME_OF_TRUTH, HARDLY_KNOWN, TRUTH_AS_RUN)
 """What a comparison says of a run beside its numbers, too."""
 ACCEPT = (
     "If these ids are right, accept them: --accept-unknown-ids, accept_unknown_ids=True, or the box on the "
     "Upload page."
 )
+WRITE_ALIKE = "Write the ids as those tables do, and check that the columns are mapped right."
+MAY_BE_RIGHT = (
+    "The ids of run and truth are written alike: this may be right. Check which users the candidate serves, "
+    "and which items it may recommend."
+)
+TABLES = {"truth": "the truth", "catalogue": "the catalogue", "train": "the train table", "run": "the run"}
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """Items or users: words for them, and what knows their ids.
-
-    ``index`` knows the ids, ``table_of`` names the table that has the id of a code; a share of known rows
-    below ``bound`` is too small.
-    """
+    """Words for items or users: their column, the rows of a run, and the ids of the truth."""
 
     column: str
     rows: str
-    index: IdIndex
-    bound: float
-    table_of: Callable[[int], str]
+    of_truth: str
+    whose: str = "run '{}'"
+
+    def known_to(self, tables: Iterable[str]) -> str:
+        """``places … that the truth or the catalogue knows``."""
+        return self.rows.format(_either([TABLES[name] for name in tables]))
+
+
+ITEMS = _Kind("item_id", "places in its lists show an item that {} knows", "items")
+USERS = _Kind("user_id", "users are in {}", "users")
+PREDICTED_ITEMS = _Kind("item_id", "rows are about an item that {} knows", "items", "predictions of '{}'")
+PREDICTED_USERS = replace(USERS, whose="predictions of '{}'")
 
 
 def id_problems(run: Recommendations, hits: Hits, reference: Reference) -> list[Problem]:
@@ -66,10 +84,18 @@ def id_problems(run: Recommendations, hits: Hits, reference: Reference) -> list[
 
 
 def overlap_problems(name: str, overlap: IdOverlap, reference: Reference) -> list[Problem]:
-    """What is wrong with a run's ids: at most one problem for items and one for users."""
-    sides = ((overlap.items, _items_of(reference)), (overlap.users, _users_of(reference)))
-    found = (_problem(name, known, kind) for known, kind in sides if known is not None)
-    return [problem for problem in found if problem is not None]
+    """What is wrong with a run's ids, and with those of the tables beside it."""
+    return [
+        *_side_problems(name, overlap.items, overlap.truth_items, ITEMS, _expected_share(reference)),
+        *(_side_problems(name, overlap.users, overlap.truth_users, USERS, None) if overlap.users else ()),
+    ]
+
+
+def predicted_problems(name: str, overlap: IdOverlap) -> list[Problem]:
+    """Of predicted ratings: ids that truth, catalogue or train would know in another spelling."""
+    sides = ((overlap.items, PREDICTED_ITEMS), (overlap.users, PREDICTED_USERS))
+    found = (_of_run(name, known, kind, None, False) for known, kind in sides if known is not None)
+    return [problem for problem in found if problem is not None and problem.code in (SPELLED, SOME_SPELLED)]
 
 
 def stopping(problems: Iterable[Problem]) -> list[Problem]:
@@ -86,7 +112,7 @@ def stored_problems(name: str, hits: Hits, reference: Reference) -> tuple[Proble
     """Of a run that was scored before ids were counted: from its hits. Of its users nothing is known."""
     if hits.exposure is None:
         return ()
-    overlap = IdOverlap(known_items(hits.exposure, reference), None)
+    overlap = stored_overlap(hits.exposure, reference)
     again = f"Delete the run and upload it again. {ACCEPT}"
     found = [
         replace(one, code=DO_NOT_MEET, fix=one.fix.replace(ACCEPT, again)) if one.code in STOPPING else one
@@ -95,82 +121,226 @@ def stored_problems(name: str, hits: Hits, reference: Reference) -> tuple[Proble
     return (*found, *perfect_problems(name, hits))
 
 
-def _items_of(reference: Reference) -> _Kind:
-    """With a truth alone, small beside what may be recommended, any share of known items but 0 may be."""
-    further = {"the catalogue": reference.catalogue, "the train table": reference.train_users}
-    tables = ["the truth", *(name for name, table in further.items() if table is not None)]
-    n_truth, catalogue = len(reference.truth.items), reference.catalogue
-
-    def table_of(code: int) -> str:
-        if code < n_truth:
-            return "the truth"
-        return "the catalogue" if catalogue is not None and code in catalogue else tables[-1]
-
-    rows = f"places in its lists show an item that {_either(tables)} knows"
-    return _Kind("item_id", rows, reference.items, LEAST_KNOWN if len(tables) > 1 else ANY, table_of)
+def unmet_tables(exposure: Exposure, reference: Reference) -> dict[str, str]:
+    """{table: why what rests on it is absent} of catalogue and train that know hardly any place."""
+    if reference.catalogue is None and reference.train_users is None:
+        return {}
+    places, by_table = places_by_table(exposure, reference)
+    return {
+        table: f"{TABLES[table]} knows only {share(known, places)} of the places in the lists"
+        for table, known in by_table.items()
+        if table != "truth" and places >= LEAST_PLACES and known < LEAST_KNOWN * places
+    }
 
 
-def _users_of(reference: Reference) -> _Kind:
-    n_truth, train = reference.truth.n_users, reference.train_ids
-    if train is None:
-        return _Kind("user_id", "users are in the truth", reference.users, 0.0, lambda _: "the truth")
-    rows = "users are in the truth or the train table"
-    return _Kind(
-        "user_id", rows, train, LEAST_KNOWN, lambda code: "the truth" if code < n_truth else "the train table"
+def unmet_by_truth(reference: Reference) -> str:
+    """Why what rests on the popularity of the held-out items in train is absent; empty where it is not."""
+    n_items = len(reference.truth.items)
+    if reference.train_users is None or n_items < LEAST_PLACES:
+        return ""
+    known = int((reference.train_users[:n_items] > 0).sum())
+    if known >= LEAST_KNOWN * n_items:
+        return ""
+    return f"{TABLES['train']} knows only {share(known, n_items)} of the items in the truth"
+
+
+def _expected_share(reference: Reference) -> float:
+    """Of places that would show an item of the truth by chance; 0 where there is no table of all items."""
+    in_catalogue = 0 if reference.catalogue is None else len(reference.catalogue)
+    in_train = 0 if reference.train_users is None else int((reference.train_users > 0).sum())
+    n_items = max(in_catalogue, in_train)
+    return min(1.0, len(reference.truth.items) / n_items) if n_items else 0.0
+
+
+def _side_problems(
+    name: str, known: KnownIds, of_truth: KnownIds | None, kind: _Kind, expected: float | None
+) -> list[Problem]:
+    """Of the items or of the users: at most one that stops, and what is to be said of the tables."""
+    are_alike = of_truth is not None and _are_written_alike(known, of_truth)
+    stops = _of_run(name, known, kind, expected, are_alike) or _of_truth(name, of_truth, kind)
+    if stops is not None and stops.code in STOPPING:
+        return [stops]
+    return [*([stops] if stops else []), *_of_tables(name, known, kind)]
+
+
+# ── the run ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _are_written_alike(known: KnownIds, of_truth: KnownIds) -> bool:
+    """Whether the ids of run and truth surely meet: the run has half of the truth's ids, or another table
+    knows half of both.
+    """
+    if of_truth.by_table["run"] >= HALF * of_truth.rows:
+        return True
+    others = known.by_table.keys() & of_truth.by_table.keys()
+    return any(_knows_half(known, table) and _knows_half(of_truth, table) for table in others)
+
+
+def _knows_half(known: KnownIds, table: str) -> bool:
+    return known.by_table[table] >= HALF * known.rows
+
+
+def _of_run(
+    name: str, known: KnownIds, kind: _Kind, expected: float | None, are_alike: bool
+) -> Problem | None:
+    """The run's ids are written otherwise, or hardly known, which is told where ids ``are_alike``."""
+    for table, respelled in known.respelled.items():
+        if _is_of_run(known, table, respelled):
+            return _spelled(SPELLED, name, known, kind, table, _gained(known, table, respelled))
+    if unknown := _unknown_to(known, expected):
+        code, tables = unknown
+        return _unknown(HARDLY_KNOWN if are_alike else code, name, known, kind, tables, are_alike)
+    gained = {table: _gained(known, table, respelled) for table, respelled in known.respelled.items()}
+    most = max(gained, key=gained.__getitem__, default=ANY)
+    return _spelled(SOME_SPELLED, name, known, kind, most, gained[most]) if gained.get(most) else None
+
+
+def _unknown_to(known: KnownIds, expected: float | None) -> tuple[str, list[str]] | None:
+    """(code, the tables that hardly know the run)."""
+    if expected is not None and (code := _hardly_known(known, expected)):
+        return code, ["truth"]
+    code = _hardly_known_to_any(known)
+    return (code, list(known.by_table)) if code else None
+
+
+def _is_of_run(known: KnownIds, table: str, respelled: Respelled) -> bool:
+    """Would many more rows be known, and is it not the table that is written otherwise than the truth?"""
+    gained = _gained(known, table, respelled)
+    is_of_table = table != "truth" and respelled.as_written.get("truth", 0) > 0
+    return not is_of_table and gained > 0 and gained >= REPAIRABLE * (_known_to(known, table) + gained)
+
+
+def _known_to(known: KnownIds, table: str) -> int:
+    return known.known if table == ANY else known.by_table[table]
+
+
+def _gained(known: KnownIds, table: str, respelled: Respelled) -> int:
+    """Rows of ids that a table tells apart are no gain, unless the ids do not meet at all."""
+    return respelled.rows - (respelled.apart if _known_to(known, table) else 0)
+
+
+def _hardly_known(known: KnownIds, expected: float) -> str:
+    """By the truth: nothing at all, or far less than chance would show."""
+    in_truth, by_chance = known.by_table["truth"], expected * known.rows
+    if not in_truth and known.rows and (len(known.by_table) == 1 or by_chance >= EXPECTED):
+        return _none_known(known)
+    return FEW_KNOWN if by_chance >= EXPECTED and in_truth < LEAST_KNOWN * by_chance else ""
+
+
+def _none_known(known: KnownIds) -> str:
+    return NONE_KNOWN if known.rows > FEWEST_PLACES else HARDLY_KNOWN
+
+
+def _hardly_known_to_any(known: KnownIds) -> str:
+    """By truth, catalogue and train together; with a truth alone any share but 0 may be right."""
+    if len(known.by_table) == 1 or known.share >= LEAST_KNOWN:
+        return ""
+    if not known.known:
+        return _none_known(known)
+    return FEW_KNOWN if known.rows >= LEAST_PLACES else HARDLY_KNOWN
+
+
+def _spelled(code: str, name: str, known: KnownIds, kind: _Kind, table: str, gained: int) -> Problem:
+    respelled = known.respelled[table]
+    tables = list(known.by_table) if table == ANY else [table]
+    in_table = _either([TABLES[one] for one in tables])
+    ours, theirs = respelled.example
+    side = "the run" if kind in (ITEMS, USERS) else "the predictions"
+    found = (
+        f"only {share(_known_to(known, table), known.rows)} of the {kind.known_to(tables)}; {gained:,} more "
+        f"would, but for {respelled.cause}: '{ours}' in {side}, '{theirs}' in {in_table}"
     )
+    alike = [TABLES[one] for one in respelled.as_written if one != table]
+    column = f"{kind.column} of {_all([side, *alike])}" if alike else kind.column
+    fix = respelled.fix.replace("{column}", column).replace("{other}", f"{kind.column} of {in_table}")
+    place = f"{kind.whose.format(name)}, column '{kind.column}'"
+    return Problem(code, place, found, _with_way_out(code, fix), gained)
 
 
-def _either(tables: list[str]) -> str:
-    *most, last = tables
-    return f"{', '.join(most)} or {last}" if most else last
-
-
-def _problem(name: str, known: KnownIds, kind: _Kind) -> Problem | None:
-    if not known.unknown_ids:
-        return None
-    repair = likely_repair(list(known.sample), written_ids(kind.index))
-    if repair is not None and int(repair.meets.sum()) < repair.least:
-        repair = None
-    gained = 0 if repair is None else _gained(known, repair)
-    code = _code(known, kind, gained)
-    return _told(code, name, known, kind, repair, gained) if code else None
-
-
-def _code(known: KnownIds, kind: _Kind, gained: int) -> str:
-    """Which problem it is; none where the unknown ids are few, or may well be unknown."""
-    if gained and gained >= REPAIRABLE * (known.known + gained):
-        return SPELLED
-    if known.rows >= LEAST_PLACES and known.share < kind.bound:
-        return FEW_KNOWN if known.known else NONE_KNOWN
-    return SOME_SPELLED if gained else ""
-
-
-def _gained(known: KnownIds, repair: Repair) -> int:
-    """How many more rows would be known after the repair, estimated from the sample."""
-    rows = np.array(list(known.sample.values()))
-    scale = (known.rows - known.known) / rows.sum()
-    return round(float(rows[repair.meets].sum() * scale))
-
-
-def _told(code: str, name: str, known: KnownIds, kind: _Kind, repair: Repair | None, gained: int) -> Problem:
-    found = f"only {share(known.known, known.rows)} of the {kind.rows}"
-    place = f"run '{name}', column '{kind.column}'"
-    if repair is None:
-        example = ", ".join(f"'{one}'" for one in list(known.sample)[:3])
-        found += f"; unknown are {example}{' …' if known.unknown_ids > 3 else ''}"
-        fix = "Write the ids as those tables do, and check that the columns are mapped right."
-    else:
-        ours, theirs = repair.examples[0]
-        table = kind.table_of(repair.places[0])
-        found += (
-            f"; {gained:,} more would, but for {repair.cause}: '{ours}' in the run, '{theirs}' in {table}"
-        )
-        fix = repair.fix.replace("{column}", kind.column)
+def _unknown(
+    code: str, name: str, known: KnownIds, kind: _Kind, tables: list[str], are_alike: bool
+) -> Problem:
+    """No other spelling says why."""
+    table = tables[0] if len(tables) == 1 else ANY
+    rows = known.by_table[table] if len(tables) == 1 else known.known
+    example = ", ".join(f"'{one}'" for one in known.unknown.get(table, ()))
+    found = f"only {share(rows, known.rows)} of the {kind.known_to(tables)}; unknown are {example}"
+    found += " …" if known.unknown_ids > len(known.unknown.get(table, ())) else ""
+    fix = MAY_BE_RIGHT if are_alike else WRITE_ALIKE
+    place = f"{kind.whose.format(name)}, column '{kind.column}'"
     return Problem(code, place, found, _with_way_out(code, fix), known.unknown_ids)
 
 
 def _with_way_out(code: str, fix: str) -> str:
     return f"{fix} {ACCEPT}" if code in STOPPING else fix
+
+
+def _either(names: list[str], word: str = "or") -> str:
+    *most, last = names
+    return f"{', '.join(most)} {word} {last}" if most else last
+
+
+def _all(names: list[str]) -> str:
+    return _either(names, "and")
+
+
+# ── the tables ───────────────────────────────────────────────────────────────────────────────
+
+
+def _of_truth(name: str, known: KnownIds | None, kind: _Kind) -> Problem | None:
+    """A part of the truth is written otherwise than the run and the other tables."""
+    respelled = None if known is None else known.respelled.get(ANY)
+    if known is None or respelled is None or respelled.rows < REPAIRABLE * (known.known + respelled.rows):
+        return None
+    surely = respelled.rows - respelled.apart
+    code = TRUTH_SPELLED if surely >= REPAIRABLE * (known.known + surely) and surely else SOME_OF_TRUTH
+    ours, theirs = respelled.example
+    others = _either([f"run '{name}'", *(TABLES[one] for one in known.by_table if one != "run")])
+    found = (
+        f"only {share(known.known, known.rows)} of its {kind.of_truth} are in {others}; "
+        f"{respelled.rows:,} more would, but for {respelled.cause}: '{ours}' in the truth, '{theirs}' in "
+        f"{others}"
+    )
+    fix = respelled.fix.replace("{column}", f"{kind.column} of the truth")
+    fix = fix.replace("{other}", f"{kind.column} of {others}")
+    return Problem(code, f"truth, column '{kind.column}'", found, _with_way_out(code, fix), respelled.rows)
+
+
+def _of_tables(name: str, known: KnownIds, kind: _Kind) -> Iterator[Problem]:
+    """The catalogue or train is written otherwise, or knows nearly nothing of the run."""
+    for table, rows in known.by_table.items():
+        respelled = known.respelled.get(table)
+        if table == "truth" or not known.rows:
+            continue
+        gained = _gained(known, table, respelled) if respelled else 0
+        if respelled and gained >= REPAIRABLE * (rows + gained):
+            yield _table_spelled(name, known, kind, table, respelled)
+        elif known.rows >= LEAST_PLACES and rows < LEAST_KNOWN * known.rows:
+            yield _table_unmet(name, known, kind, table)
+
+
+def _table_spelled(name: str, known: KnownIds, kind: _Kind, table: str, respelled: Respelled) -> Problem:
+    ours, theirs = respelled.example
+    cause, fix = respelled.other_way if respelled.other_way[1] else (respelled.cause, respelled.fix)
+    found = (
+        f"{share(known.by_table[table], known.rows)} of the {kind.known_to([table])}; "
+        f"{respelled.rows:,} more would, but for {cause}: '{ours}' in the run and the truth, '{theirs}' in "
+        f"{TABLES[table]}"
+    )
+    fix = fix.replace("{column}", f"{kind.column} of {TABLES[table]}").replace("{other}", kind.column)
+    return Problem(TABLE_SPELLED, _beside(name, table, kind), found, fix, respelled.rows)
+
+
+def _table_unmet(name: str, known: KnownIds, kind: _Kind, table: str) -> Problem:
+    example = ", ".join(f"'{one}'" for one in known.unknown.get(table, ()))
+    rows = known.by_table[table]
+    found = f"{share(rows, known.rows)} of the {kind.known_to([table])}; unknown are {example} …"
+    fix = f"Write the ids of {TABLES[table]} as the run does; what rests on it says nothing here."
+    return Problem(TABLE_UNMET, _beside(name, table, kind), found, fix, known.rows - rows)
+
+
+def _beside(name: str, table: str, kind: _Kind) -> str:
+    return f"run '{name}', {table}" + ("" if kind is ITEMS else ", users")
 
 
 # ── the truth as a run ───────────────────────────────────────────────────────────────────────

@@ -95,7 +95,7 @@ def _read_all(
             if source is not None:
                 tables[kind] = read(kind, source)
         except InputError as error:
-            problems += [_in_table(problem, kind) for problem in placed(error)]
+            problems += [_in_table(problem, kind) for problem in error.placed()]
     if problems:
         raise InputError(problems)
     return tables
@@ -126,13 +126,6 @@ def reference_of(
 
 def _in_table(problem: Problem, kind: str) -> Problem:
     return problem if kind in problem.place else replace(problem, place=f"{kind} {problem.place}")
-
-
-def placed(error: InputError) -> list[Problem]:
-    """The error's problems, each with the name of the file in front of its place."""
-    if error.source is None:
-        return list(error.problems)
-    return [replace(problem, place=f"{error.source}, {problem.place}") for problem in error.problems]
 
 
 def read_runs(

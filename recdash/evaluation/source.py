@@ -16,9 +16,8 @@ from recdash.domain import (
     Users,
     UserValues,
 )
-from recdash.engines.ids import SharedIndex
-from recdash.engines.list_pulls import ListSource, mean_pulls, pulls_of
-from recdash.errors import InputError, Problem
+from recdash.engines.list_pulls import ListSource, pulls_of_runs
+from recdash.errors import InputError, Problem, UploadError
 from recdash.evaluation.means import rated_values
 from recdash.evaluation.reading import RatedPairs, predictions_of
 from recdash.evaluation.replicates import hits_of, mean_curve, overlap_of, samples_of, user_values
@@ -57,8 +56,9 @@ class EvaluationSource:
         definition = define(metric)
         if isinstance(definition.metric, RatingMetric):
             return self._rated_values(run, metric)
-        seeds = self._seeds(run, self._users)
-        samples = seeds if len(seeds) > 1 else [self._material(run, self._users).sample]
+        users = definition.own_rule or self._users
+        seeds = self._seeds(run, users)
+        samples = seeds if len(seeds) > 1 else [self._material(run, users).sample]
         there = [sample for sample in samples if sample is not None]
         return user_values(definition, there, k) if there else None
 
@@ -78,23 +78,24 @@ class EvaluationSource:
     def replicate_value(self, run: str, label: str, metric: str, k: int) -> float | None:
         definition, replicate = define(metric), self._replicate(run, label)
         curves, _ = score_hits(
-            hits_of(replicate), self._evaluation.reference, [definition], self._rule_of(run)
+            hits_of(replicate), self._evaluation.reference, [definition], self._rule_of(run, self._users)
         )
         curve = curves.get(str(definition))
         return None if curve is None else float(curve.value[k - 1 if len(curve.k) else 0])
 
     def replicate_values(self, run: str, label: str, metric: str, k: int) -> UserValues | None:
-        familiar = familiar_of(self._evaluation.reference)
-        sample = sample_of(hits_of(self._replicate(run, label)), self._rule_of(run), familiar=familiar)
-        return user_values(define(metric), [sample], k)
+        familiar, definition = familiar_of(self._evaluation.reference), define(metric)
+        users = self._rule_of(run, definition.own_rule or self._users)
+        sample = sample_of(hits_of(self._replicate(run, label)), users, familiar=familiar)
+        return user_values(definition, [sample], k)
 
     def _replicate(self, run: str, label: str) -> Scored:
         replicated = self._runs[run].replicated
         return self._runs[run].replicates[replicated.labels.index(label) if replicated else 0]
 
-    def _rule_of(self, run: str) -> Users:
+    def _rule_of(self, run: str, users: Users) -> Users:
         """Which users count in a replicate: in a fold those with a list."""
-        return "both" if self._kind(run) == "folds" else self._users
+        return "both" if self._kind(run) == "folds" else users
 
     def _kind(self, run: str) -> Replication | None:
         replicated = self._runs[run].replicated
@@ -103,20 +104,10 @@ class EvaluationSource:
     def list_pulls(
         self, runs: Sequence[str], metrics: Sequence[str], k: int
     ) -> Sequence[Mapping[str, Pulls]]:
-        reference = self._evaluation.reference
-        users = SharedIndex(reference.users)
-        wanted = [define(metric) for metric in metrics]
+        sources = (map(self._list_source, self._runs[run].with_lists) for run in runs)
         try:
-            return [
-                mean_pulls(
-                    [
-                        pulls_of(self._list_source(part), reference, users, wanted, k)
-                        for part in one.with_lists
-                    ]
-                )
-                for one in (self._runs[run] for run in runs)
-            ]
-        except OSError as error:
+            return pulls_of_runs(sources, self._evaluation.reference, [*map(define, metrics)], k)
+        except (OSError, UploadError) as error:
             found = "a file of lists cannot be read any more"
             raise InputError(
                 Problem("lists-gone", "candidates", found, "Keep the files in place.")

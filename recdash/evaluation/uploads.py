@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recdash.characters import check_name
 from recdash.domain import Order, Recommendations
 from recdash.errors import InputError, Problem
 
@@ -26,21 +26,30 @@ def read_uploads(
 
     ``order`` is what orders the lists, where that was said.
 
-    Raises InputError for several tables without a name.
+    Raises InputError for several tables without a name, and for control characters in a name.
     """
     from recdash import ingest
 
     tables = several_of(source)
     if tables is None:
-        return ingest.read_recommendations(source, name=name, mapping=mapping, limits=limits, order=order)
+        runs = ingest.read_recommendations(source, name=name, mapping=mapping, limits=limits, order=order)
+        return [_with_checked_names(run) for run in runs]
     if name is None:
         fix = "Give the candidate a name that they share."
         raise InputError(Problem("no-name", "candidate", f"{len(tables)} tables and no name", fix))
     return [
-        replace(run, replicate=_within(label, run.replicate))
+        _with_checked_names(replace(run, replicate=_within(label, run.replicate)))
         for label, table in tables.items()
         for run in ingest.read_recommendations(table, name=name, mapping=mapping, limits=limits, order=order)
     ]
+
+
+def _with_checked_names(run: Recommendations) -> Recommendations:
+    """Raises InputError for control characters in the candidate's name, or that of a fold or seed."""
+    check_name("candidate", run.name)
+    if run.replicate is not None:
+        check_name(run.noun or "upload", run.replicate)
+    return run
 
 
 def _within(label: str, replicate: str | None) -> str:
@@ -51,20 +60,32 @@ def _within(label: str, replicate: str | None) -> str:
 def several_of(source: Any) -> dict[str, Any] | None:
     """{label: table} where ``source`` is a mapping of tables, or a list of them; None for a single table.
 
-    Dicts of another kind are tables: {user: {item: score}}, {user: [items]}, {column: values}. The tables of
-    a list are called as their files; where these do not tell them apart, as their folders; else 1, 2, 3.
+    Dicts of another kind are tables: {user: {item: score}}, {user: [items]}, {column: values}, and
+    {model: {user: [items]}}, which holds several candidates unless the models are called 1, 2 or seed_1,
+    fold 2.
+    The tables of a list are called as their files; where these do not tell them apart, as their folders;
+    else 1, 2, 3.
     """
     if isinstance(source, Mapping):
-        is_several = bool(source) and all(map(_is_table, source.values()))
+        is_several = bool(source) and all(map(_is_table, source.values())) and not _is_by_model(source)
         return {str(label): table for label, table in source.items()} if is_several else None
     if isinstance(source, list | tuple) and source and all(map(_is_table, source)):
         return dict(zip(labels_of(source), source, strict=True))
     return None
 
 
+def _is_by_model(source: Mapping[Any, Any]) -> bool:
+    """{model: {user: items}} is one table of several candidates, as it is in a JSON file."""
+    from recdash.ingest import are_replicates
+
+    return all(isinstance(table, Mapping) for table in source.values()) and not are_replicates(source)
+
+
 def _is_table(value: Any) -> bool:
     if isinstance(value, Mapping):
-        return bool(value) and all(isinstance(held, Mapping | list | tuple) for held in value.values())
+        return bool(value) and all(
+            isinstance(held, Mapping | list | tuple | set | frozenset) for held in value.values()
+        )
     is_frame = hasattr(value, "__arrow_c_stream__") and (
         hasattr(value, "columns") or hasattr(value, "schema")
     )
@@ -82,12 +103,25 @@ def labels_of(tables: Sequence[Any]) -> list[str]:
     return [str(number) for number in range(1, len(tables) + 1)]
 
 
-_LEADING_ON = re.compile(r"[\W_]+(seed|fold|split|repeat|run|part|s|f)?[\W_]*$", re.IGNORECASE)
+_LEADING_ON = ("seed", "fold", "split", "repeat", "run", "part", "s", "f")
 
 
 def shared_name(names: Sequence[str]) -> str:
     """What names begin with alike, but for what leads to a number: ``als_seed1``, ``als_seed2`` → als."""
-    return _LEADING_ON.sub("", names[0][: len(names[0]) - len(_own_part(names)[0])])
+    alike = _without_last_signs(names[0][: len(names[0]) - len(_own_part(names)[0])])
+    for word in _LEADING_ON:
+        before = alike[: -len(word)]
+        if alike[-len(word) :].lower() == word and before and not before[-1].isalnum():
+            return _without_last_signs(before)
+    return alike
+
+
+def _without_last_signs(name: str) -> str:
+    """Without what is neither a letter nor a digit at the end."""
+    n_kept = len(name)
+    while n_kept and not name[n_kept - 1].isalnum():
+        n_kept -= 1
+    return name[:n_kept]
 
 
 def _own_part(names: Sequence[str]) -> list[str]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import difflib
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from recdash.domain import TableKind
+from recdash.domain import Order, TableKind
 from recdash.errors import Problem
 
 Reading = Literal[
@@ -65,7 +65,7 @@ SCORE = Role(
     "score",
     "score",
     "score scores prediction est predicted_score pred predicted_rating relevance_score preds weight "
-    "similarity sim estimate y_pred logit probability prob value rating",
+    "similarity sim estimate y_pred logit probability prob confidence affinity value rating",
     required=False,
 )
 RANK = Role("rank", "rank", "rank ranks ranking position pos place item_rank", required=False)
@@ -275,17 +275,27 @@ class Sideways:
     beside: tuple[str, ...]
     what: str
     says: str
+    any_name: bool = True
+    """Whether a family may have any name; else only one that is called like the role."""
 
 
+ITEMS_OF_A_USER = Sideways(
+    ITEM, ("user_id",), "the items", "{n} items of one user per row", any_name=False
+)  # fmt: skip
 SIDEWAYS: Mapping[TableKind, Sideways] = {
     "run": Sideways(
         ITEM, ("user_id", "run", "replicate"), "the items", "the places 1 to {n} of one list per row"
     ),
+    "truth": ITEMS_OF_A_USER,
+    "train": ITEMS_OF_A_USER,
     "vectors": Sideways(VECTOR, ("item_id",), "the vector", "the {n} numbers of one vector per row"),
 }
 
 SHOWN = 10
+CHOOSE = " (--columns, columns= in Python, or the boxes of the Upload page)"
 LESS_IS_BETTER = ("distance", "distances", "dist", "loss", "losses", "nll", "cost", "energy", "perplexity")
+LISTS, SINGLE = "[]", "[1]"
+"""Written behind the name of a column of items: each cell holds a list, or one item."""
 REVERSED = "-"
 """Written before the name of a score column: the least value is the best."""
 WORDS = {
@@ -314,8 +324,33 @@ class Columns:
     ranks_from: int = 1
     models: tuple[str, ...] = ()
     """Columns of lists, one per candidate; ``mapping`` has the first."""
+    scores: tuple[str, ...] = ()
+    """Columns of scores, one per candidate; ``mapping`` has the first."""
     listed: bool = False
     """The column of items holds lists, whatever it is called."""
+    single: bool = False
+    """The column of items holds one item in each cell, whatever it looks like."""
+    mark: str = ""
+    """Said of the column of items: ``LISTS`` or ``SINGLE``."""
+    separator: str | None = None
+    """What parts the items of a list in the column of items, where it is known and no blank."""
+
+    @property
+    def marked_items(self) -> dict[str, str]:
+        """{"item_id": its column} with the mark that says what its cells hold, where that was said."""
+        column = self.mapping.get("item_id")
+        return {"item_id": f"{column}{self.mark}"} if column and self.mark else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What is known of the order of a run's lists, so that it is not asked about.
+
+    ``order`` is what was said to order them; ``checked``: the table was read and asked about before.
+    """
+
+    order: Order | None = None
+    checked: bool = False
 
 
 @dataclass(frozen=True)
@@ -335,7 +370,7 @@ class SharedColumns:
         here = {
             role: column
             for role, column in self.chosen.items()
-            if role in roles and (not column or is_column(column, columns))
+            if role in roles and (not column.strip() or is_column(column, columns))
         }
         self.seen[table] = tuple(columns)
         self.used.update(here)
@@ -352,21 +387,84 @@ class TableMapping(dict[str, str]):
     def within(self, kind: TableKind, table: str, columns: Sequence[str]) -> dict[str, str]:
         return {**self.shared.within(kind, table, columns), **self}
 
+    def names_place(self, columns: Sequence[str]) -> bool:
+        """Whether a column is named by its place (``column 2``), which only a table without a header has.
+
+        What was said for all tables of the request holds for a table of which no column is known.
+        """
+        said = [] if any(map(is_known, columns)) else [*self.shared.chosen.values()]
+        return names_place({**self}.values(), columns) or names_place(said, columns)
+
     def unmet(self, kind: TableKind, columns: Sequence[str], mapping: Mapping[str, str]) -> list[Problem]:
-        """The problem of each role that the table needs and whose column it was to have."""
-        needed = {role.name for role in ROLES[kind] if role.required} - {*mapping, *self}
-        wanted = {role: column for role, column in self.shared.chosen.items() if role in needed}
-        return _unknown_columns(columns, wanted)
+        """The problem of each role that the table needs and whose column it was to have.
+
+        Where there is one, columns that no table had so far are told with it.
+        """
+        needed = {role.name for role in ROLES[kind] if role.required} - {*self}
+        said = {role: column for role, column in self.shared.chosen.items() if role in needed and column}
+        if not set(said) - set(mapping):
+            return []
+        open_ = {r: c for r, c in said.items() if r not in mapping or r not in self.shared.used}
+        ends = [{role: end} for role, label in open_.items() for end in _ends(label)]
+        return [problem for end in ends for problem in _unknown_columns(columns, end)]
 
 
-def is_column(name: str, columns: Sequence[str]) -> bool:
-    """Whether ``columns`` holds ``name``, its reverse (``-distance``) or the ends of a list (``r1..r3``)."""
-    ends = _ends(name)
+def names_place(labels: Iterable[str], columns: Sequence[str]) -> bool:
+    """Whether a label is the place of a column (``column 2``), or a range that has such an end."""
+    places = {f"column {place}" for place in range(1, len(columns) + 1)} - set(columns)
+    return any(end.casefold() in places for label in labels for end in _ends(unmarked(label, columns)[0]))
+
+
+def is_column(label: str, columns: Sequence[str]) -> bool:
+    """Whether ``label`` is a column, its reverse (``-distance``), the ends of a list (``r1..r3``), columns of
+    lists (``als,ease``), or a column with a mark (``items[]``).
+    """
+    named = spelled(label, columns)
+    ends = _ends(named)
     return (
-        name in columns
-        or name.removeprefix(REVERSED) in columns
+        named in columns
+        or unmarked(named, columns)[0] in columns
+        or bool(_several_columns(named, columns))
+        or named.removeprefix(REVERSED) in columns
         or (len(ends) == 2 and set(ends) <= set(columns))
     )
+
+
+def spelled(label: str, columns: Sequence[str]) -> str:
+    """``label`` with the names of columns as the table writes them: blanks around and case do not count,
+    unless two columns differ in nothing else.
+    """
+    trimmed, ends = label.strip(), _ends(label)
+    named = _spelled_name(label, columns)
+    if named in columns:
+        return named
+    bare, mark = unmarked(trimmed, columns)
+    if mark:
+        return f"{_spelled_name(bare, columns)}{mark}"
+    if several := _several_columns(trimmed, columns):
+        return ",".join(several)
+    if trimmed.startswith(REVERSED):
+        return REVERSED + _spelled_name(trimmed.removeprefix(REVERSED), columns)
+    return " … ".join(_spelled_name(end, columns) for end in ends) if len(ends) == 2 else named
+
+
+def unmarked(label: str, columns: Sequence[str]) -> tuple[str, str]:
+    """(the name, what is written behind it of its cells): ``items[]`` → ``items``, ``[]``."""
+    mark = next((mark for mark in (LISTS, SINGLE) if label.endswith(mark) and label not in columns), "")
+    return (label.removesuffix(mark), mark) if mark else (label, "")
+
+
+def _several_columns(label: str, columns: Sequence[str]) -> tuple[str, ...]:
+    """``als,ease`` as its columns; nothing where one of them is none."""
+    names = tuple(_spelled_name(name, columns) for name in label.split(","))
+    return names if len(names) > 1 and set(names) <= set(columns) else ()
+
+
+def _spelled_name(name: str, columns: Sequence[str]) -> str:
+    if name in columns:
+        return name
+    alike = [column for column in columns if column.strip().casefold() == name.strip().casefold()]
+    return alike[0] if len(alike) == 1 else name.strip()
 
 
 def _ends(label: str) -> list[str]:
@@ -410,33 +508,97 @@ def assign(
     format prescribes, ``positions`` what a table without a header suggests; ``without`` are roles
     to leave unassigned. Never raises: what is wrong is in ``problems``.
     """
-    without = [*without, *(role for role, column in (explicit or {}).items() if not column)]
-    said = {role: column for role, column in (explicit or {}).items() if column}
+    said = {role: spelled(column, columns) for role, column in (explicit or {}).items()}
+    left_out = [role for role, column in said.items() if not column]
+    without, said = [*without, *left_out], {role: column for role, column in said.items() if column}
+    said, mark, models = _said_of_cells(kind, columns, said)
     families = _families(kind, columns, {**(positions or {}), **said}, no_header=positions is not None)
     spread = SIDEWAYS[kind].role.name if kind in SIDEWAYS else ""
-    chosen = families.get(" … ".join(_ends(said.get(spread, ""))))
-    explicit = {r: c for r, c in said.items() if not (r == spread and chosen)}
+    chosen, problems = _chosen_range(columns, families, spread, said.get(spread, ""))
+    explicit = {r: c for r, c in said.items() if not (r == spread and (chosen or problems))}
+    scores = _several_columns(explicit.get("score", ""), columns) if kind == "run" else ()
+    explicit = {**explicit, "score": scores[0]} if scores else explicit
     explicit, reversed_score = _without_sign(columns, explicit)
-    problems = [*_unknown_roles(kind, [*explicit, *without]), *_unknown_columns(columns, explicit)]
+    problems = [*problems, *_unknown_roles(kind, [*explicit, *without]), *_unknown_columns(columns, explicit)]
     known = {role: column for role, column in explicit.items() if column in columns}
     told = fixed if fixed is not None else positions or {}
     given = {**{role: column for role, column in told.items() if column not in known.values()}, **known}
     guessed = {} if fixed is not None or positions is not None else _guess(kind, columns, given)
-    mapping = {role: c for role, c in {**guessed, **given}.items() if role not in without}
+    likely_roles = {**guessed, **given}
+    mapping = {role: c for role, c in likely_roles.items() if role not in without}
+    used = [role for role in left_out if role in likely_roles]
     families = {} if spread in mapping and not chosen else families
     likely = [chosen] if chosen else _likely(kind, families)
     wide = likely[0] if len(likely) == 1 else ()
     if wide:  # a score or rank has no place beside a whole list
         mapping = {role: mapping[role] for role in SIDEWAYS[kind].beside if role in mapping}
     if not problems:
-        open_role = spread if families else ""
-        problems += _twice(kind, columns, mapping) or _missing(kind, columns, mapping, open_role)
+        open_role = spread if likely else ""
+        problems += _twice(kind, columns, mapping) or _missing(kind, columns, mapping, open_role, left_out)
         problems += _which_family(kind, likely)
     ordered = {role.name: mapping[role.name] for role in ROLES[kind] if role.name in mapping}
-    notices = _notices(kind, ordered, wide, positions is not None, fixed)
+    reversed_score = reversed_score and "score" in ordered
+    shown = {**ordered, **({"score": f"{REVERSED}{ordered['score']}"} if reversed_score else {})}
+    several = {"item_id": models, "score": scores}  # each becomes a candidate's own
+    shown = {role: column for role, column in shown.items() if not several.get(role)}
+    notices = _notices(kind, shown, wide, positions is not None, fixed, used)
+    notices = (*notices, *_unread(families, wide))
     return Columns(
-        ordered, wide, tuple(families), notices, tuple(problems), reversed_score and "score" in ordered
+        ordered,
+        wide,
+        tuple(families),
+        notices,
+        tuple(problems),
+        reversed_score,
+        models=models,
+        scores=scores,
+        listed=mark == LISTS or bool(models),
+        single=mark == SINGLE,
+        mark=mark,
     )
+
+
+def _said_of_cells(
+    kind: TableKind, columns: Sequence[str], said: Mapping[str, str]
+) -> tuple[dict[str, str], str, tuple[str, ...]]:
+    """(``said`` with the column of items alone, the mark behind it, all columns where a run has several)."""
+    if "item_id" not in said:
+        return dict(said), "", ()
+    models = _several_columns(said["item_id"], columns) if kind == "run" else ()
+    column, mark = (models[0], "") if models else unmarked(said["item_id"], columns)
+    return {**said, "item_id": column}, mark, models
+
+
+def _unread(families: Mapping[str, tuple[str, ...]], wide: tuple[str, ...]) -> list[Problem]:
+    """The notice of further numbered families beside a list that is written sideways."""
+    unread = [label for label, family in families.items() if wide and set(family).isdisjoint(wide)]
+    if not unread:
+        return []
+    found = f"not read: {listed(unread)}; the places of '{wide_label(wide)}' order the lists"
+    return [Problem("columns-unread", "columns", found, "Write one row per item to use them.")]
+
+
+def _chosen_range(
+    columns: Sequence[str], families: Mapping[str, tuple[str, ...]], role: str, label: str
+) -> tuple[tuple[str, ...], list[Problem]]:
+    """(the columns from one end of ``rec_1 … rec_9`` to the other, what is wrong with the ends).
+
+    The columns stand in the order of their numbers where both ends belong to one family, else in that of the
+    table. Nothing where ``label`` is no range.
+    """
+    ends = _ends(label)
+    if len(ends) != 2 or label in columns:
+        return (), []
+    unknown = [problem for end in ends for problem in _unknown_columns(columns, {role: end})]
+    if unknown:
+        return (), unknown
+    among = next((family for family in families.values() if set(ends) <= set(family)), tuple(columns))
+    first, last = (among.index(end) for end in ends)
+    if first < last:
+        return among[first : last + 1], []
+    found = f"'{ends[0]}' stands behind '{ends[1]}'" if first > last else "both ends are the same column"
+    fix = f"Write the first place first: {ends[1]}..{ends[0]}." if first > last else "Name the column alone."
+    return (), [Problem("bad-range", f"mapping of {role}", found, fix)]
 
 
 def _without_sign(columns: Sequence[str], explicit: Mapping[str, str]) -> tuple[dict[str, str], bool]:
@@ -472,7 +634,8 @@ def by_position(kind: TableKind, columns: Sequence[str], rows: Sequence[Mapping[
 
 
 def _counts_up(values: Sequence[str]) -> bool:
-    whole = [int(value) for value in values if value.strip().isdigit()]
+    trimmed = [value.strip() for value in values]
+    whole = [int(value) for value in trimmed if value.isdecimal() and len(value) < 19]
     follows = [b in (1, a + 1) for a, b in itertools.pairwise(whole)]
     return len(whole) == len(values) > 0 and whole[0] == 1 and all(follows)
 
@@ -483,11 +646,12 @@ def _families(
     """What may play a sideways role together, by label: numbered columns, or all numbers of a vector."""
     if kind not in SIDEWAYS:
         return {}
-    if no_header and kind == "run":
+    lists_items = SIDEWAYS[kind].role is ITEM
+    if no_header and lists_items:
         listed = tuple(column for column in columns if column != told.get("user_id", columns[0]))
         return {wide_label(listed): listed} if len(listed) > 1 else {}
     item = told.get("item_id") or _guess(kind, columns, {}).get("item_id")
-    others = tuple(column for column in columns if column != item or kind == "run")
+    others = tuple(column for column in columns if column != item or lists_items)
     found = wide_families(others)
     if kind == "vectors" and not found and len(others) > 1:
         found = [] if any(plain(column) in names_of(VECTOR) for column in others) else [others]
@@ -512,12 +676,14 @@ def _count(first: int, numbered: Mapping[int, str]) -> list[int]:
 
 
 def _likely(kind: TableKind, families: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The only family, or among several those called like the role; all when none is."""
-    named = [family for family in families.values() if _is_called(SIDEWAYS[kind].role, family[0])]
-    return named or list(families.values())
+    """The only family, or among several those called like the role; all when none is, if any name will do."""
+    if kind not in SIDEWAYS:
+        return []
+    named = [family for family in families.values() if is_called(SIDEWAYS[kind].role, family[0])]
+    return named or (list(families.values()) if SIDEWAYS[kind].any_name else [])
 
 
-def _is_called(role: Role, column: str) -> bool:
+def is_called(role: Role, column: str) -> bool:
     stem = plain(column).rstrip("0123456789")
     return bool({stem, f"{stem}s"} & set(names_of(role)))
 
@@ -597,10 +763,14 @@ def _twice(kind: TableKind, columns: Sequence[str], mapping: Mapping[str, str]) 
 
 
 def _missing(
-    kind: TableKind, columns: Sequence[str], mapping: Mapping[str, str], open_role: str
+    kind: TableKind,
+    columns: Sequence[str],
+    mapping: Mapping[str, str],
+    open_role: str,
+    left_out: Collection[str],
 ) -> list[Problem]:
     roles = [r for r in ROLES[kind] if r.required and r.name not in mapping and r.name != open_role]
-    problems = [_no_column(role, columns) for role in roles]
+    problems = [_left_out(r, columns) if r.name in left_out else _no_column(r, columns) for r in roles]
     if kind == "users" and not problems and len(columns) == 1:
         fix = "Add a column for each attribute, such as age or country."
         problems.append(Problem("no-attributes", "columns", f"nothing beside '{columns[0]}'", fix))
@@ -610,6 +780,12 @@ def _missing(
         found = f"neither n, mean and variance nor successes and trials; found: {listed(columns)}"
         problems.append(Problem("missing-column", "columns", found, "Give one of the two sets of columns."))
     return problems
+
+
+def _left_out(role: Role, columns: Sequence[str]) -> Problem:
+    found = f"{role.name} is left out ('{role.name}=' with nothing behind), but the table needs it"
+    fix = f"Write {role.name}= and one of the columns found: {listed(columns)}."
+    return Problem("missing-column", "columns", found, fix)
 
 
 def _no_column(role: Role, columns: Sequence[str]) -> Problem:
@@ -630,6 +806,7 @@ def _notices(
     wide: tuple[str, ...],
     no_header: bool,
     fixed: Mapping[str, str] | None,
+    left_out: Sequence[str],
 ) -> tuple[Problem, ...]:
     """What was assigned, but for columns that are called like their role or that the format prescribes."""
     plainly = {(role, role) for role in mapping} | set((fixed or {}).items())
@@ -642,6 +819,9 @@ def _notices(
         )
     elif pairs:
         notices.append(Problem("columns-guessed", "columns", f"read as {pairs}", "Change it if wrong."))
+    if left_out:
+        found = f"left out as was said: {', '.join(left_out)}"
+        notices.append(Problem("columns-left-out", "columns", found, ""))
     if wide:
         found = f"wide table: {wide_label(wide)} are {SIDEWAYS[kind].says.format(n=len(wide))}"
         notices.append(Problem("wide-table", "columns", found, ""))

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import shutil
 import stat
 import tempfile
 import threading
 import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from recdash.errors import Problem, UploadError
+from recdash.ingest.foreign import OF_ZIP, in_words
 from recdash.ingest.limits import Limits, keep_within
 
 HEAD = 1 << 16
@@ -27,13 +28,27 @@ ZIP = b"PK\x03\x04"
 
 @dataclass(frozen=True)
 class Content:
-    """A file's bytes: ``head`` is its beginning, ``size`` its length, ``open`` a fresh reader."""
+    """A file's bytes: ``head`` is its beginning, ``size`` its length, ``open`` a fresh reader.
+
+    ``native`` is one too, which Arrow reads without Python; None where there is none.
+    """
 
     name: str
     size: int
     head: bytes
     open: Callable[[], BinaryIO]
     notices: tuple[Problem, ...] = ()
+    native: Callable[[], Any] | None = None
+
+
+def for_arrow(content: Content) -> Any:
+    """A fresh reader for a reader of Arrow's that works in threads of its own.
+
+    Such a thread goes on for a moment when all its rows were taken: it drops what it holds. Were that an
+    object of Python, it would wait for the interpreter; where this has begun to end by then, the process
+    is aborted (exit 134, ``terminate called without an active exception``).
+    """
+    return content.native() if content.native else content.open()
 
 
 def of_bytes(data: bytes, name: str) -> Content:
@@ -58,7 +73,19 @@ def of_path(path: Path) -> Content:
         raise _no_file(path, f"cannot be opened ({error.strerror or error})") from error
     except ValueError as error:  # a name that no file can have
         raise _no_file(path, f"cannot be opened ({error})") from error
-    return Content(path.name, size, head, lambda: path.open("rb"))
+    return Content(path.name, size, head, lambda: path.open("rb"), native=_native(path))
+
+
+def _native(path: Path) -> Callable[[], Any] | None:
+    """None for a name that Arrow cannot spell."""
+    import pyarrow as pa
+
+    try:
+        name = str(path.absolute())
+        name.encode()
+    except UnicodeEncodeError:
+        return None
+    return lambda: pa.OSFile(name)
 
 
 def _no_file(path: Path, found: str) -> UploadError:
@@ -67,6 +94,11 @@ def _no_file(path: Path, found: str) -> UploadError:
 
 def of_stream(stream: Any, name: str) -> Content:
     """Raises ``UploadError`` when ``stream`` gives no bytes."""
+    return of_bytes(bytes_of(stream), name)
+
+
+def bytes_of(stream: Any) -> bytes:
+    """The rest of ``stream``. Raises ``UploadError`` when it gives no bytes."""
     try:
         data = stream.read()
     except (OSError, ValueError, TypeError) as error:  # closed, opened to write, a class …
@@ -75,12 +107,55 @@ def of_stream(stream: Any, name: str) -> Content:
         raise _unreadable(f"{type(stream).__name__} gives text, not bytes")
     if not isinstance(data, bytes | bytearray | memoryview):
         raise _unreadable(f"{type(stream).__name__} gives {type(data).__name__}, not bytes")
-    return of_bytes(bytes(data), name)
+    return bytes(data)
 
 
 def _unreadable(found: str) -> UploadError:
     fix = "Open the file with mode 'rb', encode the text (io.BytesIO), or give a path."
     return UploadError(Problem("bad-source", "source", found, fix))
+
+
+@dataclass(frozen=True)
+class OpenFile:
+    """A file that another process opened: its number here, and its name if it has one."""
+
+    number: int
+    name: str | None = None
+
+
+def of_open_file(file: OpenFile) -> Content:
+    size = os.fstat(file.number).st_size
+    head = os.pread(file.number, HEAD, 0)
+    return Content(
+        file.name or "upload", size, head, lambda: io.BufferedReader(_Placed(file.number, size), CHUNK)
+    )
+
+
+class _Placed(io.RawIOBase):
+    """One reader's own position in an open file; closing it leaves the file open."""
+
+    def __init__(self, number: int, size: int) -> None:
+        self._number, self._size, self._position = number, size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        self._position = offset + start
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        data = os.pread(self._number, len(buffer), self._position)
+        self._position += len(data)
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def of_copy(copy: BinaryIO, like: Content, *notices: Problem) -> Content:
@@ -95,7 +170,19 @@ def of_copy(copy: BinaryIO, like: Content, *notices: Problem) -> Content:
         head=head,
         open=lambda: io.BufferedReader(_Window(copy, lock), CHUNK),
         notices=like.notices + notices,
+        native=(lambda: _in_arrow(copy, lock)) if size <= HELD_IN_MEMORY else None,
     )
+
+
+def _in_arrow(copy: BinaryIO, lock: threading.Lock) -> Any:
+    """A reader of the copy's bytes in memory of Arrow's own."""
+    import pyarrow as pa
+
+    held = pa.BufferOutputStream()
+    with lock:
+        copy.seek(0)
+        held.write(copy.read())
+    return pa.BufferReader(held.getvalue())
 
 
 class _Copy(tempfile.SpooledTemporaryFile[bytes]):
@@ -153,32 +240,43 @@ def unpacked(content: Content, limits: Limits) -> Content:
     return content
 
 
+TRUNCATED = Problem(
+    "truncated-gzip",
+    "file",
+    "the gzip data is truncated: the file ends too early",
+    "Upload the whole file again.",
+)
+
+
 def _gunzipped(content: Content, limits: Limits) -> Content:
     named = "." not in content.name or content.name.lower().endswith((".gz", ".gzip"))
     notice = Problem("gzip", "file", f"gzip data under the name '{content.name}'", "It was unpacked.")
     try:
-        with content.open() as packed, gzip.open(packed) as reader:
+        with (
+            in_words("damaged-gzip", "the gzip data is damaged", "Compress the file again."),
+            content.open() as packed,
+            gzip.open(packed) as reader,
+        ):
             copy = _inflated(reader, content.size, limits)
-    except EOFError as error:
-        found = "the gzip data is truncated: the file ends too early"
-        raise UploadError(Problem("truncated-gzip", "file", found, "Upload the whole file again.")) from error
-    except (OSError, zlib.error) as error:
-        found = f"the gzip data is damaged ({error})"
-        raise UploadError(Problem("damaged-gzip", "file", found, "Compress the file again.")) from error
+    except UploadError as error:
+        if isinstance(error.__cause__, EOFError):
+            raise UploadError(TRUNCATED) from error
+        raise
     inner = of_copy(copy, content, *(() if named else (notice,)))
     return replace(inner, name=content.name.removesuffix(".gz"))
 
 
 def _unzipped(content: Content, limits: Limits) -> Content:
-    try:
-        with content.open() as packed, zipfile.ZipFile(packed) as archive:
-            member = _only_member(archive)
-            _keep_promise(member, limits)
-            with archive.open(member) as reader:
-                copy = _inflated(reader, content.size, limits)
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
-        found = f"the zip archive cannot be unpacked ({error})"
-        raise UploadError(Problem("damaged-zip", "file", found, "Upload the file itself.")) from error
+    fix = "Upload the file itself."
+    with (
+        in_words("damaged-zip", "the zip archive cannot be unpacked", fix, beside=OF_ZIP),
+        content.open() as packed,
+        zipfile.ZipFile(packed) as archive,
+    ):
+        member = _only_member(archive)
+        _keep_promise(member, limits)
+        with archive.open(member) as reader:
+            copy = _inflated(reader, content.size, limits)
     return replace(of_copy(copy, content), name=Path(member.filename).name)
 
 

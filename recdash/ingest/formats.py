@@ -6,7 +6,7 @@ import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -18,16 +18,22 @@ from recdash.domain import TableKind
 from recdash.errors import Problem, UploadError
 from recdash.ingest import text
 from recdash.ingest.columns import WITH_ATTRIBUTES, is_known, listed
-from recdash.ingest.content import HEAD, Content, whole
+from recdash.ingest.content import HEAD, Content, for_arrow, whole
+from recdash.ingest.footer import chunks_of
+from recdash.ingest.foreign import each_in_words, in_words, told
 from recdash.ingest.limits import Limits, keep_within
-from recdash.ingest.validate import is_text
+from recdash.ingest.validate import is_text, python_values
 
 BLOCK_BYTES = 1 << 23
 BLOCK_ROWS = 1 << 18
 """Few enough that what the engine does with a block stays in the processor's cache."""
 LOG_ROWS = 1 << 17
 """Fewer of a log: its rows are wide, and nearly each has ids of its own."""
+BATCH_VALUES = 1 << 23
+"""Values of a column that are decoded at once."""
 SAMPLE_ROWS = 50
+SAMPLE_LIST = 1000
+"""Values of a list that a sample shows."""
 BLANK = b" \t\r\n\f\v\xef\xbb\xbf"
 TEXT = pa.dictionary(pa.int32(), pa.string())
 
@@ -55,6 +61,10 @@ class RawTable:
     whole_ids: frozenset[str] = frozenset()
     unpacked_bytes: int = 0
     is_trec: bool = False
+    without_header: Callable[[], RawTable] | None = None
+    """The same file with its first line as data; None where it has no header line, or could not lack one."""
+    scores: Mapping[str, str] = field(default_factory=dict)
+    """Columns of items whose cells hold pairs, and the columns that have the scores of these."""
     notices: tuple[Problem, ...] = field(default=())
 
 
@@ -64,7 +74,7 @@ class Format:
 
     name: str
     recognise: Callable[[Content], bool]
-    read: Callable[[Content, TableKind], RawTable]
+    read: Callable[[Content, TableKind, Limits], RawTable]
 
 
 def read_raw(content: Content, kind: TableKind, limits: Limits) -> RawTable:
@@ -73,16 +83,31 @@ def read_raw(content: Content, kind: TableKind, limits: Limits) -> RawTable:
         raise UploadError(
             Problem("empty-file", "file", "the file is empty", "Upload a table with a header and rows.")
         )
+    table = _told(told(lambda: _in_its_format(content, kind, limits)))
+    keep_within(limits, "columns", len(table.columns), "header")
+    keep_within(limits, "rows", table.n_rows or 0)
+    keep_within(limits, "inflated_bytes", table.unpacked_bytes)
+    return table
+
+
+def _in_its_format(content: Content, kind: TableKind, limits: Limits) -> RawTable:
     chosen = next((f for f in FORMATS if f.recognise(content)), None)
     if chosen is None:
         _refuse_known_binary(content)
         content = text.as_utf8(content)
         chosen = next(f for f in TEXT_FORMATS if f.recognise(content))
-    table = chosen.read(content, kind)
-    keep_within(limits, "columns", len(table.columns), "header")
-    keep_within(limits, "rows", table.n_rows or 0)
-    keep_within(limits, "inflated_bytes", table.unpacked_bytes)
+    table = chosen.read(content, kind, limits)
     return replace(table, notices=content.notices + table.notices)
+
+
+def _told(table: RawTable) -> RawTable:
+    """The table, whose readers raise ``UploadError`` in place of errors of their libraries."""
+    return replace(
+        table,
+        blocks=lambda columns, ids: each_in_words(table.blocks(columns, ids)),
+        where=lambda row: told(lambda: table.where(row)),
+        sample=lambda: told(table.sample),
+    )
 
 
 # ── refused on sight ─────────────────────────────────────────────────────────────────────────
@@ -124,32 +149,30 @@ def is_parquet(content: Content) -> bool:
     return content.head.startswith(b"PAR1")
 
 
-def read_parquet(content: Content, kind: TableKind) -> RawTable:
+def read_parquet(content: Content, kind: TableKind, limits: Limits) -> RawTable:
     """Row group by row group; only the columns asked for are decoded."""
     import pyarrow.parquet as pq
 
-    try:
-        with content.open() as source:
-            footer = pq.ParquetFile(source)
-            schema, metadata = footer.schema_arrow, footer.metadata
-            whole_ids = frozenset(n for n in schema.names if _without_gap(schema.field(n), metadata))
-    except (pa.ArrowException, OSError) as error:
-        raise UploadError(_damaged_parquet(error)) from error
+    with in_words(*DAMAGED_PARQUET), content.open() as source:
+        footer = pq.ParquetFile(source)
+        schema, metadata = footer.schema_arrow, footer.metadata
+        keep_within(limits, "columns", len(schema.names), "header")
+    with in_words(*DAMAGED_PARQUET):
+        chunks = chunks_of(content)
     paths = _paths(schema)
     at_once = LOG_ROWS if kind == "events" else BLOCK_ROWS
+    at_once = max(1, min(at_once, BATCH_VALUES // max(chunks.values_per_row, 1)))
 
     def blocks(columns: Sequence[str], ids: Collection[str], rows: int = at_once) -> Iterator[pa.RecordBatch]:
         # codes for text ids; one thread, since whoever reads us already works beside us
         coded = [paths[c][0] for c in ids if c in paths and is_text(schema.field(paths[c][0]).type)]
         wanted = list(dict.fromkeys(paths[c][0] for c in columns))
-        try:
-            with content.open() as source:
-                file = pq.ParquetFile(source, memory_map=False, read_dictionary=coded)
-                for group in range(file.num_row_groups):
-                    for batch in file.iter_batches(rows, [group], wanted, use_threads=False):
-                        yield _projected(batch, columns, paths)
-        except (pa.ArrowException, OSError) as error:
-            raise UploadError(_damaged_parquet(error)) from error
+        with in_words(*DAMAGED_PARQUET), content.open() as source:
+            file = pq.ParquetFile(source, memory_map=False, read_dictionary=coded)
+            for group in range(file.num_row_groups):
+                for batch in file.iter_batches(min(rows, at_once), [group], wanted, use_threads=False):
+                    batch.validate(full=True)  # codes outside their dictionary, text that is not UTF-8
+                    yield _projected(batch, columns, paths)
 
     return RawTable(
         "Parquet",
@@ -160,24 +183,11 @@ def read_parquet(content: Content, kind: TableKind) -> RawTable:
         lists=_list_columns(schema, paths),
         n_rows=metadata.num_rows,
         unpacked_bytes=sum(metadata.row_group(g).total_byte_size for g in range(metadata.num_row_groups)),
-        whole_ids=whole_ids,
+        whole_ids=chunks.whole_ids & frozenset(schema.names),
     )
 
 
-def _damaged_parquet(error: Exception) -> Problem:
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return Problem(
-        "damaged-parquet", "file", f"the Parquet file cannot be read ({reason})", "Write it again."
-    )
-
-
-def _without_gap(column: pa.Field, metadata: Any) -> bool:
-    """An integer column whose statistics promise that no value is missing."""
-    if not pa.types.is_integer(column.type):
-        return False
-    index = metadata.schema.names.index(column.name) if column.name in metadata.schema.names else -1
-    groups = [metadata.row_group(g).column(index).statistics for g in range(metadata.num_row_groups)]
-    return index >= 0 and all(s is not None and s.has_null_count and s.null_count == 0 for s in groups)
+DAMAGED_PARQUET = ("damaged-parquet", "the Parquet file cannot be read", "Write it again.")
 
 
 def read_arrow(source: Any) -> RawTable:
@@ -187,6 +197,8 @@ def read_arrow(source: Any) -> RawTable:
     except NOT_ARROW as error:
         found, fix = _why_not_arrow(error)
         raise UploadError(Problem("bad-table", _first_not_arrow(source), found, fix)) from error
+    with in_words("bad-table", "the table is not sound", "Make it again.", place="table"):
+        table.validate(full=True)
     return _of_table(table, "table in memory")
 
 
@@ -296,16 +308,40 @@ def _list_columns(schema: pa.Schema, paths: Mapping[str, Path]) -> frozenset[str
 
 def _first_rows(blocks: Iterator[pa.RecordBatch]) -> list[dict[str, str]]:
     first = next(blocks, None)
-    rows = first.slice(0, SAMPLE_ROWS).to_pylist() if first is not None else []
-    return [{name: "" if value is None else str(value) for name, value in row.items()} for row in rows]
+    if first is None:
+        return []
+    texts = [_as_words(column) for column in _short_lists(first.slice(0, SAMPLE_ROWS)).columns]
+    return [dict(zip(first.schema.names, row, strict=True)) for row in zip(*texts, strict=True)]
+
+
+def _as_words(column: pa.Array) -> list[str]:
+    return ["" if value is None else str(value) for value in python_values(column)]
+
+
+def _short_lists(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Long lists cut: a sample is to be seen and judged by a person."""
+    arrays = [_short(array) if is_list(array.type) else array for array in batch.columns]
+    return pa.RecordBatch.from_arrays(arrays, batch.schema.names)
+
+
+def _short(array: pa.Array) -> pa.Array:
+    longest = pc.max(pc.list_value_length(array)).as_py() or 0
+    return pc.list_slice(array, 0, SAMPLE_LIST) if longest > SAMPLE_LIST else array
 
 
 # ── delimited text ───────────────────────────────────────────────────────────────────────────
 
 
-def read_delimited(content: Content, _kind: TableKind) -> RawTable:
+def read_delimited(content: Content, _kind: TableKind, _limits: Limits) -> RawTable:
     """CSV and its relatives: any delimiter, with or without a header line."""
     dialect = text.dialect_of(content)
+    table = _delimited(content, dialect)
+    if not dialect.header:
+        return table
+    return replace(table, without_header=lambda: _delimited(content, text.without_header(dialect)))
+
+
+def _delimited(content: Content, dialect: text.Dialect) -> RawTable:
     named = {",": "CSV", "\t": "tab-separated text"}
     name = named.get(dialect.delimiter, f"text with {text.DELIMITERS[dialect.delimiter]} delimiters")
     notices = text.dialect_notices(dialect, content.name)
@@ -343,14 +379,46 @@ def _text_sample(lines: Sequence[str], dialect: text.Dialect, delimiter: str) ->
 def _text_blocks(
     content: Content, dialect: text.Dialect, delimiter: str, columns: Sequence[str], ids: Collection[str]
 ) -> Iterator[pa.RecordBatch]:
-    """All values stay text here; rows of a wrong width are passed over and refused at the end."""
-    from pyarrow import csv
+    """All values stay text here; rows of a wrong width are passed over and refused at the end.
 
+    To pass over rows Arrow's threads would hold a function of ours: see ``content.for_arrow``. A table is
+    read without it as long as no row asks for it.
+    """
+    n_blocks = 0
+    try:
+        for block in _strict_blocks(content, dialect, delimiter, columns, ids):
+            n_blocks += 1
+            yield block
+    except pa.ArrowInvalid:
+        lenient = _lenient_blocks(content, dialect, delimiter, columns, ids)
+        yield from itertools.islice(lenient, n_blocks, None)
+
+
+def _lenient_blocks(
+    content: Content, dialect: text.Dialect, delimiter: str, columns: Sequence[str], ids: Collection[str]
+) -> Iterator[pa.RecordBatch]:
     ragged: list[Any] = []
 
     def passed_over(row: Any) -> str:
         ragged.append(row)
         return "skip"
+
+    with in_words("bad-text", "the text cannot be read as a table", "Check the delimiter and the quotes."):
+        yield from _strict_blocks(content, dialect, delimiter, columns, ids, passed_over)
+    if ragged:
+        raise UploadError(text.ragged_rows(content, dialect, delimiter, len(ragged)))
+
+
+def _strict_blocks(
+    content: Content,
+    dialect: text.Dialect,
+    delimiter: str,
+    columns: Sequence[str],
+    ids: Collection[str],
+    of_wrong_width: Callable[[Any], str] | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Raises pa.ArrowInvalid for a row of a wrong width, unless ``of_wrong_width`` says what to do."""
+    from pyarrow import csv
 
     read = csv.ReadOptions(
         use_threads=False,
@@ -362,20 +430,12 @@ def _text_blocks(
         delimiter=delimiter,
         quote_char='"' if dialect.quoted else False,
         newlines_in_values=dialect.quoted,
-        invalid_row_handler=passed_over,
+        invalid_row_handler=of_wrong_width,
     )
     types = {name: TEXT if name in ids else pa.string() for name in columns}
     convert = csv.ConvertOptions(column_types=types, include_columns=list(columns), strings_can_be_null=False)
-    try:
-        with content.open() as source, csv.open_csv(source, read, parse, convert) as reader:
-            yield from reader
-    except pa.ArrowException as error:
-        found = f"the text cannot be read as a table ({str(error).splitlines()[0]})"
-        raise UploadError(
-            Problem("bad-text", "file", found, "Check the delimiter and the quotes.")
-        ) from error
-    if ragged:
-        raise UploadError(text.ragged_rows(content, dialect, delimiter, len(ragged)))
+    with for_arrow(content) as source, csv.open_csv(source, read, parse, convert) as reader:
+        yield from reader
 
 
 # ── TREC ─────────────────────────────────────────────────────────────────────────────────────
@@ -404,12 +464,12 @@ def is_qrels(content: Content) -> bool:
     return all(len(r) == 4 and r[1].lower() in ITERATIONS and text.NUMBER.fullmatch(r[3]) for r in rows)
 
 
-def read_trec_run(content: Content, _kind: TableKind) -> RawTable:
+def read_trec_run(content: Content, _kind: TableKind, _limits: Limits) -> RawTable:
     """The score decides the order and the rank column is left alone, as in trec_eval."""
     return _trec_run(content, ("tag",))
 
 
-def read_untagged_run(content: Content, _kind: TableKind) -> RawTable:
+def read_untagged_run(content: Content, _kind: TableKind, _limits: Limits) -> RawTable:
     """As a TREC run; only the name of the run is missing, and the file gives one."""
     found = "a TREC run without the tag in its sixth field: the file's name is that of the run"
     return _trec_run(content, (), Problem("trec-without-tag", "file", found, ""))
@@ -427,7 +487,7 @@ def _trec_run(content: Content, tag: tuple[str, ...], *notices: Problem) -> RawT
     return _of_text(content, dialect, "TREC run", roles=roles, is_trec=True, notices=told)
 
 
-def read_qrels(content: Content, kind: TableKind) -> RawTable:
+def read_qrels(content: Content, kind: TableKind, _limits: Limits) -> RawTable:
     dialect = text.Dialect(" ", ("query_id", "iteration", "doc_id", "relevance"), header=False, quoted=False)
     value = {"train": "rating", "run": "score"}.get(kind, "relevance")
     roles = {"user_id": "query_id", "item_id": "doc_id", value: "relevance"}
@@ -450,9 +510,10 @@ def is_json_lines(content: Content) -> bool:
     return len(first) > 1 and second.startswith(b"{")
 
 
-def read_json_lines(content: Content, _kind: TableKind) -> RawTable:
+def read_json_lines(content: Content, _kind: TableKind, limits: Limits) -> RawTable:
     first = next(_json_rows(content))
     names = tuple(dict.fromkeys(name for row in first for name in row))
+    keep_within(limits, "columns", len(names), "header")
     where = lambda row: f"line {_filled_line(content, row)}"  # noqa: E731
     paths = _paths(_columns_of(first, names, where).schema)
 
@@ -653,7 +714,7 @@ def is_json(content: Content) -> bool:
     return content.head.lstrip(b"\xef\xbb\xbf \r\n\t")[:1] in (b"{", b"[")
 
 
-def read_json(content: Content, kind: TableKind) -> RawTable:
+def read_json(content: Content, kind: TableKind, _limits: Limits) -> RawTable:
     """{user: {item: score}}, {user: [items]}, a list of rows, or {column: values}."""
     try:
         document = _parsed(whole(content).decode("utf-8-sig"))
@@ -716,12 +777,32 @@ def _by_key(document: Mapping[Any, Any], kind: TableKind) -> RawTable:
 def _is_by_model(document: Mapping[Any, Any]) -> bool:
     """{model: {user: [items]}} or {model: {user: {item: score}}}: every inner value holds items itself."""
     return all(isinstance(users, Mapping) and users for users in document.values()) and all(
-        isinstance(held, (list, tuple, Mapping)) for users in document.values() for held in users.values()
+        isinstance(held, (list, tuple, Mapping, set, frozenset))
+        for users in document.values()
+        for held in users.values()
     )
 
 
+REPLICATE_LABEL = re.compile(r"(?:(seed|fold|split|repeat|replicate)[ _-]?)?\d+", re.IGNORECASE)
+
+
+def are_replicates(labels: Iterable[Any]) -> bool:
+    """Whether labels are those of replicates (1, seed_2, fold 3) and not names of models."""
+    return all(REPLICATE_LABEL.fullmatch(str(label)) for label in labels)
+
+
+def _noun(labels: Iterable[Any]) -> str:
+    """What the first of the replicates calls itself."""
+    named = REPLICATE_LABEL.fullmatch(str(next(iter(labels))))
+    return ((named and named[1]) or "replicate").lower()
+
+
 def _of_models(document: Mapping[Any, Any]) -> RawTable:
-    """{model: {user: [items]}} as rows of model, user, item and, where there is one, score."""
+    """{model: {user: [items]}} as rows of model, user, item and, where there is one, score.
+
+    Models that are called 1, 2 or seed_1, seed_2 … are replicates of one candidate.
+    """
+    role, column = ("replicate", _noun(document)) if are_replicates(document) else ("run", "model")
     tables = {
         str(model): _of_pairs(users, "user_id", "item_id", "score") for model, users in document.items()
     }
@@ -734,8 +815,8 @@ def _of_models(document: Mapping[Any, Any]) -> RawTable:
         names = list(table.columns)
         for batch in table.blocks(names, ()):
             part = pa.Table.from_batches([batch])
-            parts.append(part.add_column(0, "model", pa.array([model] * len(batch), pa.string())))
-    roles = {"user_id": "user", "item_id": "item", "run": "model"}
+            parts.append(part.add_column(0, column, pa.array([model] * len(batch), pa.string())))
+    roles = {"user_id": "user", "item_id": "item", role: column}
     roles |= {"score": "score"} if True in scored else {}
     return _of_table(pa.concat_tables(parts), "JSON by model", roles=roles)
 
@@ -757,7 +838,8 @@ def _of_pairs(document: Mapping[Any, Any], outer: str, inner: str, value: str) -
     items: list[Any] = []
     scores: list[Any] = []
     for user, held in document.items():
-        pairs = _pairs(user, held)
+        is_set = isinstance(held, set | frozenset)
+        pairs = _pairs(user, _members(user, held, is_ranked=value == "score") if is_set else held)
         users += [str(user)] * len(pairs)
         items += [_id(item) for item, _ in pairs]
         scores += [score for _, score in pairs]
@@ -775,6 +857,16 @@ def _of_pairs(document: Mapping[Any, Any], outer: str, inner: str, value: str) -
 
 def _id(item: Any) -> str | None:
     return None if item is None else str(item)
+
+
+def _members(user: Any, items: Collection[Any], is_ranked: bool) -> list[Any]:
+    """The items of a set; raises ``UploadError`` where their order counts, since a set has none."""
+    if not is_ranked:
+        return list(items)
+    raise UploadError(Problem("unordered", f"user '{_printable(user)}'", *SET_FOUND))
+
+
+SET_FOUND = ("a set of items, and a set has no order", "Write a list, best item first, or {item: score}.")
 
 
 def _pairs(user: Any, held: Any) -> list[tuple[Any, Any]]:

@@ -27,7 +27,8 @@ PLURALS = {
     *("predictionlist", "rankeditems", "movies", "docs", "itemlist", "recitems"),
 }
 LISTED = ("item_id", "rank", "score", "relevance", "rating")
-SEVERAL = re.compile(r"\s*\S+([ ,|;]+\S+)+\s*")
+BETWEEN_ITEMS = " ,|;\t\r\n"
+LINE_BREAK = re.compile(r"[\r\n]+")
 NUMPY_SCALAR = re.compile(r"np\.\w+\(([^()]*)\)")
 QUOTED = re.compile(r"""'([^']*)'|"([^"]*)"|([^\s,'"]+)""")
 
@@ -51,7 +52,9 @@ def layout_of(raw: RawTable, columns: Columns) -> Layout:
         return "lists"
     rows = raw.sample()
     values = [row[column].strip() for row in rows if column]
-    if values and all(value[:1] + value[-1:] in ("[]", "()") for value in values):
+    if columns.single:
+        return "rows"
+    if values and all(map(is_bracketed, values)):
         return "lists"
     return "lists" if plain(column) in PLURALS and _one_list_each(rows, columns.mapping, values) else "rows"
 
@@ -59,7 +62,13 @@ def layout_of(raw: RawTable, columns: Columns) -> Layout:
 def _one_list_each(rows: Sequence[Mapping[str, str]], mapping: Mapping[str, str], values: list[str]) -> bool:
     """Whether values like '1 2 3' are lists rather than names with blanks: then every user has one row."""
     users = [row[mapping["user_id"]] for row in rows if "user_id" in mapping]
-    return len(set(users)) == len(users) > 0 and any(SEVERAL.fullmatch(value) for value in values)
+    return len(set(users)) == len(users) > 0 and any(map(holds_several, values))
+
+
+def holds_several(value: str) -> bool:
+    """Whether a text may be a list without brackets: marks or blanks stand between two of its letters."""
+    inner = value.strip()[1:-1]
+    return any(mark in inner for mark in BETWEEN_ITEMS)
 
 
 def notices_of(layout: Layout, columns: Columns, is_run: bool) -> list[Problem]:
@@ -133,10 +142,7 @@ def _as_text(array: pa.Array) -> pa.Array:
 def _lists(
     arrays: dict[str, pa.Array], _wide: Any, where: Callable[[int], str], columns: Columns, findings: Findings
 ) -> Block:
-    listed = {
-        role: _as_list(array, columns.mapping[role], where, findings, holds_list=role in LISTED)
-        for role, array in arrays.items()
-    }
+    listed = {role: _as_list(array, role, where, columns, findings) for role, array in arrays.items()}
     items = listed["item_id"]
     _refuse_other(items, columns.mapping["item_id"])
     _refuse_uneven(items, listed, where, columns, findings)
@@ -149,15 +155,18 @@ def _lists(
 
 
 def _as_list(
-    array: pa.Array, column: str, where: Callable[[int], str], findings: Findings, holds_list: bool
+    array: pa.Array, role: str, where: Callable[[int], str], columns: Columns, findings: Findings
 ) -> pa.Array:
     """A list column from text that writes lists; other columns stay as they are."""
     if is_list(array.type):
         return array
     text = decoded(array)
-    if not holds_list or not is_text(text.type):
+    if role not in LISTED or not is_text(text.type):
         return array
-    split = [list_in(value or "") for value in text.to_pylist()]
+    column, separator = columns.mapping[role], columns.separator if role == "item_id" else None
+    values = text.to_pylist()
+    _refuse_pairs(values, column, where, findings)
+    split = [list_in(value or "", separator) for value in values]
     shortened = [i for i, values in enumerate(split) if values and ("..." in values or "…" in values)]
     if shortened:
         found = "a list shortened with '...': the items between are lost"
@@ -166,17 +175,73 @@ def _as_list(
     return pa.array(split, pa.list_(pa.string()))
 
 
-def list_in(value: str) -> list[str]:
+def _refuse_pairs(
+    values: Sequence[str | None], column: str, where: Callable[[int], str], findings: Findings
+) -> None:
+    """Pairs and records behind rows that held lists."""
+    sets = {row for row, value in enumerate(values) if value and is_set(value)}
+    mixed = any(value and is_bracketed(value) and row not in sets for row, value in enumerate(values))
+    nested = [
+        row for row, value in enumerate(values) if value and is_nested(value) and (mixed or row not in sets)
+    ]
+    if nested:
+        found = "pairs, records or a set where the first rows hold lists of items"
+        fix = "Write each cell in one form: [a, b], or pairs of item and score."
+        findings.problem("mixed-lists", column, lambda: where(nested[0]), found, fix, len(nested))
+
+
+def is_nested(text: str) -> bool:
+    """Whether a cell writes pairs, records or a set rather than a list of items."""
+    inner = unwrapped(text.strip())
+    if inner.startswith("{"):
+        return True
+    first = inner[1:].lstrip()
+    if inner[:1] not in ("[", "(") or not first:
+        return False
+    word, opened, _ = first.partition("(")
+    is_record = bool(opened) and word.replace("_", "").isalnum() and "=" in first
+    return first[0] in "[({" or (is_record and is_bracketed(inner))
+
+
+def is_set(text: str) -> bool:
+    """Whether a cell writes a set of items: ``{'a', 'b'}``."""
+    inner = text.strip()
+    return inner.startswith("{") and not any(mark in inner for mark in ":=[(") and inner.strip("{} ") != ""
+
+
+def unwrapped(value: str) -> str:
+    """The list that numpy's ``array([…], dtype=int64)`` and the like hold; other texts as they are."""
+    name, _, rest = value.partition("(")
+    is_call = name.replace(".", "").replace("_", "").isalnum() and rest.startswith("[")
+    return rest[: rest.rfind("]") + 1] if is_call and value.endswith(")") else value
+
+
+def is_bracketed(value: str) -> bool:
+    value = unwrapped(value)
+    return value[:1] + value[-1:] in ("[]", "()", "{}")
+
+
+def separator_of(values: Sequence[str]) -> str | None:
+    """What parts the members of lists in a column, where it is not blanks."""
+    return next((separator for separator in ",|;" if any(separator in value for value in values)), None)
+
+
+def list_in(value: str, separator: str | None = None) -> list[str]:
     """The members of a list written as text: JSON, Python, numpy, or just separated.
+
+    ``separator`` is that of the column, where it is known: a cell of one member may have blanks.
 
     >>> list_in("['0012', '34']"), list_in("[ 1  2 3]"), list_in("7|8|9")
     (['0012', '34'], ['1', '2', '3'], ['7', '8', '9'])
     """
-    inner = NUMPY_SCALAR.sub(r"\1", value).strip().strip("[]()").strip()
+    inner = NUMPY_SCALAR.sub(r"\1", unwrapped(value.strip())).strip()
+    while is_bracketed(inner):
+        inner = inner[1:-1].strip()
     if "'" in inner or '"' in inner:
         return [a or b or c for a, b, c in QUOTED.findall(inner)]
-    separator = next((s for s in ",|;" if s in inner), None)
-    return [part.strip() for part in inner.split(separator) if part.strip()]
+    separator = separator or separator_of([inner])
+    whole = LINE_BREAK.sub(separator or " ", inner)  # a line break ends an item, too
+    return [part.strip() for part in whole.split(separator) if part.strip()]
 
 
 def _refuse_other(items: pa.Array, column: str) -> None:

@@ -29,7 +29,7 @@ from recdash.ingest.validate import (
 from recdash.ingest.validate import plain as decoded
 
 LONGEST_MISSING = max(map(len, MISSING))
-LONGEST_NAME, CONTROL = 200, r"[\x00-\x1f\x7f\x{80}-\x{9f}\x{2028}\x{2029}]"
+LONGEST_NAME, CONTROL = 200, r"[\x00-\x1f\x7f\x{80}-\x{9f}\x{2028}-\x{202e}\x{2066}-\x{2069}]"
 CODES = pa.dictionary(pa.int32(), pa.string())
 SYNONYMS: Mapping[str, str] = {
     "impression": "impression impressions imp imps view views viewed shown show seen displayed rendered",

@@ -76,8 +76,8 @@ def _refuse_far(moments: pa.Array, written: pa.Array, seen: Seen) -> None:
 
 
 def _is_empty(array: pa.Array) -> pa.Array:
-    text = pc.utf8_trim_whitespace(array) if is_text(array.type) else None
-    return array.is_null(nan_is_null=True) if text is None else pc.fill_null(is_missing(text), True)
+    empty = array.is_null(nan_is_null=True)
+    return pc.or_(empty, is_missing(pc.utf8_trim_whitespace(array))) if is_text(array.type) else empty
 
 
 def _of_type(array: pa.Array, seen: Seen) -> pa.Array:

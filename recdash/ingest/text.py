@@ -8,7 +8,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 from recdash.errors import Problem, UploadError
@@ -25,7 +25,7 @@ MARKS = (
 
 UNIT = "\x1f"  # stands for '::' inside: Arrow's reader wants a delimiter of one character
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "'|'", "::": "'::'", " ": "blank"}
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+|\d+,\d+)([eE][+-]?\d+)?")
+NUMBER = re.compile(r"[+-]?(\d+([.]\d*|,\d+)?|\.\d+)([eE][+-]?\d+)?")
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 CONTROL = bytes(set(range(32)) - {9, 10, 12, 13, 0x1B, 0})
 SAMPLE_LINES = 60
@@ -180,13 +180,38 @@ def dialect_of(content: Content) -> Dialect:
     """Delimiter, header, names and decimal sign, told from the first lines."""
     lines = sample_lines(content)
     rows = {delimiter: fields_of(lines, delimiter) for delimiter in DELIMITERS}
-    delimiter = max(rows, key=lambda d: _likelihood(rows[d]))
+    delimiter = _outer(rows, max(rows, key=lambda d: _likelihood(rows[d])))
     chosen = rows[delimiter]
     header = has_header(chosen[0])
     width = len(chosen[0])
-    names = unique(chosen[0]) if header else tuple(f"column {i}" for i in range(1, width + 1))
+    names = unique(chosen[0]) if header else numbered(width)
     decimal = "," if delimiter != "," and _decimal_comma(chosen) else "."
     return Dialect(delimiter, names, header, decimal, quoted=delimiter not in ("::", " "))
+
+
+def without_header(dialect: Dialect) -> Dialect:
+    """The dialect of a table whose first line is data, though it looks like a header."""
+    return replace(dialect, header=False, names=numbered(len(dialect.names)))
+
+
+def numbered(width: int) -> tuple[str, ...]:
+    return tuple(f"column {i}" for i in range(1, width + 1))
+
+
+def _outer(rows: dict[str, list[list[str]]], likeliest: str) -> str:
+    """The delimiter between a user and a list, where the likeliest one parts the list: ``7<TAB>a,b,c``.
+
+    Each line then has exactly one of the outer delimiters, before all of the inner ones, and the members of
+    the list are of one form: all numbers, or none.
+    """
+    for delimiter in ("\t", ";", ",", "|", "::"):
+        lines = rows[delimiter]
+        parts = all(len(row) == 2 and likeliest not in row[0] for row in lines)
+        if delimiter != likeliest and parts and len(rows[likeliest][0]) > 1:
+            members = [part.strip() for _, items in lines for part in items.split(likeliest)]
+            if len({bool(NUMBER.fullmatch(member)) for member in members}) == 1:
+                return delimiter
+    return likeliest
 
 
 def _likelihood(rows: list[list[str]]) -> tuple[int, float, int]:
@@ -264,11 +289,21 @@ def records(content: Content, dialect: Dialect, delimiter: str) -> Iterator[tupl
         text = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
         reader = _reader(text, delimiter, dialect.quoted)
         line, header = 1, dialect.header
-        for fields in reader:
+        for fields in _each_record(reader):
             if fields and not header:
                 yield line, fields
             header = header and not fields
             line = reader.line_num + 1
+
+
+def _each_record(reader: Any) -> Iterator[list[str]]:
+    """Raises ``UploadError`` for a value that Python's reader does not take."""
+    try:
+        yield from reader
+    except csv.Error as error:
+        found = f"a value of over {csv.field_size_limit() // 1024} KiB"
+        fix = "Shorten it, or check the delimiter and the quotes."
+        raise UploadError(Problem("long-value", f"line {reader.line_num}", found, fix)) from error
 
 
 def line_of(content: Content, dialect: Dialect, delimiter: str, row: int) -> str:
@@ -279,7 +314,7 @@ def line_of(content: Content, dialect: Dialect, delimiter: str, row: int) -> str
         for index, line in enumerate(complete):
             if index == row:
                 return f"line {line}"
-    except csv.Error:  # a value too long for the csv module
+    except UploadError:  # a value too long for the csv module, in another row
         pass
     return f"row {row + 1}"
 
@@ -299,6 +334,12 @@ def ragged_rows(content: Content, dialect: Dialect, delimiter: str, count: int) 
     )
 
 
+OPENS = {mark: re.compile(rb"(?:^|" + re.escape(mark.encode()) + rb')"(?:[^"]|"")*$') for mark in DELIMITERS}
+CLOSES = {
+    mark: re.compile(rb'^(?:[^"]|"")*"(?:' + re.escape(mark.encode()) + rb"|\s*$)") for mark in DELIMITERS
+}
+
+
 def unclosed_quote(content: Content, delimiter: str) -> Problem | None:
     """The quote that opens a value and never closes, if there is one.
 
@@ -307,8 +348,7 @@ def unclosed_quote(content: Content, delimiter: str) -> Problem | None:
     with content.open() as reader:
         if sum(chunk.count(b'"') for chunk in iter(lambda: reader.read(CHUNK), b"")) % 2 == 0:
             return None
-    opens = re.compile(rb"(?:^|" + re.escape(delimiter.encode()) + rb')"(?:[^"]|"")*$')
-    closes = re.compile(rb'^(?:[^"]|"")*"(?:' + re.escape(delimiter.encode()) + rb"|\s*$)")
+    opens, closes = OPENS[delimiter], CLOSES[delimiter]
     open_line = 0
     with content.open() as raw:
         for number, line in enumerate(raw, 1):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -109,13 +109,21 @@ class Seen:
         count = _count(bad)
         if count:
             row = pc.index(bad, True).as_py()
-            value = values[row].as_py()
+            value = python_values(values.slice(row, 1))[0]
             found = says.replace("{value}", _shown(value))
             self.findings.problem(code, self.column, lambda: self.where(row), found, fix, count)
 
     def note(self, code: str, found: str, fix: str, count: int) -> None:
         if count:
             self.findings.notice(code, self.place, found, fix, count)
+
+
+def python_values(array: pa.Array) -> list[Any]:
+    """As Python's own; as text where Python cannot hold them, such as moments after the year 9999."""
+    try:
+        return array.to_pylist()
+    except (ValueError, OverflowError):
+        return array.cast(pa.string()).to_pylist()
 
 
 def _shown(value: Any) -> str:
@@ -231,7 +239,10 @@ def _without_exponents(entries: pa.Array, array: pa.DictionaryArray, rows: pa.Ar
 
 def _whole_number(text: str) -> str | None:
     """The number in plain digits; None where it is broken, or where digits of it are missing."""
-    value = Decimal(text)
+    try:
+        value = Decimal(text)
+    except InvalidOperation:  # an exponent of twenty digits
+        return None
     exponent = value.as_tuple().exponent
     shows_all = isinstance(exponent, int) and exponent <= 0
     return f"{value.to_integral_value():f}" if shows_all and value == value.to_integral_value() else None

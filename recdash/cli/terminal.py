@@ -1,0 +1,50 @@
+"""The one way to the terminal: nothing that people or files wrote moves its cursor or hides in a line."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+
+import click
+
+from recdash.characters import visible, visible_lines
+
+
+def say(line: str, *, err: bool = False) -> None:
+    """Print one line, on standard error with ``err``; control and unseen characters are written out."""
+    click.echo(visible(line), err=err)
+
+
+def say_lines(text: str, *, err: bool = False) -> None:
+    """Print a text of several lines, else as ``say``; for a text made here, whose cells are visible."""
+    click.echo(visible_lines(text), err=err)
+
+
+@contextmanager
+def usage_errors_visible() -> Iterator[None]:
+    """What is wrong with an option repeats what was typed: such an error is raised anew, written out."""
+    try:
+        yield
+    except click.ClickException as error:
+        said = error.format_message()
+        shown = visible_lines(said)
+        if shown == said:
+            raise
+        if isinstance(error, click.UsageError):
+            raise click.UsageError(shown, error.ctx) from None
+        raise click.ClickException(shown) from None
+
+
+def show_defects_visibly() -> None:
+    """An error that is none of ours may repeat what stands in a file: its traceback is written out, too."""
+
+    def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            sys.__excepthook__(kind, error, trace)
+        else:
+            say_lines("".join(traceback.format_exception(kind, error, trace)).rstrip(), err=True)
+
+    sys.excepthook = show

@@ -1,0 +1,412 @@
+"""What the cells of a text column hold: one item, a list of items, or pairs of an item and its score.
+
+Lists come as JSON, Python or numpy write them, or with a separator and no brackets. Pairs come as
+``[(item, score), …]``, ``{item: score}``, ``[{"item": …, "score": …}]`` or ``[Row(itemId=…, rating=…)]``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from recdash.domain import TableKind
+from recdash.errors import Problem, UploadError
+from recdash.ingest.columns import (
+    CHOOSE,
+    ITEM,
+    LISTS,
+    RELEVANCE,
+    SCORE,
+    SINGLE,
+    Columns,
+    names_of,
+    plain,
+)
+from recdash.ingest.formats import RawTable, is_list
+from recdash.ingest.layouts import (
+    NUMPY_SCALAR,
+    PLURALS,
+    is_bracketed,
+    is_nested,
+    is_set,
+    list_in,
+    separator_of,
+    unwrapped,
+)
+from recdash.ingest.validate import is_text
+from recdash.ingest.validate import plain as decoded
+
+Holding = Literal["list", "item", "unclear"]
+
+PAIRED: Mapping[TableKind, str] = {"run": "score", "truth": "relevance", "train": "rating"}
+"""What the second of a pair is, by the kind of table; other tables hold no lists."""
+DEEPEST = 4
+LOOKED_AT = 1_000
+QUOTED = {'"': r'"(?:[^"\\]|\\.)*"|', "'": r"'(?:[^'\\]|\\.)*'|"}
+UNCLOSED = {
+    quotes: rf"(?P<unclosed>[{quotes}])[\s\S]*|" if quotes else "" for quotes in ("\"'", '"', "'", "")
+}
+TOKEN = {
+    quotes: re.compile(
+        "".join(map(QUOTED.__getitem__, quotes)) + unclosed + r"""[()\[\]{},:=]|[^()\[\]{},:='"]+"""
+    )
+    for quotes, unclosed in UNCLOSED.items()
+}
+"""By the quotes that may enclose a token."""
+CLOSING = {"[": "]", "(": ")", "{": "}"}
+MARKS = {*CLOSING, *CLOSING.values(), ",", ":", "="}
+PAIRS_FIX = "Write [[item, score], …] or {item: score} in each cell, or one row per item."
+ITEM_FIELDS = {*names_of(ITEM), "id"}
+SCORE_FIELDS = {*names_of(SCORE), *names_of(RELEVANCE)}
+
+
+# ── one item or a list ───────────────────────────────────────────────────────────────────────
+
+
+def holding(values: Sequence[str]) -> Holding:
+    """What cells hold that have a value, by their brackets, separators and members.
+
+    Names may have blanks and commas as well: cells without brackets are lists only where most have several
+    members and none holds a blank, or where all are numbers.
+    """
+    if values and all(map(is_bracketed, values)):
+        return "list"
+    cells = [list_in(value, separator_of(values)) for value in values]
+    several = [cell for cell in cells if len(cell) > 1]
+    if not several:
+        return "item"
+    separator = separator_of(values)
+    spaced = any(f"{separator} " in value for value in values)
+    return "list" if _are_lists(cells, several, separator, spaced=spaced) else "unclear"
+
+
+def _has_digit(member: str) -> bool:
+    return any(letter.isdigit() for letter in member)
+
+
+def _are_lists(
+    cells: Sequence[list[str]], several: Sequence[list[str]], separator: str | None, *, spaced: bool
+) -> bool:
+    members = [member for cell in several for member in cell]
+    if all(member.isdecimal() for cell in cells for member in cell):
+        return True
+    if any(" " in member for member in members):
+        return False
+    if len(several) > len(cells) / 2:
+        if spaced and max(map(len, several)) == 2 and not any(map(_has_digit, members)):
+            return False  # "Matrix, The"
+        digits = all(map(_has_digit, members))
+        return digits or separator is not None
+    counts = Counter(member for cell in cells for member in set(cell))
+    return separator is not None and 2 * sum(counts[member] > 1 for member in members) >= len(members)
+
+
+def share_known(values: Sequence[str], lists: Sequence[str]) -> float:
+    """The share of distinct values (0 to 1) that occur in lists."""
+    known = {member for cell in lists for member in list_in(cell, separator_of(lists))}
+    return len(set(values) & known) / len(set(values)) if values else 0.0
+
+
+def values_of(rows: Sequence[Mapping[str, str]], column: str) -> list[str]:
+    """The first values of a column that are not empty."""
+    return [value for row in rows if (value := row[column].strip())]
+
+
+def with_cells(raw: RawTable, kind: TableKind, columns: Columns, said: Collection[str]) -> Columns:
+    """``columns`` with what the cells of the items hold: lists, pairs or one item each.
+
+    ``said`` are the roles of which something was said. The outcome is a problem where the cells fit both.
+    """
+    column = columns.mapping.get("item_id")
+    if kind not in PAIRED or raw.roles is not None or columns.problems or columns.wide or column is None:
+        return columns
+    if column in raw.scores and PAIRED[kind] not in said:
+        return replace(columns, mapping={**columns.mapping, PAIRED[kind]: raw.scores[column]})
+    is_stored = raw.format == "Parquet" and column == "item_id"  # as recdash writes it: rows
+    if column in raw.lists or columns.single or is_stored:
+        return columns
+    values = values_of(raw.sample(), column)
+    if columns.listed or all(map(is_bracketed, values)):
+        return replace(columns, separator=separator_of(values))
+    has_value = any(_are_numbers(raw, columns.mapping.get(role)) for role in ("rank", *PAIRED.values()))
+    return columns if has_value else _with_texts(raw, columns, column, values, said)
+
+
+def _are_numbers(raw: RawTable, column: str | None) -> bool:
+    """Whether a column of ranks or scores has one number in each row, which then has one item."""
+    values = [] if column is None or column in raw.lists else values_of(raw.sample(), column)
+    return bool(values) and not any(is_bracketed(value) or len(list_in(value)) > 1 for value in values)
+
+
+def _with_texts(
+    raw: RawTable, columns: Columns, column: str, values: Sequence[str], said: Collection[str]
+) -> Columns:
+    """``columns`` with what texts without brackets are."""
+    users = [row[columns.mapping["user_id"]] for row in raw.sample() if "user_id" in columns.mapping]
+    one_each = len(set(users)) == len(users) > 0
+    asked = "item_id" in said or not raw.header
+    reading = _reading(values, one_each, plain(column) in PLURALS, asked)
+    if reading == "unclear":
+        return _list_or_item(columns, column, values)
+    return _split_cells(columns, column, values) if reading == "list" else columns
+
+
+def _reading(values: Sequence[str], one_each: bool, is_named: bool, asked: bool) -> Holding:
+    """What cells without brackets are read as; ``one_each``: each user has one row, ``is_named``: the
+    column is called like lists, ``asked``: not only its name made it the column of items.
+    """
+    held, is_marked = holding(values), separator_of(values) is not None
+    if held == "item":
+        return held
+    if not one_each:
+        return "unclear" if held == "list" and is_marked else "item"
+    if held == "list" and not asked and not is_named and not _has_many(values):
+        return "unclear"
+    if held == "list" or is_named:
+        return "list"
+    return "unclear" if asked or is_marked else "item"
+
+
+def _has_many(values: Sequence[str]) -> bool:
+    """Whether some cell has three members or more, which few names have."""
+    return any(len(list_in(value, separator_of(values))) > 2 for value in values)
+
+
+def _list_or_item(columns: Columns, column: str, values: Sequence[str]) -> Columns:
+    example = next(value for value in values if len(list_in(value, separator_of(values))) > 1)
+    found = f"cells such as '{example:.40}' may hold a list of items, or one item with that name"
+    fix = f"Choose{CHOOSE}: item_id={column}{LISTS} for lists, item_id={column}{SINGLE} for one item in each."
+    problem = Problem("list-or-item", f"column '{column}'", found, fix)
+    left = {role: name for role, name in columns.mapping.items() if role != "item_id"}
+    labels = (f"{column}{LISTS}", f"{column}{SINGLE}")
+    return replace(columns, mapping=left, families=(*columns.families, *labels), problems=(problem,))
+
+
+def _split_cells(columns: Columns, column: str, values: Sequence[str]) -> Columns:
+    separator = separator_of(values)
+    found = f"the cells are read as lists with '{separator or ' '}' between the items"
+    fix = f"Choose{CHOOSE} item_id={column}{SINGLE} if each cell holds one item."
+    notices = (*columns.notices, Problem("split-cells", f"column '{column}'", found, fix))
+    return replace(columns, listed=True, separator=separator, notices=notices)
+
+
+# ── pairs ────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Group:
+    """What stands between two brackets: members, each with its key where it has one."""
+
+    members: tuple[tuple[str | None, Any], ...]
+
+    @property
+    def is_keyed(self) -> bool:
+        return bool(self.members) and all(key is not None for key, _ in self.members)
+
+
+def tokens_in(text: str, quotes: str = "\"'") -> list[str]:
+    """Quoted texts, marks, and what stands between them; a quote that nothing closes is passed over."""
+    tokens: list[str] = []
+    for token in TOKEN[quotes].finditer(text):
+        if token.lastgroup:  # the rest of the text, which has no such pair of quotes
+            return tokens + tokens_in(token[0][1:], quotes.replace(token["unclosed"], ""))
+        tokens.append(token[0])
+    return tokens
+
+
+def pairs_in(text: str) -> list[tuple[str, str]]:
+    """(item, score) of each pair in a cell, both as text; raises ``ValueError`` for anything else.
+
+    >>> pairs_in("[('a', 0.5), ('b', 0.25)]"), pairs_in("{7: 1.0}"), pairs_in("[Row(itemId=7, rating=4.5)]")
+    ([('a', '0.5'), ('b', '0.25')], [('7', '1.0')], [('7', '4.5')])
+    """
+    inner = NUMPY_SCALAR.sub(r"\1", unwrapped(text.strip()))
+    tokens = [token for token in tokens_in(inner) if token.strip()]
+    if not tokens:
+        return []
+    value, end = _value(tokens, 0, 0)
+    if end < len(tokens) or not isinstance(value, Group):
+        raise ValueError("no brackets around the pairs")
+    return [_pair(key, member) for key, member in value.members]
+
+
+def _pair(key: str | None, member: Any) -> tuple[str, str]:
+    if key is not None and isinstance(member, str):
+        return key, member
+    if key is not None or not isinstance(member, Group):
+        raise ValueError(f"'{member}' is no pair" if isinstance(member, str) else "nested too deeply")
+    if member.is_keyed:
+        return _field(member, ITEM_FIELDS), _field(member, SCORE_FIELDS)
+    values = [value for _, value in member.members]
+    if len(values) != 2 or not all(isinstance(value, str) for value in values):
+        raise ValueError(f"{len(values)} values where a pair has 2")
+    return values[0], values[1]
+
+
+def _values(pair: Sequence[Any] | None) -> tuple[str, str]:
+    if pair is None or len(pair) != 2:
+        raise ValueError(f"{len(pair or ())} values where a pair has 2")
+    item, score = pair
+    return _id_text(item), str(score)
+
+
+def _id_text(item: Any) -> str:
+    """An id that stands beside a score in one list may have become a decimal number."""
+    return str(int(item)) if isinstance(item, float) and item.is_integer() else str(item)
+
+
+def _field(record: Group, names: Collection[str]) -> str:
+    values = [value for key, value in record.members if plain(str(key)) in names]
+    if len(values) != 1 or not isinstance(values[0], str):
+        keys = ", ".join(str(key) for key, _ in record.members)
+        raise ValueError(f"fields {keys}, not one item and one score")
+    return values[0]
+
+
+def _value(tokens: Sequence[str], start: int, depth: int) -> tuple[Any, int]:
+    """(the text or group that starts at a token, where the next begins)."""
+    if start >= len(tokens) or depth > DEEPEST:
+        raise ValueError("brackets that are not closed or too deep")
+    if start + 1 < len(tokens) and tokens[start + 1] == "(" and tokens[start] not in MARKS:
+        start += 1  # Row(…), whose name says nothing
+    return _group(tokens, start, depth) if tokens[start] in CLOSING else (_text(tokens[start]), start + 1)
+
+
+def _group(tokens: Sequence[str], start: int, depth: int) -> tuple[Group, int]:
+    closing, at = CLOSING[tokens[start]], start + 1
+    members = []
+    while at < len(tokens) and tokens[at] != closing:
+        member, at = _member(tokens, at, depth)
+        members.append(member)
+    if at >= len(tokens):
+        raise ValueError("a bracket that is not closed")
+    return Group(tuple(members)), at + 1
+
+
+def _member(tokens: Sequence[str], start: int, depth: int) -> tuple[tuple[str | None, Any], int]:
+    """((its key or None, its value), where the next begins), with the comma behind it."""
+    value, at = _value(tokens, start, depth + 1)
+    key = None
+    if at + 1 < len(tokens) and tokens[at] in ":=" and isinstance(value, str):
+        key = value
+        value, at = _value(tokens, at + 1, depth + 1)
+    if at < len(tokens) and tokens[at] == ",":
+        at += 1
+    return (key, value), at
+
+
+def _text(token: str) -> str:
+    if token[0] in "'\"":
+        return token[1:-1].replace("\\" + token[0], token[0]).replace("\\\\", "\\")
+    return token.strip()
+
+
+# ── pairs as two columns of lists ────────────────────────────────────────────────────────────
+
+
+def with_pairs(raw: RawTable, kind: TableKind) -> RawTable:
+    """The table with each column of pairs as two columns of lists: the items, and ``NAME.score``.
+
+    Raises ``UploadError`` for sets where the order counts.
+    """
+    if kind not in PAIRED or raw.roles is not None:
+        return raw
+    rows = raw.sample()
+    nested = [column for column in raw.columns if _all_nested(values_of(rows, column))]
+    nested = [column for column in nested if _may_hold_pairs(raw, column)]
+    sets = {column for column in nested if any(is_set(value) for value in values_of(rows, column))}
+    if sets and kind == "run":
+        raise UploadError([_unordered(column) for column in nested if column in sets])
+    scores = {column: f"{column}.score" for column in nested if column not in sets}
+    return _split_pairs(raw, scores) if scores else raw
+
+
+def _all_nested(values: Sequence[str]) -> bool:
+    """Whether some cells write pairs, and all others are empty lists or the like."""
+    return any(map(is_nested, values)) and all(is_nested(value) or is_bracketed(value) for value in values)
+
+
+def _may_hold_pairs(raw: RawTable, column: str) -> bool:
+    """Texts, and lists of lists; maps and records look like them in a sample."""
+    batch = next(iter(raw.blocks([column], ())), None)
+    kind = pa.null() if batch is None else decoded(batch.column(0)).type
+    return is_text(kind) or (is_list(kind) and is_list(kind.value_type))
+
+
+def refuse_sets(source: Any) -> None:
+    """Raises ``UploadError`` for columns of a pandas frame or a dict that hold sets, which Arrow takes for
+    lists.
+    """
+    bad = [str(name) for name, values in _python_columns(source) if _has_sets(values)]
+    if bad:
+        raise UploadError([_unordered(column) for column in bad])
+
+
+def _python_columns(source: Any) -> list[tuple[Any, Iterable[Any]]]:
+    """(name, first values) of the columns that may hold any object."""
+    if isinstance(source, Mapping):
+        return [(name, held[:LOOKED_AT]) for name, held in source.items() if isinstance(held, list | tuple)]
+    kinds: Any = getattr(source, "dtypes", None)
+    if not hasattr(kinds, "items"):
+        return []
+    return [(name, source[name].head(LOOKED_AT)) for name, kind in kinds.items() if str(kind) == "object"]
+
+
+def _has_sets(values: Iterable[Any]) -> bool:
+    return any(isinstance(value, set | frozenset) for value in values)
+
+
+def _unordered(column: str) -> Problem:
+    found = "the cells hold sets, and a set has no order"
+    return Problem(
+        "unordered", f"column '{column}'", found, "Write lists in brackets, best item first: [a, b]."
+    )
+
+
+def _split_pairs(raw: RawTable, scores: Mapping[str, str]) -> RawTable:
+    items = {score: item for item, score in scores.items()}
+
+    def blocks(columns: Sequence[str], ids: Collection[str]) -> Iterator[pa.RecordBatch]:
+        written = list(dict.fromkeys(items.get(column, column) for column in columns))
+        first = 0
+        for batch in raw.blocks(written, [column for column in ids if column not in scores]):
+            arrays = {column: batch.column(column) for column in written}
+            for column in scores.keys() & set(written):
+                arrays[column], arrays[scores[column]] = _lists(batch.column(column), column, raw, first)
+            yield pa.RecordBatch.from_arrays([arrays[column] for column in columns], list(columns))
+            first += batch.num_rows
+
+    def sample() -> list[dict[str, str]]:
+        return [row | dict.fromkeys(items, "") for row in raw.sample()]
+
+    both = {*scores, *items}
+    return replace(
+        raw,
+        columns=(*raw.columns, *items),
+        blocks=blocks,
+        sample=sample,
+        lists=raw.lists | both,
+        scores=scores,
+    )
+
+
+def _lists(array: pa.Array, column: str, raw: RawTable, first: int) -> tuple[pa.Array, pa.Array]:
+    """(items, scores), both [rows] of lists of text."""
+    items: list[list[str]] = []
+    scores: list[list[str]] = []
+    for row, cell in enumerate(decoded(array).to_pylist()):
+        try:
+            pairs = [_values(pair) for pair in cell] if isinstance(cell, list) else pairs_in(cell or "")
+        except ValueError as error:
+            place = f"column '{column}', {raw.where(first + row)}"
+            found = f"a cell that is not read as pairs of item and score ({error})"
+            raise UploadError(Problem("bad-pairs", place, found, PAIRS_FIX)) from None
+        items.append([item for item, _ in pairs])
+        scores.append([score for _, score in pairs])
+    kind = pa.list_(pa.string())
+    return pa.array(items, kind), pa.array(scores, kind)

@@ -1,0 +1,134 @@
+"""Tables without a header line: what their rows are, and first lines that look like a header."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import recdash
+from recdash.errors import UploadError
+from recdash.ingest import preview, read_recommendations, read_upload
+
+
+def pairs_of(source: Any, kind: Any, **options: Any) -> list[tuple[str, str]]:
+    if kind == "run":
+        (run,) = read_recommendations(source, **options)
+        rows = [row for batch in run.batches() for row in batch.to_pylist()]
+    else:
+        rows = read_upload(kind, source, **options).table.to_pylist()
+    return [(str(row["user_id"]), str(row["item_id"])) for row in rows]
+
+
+def refused(source: Any, kind: Any, **options: Any) -> str:
+    with pytest.raises(UploadError) as refusal:
+        pairs_of(source, kind, **options)
+    return str(refusal.value)
+
+
+# ── truth and train: rows of one item, or lists ──────────────────────────────────────────────
+
+EITHER = b"1,101,102,103\n2,104,101,105\n"
+AS_LISTS = [("1", "101"), ("1", "102"), ("1", "103"), ("2", "104"), ("2", "101"), ("2", "105")]
+
+
+@pytest.mark.parametrize(("kind", "value"), [("truth", "relevance"), ("train", "rating")])
+def test_rows_that_may_be_lists_or_values_are_asked_about(kind: Any, value: str) -> None:
+    said = refused(EITHER, kind)
+    assert f"user, item, {value}, timestamp in one row per item; or a user and the list of 3 items" in said
+    assert f"item_id=column 2,{value}=column 3 for one row per item" in said
+    assert "item_id=column 2..column 4 for one list per row" in said
+    assert pairs_of(EITHER, kind, mapping={"item_id": "column 2..column 4"}) == AS_LISTS
+    by_item = read_upload(kind, EITHER, mapping={"item_id": "column 2", value: "column 3"}).table
+    assert by_item[value].to_pylist() == [102.0, 101.0]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        b"1,101,5\n1,102,4\n2,101,3\n",  # a user has several rows
+        b"1,101,5,978300760\n2,104,3,978300761\n",  # the fourth column has times
+        b"".join(b"%d,%d,%d\n" % (user, 100 + user, user % 5 + 1) for user in range(40)),  # five values
+        b"1,101,4.5\n2,104,3.5\n",  # half of an id is none
+    ],
+)
+def test_rows_of_ratings_are_not_asked_about(rows: bytes) -> None:
+    table = read_upload("truth", rows).table
+    assert "relevance" in table.column_names
+    assert table.num_rows == rows.count(b"\n")
+
+
+def test_the_truth_of_an_evaluation_takes_such_a_choice() -> None:
+    found = recdash.evaluate(
+        {"als": {"1": ["103"], "2": ["7"]}}, EITHER, metrics="mrr@1",
+        columns={"truth": {"item_id": "column 2..column 4"}},
+    )  # fmt: skip
+    assert [row["value"] for row in found.rows()] == [0.5]
+
+
+# ── a first line of words ────────────────────────────────────────────────────────────────────
+
+WORDS = b"u1,b\nu2,b\nu3,c\n"
+
+
+@pytest.mark.parametrize("kind", ["run", "truth", "train"])
+def test_the_first_line_is_data_for_who_names_columns_by_their_place(kind: Any) -> None:
+    assert "user_id=column 1,item_id=column 2" in refused(WORDS, kind)
+    chosen = {"user_id": "column 1", "item_id": "Column 2"}
+    assert pairs_of(WORDS, kind, mapping=chosen) == [("u1", "b"), ("u2", "b"), ("u3", "c")]
+
+
+def test_the_page_offers_the_places() -> None:
+    found = preview("run", WORDS)
+    assert {"column 1", "column 2"} <= set(found.columns)
+    chosen = {"user_id": "column 1", "item_id": "column 2", "rank": "", "score": ""}
+    read = preview("run", WORDS, mapping=chosen)
+    assert (read.problems, read.mapping) == ((), {"user_id": "column 1", "item_id": "column 2"})
+    assert "columns-left-out" not in {notice.code for notice in read.notices}
+
+
+def test_a_range_of_places_says_the_same() -> None:
+    rows = b"u1,a,b\nu2,b,c\n"
+    chosen = {"user_id": "column 1", "item_id": "column 2..column 3"}
+    assert pairs_of(rows, "run", mapping=chosen) == [("u1", "a"), ("u1", "b"), ("u2", "b"), ("u2", "c")]
+
+
+def test_columns_by_place_hold_for_each_table_that_has_no_known_column() -> None:
+    found = recdash.evaluate(
+        {"als": WORDS}, b"user_id,item_id\nu1,b\nu3,b\n", metrics="hit_rate@1",
+        columns={"als": {"user_id": "column 1", "item_id": "column 2"}},
+    )  # fmt: skip
+    assert [row["value"] for row in found.rows()] == [0.5]  # u1 is there
+
+
+@pytest.mark.parametrize("rows", [WORDS, b"u1,m1\nu2,m7\nu3,m9\n"])
+def test_data_that_is_named_as_a_column_is_not_lost_in_silence(rows: bytes) -> None:
+    user, item = rows.split(b"\n")[0].decode().split(",")
+    said = refused(rows, "run", mapping={"user_id": user, "item_id": item})
+    assert f"the first line is read as a header ({user}, {item})" in said
+    assert "If it is data, say so: user_id=column 1,item_id=column 2" in said
+
+
+def test_a_header_that_is_none_of_its_values_is_a_header() -> None:
+    rows = b"person,thing\nu1,b\nu2,b\n"
+    assert pairs_of(rows, "run", mapping={"user_id": "person", "item_id": "thing"})[0] == ("u1", "b")
+
+
+# ── a user and a list, with a delimiter each ─────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("kind", ["run", "truth"])
+@pytest.mark.parametrize(("outer", "inner"), [("\t", ","), (",", "|"), (";", ","), ("|", ","), ("\t", "|")])
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_a_user_and_a_list_are_parted_by_the_outer_delimiter(
+    outer: str, inner: str, n: int, kind: Any
+) -> None:
+    lists = {str(user): [str(100 + user + place) for place in range(n)] for user in range(3)}
+    rows = "".join(f"{user}{outer}{inner.join(items)}\n" for user, items in lists.items())
+    expected = [(user, item) for user, items in lists.items() for item in items]
+    assert pairs_of(rows.encode(), kind) == expected
+
+
+def test_a_delimiter_in_the_first_column_alone_parts_nothing_where_the_rest_is_no_list() -> None:
+    (run,) = read_recommendations(b"a|b,m,0.5\na|b,n,0.25\nc|d,m,0.5\n")
+    assert len(run.mapping) == 3
