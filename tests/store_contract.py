@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import numpy as np
 import pyarrow as pa
 import pytest
-from sqlalchemy import Engine, event
+from sqlalchemy import Engine, event, text
 
 from recdash.domain import Curve, Experiment, OnlineTest, Run
 from recdash.errors import Forbidden, NameTaken, NotFound, Problem
@@ -41,6 +41,12 @@ def add_experiment(store: Store, name: str = "Films", created: datetime = NOON) 
 
 def a_run(experiment: Experiment, name: str = "als", upload: str | None = None) -> Run:
     return Run(new_id(), experiment.id, name, NOON, slot=0, upload=upload, hits={}, ledger={})
+
+
+def of_seeds(run: Run, *labels: str) -> Run:
+    """The candidate that was uploaded once for each label."""
+    replicates = {"kind": "seeds", "noun": "seed", "labels": list(labels)}
+    return dataclasses.replace(run, provenance={**run.provenance, "replicates": replicates})
 
 
 def a_curve(metric: str = "ndcg", depth: int = 3) -> Curve:
@@ -265,8 +271,9 @@ class StoreContract:
         self, store: Store, open_again: Open
     ) -> None:
         experiment = add_experiment(store)
-        seeds = [a_run(experiment, label) for label in ("7", "42", "1")]
-        run = store.add_run(a_run(experiment), [], [(seed, [a_curve()]) for seed in seeds])
+        labels = ("7", "42", "1")
+        seeds = [a_run(experiment, label) for label in labels]
+        run = store.add_run(of_seeds(a_run(experiment), *labels), [], [(seed, [a_curve()]) for seed in seeds])
         plain = store.add_run(a_run(experiment, "ease"), [])
         found = open_again().replicates([run.id, plain.id])
         assert [one.name for one in found[run.id]] == ["7", "42", "1"]
@@ -278,20 +285,20 @@ class StoreContract:
     def test_a_replicate_is_not_listed_and_uses_up_no_slot(self, store: Store) -> None:
         experiment = add_experiment(store)
         upload = put_table(store, 5)
-        folds = [a_run(experiment, label, upload) for label in "12"]
-        run = store.add_run(a_run(experiment), [], [(fold, []) for fold in folds])
+        seeds = [a_run(experiment, label, upload) for label in "12"]
+        run = store.add_run(of_seeds(a_run(experiment), "1", "2"), [], [(seed, []) for seed in seeds])
         other = store.add_run(a_run(experiment, "ease"), [])
         assert store.runs(experiment.id, archived=True) == [run, other]
         assert [run.slot, other.slot] == [0, 1]
         assert all(one.slot < 0 for one in store.replicates([run.id])[run.id])
         assert store.find_run(experiment.id, upload) is None
         with pytest.raises(NotFound):
-            store.update_experiment(experiment.id, baseline=folds[0].id)
+            store.update_experiment(experiment.id, baseline=seeds[0].id)
 
     def test_labels_are_names_within_one_candidate_only(self, store: Store) -> None:
         experiment = add_experiment(store)
         for name in ("als", "1"):
-            store.add_run(a_run(experiment, name), [], [(a_run(experiment, "1"), [])])
+            store.add_run(of_seeds(a_run(experiment, name), "1"), [], [(a_run(experiment, "1"), [])])
         assert [run.name for run in store.runs(experiment.id)] == ["als", "1"]
 
     def test_a_label_that_is_there_twice_stores_nothing(self, store: Store) -> None:
@@ -304,7 +311,9 @@ class StoreContract:
     def test_a_deleted_candidate_takes_its_replicates_and_their_curves_along(self, store: Store) -> None:
         experiment = add_experiment(store)
         seeds = [a_run(experiment, label) for label in "12"]
-        run = store.add_run(a_run(experiment), [], [(seed, [a_curve()]) for seed in seeds])
+        run = store.add_run(
+            of_seeds(a_run(experiment), "1", "2"), [], [(seed, [a_curve()]) for seed in seeds]
+        )
         store.delete_run(run.id)
         assert store.metrics([seed.id for seed in seeds]) == {seed.id: () for seed in seeds}
         for seed in seeds:
@@ -691,3 +700,21 @@ class StoreContract:
         deeds = store.deeds()
         assert [deed.number for deed in deeds] == list(range(1, 32))
         assert breaks(deeds) == []
+
+    def test_what_is_changed_behind_its_back_is_found(self, store: Store) -> None:
+        home = add_experiment(store)
+        for name in ("als", "ease"):
+            store.add_run(a_run(home, name), [a_curve()])
+        store.add_online_test(a_test(store, home, results=({"lift": 0.5},)))
+        assert (store.check(), store.damaged()) == ([], [])
+        with store._database.writer.begin() as behind:  # type: ignore[attr-defined]
+            behind.execute(text("UPDATE run SET slot = 9 WHERE name = 'als'"))
+            behind.execute(text("UPDATE curve SET n_users = n_users + 1"))
+            behind.execute(text("UPDATE online_test SET results = replace(results, '0.5', '0.7')"))
+        assert sorted(problem.place for problem in store.check()) == [
+            "ndcg of run 'als'", "ndcg of run 'ease'",
+            "online test 'March' of 'Films'", "run 'als' of 'Films'",
+        ]  # fmt: skip
+        assert [run.name for run in store.runs(home.id)] == ["ease"]
+        assert store.online_tests(home.id) == []
+        assert len(store.damaged(home.id)) == 2

@@ -71,8 +71,8 @@ def test_what_was_rewritten_in_the_database_is_named(tmp_path: Path) -> None:
     assert store.altered() == []
     with sqlite3.connect(file) as other:
         other.execute("UPDATE entry SET facts = replace(facts, 'ship', 'do not ship') WHERE id = 'e2'")
-        other.execute("INSERT INTO entry SELECT 'e3', experiment, created, author, kind, about, text, facts "
-                      "FROM entry WHERE id = 'e1'")  # fmt: skip
+        other.execute("INSERT INTO entry SELECT 'e3', experiment, created, author, kind, about, text, facts, "
+                      "checksum FROM entry WHERE id = 'e1'")  # fmt: skip
     other.close()
     assert breaks(store.deeds()) == []
     assert sorted(store.altered()) == ["decision e2", "decision e3"]

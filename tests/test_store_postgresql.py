@@ -12,9 +12,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from alembic import command
 from sqlalchemy import create_engine, text
@@ -146,6 +148,44 @@ def test_a_writer_elsewhere_that_never_ends_makes_the_store_busy(
 def test_text_that_postgresql_cannot_hold_is_refused(open_again: Open) -> None:
     with pytest.raises(StoreError, match="nothing was changed"):
         add_experiment(open_again(), "a \0 in the name")
+
+
+def test_a_database_of_postgresql_and_one_of_sqlite_share_a_folder_and_lose_nothing(
+    open_again: Open, database: str, tmp_path: Path
+) -> None:
+    """Each has an experiment; the second is asked what it means before it begins."""
+    first = open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts")
+    mine = add_experiment(first)
+    with pytest.raises(StoreError, match="not its own"):
+        open_again()
+    store = open_store(database, tmp_path / "artifacts", found_artifacts="leave")
+    add_experiment(store, "Songs")
+    store.delete_experiment(store.experiments()[0].id)
+    add_experiment(store, "Books")
+    assert store.collect(older_than=timedelta(seconds=-60)) == 0, "the same truth is needed again"
+    assert first.table(mine.truth).num_rows == 2
+    first.delete_experiment(mine.id)
+    first.add_experiment(replace(mine, truth=first.put(pa.table({"item_id": [7]}))))
+    assert first.collect(older_than=timedelta(seconds=-60)) == 1
+    assert store.table(mine.truth).num_rows == 2
+    for opened in (first, store):
+        opened.close()
+
+
+def test_a_database_of_postgresql_without_checksums_is_upgraded_and_whole(
+    open_again: Open, database: str
+) -> None:
+    store = open_again()
+    home = add_experiment(store)
+    store.add_run(a_run(home), [a_curve()])
+    before = store.runs(home.id)
+    store.close()
+    engine = create_engine(connections.parse_url(database).url)
+    with engine.begin() as connection:
+        command.downgrade(alembic_config(connection), "0006")
+    engine.dispose()
+    again = open_again()
+    assert (again.runs(home.id), again.check()) == (before, [])
 
 
 def test_a_server_that_is_not_there_is_named_without_the_password(server: Server) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 from app_pages import ROOT, TRUTH, USERS, Open, link, lists, press, said, store, warned
 
 from recdash.service import Workspace
+from recdash.store.connections import sqlite_driver
 
 
 def twin(hit_at: int, users: list[str] = USERS) -> pd.DataFrame:
@@ -156,3 +159,47 @@ def test_the_overview_says_how_many_runs_it_leaves_out(workspace: Workspace, ope
     text = said(open_page(b=ids["poor"], c=ids["good"]))
     assert "1 run of this experiment not compared here: see the Leaderboard." in text
     assert "not compared here" not in said(open_page())
+
+
+# ── damaged ──────────────────────────────────────────────────────────────────────────────────
+
+
+def change(folder: Path, statement: str, name: str) -> None:
+    """As damage does: behind the back of the store."""
+    connection = sqlite_driver().connect(folder / "recdash.db")
+    with connection:
+        assert connection.execute(statement, [name]).rowcount == 1
+    connection.close()
+
+
+@pytest.mark.parametrize("page", ["leaderboard", "runs", "experiments"])
+def test_a_damaged_run_is_named_and_closes_no_page(
+    workspace: Workspace, open_page: Open, tmp_path: Path, page: str
+) -> None:
+    store(workspace, {"poor": lists(3), "good": lists(2), "best": lists(1)})
+    change(tmp_path, "UPDATE run SET ledger = replace(ledger, '20', '{2') WHERE name = ?", "best")
+    app = open_page(page)
+    (told,) = (str(one.value).replace("\\", "") for one in app.error)
+    assert "run 'best'" in told
+    assert "is damaged" in told
+    assert "Upload it again" in told
+    assert "good" in said(app)
+
+
+def test_a_damaged_curve_is_absent_with_that_as_its_reason(
+    workspace: Workspace, open_page: Open, tmp_path: Path
+) -> None:
+    ids = store(workspace, {"poor": lists(3), "good": lists(1)})
+    damaged = (
+        "UPDATE curve SET value = zeroblob(length(value)) "
+        "WHERE metric = 'ndcg' AND run = (SELECT id FROM run WHERE name = ?)"
+    )
+    change(tmp_path, damaged, "good")
+    found = workspace.scoreboard([ids["poor"], ids["good"]], ["ndcg", "recall"], 3)
+    assert sorted(zip(found["run"], found["metric"], strict=True)) == [
+        ("good", "recall"),
+        ("poor", "ndcg"),
+        ("poor", "recall"),
+    ]
+    assert "damaged" in workspace.absences([ids["good"]], "ndcg")[ids["good"]]
+    assert "damaged" in said(open_page("metric_vs_k", m="ndcg"))

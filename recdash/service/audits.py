@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from recdash.errors import Problem
 from recdash.journal import Deed
 from recdash.service.evidence import Evidence
 
 
 class Audits(Evidence):
-    """The audit log of a store."""
+    """The audit log of a store, and whether all that is stored is what was written."""
 
     def audit_log(self, limit: int | None = 200) -> list[Deed]:
         """The newest lines, the newest first. Raises Forbidden for all but admins."""
@@ -20,6 +21,14 @@ class Audits(Evidence):
 
         self.person.must_be("admin")
         return breaks(self.store.deeds())
+
+    def check(self) -> list[Problem]:
+        """What of all that is stored, rows and files, is damaged or lost, and how it is repaired.
+
+        Raises Forbidden for all but admins.
+        """
+        self.person.must_be("admin")
+        return self.store.check()
 
     def audit_altered(self) -> list[str]:
         """Decisions, comments, evidence, reports, links and views that are not as they were written."""

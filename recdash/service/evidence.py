@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -25,7 +26,7 @@ from recdash.domain import (
     UserValues,
 )
 from recdash.engines import Reference, hits_from_tables, list_metrics, match
-from recdash.errors import InputError, NotFound, Problem, UnknownName
+from recdash.errors import EvidenceDamaged, InputError, NotFound, Problem, UnknownName
 from recdash.evaluation import merging, reading, replicates, scoring
 from recdash.evaluation.means import rated_values
 from recdash.evaluation.slices import Slice, known_slices, slices_of
@@ -72,6 +73,12 @@ def absent_for(metric: str, error: InputError) -> Absent:
 def _several_lists(run: Run) -> Problem:
     found = f"it is the mean of {run.replicated}, so that each user has several lists"
     return Problem("several-lists", f"run '{run.name}'", found, "Upload one of them by itself to see lists.")
+
+
+def _files_of(run: Run, with_lists: bool) -> list[str]:
+    """The hashes of the stored files that a page reads of a run; its upload, if it was kept, for lists."""
+    upload = [run.upload] if with_lists and run.upload else []
+    return [*run.hits.values(), *upload]
 
 
 class Evidence:
@@ -140,16 +147,69 @@ class Evidence:
     def _curves(
         self, run_ids: Sequence[str], metrics: Sequence[str], scope: Scope = WHOLE
     ) -> dict[str, dict[str, Curve]]:
-        stored: dict[str, dict[str, Curve]] = {run_id: {} for run_id in run_ids}
+        stored: dict[str, dict[str, Curve | Absent]] = {run_id: {} for run_id in run_ids}
         if scope == WHOLE:
             stored |= {run_id: dict(found) for run_id, found in self.store.curves(run_ids, metrics).items()}
         for run in self._runs(run_ids):
             for metric in metrics:
                 if metric not in stored[run.id] and metric not in run.absent:
-                    curve = self._computed(run.id, metric, scope)
-                    if isinstance(curve, Curve):
-                        stored[run.id][metric] = curve
-        return stored
+                    stored[run.id][metric] = self._computed(run.id, metric, scope)
+        return {
+            run_id: {metric: curve for metric, curve in found.items() if isinstance(curve, Curve)}
+            for run_id, found in stored.items()
+        }
+
+    def unreadable(self, run_ids: Sequence[str], *, with_lists: bool = False) -> dict[str, str]:
+        """{run id: why} of the runs whose stored hits are lost or damaged, their replicates' too; with lists,
+        also of those whose stored upload is.
+
+        A file is read and compared once in a process.
+        """
+        why: dict[str, str] = {}
+        for run in self._runs(run_ids):
+            everyone = (run, *(self._below(run.id) if run.replicated else ()))
+            try:
+                for sha256 in {sha256 for each in everyone for sha256 in _files_of(each, with_lists)}:
+                    self.store.path(sha256)
+            except (NotFound, EvidenceDamaged) as error:
+                why[run.id] = str(error)
+        return why
+
+    def damaged(self, experiment_id: str | None = None) -> list[Problem]:
+        """What of an experiment, or of all, was found damaged in reading, and is left out therefore."""
+        return self.store.damaged(experiment_id)
+
+    def _refuse_damage(self, run_ids: Sequence[str], test_id: str | None = None) -> None:
+        """Raises EvidenceDamaged where something stored of these runs, of a test or of their experiment is
+        not what was written: numbers, hits, uploads, tables.
+
+        A file is read once in a process. One that is not there any more is no damage: what was counted
+        from it stands.
+        """
+        runs = self._runs(run_ids)
+        everyone = [one for run in runs for one in (run, *(self._below(run.id) if run.replicated else ()))]
+        self._refuse_damaged_curves({run.id: run.name for run in everyone})
+        homes = [self.experiment(experiment) for experiment in {run.experiment for run in runs}]
+        tests = [self.store.online_test(test_id)] if test_id else []
+        for files in (
+            *((home.truth, home.train, home.catalogue, *home.tables.values()) for home in homes),
+            *((run.upload, *run.hits.values()) for run in everyone),
+            *((test.upload, *test.tables.values()) for test in tests),
+        ):
+            self._refuse_damaged_files(files)
+
+    def _refuse_damaged_curves(self, names: Mapping[str, str]) -> None:
+        for run_id, curves in self.store.curves(list(names)).items():
+            for curve in curves.values():
+                if isinstance(curve, Absent):
+                    place = f"{curve.metric} of run '{names[run_id]}'"
+                    raise EvidenceDamaged(Problem("damaged", place, curve.reason, ""))
+
+    def _refuse_damaged_files(self, files: Iterable[str | None]) -> None:
+        for sha256 in files:
+            if sha256 is not None:
+                with suppress(NotFound):
+                    self.store.path(sha256)
 
     def _read_replicates(self, run_id: str) -> tuple[Run, ...]:
         """The folds or seeds of a run; empty for one that was uploaded once."""
@@ -187,10 +247,10 @@ class Evidence:
 
         Raises InputError when the upload was not kept.
         """
-        if not self.store.run(run_id).hits:
-            return Material()
         if isinstance(definition.metric, RatingMetric):
             return Material(predictions=self._predictions(run_id))
+        if not self.store.run(run_id).has_lists:
+            return Material()
         material = self._material(run_id, None, scope)
         shelf = material.shelf
         if shelf is None or not isinstance(definition.metric, CatalogueMetric):
@@ -219,10 +279,10 @@ class Evidence:
         definition, run = define(metric), self.store.run(run_id)
         if run.is_mean:
             return all(self._possible(one.id, metric) for one in self._below(run_id))
-        if not run.hits:
-            return False
         if isinstance(definition.metric, RatingMetric):
             return "predictions" in run.hits
+        if not run.has_lists:
+            return False
         if isinstance(definition.metric, CatalogueMetric):
             shelf = self._material(run_id).shelf
             return shelf is not None and not definition.metric.lacks(
@@ -244,13 +304,13 @@ class Evidence:
         if isinstance(definition.metric, RatingMetric):
             return None if scope.slice else self._rated_values(run_id, definition)
         definition.formula()  # refuses a metric without a value per user
-        run = self._lasting(run_id)
+        run, users = self._lasting(run_id), definition.own_rule or users
         if run.is_mean:
             samples = [self._sample(one.id, users, scope) for one in self._below(run_id)]
             return replicates.user_values(definition, samples, k)
-        if not run.hits:
+        if not run.has_lists:
             return None
-        if self._rule(run, users) == "both":
+        if definition.own_rule is None and self._rule(run, users) == "both":
             found = self._values(run_id, metric, k, "truth", scope)
             if found is not None:  # what a user got does not depend on who else counts
                 return found.of(self._sample(run_id, "truth", scope).list_length > 0)

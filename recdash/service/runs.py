@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recdash import views
-from recdash.domain import Curve, Hits, IdOverlap, Recommendations, Replication, Run
-from recdash.engines import hits_to_tables, match
+from recdash.characters import check_name, check_note, visible
+from recdash.domain import Curve, Hits, IdOverlap, Recommendations, Replication, Run, Upload
+from recdash.engines import Reference, hits_to_tables, match
 from recdash.errors import InputError, NameTaken, Problem
 from recdash.evaluation import question, reading, scoring
 from recdash.evaluation.column_choice import ColumnsGiven, column_choice
@@ -22,6 +23,9 @@ from recdash.references import REFERENCES, make_references
 from recdash.service.evidence import Evidence
 from recdash.service.experiments import Setup
 from recdash.service.manners import Progress, check_typed, clean_name, quiet
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 REFERENCE_TAG = "reference"
 
@@ -99,6 +103,8 @@ class Runs(Evidence):
     ) -> list[AddedRun]:
         """Score an upload (one candidate, or several told apart by a column) and store it.
 
+        ``source`` None with ``predictions`` is a candidate that predicts ratings and has no lists.
+
         Several tables, {label: table} or a list of them, and a column ``fold`` or ``seed``, make one
         candidate of several folds or seeds; ``replicates`` says which ("seeds" serve the same users, "folds"
         divide them), None looks: see ``recdash.evaluation.replicates``. A run whose ids hardly meet those of
@@ -139,7 +145,7 @@ class Runs(Evidence):
     ) -> list[PreparedRun]:
         """Read and score an upload for an experiment (its id) or a set-up not stored yet; stores nothing.
 
-        Raises InputError for a file that cannot be used.
+        Raises InputError for a file that cannot be used, and for predictions alone without a name.
         """
         self._may_write()
         tell = progress or quiet
@@ -148,9 +154,11 @@ class Runs(Evidence):
         choice = column_choice(columns, ("run", "predictions"), own)
         lists = choice.of("run", *own, also=mapping) if columns else mapping
         ratings = choice.of("predictions", *own, also=predictions_mapping) if columns else predictions_mapping
-        found = grouped(read_uploads(source, name, lists, self.limits))
+        found = [] if source is None else grouped(read_uploads(source, name, lists, self.limits))
         rated = reading.open_predictions(predictions, ratings, self.limits)
         choice.check_used()
+        if source is None:
+            return [self._rated_only(where, name, rated, accept_unknown_ids=accept_unknown_ids)]
         if rated is not None and len(found) > 1:
             raise InputError(_predictions_of_several(len(found)))
         return self._scored(where, found, rated, tell, replicates, accept_unknown_ids=accept_unknown_ids)
@@ -186,7 +194,10 @@ class Runs(Evidence):
     ) -> list[AddedRun]:
         """Store scored runs, all or, when a name is taken, none. ``facts``: tags, note, params of each."""
         self._may_write()
+        _check_facts(facts or {})
         tell = progress or quiet
+        for one in prepared:
+            clean_name(one.run.name)
         uploads = {one.run.name: self.store.put(one.run.batches()) for one in prepared}
         self._check_names_free(experiment_id, uploads)
         added = []
@@ -258,6 +269,18 @@ class Runs(Evidence):
             prepared.append(PreparedRun(together(runs, labelled=True) if len(runs) > 1 else runs[0], scored))
         return prepared
 
+    def _rated_only(
+        self, where: str | Setup, name: str | None, rated: Upload | None, *, accept_unknown_ids: bool
+    ) -> PreparedRun:
+        """A candidate without lists, scored by its predicted ratings."""
+        if rated is None or not name:
+            found = "neither lists nor predictions" if rated is None else "predictions without a name"
+            fix = "Give the candidate lists, or predictions and a name."
+            raise InputError(Problem("no-run", "candidate", found, fix))
+        reference, asked, rules = self._how_scored(where, accept_unknown_ids=accept_unknown_ids)
+        scored = scoring.score_predictions(name, rated, reference, asked, rules)
+        return PreparedRun(rows_of_predictions(name, rated), scored)
+
     def _score(
         self,
         where: str | Setup,
@@ -266,6 +289,13 @@ class Runs(Evidence):
         kind: Replication | None,
         accept_unknown_ids: bool,
     ) -> scoring.Scored:
+        reference, asked, rules = self._how_scored(where, accept_unknown_ids=accept_unknown_ids)
+        return score_candidate(runs, reference, asked, rules, kind, predictions=predictions)
+
+    def _how_scored(
+        self, where: str | Setup, *, accept_unknown_ids: bool
+    ) -> tuple[Reference, Sequence[question.Asked], question.Rules]:
+        """The shared tables, the metrics and the rules of an experiment or a set-up."""
         if isinstance(where, Setup):
             settings, reference = where.settings, where.reference
         else:
@@ -276,18 +306,13 @@ class Runs(Evidence):
             users=settings["users"],
             duplicates=settings.get("duplicates", "first"),
         )
-        rules = replace(rules, accept_unknown_ids=accept_unknown_ids)
-        return score_candidate(runs, reference, asked, rules, kind, predictions=predictions)
+        return reference, asked, replace(rules, accept_unknown_ids=accept_unknown_ids)
 
     def _add_run(
         self, experiment_id: str, prepared: PreparedRun, upload: str, facts: Mapping[str, Any]
     ) -> AddedRun:
         run, scored = prepared.run, prepared.scored
-        hits, ledger = lists_of(scored), scored.ledger
-        if hits is None or ledger is None:
-            raise InputError(
-                Problem("no-lists", f"run '{run.name}'", "it has no lists", "Upload ranked lists.")
-            )
+        hits = lists_of(scored)
         # Put again even if the run is there: that mends files that were lost or damaged.
         tables = self._put_hits(scored.hits)
         below = self._replicates(experiment_id, run, scored)
@@ -305,10 +330,10 @@ class Runs(Evidence):
             slot=-1,
             upload=upload,
             hits=tables,
-            ledger=ledger.as_dict(),
+            ledger=scored.ledger.as_dict() if scored.ledger else {},
             notices=scored.notices,
             absent=scored.absent,
-            provenance=self._provenance(experiment_id, run, hits, scored),
+            provenance=self._provenance(experiment_id, run, hits, scored) if hits else self._scored_by(),
             **_tagged(facts, run),
         )
         try:
@@ -361,13 +386,17 @@ class Runs(Evidence):
             provenance={**self._provenance(experiment_id, run, hits, scored), **counts},
         )
 
+    def _scored_by(self) -> dict[str, Any]:
+        """All that is to be said of how predicted ratings were scored."""
+        from recdash import __version__
+
+        return {"version": __version__}
+
     def _provenance(
         self, experiment_id: str, run: Recommendations, hits: Hits, scored: scoring.Scored
     ) -> dict[str, Any]:
-        from recdash import __version__
-
         return {
-            "version": __version__,
+            **self._scored_by(),
             "order": hits.order,
             "ties": "file",
             "depth": hits.depth,
@@ -383,23 +412,25 @@ class Runs(Evidence):
         }
 
     def _check_names_free(self, experiment_id: str, uploads: Mapping[str, str]) -> None:
-        """Before any of the uploads, by name, is stored. The very same upload may come again."""
+        """Before any of the uploads, by name, is stored. The very same upload may come again: it repairs."""
         known = {run.name: run for run in self.runs(experiment_id, archived=True)}
         for name in sorted(known.keys() & uploads.keys()):
-            if self.store.find_run(experiment_id, uploads[name]) is None:
+            again = known[name].upload == uploads[name]
+            if not again and self.store.find_run(experiment_id, uploads[name]) is None:
                 raise NameTaken(_taken(known[name]))
 
     def rename_run(self, run_id: str, name: str) -> Run:
         return self._write().update_run(run_id, name=clean_name(name))
 
     def tag_run(self, run_id: str, tags: Sequence[str]) -> Run:
-        cleaned = dict.fromkeys(tag.strip() for tag in tags if tag.strip())
+        cleaned = dict.fromkeys(check_name("tag", tag) for tag in tags if tag.strip())
         return self._write().update_run(run_id, tags=tuple(cleaned))
 
     def note_run(self, run_id: str, note: str) -> Run:
-        return self._write().update_run(run_id, note=note)
+        return self._write().update_run(run_id, note=check_note("note", note))
 
     def set_params(self, run_id: str, params: Mapping[str, str]) -> Run:
+        _check_facts({"params": params})
         return self._write().update_run(run_id, params=dict(params))
 
     def archive_run(self, run_id: str) -> Run:
@@ -409,11 +440,21 @@ class Runs(Evidence):
         return self._write().update_run(run_id, archived=None)
 
     def delete_run(self, run_id: str, typed_name: str) -> None:
-        """Raises InputError unless the name was typed exactly."""
+        """A damaged run can be deleted, too. Raises InputError unless the name was typed exactly."""
         self._may_write()
-        check_typed(typed_name, self.store.run(run_id).name)
+        check_typed(typed_name, self.store.run_name(run_id))
         self._write().delete_run(run_id)
         self.store.collect()
+
+
+def rows_of_predictions(name: str, rated: Upload) -> Recommendations:
+    """The predicted rows in the place of lists: they are what is stored as the upload."""
+
+    def batches(columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        table = rated.table if columns is None else rated.table.select(list(columns))
+        return iter(table.to_batches())
+
+    return Recommendations(name, batches, has_rank=False, has_score=False, n_rows=rated.table.num_rows)
 
 
 def _taken(run: Run) -> str:
@@ -447,3 +488,12 @@ def _predictions_of_several(count: int) -> Problem:
     return Problem(
         "whose-predictions", "rating predictions", found, "Upload each candidate in a file of its own."
     )
+
+
+def _check_facts(facts: Mapping[str, Any]) -> None:
+    """Raises InputError for control characters in tags, note or params."""
+    check_note("note", facts.get("note", ""))
+    for tag in filter(str.strip, facts.get("tags", ())):
+        check_name("tag", tag)
+    for name, value in facts.get("params", {}).items():
+        check_note(f"parameter '{visible(name)}'", f"{name}{value}")

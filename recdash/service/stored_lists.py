@@ -51,7 +51,7 @@ class StoredLists(Evidence):
     def _has_lists(self, run: Run) -> bool:
         """One list for each user at most, and the upload was kept; a replicate's is that of its candidate."""
         home = self.store.run(run.replicate_of) if run.replicate_of else run
-        return bool(run.hits) and not run.is_mean and home.upload is not None
+        return run.has_lists and not run.is_mean and home.upload is not None
 
     def _is_small(self, run: Run) -> bool:
         return self._n_rows(run) <= SMALL_ROWS

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from recdash.ingest import Limits
     from recdash.service.reports import ReportFile
+    from recdash.store import FoundArtifacts
 
 
 class Workspace(
@@ -58,13 +59,16 @@ class Workspace(
         artifacts: str | os.PathLike[str] | None = None,
         person: Person | None = None,
         limits: Limits | None = None,
+        found_artifacts: FoundArtifacts | None = None,
     ) -> Workspace:
         """The workspace of a database (by default that of the settings); a viewer's is read-only.
 
-        Without a ``person`` it is that of whoever sits at this machine.
+        Without a ``person`` it is that of whoever sits at this machine. ``found_artifacts``: as in
+        ``open_store``.
         """
         person = person or person_here()
-        store = open_store(database_url, artifacts, read_only=not person.may("editor"))
+        reading = not person.may("editor")
+        store = open_store(database_url, artifacts, read_only=reading, found_artifacts=found_artifacts)
         return cls(store, person=person, limits=limits)
 
     def _keep(self) -> None:

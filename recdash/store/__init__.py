@@ -7,13 +7,14 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recdash.settings import FoundArtifacts
 from recdash.store.one_experiment import OneExperiment
 from recdash.store.protocol import Store
 
 if TYPE_CHECKING:
     import os
 
-__all__ = ["OneExperiment", "Store", "absolute_url", "new_id", "open_store"]
+__all__ = ["FoundArtifacts", "OneExperiment", "Store", "absolute_url", "new_id", "open_store"]
 
 
 def new_id() -> str:
@@ -33,11 +34,14 @@ def open_store(
     database_url: str | None = None,
     artifacts: str | os.PathLike[str] | None = None,
     read_only: bool = False,
+    found_artifacts: FoundArtifacts | None = None,
 ) -> Store:
     """Open the store, creating or upgrading it on first use; the settings say which, unless given.
 
     The artifacts of a database given here are in the folder ``artifacts`` beside its file, unless
-    given too: two databases must not share a folder. A read-only store never creates, upgrades
+    given too; below it each store has a folder of its own. A new database beside files that are not
+    its own is refused, unless ``found_artifacts`` (or the settings) say that it leaves them alone
+    ("leave") or has them in its own folder too ("adopt"). A read-only store never creates, upgrades
     or writes anything. Raises ``StoreTooNew`` for a database of a newer recdash, ``StoreError``
     for one that cannot be opened.
     """
@@ -47,5 +51,5 @@ def open_store(
 
     if database_url is None:
         database_url, artifacts = settings().database_url, artifacts or settings().artifacts
-    url = parse_url(database_url)
-    return SqlStore(url, Path(artifacts or url.artifacts), read_only=read_only)
+    url, found = parse_url(database_url), found_artifacts or settings().found_artifacts
+    return SqlStore(url, Path(artifacts or url.artifacts), read_only=read_only, found_artifacts=found)

@@ -66,10 +66,15 @@ class HashingFile:
 
 
 class Artifacts:
-    """The files of one folder. Paths are made of hashes, never of text from a user."""
+    """The files of one folder. Paths are made of hashes, never of text from a user.
 
-    def __init__(self, folder: Path) -> None:
+    What is in the folder is this store's alone. ``older`` is a folder of the time before stores had one of
+    their own: it may hold files of others too, so that it is read and never written or collected.
+    """
+
+    def __init__(self, folder: Path, older: Path | None = None) -> None:
         self.folder = folder.absolute()
+        self._places = (self.folder, *(() if older is None else (older.absolute(),)))
         self._checked: set[tuple[str, int, int, int]] = set()
 
     # writing ───────────────────────────────────────────────────────────────────────────────────
@@ -165,8 +170,8 @@ class Artifacts:
     def _find(self, sha256: str) -> Path:
         if not SHA256.fullmatch(sha256):
             raise NotFound(f"'{sha256}' is not the sha256 of a stored file.")
-        folder = self.folder / sha256[:2]
-        for path in (folder / (sha256 + suffix) for suffix in SUFFIXES):
+        names = [sha256 + suffix for suffix in SUFFIXES]
+        for path in (place / sha256[:2] / name for place in self._places for name in names):
             if os.path.lexists(path):
                 return path
         raise NotFound(f"The stored file {sha256} is not in {self.folder}.")
@@ -199,7 +204,21 @@ class Artifacts:
 
     def _files(self) -> Iterator[Path]:
         yield from self.folder.glob("tmp/*")
-        yield from (path for path in self.folder.glob("[0-9a-f][0-9a-f]/*") if SHA256.fullmatch(path.stem))
+        yield from files_in(self.folder)
+
+    def take(self, files: Iterable[Path]) -> None:
+        """Have files of other folders in this one too; where they are, they stay.
+
+        One that cannot be linked, of another user or on a file system without links, is read where it is.
+        """
+        for file in files:
+            with suppress(OSError):
+                os.link(file, self._folder(file.stem[:2]) / file.name)
+
+
+def files_in(folder: Path) -> Iterator[Path]:
+    """What is stored in a folder, by its name."""
+    return (path for path in folder.glob("[0-9a-f][0-9a-f]/*") if SHA256.fullmatch(path.stem))
 
 
 def _open_plain(path: Path) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
+from recdash.errors import EvidenceDamaged
 from recdash.journal import Deed
 from recdash.store.tables import KINDS, DeedRow, Kind, deed_of
 
@@ -29,7 +30,8 @@ def note(session: Session, deed: Deed) -> None:
     with session.no_autoflush:  # what is noted may not be complete yet
         last = session.scalar(select(DeedRow).order_by(DeedRow.number.desc()).limit(1))
         numbered = replace(deed, number=last.number + 1 if last else 1)
-        line = {**vars(numbered), "hash": hash_of(numbered, last.hash if last else "")}
+        details = json.dumps(dict(deed.details))
+        line = {**vars(numbered), "details": details, "hash": hash_of(numbered, last.hash if last else "")}
         session.execute(insert(DeedRow), line)
 
 
@@ -55,7 +57,7 @@ def breaks(deeds: Iterable[Deed]) -> list[int]:
 
 
 def seal(kind: Kind, thing: Any) -> str:
-    """sha256 in hex of all that must not change in a thing, the same of a value and of its row."""
+    """sha256 in hex of all that must not change in a thing."""
     fixed = {name: getattr(thing, name) for name in kind.names if name not in kind.changeable}
     text = json.dumps(fixed, sort_keys=True, default=_canonical)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -68,13 +70,21 @@ def _canonical(value: Any) -> Any:
 def altered(session: Session) -> list[str]:
     """What is stored and is not what the log says was written, such as ``decision k3v…``."""
     added = session.scalars(select(DeedRow).where(DeedRow.action.in_([f"add {one.word}" for one in SEALED])))
-    seals = {row.target: row.details.get("sha256") for row in added}
+    seals = {row.target: deed_of(row).details.get("sha256") for row in added}
     return [
         f"{getattr(row, 'kind', kind.word)} {row.id}"
         for kind in SEALED
         for row in session.scalars(select(kind.row))
-        if seals.get(row.id) != seal(kind, row)
+        if seals.get(row.id) != _seal_of_row(kind, row)
     ]
+
+
+def _seal_of_row(kind: Kind, row: Any) -> str | None:
+    """None for a row that cannot be read."""
+    try:
+        return seal(kind, kind.unchecked(row))
+    except (EvidenceDamaged, ValueError, TypeError, AttributeError):
+        return None
 
 
 def short(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from recdash.errors import StoreBusy
+from recdash.errors import StoreBusy, StoreError
 
 DEADLINE_SECONDS = 30.0
 POLL_SECONDS = 0.005
@@ -100,7 +100,10 @@ def _lock_between_processes(lock_file: Path, until: float, held: ExitStack) -> N
 @contextmanager
 def _file_lock(path: Path, until: float) -> Iterator[None]:
     # A new descriptor each time: closing it releases the lock, however the process ends.
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+    except OSError as error:  # of another user, mostly
+        raise StoreError(f"The lock file {path} cannot be opened: {error.strerror}. {LOCK_FIX}") from error
     try:
         while not _locked(descriptor):
             if time.monotonic() >= until:
@@ -117,6 +120,11 @@ def _locked(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+LOCK_FIX = (
+    "Nothing was changed. Give this user the right to write to it, or remove it while recdash is stopped."
+)
 
 
 def busy() -> StoreBusy:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from recdash.domain import Curve, Experiment, OnlineTest, Run
-from recdash.errors import Forbidden, NotFound
+from recdash.domain import Absent, Curve, Experiment, OnlineTest, Run
+from recdash.errors import Forbidden, NotFound, Problem
 from recdash.journal import Entry
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ class MemoryStore:
         if name.startswith("_"):
             raise AttributeError(name)
         raise Forbidden(f"A store in memory has no '{name}'.")
+
+    def damaged(self, experiment: str | None = None) -> list[Problem]:  # noqa: ARG002 - as every store
+        return []
 
     def by(self, who: str, role: str, read_only: bool = False) -> MemoryStore:  # noqa: ARG002 - as every store
         return self
@@ -91,7 +94,7 @@ class MemoryStore:
 
     def curves(
         self, run_ids: Sequence[str], metrics: Sequence[str] | None = None
-    ) -> dict[str, dict[str, Curve]]:
+    ) -> dict[str, dict[str, Curve | Absent]]:
         return {run_id: _some(self._curves.get(run_id, {}), metrics) for run_id in run_ids}
 
     def metrics(self, run_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -130,5 +133,5 @@ class MemoryStore:
         return self._behind.path(sha256)
 
 
-def _some(curves: Mapping[str, Curve], metrics: Sequence[str] | None) -> dict[str, Curve]:
+def _some(curves: Mapping[str, Curve], metrics: Sequence[str] | None) -> dict[str, Curve | Absent]:
     return {name: curve for name, curve in curves.items() if metrics is None or name in metrics}

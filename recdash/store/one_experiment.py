@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from recdash.domain import Curve, Experiment, OnlineTest, Run
+from recdash.domain import Absent, Curve, Experiment, OnlineTest, Run
 from recdash.errors import Forbidden, NotFound, Problem
 from recdash.journal import Entry, Report, SavedView
 
@@ -36,6 +36,10 @@ class OneExperiment:
     def notices(self) -> tuple[Problem, ...]:
         return ()
 
+    def damaged(self, experiment: str | None = None) -> list[Problem]:
+        mine = self._mine(experiment or self._experiment_id, "experiment", experiment or "")
+        return self._store.damaged(mine)
+
     def by(self, who: str, role: str, read_only: bool = False) -> OneExperiment:  # noqa: ARG002
         return self
 
@@ -64,7 +68,7 @@ class OneExperiment:
 
     def curves(
         self, run_ids: Sequence[str], metrics: Sequence[str] | None = None
-    ) -> dict[str, dict[str, Curve]]:
+    ) -> dict[str, dict[str, Curve | Absent]]:
         return self._store.curves(self._known(run_ids), metrics)
 
     def metrics(self, run_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from recdash.domain import Curve, Experiment, OnlineTest, Run
+from recdash.domain import Absent, Curve, Experiment, OnlineTest, Run
 from recdash.errors import Problem
 from recdash.journal import Deed, Entry, Report, SavedView, ShareLink
 
@@ -26,6 +26,9 @@ class Store(Protocol):
     ``archived=True``, which lists them too. Raises ``NotFound`` for an id (or an artifact) that is
     not there, ``NameTaken`` for a name in use, ``StoreBusy`` after the deadline, ``Forbidden``
     for a write to a read-only store.
+
+    Whatever is read is compared with the checksum it was written with. Listings leave out what does not
+    match and ``damaged`` tells of it; asked for by its id it raises ``EvidenceDamaged``.
     """
 
     @property
@@ -35,6 +38,9 @@ class Store(Protocol):
     @property
     def notices(self) -> tuple[Problem, ...]:
         """What the person who runs this store should know, such as an SQLite without safe WAL."""
+
+    def damaged(self, experiment: str | None = None) -> list[Problem]:
+        """What was found damaged in reading so far, of all experiments or of one, and how it is repaired."""
 
     def close(self) -> None:
         """Give all connections back; the store is not usable afterwards."""
@@ -79,6 +85,9 @@ class Store(Protocol):
     def run(self, run_id: str) -> Run:
         """The run with this id."""
 
+    def run_name(self, run_id: str) -> str:
+        """The name under which a run is stored, be it damaged or not."""
+
     def find_run(self, experiment: str, upload_sha: str) -> Run | None:
         """The run of this experiment made from this upload, one that is not archived if possible."""
 
@@ -106,8 +115,11 @@ class Store(Protocol):
 
     def curves(
         self, run_ids: Sequence[str], metrics: Sequence[str] | None = None
-    ) -> dict[str, dict[str, Curve]]:
-        """Curves by run id and canonical metric; every run asked for has an entry, maybe an empty one."""
+    ) -> dict[str, dict[str, Curve | Absent]]:
+        """Curves by run id and canonical metric; every run asked for has an entry, maybe an empty one.
+
+        A curve that is not what was written is absent, with that as its reason.
+        """
 
     def metrics(self, run_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Canonical metrics stored for each run, sorted; without reading any curve."""
@@ -119,6 +131,9 @@ class Store(Protocol):
 
     def online_test(self, test_id: str) -> OnlineTest:
         """The online test with this id."""
+
+    def online_test_name(self, test_id: str) -> str:
+        """The name under which an online test is stored, be it damaged or not."""
 
     def add_online_test(self, test: OnlineTest) -> OnlineTest:
         """Store an online test; its upload must have been put before."""
@@ -186,6 +201,9 @@ class Store(Protocol):
 
     def altered(self) -> list[str]:
         """Entries, reports, links and views that are not what the log says was written; by kind and id."""
+
+    def check(self) -> list[Problem]:
+        """Read everything, rows and files: what is damaged or lost, and how it is repaired."""
 
     # artifacts ─────────────────────────────────────────────────────────────────────────────────
 

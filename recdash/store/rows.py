@@ -9,6 +9,7 @@ import copy
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -18,9 +19,12 @@ from sqlalchemy.orm import Session
 
 from recdash.errors import Forbidden, NameTaken, NotFound, Problem
 from recdash.journal import Deed
+from recdash.settings import FoundArtifacts
 from recdash.store import audit
-from recdash.store.artifacts import Artifacts
+from recdash.store.checking import structure
 from recdash.store.connections import DatabaseUrl, connect, spoken
+from recdash.store.damage import Damage
+from recdash.store.ownership import artifacts_of, refuse_lost
 from recdash.store.schema import ensure_schema
 from recdash.store.secret import kept_secret
 from recdash.store.tables import (
@@ -54,14 +58,21 @@ class Rows:
         artifacts: Path,
         read_only: bool = False,
         clock: Callable[[], datetime] = _now,
+        found_artifacts: FoundArtifacts = "ask",
     ) -> None:
-        self._who, self._role, self._clock = SYSTEM, "admin", clock
+        self._who, self._role, self._clock, self._root = SYSTEM, "admin", clock, artifacts
+        if url.file is not None and not read_only:
+            refuse_lost(url.file, artifacts, found_artifacts)
         with spoken(url.url.render_as_string(hide_password=True)):
             self._database = connect(url, read_only)
-        self._artifacts, self._read_only = Artifacts(artifacts), read_only
+        self._read_only, self._damage = read_only, Damage()
         self._finalizer = weakref.finalize(self, self._database.dispose)
         try:
             ensure_schema(self._database)
+            with spoken(self._database.place):
+                self._artifacts = artifacts_of(self._database, artifacts, found_artifacts)
+                with Session(self._database.reader) as session, session.begin():
+                    self._damage.of_all(structure(session))
         except BaseException:
             self.close()
             raise
@@ -74,11 +85,17 @@ class Rows:
     def notices(self) -> tuple[Problem, ...]:
         return self._database.notices
 
+    def damaged(self, experiment: str | None = None) -> list[Problem]:
+        if self._damage.is_of_rows:
+            with self._read() as session:
+                self._damage.forget_gone(session)
+        return self._damage.found(experiment)
+
     def close(self) -> None:
         self._finalizer()
 
     def secret(self) -> bytes:
-        return kept_secret(self._artifacts.folder)
+        return kept_secret(self._root)
 
     def by(self, who: str, role: str, read_only: bool = False) -> Self:
         # A copy shares the connections; ``_origin`` keeps them open as long as somebody has a copy.
@@ -116,14 +133,19 @@ class Rows:
 
     def _one(self, kind: Kind, key: str) -> Any:
         with self._read() as session:
-            return kind.to_value(row_of(session, kind, key))
+            return self._damage.checked(kind, row_of(session, kind, key))
+
+    def _name(self, kind: Kind, key: str) -> str:
+        """The name, or what damage made of it."""
+        with self._read() as session:
+            return str(row_of(session, kind, key).name)
 
     def _listed(self, kind: Kind, archived: bool, *order: Any, **where: str | None) -> list[Any]:
         query = select(kind.row).filter_by(**where).order_by(*order)
         if not archived and kind.has("archived"):
             query = query.where(kind.row.archived.is_(None))
         with self._read() as session:
-            return [kind.to_value(row) for row in session.scalars(query)]
+            return self._damage.whole(kind, session.scalars(query))
 
     def _add(self, kind: Kind, value: Any) -> Any:
         with self._write() as session:
@@ -146,12 +168,14 @@ class Rows:
         if wrong := fields.keys() - kind.changeable:
             raise TypeError(f"{', '.join(sorted(wrong))} of a stored {kind.word} cannot be changed")
         with self._write() as session, session.no_autoflush:
-            row = row_of(session, kind, key)
-            before, changed = _needed(kind, row), _changed(row, fields)
-            for name, value in fields.items():
-                setattr(row, name, value)
-            _refuse_conflicts(session, kind, row)
-            self._register(session, _needed(kind, row) - before, row.created)
+            row = whole_row_of(session, kind, key)
+            before = kind.to_value(row)
+            after, changed = replace(before, **fields), _changed(before, fields)
+            for name, column in kind.columns(after).items():
+                if name in fields:
+                    setattr(row, name, column)
+            _refuse_conflicts(session, kind, after)
+            self._register(session, _needed(kind, after) - _needed(kind, before), row.created)
             if changed:
                 self._note(session, f"change {kind.word}", key, **_named(kind, row), **changed)
             return stored(session, kind, row)
@@ -161,6 +185,13 @@ class Rows:
             row = row_of(session, kind, key)
             self._note(session, f"delete {kind.word}", key, **_told(kind, row))
             session.delete(row)
+
+    def _replace(self, session: Session, kind: Kind, row: Any, value: Any) -> None:
+        """Take away a damaged row in whose place another comes."""
+        told = {"experiment": value.experiment, "name": value.name, "by": value.id}
+        self._note(session, f"replace damaged {kind.word}", row.id, **told)
+        session.delete(row)
+        session.flush()
 
     def _register(self, session: Session, needed: frozenset[str], created: datetime) -> None:
         """Note which files are needed from now on; raises ``NotFound`` for one that is not there."""
@@ -179,6 +210,16 @@ def row_of(session: Session, kind: Kind, key: str) -> Any:
     row = session.get(kind.row, key)
     if row is None:
         raise NotFound(f"There is no {kind.word} with the id '{key}'.")
+    return row
+
+
+def whole_row_of(session: Session, kind: Kind, key: str) -> Any:
+    """A row that may be changed: writing a damaged one would give it a checksum that holds.
+
+    Raises ``EvidenceDamaged``.
+    """
+    row = row_of(session, kind, key)
+    kind.to_value(row)
     return row
 
 
@@ -233,17 +274,20 @@ def _named(kind: Kind, row: Any) -> dict[str, Any]:
     return {} if kind is EXPERIMENT else {"experiment": row.experiment}
 
 
-def _changed(row: Any, fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if getattr(row, name) != value}
+def _changed(value: Any, fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: new for name, new in fields.items() if getattr(value, name) != new}
 
 
-def _needed(kind: Kind, thing: Any) -> frozenset[str]:
-    """The sha256 of every file that a value, or its row, needs."""
-    return frozenset(sha256 for sha256 in kind.needs(thing) if sha256 is not None)
+def _needed(kind: Kind, value: Any) -> frozenset[str]:
+    """The sha256 of every file that a value needs."""
+    return frozenset(sha256 for sha256 in kind.needs(value) if sha256 is not None)
 
 
 def used_files(session: Session) -> frozenset[str]:
-    """The sha256 of every file that something stored needs."""
+    """The sha256 of every file that something stored needs.
+
+    Raises ``EvidenceDamaged`` where a row does not say any more what it needs.
+    """
     return frozenset().union(
-        *(_needed(kind, row) for kind in KINDS for row in session.scalars(select(kind.row)))
+        *(_needed(kind, kind.to_value(row)) for kind in KINDS for row in session.scalars(select(kind.row)))
     )

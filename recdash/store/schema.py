@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 # The newest revision in migrations/versions; a test keeps the two together, so that opening
 # an up-to-date database need not load Alembic.
-HEAD = "0006"
+HEAD = "0007"
+OURS = {"experiment", "run", "curve", "artifact"}
+"""Tables that every version of recdash had: with all of them a database is recdash's."""
 
 
 def ensure_schema(database: Database) -> None:
@@ -42,7 +44,13 @@ def _revision(connection: Connection, place: str) -> str | None:
     known = inspect(connection).get_table_names()
     if "alembic_version" in known:
         revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
-        return revision
+        if revision is not None:
+            return revision
+    if OURS.issubset(known):
+        raise StoreError(
+            f"The database {place} has recdash's tables, but its table alembic_version, which tells their "
+            "version, is lost or empty. Restore the database from a backup; nothing was changed."
+        )
     if set(known) & set(Base.metadata.tables):
         raise StoreError(f"The database {place} has tables of these names that are not recdash's.")
     return None

@@ -6,20 +6,23 @@ takes time has happened before.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import delete, func, insert, or_, select
 from sqlalchemy.orm import Session
 
-from recdash.domain import Curve, Experiment, OnlineTest, Run
+from recdash.domain import Absent, Curve, Experiment, OnlineTest, Run
+from recdash.errors import EvidenceDamaged, Problem
 from recdash.journal import Deed, Entry, Report, SavedView, ShareLink
 from recdash.store import audit
+from recdash.store.checking import everything_wrong
 from recdash.store.protocol import REFERENCE_SLOTS, UNUSED_FOR
-from recdash.store.rows import Rows, row_of, stored, used_files
+from recdash.store.rows import Rows, row_of, stored, used_files, whole_row_of
 from recdash.store.tables import (
     ENTRY,
     EXPERIMENT,
@@ -41,6 +44,9 @@ from recdash.store.tables import (
     ShareLinkRow,
     curve_columns,
     curve_of,
+    has_its_key,
+    is_whole,
+    links_of,
 )
 
 if TYPE_CHECKING:
@@ -84,24 +90,48 @@ class SqlStore(Rows):
     # runs ──────────────────────────────────────────────────────────────────────────────────────
 
     def runs(self, experiment: str, archived: bool = False) -> list[Run]:
-        return self._listed(RUN, archived, RunRow.slot, experiment=experiment, replicate_of=None)
+        found = self._listed(RUN, archived, RunRow.slot, experiment=experiment, replicate_of=None)
+        damaged = self._damaged_below([run for run in found if run.replicated])
+        return [run for run in found if run.id not in damaged]
 
-    def replicates(self, run_ids: Sequence[str]) -> dict[str, list[Run]]:
+    def _damaged_below(self, runs: Sequence[Run]) -> frozenset[str]:
+        """Ids of those whose replicates are not whole: what their mean or their sum was is not known."""
+        below = self._rows_below([run.id for run in runs]) if runs else {}
+        damaged = [run for run in runs if not _are_whole(run, below[run.id])]
+        for run in damaged:
+            self._damage.note(RUN, run, _damaged_replicates(run))
+        return frozenset(run.id for run in damaged)
+
+    def _rows_below(self, run_ids: Sequence[str]) -> dict[str, list[RunRow]]:
         query = select(RunRow).where(RunRow.replicate_of.in_(run_ids)).order_by(RunRow.slot.desc())
-        found: dict[str, list[Run]] = {run_id: [] for run_id in run_ids}
+        found: dict[str, list[RunRow]] = {run_id: [] for run_id in run_ids}
         with self._read() as session:
             for row in session.scalars(query):
-                found[str(row.replicate_of)].append(RUN.to_value(row))
+                found.get(str(row.replicate_of), []).append(row)
+            session.expunge_all()
         return found
+
+    def replicates(self, run_ids: Sequence[str]) -> dict[str, list[Run]]:
+        rows = self._rows_below(run_ids)
+        return {run_id: [self._damage.checked(RUN, row) for row in below] for run_id, below in rows.items()}
 
     def run(self, run_id: str) -> Run:
         found: Run = self._one(RUN, run_id)
         return found
 
+    def run_name(self, run_id: str) -> str:
+        return self._name(RUN, run_id)
+
     def find_run(self, experiment: str, upload_sha: str) -> Run | None:
         order = (RunRow.archived.is_not(None), RunRow.slot)
         where: dict[str, Any] = {"experiment": experiment, "upload": upload_sha, "replicate_of": None}
-        return next(iter(self._listed(RUN, True, *order, **where)), None)
+        known: list[Run] = self._listed(RUN, True, *order, **where)
+        damaged = self._damaged_below([run for run in known if run.replicated])
+        whole = (run for run in known if run.id not in damaged and not self._has_damaged_curves(run.id))
+        return next(whole, None)
+
+    def _has_damaged_curves(self, run_id: str) -> bool:
+        return any(isinstance(curve, Absent) for curve in self.curves([run_id])[run_id].values())
 
     def add_run(
         self,
@@ -121,7 +151,9 @@ class SqlStore(Rows):
             return added
 
     def _insert_run(self, session: Session, run: Run, columns: list[dict[str, Any]]) -> RunRow:
-        experiment: ExperimentRow = row_of(session, EXPERIMENT, run.experiment)
+        experiment: ExperimentRow = whole_row_of(session, EXPERIMENT, run.experiment)
+        if run.replicate_of is None:
+            self._replace_damaged(session, experiment, run)
         slot = _next_slot(session, experiment, run)
         row: RunRow = self._insert(session, RUN, run)
         row.slot = slot
@@ -130,6 +162,20 @@ class SqlStore(Rows):
             session.execute(insert(CurveRow), columns)
         return row
 
+    def _replace_damaged(self, session: Session, experiment: ExperimentRow, run: Run) -> None:
+        """Take away what is left of a damaged run that is uploaded again; the new one stands in its place."""
+        same = RunRow.name == run.name
+        if run.upload is not None:  # of folds, seeds and predictions alone there is no upload to know it by
+            same = or_(same, RunRow.upload == run.upload)
+        rows = session.scalars(
+            select(RunRow).filter_by(experiment=run.experiment, replicate_of=None).where(same)
+        )
+        for row in [row for row in rows if not _is_whole_run(session, row)]:
+            if experiment.baseline == row.id:
+                experiment.baseline = run.id
+            _link_to(session, experiment.id, row.id, run.id)
+            self._replace(session, RUN, row, run)
+
     def update_run(self, run_id: str, **fields: Any) -> Run:
         updated: Run = self._update(RUN, run_id, fields)
         return updated
@@ -137,7 +183,7 @@ class SqlStore(Rows):
     def delete_run(self, run_id: str) -> None:
         with self._write() as session:
             run: RunRow = row_of(session, RUN, run_id)
-            experiment: ExperimentRow = row_of(session, EXPERIMENT, run.experiment)
+            experiment: ExperimentRow = whole_row_of(session, EXPERIMENT, run.experiment)
             if experiment.baseline == run_id:
                 experiment.baseline = None
             told = {"name": run.name, "unlinked_from": _unlink(session, run)}
@@ -146,21 +192,27 @@ class SqlStore(Rows):
 
     def curves(
         self, run_ids: Sequence[str], metrics: Sequence[str] | None = None
-    ) -> dict[str, dict[str, Curve]]:
+    ) -> dict[str, dict[str, Curve | Absent]]:
         query = select(CurveRow).where(CurveRow.run.in_(run_ids)).order_by(CurveRow.metric)
         if metrics is not None:
             query = query.where(CurveRow.metric.in_(metrics))
-        found: dict[str, dict[str, Curve]] = {run_id: {} for run_id in run_ids}
+        found: dict[str, dict[str, Curve | Absent]] = {run_id: {} for run_id in run_ids}
         with self._read() as session:
             for row in session.scalars(query):
-                found[row.run][row.metric] = curve_of(row)
+                if row.run in found:
+                    found[row.run][row.metric] = curve_of(row)
         return found
 
     def metrics(self, run_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        query = select(CurveRow.run, CurveRow.metric).where(CurveRow.run.in_(run_ids))
+        query = select(CurveRow.run, CurveRow.metric, CurveRow.checksum).where(CurveRow.run.in_(run_ids))
+        found: dict[str, list[str]] = {run_id: [] for run_id in run_ids}
         with self._read() as session:
-            pairs = session.execute(query).all()
-        return {run_id: tuple(sorted(metric for run, metric in pairs if run == run_id)) for run_id in run_ids}
+            for run, metric, stored_checksum in session.execute(query):
+                if has_its_key(run, metric, stored_checksum) and run in found:
+                    found[run].append(metric)
+                else:
+                    self._damage.of_a_curve(session, run, metric)
+        return {run_id: tuple(sorted(metrics)) for run_id, metrics in found.items()}
 
     # online tests ──────────────────────────────────────────────────────────────────────────────
 
@@ -172,9 +224,19 @@ class SqlStore(Rows):
         found: OnlineTest = self._one(ONLINE_TEST, test_id)
         return found
 
+    def online_test_name(self, test_id: str) -> str:
+        return self._name(ONLINE_TEST, test_id)
+
     def add_online_test(self, test: OnlineTest) -> OnlineTest:
-        added: OnlineTest = self._add(ONLINE_TEST, test)
-        return added
+        with self._write() as session:
+            row = session.get(OnlineTestRow, test.id)
+            if row is None:
+                same = select(OnlineTestRow).filter_by(experiment=test.experiment, name=test.name)
+                for damaged in [one for one in session.scalars(same) if not is_whole(one)]:
+                    self._replace(session, ONLINE_TEST, damaged, test)
+                row = self._insert(session, ONLINE_TEST, test)
+            added: OnlineTest = stored(session, ONLINE_TEST, row)
+            return added
 
     def update_online_test(self, test_id: str, **fields: Any) -> OnlineTest:
         updated: OnlineTest = self._update(ONLINE_TEST, test_id, fields)
@@ -200,7 +262,7 @@ class SqlStore(Rows):
                 rows = session.scalars(
                     select(EntryRow).filter_by(experiment=entry.experiment).order_by(*order)
                 )
-                check([ENTRY.to_value(one) for one in rows])
+                check(self._damage.whole(ENTRY, rows))
             added: Entry = stored(session, ENTRY, row or self._insert(session, ENTRY, entry))
             return added
 
@@ -260,6 +322,10 @@ class SqlStore(Rows):
         with self._read() as session:
             return audit.altered(session)
 
+    def check(self) -> list[Problem]:
+        with self._read() as session:
+            return everything_wrong(session, self._artifacts)
+
     # artifacts ─────────────────────────────────────────────────────────────────────────────────
 
     def put(self, table: pa.Table | Iterable[pa.RecordBatch]) -> str:
@@ -279,7 +345,10 @@ class SqlStore(Rows):
     def collect(self, older_than: timedelta = UNUSED_FOR) -> int:
         # The files go while the gate is held: nothing can come to need one of them meanwhile.
         with self._write() as session:
-            used = used_files(session)
+            try:
+                used = used_files(session)
+            except EvidenceDamaged:  # a row may need any of the files: all stay until it is whole or gone
+                return 0
             known = session.scalars(select(ArtifactRow.sha256)).all()
             if not known:
                 # A database that never needed a file: new, or in the place of one that has gone.
@@ -308,7 +377,37 @@ def _count_of(session: Session, kind: Kind, experiment_id: str) -> int:
 def _unlink(session: Session, run: RunRow) -> list[str]:
     """Take a run out of the links of its experiment's online tests; their names."""
     tests = session.scalars(select(OnlineTestRow).filter_by(experiment=run.experiment))
-    linked = [test for test in tests if run.id in test.links.values()]
+    linked = [test for test in tests if is_whole(test) and run.id in links_of(test).values()]
     for test in linked:
-        test.links = {variant: served for variant, served in test.links.items() if served != run.id}
+        test.links = json.dumps({variant: by for variant, by in links_of(test).items() if by != run.id})
     return [test.name for test in linked]
+
+
+def _link_to(session: Session, experiment_id: str, old: str, new: str) -> None:
+    """Have the experiment's online tests name another run."""
+    for test in session.scalars(select(OnlineTestRow).filter_by(experiment=experiment_id)):
+        if is_whole(test) and old in links_of(test).values():
+            links = links_of(test).items()
+            test.links = json.dumps({variant: new if by == old else by for variant, by in links})
+
+
+def _is_whole_run(session: Session, row: RunRow) -> bool:
+    """Its own row, its curves and its replicates."""
+    if not is_whole(row):
+        return False
+    curves = session.scalars(select(CurveRow).where(CurveRow.run == row.id))
+    below = session.scalars(select(RunRow).where(RunRow.replicate_of == row.id)).all()
+    return all(isinstance(curve_of(curve), Curve) for curve in curves) and _are_whole(
+        RUN.to_value(row), below
+    )
+
+
+def _are_whole(run: Run, below: Sequence[RunRow]) -> bool:
+    """Are all its replicates there, and none of them damaged?"""
+    labels = run.replicated.labels if run.replicated else ()
+    return all(is_whole(row) for row in below) and sorted(row.name for row in below) == sorted(labels)
+
+
+def _damaged_replicates(run: Run) -> Problem:
+    found = f"it is damaged: of its {run.replicated} not all are as they were written, so it shows no number"
+    return Problem("damaged", f"run '{run.name}'", found, RUN.repair)

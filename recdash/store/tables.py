@@ -27,13 +27,15 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    event,
     text,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from recdash.domain import Curve, Experiment, Floats, Ints, OnlineTest, Run
-from recdash.errors import Problem
+from recdash.domain import Absent, Curve, Experiment, Floats, Ints, OnlineTest, Run
+from recdash.errors import EvidenceDamaged, Problem
 from recdash.journal import Deed, Entry, Report, SavedView, ShareLink
+from recdash.store.checksums import NAME, checksum, key_checksum
 
 # ── column types ─────────────────────────────────────────────────────────────────────────────
 
@@ -52,25 +54,41 @@ class UtcTime(TypeDecorator[datetime]):
         return value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
-        if value is None:
-            return None
+        if not isinstance(value, datetime):  # None, or what damage made of a time: see ``_as_stored``
+            return value
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any] | None:
+        return _as_stored(super().result_processor(dialect, coltype))
 
-class Json(TypeDecorator[Any]):
-    """A JSON document kept as text: the JSON type of PostgreSQL refuses NaN, which results contain."""
+
+def _as_stored(read: Callable[[Any], Any] | None) -> Callable[[Any], Any] | None:
+    """Gives back what cannot be read as it is stored: its row's checksum tells, and other rows are read."""
+
+    def read_or_leave(value: Any) -> Any:
+        try:
+            return value if read is None else read(value)
+        except (ValueError, TypeError):
+            return value
+
+    return read_or_leave
+
+
+class Json(TypeDecorator[str]):
+    """A JSON document, which a row has as text: PostgreSQL's JSON refuses NaN, which results contain.
+
+    ``Kind`` reads and writes it, so that one that is damaged closes its own row only.
+    """
 
     impl = Text
     cache_ok = True
 
-    def process_bind_param(self, value: Any, _dialect: Dialect) -> str | None:
-        return None if value is None else json.dumps(value, default=_plain)
+    def write(self, value: Any) -> str:
+        return json.dumps(value, default=_plain)
 
-    def process_result_value(self, value: Any, _dialect: Dialect) -> Any:
-        return None if value is None else self.read(json.loads(value))
-
-    def read(self, document: Any) -> Any:
-        return document
+    def read(self, text: str) -> Any:
+        """Raises ``ValueError`` or ``TypeError`` for what was never written here."""
+        return json.loads(text)
 
 
 class JsonTuple(Json):
@@ -78,8 +96,8 @@ class JsonTuple(Json):
 
     cache_ok = True
 
-    def read(self, document: Any) -> tuple[Any, ...]:
-        return tuple(document)
+    def read(self, text: str) -> tuple[Any, ...]:
+        return tuple(json.loads(text))
 
 
 class Notices(Json):
@@ -87,8 +105,8 @@ class Notices(Json):
 
     cache_ok = True
 
-    def read(self, document: Any) -> tuple[Problem, ...]:
-        return tuple(Problem(**problem) for problem in document)
+    def read(self, text: str) -> tuple[Problem, ...]:
+        return tuple(Problem(**problem) for problem in json.loads(text))
 
 
 def _plain(value: Any) -> Any:
@@ -117,6 +135,33 @@ class Base(DeclarativeBase):
     )
 
 
+class Checked:
+    """A row with a checksum of its columns, made whenever the row is written through the session.
+
+    A migration that changes stored values, or adds a column that is never empty, makes the checksums anew.
+    """
+
+    checksum: Mapped[str] = mapped_column(Text, server_default="")
+
+
+@event.listens_for(Checked, "before_insert", propagate=True)
+@event.listens_for(Checked, "before_update", propagate=True)
+def _seal(_mapper: Any, _connection: Any, row: Any) -> None:
+    row.checksum = checksum(_columns(row))
+
+
+def _columns(row: Any) -> dict[str, Any]:
+    return {column.key: getattr(row, column.key) for column in row.__table__.columns}
+
+
+class StoreRow(Base):
+    """The one row that names the store: its artifacts are in a folder of this name."""
+
+    __tablename__ = "store"
+
+    id: Mapped[str] = mapped_column(Text, primary_key=True)
+
+
 class ArtifactRow(Base):
     """A stored file that an experiment, run or online test needs (or needed: see ``collect``)."""
 
@@ -127,7 +172,7 @@ class ArtifactRow(Base):
     created: Mapped[datetime] = mapped_column(UtcTime)
 
 
-class ExperimentRow(Base):
+class ExperimentRow(Checked, Base):
     __tablename__ = "experiment"
 
     id: Mapped[str] = mapped_column(Text, primary_key=True)
@@ -146,13 +191,16 @@ class ExperimentRow(Base):
     demo: Mapped[bool] = mapped_column(Boolean)
     next_slot: Mapped[int] = mapped_column(Integer, default=0)
 
+    def __init__(self, **columns: Any) -> None:
+        super().__init__(**{"next_slot": 0, **columns})
+
 
 _CANDIDATES: Mapping[str, Any] = {
     f"{dialect}_where": text("replicate_of IS NULL") for dialect in ("sqlite", "postgresql")
 }
 
 
-class RunRow(Base):
+class RunRow(Checked, Base):
     __tablename__ = "run"
     # Replicates share the table but not the names: theirs are labels, each once in a candidate.
     __table_args__ = (
@@ -184,7 +232,8 @@ class CurveRow(Base):
     """One metric of one run at every cutoff.
 
     The cutoffs are 1..``depth``, or else ``k`` as little-endian int32 (empty: a metric without
-    one). ``value`` and ``std_error`` are little-endian float64.
+    one). ``value`` and ``std_error`` are little-endian float64. ``checksum`` begins with that of run and
+    metric, so that both can be trusted without the numbers.
     """
 
     __tablename__ = "curve"
@@ -197,9 +246,10 @@ class CurveRow(Base):
     value: Mapped[bytes] = mapped_column(LargeBinary)
     std_error: Mapped[bytes] = mapped_column(LargeBinary)
     n_users: Mapped[int] = mapped_column(BigInteger)
+    checksum: Mapped[str] = mapped_column(Text, server_default="")
 
 
-class OnlineTestRow(Base):
+class OnlineTestRow(Checked, Base):
     __tablename__ = "online_test"
     __table_args__ = (UniqueConstraint("experiment", "name"),)
 
@@ -220,7 +270,7 @@ class OnlineTestRow(Base):
     archived: Mapped[datetime | None] = mapped_column(UtcTime)
 
 
-class EntryRow(Base):
+class EntryRow(Checked, Base):
     """A line of an experiment's journal: added, never changed."""
 
     __tablename__ = "entry"
@@ -236,7 +286,7 @@ class EntryRow(Base):
     facts: Mapped[Any] = mapped_column(Json)
 
 
-class ReportRow(Base):
+class ReportRow(Checked, Base):
     __tablename__ = "report"
     __table_args__ = (Index(None, "experiment"),)
 
@@ -252,7 +302,7 @@ class ReportRow(Base):
     archived: Mapped[datetime | None] = mapped_column(UtcTime)
 
 
-class ShareLinkRow(Base):
+class ShareLinkRow(Checked, Base):
     __tablename__ = "share_link"
     __table_args__ = (Index(None, "experiment"),)
 
@@ -266,7 +316,7 @@ class ShareLinkRow(Base):
     revoked: Mapped[datetime | None] = mapped_column(UtcTime)
 
 
-class SavedViewRow(Base):
+class SavedViewRow(Checked, Base):
     __tablename__ = "saved_view"
     __table_args__ = (Index(None, "experiment"),)
 
@@ -294,6 +344,11 @@ class DeedRow(Base):
     hash: Mapped[str] = mapped_column(Text)
 
 
+RESTORE = "Restore the database from a backup."
+UPLOAD_AGAIN = "Upload it again under the same name, or restore the database from a backup."
+DAMAGED = "it is damaged: what is stored is not what was written, so that no number is shown from it"
+
+
 # ── values ↔ rows ────────────────────────────────────────────────────────────────────────────
 
 
@@ -309,6 +364,7 @@ class Kind:
     row: type[Any]
     needs: Callable[[Any], Sequence[str | None]]
     changes: frozenset[str] | None = None
+    repair: str = RESTORE
 
     @property
     def names(self) -> list[str]:
@@ -322,18 +378,49 @@ class Kind:
         return field in self.names
 
     def to_value(self, row: Any) -> Any:
-        return self.value(**{name: getattr(row, name) for name in self.names})
+        """Raises ``EvidenceDamaged`` for a row that is not what was written."""
+        if not is_whole(row):
+            raise EvidenceDamaged(self.damage(row))
+        return self.unchecked(row)
+
+    def unchecked(self, row: Any) -> Any:
+        """The value of a row whose checksum does not matter; ``EvidenceDamaged`` where it cannot be read."""
+        try:
+            return self.value(**{name: self._read(row, name) for name in self.names})
+        except (ValueError, TypeError, RecursionError):
+            raise EvidenceDamaged(self.damage(row)) from None
+
+    def _read(self, row: Any, name: str) -> Any:
+        stored, kind = getattr(row, name), self.row.__table__.c[name].type
+        return kind.read(stored) if isinstance(kind, Json) else stored
 
     def to_row(self, value: Any) -> Any:
-        return self.row(**{name: getattr(value, name) for name in self.names})
+        return self.row(**self.columns(value))
+
+    def columns(self, value: Any) -> dict[str, Any]:
+        """What a value's row holds."""
+        types = {name: self.row.__table__.c[name].type for name in self.names}
+        return {
+            name: kind.write(getattr(value, name)) if isinstance(kind, Json) else getattr(value, name)
+            for name, kind in types.items()
+        }
+
+    def damage(self, row: Any) -> Problem:
+        """That a row is not what was written, and what can be done."""
+        place = f"{self.word} '{row.name}'" if self.has("name") else f"{self.word} {row.id}"
+        return Problem("damaged", place, DAMAGED, self.repair)
 
 
 EXPERIMENT = Kind(
     "experiment", Experiment, ExperimentRow, lambda e: (e.truth, e.train, e.catalogue, *e.tables.values())
 )
-RUN = Kind("run", Run, RunRow, lambda run: (run.upload, *run.hits.values()))
+RUN = Kind("run", Run, RunRow, lambda run: (run.upload, *run.hits.values()), repair=UPLOAD_AGAIN)
 ONLINE_TEST = Kind(
-    "online test", OnlineTest, OnlineTestRow, lambda test: (test.upload, *test.tables.values())
+    "online test",
+    OnlineTest,
+    OnlineTestRow,
+    lambda test: (test.upload, *test.tables.values()),
+    repair=UPLOAD_AGAIN,
 )
 ENTRY = Kind("entry", Entry, EntryRow, lambda _: (), changes=frozenset())
 REPORT = Kind("report", Report, ReportRow, lambda report: (report.document,), changes=frozenset({"archived"}))
@@ -346,7 +433,34 @@ FIXED = frozenset({"id", "experiment", "created", "slot", "replicate_of", "autho
 
 
 def deed_of(row: DeedRow) -> Deed:
-    return Deed(**{field.name: getattr(row, field.name) for field in fields(Deed)})
+    """A line of the log; one that cannot be read says so in its details, which breaks the chain there."""
+    known = {field.name: getattr(row, field.name) for field in fields(Deed)}
+    try:
+        known["details"] = json.loads(row.details)
+    except (ValueError, TypeError, RecursionError):
+        known["details"] = {"damaged": str(row.details)}
+    if not isinstance(known["at"], datetime):
+        known.update(at=datetime.min.replace(tzinfo=UTC), details={"damaged": str(row.at)})
+    return Deed(**known)
+
+
+def is_whole(row: Any) -> bool:
+    """Is a row what was written?"""
+    return bool(row.checksum == _checksum_of(row))
+
+
+def links_of(test: OnlineTestRow) -> dict[str, str]:
+    """Variant → id of the run that it served."""
+    found: dict[str, str] = json.loads(test.links)
+    return found
+
+
+def _checksum_of(row: Any) -> str | None:
+    """The checksum that a row's columns have now; None for values that were never written."""
+    try:
+        return checksum(_columns(row))
+    except (TypeError, UnicodeError):
+        return None
 
 
 def curve_columns(run: str, curve: Curve) -> dict[str, Any]:
@@ -354,7 +468,7 @@ def curve_columns(run: str, curve: Curve) -> dict[str, Any]:
     n = max(len(curve.k), 1)
     if curve.value.shape != (n,) or curve.std_error.shape != (n,):
         raise ValueError(f"{curve.metric}: {len(curve.k)} cutoffs need {n} values and standard errors")
-    return {
+    columns = {
         "run": run,
         "metric": curve.metric,
         **_cutoff_columns(curve.k),
@@ -362,6 +476,7 @@ def curve_columns(run: str, curve: Curve) -> dict[str, Any]:
         "std_error": curve.std_error.astype("<f8").tobytes(),
         "n_users": int(curve.n_users),
     }
+    return {**columns, NAME: key_checksum(run, curve.metric) + checksum(columns)}
 
 
 def _cutoff_columns(k: Ints) -> dict[str, Any]:
@@ -370,8 +485,22 @@ def _cutoff_columns(k: Ints) -> dict[str, Any]:
     return {"depth": None, "k": np.asarray(k).astype("<i4").tobytes()}
 
 
-def curve_of(row: CurveRow) -> Curve:
+def curve_of(row: CurveRow) -> Curve | Absent:
+    """The curve; that it is damaged, for a row that is not what was written."""
+    found = _checksum_of(row)
+    if found is None or row.checksum != key_checksum(row.run, row.metric) + found:
+        return Absent(row.metric, CURVE_DAMAGED)
     return Curve(row.metric, _cutoffs(row), _floats(row.value), _floats(row.std_error), row.n_users)
+
+
+CURVE_DAMAGED = f"damaged: the stored numbers are not what was written. {UPLOAD_AGAIN}"
+
+
+def has_its_key(run: Any, metric: Any, stored: Any) -> bool:
+    """Do the run and the metric that a curve's row names have the checksum that was written with them?"""
+    return all(isinstance(one, str) for one in (run, metric, stored)) and stored.startswith(
+        key_checksum(run, metric)
+    )
 
 
 def _cutoffs(row: CurveRow) -> Ints:

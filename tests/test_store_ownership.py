@@ -1,0 +1,198 @@
+"""Two databases over one folder: neither removes what is the other's, and a lost one is not made anew."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from alembic import command
+from sqlalchemy import create_engine
+from store_contract import a_run, add_experiment
+
+from recdash.errors import StoreError
+from recdash.store import Store, open_store
+from recdash.store.schema import alembic_config
+
+NOW = timedelta(seconds=-60)  # an age that every file has, even one just written
+
+
+def opened(folder: Path, name: str, **how: object) -> Store:
+    return open_store(f"sqlite:///{folder / name}.db", folder / "artifacts", **how)
+
+
+def files(folder: Path) -> dict[Path, bytes]:
+    return {file: file.read_bytes() for file in (folder / "artifacts").rglob("*.parquet")}
+
+
+def fill(store: Store, *values: int) -> list[str]:
+    """An experiment with a run of each value's upload; the uploads' names."""
+    home = add_experiment(store)
+    uploads = [store.put(pa.table({"item_id": [value]})) for value in values]
+    for value, upload in zip(values, uploads, strict=True):
+        store.add_run(a_run(home, f"run {value}", upload), [])
+    return uploads
+
+
+def empty(store: Store) -> None:
+    """Have everything of a store unused, and collect it."""
+    for experiment in store.experiments(archived=True):
+        store.delete_experiment(experiment.id)
+    add_experiment(store, "other")
+    store.collect(older_than=NOW)
+
+
+def test_nothing_of_the_other_is_ever_removed(tmp_path: Path) -> None:
+    first = opened(tmp_path, "first")
+    uploads = fill(first, *range(35))
+    before = files(tmp_path)
+    second = opened(tmp_path, "second", found_artifacts="leave")
+    fill(second, *range(30, 40))  # some of the same content
+    empty(second)
+    assert before.items() <= files(tmp_path).items()
+    theirs = files(tmp_path).keys() - before.keys()
+    empty(first)
+    assert theirs <= files(tmp_path).keys(), "nor the other way round"
+    assert not any(upload in str(path) for path in files(tmp_path) for upload in uploads[:30])
+    first.close()
+    second.close()
+
+
+@pytest.mark.parametrize("make", [lambda _: None, Path.touch])
+def test_a_database_that_is_lost_is_not_made_anew_beside_its_files(tmp_path: Path, make: object) -> None:
+    store = opened(tmp_path, "recdash")
+    fill(store, 1, 2)
+    store.close()
+    database, backup = tmp_path / "recdash.db", tmp_path / "backup.db"
+    shutil.move(database, backup)
+    make(database)
+    before = files(tmp_path)
+    with pytest.raises(StoreError, match="holds 3 files that are not its own") as caught:
+        opened(tmp_path, "recdash")
+    for told in ("recdash.db", str(tmp_path / "artifacts"), "RECDASH_FOUND_ARTIFACTS=leave", "adopt"):
+        assert told in str(caught.value)
+    assert files(tmp_path) == before
+    assert database.exists() == (make is Path.touch), "it is not even made"
+    shutil.move(backup, database)
+    again = opened(tmp_path, "recdash")
+    assert len(again.runs(again.experiments()[0].id)) == 2
+    again.close()
+
+
+def test_a_new_store_that_leaves_files_alone_is_not_asked_again(tmp_path: Path) -> None:
+    first = opened(tmp_path, "first")
+    (upload,) = fill(first, 1)
+    opened(tmp_path, "second", found_artifacts="leave").close()
+    second = opened(tmp_path, "second")
+    with pytest.raises(StoreError):
+        second.table(upload)
+    first.close()
+    second.close()
+
+
+def test_a_new_store_may_have_the_files_too(tmp_path: Path) -> None:
+    first = opened(tmp_path, "first")
+    (upload,) = fill(first, 1)
+    second = opened(tmp_path, "second", found_artifacts="adopt")
+    assert second.table(upload) == first.table(upload)
+    empty(second)
+    with pytest.raises(StoreError):
+        second.table(upload)
+    assert first.table(upload).num_rows == 1
+    first.close()
+    second.close()
+
+
+def before_ids(folder: Path, name: str) -> None:
+    """As a recdash left it whose stores had no ids: all files in one folder."""
+    root = folder / "artifacts"
+    for file in list(root.glob("store-*/??/*")):
+        (root / file.parent.name).mkdir(exist_ok=True)
+        file.rename(root / file.parent.name / file.name)
+    for own in root.glob("store-*"):
+        shutil.rmtree(own)
+    engine = create_engine(f"sqlite:///{folder / name}.db")
+    with engine.begin() as connection:
+        command.downgrade(alembic_config(connection), "0006")
+    engine.dispose()
+
+
+def test_an_older_store_has_its_own_files_and_leaves_those_of_others(tmp_path: Path) -> None:
+    """Two stores of the time before ids, over one folder, with some files in common."""
+    old = {}
+    for name, values in {"first": (1, 2, 3), "second": (3, 4)}.items():
+        store = opened(tmp_path, name, found_artifacts="leave")
+        old[name] = fill(store, *values)
+        store.close()
+        before_ids(tmp_path, name)
+    reader = open_store(f"sqlite:///{tmp_path / 'first'}.db", tmp_path / "artifacts")
+    before = files(tmp_path)
+    empty(reader)
+    assert {path: data for path, data in before.items() if "store-" not in str(path)}.items() <= files(
+        tmp_path
+    ).items()
+    reader.close()
+    second = opened(tmp_path, "second")
+    assert [second.table(upload)["item_id"].to_pylist() for upload in old["second"]] == [[3], [4]]
+    (own,) = [
+        path for path in (tmp_path / "artifacts").glob("store-*") if any(path.glob(f"*/{old['second'][1]}*"))
+    ]
+    assert len(list(own.rglob("*.parquet"))) == 3, "two uploads and the truth"
+    second.close()
+
+
+def test_an_older_store_whose_files_cannot_be_linked_reads_them_where_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files of another user, or a file system without links: the system refuses."""
+    store = opened(tmp_path, "first")
+    (upload,) = fill(store, 1)
+    store.close()
+    before_ids(tmp_path, "first")
+
+    def refused(source: Path, _target: Path) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(source))
+
+    monkeypatch.setattr("os.link", refused)
+    again = opened(tmp_path, "first")
+    assert again.table(upload)["item_id"].to_pylist() == [1]
+    assert again.check() == []
+    again.close()
+
+
+OPEN_AND_PUT = """
+import sys
+import pyarrow as pa
+from recdash.store import open_store
+folder, value = sys.argv[1], int(sys.argv[2])
+store = open_store(f"sqlite:///{folder}/recdash.db", f"{folder}/artifacts")
+store.put(pa.table({"item_id": [value]}))
+store.close()
+"""
+
+
+def test_processes_that_open_a_new_store_at_once_agree_on_its_id(tmp_path: Path) -> None:
+    lines = [[sys.executable, "-c", OPEN_AND_PUT, str(tmp_path), str(value)] for value in range(2)]
+    workers = [subprocess.Popen(line, stderr=subprocess.PIPE, text=True) for line in lines]
+    assert [worker.communicate()[1] for worker in workers] == ["", ""]
+    assert len(list((tmp_path / "artifacts").glob("store-*"))) == 1
+    assert len(files(tmp_path)) == 2
+
+
+@pytest.mark.parametrize("id_", ["", "../../elsewhere"])
+def test_an_id_that_is_damaged_is_said(tmp_path: Path, id_: str) -> None:
+    from recdash.store.connections import sqlite_driver
+
+    opened(tmp_path, "recdash").close()
+    connection = sqlite_driver().connect(tmp_path / "recdash.db")
+    with connection:
+        connection.execute("UPDATE store SET id = ?", [id_])
+    connection.close()
+    with pytest.raises(StoreError, match="the id of its store is not there"):
+        opened(tmp_path, "recdash")

@@ -1,0 +1,107 @@
+"""A damaged run closes its own numbers, not the pages of the others, which name it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from app_pages import Open, forget, lists, said, store, turn_to, warned
+
+from recdash.errors import NotFound
+from recdash.service import Workspace
+from recdash.ui import data, state
+
+Damage = Callable[[Path], object]
+PAGES = [
+    "leaderboard", "metric_vs_k", "precision_recall", "tradeoffs", "segments", "users", "items", "catalogue",
+    "runs", "experiments", "reports", "offline_online", "ab_results", "definitions",
+]  # fmt: skip
+NAMES = ("als", "ease", "knn")
+CATALOGUE = pd.DataFrame({"item_id": [f"i{number}" for number in range(1, 21)], "genre": ["a", "b"] * 10})
+
+
+@pytest.fixture
+def ids(workspace: Workspace) -> dict[str, str]:
+    return store(workspace, {name: lists(at) for at, name in enumerate(NAMES, 1)}, catalogue=CATALOGUE)
+
+
+def own_files(workspace: Workspace, ids: dict[str, str], folder: Path, names: tuple[str, ...]) -> list[Path]:
+    """The stored hits of these runs that no other run has."""
+    held = {name: set(workspace.store.run(ids[name]).hits.values()) for name in NAMES}
+    others = set().union(*(held[name] for name in NAMES if name not in names))
+    own = set().union(*(held[name] for name in names)) - others
+    files = [file for file in (folder / "artifacts").rglob("*") if file.stem.split(".")[0] in own]
+    assert files
+    return files
+
+
+def overwritten(file: Path) -> None:
+    file.chmod(0o644)
+    file.write_bytes(b"PAR1 and nothing else")
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, overwritten])
+def test_a_run_whose_hits_are_lost_closes_no_page(
+    workspace: Workspace, ids: dict[str, str], tmp_path: Path, open_page: Open, damage: Damage
+) -> None:
+    for file in own_files(workspace, ids, tmp_path, ("ease",)):
+        damage(file)
+    forget()
+    app = open_page("overview", e=ids["films"])
+    for page in ["overview", *PAGES]:
+        app = app if page == "overview" else turn_to(app, page)
+        assert not app.error, (page, app.error)
+        assert "als" in said(app), page
+        if page not in ("runs", "experiments"):
+            assert "ease is damaged and left out" in warned(app), page
+
+
+def test_a_run_whose_upload_is_lost_is_left_out_only_where_lists_are_shown(
+    workspace: Workspace, ids: dict[str, str], tmp_path: Path, open_page: Open
+) -> None:
+    upload = workspace.store.run(ids["ease"]).upload
+    assert upload is not None
+    (file,) = (tmp_path / "artifacts").rglob(f"{upload}*")
+    file.unlink()
+    forget()
+    app = open_page("users", e=ids["films"])
+    for page in ("users", "definitions", "leaderboard"):
+        app = app if page == "users" else turn_to(app, page)
+        assert not app.error, (page, app.error)
+        assert "als" in said(app), page
+        assert ("ease is damaged and left out" in warned(app)) == (page != "leaderboard"), page
+    assert "ease" in said(app)
+
+
+def test_where_every_run_is_damaged_pages_name_them(
+    workspace: Workspace, ids: dict[str, str], tmp_path: Path, open_page: Open
+) -> None:
+    for file in own_files(workspace, ids, tmp_path, NAMES):
+        file.unlink()
+    forget()
+    for page in ("leaderboard", "ab_results"):
+        app = open_page(page, e=ids["films"])
+        assert [name for name in NAMES if f"{name} is damaged and left out" in warned(app)] == list(NAMES)
+
+
+def test_in_the_place_of_a_damaged_run_comes_the_next(
+    workspace: Workspace, ids: dict[str, str], tmp_path: Path
+) -> None:
+    for file in own_files(workspace, ids, tmp_path, ("als",)):
+        file.unlink()
+    forget()
+    whole = state.workspace()
+    assert set(whole.unreadable([ids[name] for name in NAMES])) == {ids["als"]}
+
+
+def test_parts_that_are_drawn_beside_a_page_tell_an_error_in_words(
+    ids: dict[str, str], open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(*_asked: object) -> None:
+        raise NotFound("The file of the hits is not here.")
+
+    monkeypatch.setattr(data, "leaders_by_k", lost)
+    app = open_page("metric_vs_k", e=ids["films"])
+    assert any("The file of the hits is not here" in error.value for error in app.error)
