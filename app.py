@@ -16,7 +16,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import streamlit as st
 from starlette.middleware import Middleware
 
-from recdash.ui import entrance, who
+from recdash.ui import departed, entrance, who
 from recdash.web.address import TellAddress
 from recdash.web.guard import Guard
 from recdash.web.routes import broken, routes
@@ -29,4 +29,5 @@ app = st.App(
     routes=routes(door, who.whole),
     middleware=[Middleware(Guard, door=door), Middleware(TellAddress)],
     exception_handlers={500: broken(door)},
+    lifespan=departed.watched,
 )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from recdash.ui import experiments, first_run, state
+from recdash.ui import experiments, first_run, state, widgets
 
-if not state.workspace().experiments(archived=True):
+listed = state.workspace().experiments(archived=True)
+widgets.damaged(state.workspace().damaged())
+if not listed:
     first_run.show()
     state.stop()
 experiments.show()

@@ -13,6 +13,7 @@ if experiment is None:
     state.stop()
 run_forms.experiment_panel(workspace, experiment)
 runs = workspace.runs(experiment.id, archived=archived)
+widgets.damaged(workspace.damaged(experiment.id))
 if runs:
     runs_view.show_table(experiment, runs)
     runs_view.show_ledger(workspace, experiment, runs)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from recdash.ui import comparing, frame, likeness, state, user_lists, user_pick, users, widgets
 
-view = frame.show(scoped=True)
+view = frame.show(scoped=True, with_lists=True)
 comparing.banner(view.shown_ids)
 if not users.has_values(view):
     state.stop()

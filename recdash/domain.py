@@ -203,13 +203,34 @@ class Ledger:
 
 
 @dataclass(frozen=True)
-class KnownIds:
-    """How many of a run's ids of one kind, items or users, the tables of the evaluation know.
+class Respelled:
+    """Ids of one side that a table would know in another spelling.
 
-    ``rows`` are places of lists (items) or lists (users); in ``known`` of them truth, catalogue, train or
-    another table knows the id. ``ids`` counts different ids (None: not counted), ``unknown_ids`` those that
-    no table knows; ``by_table``: the rows whose id the truth, catalogue, train knows. ``sample`` holds some
-    unknown ids with the rows of each.
+    ``cause`` ends a sentence that begins with "they differ by"; ``fix`` is what to do about {column}, the
+    column of these ids, or {other}, that of the table; ``other_way`` is cause and fix where the table is to
+    be changed. So many ``rows`` more would be known, ``apart`` of them with ids of which one table has both
+    spellings; ``as_written`` {table: the rows whose ids it has as they are}. ``example``: such an id, and the
+    table's.
+    """
+
+    cause: str
+    fix: str
+    rows: int
+    apart: int
+    example: tuple[str, str]
+    as_written: Mapping[str, int] = field(default_factory=dict)
+    other_way: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True)
+class KnownIds:
+    """How many of the ids of one kind, items or users, the tables of the evaluation know.
+
+    Of a run ``rows`` are places of lists (items) or lists (users), of the truth its ids; in ``known`` of them
+    one of the tables knows the id. ``ids`` counts different ids (None: not counted), ``unknown_ids`` those
+    that no table knows; ``by_table``: the rows whose id the truth, catalogue, train (or the run) knows.
+    ``unknown`` holds a few ids that a table does not know, ``respelled`` what it would know otherwise; under
+    "any", of all tables together.
     """
 
     rows: int
@@ -217,7 +238,8 @@ class KnownIds:
     unknown_ids: int
     ids: int | None
     by_table: Mapping[str, int]
-    sample: Mapping[str, int] = field(default_factory=dict)
+    unknown: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    respelled: Mapping[str, Respelled] = field(default_factory=dict)
 
     @property
     def share(self) -> float:
@@ -225,7 +247,7 @@ class KnownIds:
         return self.known / self.rows if self.rows else 1.0
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-ready, without the sample."""
+        """JSON-ready: the counts."""
         counts = {"rows": self.rows, "known": self.known, "share": self.share}
         return {**counts, "ids": self.ids, "unknown_ids": self.unknown_ids, "by_table": dict(self.by_table)}
 
@@ -237,20 +259,31 @@ class KnownIds:
 
 @dataclass(frozen=True)
 class IdOverlap:
-    """What the tables of the evaluation know of a run's ids; ``users`` is None where it was not counted."""
+    """What the tables of the evaluation know of a run's ids; ``users`` is None where it was not counted.
+
+    ``truth_items`` and ``truth_users``: what the run and the other tables know of the truth's; None where
+    that was not counted.
+    """
 
     items: KnownIds
     users: KnownIds | None
+    truth_items: KnownIds | None = None
+    truth_users: KnownIds | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready."""
-        return {"items": self.items.as_dict(), "users": self.users.as_dict() if self.users else None}
+        sides = {"items": self.items, "users": self.users}
+        of_truth = {"truth_items": self.truth_items, "truth_users": self.truth_users}
+        return {
+            **{name: side.as_dict() if side else None for name, side in sides.items()},
+            **{name: side.as_dict() for name, side in of_truth.items() if side},
+        }
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> IdOverlap:
         """The inverse of ``as_dict``."""
-        users = facts["users"]
-        return cls(KnownIds.of(facts["items"]), KnownIds.of(users) if users else None)
+        names = ("items", "users", "truth_items", "truth_users")
+        return cls(*(KnownIds.of(side) if (side := facts.get(name)) else None for name in names))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -469,6 +502,12 @@ class UserValues:
         return UserValues(users, pulled(pooled), own, pooled)
 
 
+def common_bound(several: Sequence[UserValues]) -> float | None:
+    """What no value of any is above; None where one of them has no bound."""
+    bounds = [values.bound for values in several if values.bound is not None]
+    return max(bounds) if bounds and len(bounds) == len(several) else None
+
+
 def pulled(pooled: Sequence[Ratio]) -> Floats:
     """[n] each user's mean over the ratios in which the user counts."""
     values: Floats = np.nanmean([one.values() for one in pooled], axis=0)
@@ -554,6 +593,11 @@ class Run:
         """How the candidate's replicates relate; None where it was uploaded once."""
         found = self.provenance.get("replicates")
         return Replicated(found["kind"], found["noun"], tuple(found["labels"])) if found else None
+
+    @property
+    def has_lists(self) -> bool:
+        """False with rating predictions only, and for the mean of seeds, whose lists are theirs."""
+        return any(kind != "predictions" for kind in self.hits)
 
     @property
     def is_mean(self) -> bool:

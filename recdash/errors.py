@@ -6,8 +6,11 @@ One tree: pages and the command line catch :class:`RecdashError`; anything else 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +44,30 @@ class InputError(RecdashError):
         lines = "\n".join(str(problem) for problem in self.problems)
         super().__init__(f"{source}: {lines}" if source else lines)
 
+    def placed(self) -> list[Problem]:
+        """The problems, each with the name of the file in front of its place."""
+        if self.source is None:
+            return list(self.problems)
+        return [replace(problem, place=f"{self.source}, {problem.place}") for problem in self.problems]
+
 
 class UploadError(InputError):
     """A file or table that was refused; nothing of it was stored."""
+
+
+def all_or_problems(steps: Iterable[Callable[[], Result]]) -> list[Result]:
+    """What the steps give, in order. Raises InputError with the problems of all steps that fail."""
+    given, refused = [], []
+    for step in steps:
+        try:
+            given.append(step())
+        except InputError as error:
+            refused.append(error)
+    if len(refused) == 1:
+        raise refused[0]
+    if refused:
+        raise InputError([problem for error in refused for problem in error.placed()])
+    return given
 
 
 class UnknownName(InputError):
@@ -89,7 +113,15 @@ class StoreTooNew(StoreError):
 
 
 class EvidenceDamaged(StoreError):
-    """A stored file no longer matches its hash; no number is shown from it."""
+    """Something stored, a file or a row, is not what was written; no number is shown from it.
+
+    ``problem`` says what it is and how it is repaired.
+    """
+
+    def __init__(self, problem: Problem | str) -> None:
+        told = problem if isinstance(problem, Problem) else Problem("damaged", "store", problem, "")
+        self.problem = told
+        super().__init__(str(problem))
 
 
 class Forbidden(RecdashError):

@@ -23,6 +23,8 @@ PREFIX = "RECDASH_"
 DATA_FOLDER = "recdash-data"
 GIB = 2**30
 LEAST_SECRET, LEAST_VARIETY = 32, 10
+FoundArtifacts = Literal["ask", "leave", "adopt"]
+"""What a new database does beside files that are not its own: stop, leave them alone, or have them too."""
 Auth = Literal["local", "key", "proxy", "oidc"]
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 _ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d+)?|https?://\[[0-9a-f:]+\](:\d+)?", re.IGNORECASE)
@@ -40,6 +42,11 @@ class Settings(BaseSettings):
     artifacts: Path | None = Field(
         default=None, description="Folder of the uploaded tables; default: beside the database file."
     )
+    found_artifacts: FoundArtifacts = Field(
+        default="ask",
+        description="What a new database does beside files of another: ask (stop and say so), leave them "
+        "alone, or adopt them, that is have them in its own folder too.",
+    )
     host: str = Field(default="127.0.0.1", description="Address the dashboard listens on.")
     port: int = Field(default=8501, ge=1, le=65535, description="Port the dashboard listens on.")
     allowed_hosts: str = Field(
@@ -54,7 +61,11 @@ class Settings(BaseSettings):
         default="", description="Who administers: names, *@example.org or *, comma separated."
     )
     editors: str = Field(default="", description="Who may change things, likewise.")
-    viewers: str = Field(default="*", description="Who may read, likewise.")
+    viewers: str = Field(
+        default="",
+        description="Who may read, likewise; proxy and oidc do not start without it. * lets in everybody who "
+        "has an account there.",
+    )
     user: str = Field(
         default="", max_length=200, description="Name that stands beside what is done here with local or key."
     )
@@ -77,6 +88,12 @@ class Settings(BaseSettings):
         default="",
         description="Other sites whose pages may show ours in a frame, such as https://wiki.example.org.",
     )
+    sockets_per_person: int = Field(default=50, ge=1, description="Pages that one person may have open.")
+    sockets_per_address: int = Field(
+        default=200,
+        ge=1,
+        description="Pages that may be open from one address of those without a checked name.",
+    )
     upload_budget_bytes: int = Field(
         default=8 * GIB, ge=1, description="Bytes that one person may upload in an hour."
     )
@@ -86,6 +103,10 @@ class Settings(BaseSettings):
     max_rows: int = Field(default=50_000_000, ge=1, description="Rows of one table.")
     max_columns: int = Field(default=200, ge=1, description="Columns of one table.")
     max_value_chars: int = Field(default=10_000, ge=1, description="Characters of one value.")
+    max_read_memory_bytes: int = Field(
+        default=4 * GIB, ge=2**28, description="Bytes of memory that reading one file may take."
+    )
+    max_read_seconds: int = Field(default=600, ge=1, description="Seconds that reading one file may take.")
 
     @field_validator("secret", "proxy_secret")
     @classmethod

@@ -127,7 +127,7 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module", autouse=True)
 def _new_databases_are_copies(request: pytest.FixtureRequest) -> Iterator[None]:
     """A new database is a copy of one without rows, except where tests ask how databases are made."""
-    if request.module.__name__.startswith("test_store_"):
+    if request.path.name.startswith("test_store_"):
         yield
         return
     from recdash.store import connections

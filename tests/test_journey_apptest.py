@@ -87,8 +87,44 @@ def test_an_experiment_leads_on_to_its_candidates(app: AppTest) -> None:
     create_experiment(app)
     assert "Stored the experiment films" in text_of(app).replace("**", "")
     assert [one.label for one in app.file_uploader] == [
-        "Recommendations, one file per candidate, fold or seed"
+        "Recommendations, one file per candidate, fold or seed",
+        "Rating predictions, one file per candidate",
     ]
+
+
+def test_who_counts_and_repeated_items_are_chosen_with_the_experiment(app: AppTest) -> None:
+    add_truth(app)
+    chosen = {
+        one.label: one
+        for one in app.selectbox
+        if one.label in ("Users who count", "An item that a list repeats")
+    }
+    assert [one.value for one in chosen.values()] == ["truth", "first"]
+    chosen["Users who count"].set_value("judged_both")
+    passed(chosen["An item that a list repeats"].set_value("keep").run())
+    press(app, "Create the experiment")
+    (made,) = state.workspace().experiments()
+    assert (made.settings["users"], made.settings["duplicates"]) == ("judged_both", "keep")
+
+
+PAGES = (
+    "overview", "leaderboard", "metric_vs_k", "precision_recall", "catalogue", "definitions", "users",
+    "items", "segments", "tradeoffs", "reports", "runs",
+)  # fmt: skip
+
+
+def test_a_candidate_that_only_predicts_ratings_is_stored_and_every_page_opens(app: AppTest) -> None:
+    create_experiment(app)
+    add_candidates(app, half__csv=as_csv(HALF))
+    uploader = next(one for one in app.file_uploader if one.label.startswith("Rating predictions, one"))
+    data = b"user_id,item_id,rating,prediction\nu1,a,4,3\nu2,c,2,2\n"
+    passed(uploader.set_value([("svd.csv", data, "text/csv")]).run())
+    press(app, "Score and store 2 candidates")
+    assert "Stored the candidate **svd**" in text_of(app)
+    svd = state.workspace().store.run(stored_runs()["svd"])
+    assert (svd.has_lists, "predictions" in svd.hits) == (False, True)
+    told = {page: text_of(turn_to(app, page)) for page in PAGES}
+    assert "only rating predictions were given" in told["leaderboard"]
 
 
 def test_further_tables_are_checked_and_kept(app: AppTest) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from browser_tabs import give, open_page, press, settle
+from conftest import is_healthy
 from journey_tables import HALF, PERFECT, POOR, STRANGERS, TRUTH, as_csv, as_parquet, as_trec
 from playwright.sync_api import FilePayload, Page, expect
 
@@ -183,3 +184,19 @@ def test_markup_as_a_file_name_is_shown_as_it_is_and_runs_nothing(
         assert page.locator("img[src=x]").count() == 0
     assert stored(running.data) == ["films", name, "perfect"]
     assert console_errors == []
+
+
+def test_a_parquet_file_that_ends_its_reader_is_refused_in_words_and_the_next_file_is_read(
+    server: Start, page: Page, shared_data: Path
+) -> None:
+    running = server()
+    open_upload(page, running.url)
+    card = give(page, "truth", shared_data / "hostile" / "killer.parquet")
+    expect(card.get_by_text("the Parquet file cannot be read")).to_be_visible()
+    assert is_healthy(running.url)
+    card = give(page, "truth", shared_data / "hostile" / "pq_list_bomb.parquet")
+    expect(card.get_by_text("30,000,000 values")).to_be_visible()
+    page.reload()
+    settle(page)
+    create_experiment(page, [payload("films.csv", TRUTH)])
+    assert running.process.poll() is None

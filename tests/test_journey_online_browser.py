@@ -28,7 +28,7 @@ N_USERS, SEED = 1500, 2
 ENGAGEMENT, VISITS = "engagement_rate", "sessions_per_user"
 ARMS = {"control": {}, "bold": {ENGAGEMENT: -0.24, VISITS: 0.5}, "calm": {ENGAGEMENT: 0.24}}
 """Bold is engaging in fewer sessions, of which it has more; calm is better for everybody."""
-HITS = {"popular": (5, 5), "calm": (3, 5), "bold": (1, 3)}
+HITS = {"popular": (5, 5), "calm": (2, 5), "bold": (1, 3)}
 """At which rank a run has the item of an odd and an even user: bold is best offline, then calm."""
 EXPOSED = b"experiment_id,unit_id,variant,ts\nx,u1,control,2026-11-02T09:00:00Z\nx,u2,new,2026-11-02T09:00Z\n"
 NEGATIVE = b"unit_id,session_id,ts,event,item_id,watch_s\nu1,s1,2026-11-02T09:01:00Z,watch,i1,-30\n"

@@ -11,9 +11,10 @@ import pytest
 from report_tables import CANDIDATES, TRUTH, films, opened
 
 from recdash.errors import InputError, NotFound, UnknownName
+from recdash.online.results import OnlineRow, validity_notes
 from recdash.report.blocks import BLOCKS
 from recdash.report.blocks.online import _finding
-from recdash.report.document import Document, Figure, Number, Section, Table, Word, shown
+from recdash.report.document import Document, Figure, Number, Paragraph, Section, Table, Word, shown
 from recdash.report.question import Question
 from recdash.service import Workspace
 
@@ -126,6 +127,16 @@ def test_a_metric_without_a_value_per_user_gives_values_and_no_verdict(
     assert "nothing is judged" in found.lead.sentences[0]
     assert "evidence" not in [one.name for one in found.sections]
     assert "scores" in [one.name for one in found.sections]
+
+
+def test_the_notes_on_intervals_are_those_of_the_page_of_the_test(
+    space: Workspace, question: Question, report: Document
+) -> None:
+    told = [one.text for one in section(report, "online").parts if isinstance(one, Paragraph)]
+    rows = [OnlineRow(**row) for row in space.store.online_test(str(question.test)).results]
+    few = [note for note in validity_notes(rows) if "users" in note and "takes about" in note]
+    assert few
+    assert set(few) <= set(told)
 
 
 def test_a_part_of_the_users_is_named_and_needs_no_online_test(space: Workspace, question: Question) -> None:

@@ -108,7 +108,7 @@ def test_nothing_that_was_computed_before_is_used(
         space.online_tests(question.experiment)[0].id,
         {"A": question.baseline, "B": run, "C": question.runs[1]},
     )
-    fresh = opened(Path(str(space.store.path(falsified.upload or "").parents[2])))
+    fresh = opened(space.store.path(falsified.upload or "").parents[3])
     file.write_bytes(FORMS["json"].write(fresh.report_content(question)))
     found = reproduction(fresh, file)
     assert truthful.holds

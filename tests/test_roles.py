@@ -17,8 +17,8 @@ from recdash.store import open_store
 
 READS = [
     "ab_results", "absences", "agreement", "attributes", "best_metric", "by_segment", "card",
-    "card_verdict", "cards", "change_bars", "changes", "comparability", "compare", "curves", "decision",
-    "decisions", "decisive_users", "delta_curves", "depth", "detectable", "digest", "experiment",
+    "card_verdict", "cards", "change_bars", "changes", "comparability", "compare", "curves", "damaged",
+    "decision", "decisions", "decisive_users", "delta_curves", "depth", "detectable", "digest", "experiment",
     "experiment_named", "experiments", "explain", "first_ids", "found_items", "guide", "has_demo",
     "headroom", "id_overlap", "journal", "last_decision", "leaders_by_k", "list_ends", "list_overlap",
     "list_pulls", "metrics_of", "more_users", "offline_online", "online_fading", "online_lifts",
@@ -29,8 +29,8 @@ READS = [
     "report_document", "report_file", "reports", "reversals", "review", "reviews", "runs", "same_truth",
     "saved_view", "saved_views", "scopes", "scoreboard", "segmented", "segments", "shown_by", "since",
     "sliced", "slices", "source", "spread", "standing", "tests_for", "thresholds", "tie_band",
-    "track_record", "trade_off", "try_online_test", "under_presets", "user_changes", "user_lists",
-    "user_slices", "user_values", "value", "value_bars", "values", "verdict",
+    "track_record", "trade_off", "try_online_test", "under_presets", "unreadable", "user_changes",
+    "user_lists", "user_slices", "user_values", "value", "value_bars", "values", "verdict",
     "worked_example", "write_report",
 ]  # fmt: skip
 CHANGES = [
@@ -43,7 +43,7 @@ CHANGES = [
     "restore_run", "revoke", "save_view", "set_baseline", "set_online_metrics", "set_online_rules",
     "set_params", "share", "share_links", "store_runs", "store_setup", "tag_run",
 ]  # fmt: skip
-ADMINS = ["audit_altered", "audit_breaks", "audit_log"]
+ADMINS = ["audit_altered", "audit_breaks", "audit_log", "check"]
 # Of the server and of nobody who asks it: they take or give what decides who somebody is.
 OF_THE_SERVER = ["guest_of", "link_state", "open", "secret", "seen_by", "shared", "shared_report"]
 LEAST: dict[str, Role] = {

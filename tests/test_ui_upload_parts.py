@@ -7,6 +7,7 @@ import zipfile
 from datetime import UTC, datetime
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from recdash import ingest, online
 from recdash.domain import Run
@@ -17,7 +18,7 @@ from recdash.ui.guide_text import READING
 from recdash.ui.run_table import in_words, ledger_names, ledger_row, parameter_names, parameter_row
 from recdash.ui.table_templates import TEMPLATES
 from recdash.ui.upload_desk import Desk, params_as_text, params_from, stem
-from recdash.ui.upload_steps import rows_as_html
+from recdash.ui.upload_steps import FILE_ORDER, rows_as_html
 
 
 def run(name: str, **facts: object) -> Run:
@@ -88,6 +89,28 @@ def test_a_preview_is_read_once_per_file_and_mapping() -> None:
     assert reads == ["read"]
     desk.next_turn()
     assert desk.previews == {}
+
+
+def _boxes_of_a_score_under_a_longer_name() -> None:
+    import streamlit as st
+
+    from recdash import ingest
+    from recdash.ui import upload_steps
+
+    preview = ingest.preview("run", b"user_id,item_id,als_score\n1,a,0.1\n1,b,0.2\n")
+    st.session_state["said"] = upload_steps._columns(preview, "run", "file")
+
+
+def test_a_file_with_a_column_called_like_a_score_can_be_set_to_its_own_order() -> None:
+    app = AppTest.from_function(_boxes_of_a_score_under_a_longer_name).run()
+    assert app.session_state["said"] is None
+    (box,) = [one for one in app.selectbox if one.label == "score"]
+    box.select(FILE_ORDER).run()
+    assert "none: the file orders the lists" in box.options
+    said = app.session_state["said"]
+    read = ingest.preview("run", b"user_id,item_id,als_score\n1,a,0.1\n1,b,0.2\n", mapping=said)
+    assert read.problems == ()
+    assert "file-order" in {notice.code for notice in read.notices}
 
 
 def test_the_first_rows_show_markup_as_text() -> None:

@@ -12,7 +12,7 @@ from recdash.errors import Forbidden, InputError, RecdashError
 from recdash.web.asking import Door
 from recdash.web.identity import Visitor, person_of
 from recdash.web.roles import role_of
-from recdash.web.starting import greeting, key_of, refuse_base_path, refuse_open_house
+from recdash.web.starting import greeting, key_of, refuse_base_path, refuse_open_house, refuse_unnamed_viewers
 
 ROLES = {"admins": "ada@example.org", "editors": "*@team.example.org, Ed", "viewers": "*@example.org"}
 
@@ -54,9 +54,9 @@ def test_letters_that_fold_into_plain_ones_are_not_those() -> None:
     assert role_of("KIM", rules(admins="kim", viewers="")) == "admin"
 
 
-def test_everybody_who_comes_in_may_read_unless_said_otherwise() -> None:
-    assert role_of("anybody", rules()) == "viewer"
-    assert role_of("anybody", rules(viewers="")) is None
+def test_reading_needs_a_setting_that_says_so() -> None:
+    assert role_of("anybody", rules()) is None
+    assert role_of("anybody", rules(viewers="*")) == "viewer"
 
 
 # ── this machine, and the key ────────────────────────────────────────────────────────────────
@@ -220,6 +220,27 @@ def test_an_address_of_which_the_provider_says_nothing_is_not_a_name() -> None:
         asked.person(no_guest)
 
 
+@pytest.mark.parametrize("claims", [{"email_verified": False}, {"email": ""}, {"email": None}])
+@pytest.mark.parametrize("sub", ["ada@example.org", " ada@example.org", "ADA@EXAMPLE.ORG"])
+def test_an_id_of_the_provider_is_never_an_address(sub: str, claims: dict[str, Any]) -> None:
+    asked = signed_in(sub=sub, **claims)
+    with pytest.raises(Forbidden, match=r"(?i)signed in as ada@example\.org \(id\)"):
+        asked.person(no_guest)
+
+
+def test_an_id_that_is_named_has_its_role() -> None:
+    visitors = door(auth="oidc", admins="4711", viewers="")
+    claims = {**ADA, "email_verified": False}
+    asked = ask(Door(visitors.rules, "", no_guest, lambda _: claims, visitors.pages))
+    assert who(asked) == ("4711", "admin")
+
+
+def test_a_verified_address_without_an_at_is_not_a_name() -> None:
+    asked = signed_in(email="ada")
+    with pytest.raises(Forbidden, match="signed in as 4711"):
+        asked.person(no_guest)
+
+
 @pytest.mark.parametrize("origin", ["http://localhost:8502", "https://evil.example", "", "http://[x"])
 def test_a_sign_in_elsewhere_does_not_count_here(origin: str) -> None:
     assert who(signed_in(origin=origin)) is None
@@ -300,6 +321,21 @@ def test_a_dashboard_open_to_all_does_not_start(address: str | None) -> None:
 @pytest.mark.parametrize("address", ["127.0.0.1", "localhost", "::1", "127.8.8.8"])
 def test_on_this_machine_it_starts_without_a_word(address: str) -> None:
     refuse_open_house(address, rules())
+
+
+@pytest.mark.parametrize("auth", ["proxy", "oidc"])
+@pytest.mark.parametrize("viewers", ["", " , "])
+def test_names_from_elsewhere_need_viewers_that_are_named(auth: str, viewers: str) -> None:
+    named = {"auth": auth, "proxy_secret": PROXY_SECRET, "admins": "ada@example.org", "editors": "*"}
+    with pytest.raises(InputError, match=r"RECDASH_VIEWERS: not set.*\* for everybody who has an account"):
+        refuse_unnamed_viewers(rules(**named, viewers=viewers))
+    for said in ("*", "kim@example.org"):
+        refuse_unnamed_viewers(rules(**named, viewers=said))
+
+
+@pytest.mark.parametrize("auth", ["local", "key"])
+def test_one_person_alone_names_no_viewers(auth: str) -> None:
+    refuse_unnamed_viewers(rules(auth=auth))
 
 
 def test_a_path_before_all_addresses_is_refused() -> None:

@@ -19,6 +19,9 @@ DOMAIN = "example.org"
 PEOPLE = {
     name: {"sub": f"id-of-{name}", "email": f"{name}@{DOMAIN}", "email_verified": name != "unverified"}
     for name in ("viewer", "editor", "admin", "unverified")
+} | {
+    "stranger": {"sub": "stranger", "email": "stranger@elsewhere.example", "email_verified": True},
+    "pretender": {"sub": f"admin@{DOMAIN}", "email": f"admin@{DOMAIN}", "email_verified": False},
 }
 SETTINGS = {
     "RECDASH_AUTH": "oidc",
@@ -120,6 +123,23 @@ def test_who_has_no_role_reads_why_and_signs_out(
     expect(page.get_by_text("You are signed in as id-of-unverified")).to_be_visible()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("heading", name="Sign in to read this")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("name", "called"),
+    [("stranger", "stranger@elsewhere.example"), ("pretender", f"admin@{DOMAIN} (id)")],
+)
+def test_a_stranger_with_an_account_at_the_provider_sees_nothing(
+    films: tuple[str, str, Workspace], visit: Callable[[], Page], name: str, called: str
+) -> None:
+    url, experiment, _ = films
+    page = visit()
+    page.goto(f"{url}/leaderboard?e={experiment}")
+    sign_in(page, name)
+    expect(page.get_by_role("heading", name="No role here yet")).to_be_visible()
+    expect(page.get_by_text(f"You are signed in as {called}")).to_be_visible()
+    assert page.get_by_text("als").count() == 0
+    assert page.request.get(f"{url}/reports/any").status == 403
 
 
 def test_a_guest_reads_one_experiment_until_the_link_is_taken_back(

@@ -101,6 +101,30 @@ def test_a_setting_that_cannot_be_used_ends_the_start_in_words(
     assert "aaaa" not in said
 
 
+@pytest.mark.parametrize("auth", ["proxy", "oidc"])
+def test_the_start_ends_in_words_until_viewers_are_named(
+    store_in: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str], auth: str,
+) -> None:  # fmt: skip
+    store_in(tmp_path)
+    monkeypatch.setenv("RECDASH_AUTH", auth)
+    monkeypatch.setenv("RECDASH_PROXY_SECRET", "0123456789-abcdefghij-ABCDEFGHIJ")
+    settings.cache_clear()
+    with pytest.raises(SystemExit) as ended:
+        entrance.door()
+    assert ended.value.code == 2
+    assert "RECDASH_VIEWERS: not set" in capsys.readouterr().err
+
+
+def test_serving_without_viewers_is_refused(
+    serve: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECDASH_AUTH", "oidc")
+    settings.cache_clear()
+    refused = serve()
+    assert (refused.exit_code, "RECDASH_VIEWERS: not set" in refused.output) == (2, True)
+
+
 def test_a_key_is_printed_with_the_address(
     store_in: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

@@ -80,10 +80,14 @@ def opening(house: House, headers: Mapping[str, str]) -> int:
         return refused.response.status_code
 
 
-def stream(house: House, headers: Mapping[str, str], origin: str | None = None) -> ClientConnection:
+def stream(
+    house: House, headers: Mapping[str, str], origin: str | None = None, session: str = ""
+) -> ClientConnection:
+    """A page's websocket; that of ``session`` again where the browser names one, as it does after a break."""
+    names = ["streamlit", "none", session] if session else ["streamlit"]
     return connect(
         f"{house.url.replace('http', 'ws')}/_stcore/stream",
-        subprotocols=[Subprotocol("streamlit")],
+        subprotocols=[Subprotocol(name) for name in names],
         additional_headers=dict(headers),
         origin=origin,  # type: ignore[arg-type]
         max_size=None,

@@ -1,6 +1,17 @@
 """Files and tables of every usual form → checked values: see :mod:`recdash.ingest.uploads`."""
 
+from recdash.ingest.door import get_ready, preview, read_passing, read_recommendations, read_upload
+from recdash.ingest.formats import are_replicates
 from recdash.ingest.limits import Limits
-from recdash.ingest.uploads import Preview, preview, read_passing, read_recommendations, read_upload
+from recdash.ingest.uploads import Preview
 
-__all__ = ["Limits", "Preview", "preview", "read_passing", "read_recommendations", "read_upload"]
+__all__ = [
+    "Limits",
+    "Preview",
+    "are_replicates",
+    "get_ready",
+    "preview",
+    "read_passing",
+    "read_recommendations",
+    "read_upload",
+]

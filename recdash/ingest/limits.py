@@ -9,7 +9,11 @@ from recdash.errors import Problem, UploadError
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Upper bounds of one upload: bytes as sent and unpacked, their ratio, rows, columns, value length."""
+    """Upper bounds of one upload: bytes as sent and unpacked, their ratio, rows, columns, value length.
+
+    With ``read_memory_bytes`` or ``read_seconds`` a file is read in a process of its own, which may take no
+    more than that.
+    """
 
     upload_bytes: int | None = None
     inflated_bytes: int | None = None
@@ -17,6 +21,8 @@ class Limits:
     rows: int | None = None
     columns: int | None = None
     value_chars: int | None = None
+    read_memory_bytes: int | None = None
+    read_seconds: int | None = None
 
 
 UNLIMITED = Limits()

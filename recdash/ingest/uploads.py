@@ -18,6 +18,7 @@ from recdash.ingest import content as contents
 from recdash.ingest import logs
 from recdash.ingest.aggregates import finish_aggregates
 from recdash.ingest.attributes import further_columns, numbers_if_all
+from recdash.ingest.cells import refuse_sets, with_cells, with_pairs
 from recdash.ingest.columns import (
     NEVER,
     REVERSED,
@@ -26,16 +27,17 @@ from recdash.ingest.columns import (
     SIDEWAYS,
     WITH_ATTRIBUTES,
     Columns,
+    Decided,
     Role,
     SharedColumns,
     TableMapping,
-    assign,
-    by_position,
     names_of,
+    names_place,
     plain,
     role_named,
     wide_label,
 )
+from recdash.ingest.foreign import FOREIGN, reason
 from recdash.ingest.formats import RawTable, read_arrow, read_document, read_raw
 from recdash.ingest.layouts import Block, Layout, blocks_of, layout_of, notices_of
 from recdash.ingest.likeness import (
@@ -46,7 +48,7 @@ from recdash.ingest.likeness import (
     read_vectors,
 )
 from recdash.ingest.limits import UNLIMITED, Limits, keep_within
-from recdash.ingest.meaning import columns_of_run, is_distance
+from recdash.ingest.meaning import columns_of_run, columns_of_table, is_distance, with_header_checked
 from recdash.ingest.moments import known_zone
 from recdash.ingest.validate import (
     READERS,
@@ -59,14 +61,15 @@ from recdash.ingest.validate import (
 
 Source = Any  # str | Path | bytes | file object | dict | a table that offers an Arrow stream
 Mapped = Mapping[str, str] | None
+UNDECIDED = Decided()
 
 SPLITTING = ("run", "replicate")
 """Roles whose columns name what rows belong to."""
 BETWEEN = "\x1f"
-SUFFIX = re.compile(
-    r"(\.(gz|gzip|zip|csv|tsv|tab|txt|dat|data|parquet|pq|json|jsonl|ndjson|run|qrels|trec|xlsx|pkl))+$",
-    re.IGNORECASE,
-)
+SUFFIXES = {
+    *("gz", "gzip", "zip", "csv", "tsv", "tab", "txt", "dat", "data", "parquet"),
+    *("pq", "json", "jsonl", "ndjson", "run", "qrels", "trec", "xlsx", "pkl"),
+}
 MOST_RUNS = 100
 Part = Mapping[str, str]
 """Rows of a file by what their columns name: {"run": "als", "replicate": "1"}; empty for all rows."""
@@ -86,18 +89,21 @@ class Opened:
     zone: str | None = None
     explicit: Mapping[str, str] = field(default_factory=dict)
     """{role: column} that was said for this table."""
-    decided: tuple[str, ...] = ()
+    decided: Decided = UNDECIDED
 
     @property
     def notices(self) -> list[Problem]:
         layout = notices_of(self.layout, self.columns, self.kind == "run")
-        return [*self.raw.notices, *self.columns.notices, *layout]
+        by_rank = self.raw.is_trec and "rank" in self.columns.mapping
+        of_file = [notice for notice in self.raw.notices if not (by_rank and notice.code == "trec")]
+        return [*of_file, *self.columns.notices, *layout]
 
     @property
     def mapping(self) -> dict[str, str]:
         """Role → column as shown to a person; the columns of a wide list appear as one."""
         label = wide_label(self.columns.wide)
-        mapping = {**self.columns.mapping, **({SIDEWAYS[self.kind].role.name: label} if label else {})}
+        mapping = {**self.columns.mapping, **self.columns.marked_items}
+        mapping |= {SIDEWAYS[self.kind].role.name: label} if label else {}
         if self.columns.reversed_score:
             mapping["score"] = f"{REVERSED}{mapping['score']}"
         return mapping
@@ -124,8 +130,7 @@ def read_recommendations(
     What the header and the first rows tell is checked now, the values while ``batches()`` is
     read. Raises ``UploadError`` with all problems found.
     """
-    decided = ("rank", "score") if checked else ("rank",) if order else ()
-    opened = _open("run", source, name, mapping, limits, decided=decided)
+    opened = _open("run", source, name, mapping, limits, decided=Decided(order, checked))
     try:
         several = [_split(one) for one in _by_model(opened)]
     except UploadError as error:
@@ -134,12 +139,22 @@ def read_recommendations(
 
 
 def _by_model(opened: Opened) -> Iterator[Opened]:
-    """The table once for each column of lists, called as the column."""
-    if not opened.columns.models:
+    """The table once for each column of lists, or of scores, called as the column."""
+    if not (opened.columns.models or opened.columns.scores):
         yield opened
-    for column in opened.columns.models:
-        columns = replace(opened.columns, mapping={**opened.columns.mapping, "item_id": column})
+    for column in opened.columns.scores:
+        columns = replace(opened.columns, mapping={**opened.columns.mapping, "score": column})
         named = f"{opened.given}: {column}" if opened.given else column
+        yield replace(opened, columns=columns, name=named, given=named)
+    models = opened.columns.models
+    if opened.given in models:  # the candidate is called like one of them
+        models = (opened.given,)
+    for column in models:
+        scores = opened.raw.scores
+        mapping = {role: c for role, c in opened.columns.mapping.items() if c not in scores.values()}
+        mapping |= {"item_id": column} | ({"score": scores[column]} if column in scores else {})
+        columns = replace(opened.columns, mapping=mapping)
+        named = f"{opened.given}: {column}" if opened.given and len(models) > 1 else column
         yield replace(opened, columns=columns, name=named, given=named)
 
 
@@ -309,7 +324,7 @@ def _open(
     limits: Limits | None,
     without: Sequence[str] = (),
     *,
-    decided: tuple[str, ...] = (),
+    decided: Decided = UNDECIDED,
 ) -> Opened:
     """Raises ``UploadError`` with what the format, the header and the mapping get wrong."""
     try:
@@ -351,16 +366,22 @@ def _assigned(
     limits: Limits,
     without: Sequence[str] = (),
     *,
-    decided: tuple[str, ...] = (),
+    decided: Decided = UNDECIDED,
 ) -> Opened:
+    _check_mapping(mapping)
     shown, given = _names(source, name, kind)
     raw = _raw(kind, source, name, limits)
+    if raw.without_header and _names_place(mapping, raw.columns):
+        raw = raw.without_header()
+    raw = raw if decided.checked else with_pairs(raw, kind)
     if raw.n_rows == 0:
         raise UploadError(Problem("no-rows", "file", "a header and no rows", "Upload a table with rows."))
     explicit = dict(mapping or {})
     if isinstance(mapping, TableMapping):
         explicit = mapping.within(kind, shown, raw.columns)
     columns = _columns(kind, raw, explicit, without, decided)
+    if not decided.checked:
+        columns = with_header_checked(raw, kind, columns)
     if columns.problems and isinstance(mapping, TableMapping):
         unmet = mapping.unmet(kind, raw.columns, columns.mapping)
         columns = replace(columns, problems=(*unmet, *columns.problems))
@@ -368,19 +389,35 @@ def _assigned(
     return Opened(kind, shown, given, raw, columns, layout, limits, explicit=explicit, decided=decided)
 
 
+def _names_place(mapping: Mapped, columns: Sequence[str]) -> bool:
+    if isinstance(mapping, TableMapping):
+        return mapping.names_place(columns)
+    return names_place((mapping or {}).values(), columns)
+
+
+def _check_mapping(mapping: object) -> None:
+    if mapping is not None and not isinstance(mapping, Mapping):
+        found, fix = f"{type(mapping).__name__}, not a dict", 'Write {"user_id": "uid", "item_id": "sku"}.'
+        raise UploadError(Problem("bad-columns", "mapping", found, fix))
+
+
 def _columns(
-    kind: TableKind, raw: RawTable, mapping: Mapping[str, str], without: Sequence[str], decided: Sequence[str]
+    kind: TableKind, raw: RawTable, mapping: Mapping[str, str], without: Sequence[str], decided: Decided
 ) -> Columns:
     if kind == "run":
         return columns_of_run(raw, mapping, without, decided)
-    positions = None if raw.header or raw.roles else by_position(kind, raw.columns, raw.sample())
-    return assign(kind, raw.columns, mapping, raw.roles, positions, without)
+    columns = columns_of_table(kind, raw, mapping, without)
+    return with_cells(raw, kind, columns, {*mapping, *without})
 
 
 def _raw(kind: TableKind, source: Source, name: str | None, limits: Limits) -> RawTable:
     if isinstance(source, Mapping):
+        if kind == "run":
+            refuse_sets(source)
         return read_document(dict(source), kind)
     if hasattr(source, "__arrow_c_stream__") and not isinstance(source, type):
+        if kind == "run":
+            refuse_sets(source)
         return read_arrow(source)
     content = contents.unpacked(_content(source, name), limits)
     return read_raw(content, kind, limits)
@@ -391,6 +428,8 @@ def _content(source: Source, name: str | None) -> contents.Content:
         raise UploadError(Problem("no-file", "source", "the path is empty", "Name one readable file."))
     if isinstance(source, str | Path):
         return contents.of_path(Path(source))
+    if isinstance(source, contents.OpenFile):
+        return contents.of_open_file(replace(source, name=name or source.name))
     if hasattr(source, "read"):
         return contents.of_stream(source, name or str(getattr(source, "name", "upload")))
     if isinstance(source, bytes | bytearray | memoryview):
@@ -406,9 +445,17 @@ def _names(source: Source, name: str | None, kind: TableKind) -> tuple[str, str 
         return name, name
     # only a file has a name: on a data frame this would be its column called "name"
     own = source if isinstance(source, str | Path) else getattr(source, "name", None)
-    is_file = isinstance(source, str | Path) or (hasattr(source, "read") and own)
+    is_open = hasattr(source, "read") or isinstance(source, contents.OpenFile)
+    is_file = isinstance(source, str | Path) or (is_open and own)
     file_name = Path(str(own)).name if is_file else kind
-    return SUFFIX.sub("", file_name) or file_name or "upload", None
+    return without_suffixes(file_name) or file_name or "upload", None
+
+
+def without_suffixes(file_name: str) -> str:
+    parts = file_name.split(".")
+    while len(parts) > 1 and parts[-1].lower() in SUFFIXES:
+        parts.pop()
+    return ".".join(parts)
 
 
 def _split(opened: Opened) -> tuple[Opened, list[Part]]:
@@ -437,8 +484,8 @@ def _split(opened: Opened) -> tuple[Opened, list[Part]]:
 
 
 def _without(opened: Opened, explicit: Mapping[str, str], roles: Sequence[str]) -> Opened:
-    """The table read without some roles; of several columns of lists the same one."""
-    if opened.columns.models:
+    """The table read without some roles; of several columns of lists or scores the same one."""
+    if opened.columns.models or opened.columns.scores:
         mapping = {role: column for role, column in opened.columns.mapping.items() if role not in roles}
         return replace(opened, columns=replace(opened.columns, mapping=mapping))
     return replace(opened, columns=_columns("run", opened.raw, explicit, roles, opened.decided))
@@ -633,8 +680,8 @@ def _read(array: pa.Array, seen: Seen) -> pa.Array:
     """Raises ``UploadError`` for a type that nothing sensible can be read from."""
     try:
         return _READERS[seen.role.reading](array, seen)
-    except pa.ArrowException as error:
-        found = f"{array.type} values cannot be read as {seen.role.name} ({str(error).splitlines()[0]})"
+    except FOREIGN as error:
+        found = f"{array.type} values cannot be read as {seen.role.name} ({reason(error)})"
         raise UploadError(Problem("bad-type", seen.place, found, "Write plain numbers or text.")) from error
 
 

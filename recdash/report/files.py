@@ -14,7 +14,7 @@ from recdash.report.packing import unpack
 from recdash.report.plain import from_json
 
 PACKED = re.compile(r'<script type="text/plain" id="packed-document">([^<]*)</script>')
-TAG = re.compile(r"<[^>]*>")
+TAG = re.compile(r"<[^<>]*>")
 GENERATOR = re.compile(r'<meta name="generator" content="recdash ([\w.+-]{1,40})">')
 LONGEST, MOST_BYTES = 160, 64_000_000
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from recdash import views
 from recdash.domain import WHOLE, Absent, Curve, Hits, IdOverlap, Run, Scope, TiedHits, Users
-from recdash.engines.known_ids import known_items
+from recdash.engines.known_ids import stored_overlap
 from recdash.errors import Problem
 from recdash.evaluation import question
 from recdash.evaluation.comparability import basis_of, problems
@@ -76,13 +76,13 @@ class Answers(Evidence):
         return views.score_rows(self._runs(run_ids), scores, metrics)
 
     def _score_at(
-        self, run_id: str, metric: str, k: int, scope: Scope, stored: Curve | None
+        self, run_id: str, metric: str, k: int, scope: Scope, stored: Curve | Absent | None
     ) -> dict[str, Any] | None:
         """value, std_error and n_users; of what was not stored only that k, where the users
         who count are known one by one.
         """
         if stored is not None:
-            return views.at(stored, k)
+            return views.at(stored, k) if isinstance(stored, Curve) else None
         if define(metric).has_user_values and self._rule(self._lasting(run_id), None) != "run":
             found = self._values(run_id, metric, k, None, scope)
             return None if found is None or not len(found.users) else views.of_values(found)
@@ -91,13 +91,16 @@ class Answers(Evidence):
 
     def absences(self, run_ids: Sequence[str], metric: str, scope: Scope = WHOLE) -> dict[str, str]:
         """Why a run lacks the metric, for the runs that do."""
-        stored = self.store.metrics(run_ids) if scope == WHOLE else {}
-        without = [run for run in self._runs(run_ids) if metric not in stored.get(run.id, ())]
-        reasons = {run.id: run.absent.get(metric) or self._why_not(run.id, metric, scope) for run in without}
+        stored = self.store.curves(run_ids, [metric]) if scope == WHOLE else {}
+        reasons = {
+            run.id: run.absent.get(metric)
+            or self._why_not(run.id, metric, scope, stored.get(run.id, {}).get(metric))
+            for run in self._runs(run_ids)
+        }
         return {run_id: reason for run_id, reason in reasons.items() if reason}
 
-    def _why_not(self, run_id: str, metric: str, scope: Scope) -> str:
-        found = self._computed(run_id, metric, scope)
+    def _why_not(self, run_id: str, metric: str, scope: Scope, stored: Curve | Absent | None) -> str:
+        found = stored or self._computed(run_id, metric, scope)
         return found.reason if isinstance(found, Absent) else ""
 
     def list_ends(self, run_ids: Sequence[str]) -> dict[str, int | None]:
@@ -107,7 +110,7 @@ class Answers(Evidence):
     def population_effect(self, run_ids: Sequence[str], metric: str, k: int) -> views.PopulationEffect | None:
         """Does the winner depend on whether users without a list count? None below two runs with lists."""
         views.check_cutoff(k)
-        names = {run.id: run.name for run in self._runs(run_ids) if run.hits or run.is_mean}
+        names = {run.id: run.name for run in self._runs(run_ids) if run.has_lists or run.is_mean}
         if len(names) < 2:
             return None
         values: dict[str, dict[str, float]] = {"truth": {}, "both": {}}
@@ -155,7 +158,7 @@ class Answers(Evidence):
         run = self.store.run(run_id)
         if run.is_mean and metric not in run.absent:
             return self._mean_band(run_id, metric, k)
-        if not run.hits or metric in run.absent:
+        if not run.has_lists or metric in run.absent:
             return None
         sample = self._sample(run_id)
         views.check_cutoff(k, sample.depth)
@@ -192,7 +195,7 @@ class Answers(Evidence):
 
     def comparability(self, run_ids: Sequence[str]) -> list[Problem]:
         """Why the numbers of these runs may not stand side by side as they are; empty where they may."""
-        runs = self._runs(run_ids)
+        runs = [run for run in self._runs(run_ids) if run.has_lists or run.is_mean]
         experiments = {id_: self.experiment(id_) for id_ in {run.experiment for run in runs}}
         return problems([basis_of(run, experiments[run.experiment], self._id_caveats(run)) for run in runs])
 
@@ -210,9 +213,9 @@ class Answers(Evidence):
         if run.is_mean:
             below = [found for one in self._below(run_id) if (found := self.id_overlap(one.id))]
             return min(below, key=lambda one: one.items.share, default=None)
-        if run.reference or not run.hits or (exposure := self._hits(run_id).exposure) is None:
+        if run.reference or not run.has_lists or (exposure := self._hits(run_id).exposure) is None:
             return None
-        return IdOverlap(known_items(exposure, self._reference(run.experiment)), None)
+        return stored_overlap(exposure, self._reference(run.experiment))
 
     def _id_caveats(self, run: Run) -> tuple[Problem, ...]:
         """What is wrong with a run's ids; of one scored before they were counted, looked for now."""
@@ -225,7 +228,7 @@ class Answers(Evidence):
         if run.is_mean:
             return next((found for one in self._below(run_id) if (found := self._id_caveats(one))), ())
         reference = self._reference(run.experiment)
-        return stored_problems(name, self._hits(run_id), reference) if run.hits else ()
+        return stored_problems(name, self._hits(run_id), reference) if run.has_lists else ()
 
     def guide(self) -> list[MetricGuide]:
         return metric_guides()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
+from recdash.characters import check_note
 from recdash.domain import Duplicates, Experiment, TableKind, Upload, Users
 from recdash.engines import Reference
 from recdash.errors import Problem
@@ -102,7 +103,8 @@ class Experiments(Evidence):
             "graded": reference.truth.graded,
             "notices": [_as_dict(notice) for notice in reference.notices],
         }
-        return Setup(clean_name(name), tables, reference, settings, note, demo)
+        name, note = clean_name(name), check_note("note", note)
+        return Setup(name, tables, reference, settings, note, demo)
 
     def store_setup(self, setup: Setup) -> Experiment:
         """Store what ``read_setup`` read."""
@@ -137,7 +139,7 @@ class Experiments(Evidence):
         return self._write().update_experiment(experiment_id, name=clean_name(name))
 
     def note_experiment(self, experiment_id: str, note: str) -> Experiment:
-        return self._write().update_experiment(experiment_id, note=note)
+        return self._write().update_experiment(experiment_id, note=check_note("note", note))
 
     def set_baseline(self, experiment_id: str, run_id: str | None) -> Experiment:
         return self._write().update_experiment(experiment_id, baseline=run_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from recdash.characters import is_visible, on_a_line
+from recdash.characters import check_name, is_visible, on_a_line
 from recdash.errors import InputError, Problem
 
 Progress = Callable[[float, str], None]
@@ -14,10 +14,15 @@ def quiet(fraction: float, text: str) -> None:
     """Progress that nobody watches."""
 
 
+LONGEST_NAME = 255
+"""Characters; as many as file systems take. Longer ones fill pages and break links and files."""
+
+
 def clean_name(name: str) -> str:
-    if not name.strip():
-        raise InputError(Problem("no-name", "name", "nothing", "Give it a name."))
-    return name.strip()
+    """The name without blanks around it. Raises InputError for none, for more than ``LONGEST_NAME`` and for
+    characters that steer a terminal or cannot be seen.
+    """
+    return short_text("name", check_name("name", name), LONGEST_NAME)
 
 
 def one_line(what: str, text: str, most: int) -> str:

@@ -229,7 +229,7 @@ class OnlineTests(Comparisons):
 
     def delete_online_test(self, test_id: str, typed_name: str) -> None:
         self._may_write()
-        check_typed(typed_name, self.store.online_test(test_id).name)
+        check_typed(typed_name, self.store.online_test_name(test_id))
         self._write().delete_online_test(test_id)
 
     def online_results(self, test_id: str) -> pd.DataFrame:

@@ -130,7 +130,7 @@ class Parts(Evidence):
             return mean_rows([self._shown_rows(one.id, attribute, k) for one in self._below(run_id)])
         reference = self._reference(run.experiment)
         check_attribute(reference, attribute)
-        shelf = self._material(run_id).shelf if run.hits else None
+        shelf = self._material(run_id).shelf if run.has_lists else None
         if shelf is not None and not shelf.is_whole:
             shelf = self._whole_shelf(run_id)
         if shelf is None:

@@ -18,10 +18,11 @@ from recdash.errors import NotFound, Problem
 from recdash.evaluation import question as asking
 from recdash.evaluation.merging import LABEL, together
 from recdash.evaluation.replicates import grouped, score_candidate
+from recdash.evaluation.scoring import score_predictions
 from recdash.report.document import Document
 from recdash.report.provenance import RULES
 from recdash.report.question import Question
-from recdash.service.runs import PreparedRun
+from recdash.service.runs import PreparedRun, rows_of_predictions
 from recdash.service.workspace import Workspace
 from recdash.store.memory import MemoryStore
 
@@ -68,6 +69,8 @@ class FromUploads(Workspace):
         )  # fmt: skip
 
     def _prepared_again(self, home: Experiment, facts: Facts, stored: Run) -> PreparedRun:
+        if not stored.has_lists and not stored.replicated:
+            return self._rated_again(home, facts)
         several = facts.get("replicates")
         mapping = {"replicate": LABEL} if several else None
         read = ingest.read_recommendations(
@@ -79,11 +82,18 @@ class FromUploads(Workspace):
             None, depth=home.settings["depth"], users=home.settings["users"], order=_order(facts["order"]),
             duplicates=home.settings.get("duplicates", "first"),
         )  # fmt: skip
+        rules = replace(rules, accept_unknown_ids=True)  # they were, when it was stored
         rated = facts.get("predictions")
         table = None if rated is None else ingest.read_upload("predictions", self.store.path(rated))
         kind = several["kind"] if several else None
         scored = score_candidate(runs, self._reference(home.id), asked, rules, kind, predictions=table)
         return PreparedRun(together(runs, labelled=True) if len(runs) > 1 else runs[0], scored)
+
+    def _rated_again(self, home: Experiment, facts: Facts) -> PreparedRun:
+        rated = ingest.read_upload("predictions", self.store.path(facts["predictions"]))
+        reference, asked, rules = self._how_scored(home.id, accept_unknown_ids=True)
+        scored = score_predictions(facts["name"], rated, reference, asked, rules)
+        return PreparedRun(rows_of_predictions(facts["name"], rated), scored)
 
     def count_again(self, facts: Facts, stored: OnlineTest, space: Workspace) -> OnlineTest:
         """The test by the report's own rules and links; what was said while its logs were read stays."""

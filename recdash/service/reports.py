@@ -7,7 +7,8 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -147,9 +148,17 @@ class Reports(Parts, TrackRecords):
         moment: datetime | None = None,
         versions: Mapping[str, str] | None = None,
     ) -> Document:
-        """The answer as a document, as it stands now. Raises UnknownName for a block that there is not."""
+        """The answer as a document, as it stands now.
+
+        Raises UnknownName for a block that there is not, EvidenceDamaged where something stored of the
+        runs is damaged.
+        """
         from recdash.report.content import content
 
+        test = next(
+            iter(_not_deleted(self.store.online_test, [question.test] if question.test else [])), None
+        )
+        self._refuse_damage(_not_deleted(self.store.run, question.shown), test)
         told: Any = self  # the whole workspace: this class is one of its parts
         return content(
             told, question, moment or self._clock(), blocks=blocks, title=title, narrative=narrative,
@@ -256,3 +265,13 @@ def _id_of(key: str, *words: Any) -> str:
 def file_name(title: str) -> str:
     """A name that every file system takes: ``Films: ALS v3`` → ``films-als-v3``."""
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60] or "report"
+
+
+def _not_deleted(read: Callable[[str], object], ids: Sequence[str]) -> list[str]:
+    """The ids of what is still stored: a report says itself what of it was deleted."""
+    stored = []
+    for key in ids:
+        with suppress(NotFound):
+            read(key)
+            stored.append(key)
+    return stored

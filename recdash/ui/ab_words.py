@@ -9,6 +9,7 @@ from recdash.charts.frames import cut, cut_inside
 from recdash.charts.marks import Mark
 from recdash.online import OnlineMetric, OnlineRow, Rules
 from recdash.online.compare import per
+from recdash.online.results import validity_notes
 from recdash.online.validity import MANY_LOOKS
 from recdash.ui import theme
 from recdash.ui.ab_test import AbTest
@@ -158,7 +159,7 @@ def reading(found: AbTest) -> list[str]:
     marks = "Filled mark: settled. Hollow mark: not settled, which is no proof of equality."
     margin = "Dashed line: the loss that a guardrail must exclude." if found.rows("guardrail") else ""
     lines = [" ".join([marks, margin, _thick(found)]), PEEKING, _looked_at(found)]
-    lines += [*_adjusted(found), *_reasons(found), *_not_yet(found)]
+    lines += [*_adjusted(found), *(f"– {note}" for note in validity_notes(found.lifted()))]
     return [line for line in lines if line]
 
 
@@ -202,18 +203,6 @@ def _adjusted(found: AbTest) -> list[str]:
 def _range(shares: Sequence[float]) -> str:
     low, high = (numbers.fixed(end, 0) for end in (min(shares), max(shares)))
     return f"{low} %" if low == high else f"{low} to {high} %"
-
-
-def _not_yet(found: AbTest) -> list[str]:
-    """Which lifts have no interval for many looks yet, and from when on."""
-    early = [row for row in found.lifted() if row.sequence_note]
-    return [f"– No thin interval yet of {row.title}, {row.variant}: {row.sequence_note}." for row in early]
-
-
-def _reasons(found: AbTest) -> list[str]:
-    """Why a number is missing, or of another method than the others."""
-    noted = {(row.title, row.variant, row.note) for row in found.lifted() if row.note}
-    return [f"– {title}, {variant}: {note}." for title, variant, note in sorted(noted)]
 
 
 # ── definitions ──────────────────────────────────────────────────────────────────────────────

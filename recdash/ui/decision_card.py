@@ -13,6 +13,7 @@ from recdash.ui import decision_forms, decision_tables, decision_tiles, links, t
 from recdash.ui.decision_words import capital, headline, lines, moment, outcome_badge, prose, signature
 from recdash.ui.escaping import Html, html, join, markdown
 from recdash.ui.state import View, workspace
+from recdash.ui.widgets import in_words
 from recdash.words import day
 
 ITEM_SIGNS = {"holds": ("✓", "better"), "fails": ("!", "worse"), "not known yet": ("?", "muted")}
@@ -116,6 +117,7 @@ def _all_numbers(one: Decision) -> None:
 
 
 @st.fragment(parallel=True)
+@in_words
 def _since(entry_id: str) -> None:
     """Worked out beside the page, since the verdict is asked again."""
     decision_tables.show_since(workspace().since(entry_id))

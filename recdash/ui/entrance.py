@@ -9,9 +9,9 @@ from streamlit import config
 
 from recdash.errors import RecdashError
 from recdash.settings import Settings, settings
-from recdash.ui import navigation, signing_in, who
+from recdash.ui import messages, navigation, signing_in, who
 from recdash.web.asking import Door
-from recdash.web.starting import greeting, key_of, refuse_base_path, refuse_open_house
+from recdash.web.starting import greeting, key_of, refuse_base_path, refuse_open_house, refuse_unnamed_viewers
 
 BAD_INPUT = 2
 
@@ -28,6 +28,7 @@ def door() -> Door:
 def _door(rules: Settings) -> Door:
     address: str | None = config.get_option("server.address")
     refuse_open_house(address, rules)
+    refuse_unnamed_viewers(rules)
     refuse_base_path(config.get_option("server.baseUrlPath") or "")
     if rules.auth == "oidc":
         signing_in.refuse_unready()
@@ -35,4 +36,4 @@ def _door(rules: Settings) -> Door:
     if rules.auth == "key":
         key = key_of(who.whole().secret())
         click.echo(greeting(address, config.get_option("server.port"), key))
-    return Door(rules, key, who.guest, signing_in.claims, frozenset(navigation.ADDRESSES))
+    return Door(rules, key, who.guest, signing_in.claims, frozenset(navigation.ADDRESSES), messages.is_needed)

@@ -42,6 +42,7 @@ def _draw_card(card: Card) -> None:
 
 
 @st.fragment(parallel=True)
+@widgets.in_words
 def _verdict(experiment_id: str) -> None:
     """Worked out beside the page, so that the list stands at once."""
     st.html(verdict_html(data.card_verdict(experiment_id)))
@@ -97,6 +98,7 @@ def foot(card: Card) -> Html:
 
 
 @st.fragment(parallel=True)
+@widgets.in_words
 def draw_table(cards: Sequence[Card]) -> None:
     """The table stands at once; verdicts come as they are worked out."""
     place = st.empty()

@@ -6,7 +6,7 @@ import streamlit as st
 
 from recdash.domain import Experiment
 from recdash.service.usual import MOST_CANDIDATES
-from recdash.ui import embedding, first_run, links, part, sharing, state, theme
+from recdash.ui import embedding, first_run, links, part, sharing, state, theme, widgets
 from recdash.ui.escaping import html, join, markdown
 from recdash.ui.state import SEPARATOR, USUAL_K, View
 from recdash.ui.widgets import empty
@@ -15,32 +15,34 @@ from recdash.ui.words import many, metric_name
 go = links.go
 
 
-def show(*, scoped: bool = False, without_runs: bool = False) -> View:
+def show(*, scoped: bool = False, without_runs: bool = False, with_lists: bool = False) -> View:
     """Draw the frame and return the view. Without an experiment or a run, say what to do and stop.
 
     ``scoped``: the page's numbers follow the chosen part of the users and items. ``without_runs``: the page
-    has something to show of an experiment that has none.
+    has something to show of an experiment that has none. ``with_lists``: the page reads stored uploads; runs
+    whose upload is lost or damaged are left out and named.
     """
-    experiment, view = _draw_frame(scoped=scoped)
+    experiment, view = _draw_frame(scoped=scoped, with_lists=with_lists)
+    widgets.damaged(state.workspace().damaged(experiment.id))
     if view is None and without_runs:
         state.choose(e=experiment.id)
         return state.view_without_runs(experiment)
     if view is None:
         _no_runs(experiment)
         state.stop()
-    if view.missing:
-        st.warning("\n".join(f"- {markdown(sentence)}." for sentence in view.missing))
+    state.warn(view.missing)
     return view
 
 
-def _draw_frame(*, scoped: bool) -> tuple[Experiment, View | None]:
+def _draw_frame(*, scoped: bool, with_lists: bool) -> tuple[Experiment, View | None]:
     """Stops where there is no experiment, or not the one of the link."""
     experiments = state.workspace().experiments()
     if not experiments:
+        widgets.damaged(state.workspace().damaged())
         first_run.show()
         state.stop()
     experiment = _experiment(experiments)
-    view = state.view_of(experiment, scoped=scoped) if experiment else None
+    view = state.view_of(experiment, scoped=scoped, with_lists=with_lists) if experiment else None
     with st.container(key="frame", gap="small"):
         if view and embedding.is_on():
             embedding.show_heading(view)
@@ -52,6 +54,7 @@ def _draw_frame(*, scoped: bool) -> tuple[Experiment, View | None]:
                 first_run.show_strip(view)
         st.html('<hr class="rd-rule">')
     if experiment is None:
+        widgets.damaged(state.workspace().damaged())
         wanted = markdown(state.params().get("e", ""))
         st.warning(f"The link's experiment, {wanted}, is not here: deleted, archived, or kept elsewhere. "
                    "Choose another above.")  # fmt: skip

@@ -32,10 +32,15 @@ who leads, the pages say so.
 The **ledger** of a run: *counted* users, those *without list*, *without relevant item*, users of
 the run that are *not in the truth*, *short lists*, *duplicates* and *ties*.
 
-Beside it stands how many of a run's **items and users** the truth, the catalogue and train know. A
-run of which they know hardly anything, or far more in another spelling (`movie_12` for `12`), is not
-scored: the message names the cause and its repair. Where the ids are right, say so with
-`--accept-unknown-ids`, `accept_unknown_ids=True` or the box on the Upload page.
+Beside it stands how many of a run's **items and users** the truth, the catalogue and train know, each
+by itself, and how many of the truth's the run knows. A run is not scored where the truth, or all of them
+together, know hardly anything of it or far more in another spelling (`movie_12` for `12`), nor where a
+part of the truth is spelled otherwise: the message names the cause and its repair. Where the ids are
+right, say so with `--accept-unknown-ids`, `accept_unknown_ids=True` or the box on the Upload page.
+
+A catalogue or train table that knows less than a tenth of the places is named, with a spelling in which
+it would know them; the metrics that rest on it are absent. Five places or fewer that are all unknown are
+told and scored.
 """,
     ),
     Article(
@@ -111,7 +116,8 @@ the verdict says, *ship*, *keep* or *tie*, must hold over users and over replica
 | seeds with the same labels | t-test, paired over the labels |
 | seeds with other labels | Welch's t-test |
 | seeds against a run uploaded once | t-test; the run is taken to vary as much as the seeds do |
-| folds of the same users, or folds and a run cut to their users | corrected resampled t-test |
+| folds of the same users | corrected resampled t-test |
+| folds and a run uploaded once | the same over the folds' users; the run is taken to vary as much |
 
 The training sets of folds overlap, so that their values lie closer together than those of independent
 trainings. The corrected test (Nadeau and Bengio 2003) takes (1/n + 1/(n − 1))·s² in place of s²/n.

@@ -91,17 +91,20 @@ finding in the family at 5 %; *BH* (Benjamini and Hochberg) lets at most 5 % of 
 interval is drawn at the level at which the correction tests it: it excludes zero exactly where the
 corrected p is at most 0.05. That is why intervals grow when more runs are shown.
 
-The interval is that of a paired t-test over users, where enough of them differ. It claims too much where few
-do: with hit rates of 1 % among 100 users, two hits more look like a finding. There another method takes its
+The interval is that of a paired t-test over users, where that holds. It claims too much where few users
+differ: with hit rates of 1 % among 100 users, two hits more look like a finding. So it does where many gain a
+little and few lose a lot, if such a loss happens not to be among these users. There another method takes its
 place, and the verdict names it:
 
 | what differs | method |
 |---|---|
 | yes or no, such as a hit: fewer than 100 users | McNemar's exact test, intervals of Clopper and Pearson |
-| a share, such as nDCG: fewer than 30 users, or a few carry the spread | betting test of a bounded mean |
-| a number without a bound, such as DCG: fewer than 30 users | none: no interval, and no finding |
+| a number with a largest value, such as nDCG: Σd² below 400 such squares | Gaffke's test of a bounded mean |
+| a number without one, such as RMSE: fewer than 30 users, or one is most of Σd² | none: no finding |
 
-The betting test allows for a loss that has not been seen yet, so it needs more users than a t-test would.
+Σd² adds up the squares of the users' differences. Gaffke's test adds a user with the worst value that could
+be, so it needs some more users than a t-test would: few more among thousands. It is exact for wins and losses
+of one size, and no case is known where it claims too much; a proof for all distributions is not known either.
 Two runs in which no user differs are a tie only where there are enough users to say so. How often verdicts
 are wrong was counted in simulations: docs/calibration.md.
 

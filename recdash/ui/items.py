@@ -57,7 +57,7 @@ class Items:
 
 def gather(view: View) -> Items | None:
     """None where no run in the frame has lists."""
-    run_ids = tuple(run.id for run in view.shown if run.hits)
+    run_ids = tuple(run.id for run in view.shown if run.has_lists)
     return Items(data.found_items(run_ids, view.k), run_ids) if run_ids else None
 
 
@@ -246,7 +246,7 @@ def tidy(view: View, items: Items, rows: pd.DataFrame) -> pd.DataFrame:
 def left_out(view: View) -> str:
     """Who has no lists to look into, or several for each user."""
     means = [run.name for run in view.shown if run.is_mean]
-    names = [run.name for run in view.shown if not run.hits and not run.is_mean]
+    names = [run.name for run in view.shown if not run.has_lists and not run.is_mean]
     told = (
         [f"{listed(means)}: several lists for each user, which cannot be looked at as one."] if means else []
     )

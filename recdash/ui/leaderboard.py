@@ -282,6 +282,7 @@ MOST_ASKED_TWICE = 30
 
 
 @st.fragment(parallel=True)
+@widgets.in_words
 def population_note(view: View) -> None:
     """Whether users without a list decide who is first; worked out beside the page."""
     if len(view.own_ids) > MOST_ASKED_TWICE:

@@ -42,7 +42,7 @@ def finding(view: View) -> str:
 
 
 def _with_lists(view: View) -> list[str]:
-    return [run.id for run in view.shown if run.hits]
+    return [run.id for run in view.shown if run.has_lists]
 
 
 def _explained(view: View) -> str:

@@ -71,7 +71,11 @@ def _known(run: Run) -> list[tuple[str, str]]:
     """What truth, catalogue and train know of the run's ids, table by table."""
     if run.overlap is None:
         return []
-    sides = {"items": run.overlap.items, "users": run.overlap.users}
+    overlap = run.overlap
+    sides = {
+        "items": overlap.items, "users": overlap.users, "truth's items": overlap.truth_items,
+        "truth's users": overlap.truth_users,
+    }  # fmt: skip
     return [
         (f"{name} known", " · ".join(f"{where}: {share(known, side.rows)}" for where, known in _places(side)))
         for name, side in sides.items()

@@ -29,6 +29,7 @@ def show(place: DeltaGenerator, view: View) -> None:
 
 
 @st.fragment
+@widgets.in_words
 def _panel(view: View) -> None:
     """Work in the popover does not draw the page behind it again."""
     parts = _parts()

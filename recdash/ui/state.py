@@ -27,6 +27,7 @@ from recdash.service.usual import (
     usual_metric,
 )
 from recdash.ui import theme, who
+from recdash.ui.escaping import markdown
 from recdash.ui.words import ordered_metrics
 
 _PARAMS, _WRITTEN, _SHOWN = "recdash.params", "recdash.written", "recdash.shown"
@@ -177,14 +178,16 @@ def stop() -> NoReturn:
     st.stop()
 
 
-def view_of(experiment: Experiment, *, scoped: bool = False) -> View | None:
+def view_of(experiment: Experiment, *, scoped: bool = False, with_lists: bool = False) -> View | None:
     """The view of ``experiment`` that the parameters ask for; None when it has no runs.
 
-    Not ``scoped``: of all users and items, whatever part the parameters name.
+    Not ``scoped``: of all users and items, whatever part the parameters name. ``with_lists``: without the
+    runs whose lists cannot be read.
     """
     source = workspace()
-    runs = tuple(source.runs(experiment.id))
+    runs, unreadable = _readable(experiment, tuple(source.runs(experiment.id)), with_lists)
     if not runs:
+        warn(unreadable)
         return None
     baseline, baseline_missing = _baseline(experiment, runs)
     candidates, candidates_missing = _candidates(runs, baseline)
@@ -192,8 +195,39 @@ def view_of(experiment: Experiment, *, scoped: bool = False) -> View | None:
     depth = source.depth(experiment.id)
     k, k_missing = _k(depth)
     scope, scope_missing = _scope(experiment) if scoped else (WHOLE, [])
-    missing = (*baseline_missing, *candidates_missing, *metric_missing, *k_missing, *scope_missing)
+    missing = (
+        *unreadable, *baseline_missing, *candidates_missing, *metric_missing, *k_missing, *scope_missing,
+    )  # fmt: skip
     return View(experiment, runs, baseline, candidates, metrics, metric, k, depth, missing, scope)
+
+
+def _readable(
+    experiment: Experiment, runs: tuple[Run, ...], with_lists: bool
+) -> tuple[tuple[Run, ...], list[str]]:
+    """The runs without those that would be shown and cannot be read, and what to say of these.
+
+    Only shown ones are looked at: in the place of one that is left out comes the next.
+    """
+    said: list[str] = []
+    while runs:
+        baseline, _ = _baseline(experiment, runs)
+        shown = [run.id for run in (baseline, *_candidates(runs, baseline)[0]) if run is not None]
+        why = workspace().unreadable(shown, with_lists=with_lists)
+        said += [_left_out(run, why[run.id]) for run in runs if run.id in why]
+        if not why:
+            break
+        runs = tuple(run for run in runs if run.id not in why)
+    return runs, said
+
+
+def warn(sentences: Sequence[str]) -> None:
+    """What a link or the store lacks, as a list; nothing where they lack nothing."""
+    if sentences:
+        st.warning("\n".join(f"- {markdown(sentence)}." for sentence in sentences))
+
+
+def _left_out(run: Run, why: str) -> str:
+    return f"{run.name} is damaged and left out: {why.rstrip('.')}. Upload its file again, or restore it"
 
 
 def view_without_runs(experiment: Experiment) -> View:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from recdash.errors import InputError, Problem
-from recdash.ingest.uploads import SUFFIX
+from recdash.ingest.uploads import without_suffixes
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Desk:
 def stem(file_name: str) -> str:
     """``als.top20.jsonl.gz`` → ``als.top20``: the name without its endings of known formats."""
     name = file_name.replace("\\", "/").rsplit("/", 1)[-1]
-    return SUFFIX.sub("", name) or name
+    return without_suffixes(name) or name
 
 
 def params_from(text: str) -> dict[str, str]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from recdash.domain import DEFAULT_DEPTH, Experiment, TableKind
+from recdash.definitions.habits import POPULATION
+from recdash.domain import DEFAULT_DEPTH, Duplicates, Experiment, TableKind, Users
 from recdash.errors import Problem, RecdashError
 from recdash.service import Workspace
 from recdash.service.usual import MOST_CANDIDATES
@@ -19,6 +20,7 @@ from recdash.ui.upload_replicates import describe_all
 from recdash.ui.upload_steps import (
     CheckedFile,
     check_file,
+    describe_rated,
     last_step,
     one_file,
     refused,
@@ -26,6 +28,9 @@ from recdash.ui.upload_steps import (
     template_button,
 )
 
+REPEATED_ITEMS: Mapping[Duplicates, str] = {
+    "first": "first: it counts once, at its better place", "keep": "keep: it counts at each place",
+}  # fmt: skip
 FURTHER: tuple[TableKind, ...] = ("users", "vectors", "similarity")
 
 
@@ -38,6 +43,8 @@ class ExperimentForm:
     depth: int
     relevance: str | None
     threshold: float | None
+    users: Users
+    duplicates: Duplicates
 
 
 # ── what came of it ──────────────────────────────────────────────────────────────────────────
@@ -139,7 +146,22 @@ def _experiment_form(desk: Desk, truth: CheckedFile) -> ExperimentForm:
         "Depth", min_value=1, max_value=10_000, value=DEFAULT_DEPTH, step=10, key=desk.key("depth"),
         help="The longest cutoff k that is kept.",
     )  # fmt: skip
-    return ExperimentForm(name.strip(), note.strip(), int(depth), relevance, threshold)
+    with st.expander("Advanced settings: who counts, repeated items"):
+        users, duplicates = _counting_rules(desk)
+    return ExperimentForm(name.strip(), note.strip(), int(depth), relevance, threshold, users, duplicates)
+
+
+def _counting_rules(desk: Desk) -> tuple[Users, Duplicates]:
+    """Who counts for accuracy, and how often an item that a list repeats; the defaults come first."""
+    users = st.selectbox(
+        "Users who count", list(POPULATION), format_func=lambda rule: f"{rule}: {POPULATION[rule]}",
+        key=desk.key("users_rule"), help="For accuracy. The rule of an experiment is fixed.",
+    )  # fmt: skip
+    duplicates = st.selectbox(
+        "An item that a list repeats", list(REPEATED_ITEMS), format_func=REPEATED_ITEMS.__getitem__,
+        key=desk.key("duplicates_rule"),
+    )  # fmt: skip
+    return users, duplicates
 
 
 def _relevance(desk: Desk, truth: CheckedFile) -> tuple[str | None, float | None]:
@@ -171,7 +193,8 @@ def _create(
                 user_attributes=data.get("users"), item_vectors=data.get("vectors"),
                 item_similarity=data.get("similarity"),
                 relevance=fields.relevance, relevance_threshold=fields.threshold, depth=fields.depth,
-                note=fields.note, mappings=_mappings(checked),
+                users=fields.users, duplicates=fields.duplicates, note=fields.note,
+                mappings=_mappings(checked),
             )  # fmt: skip
         except RecdashError as error:
             desk.outcomes.append(refused("experiment", fields.name, error))
@@ -210,11 +233,18 @@ def candidates(desk: Desk, workspace: Workspace) -> None:
         key=desk.key("run"),
     )
     template_button("run", "many")
-    if not files:
+    with st.expander("Candidates that predict ratings and have no lists"):
+        rated = st.file_uploader(
+            "Rating predictions, one file per candidate", accept_multiple_files=True, key=desk.key("rated"),
+            help=TEMPLATES["predictions"].purpose,
+        )  # fmt: skip
+        template_button("predictions", "many")
+    if not files and not rated:
         return
     st.subheader("2 · Columns, checks, names")
     tags = sorted({tag for run in workspace.runs(experiment.id, archived=True) for tag in run.tags})
-    described = describe_all(desk, workspace, files, tags, experiment.id)
+    described = describe_all(desk, workspace, files, tags, experiment.id) if files else []
+    described += [describe_rated(desk, workspace, file, tags) for file in rated]
     st.subheader("3 · Score")
     if last_step(_score_label(len(described)), desk, described, all(one.name for one in described)):
         store_candidates(desk, workspace, experiment, described)

@@ -9,11 +9,11 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from recdash.definitions.ledger import known_truth_words, known_words
 from recdash.domain import Experiment, IdOverlap, Replication, TableKind
 from recdash.errors import InputError, Problem, RecdashError, UploadError
 from recdash.evaluation.known_ids import stopping
 from recdash.ingest import Preview
-from recdash.numbers import share
 from recdash.service import AddedRun, Workspace
 from recdash.service.runs import FirstIds
 from recdash.ui import escaping, widgets
@@ -24,6 +24,8 @@ from recdash.ui.upload_desk import Desk, Outcome, params_from, stem
 Progress = Callable[[float, str], object]
 NOT_USED = ""
 """A role mapped to no column is left out, even where one would be guessed."""
+FILE_ORDER = "\n"
+"""Chosen in place of a score column where one is asked about; no column is called so."""
 FURTHER: Mapping[TableKind, str] = {
     "exposures": "segment", "sessions": "segment or sum", "users": "attribute", "catalogue": "attribute",
 }  # fmt: skip
@@ -52,7 +54,8 @@ class CheckedFile:
 class Candidate:
     """One file of recommendations with what was written beside it; ``problems`` come from those fields.
 
-    Of a candidate in several files, its folds or seeds (``kind``), ``others`` are the further ones.
+    Of a candidate in several files, its folds or seeds (``kind``), ``others`` are the further ones. With
+    ``is_rated`` the file holds rating predictions, and there are no lists.
     """
 
     checked: CheckedFile
@@ -66,10 +69,13 @@ class Candidate:
     labels: tuple[str, ...] = ()
     kind: Replication | None = None
     accept_unknown_ids: bool = False
+    is_rated: bool = False
 
     @property
-    def data(self) -> bytes | dict[str, bytes]:
-        """The file, or the files by label."""
+    def data(self) -> bytes | dict[str, bytes] | None:
+        """The file of lists, or the files by label; None without lists."""
+        if self.is_rated:
+            return None
         files = (self.checked, *self.others)
         return (
             dict(zip(self.labels, (file.data for file in files), strict=True))
@@ -183,13 +189,16 @@ def _columns(preview: Preview, kind: TableKind, file_id: str) -> dict[str, str] 
         chosen = {
             role: _column_for(role, preview, guess[role], f"column_{kind}_{role}_{file_id}") for role in roles
         }
-    return None if chosen == guess else chosen
+    if chosen == guess:
+        return None
+    return {role: NOT_USED if column == FILE_ORDER else column for role, column in chosen.items()}
 
 
 def _column_for(role: str, preview: Preview, guess: str, key: str) -> str:
     required = role in preview.required
     reversible = preview.reversible if role == "score" else ()
-    options = [NOT_USED, *(column for column in preview.columns if column), *reversible]
+    by_file = [FILE_ORDER] if role == "score" and _asks_for_scores(preview) else []
+    options = [NOT_USED, *by_file, *(column for column in preview.columns if column), *reversible]
     nothing = "choose a column" if required else "not used"
     choice: str | None = st.selectbox(
         f"{role} (required)" if required else role, options, index=options.index(guess), key=key, width=190,
@@ -199,8 +208,15 @@ def _column_for(role: str, preview: Preview, guess: str, key: str) -> str:
     return choice or NOT_USED
 
 
+def _asks_for_scores(preview: Preview) -> bool:
+    """Whether a column that is called like a score is asked about, and the file may order the lists."""
+    return any(problem.code == "unread-scores" for problem in preview.problems)
+
+
 def _called(column: str, reversible: Sequence[str]) -> str:
     """``-distance`` as the page calls it."""
+    if column == FILE_ORDER:
+        return "none: the file orders the lists"
     return f"{column[1:]} (least is best)" if column in reversible else column
 
 
@@ -243,11 +259,10 @@ def _row(values: Sequence[object]) -> Html:
 # ── ids ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def known_words(overlap: IdOverlap) -> str:
-    """How many of the items and users truth, catalogue and train know."""
-    sides = {"items shown": overlap.items, "users": overlap.users}
-    told = [f"of the {what} {share(one.known, one.rows)}" for what, one in sides.items() if one]
-    return f"Known to truth, catalogue or train: {'; '.join(told)}."
+def known_sentence(overlap: IdOverlap) -> str:
+    """What the tables know of a run's ids, and the run of the truth's."""
+    words = [known_words(overlap), known_truth_words(overlap)]
+    return " ".join(f"{one[0].upper()}{one[1:]}." for one in words if one)
 
 
 def accepts_ids(desk: Desk, workspace: Workspace, experiment: str, checked: CheckedFile, name: str) -> bool:
@@ -261,13 +276,18 @@ def accepts_ids(desk: Desk, workspace: Workspace, experiment: str, checked: Chec
         lambda: workspace.first_ids(experiment, checked.data, name=checked.name, mapping=checked.mapping),
     )
     if first.overlap is not None:
-        st.caption(f"In the first {first.rows:,} rows: {known_words(first.overlap)}")
+        st.caption(f"In the first {first.rows:,} rows: {known_sentence(first.overlap)}")
     show_checks(first.problems, ())
+    return _accepts(desk, name, checked.file.file_id, first.problems)
+
+
+def _accepts(desk: Desk, name: str, file_id: str, problems: Sequence[Problem] = ()) -> bool:
+    """Asked where the problems, or those of the last try to store it, are about its ids."""
     before = [problem for outcome in desk.outcomes if outcome.name == name for problem in outcome.problems]
-    if not stopping([*first.problems, *before]):
+    if not stopping([*problems, *before]):
         return False
     label = "These ids are right: score it although they hardly meet truth, catalogue and train"
-    return st.checkbox(label, key=f"accept_{checked.file.file_id}")
+    return st.checkbox(label, key=f"accept_{file_id}")
 
 
 # ── names, tags, parameters ──────────────────────────────────────────────────────────────────
@@ -303,6 +323,22 @@ def describe(
     return Candidate(
         checked, name, tuple(tags), note.strip(), params, predictions, problems, accept_unknown_ids=accepts
     )
+
+
+def describe_rated(
+    desk: Desk, workspace: Workspace, file: UploadedFile, known_tags: Sequence[str]
+) -> Candidate:
+    """The card of a candidate that predicts ratings and has no lists: its file, name and tags."""
+    file_id = file.file_id
+    with st.container(border=True, key=f"rated_{file_id}"):
+        checked = show_file(desk, workspace, "predictions", file)
+        left, right = st.columns(2)
+        name = left.text_input("Name", value=stem(file.name), key=f"name_{file_id}", max_chars=200).strip()
+        tags = right.multiselect(
+            "Tags", known_tags, accept_new_options=True, key=f"tags_{file_id}", placeholder="add tags"
+        )
+        accepts = _accepts(desk, name, file_id)
+    return Candidate(checked, name, tuple(tags), "", {}, None, accept_unknown_ids=accepts, is_rated=True)
 
 
 def _params(file_id: str) -> tuple[dict[str, str], tuple[Problem, ...]]:
@@ -373,7 +409,7 @@ def _store_candidate(
     desk: Desk, workspace: Workspace, experiment: Experiment, candidate: Candidate, bar: Progress
 ) -> None:
     shown = escaping.markdown(candidate.name)
-    predictions = candidate.predictions
+    predictions = candidate.checked if candidate.is_rated else candidate.predictions
 
     def progress(fraction: float, text: str) -> None:
         bar(fraction, f"{shown}: {text}")
@@ -383,7 +419,7 @@ def _store_candidate(
             experiment.id,
             candidate.data,
             name=candidate.name,
-            mapping=candidate.checked.mapping,
+            mapping=None if candidate.is_rated else candidate.checked.mapping,
             predictions=predictions.data if predictions else None,
             predictions_mapping=predictions.mapping if predictions else None,
             tags=candidate.tags,
@@ -404,7 +440,7 @@ def _added(added: AddedRun, experiment: str) -> Outcome:
     if added.already_there:
         is_archived = run.archived is not None
         return Outcome("already", "candidate", run.name, (), experiment, (run.id,), is_archived)
-    known = "" if run.overlap is None else known_words(run.overlap)
+    known = "" if run.overlap is None else known_sentence(run.overlap)
     return Outcome("stored", "candidate", run.name, run.notices, experiment, (run.id,), known=known)
 
 

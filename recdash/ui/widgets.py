@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, ParamSpec
 
 import streamlit as st
 
@@ -100,6 +101,28 @@ def problems(error: RecdashError) -> None:
         st.error(markdown(str(error)))
 
 
+def damaged(found: Sequence[Problem]) -> None:
+    """What is left out because it is damaged; nothing where nothing is."""
+    if found:
+        st.error("\n".join(f"- {problem_text(problem)}" for problem in found))
+
+
+P = ParamSpec("P")
+
+
+def in_words(draw: Callable[P, None]) -> Callable[P, None]:
+    """``draw``, which shows an error of recdash as its words: for ``st.fragment``, beside the page."""
+
+    @functools.wraps(draw)
+    def told(*args: P.args, **options: P.kwargs) -> None:
+        try:
+            draw(*args, **options)
+        except RecdashError as error:
+            problems(error)
+
+    return told
+
+
 def notices(found: Sequence[Problem], *, nothing: str = "") -> None:
     """Notices as a ruled list; ``nothing`` is what to say when there are none."""
     st.html(notices_html(found, nothing=nothing))
@@ -164,7 +187,7 @@ def _room_it_needs(figure: go.Figure) -> int:
 def table_behind(frame: pd.DataFrame, name: str) -> None:
     """The numbers behind a chart: a table to read and a CSV to take away."""
     with st.expander("Table"):
-        st.dataframe(frame, hide_index=True, key=f"table-{name}")
+        st.dataframe(safe_cells(frame), hide_index=True, key=f"table-{name}")
         csv_button(frame, name)
 
 
@@ -177,7 +200,12 @@ def csv_button(frame: pd.DataFrame, name: str) -> None:
 
 def csv_text(frame: pd.DataFrame) -> str:
     """CSV in which no text can start a formula in a spreadsheet."""
-    return str(frame.rename(columns=safe_cell).map(safe_cell).to_csv(index=False))
+    return str(safe_cells(frame).to_csv(index=False))
+
+
+def safe_cells(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with an apostrophe before text that would start a formula, also where cells are copied."""
+    return frame.rename(columns=safe_cell).map(safe_cell)
 
 
 def empty(heading: str, text: str) -> None:

@@ -34,6 +34,7 @@ class Door:
 
     ``claims``: what a provider said of the person in the cookies of a sign-in, empty for nobody.
     ``guest``: whom a share link lets in; raises a RecdashError for a dead one.
+    ``is_needed``: is what a browser sent over a websocket a message that pages need?
     """
 
     rules: Settings
@@ -41,6 +42,7 @@ class Door:
     guest: Callable[[str], Person]
     claims: Callable[[Cookies], Mapping[str, Any]] = lambda _: {}
     pages: frozenset[str] = field(default_factory=frozenset)
+    is_needed: Callable[[bytes], bool] = lambda _: True
 
 
 def visitor_of(asked: HTTPConnection, door: Door) -> Visitor:
@@ -81,15 +83,29 @@ def _proxy(asked: HTTPConnection, door: Door) -> Visitor:
 
 
 def _oidc(asked: HTTPConnection, door: Door) -> Visitor:
-    """By the address that the provider says is the person's own, else by the provider's name for them.
+    """By the address that the provider says is the person's own, else by the provider's id of them.
 
     Where it does not say so, anybody may have written any address into their profile.
     """
     claims = door.claims(asked.cookies)
     if parts_of(str(claims.get("origin", ""))).netloc != asked.headers.get("host"):
         return Visitor()  # a cookie of a server that shares this one's secret, or of nobody
-    is_own = claims.get("email_verified") in (True, "true")
-    return _named(str((is_own and claims.get("email")) or claims.get("sub") or ""), door.rules)
+    return _named(_verified_address(claims) or _id_of(claims), door.rules)
+
+
+def _verified_address(claims: Mapping[str, Any]) -> str:
+    """The e-mail address that the provider has verified; empty where there is none."""
+    address = str(claims.get("email") or "")
+    return address if claims.get("email_verified") in (True, "true") and address.count("@") == 1 else ""
+
+
+def _id_of(claims: Mapping[str, Any]) -> str:
+    """The provider's id of the person (``sub``). One that looks like an address is marked: it is none.
+
+    At some providers people choose their id.
+    """
+    given = str(claims.get("sub") or "")
+    return f"{given} (id)" if "@" in given else given
 
 
 _WAYS: dict[Auth, Callable[[HTTPConnection, Door], Visitor]] = {

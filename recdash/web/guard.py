@@ -13,9 +13,11 @@ from recdash.web.asking import Door, visitor_of
 from recdash.web.headers import Application, Receive, Scope, Send, adding, of_every_answer
 from recdash.web.hosts import is_loopback, parts_of
 from recdash.web.identity import Visitor
+from recdash.web.offered import Offered
 from recdash.web.places import Place, place_of
 from recdash.web.plain import Refused
 from recdash.web.returning import remembering, wanted, way_back
+from recdash.web.sockets import Sockets, converse
 
 HOSTS_VARIABLE = f"{PREFIX}ALLOWED_HOSTS"
 _WHO = {
@@ -37,6 +39,7 @@ class Guard:
     def __init__(self, app: Application, door: Door, desk: uploads.Desk = uploads.desk) -> None:
         self.app, self.door, self.desk = app, door, desk
         self.hosts = door.rules.hosts()
+        self.sockets, self.offered = Sockets(door.rules), Offered()
         self.headers = of_every_answer(door.rules.embedders())
         self.signs_in_on_pages = door.rules.auth == "oidc"
 
@@ -67,7 +70,24 @@ class Guard:
         if place == "page" and self.signs_in_on_pages and asked.scope.get("method") == "GET":
             await self.page(asked, visitor, receive, send)
             return
+        self.refuse_foreign_file(asked, visitor)
+        if asked.scope["type"] == "websocket":
+            await self.converse(asked, visitor, receive, send)
+            return
         await self.app(telling(asked.scope, visitor), receive, send)
+
+    def refuse_foreign_file(self, asked: HTTPConnection, visitor: Visitor) -> None:
+        """Raises Refused for a file of a page unless it was offered to this visitor."""
+        path, is_read = asked.scope["path"], asked.scope.get("method") != "OPTIONS"
+        if path.startswith("/media/") and is_read and not self.offered.is_offered(visitor, path):
+            raise Refused(404, "Nothing here", "No page of yours offers such a file.")
+
+    async def converse(self, asked: HTTPConnection, visitor: Visitor, receive: Receive, send: Send) -> None:
+        """A page's websocket, for as long as it is open."""
+        told = HTTPConnection(telling(asked.scope, visitor))
+        with self.sockets.one_more(asked, visitor):
+            noting = self.offered.noting(send, visitor)
+            await converse(self.app, told, receive, noting, self.door.is_needed)
 
     def refuse_foreign(self, asked: HTTPConnection) -> None:
         """Is the Host known, and the Origin (when there is one) the same as the Host?"""

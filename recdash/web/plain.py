@@ -34,20 +34,30 @@ _PRIVATE = {"cache-control": "no-store"}
 class Refused(Exception):
     """What is asked for is not to be had by who asks: the ``status`` of the answer, and why in words.
 
-    ``way``: where to go from here, as an address and what the link says.
+    ``way``: where to go from here, as an address and what the link says. ``again_after``: seconds until it is
+    worth asking again.
     """
 
-    def __init__(self, status: int, title: str, words: str, way: tuple[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        title: str,
+        words: str,
+        way: tuple[str, str] | None = None,
+        *,
+        again_after: int | None = None,
+    ) -> None:
         super().__init__(words)
         self.status, self.title, self.words, self.way = status, title, words, way
+        self.headers = _PRIVATE | ({} if again_after is None else {"retry-after": str(again_after)})
 
     def response(self, headers: Headers) -> Response:
         """A page for who reads HTML, else the words."""
         if "text/html" not in headers.get("accept", ""):
-            return PlainTextResponse(f"{self.title}. {self.words}\n", self.status, headers=_PRIVATE)
+            return PlainTextResponse(f"{self.title}. {self.words}\n", self.status, headers=self.headers)
         way = html(_WAY, to=self.way[0], label=self.way[1]) if self.way else html("")
         title, body = html(_PAGE, title=self.title), html(_BODY, title=self.title, words=self.words, way=way)
-        return HTMLResponse(title + _STYLE + body, self.status, headers=_PRIVATE)
+        return HTMLResponse(title + _STYLE + body, self.status, headers=self.headers)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The page; a websocket is closed before it opens."""

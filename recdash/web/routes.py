@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from threading import BoundedSemaphore
 from urllib.parse import quote, urlencode
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -18,24 +18,23 @@ from recdash.service.reports import ReportFile
 from recdash.web.asking import KEY, SHARE, Door, cookie, same
 from recdash.web.guard import dead
 from recdash.web.headers import of_every_answer, report_policy
-from recdash.web.identity import person_of
+from recdash.web.identity import VISITOR, opened, person_of
 from recdash.web.plain import Refused
+from recdash.web.report_turns import AGAIN_AFTER, ReportTurns
 
 KEY_DAYS = 30
-BUSY_AFTER = 30
-AT_ONCE = BoundedSemaphore(2)
-"""A live report is computed, and a PDF printed, for whoever asks: so many at a time, the others wait."""
 PAGE = "html"
 
 
 def routes(door: Door, whole: Callable[[], Workspace]) -> list[Route]:
     """``whole``: the workspace with everything in it; each answer is narrowed to who asks."""
-    links = ShareLinks(door, whole)
+    turns = ReportTurns()
+    links = ShareLinks(door, whole, turns)
     return [
         Route("/s/leave", links.leave),
         Route("/s/{token}", links.open),
         Route("/key/{key}", KeyHole(door).open),
-        Route("/reports/{name}", ReportShelf(door, whole).open),
+        Route("/reports/{name}", ReportShelf(door, whole, turns).open),
         *(Route(f"/{name}/{{rest:path}}", nothing) for name in ("s", "key", "reports")),
     ]
 
@@ -59,20 +58,22 @@ def broken(door: Door) -> Callable[[Request, Exception], Response]:
 class ShareLinks:
     """/s/<token>: leave to read one experiment, or one report of it."""
 
-    def __init__(self, door: Door, whole: Callable[[], Workspace]) -> None:
-        self.door, self.whole = door, whole
+    def __init__(self, door: Door, whole: Callable[[], Workspace], turns: ReportTurns) -> None:
+        self.door, self.whole, self.turns = door, whole, turns
 
-    def open(self, asked: Request) -> Response:
+    async def open(self, asked: Request) -> Response:
         """An experiment's link is kept in a cookie, which every later request is checked by.
 
         A report's is answered with the report, and kept nowhere.
         """
         token = asked.path_params["token"]
         try:
-            link = self.whole().shared(token)
+            link = await run_in_threadpool(lambda: self.whole().shared(token))
             if link.report is None:
                 return self.to_experiment(asked, token, link)
-            return report_page(in_turn(lambda: self.whole().shared_report(token)), self.door)
+            reader = f"{address_of(asked)} {link.id}"
+            file = await self.turns.make(reader, lambda: self.whole().shared_report(token))
+            return report_page(file, self.door)
         except LinkDead as why:
             return dead(why).response(asked.headers)
         except RecdashError as why:
@@ -105,35 +106,40 @@ class KeyHole:
 class ReportShelf:
     """/reports/<id>: a report as a page of its own; /reports/<id>.<form>: as a file."""
 
-    def __init__(self, door: Door, whole: Callable[[], Workspace]) -> None:
-        self.door, self.whole = door, whole
+    def __init__(self, door: Door, whole: Callable[[], Workspace], turns: ReportTurns) -> None:
+        self.door, self.whole, self.turns = door, whole, turns
 
-    def open(self, asked: Request) -> Response:
+    async def open(self, asked: Request) -> Response:
         report, _, form = asked.path_params["name"].partition(".")
         try:
-            reader = person_of(asked.headers, self.door.guest)
-            if reader is None:
-                raise Forbidden("Sign in to read this.")
-            seen = self.whole().seen_by(reader)
-            file = in_turn(lambda: seen.report_file(report, form or PAGE))
+            file = await self.turns.make(reader_of(asked), lambda: self.file(asked, report, form or PAGE))
         except RecdashError as why:
             return not_to_be_had(why).response(asked.headers)
         return report_download(file) if form else report_page(file, self.door)
 
+    def file(self, asked: Request, report: str, form: str) -> ReportFile:
+        """The report for who asks. Raises RecdashError where they may not read it."""
+        reader = person_of(asked.headers, self.door.guest)
+        if reader is None:
+            raise Forbidden("Sign in to read this.")
+        return self.whole().seen_by(reader).report_file(report, form)
 
-def in_turn(make: Callable[[], ReportFile]) -> ReportFile:
-    """Raises StoreBusy where others keep the server busy for too long."""
-    if not AT_ONCE.acquire(timeout=BUSY_AFTER):
-        raise StoreBusy("Many reports are being made at the moment. Try again in a minute.")
-    try:
-        return make()
-    finally:
-        AT_ONCE.release()
+
+def reader_of(asked: Request) -> str:
+    """Who asks for a report, as a key: a person by the name, a guest by link and address."""
+    visitor = opened(asked.headers.get(VISITOR))
+    return f"{address_of(asked)} {visitor.share}" if visitor.share else str(visitor.name)
+
+
+def address_of(asked: Request) -> str:
+    return asked.client.host if asked.client else ""
 
 
 def not_to_be_had(why: RecdashError) -> Refused:
     if isinstance(why, NotFound | UnknownName):
         return Refused(404, "No such report", str(why))
+    if isinstance(why, StoreBusy):
+        return Refused(503, "Not now", str(why), again_after=AGAIN_AFTER)
     return Refused(403 if isinstance(why, Forbidden) else 503, "This report cannot be shown", str(why))
 
 

@@ -7,7 +7,7 @@ import hmac
 from base64 import urlsafe_b64encode
 
 from recdash.errors import InputError, Problem
-from recdash.settings import Settings
+from recdash.settings import Settings, listed
 from recdash.web.hosts import is_loopback
 
 
@@ -21,6 +21,20 @@ def refuse_open_house(address: str | None, rules: Settings) -> None:
                 "others could reach it there, and RECDASH_AUTH=local lets everybody change everything",
                 "Listen on 127.0.0.1, or say who may come in: RECDASH_AUTH=key prints a secret address, "
                 "proxy takes the name from a proxy, oidc has people sign in.",
+            )
+        )
+
+
+def refuse_unnamed_viewers(rules: Settings) -> None:
+    """Raises InputError where names come from elsewhere and the settings do not say who of them may read."""
+    if rules.auth in {"proxy", "oidc"} and not listed(rules.viewers):
+        raise InputError(
+            Problem(
+                "no-viewers",
+                "environment variable RECDASH_VIEWERS",
+                f"not set, and with RECDASH_AUTH={rules.auth} anybody with an account there could come in",
+                "Say who may read: names, *@example.org for a domain, or * for everybody who has an account. "
+                "Where only admins and editors may read, name them here too.",
             )
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields
 from typing import TYPE_CHECKING, cast
 
 from recdash import numbers
@@ -13,6 +14,7 @@ from recdash.findings import agreement
 from recdash.numbers import is_number
 from recdash.online.joining import SPLIT_BROKEN, judged_by
 from recdash.online.judging import SIGNS, TONES
+from recdash.online.results import OnlineRow, validity_notes
 from recdash.report.asked import Asked
 from recdash.report.cells import PERCENT, count, level_numbers, number_of
 from recdash.report.document import (
@@ -60,6 +62,7 @@ def online(asked: Asked) -> Section | None:
     parts += [Paragraph(text, "muted") for text in told]
     parts += _why(asked, test, rows)
     parts.append(_all_lifts(asked, test, results))
+    parts += _validity(test, results, metric)
     return Section("online", agreement(list(rows["quadrant"])), _note(asked, test, title), tuple(parts))
 
 
@@ -226,6 +229,16 @@ def _all_lifts(asked: Asked, test: OnlineTest, results: pd.DataFrame) -> Table:
     more = f" {len(metrics) - len(told)} more metrics are left out." if len(metrics) > len(told) else ""
     note = f"Lift over the control; intervals are corrected together for the goals. n = {users} per variant."
     return Table(f"{test.name}: goals and guardrails", columns, tuple(lines), f"{note}{more}", bands)
+
+
+def _validity(test: OnlineTest, results: pd.DataFrame, chosen: str) -> list[Paragraph]:
+    """What the page of the test says below its lifts, of goals, guardrails and the chosen metric."""
+    if is_broken(test):
+        return []
+    names = [field.name for field in fields(OnlineRow)]
+    rows = [OnlineRow(**{name: row[name] for name in names}) for row in records(results)]
+    told = validity_notes(row for row in rows if row.role != "other" or row.metric == chosen)
+    return [Paragraph(text, "muted") for text in told]
 
 
 def _lift_row(row: Row, *, judged: bool) -> tuple[Cell, ...]:

@@ -1,0 +1,173 @@
+"""A process that keeps the processes which read files: it forks one for each, and bounds what each may take.
+
+It has loaded everything that reading needs and has one thread, so that a fork of it is ready in milliseconds
+and safe; a fork of the server with its many threads would not be. A request is a line of numbers with three
+open files beside it: the channel to talk over, a pipe for the reason of an early end, the file to read. Once
+the other end of the channel is closed, the reading process is ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import select
+import signal
+import socket
+import struct
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+REQUEST = struct.Struct(">QQ")
+"""Bytes of memory and seconds of work that a reading process may take; 0 for as much as it likes."""
+N_FILES = 3
+FORKED = b"\1"
+"""What is answered once there is a reading process, and once at the start."""
+REFUSED = b"\0"
+"""What is answered where the system makes no more processes."""
+LOOK_SECONDS = 0.02
+ENDED, TOO_LARGE = 0, 1
+NO_MEMORY = 3
+"""How a reading process exits that found no memory even to say so."""
+REASON = struct.Struct(">ii")
+"""(ENDED or TOO_LARGE, the signal that ended it or 0)."""
+
+Serve = Callable[[socket.socket, int], None]
+"""What a reading process does, given its channel and the number of its open file."""
+
+
+@dataclass
+class Kept:
+    """A reading process: where its end is told, and the bytes it may hold."""
+
+    told: int
+    memory: int
+    too_large: bool = False
+
+
+def keep(control: socket.socket, serve: Serve) -> None:
+    """Fork a process that runs ``serve(channel, file)`` for each request, until ``control`` is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    kept: dict[int, Kept] = {}
+    asking = select.poll()  # which takes any number of open files, as ``select`` does not
+    asking.register(control, select.POLLIN)
+    try:
+        while not asking.poll(LOOK_SECONDS * 1000 if kept else None) or _answered(control, serve, kept):
+            for pid in list(kept):
+                _look(pid, kept)
+    finally:
+        for pid in kept:
+            os.kill(pid, signal.SIGKILL)
+
+
+def _answered(control: socket.socket, serve: Serve, kept: dict[int, Kept]) -> bool:
+    """Fork the process that is asked for; whether any was."""
+    asked, files, *_ = socket.recv_fds(control, REQUEST.size, N_FILES)
+    if not asked:
+        return False
+    memory, seconds = REQUEST.unpack(asked)
+    try:
+        channel, told, file = files  # fewer where this process may open no more
+        kept[_forked(control, serve, files, memory, seconds)] = Kept(told, memory)
+    except (
+        OSError,
+        ValueError,
+    ):  # too many processes or files, too little memory: those that are there go on
+        _close(*files)
+        control.sendall(REFUSED)
+    else:
+        _close(channel, file)
+        control.sendall(FORKED)
+    return True
+
+
+def _close(*files: int) -> None:
+    for file in files:
+        os.close(file)
+
+
+def _forked(
+    control: socket.socket,
+    serve: Serve,
+    files: list[int],
+    memory: int,
+    seconds: int,
+) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        control.close()
+        os.close(files[1])
+        _bound(memory, seconds)
+        serve(socket.socket(fileno=files[0]), files[2])
+    except MemoryError:
+        os._exit(NO_MEMORY)
+    finally:
+        os._exit(0)
+
+
+def _bound(memory: int, seconds: int) -> None:
+    """Refuse memory beyond what was there at the fork and may be added; end after so much work."""
+    _limit(resource.RLIMIT_CORE, 0, 0)
+    if seconds:
+        _limit(resource.RLIMIT_CPU, seconds, seconds + 1)
+    with contextlib.suppress(OSError):  # where the system does not say or know it, memory is only watched
+        if memory:
+            data = memory + held_bytes("self", 5)
+            _limit(resource.RLIMIT_DATA, data, data)
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def _limit(kind: int, soft: int, hard: int) -> None:
+    """Set a limit, or leave the lower one that this process was started with."""
+    _, most = resource.getrlimit(kind)
+    if most != resource.RLIM_INFINITY:
+        soft, hard = min(soft, most), min(hard, most)
+    resource.setrlimit(kind, (soft, hard))
+
+
+def held_bytes(pid: int | str, column: int = 1) -> int:
+    """Bytes that a process holds in memory (column 1), or as data (column 5); 0 where there is no /proc."""
+    try:
+        held = Path(f"/proc/{pid}/statm").read_text().split()[column]
+        return int(held) * resource.getpagesize()
+    except (OSError, IndexError):
+        return 0
+
+
+def _look(pid: int, kept: dict[int, Kept]) -> None:
+    """End a process that holds too much, or that has lost its listener; report how one ended."""
+    one = kept[pid]
+    one.too_large = one.too_large or bool(one.memory and held_bytes(pid) > one.memory)
+    poll = select.poll()
+    poll.register(one.told, 0)
+    if one.too_large or poll.poll(0):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    ended, status = os.waitpid(pid, os.WNOHANG)
+    if not ended:
+        return
+    with contextlib.suppress(OSError):
+        by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        too_large = one.too_large or status >> 8 == NO_MEMORY
+        os.write(one.told, REASON.pack(TOO_LARGE if too_large else ENDED, by))
+    os.close(one.told)
+    del kept[pid]
+
+
+def main() -> None:
+    """Keep reading processes for whoever started this one; the socket is the number that was given."""
+    from recdash.ingest.worker import prepare, serve
+
+    prepare()
+    control = socket.socket(fileno=int(sys.argv[-1]))
+    with contextlib.suppress(ConnectionError):  # of one that ended meanwhile
+        control.sendall(FORKED)
+        keep(control, serve)
+
+
+if __name__ == "__main__":
+    main()

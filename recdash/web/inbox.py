@@ -1,0 +1,71 @@
+"""What the pages of a browser have sent over a websocket and the server has not read yet, within bounds."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+
+from recdash.web.headers import Message, Receive
+
+MOST_WAITING = 40
+"""Messages. A page sends one for each click, and waits a fifth of a second between those of a slider."""
+MOST_BYTES = 2**20
+"""Of all waiting messages together. The largest that a page sends is the text of a report."""
+PAUSE = 0.02
+"""Seconds from one message to the next: each may start a run of the page."""
+TOO_MUCH, NOT_BINARY = 1008, 1003
+"""Codes of a websocket's end: a policy was broken, and a kind of message that is not taken."""
+
+
+class Inbox:
+    """The queue of one websocket. Its end is ``closed`` with a code where more waits than may.
+
+    ``is_needed``: is a message one that pages need? Others are dropped.
+    """
+
+    def __init__(self, receive: Receive, is_needed: Callable[[bytes], bool]) -> None:
+        self._receive, self._is_needed = receive, is_needed
+        self._waiting: deque[Message] = deque()
+        self._bytes = 0
+        self._arrived = asyncio.Event()
+        self._next_at = 0.0
+        self.closed: int | None = None
+
+    async def fill(self) -> None:
+        """Reads until the websocket ends, or is ended here."""
+        while self.closed is None:
+            message = await self._receive()
+            self._add(message)
+            self._arrived.set()
+            if message["type"] == "websocket.disconnect":
+                return
+            await asyncio.sleep(0)
+
+    async def take(self) -> Message:
+        """The next message; the end, without what still waits, once the websocket is closed here."""
+        await asyncio.sleep(self._next_at - time.monotonic())
+        while self.closed is None and not self._waiting:
+            self._arrived.clear()
+            await self._arrived.wait()
+        if self.closed is not None:
+            return {"type": "websocket.disconnect", "code": self.closed}
+        self._next_at = time.monotonic() + PAUSE
+        message = self._waiting.popleft()
+        self._bytes -= len(_content(message))
+        return message
+
+    def _add(self, message: Message) -> None:
+        content = _content(message)
+        if message.get("text") is not None:
+            self.closed = NOT_BINARY
+        elif message["type"] != "websocket.receive" or self._is_needed(content):
+            self._waiting.append(message)
+            self._bytes += len(content)
+            if len(self._waiting) > MOST_WAITING or self._bytes > MOST_BYTES:
+                self.closed = TOO_MUCH
+
+
+def _content(message: Message) -> bytes:
+    return message.get("bytes") or b""
