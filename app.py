@@ -16,18 +16,18 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import streamlit as st
 from starlette.middleware import Middleware
 
-from recdash.ui import departed, entrance, who
-from recdash.web.address import TellAddress
-from recdash.web.guard import Guard
+from recdash.ui.app import current_user, session_cleanup, startup
+from recdash.web.base_url import TellAddress
+from recdash.web.middleware import Guard
 from recdash.web.routes import broken, routes
 
 SHELL = Path(__file__).resolve().parent / "recdash" / "ui" / "shell.py"
-door = entrance.door()
+door = startup.door()
 
 app = st.App(
     SHELL,
-    routes=routes(door, who.whole),
+    routes=routes(door, current_user.whole),
     middleware=[Middleware(Guard, door=door), Middleware(TellAddress)],
     exception_handlers={500: broken(door)},
-    lifespan=departed.watched,
+    lifespan=session_cleanup.watched,
 )

@@ -38,7 +38,7 @@ def make(folder: Path, users: int) -> None:
     from pyarrow import csv
     from pyarrow import parquet as pq
 
-    from recdash.online.simulated import simulate
+    from recdash.demo.ab_tests import simulate
 
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in simulate(users, SEED, events=True).tables().items():
@@ -53,7 +53,7 @@ def show(sessions: Path) -> None:
         os.environ["RECDASH_DATABASE_URL"] = f"sqlite:///{folder}/recdash.db"
         os.environ["RECDASH_ARTIFACTS"] = f"{folder}/artifacts"
         app = _started()
-        from recdash.ui import state
+        from recdash.ui.app import state
 
         begun = time.process_time()
         space = state.workspace()

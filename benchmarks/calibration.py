@@ -17,7 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from recdash.comparison import Margin, Terms, compare, decide, weigh
-from recdash.domain import Floats, IdOverlap, Ints, OnlineLift, Replicated, Replication, Users, UserValues
+from recdash.domain.hits import IdOverlap
+from recdash.domain.kinds import Floats, Ints, Replication, Users
+from recdash.domain.records import Replicated
+from recdash.domain.results import OnlineLift, UserValues
 from recdash.errors import Problem
 from recdash.evaluation.slices import Slice
 from recdash.stats.jackknife import Pulls

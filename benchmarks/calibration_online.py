@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from recdash.domain import Floats, Ints, Mask
-from recdash.online import rates
+from recdash.domain.kinds import Floats, Ints, Mask
+from recdash.online.analysis import grouped_lifts
+from recdash.online.analysis.grouped_lifts import Lifts, Sums
+from recdash.online.analysis.sequential import sequence
 from recdash.online.counts import Count, p_value, ratio_interval
-from recdash.online.measures import OnlineMetric
-from recdash.online.rates import Lifts, Sums
-from recdash.online.sequence import sequence
+from recdash.online.metrics import OnlineMetric
 from recdash.online.validity import MANY_LOOKS, ONE_LOOK
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "calibration-online.md"
@@ -118,7 +118,7 @@ def many_looks(situation: Situation, split: str, tries: int, longest: int) -> Lo
     for size in _blocks(tries, longest):
         control, variant = _cumulated(situation, SPLITS[split], rng, (size, longest), looks)
         with np.errstate(divide="ignore", invalid="ignore"):
-            lifts = rates.lifts(situation.metric, control, variant)
+            lifts = grouped_lifts.lifts(situation.metric, control, variant)
             bare = _bare(control, variant)
         n = control.n + variant.n
         for place, planned in enumerate(PLANNED):
@@ -201,7 +201,7 @@ def one_look(situation: Situation, split: str, n_small: int, tries: int) -> tupl
 def _claims(situation: Situation, control: Sums, variant: Sums) -> tuple[Mask, Mask]:
     """[tries] which are called better, and worse, as ``recdash online`` does."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        lifts: Lifts = rates.lifts(situation.metric, control, variant)
+        lifts: Lifts = grouped_lifts.lifts(situation.metric, control, variant)
     sure = lifts.p <= 0.05
     better, worse = sure & (lifts.low > 0), sure & (lifts.high < 0)
     if situation.is_rate:

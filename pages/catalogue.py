@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import catalogue, comparing, frame, widgets
+from recdash.ui.app import frame
+from recdash.ui.catalogue import page
+from recdash.ui.components import comparability_banner, widgets
 
 view = frame.show()
 title = st.container()
-attribute = catalogue.choose_attribute(view)
-found = catalogue.gather(view, attribute) if attribute else None
+attribute = page.choose_attribute(view)
+found = page.gather(view, attribute) if attribute else None
 with title:
-    comparing.banner(view.shown_ids)
+    comparability_banner.banner(view.shown_ids)
     if found:
-        widgets.title(catalogue.finding(view, found), catalogue.subtitle(view, found))
+        widgets.title(page.finding(view, found), page.subtitle(view, found))
     else:
-        catalogue.show_nothing(view)
+        page.show_nothing(view)
 
-st.html(catalogue.measures_table(view, found))
-st.html(catalogue.footnote(view))
+st.html(page.measures_table(view, found))
+st.html(page.footnote(view))
 if found:
-    catalogue.show_distribution(view, found)
-    widgets.table_behind(catalogue.tidy(found), "catalogue")
+    page.show_distribution(view, found)
+    widgets.table_behind(page.tidy(found), "catalogue")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from recdash.ui import experiments, first_run, state, widgets
+from recdash.ui.app import state
+from recdash.ui.components import widgets
+from recdash.ui.experiments import page
+from recdash.ui.overview import first_run
 
 listed = state.workspace().experiments(archived=True)
 widgets.damaged(state.workspace().damaged())
 if not listed:
     first_run.show()
     state.stop()
-experiments.show()
+page.show()

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import comparing, frame, items, state, widgets
-from recdash.ui.escaping import markdown
+from recdash.formatting.html import markdown
+from recdash.ui.app import frame, state
+from recdash.ui.components import comparability_banner, widgets
+from recdash.ui.items import page
 
 view = frame.show()
-comparing.banner(view.shown_ids)
-found = items.gather(view)
+comparability_banner.banner(view.shown_ids)
+found = page.gather(view)
 if found is None:
     widgets.empty("These runs have no lists", "Choose a run with recommendations under Change runs.")
     state.stop()
-widgets.title(items.finding(view, found), items.subtitle(view, found))
-st.html(items.summary(view, found))
-if items.left_out(view):
-    st.caption(markdown(items.left_out(view)))
+widgets.title(page.finding(view, found), page.subtitle(view, found))
+st.html(page.summary(view, found))
+if page.left_out(view):
+    st.caption(markdown(page.left_out(view)))
 st.space("small")
-items.table(view, found, items.choose(view, found))
+page.table(view, found, page.choose(view, found))

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import board, comparing, frame, leaderboard, row_choice, spread, state, widgets
+from recdash.ui.app import frame, state
+from recdash.ui.components import comparability_banner, replicate_spread, widgets
+from recdash.ui.leaderboard import page, selection, table
 
 view = frame.show(scoped=True)
 title = st.container()
 with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
     with st.container(width=236):
-        wanted = leaderboard.search()
-    chosen, relative, correction = leaderboard.choices()
+        wanted = page.search()
+    chosen, relative, correction = page.choices()
 
-found = leaderboard.gather(view, wanted, chosen, relative=relative, correction=correction)
+found = page.gather(view, wanted, chosen, relative=relative, correction=correction)
 with title:
-    comparing.banner(leaderboard.compared(view))
-    widgets.title(leaderboard.finding(view, found), leaderboard.subtitle(view, found))
+    comparability_banner.banner(page.compared(view))
+    widgets.title(page.finding(view, found), page.subtitle(view, found))
 if not found.order:
     st.info("No run's name or tag contains this text. Clear the search to see all runs.")
     state.stop()
 
-shown = leaderboard.one_page(view, found)
+shown = page.one_page(view, found)
 with st.container(key="leaderboard-body"):
-    leaderboard.show_table(view, shown)
-st.html(leaderboard.footnote(view, shown))
-leaderboard.population_note(view)
-row_choice.select(view, found)
+    page.show_table(view, shown)
+st.html(page.footnote(view, shown))
+page.population_note(view)
+selection.select(view, found)
 with st.container(horizontal=True, gap="small"):
-    row_choice.compare_button(view, found)
-    widgets.csv_button(board.export(view, found), "leaderboard")
-spread.section(view)
+    selection.compare_button(view, found)
+    widgets.csv_button(table.export(view, found), "leaderboard")
+replicate_spread.section(view)

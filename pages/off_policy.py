@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import off_policy, state, widgets
+from recdash.ui.app import state
+from recdash.ui.components import widgets
+from recdash.ui.off_policy import page
 
 title = st.container()
-asked = off_policy.ask()
+asked = page.ask()
 if asked is None:
     with title:
-        off_policy.explain()
+        page.explain()
     state.stop()
 
-found = off_policy.estimate(asked)
+found = page.estimate(asked)
 with title:
-    st.html(off_policy.verdict_badges(found))
-    widgets.title(off_policy.finding(found), off_policy.subtitle(found))
-    off_policy.show_reasons(found)
-off_policy.show_estimates(found)
-off_policy.show_checks(found)
-off_policy.show_weights(found)
-off_policy.show_notices(found)
-widgets.table_behind(off_policy.tidy(found), "off-policy")
+    st.html(page.verdict_badges(found))
+    widgets.title(page.finding(found), page.subtitle(found))
+    page.show_reasons(found)
+page.show_estimates(found)
+page.show_checks(found)
+page.show_weights(found)
+page.show_notices(found)
+widgets.table_behind(page.tidy(found), "off-policy")

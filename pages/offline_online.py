@@ -4,64 +4,66 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.charts.online import bars, quadrants
-from recdash.ui import agreement, both_sides, comparing, frame, state, theme, why, widgets
+from recdash.charts.offline_online import bars, quadrants
+from recdash.ui.app import frame, state, theme
+from recdash.ui.components import comparability_banner, widgets
+from recdash.ui.offline_online import agreement, diagnosis, page
 
 view = frame.show()
-tests = both_sides.tests(view)
+tests = page.tests(view)
 if not tests:
-    both_sides.no_test()
+    page.no_test()
     state.stop()
 
 title = st.container()
-test, online_metric = both_sides.choose(view, tests)
-found = both_sides.gather(view, test, online_metric)
+test, online_metric = page.choose(view, tests)
+found = page.gather(view, test, online_metric)
 with title:
-    both_sides.show_broken_split(test)
-    comparing.banner(both_sides.compared(found))
-    widgets.title(both_sides.finding(found), both_sides.subtitle(view, test))
-both_sides.show_notices(view, test)
+    page.show_broken_split(test)
+    comparability_banner.banner(page.compared(found))
+    widgets.title(page.finding(found), page.subtitle(view, test))
+page.show_notices(view, test)
 if found.rows.empty:
-    both_sides.no_link(found)
+    page.no_link(found)
     state.stop()
 
 colours = theme.palette()
 offline, online = st.columns([1.12, 1], gap="large")
 with offline:
-    widgets.section(*both_sides.offline_title(found))
+    widgets.section(*page.offline_title(found))
     if found.has_differences:
         widgets.chart(
-            bars(found.rows, found.marks, colours, both_sides.OFFLINE),
+            bars(found.rows, found.marks, colours, page.OFFLINE),
             "bars-offline",
-            both_sides.alt(found, "offline"),
+            page.alt(found, "offline"),
         )
     else:
-        both_sides.offline_values(found)
+        page.offline_values(found)
 with online:
-    widgets.section(*both_sides.online_title(found))
+    widgets.section(*page.online_title(found))
     widgets.chart(
-        bars(found.rows, found.marks, colours, both_sides.online_side(found)),
+        bars(found.rows, found.marks, colours, page.online_side(found)),
         "bars-online",
-        both_sides.alt(found, "online"),
+        page.alt(found, "online"),
     )
 st.html('<hr class="rd-rule">')
 
 scatter, reading = st.columns([1.9, 1], gap="large")
 with scatter:
-    widgets.section(*both_sides.scatter_title(found))
+    widgets.section(*page.scatter_title(found))
     if found.has_differences:
         judged = not found.broken_split
-        points, titles = both_sides.in_percent(found), both_sides.axis_titles(found)
+        points, titles = page.in_percent(found), page.axis_titles(found)
         chart = quadrants(points, found.marks, colours, *titles, judged=judged)
-        widgets.chart(chart, "quadrants", both_sides.alt(found, "quadrant"), narrowest=500)
+        widgets.chart(chart, "quadrants", page.alt(found, "quadrant"), narrowest=500)
     else:
         st.caption("There is no offline difference to set against the lift.")
 with reading:
     agreement.card(view, found)
-    both_sides.reading(found)
+    page.reading(found)
 st.html('<hr class="rd-rule">')
-why.show(view, found)
+diagnosis.show(view, found)
 st.html('<hr class="rd-rule">')
 agreement.sections(view, found)
-both_sides.results_table(found)
-widgets.table_behind(both_sides.tidy(found), "offline-online")
+page.results_table(found)
+widgets.table_behind(page.tidy(found), "offline-online")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import comparing, frame, paths, state, widgets
+from recdash.ui.app import frame, state
+from recdash.ui.components import comparability_banner, widgets
+from recdash.ui.curves import precision_recall
 
 view = frame.show(scoped=True)
 title = st.container()
@@ -16,18 +18,18 @@ with left:
 with right:
     average = widgets.choice("Average", "avg", {"macro": "Macro", "micro": "Micro"}, "macro")
 
-found = paths.gather(view, average)
+found = precision_recall.gather(view, average)
 with title:
-    comparing.banner(view.shown_ids)
-    widgets.title(paths.finding(view, found), paths.subtitle(view, curve, average))
+    comparability_banner.banner(view.shown_ids)
+    widgets.title(precision_recall.finding(view, found), precision_recall.subtitle(view, curve, average))
 if found.empty:
-    st.info(paths.why_empty(view, average))
+    st.info(precision_recall.why_empty(view, average))
     state.stop()
 
 plot, beside = st.columns([2.5, 1], gap="large")
 with plot:
-    paths.draw(view, found, curve)
+    precision_recall.draw(view, found, curve)
 with beside:
-    paths.table_at_k(view, found)
-    paths.print_definition(view, curve, average)
-widgets.table_behind(paths.tidy(view, found), "precision-recall")
+    precision_recall.table_at_k(view, found)
+    precision_recall.print_definition(view, curve, average)
+widgets.table_behind(precision_recall.tidy(view, found), "precision-recall")

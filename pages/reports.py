@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from recdash.ui import decision_page, frame, report_builder, report_list
+from recdash.ui.app import frame
+from recdash.ui.decisions import page
+from recdash.ui.reports import builder, listing
 
 view = frame.show(without_runs=True)
-decision_page.show(view)
-report_list.show(view)
-report_builder.show(view)
+page.show(view)
+listing.show(view)
+builder.show(view)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from recdash.ui import reference_offer, run_forms, runs_view, state, widgets
+from recdash.ui.app import state
+from recdash.ui.components import reference_offer, widgets
+from recdash.ui.runs import forms, page
 
 workspace = state.workspace()
 widgets.title("Runs", "Everything that was uploaded and scored, and where its numbers come from.")
-run_forms.show_undo()
-experiment, archived = runs_view.choose_experiment(workspace)
+forms.show_undo()
+experiment, archived = page.choose_experiment(workspace)
 if experiment is None:
     widgets.empty("No experiment yet", "Add a truth and candidates under Upload, or load the demo there.")
     state.stop()
-run_forms.experiment_panel(workspace, experiment)
+forms.experiment_panel(workspace, experiment)
 runs = workspace.runs(experiment.id, archived=archived)
 widgets.damaged(workspace.damaged(experiment.id))
 if runs:
-    runs_view.show_table(experiment, runs)
-    runs_view.show_ledger(workspace, experiment, runs)
-    runs_view.work_on_one(workspace, experiment, runs)
+    page.show_table(experiment, runs)
+    page.show_ledger(workspace, experiment, runs)
+    page.work_on_one(workspace, experiment, runs)
 else:
     widgets.empty("This experiment has no runs", "Add candidates under Upload, or show the archived ones.")
 reference_offer.offer(workspace, experiment)
-run_forms.online_panel(workspace, experiment)
+forms.online_panel(workspace, experiment)

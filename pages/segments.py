@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.comparison import segment_words
-from recdash.ui import comparing, frame, segments, state, widgets
+from recdash.comparison import segment_wording
+from recdash.ui.app import frame, state
+from recdash.ui.components import comparability_banner, widgets
+from recdash.ui.segments import page
 
 view = frame.show()
-comparing.banner(view.shown_ids)
+comparability_banner.banner(view.shown_ids)
 title = st.container()
-chosen = segments.choose(view)
+chosen = page.choose(view)
 if chosen is None:
     state.stop()
 with st.spinner("Comparing segment by segment"):
-    found = segments.gather(view, *chosen)
+    found = page.gather(view, *chosen)
 with title:
-    widgets.title(segment_words.finding(found), segment_words.subtitle(found))
-segments.banner(found)
-segments.draw(view, found)
-segments.show_values(view, found)
-widgets.table_behind(segments.tidy(view, found), "segments")
+    widgets.title(segment_wording.finding(found), segment_wording.subtitle(found))
+page.banner(found)
+page.draw(view, found)
+page.show_values(view, found)
+widgets.table_behind(page.tidy(view, found), "segments")

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import comparing, frame, several_metrics, state, tradeoff_words, tradeoffs, widgets
+from recdash.ui.app import frame, state
+from recdash.ui.components import comparability_banner, widgets
+from recdash.ui.tradeoffs import page, parallel, wording
 
 view = frame.show(scoped=True)
-comparing.banner(view.shown_ids)
-tradeoffs.warn_of_unknown(view)
+comparability_banner.banner(view.shown_ids)
+page.warn_of_unknown(view)
 title = st.container()
-chosen = tradeoffs.choose(view)
+chosen = page.choose(view)
 if chosen is None:
     state.stop()
-found = tradeoffs.gather(view, chosen)
+found = page.gather(view, chosen)
 with title:
-    widgets.title(tradeoff_words.finding(view, found), tradeoff_words.subtitle(found))
+    widgets.title(wording.finding(view, found), wording.subtitle(found))
 if found.places:
-    tradeoffs.draw(view, found)
-tradeoffs.say(view, found)
+    page.draw(view, found)
+page.say(view, found)
 if found.places:
-    widgets.table_behind(tradeoffs.tidy(view, found), "trade-off")
+    widgets.table_behind(page.tidy(view, found), "trade-off")
 
 st.html('<hr class="rd-rule">')
-several_metrics.show(view, several_metrics.choose(view), chosen.runs)
+parallel.show(view, parallel.choose(view), chosen.runs)

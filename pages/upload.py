@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import state, upload_flows, upload_online, widgets
-from recdash.ui.upload_desk import Desk
+from recdash.ui.app import state
+from recdash.ui.components import widgets
+from recdash.ui.upload import online_test, page
+from recdash.ui.upload.state import Desk
 
 FLOWS = {
-    "experiment": ("A new experiment", upload_flows.new_experiment),
-    "candidates": ("Candidates for an experiment", upload_flows.candidates),
-    "online": ("An online test", upload_online.online_test),
+    "experiment": ("A new experiment", page.new_experiment),
+    "candidates": ("Candidates for an experiment", page.candidates),
+    "online": ("An online test", online_test.online_test),
 }
 
 desk = st.session_state.setdefault("recdash.upload", Desk())
@@ -18,10 +20,10 @@ workspace = state.workspace()
 
 st.html("<style>.rd-preview td{height:30px}</style>")
 widgets.title("Upload", "Nothing is stored before the last step.")
-upload_flows.show_outcomes(desk, workspace)
+page.show_outcomes(desk, workspace)
 first = "candidates" if workspace.experiments() else "experiment"
 titles = {slug: title for slug, (title, _) in FLOWS.items()}
 flow = widgets.choice("What do you add?", "add", titles, first)
 FLOWS[flow][1](desk, workspace)
 st.html('<hr class="rd-rule">')
-upload_flows.demo(workspace)
+page.demo(workspace)

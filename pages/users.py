@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import comparing, frame, likeness, state, user_lists, user_pick, users, widgets
+from recdash.ui.app import frame, state
+from recdash.ui.components import comparability_banner, widgets
+from recdash.ui.users import lists, overlap, page, picker
 
 view = frame.show(scoped=True, with_lists=True)
-comparing.banner(view.shown_ids)
-if not users.has_values(view):
+comparability_banner.banner(view.shown_ids)
+if not page.has_values(view):
     state.stop()
-gains = users.gather(view)
+gains = page.gather(view)
 if gains:
-    widgets.title(users.finding(view, gains), users.subtitle(view, gains))
-    users.show_charts(view, gains)
+    widgets.title(page.finding(view, gains), page.subtitle(view, gains))
+    page.show_charts(view, gains)
     widgets.table_behind(gains.changes.drop(columns="run_id"), "users")
-run_id = gains.run_id if gains else users.show_alone(view)
+run_id = gains.run_id if gains else page.show_alone(view)
 
 st.html('<hr class="rd-rule">')
-picked = user_pick.pick(view, run_id)
+picked = picker.pick(view, run_id)
 if picked:
     who, choice = st.columns([1, 1.75], vertical_alignment="bottom")
     with who:
-        user_lists.heading(picked.user)
+        lists.heading(picked.user)
     with choice:
-        user_pick.choose(view, run_id, picked)
-    user_lists.show(view, picked.user, run_id)
-likeness.show(view)
+        picker.choose(view, run_id, picked)
+    lists.show(view, picked.user, run_id)
+overlap.show(view)

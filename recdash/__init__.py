@@ -13,8 +13,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from recdash.evaluation import Evaluation, evaluate
-    from recdash.evaluation.ab_test import ab_test
-    from recdash.evaluation.off_policy import ope
+    from recdash.online.ab_test import ab_test
+    from recdash.online.off_policy.ope import ope
     from recdash.service import Workspace
 
 __all__ = ["Evaluation", "Workspace", "__version__", "ab_test", "evaluate", "ope", "open"]
@@ -34,11 +34,11 @@ def __getattr__(name: str) -> Any:
 
         return getattr(evaluation, name)
     if name == "ab_test":
-        from recdash.evaluation.ab_test import ab_test
+        from recdash.online.ab_test import ab_test
 
         return ab_test
     if name == "ope":
-        from recdash.evaluation import off_policy
+        from recdash.online.off_policy import ope as off_policy
 
         return off_policy.ope
     if name == "Workspace":

@@ -64,7 +64,7 @@ def forget() -> None:
 
 def shell(link: Mapping[str, str]) -> AppTest:
     """The app with a link's parameters, not yet run."""
-    app = AppTest.from_file(str(ROOT / "recdash/ui/shell.py"), default_timeout=300)
+    app = AppTest.from_file(str(ROOT / "recdash/ui/app/shell.py"), default_timeout=300)
     for name, value in link.items():
         app.query_params[name] = value
     return app

@@ -206,7 +206,7 @@ def workspace(tmp_path: Path, store_in: Callable[[Path], None]) -> Iterator[Work
     """An empty store of its own, which the app opens too."""
     from app_pages import forget
 
-    from recdash.ui import state
+    from recdash.ui.app import state
 
     store_in(tmp_path)
     forget()

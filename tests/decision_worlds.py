@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from recdash.domain import OnlineTest
+from recdash.domain.records import OnlineTest
 from recdash.service import Workspace
 
 USERS = [f"u{number}" for number in range(80)]

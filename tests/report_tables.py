@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from recdash.access import Person
-from recdash.report.question import Question
+from recdash.domain.access import Person
+from recdash.domain.question import Question
 from recdash.service import Workspace
 
 USERS = [f"u{number:02}" for number in range(40)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from recdash.domain import Recommendations, Upload
+from recdash.domain.inputs import Recommendations, Upload
 
 RUN_TYPES = {"rank": pa.int64(), "score": pa.float64()}
 UPLOAD_TYPES = {"relevance": pa.float64(), "rating": pa.float64(), "prediction": pa.float64()}

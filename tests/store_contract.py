@@ -13,9 +13,10 @@ import pyarrow as pa
 import pytest
 from sqlalchemy import Engine, event, text
 
-from recdash.domain import Curve, Experiment, OnlineTest, Run
+from recdash.domain.journal import Entry, Report, SavedView, ShareLink
+from recdash.domain.records import Experiment, OnlineTest, Run
+from recdash.domain.results import Curve
 from recdash.errors import Forbidden, NameTaken, NotFound, Problem
-from recdash.journal import Entry, Report, SavedView, ShareLink
 from recdash.store import Store, new_id
 from recdash.store.audit import breaks
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from app_pages import TRUTH, USERS, lists, store
 
-from recdash.access import Person
+from recdash.domain.access import Person
 from recdash.errors import InputError, Problem
 from recdash.service import Workspace
-from recdash.service.cards import question_of
-from recdash.service.usual import MOST_CANDIDATES, usual_baseline
+from recdash.service.catalog.overview import question_of
+from recdash.service.defaults import MOST_CANDIDATES, usual_baseline
 from recdash.store import open_store
 
 MORNING = datetime(2026, 10, 9, 8, tzinfo=UTC)

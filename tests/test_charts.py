@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recdash import numbers
 from recdash.charts.curves import metric_curve, with_interval
 from recdash.charts.forest import BESIDE_TABLE, Rows, forest
-from recdash.charts.frames import escape, place_labels, spread
-from recdash.charts.leaders import Stretch, leader_strip, stretches
+from recdash.charts.layout import escape, place_labels, spread
+from recdash.charts.leaders_by_k import Stretch, leader_strip, stretches
 from recdash.charts.marks import CONTEXT_GREY, DARK, LIGHT, Marks, Palette, colour, marks, shape
-from recdash.charts.online import Side, bars, quadrants
+from recdash.charts.offline_online import Side, bars, quadrants
 from recdash.charts.precision_recall import interpolated, path, precision_recall
-from recdash.domain import Run
+from recdash.domain.records import Run
+from recdash.formatting import numbers
 
 HOSTILE = '<a href="http://evil.example">x</a><b>%{x}</b>'
 

@@ -8,10 +8,11 @@ import plotly.graph_objects as go
 import pytest
 
 from recdash.charts.ab_lifts import FAR, PITCH, Lift, ends_of, lifts
-from recdash.charts.ab_time import Drawn, Moment, over_time
-from recdash.charts.ab_time import ends_of as ends_over_time
-from recdash.charts.frames import cut_inside, panel_title
+from recdash.charts.ab_over_time import Drawn, Moment, over_time
+from recdash.charts.ab_over_time import ends_of as ends_over_time
+from recdash.charts.layout import panel_title
 from recdash.charts.marks import LIGHT, Mark, Marks
+from recdash.formatting.wording import cut_inside
 
 HOSTILE = '<a href="http://evil.example">x</a>%{x}'
 

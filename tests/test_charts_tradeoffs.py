@@ -11,7 +11,7 @@ import pytest
 
 from recdash.charts import segments
 from recdash.charts.marks import LIGHT, Mark, Marks, colour, shape
-from recdash.charts.parallel import Upright, parallel
+from recdash.charts.parallel_axes import Upright, parallel
 from recdash.charts.segments import Line, ends_of, segment_panels
 from recdash.charts.tradeoff import MOST_GREY_LABELS, USUAL_WIDTH, Direction, Dot, trade_off
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from recdash.charts.marks import DARK, LIGHT, Mark, Palette
-from recdash.charts.users import better_same_worse, distribution
-from recdash.stats.changes import Bars, bars
+from recdash.charts.user_changes import better_same_worse, distribution
+from recdash.stats.user_changes import Bars, bars
 
 MARKS = {name: Mark(name, name, "#0072B2", "circle", "candidate") for name in ("als", "<b>ease</b>")}
 CHANGES = pd.DataFrame(

@@ -12,7 +12,7 @@ from terminal import Recdash, answer
 
 import recdash
 from recdash.comparison import Margin, Terms
-from recdash.domain import Scope
+from recdash.domain.results import Scope
 from recdash.service import Workspace
 
 PAIR_KEYS = {

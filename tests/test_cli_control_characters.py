@@ -21,9 +21,9 @@ from decision_worlds import films, sessions
 
 import recdash
 import recdash.cli
-from recdash.characters import visible
 from recdash.cli import main
 from recdash.errors import InputError
+from recdash.formatting.sanitize import visible
 from recdash.service import Workspace
 from recdash.settings import settings
 

@@ -15,11 +15,11 @@ from terminal import Recdash, answer
 from recdash.cli.digest import checked, period
 from recdash.comparison.badges import SHIP
 from recdash.errors import InputError
+from recdash.report.digest.digest import Digest, Told
+from recdash.report.digest.html import as_html
+from recdash.report.digest.text import as_markdown, as_text, escaped
 from recdash.service import Workspace
-from recdash.service.digest_html import as_html
-from recdash.service.digest_texts import as_markdown, as_text, escaped
-from recdash.service.digests import Digest, Told
-from recdash.service.happenings import Happening
+from recdash.service.catalog.history import Happening
 
 FILES: dict[str, str] = {}
 NOON = datetime(2026, 10, 9, 12, tzinfo=UTC)

@@ -9,9 +9,9 @@ import click
 import pytest
 from terminal import Recdash
 
-from recdash.access import ROLES, Person, Role
 from recdash.cli import main
-from recdash.service import Workspace, evidence, workspace
+from recdash.domain.access import ROLES, Person, Role
+from recdash.service import Workspace, context, workspace
 from recdash.store import open_store
 
 FILES = {
@@ -104,7 +104,7 @@ def here(furnished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: 
 
 
 def as_role(role: Role, monkeypatch: pytest.MonkeyPatch) -> None:
-    for place in (evidence, workspace):
+    for place in (context, workspace):
         monkeypatch.setattr(place, "person_here", lambda: Person("bob", role))
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from small_tables import run, upload
 
-from recdash.domain import Recommendations
+from recdash.domain.inputs import Recommendations
 from recdash.evaluation import evaluate
 from recdash.evaluation.comparability import Basis, Change, problems
 from recdash.service import Workspace

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from recdash.comparison import Terms
-from recdash.comparison.dominance import TradeOff, front, goal, passes, trade_off
-from recdash.domain import Users, UserValues
+from recdash.comparison.pareto import TradeOff, front, goal, passes, trade_off
+from recdash.domain.kinds import Users
+from recdash.domain.results import UserValues
 from recdash.errors import Problem, UnknownName
 from recdash.evaluation.slices import Slice
 

@@ -13,8 +13,8 @@ from scipy import stats
 from terminal import Recdash, answer
 
 import recdash
-from recdash.comparison.compared import Compared
-from recdash.domain import RatedRows, Scope
+from recdash.comparison.result import Compared
+from recdash.domain.results import RatedRows, Scope
 from recdash.metrics.ratings import RATINGS, values_of_rows
 from recdash.service import Workspace
 from recdash.stats import paired_difference

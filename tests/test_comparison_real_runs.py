@@ -109,7 +109,7 @@ def test_als_against_itemknn_is_a_verdict_to_act_on(tweetings: Path) -> None:
 
 
 def test_popular_is_kept_until_only_users_with_a_list_count(scored: Evaluation) -> None:
-    from recdash.comparison.changes import changes
+    from recdash.comparison.sensitivity import changes
 
     found = scored.compare("ndcg@10", "popular")
     assert found.verdict.headline == "Keep popular"

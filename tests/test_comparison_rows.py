@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from recdash.comparison.compared import FURTHER
+from recdash.comparison.result import FURTHER
 from recdash.evaluation import Evaluation, evaluate
 
 USERS = [f"u{n}" for n in range(60)]

@@ -8,7 +8,7 @@ import pytest
 from recdash.comparison import Terms
 from recdash.comparison.pairs import Margin
 from recdash.comparison.segments import EVERYBODY, Segmented, flags, segmented
-from recdash.domain import UserValues
+from recdash.domain.results import UserValues
 
 N = 200
 USERS = np.arange(N)

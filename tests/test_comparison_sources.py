@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from recdash import evaluate
-from recdash.domain import Replication
+from recdash.domain.kinds import Replication
 from recdash.service import Workspace
 from recdash.store import open_store
 

@@ -12,10 +12,12 @@ import pytest
 from scipy import stats
 
 from recdash.comparison import Margin, Terms, Verdict, compare, decide, read_margin, weigh
-from recdash.comparison.changes import Change, brief, changes
-from recdash.comparison.compared import compared
-from recdash.comparison.sentences import plain
-from recdash.domain import OnlineLift, Replicated, Users, UserValues
+from recdash.comparison.result import compared
+from recdash.comparison.sensitivity import Change, brief, changes
+from recdash.comparison.wording import plain
+from recdash.domain.kinds import Users
+from recdash.domain.records import Replicated
+from recdash.domain.results import OnlineLift, UserValues
 from recdash.errors import InputError, Problem
 from recdash.evaluation.slices import Slice
 from recdash.stats.jackknife import Pulls

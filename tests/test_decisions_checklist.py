@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from recdash.decisions import Item, Named, Offline, Online, Subject, checklist, not_holding, shortcomings
-from recdash.decisions.differences import Changed, offline_changes, online_changes
-from recdash.decisions.frozen import BothSides, Difference, Guardrail, Lift
+from recdash.decisions.changes_since import Changed, offline_changes, online_changes
+from recdash.decisions.snapshot import BothSides, Difference, Guardrail, Lift
 
 SUBJECT = Subject(Named("als", "ALS"), Named("pop", "Popular"), "ndcg", 10)
 

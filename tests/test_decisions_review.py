@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from recdash.decisions import Review, State, decisions, last_decision, reviews
-from recdash.journal import Entry, EntryKind
+from recdash.domain.journal import Entry, EntryKind
 
 ALS = {"id": "als", "name": "ALS v3"}
 SUBJECT = {"run": ALS, "baseline": {"id": "pop", "name": "Popular"}, "metric": "ndcg", "k": 10, "others": []}

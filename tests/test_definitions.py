@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from recdash.definitions import habits, worked
-from recdash.definitions.habits import Habit, difference_words
+from recdash.definitions import conventions, worked_example
+from recdash.definitions.conventions import Habit, difference_words
 from recdash.errors import InputError, UnknownName
 from recdash.evaluation import evaluate
 from recdash.metrics import METRICS, PRESETS, define
@@ -188,14 +188,14 @@ USUAL = Habit("ndcg", "truth", None, "file", None, None)
 
 def test_causes_are_told_in_words() -> None:
     lenskit = Habit("ndcg(gain=binary,discount=lenskit)", "both", "score", "item_desc", None, 1.0)
-    assert habits.in_words(USUAL, lenskit) == {
+    assert conventions.in_words(USUAL, lenskit) == {
         "formula": "gain=binary (1 for every relevant item) instead of linear, "
         "discount=lenskit (log2(max(rank, 2))) instead of log2",
         "population": "only users with a list count",
         "order": "by score, equal scores by item id, descending",
         "relevance": "relevant is a grade from 1",
     }
-    assert habits.in_words(USUAL, USUAL) == {}
+    assert conventions.in_words(USUAL, USUAL) == {}
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_a_difference_in_words(value: float, default: float, words: str) -> None
 
 def test_the_built_in_example_shows_ndcg_by_its_places() -> None:
     # x, a (grade 3), y, b (grade 1) in five places; c (grade 2) is missed
-    found = worked.example(define("ndcg"))
+    found = worked_example.example(define("ndcg"))
     assert found is not None
     assert [place.gain for place in found.places] == [None, 3.0, None, 1.0]
     credit = [0.0, 3 / math.log2(3), 0.0, 1 / math.log2(5)]
@@ -229,14 +229,14 @@ def test_the_built_in_example_shows_ndcg_by_its_places() -> None:
 
 
 def test_a_mean_of_recalls_adds_one_at_every_place() -> None:
-    found = worked.example(define("mar"))
+    found = worked_example.example(define("mar"))
     assert found is not None
     assert [place.credit for place in found.places] == pytest.approx([0, 1 / 3, 1 / 3, 2 / 3, 2 / 3])
     assert (found.norm, found.value) == (5.0, pytest.approx(2 / 5))
 
 
 def test_a_harmonic_mean_shows_its_two_parts() -> None:
-    found = worked.example(define("f1(of=map,recall)"))
+    found = worked_example.example(define("f1(of=map,recall)"))
     assert found is not None
     assert [(part.spec, part.value) for part in found.parts] == [
         ("map", pytest.approx(1 / 3)),
@@ -247,7 +247,7 @@ def test_a_harmonic_mean_shows_its_two_parts() -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_f1_is_a_sum_over_a_norm_or_the_harmonic_mean_of_its_parts(preset: str) -> None:
-    found = worked.example(define(habits.habit_of(preset, "f1", {"depth": 5}).spec))
+    found = worked_example.example(define(conventions.habit_of(preset, "f1", {"depth": 5}).spec))
     assert found is not None
     if not found.parts:
         assert (found.total, found.norm) == (4.0, 8.0)
@@ -267,7 +267,7 @@ def test_f1_is_a_sum_over_a_norm_or_the_harmonic_mean_of_its_parts(preset: str) 
 def test_the_built_in_example_has_a_judged_negative_and_knows_what_is_popular(
     name: str, credit: list[float], norm: float
 ) -> None:
-    found = worked.example(define(name))
+    found = worked_example.example(define(name))
     assert found is not None
     assert [place.credit for place in found.places] == pytest.approx(credit)
     assert (found.norm, found.value) == (norm, pytest.approx(sum(credit) / norm))
@@ -275,15 +275,15 @@ def test_the_built_in_example_has_a_judged_negative_and_knows_what_is_popular(
 
 
 def test_without_an_example_the_true_reason_is_told() -> None:
-    assert worked.why_no_example(define("coverage")) == "this metric is no mean of the users' values"
-    assert worked.why_no_example(define("err(max_grade=2)")) == (
+    assert worked_example.why_no_example(define("coverage")) == "this metric is no mean of the users' values"
+    assert worked_example.why_no_example(define("err(max_grade=2)")) == (
         "the truth has grades up to 3, above max_grade=2"
     )
-    assert worked.why_no_example(define("bpref")) == ""
+    assert worked_example.why_no_example(define("bpref")) == ""
 
 
 def test_a_pooled_metric_says_so() -> None:
-    found = worked.example(define("precision(average=micro)"))
+    found = worked_example.example(define("precision(average=micro)"))
     assert found is not None
     assert (found.pooled, found.total, found.norm) == (True, 2.0, 5.0)
 
@@ -293,7 +293,7 @@ def test_a_pooled_metric_says_so() -> None:
     "name", ["precision", "recall", "hit_rate", "mrr", "map", "mar", "ndcg", "rbp", "err"]
 )
 def test_sum_over_norm_is_the_value(name: str, preset: str) -> None:
-    found = worked.example(define(habits.habit_of(preset, name, {"depth": 5}).spec))
+    found = worked_example.example(define(conventions.habit_of(preset, name, {"depth": 5}).spec))
     assert found is not None
     assert found.total is not None
     assert found.norm is not None
@@ -304,7 +304,7 @@ def test_sum_over_norm_is_the_value(name: str, preset: str) -> None:
     "name", [name for name, one in METRICS.items() if all(knob.values for knob in one.parameters)]
 )
 def test_every_metric_has_an_example_or_none_without_failing(name: str) -> None:
-    found = worked.example(define(name))
+    found = worked_example.example(define(name))
     assert found is None or found.value >= 0.0
 
 

@@ -9,9 +9,9 @@ import pandas as pd
 import pyarrow.compute as pc
 import pytest
 
-from recdash import demo
-from recdash.demo import Demo
-from recdash.domain import Upload
+from recdash.demo import film_service
+from recdash.demo.film_service import Demo
+from recdash.domain.inputs import Upload
 from recdash.online import quadrant, results_of_upload
 
 TIED = ("ALS v3", "EASE λ=250")
@@ -19,7 +19,7 @@ TIED = ("ALS v3", "EASE λ=250")
 
 @pytest.fixture(scope="module")
 def made() -> Demo:
-    return demo.make()
+    return film_service.make()
 
 
 def ndcg_at_10(made: Demo, run: str) -> pd.Series:
@@ -64,7 +64,7 @@ def watch_lift(made: Demo, variant: str) -> tuple[float, float]:
 
 
 def test_a_seed_always_gives_the_same_demo_and_another_seed_another(made: Demo) -> None:
-    again, other = demo.make(), demo.make(seed=7)
+    again, other = film_service.make(), film_service.make(seed=7)
     for name in ("catalogue", "train", "truth", "sessions"):
         assert getattr(made, name).equals(getattr(again, name)), name
         assert not getattr(made, name).equals(getattr(other, name)), name

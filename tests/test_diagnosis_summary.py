@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recdash.diagnosis import Answer, summary
-from recdash.diagnosis.answers import Finding, Strength
+from recdash.diagnosis.answer import Finding, Strength
 
 
 def answer(check: str, verdict: Finding, cause: str = "", strength: Strength = 0) -> Answer:

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pytest
 from small_tables import run, upload
 
-from recdash.domain import Hits, Ledger, Upload
-from recdash.engines import exposure, match, read_reference, scattered
+from recdash.domain.hits import Hits, Ledger
+from recdash.domain.inputs import Upload
+from recdash.engines import exposure, match, read_reference, ungrouped
 from recdash.errors import InputError
 
 
@@ -234,7 +235,7 @@ def test_the_pass_finds_what_pandas_finds(
         frame.astype({"user_id": "str", "item_id": "str"}) if ids == "text" else frame for frame in drawn
     )
     if size.startswith("small"):
-        monkeypatch.setattr(scattered, "_ROWS_PER_BLOCK", 70)
+        monkeypatch.setattr(ungrouped, "_ROWS_PER_BLOCK", 70)
         monkeypatch.setattr(exposure, "_DENSE_CELLS", 100)
     expected = by_pandas(truth, lists)
     if arrangement == "by rank":

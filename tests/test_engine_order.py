@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 from small_tables import run, upload
 
-from recdash.domain import Hits, Recommendations
+from recdash.domain.hits import Hits
+from recdash.domain.inputs import Recommendations
 from recdash.engines import match, read_reference
 from recdash.errors import InputError
 

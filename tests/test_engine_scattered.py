@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from small_tables import run, upload
 
-from recdash.domain import Hits
-from recdash.engines import match, read_reference, scattered
+from recdash.domain.hits import Hits
+from recdash.engines import match, read_reference, ungrouped
 
 Row = tuple[Any, Any, int]
 
@@ -101,7 +101,7 @@ def test_rows_on_one_rank_keep_the_order_of_the_file_and_are_told(ranks: tuple[i
 
 
 def test_plain_ranks_place_the_rows_without_sorting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recdash.engines.local.sorted_blocks", never)
+    monkeypatch.setattr("recdash.engines.matcher.sorted_blocks", never)
     hits, _ = evaluated(shuffled(LISTS), batch_rows=3)
     assert hits.rank.tolist() == [1, 3, 2]
     assert hits.ledger.without_truth == 1
@@ -112,7 +112,7 @@ def test_many_small_blocks_of_placed_rows_give_what_one_gives(monkeypatch: pytes
     rows = [(user, f"i{(user * rank) % 37}", rank) for user in range(40) for rank in range(1, user % 9 + 2)]
     truth = [(user, f"i{item}") for user in range(35) for item in range(user % 5 + 1)]
     whole, _ = evaluated(shuffled(rows), truth=truth)
-    monkeypatch.setattr(scattered, "_ROWS_PER_BLOCK", 10)
+    monkeypatch.setattr(ungrouped, "_ROWS_PER_BLOCK", 10)
     parts, _ = evaluated(shuffled(rows), truth=truth)
     assert facts(parts) == facts(whole)
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_tables import run, upload
 
-from recdash.domain import Hits
+from recdash.domain.hits import Hits
 from recdash.engines import hits_from_tables, hits_to_tables, match, read_reference
 
 Scores = list[tuple[str, str, float]]

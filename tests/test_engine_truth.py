@@ -13,9 +13,9 @@ import pytest
 from small_tables import run, upload
 
 from recdash import domain
-from recdash.domain import Passing, Truth
+from recdash.domain.inputs import Passing, Truth
 from recdash.engines import CodedTruth, code_truth, match, read_reference
-from recdash.engines.growing import Growing
+from recdash.engines.buffers import Growing
 from recdash.engines.truth import narrow
 from recdash.errors import InputError, UploadError
 from recdash.evaluation.reading import read_setup

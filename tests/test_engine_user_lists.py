@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from small_tables import run, upload
 
-from recdash.domain import Order, Recommendations
+from recdash.domain.inputs import Recommendations
+from recdash.domain.kinds import Order
 from recdash.engines import Reference, match, read_reference
 from recdash.engines.row_groups import FEW, RowGroups
 from recdash.engines.user_lists import UserLists, read_lists

@@ -16,7 +16,7 @@ import pytest
 
 import recdash
 from recdash.errors import InputError, UnknownName
-from recdash.evaluation.question import DEFAULT_METRICS
+from recdash.evaluation.request import DEFAULT_METRICS
 from recdash.metrics import METRICS, parse
 
 TRUTH = {"u": ["a", "b"], "v": ["a"], "w": ["c"]}

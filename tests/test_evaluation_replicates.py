@@ -11,7 +11,7 @@ import pytest
 
 from recdash import Evaluation, evaluate
 from recdash.errors import InputError
-from recdash.evaluation.question import RANKING_METRICS
+from recdash.evaluation.request import RANKING_METRICS
 from recdash.evaluation.uploads import several_of, shared_name
 
 TRUTH = pd.DataFrame({"user_id": ["u1", "u2", "u3", "u4"], "item_id": list("abcd")})

@@ -21,10 +21,10 @@ import pyarrow.parquet as pq
 import pytest
 import strange_readers
 
-from recdash.domain import TableKind
+from recdash.domain.kinds import TableKind
 from recdash.errors import UploadError
-from recdash.ingest import Limits, preview, read_passing, read_recommendations, read_upload, uploads
-from recdash.ingest.apart import KEEPER, File
+from recdash.ingest import Limits, preview, read_passing, read_recommendations, read_upload, reader
+from recdash.ingest.isolated_reader import KEEPER, File
 from recdash.service import Workspace
 
 APART = Limits(read_memory_bytes=2**30, read_seconds=60)
@@ -67,7 +67,7 @@ def refusal(read: Callable[..., Any], limits: Limits = APART) -> str:
 @pytest.mark.parametrize("kind", ["truth", "run", "sessions"])
 def test_a_preview_is_the_same(kind: TableKind) -> None:
     for text in (TRUTH, RUN, "", "a,b\n1"):
-        here = uploads.preview(kind, text.encode(), name="file.csv")
+        here = reader.preview(kind, text.encode(), name="file.csv")
         assert preview(kind, text.encode(), name="file.csv", limits=APART) == here
 
 
@@ -77,7 +77,7 @@ def test_a_table_is_the_same_with_what_was_noticed(tmp_path: Path) -> None:
     sources: list[Callable[[], Any]] = [lambda: path, path.read_bytes, lambda: NamedBytes(path.read_bytes())]
     for source in sources:
         apart = read_upload("truth", source(), limits=APART)
-        here = uploads.read_upload("truth", source())
+        here = reader.read_upload("truth", source())
         assert apart.table.equals(here.table)
         assert (apart.name, apart.mapping, apart.notices) == (here.name, here.mapping, here.notices)
 
@@ -85,7 +85,7 @@ def test_a_table_is_the_same_with_what_was_noticed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [RUN, FOLDS])
 def test_candidates_are_the_same_each_time_they_are_read_and_side_by_side(text: str) -> None:
     apart = read_recommendations(text.encode(), name="als", limits=APART)
-    here = uploads.read_recommendations(text.encode(), name="als")
+    here = reader.read_recommendations(text.encode(), name="als")
     assert len(apart) == len(here)
     streams = list(zip(*(run.batches() for run in apart), strict=True))  # all at once
     for at, (ours, theirs) in enumerate(zip(apart, here, strict=True)):
@@ -100,7 +100,7 @@ def test_candidates_are_the_same_each_time_they_are_read_and_side_by_side(text: 
 
 def test_passing_rows_are_the_same() -> None:
     apart = read_passing("truth", TRUTH.encode(), limits=APART)
-    here = uploads.read_passing("truth", TRUTH.encode())
+    here = reader.read_passing("truth", TRUTH.encode())
     rows = pa.Table.from_batches(list(apart.batches()))
     assert rows.equals(pa.Table.from_batches(list(here.batches())))
     assert (apart.name, apart.notices) == (here.name, here.notices)
@@ -336,7 +336,7 @@ def test_a_list_of_millions_in_a_thousand_bytes_is_refused_before_it_is_decoded(
     bomb = list_bomb()
     assert len(bomb) < 2000
     with pytest.raises(UploadError, match=r"16,781,312 values in [\d,]+ bytes"):
-        uploads.read_recommendations(bomb)
+        reader.read_recommendations(bomb)
 
 
 @pytest.mark.parametrize("name", ["killer.parquet", "pq_list_bomb.parquet", "parquet-482-n.parquet"])

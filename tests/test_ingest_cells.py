@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from recdash.domain import Recommendations
+from recdash.domain.inputs import Recommendations
 from recdash.errors import UploadError
 from recdash.ingest import preview, read_recommendations, read_upload
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import recdash
-from recdash.domain import Recommendations
+from recdash.domain.inputs import Recommendations
 from recdash.errors import InputError, UploadError
 from recdash.ingest import read_recommendations, read_upload
 

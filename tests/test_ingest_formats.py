@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from recdash.domain import Recommendations
+from recdash.domain.inputs import Recommendations
 from recdash.errors import UploadError
 from recdash.ingest import Limits, preview, read_recommendations, read_upload
 

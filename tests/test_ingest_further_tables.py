@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from recdash.domain import Upload
+from recdash.domain.inputs import Upload
 from recdash.errors import UploadError
 from recdash.ingest import preview, read_upload
 

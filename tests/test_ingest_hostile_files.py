@@ -18,8 +18,8 @@ from recdash.errors import InputError, UploadError
 from recdash.ingest import Limits, formats, preview, read_recommendations, read_upload
 from recdash.ingest.cells import tokens_in
 from recdash.ingest.columns import ROLES
-from recdash.ingest.foreign import in_words
-from recdash.service.manners import clean_name
+from recdash.ingest.library_errors import in_words
+from recdash.service.validation import clean_name
 
 
 def test_lists_without_brackets_may_go_on_over_lines() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from recdash.domain import Recommendations
+from recdash.domain.inputs import Recommendations
 from recdash.errors import UploadError
 from recdash.ingest import preview, read_recommendations
 

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from recdash.domain import TableKind, Upload
+from recdash.domain.inputs import Upload
+from recdash.domain.kinds import TableKind
 from recdash.errors import UploadError
 from recdash.ingest import preview, read_passing, read_upload
 from recdash.online.templates import templates

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recdash.domain import Recommendations
+from recdash.domain.inputs import Recommendations
 from recdash.errors import UploadError
 from recdash.ingest import preview, read_recommendations
 

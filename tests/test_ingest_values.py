@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from recdash.domain import TableKind
+from recdash.domain.kinds import TableKind
 from recdash.errors import UploadError
 from recdash.ingest import preview, read_recommendations, read_upload
 

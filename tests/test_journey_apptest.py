@@ -11,8 +11,8 @@ from app_pages import forget, passed, press, said, shell, turn_to
 from journey_tables import HALF, PERFECT, POOR, STRANGERS, TRUTH, as_csv, as_parquet, as_trec
 from streamlit.testing.v1 import AppTest
 
-from recdash.ui import state
-from recdash.ui.table_templates import TEMPLATES
+from recdash.ui.app import state
+from recdash.ui.upload.templates import TEMPLATES
 
 SHOWN = ("title", "header", "subheader", "markdown", "caption", "error", "success", "info", "warning")
 

@@ -15,9 +15,9 @@ from browser_tabs import choose, give, headline, open_page, press, settle, turn_
 from playwright.sync_api import Browser, FilePayload, Locator, Page, expect
 
 import recdash
-from recdash import numbers
+from recdash.demo.ab_tests import Simulated, simulate
+from recdash.formatting import numbers
 from recdash.online import OnlineResults, OnlineRow
-from recdash.online.simulated import Simulated, simulate
 from recdash.service import Workspace
 
 pytestmark = pytest.mark.browser

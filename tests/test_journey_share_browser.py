@@ -13,7 +13,7 @@ import pytest
 from browser_tabs import choose, give, headline, open_page, press, settle, turn_to
 from playwright.sync_api import Browser, BrowserContext, FilePayload, Locator, Page, expect
 
-from recdash.online.simulated import simulate
+from recdash.demo.ab_tests import simulate
 from recdash.service import Workspace
 
 pytestmark = pytest.mark.browser

@@ -14,7 +14,7 @@ import pytest
 from small_tables import run, upload
 
 import recdash
-from recdash.domain import Hits
+from recdash.domain.hits import Hits
 from recdash.engines import match, read_reference
 from recdash.engines.id_spelling import likely_repair
 from recdash.engines.known_ids import stored_overlap

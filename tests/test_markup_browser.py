@@ -18,10 +18,10 @@ from conftest import is_outside, start_server, stop_server, wait_until_healthy
 from hostile_world import ALL, FAMILIES, KEPT
 from playwright.sync_api import Browser, Locator, Page
 
-from recdash.report.forms import FORMS
+from recdash.report.digest.html import as_html
+from recdash.report.digest.text import as_markdown, as_text
+from recdash.report.formats.registry import FORMS
 from recdash.service import Workspace
-from recdash.service.digest_html import as_html
-from recdash.service.digest_texts import as_markdown, as_text
 
 pytestmark = pytest.mark.browser
 

@@ -15,7 +15,8 @@ from sklearn.metrics.pairwise import cosine_similarity
 from small_tables import id_column, run, upload
 
 import recdash.engines.diversity as engine
-from recdash.domain import Absent, Curve, Upload
+from recdash.domain.inputs import Upload
+from recdash.domain.results import Absent, Curve
 from recdash.engines import Reference, list_metrics, match, read_reference
 from recdash.evaluation.scoring import shelf_of
 from recdash.metrics import Material, define, score

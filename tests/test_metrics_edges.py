@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recdash.domain import Absent, Curve, Exposure, Hits, Ledger, ListMean, RankCounts, Truth
+from recdash.domain.hits import Exposure, Hits, Ledger, ListMean, RankCounts
+from recdash.domain.inputs import Truth
+from recdash.domain.results import Absent, Curve
 from recdash.metrics import Material, define, score
 from recdash.metrics import sample as sample_module
 from recdash.metrics.catalogue import Labels, Shelf, entropy_of, gini_of, levels_of, shown_by

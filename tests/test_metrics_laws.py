@@ -17,7 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_tables import run, upload
 
-from recdash.domain import Curve, Hits, Recommendations, Users
+from recdash.domain.hits import Hits
+from recdash.domain.inputs import Recommendations
+from recdash.domain.kinds import Users
+from recdash.domain.results import Curve
 from recdash.engines import (
     Reference,
     hits_from_tables,

@@ -16,7 +16,7 @@ from small_tables import run, upload
 from test_metrics_laws import ACCURACY
 
 import recdash.metrics.tie_band as module
-from recdash.domain import Hits
+from recdash.domain.hits import Hits
 from recdash.engines import Reference, match, read_reference
 from recdash.evaluation.scoring import familiar_of
 from recdash.metrics import Definition, define, sample_of

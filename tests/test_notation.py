@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recdash.definitions.notation import formula, is_exact, of_spec
+from recdash.definitions.latex import formula, is_exact, of_spec
 from recdash.metrics import METRICS, PRESETS, define, parse
 
 PLAIN = [name for name, metric in METRICS.items() if all(knob.values for knob in metric.parameters)]

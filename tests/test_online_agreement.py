@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import kendalltau
 
 from recdash.online import quadrant
-from recdash.online.agreement import (
+from recdash.online.agreement.agreement import (
     Agreement,
     BestMetric,
     Interval,

@@ -8,12 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from recdash.demo.ab_tests import simulate
 from recdash.errors import InputError
 from recdash.ingest import read_passing, read_upload
 from recdash.online.logs.events import Counted, sessions_of
 from recdash.online.logs.sources import says_recommendation
 from recdash.online.rules import USUAL, Rules
-from recdash.online.simulated import simulate
 from recdash.online.templates import templates
 
 EXPOSURES = "unit_id,variant,ts\nu,A,1\nv,B,1\nw,A,1\nw,B,2\n"
@@ -169,7 +169,7 @@ def test_event_ids_that_do_not_tell_events_apart_are_refused() -> None:
 
 
 def test_of_a_long_log_some_ids_tell_whether_they_tell_events_apart(monkeypatch: Any) -> None:
-    monkeypatch.setattr("recdash.online.logs.passing.ALL_LOOKED_AT", 1)
+    monkeypatch.setattr("recdash.online.logs.event_reader.ALL_LOOKED_AT", 1)
     rows = "".join(f"u,s{i // 2},{i},click,f,,{i % 4000}\n" for i in range(8000))
     with pytest.raises(InputError, match=r"(4|5)\d % of the events"):
         counted(f"{HEAD},event_id\n{rows}", rows=1000)

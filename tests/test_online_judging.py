@@ -12,11 +12,12 @@ import pytest
 from scipy import stats
 
 from recdash.errors import InputError
-from recdash.online import METRICS, OnlineMetric, OnlineResults, OnlineRow, Rules, Users, health, judging
-from recdash.online.compare import Estimate, arms, can_adjust, lift, log_ratio
+from recdash.online import METRICS, OnlineMetric, OnlineResults, OnlineRow, Rules, Users
+from recdash.online.analysis import health, judgement
+from recdash.online.analysis.lift import Estimate, arms, can_adjust, lift, log_ratio
+from recdash.online.analysis.results import of_users
 from recdash.online.logs.sessions import per_user
-from recdash.online.measures import check
-from recdash.online.results import of_users
+from recdash.online.metrics import check
 from recdash.online.users import Removed
 
 GOAL = OnlineMetric("time", "Time", "min", "", "watch_min", "sessions")
@@ -63,8 +64,8 @@ def test_a_goal_is_won_or_lost_in_its_own_direction(
     low: float, high: float, p: float, up: str, down: str
 ) -> None:
     found = Estimate((low + high) / 2, low, high, p)
-    assert judging.word(GOAL, found, p) == up
-    assert judging.word(replace(GOAL, direction="down"), found, p) == down
+    assert judgement.word(GOAL, found, p) == up
+    assert judgement.word(replace(GOAL, direction="down"), found, p) == down
 
 
 @pytest.mark.parametrize(
@@ -78,20 +79,20 @@ def test_a_goal_is_won_or_lost_in_its_own_direction(
     ],
 )
 def test_a_guardrail_holds_where_a_loss_of_the_margin_is_excluded(low: float, high: float, word: str) -> None:
-    assert judging.word(GUARD, Estimate(0.0, low, high, 0.5), 0.5) == word
+    assert judgement.word(GUARD, Estimate(0.0, low, high, 0.5), 0.5) == word
     turned = Estimate(0.0, -high, -low, 0.5)
-    assert judging.word(replace(GUARD, direction="down"), turned, 0.5) == word
+    assert judgement.word(replace(GUARD, direction="down"), turned, 0.5) == word
 
 
 def test_without_an_interval_nothing_is_settled() -> None:
     alone = Estimate(0.5, note="one user in a variant gives no interval")
-    assert judging.word(GOAL, alone, None) == "not settled"
+    assert judgement.word(GOAL, alone, None) == "not settled"
 
 
 def test_a_loss_is_no_gain_because_its_interval_reaches_further_up() -> None:
     # One user of the variant watched 300 videos: the interval of a loss of 71 % ends above +96 %.
     found = Estimate(-0.71, -0.96, 1.06, 0.015)
-    assert judging.word(GOAL, found, 0.015) == "not settled"
+    assert judgement.word(GOAL, found, 0.015) == "not settled"
 
 
 def test_how_many_users_settle_it_is_asked_at_the_level_of_the_family() -> None:

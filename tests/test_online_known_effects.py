@@ -10,22 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recdash.domain import Upload
+from recdash.demo.ab_tests import Simulated, simulate
+from recdash.domain.inputs import Upload
 from recdash.errors import Problem
-from recdash.online import (
-    METRICS,
-    OnlineMetric,
-    OnlineResults,
-    compare,
-    over_time,
-    rates,
-    results_of_upload,
-    segments,
-)
+from recdash.online import METRICS, OnlineMetric, OnlineResults, results_of_upload
+from recdash.online.analysis import grouped_lifts, over_time, segments
+from recdash.online.analysis import lift as compare
+from recdash.online.analysis.grouped_lifts import Sums
 from recdash.online.logs.sessions import per_user
-from recdash.online.rates import Sums
 from recdash.online.rules import Rules
-from recdash.online.simulated import Simulated, simulate
 from recdash.online.users import Users
 
 BY_NAME = {metric.name: metric for metric in METRICS}
@@ -125,7 +118,7 @@ def alike() -> Users:
 def dealt(users: Users, metric: OnlineMetric, times: int = 4_000) -> tuple[Sums, Sums]:
     """[times] sums over users of control and variant, each user's lot drawn anew each time."""
     rng, n = np.random.default_rng(4), len(users)
-    numerator, denominator = rates.columns(metric, users.totals)
+    numerator, denominator = grouped_lifts.columns(metric, users.totals)
     divisor = np.ones(n) if denominator is None else denominator
     columns = np.stack([np.ones(n), numerator, divisor, numerator**2, numerator * divisor, divisor**2])
     lots = [(rng.random((500, n)) < 0.5).astype(np.float64) @ columns.T for _ in range(times // 500)]
@@ -137,7 +130,7 @@ def dealt(users: Users, metric: OnlineMetric, times: int = 4_000) -> tuple[Sums,
 def test_without_an_effect_4_to_6_percent_of_4000_tests_find_one_at_5_percent(
     metric: OnlineMetric, alike: Users
 ) -> None:
-    lifts = rates.lifts(metric, *dealt(alike, metric))
+    lifts = grouped_lifts.lifts(metric, *dealt(alike, metric))
     assert 0.04 <= (lifts.p < 0.05).mean() <= 0.06
     assert 0.04 <= ((lifts.low > 0) | (lifts.high < 0)).mean() <= 0.06
 

@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from recdash.domain import Upload
+from recdash.domain.inputs import Upload
 from recdash.errors import InputError
 from recdash.ingest import read_upload
 from recdash.online import results_of_upload
 from recdash.online.off_policy.estimates import OffPolicy, off_policy
-from recdash.online.off_policy.rewards import expected
+from recdash.online.off_policy.reward_model import expected
 from recdash.online.off_policy.target import Target, logged, of_table, uniform
 
 ITEMS = ("a", "b", "c")

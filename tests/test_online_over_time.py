@@ -8,13 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from recdash.domain import Floats
+from recdash.domain.kinds import Floats
 from recdash.errors import UnknownName
-from recdash.online import METRICS, compare, health, over_time
-from recdash.online.fading import Fading
-from recdash.online.measures import OnlineMetric
-from recdash.online.over_time import Moment
-from recdash.online.sequence import PLANNED, sequence, tuned
+from recdash.online import METRICS
+from recdash.online.analysis import health, lift, over_time
+from recdash.online.analysis.novelty_effect import Fading
+from recdash.online.analysis.over_time import Moment
+from recdash.online.analysis.sequential import PLANNED, sequence, tuned
+from recdash.online.metrics import OnlineMetric
 from recdash.online.users import Days, Users
 
 BY_NAME = {metric.name: metric for metric in METRICS}
@@ -88,7 +89,7 @@ def test_up_to_each_day_lift_and_interval_are_those_of_a_test_that_ended_then(me
             name: np.bincount(days.unit[until], values[until], minlength=len(whole))[there]
             for name, values in days.totals.items()
         }
-        ended = compare.lift(metric, *compare.arms(totals, whole.variant[there]))
+        ended = lift.lift(metric, *lift.arms(totals, whole.variant[there]))
         assert (moment.lift, moment.low, moment.high) == pytest.approx(ended[:3])
         assert moment.n == there.sum()
 
@@ -96,14 +97,14 @@ def test_up_to_each_day_lift_and_interval_are_those_of_a_test_that_ended_then(me
 def test_the_last_day_is_the_result_of_the_test() -> None:
     whole = invented(n=300, seed=2)
     last = over_time.cumulative(whole, ENGAGEMENT, "a")[-1]
-    result = compare.lift(ENGAGEMENT, *compare.arms(whole.totals, whole.variant))
+    result = lift.lift(ENGAGEMENT, *lift.arms(whole.totals, whole.variant))
     assert (last.lift, last.low, last.high) == pytest.approx(result[:3])
 
 
 def test_the_sequence_is_wider_than_the_interval_and_narrowest_where_it_was_planned() -> None:
     whole = invented(n=3_000, seed=3)
     found = over_time.cumulative(whole, ENGAGEMENT, "a", n_planned=3_000)
-    log_ratio, error = compare.log_ratio(ENGAGEMENT, *compare.arms(whole.totals, whole.variant)) or (0, 0)
+    log_ratio, error = lift.log_ratio(ENGAGEMENT, *lift.arms(whole.totals, whole.variant)) or (0, 0)
     expected = sequence(log_ratio, error, n=3_000, n_planned=3_000)
     assert (found[-1].sequence_low, found[-1].sequence_high) == pytest.approx(expected)
     assert [moment.sequence_low is None for moment in found] == [moment.n < 400 for moment in found]
@@ -165,8 +166,8 @@ def _of_rows(whole: Users, rows: np.ndarray, there: np.ndarray) -> tuple[dict[st
     return totals, whole.variant[there]
 
 
-def _lift(metric: OnlineMetric, of_day: tuple[dict[str, Floats], np.ndarray]) -> compare.Estimate:
-    return compare.lift(metric, *compare.arms(*of_day))
+def _lift(metric: OnlineMetric, of_day: tuple[dict[str, Floats], np.ndarray]) -> lift.Estimate:
+    return lift.lift(metric, *lift.arms(*of_day))
 
 
 # ── what cannot be had ───────────────────────────────────────────────────────────────────────
@@ -346,7 +347,7 @@ def test_novelty_is_a_gain_that_fades_or_turns(
 ) -> None:
     change = math.log1p(late) - math.log1p(early)
     found = Fading("b", 9, (0, 1), (2, 3), early, late, change, p=1e-6)
-    monkeypatch.setattr("recdash.online.fading.fading", lambda *_: [found])
+    monkeypatch.setattr("recdash.online.analysis.novelty_effect.fading", lambda *_: [found])
     told = [one.found for one in health.fading(FOUR, [metric], "a")]
     assert len(told) == (says is not None)
     assert all(says in text for text in told if says)

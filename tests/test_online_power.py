@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recdash.online import METRICS, compare
-from recdash.online.power import detectable, more_users
+from recdash.online import METRICS
+from recdash.online.analysis import lift
+from recdash.online.analysis.power import detectable, more_users
 
 BY_NAME = {metric.name: metric for metric in METRICS}
 ENGAGEMENT, SESSIONS = BY_NAME["engagement_rate"], BY_NAME["sessions_per_user"]
@@ -65,7 +66,7 @@ def test_numbers_are_those_of_tea_tasting(adjusted: bool) -> None:
         totals[f"{prefix}engaged_sessions"] = (
             rng.binomial(totals[f"{prefix}sessions"].astype(int), ready) * 1.0
         )
-    control, variant = compare.arms(totals, (rng.random(2_000) < 0.3).astype(int))
+    control, variant = lift.arms(totals, (rng.random(2_000) < 0.3).astype(int))
     earlier = {"numer_covariate": "before_engaged_sessions", "denom_covariate": "before_sessions"}
     theirs = RatioOfMeans(
         "engaged_sessions", "sessions", **(earlier if adjusted else {}), use_t=False,
@@ -111,7 +112,7 @@ def test_what_users_did_before_saves_users() -> None:
     rng = np.random.default_rng(1)
     before = rng.gamma(2.0, 2.0, 4_000)
     now = before + rng.gamma(2.0, 1.0, 4_000)
-    both = compare.arms({"sessions": now, "before_sessions": before}, np.arange(4_000) % 2)
+    both = lift.arms({"sessions": now, "before_sessions": before}, np.arange(4_000) % 2)
     plain, adjusted = (
         (detectable(SESSIONS, both[0], 4_000, adjusted=adjusted) or 0) ** 2 for adjusted in (False, True)
     )

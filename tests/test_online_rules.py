@@ -10,8 +10,8 @@ import pytest
 
 from recdash.errors import InputError
 from recdash.online import Rules, Users
+from recdash.online.analysis.results import of_users
 from recdash.online.logs.sessions import per_user
-from recdash.online.results import of_users
 
 MINUTE, DAY = 60, 86_400
 DAY_1 = 20_000  # days since 1970: the first of the test

@@ -7,9 +7,10 @@ import pytest
 from scipy.stats import false_discovery_control
 
 from recdash.errors import UnknownName
-from recdash.online import METRICS, compare
-from recdash.online.compare import Estimate
-from recdash.online.segments import SegmentLift, by_segment, simpson, whole
+from recdash.online import METRICS
+from recdash.online.analysis import lift as compare
+from recdash.online.analysis.lift import Estimate
+from recdash.online.analysis.segments import SegmentLift, by_segment, simpson, whole
 from recdash.online.users import Days, Segment, Users
 
 BY_NAME = {metric.name: metric for metric in METRICS}

@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from recdash.evaluation.ab_test import ab_test
 from recdash.ingest import read_passing, read_upload
+from recdash.online.ab_test import ab_test
 from recdash.online.logs.events import Counted, sessions_of
-from recdash.online.measures import SERVED_METRICS
+from recdash.online.metrics import SERVED_METRICS
 from recdash.online.rules import USUAL, Rules
 from recdash.online.templates import templates
 

@@ -14,7 +14,7 @@ import pytest
 import tea_tasting
 from scipy import stats
 
-from recdash.domain import Upload
+from recdash.domain.inputs import Upload
 from recdash.errors import InputError, UnknownName
 from recdash.ingest import read_upload
 from recdash.online import METRICS, OnlineResults, OnlineRow, results_of_upload, templates

@@ -11,11 +11,12 @@ import pandas as pd
 import pytest
 from terminal import Recdash
 
+from recdash.demo.ab_tests import Simulated, simulate
 from recdash.errors import InputError, UnknownName
-from recdash.online import METRICS, compare, templates
+from recdash.online import METRICS, templates
+from recdash.online.analysis import lift
 from recdash.online.logs.sessions import per_user
 from recdash.online.rules import Rules
-from recdash.online.simulated import Simulated, simulate
 
 LIFTED = {"engagement_rate": 0.1, "session_watch_time": 0.04, "sessions_per_user": 0.2}
 FILES: dict[str, str] = {}
@@ -51,10 +52,10 @@ def test_what_is_known_is_what_the_sessions_show(plan: dict[str, Any]) -> None:
     """Values of all metrics and variants within four and a half standard errors."""
     test = simulate(60_000, seed=2, **plan)
     users = per_user(test.sessions, Rules(starts="2026-11-02"))
-    arms = dict(zip(users.variants, compare.arms(users.totals, users.variant), strict=True))
+    arms = dict(zip(users.variants, lift.arms(users.totals, users.variant), strict=True))
     for variant, values in test.known.values.items():
         for metric in METRICS[:4]:
-            found = compare.value(metric, arms[variant])
+            found = lift.value(metric, arms[variant])
             assert found.value is not None
             assert found.high is not None
             error = (found.high - found.value) / 1.96

@@ -15,21 +15,14 @@ import pytest
 from scipy import stats
 
 from recdash import ab_test
-from recdash.domain import Upload
-from recdash.online import (
-    OnlineMetric,
-    OnlineResults,
-    OnlineRow,
-    Rules,
-    judging,
-    rates,
-    results_of_upload,
-)
-from recdash.online.agreement import quadrant
-from recdash.online.compare import arm, arms, chosen_lift, lift, with_shared_spread
+from recdash.domain.inputs import Upload
+from recdash.online import OnlineMetric, OnlineResults, OnlineRow, Rules, results_of_upload
+from recdash.online.agreement.agreement import quadrant
+from recdash.online.analysis import grouped_lifts, judgement
+from recdash.online.analysis.lift import arm, arms, chosen_lift, lift, with_shared_spread
+from recdash.online.analysis.results import of_users
 from recdash.online.counts import Count, p_value, ratio_interval
 from recdash.online.logs.sessions import per_user
-from recdash.online.results import of_users
 from recdash.online.validity import MANY_LOOKS, ONE_LOOK
 from recdash.stats.sparse import clopper_pearson
 
@@ -149,7 +142,7 @@ def test_a_p_that_equals_the_level_settles_nothing() -> None:
     found = lift(RATE, of_count(Count(1, 5)), of_count(Count(0, 195)))
     assert found.p == pytest.approx(0.05)
     assert found.high == 0.0
-    assert judging.word(RATE, found, found.p) == "not settled"
+    assert judgement.word(RATE, found, found.p) == "not settled"
 
 
 def test_the_interval_of_a_mean_reaches_no_lift_where_its_p_does_not_exclude_it() -> None:
@@ -170,8 +163,11 @@ def test_days_and_segments_reach_no_lift_where_their_p_does_not_exclude_it() -> 
     noise = np.tile([-1.0, 1.0], 20) * np.repeat([0.1, 1.4], 20)
     for percent in range(50, 130):
         values = 1 + noise + code * percent / 100
-        sums = rates.added_up(values, None, code, 2)
-        found, alone = rates.lifts(TIME, sums[:1], sums[1:]), lift(TIME, *arms({"time": values}, code))
+        sums = grouped_lifts.added_up(values, None, code, 2)
+        found, alone = (
+            grouped_lifts.lifts(TIME, sums[:1], sums[1:]),
+            lift(TIME, *arms({"time": values}, code)),
+        )
         assert (found.low[0], found.high[0]) == pytest.approx(alone[1:3])
         told.add(bool(found.low[0] == 0.0))
     assert told == {True, False}
@@ -295,8 +291,11 @@ def test_days_and_segments_have_the_same_intervals_and_the_same_reasons() -> Non
     for n in ((8, 40), (400, 40), (40, 400)):
         code = np.repeat([0, 1], n)
         values = rng.gamma(2, 3, len(code))
-        sums = rates.added_up(values, None, code, 2)
-        found, alone = rates.lifts(TIME, sums[:1], sums[1:]), lift(TIME, *arms({"time": values}, code))
+        sums = grouped_lifts.added_up(values, None, code, 2)
+        found, alone = (
+            grouped_lifts.lifts(TIME, sums[:1], sums[1:]),
+            lift(TIME, *arms({"time": values}, code)),
+        )
         if alone.low is None:
             assert found.note[0] == "too few users for a valid interval"
             assert np.isnan(found.low[0])
@@ -308,8 +307,8 @@ def test_days_and_segments_take_the_same_users_for_alike() -> None:
     """Between two limits that were different: a variance of 1e-10 of the squared mean is rounding."""
     values = 1.0 + np.tile([-1e-5, 1e-5], 40) + np.repeat([0.0, 0.1], 40)
     code = np.repeat([0, 1], 40)
-    sums = rates.added_up(values, None, code, 2)
-    assert "are alike" in str(rates.lifts(TIME, sums[:1], sums[1:]).note[0])
+    sums = grouped_lifts.added_up(values, None, code, 2)
+    assert "are alike" in str(grouped_lifts.lifts(TIME, sums[:1], sums[1:]).note[0])
     assert "are alike" in lift(TIME, *arms({"time": values}, code)).note
 
 

@@ -8,8 +8,8 @@ import pytest
 from recdash.errors import InputError
 from recdash.ingest import read_passing, read_upload
 from recdash.online.logs.events import Counted, sessions_of
+from recdash.online.logs.id_spellings import Spellings
 from recdash.online.logs.sessions import per_user
-from recdash.online.logs.spellings import Spellings
 from recdash.online.users import Users
 
 SAID = "2 users are written otherwise than in the exposures, such as '{}' for '{}'"

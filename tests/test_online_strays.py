@@ -10,7 +10,7 @@ import pytest
 from recdash.ingest import read_passing, read_upload
 from recdash.online.logs.events import sessions_of
 from recdash.online.logs.sessions import per_user
-from recdash.online.logs.strays import Strays
+from recdash.online.logs.timestamp_outliers import Strays
 from recdash.online.users import Users
 
 DAY = 86_400

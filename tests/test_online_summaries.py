@@ -11,7 +11,7 @@ import pyarrow.csv
 import pytest
 from scipy import stats
 
-from recdash.domain import Upload
+from recdash.domain.inputs import Upload
 from recdash.errors import InputError
 from recdash.ingest import read_upload
 from recdash.online import OnlineResults, OnlineRow, results_of_upload, templates

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from recdash.online.track_record import Point, calibrated, called, track_record, wilson
+from recdash.online.agreement.track_record import Point, calibrated, called, track_record, wilson
 
 
 def point(

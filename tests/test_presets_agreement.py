@@ -14,7 +14,7 @@ from benchmarks.presets import __main__ as command
 from benchmarks.presets import compare, library, library_names, report
 from benchmarks.presets.tables import WORLDS, draw
 from recdash.cli import main
-from recdash.guide import preset_guides
+from recdash.definitions.guide import preset_guides
 from recdash.metrics import METRICS, PRESETS
 from recdash.metrics.agreement import WORDS, Agreement, agreement, recorded, table
 

@@ -16,7 +16,7 @@ from test_metrics_laws import ACCURACY
 
 import recdash
 from recdash.cli.options import REFERENCE_HELP
-from recdash.domain import Upload
+from recdash.domain.inputs import Upload
 from recdash.errors import InputError, UnknownName
 from recdash.evaluation.reading import reference_of
 from recdash.metrics import Definition

@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 from report_tables import CANDIDATES, TRUTH, films, opened
 
+from recdash.domain.question import Question
 from recdash.errors import InputError, NotFound, UnknownName
-from recdash.online.results import OnlineRow, validity_notes
-from recdash.report.blocks import BLOCKS
-from recdash.report.blocks.online import _finding
+from recdash.online.analysis.results import OnlineRow, validity_notes
 from recdash.report.document import Document, Figure, Number, Paragraph, Section, Table, Word, shown
-from recdash.report.question import Question
+from recdash.report.sections import BLOCKS
+from recdash.report.sections.online import _finding
 from recdash.service import Workspace
 
 MOMENT = datetime(2026, 4, 1, 12, tzinfo=UTC)
@@ -140,7 +140,7 @@ def test_the_notes_on_intervals_are_those_of_the_page_of_the_test(
 
 
 def test_a_part_of_the_users_is_named_and_needs_no_online_test(space: Workspace, question: Question) -> None:
-    from recdash.domain import Scope
+    from recdash.domain.results import Scope
 
     asked = space.question(question.experiment, metric="ndcg", k=3, scope=Scope("user_warmth=cold"))
     found = space.report_content(asked, moment=MOMENT)

@@ -13,7 +13,7 @@ from report_tables import films, opened
 
 from recdash.charts.marks import DARK, LIGHT
 from recdash.report.document import Document
-from recdash.report.forms import FORMS
+from recdash.report.formats.registry import FORMS
 
 pytestmark = pytest.mark.browser
 DRAWN = "html[data-drawn=yes]"

@@ -18,20 +18,20 @@ import pandas as pd
 import pytest
 from report_tables import SESSIONS, TRUTH, films, lists, opened
 
+from recdash.domain.question import Question
 from recdash.errors import InputError, UnknownName
 from recdash.metrics import METRICS
-from recdash.report import pdf
-from recdash.report.blocks import BLOCKS
 from recdash.report.document import Document, Interval, Number, shown
-from recdash.report.forms import FORMS, form_named
-from recdash.report.latex import escape as latex
-from recdash.report.markdown import escaped as markdown
-from recdash.report.mathml import mathml
-from recdash.report.packing import N_SIGNS, SIGNS, pack, unpack
-from recdash.report.plain import from_json, to_json
-from recdash.report.question import Question
+from recdash.report.formats import pdf
+from recdash.report.formats.json import from_json, to_json
+from recdash.report.formats.latex import escape as latex
+from recdash.report.formats.markdown import escaped as markdown
+from recdash.report.formats.mathml import mathml
+from recdash.report.formats.packing import N_SIGNS, SIGNS, pack, unpack
+from recdash.report.formats.registry import FORMS, form_named
+from recdash.report.reports import MOST_NARRATIVE
+from recdash.report.sections import BLOCKS
 from recdash.service import Workspace
-from recdash.service.reports import MOST_NARRATIVE
 
 MOMENT = datetime(2026, 4, 1, 12, tzinfo=UTC)
 MARKUP = {
@@ -127,7 +127,7 @@ def test_the_same_document_is_the_same_file(document: Document) -> None:
 
 
 def test_plotly_is_packed_with_its_notice_and_comes_out_as_it_went_in(document: Document) -> None:
-    from recdash.report.html_file import plotly_script
+    from recdash.report.formats.html import plotly_script
 
     page = written(document, "html")
     packed = re.search(r'id="packed-plotly">([^<]*)<', page)

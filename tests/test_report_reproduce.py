@@ -15,16 +15,16 @@ import pandas as pd
 import pytest
 from report_tables import CANDIDATES, TRUTH, films, opened
 
+from recdash.domain.question import Question
 from recdash.errors import EvidenceDamaged, InputError, NotFound
-from recdash.report import packing
-from recdash.report.checking import check
 from recdash.report.document import Document, Lead
-from recdash.report.forms import FORMS
-from recdash.report.html_file import to_html
-from recdash.report.plain import from_json, to_json
-from recdash.report.question import Question
+from recdash.report.formats import packing
+from recdash.report.formats.html import to_html
+from recdash.report.formats.json import from_json, to_json
+from recdash.report.formats.registry import FORMS
+from recdash.report.reproduce.compare_documents import check
+from recdash.report.reproduce.reproduce import Reproduction, reproduction
 from recdash.service import Workspace
-from recdash.service.reproduction import Reproduction, reproduction
 
 
 @dataclass(frozen=True)

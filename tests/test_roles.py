@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from recdash.access import ROLES, Person, Role
+from recdash.domain.access import ROLES, Person, Role
 from recdash.errors import Forbidden, NotFound, RecdashError
 from recdash.service import Workspace
 from recdash.store import open_store

@@ -14,11 +14,12 @@ import pandas as pd
 import pytest
 
 import recdash
-from recdash.access import Person, Role
-from recdash.domain import Experiment, Hits
+from recdash.domain.access import Person, Role
+from recdash.domain.hits import Hits
+from recdash.domain.records import Experiment
 from recdash.engines import hits_to_tables
 from recdash.errors import Forbidden, InputError, NameTaken, NotFound, StoreError, UploadError
-from recdash.evaluation import question
+from recdash.evaluation import request
 from recdash.service import Workspace
 from recdash.store import open_store
 
@@ -312,7 +313,7 @@ def test_ties_that_an_older_version_did_not_store_are_found_in_the_upload(
     def without_ties(hits: Hits) -> dict[str, Any]:
         return {kind: table for kind, table in hits_to_tables(hits).items() if kind != "ties"}
 
-    monkeypatch.setattr("recdash.service.runs.hits_to_tables", without_ties)
+    monkeypatch.setattr("recdash.service.catalog.runs.hits_to_tables", without_ties)
     band = space.tie_band(add(space, films, "als", tied), "mrr", 3)
     assert band is not None
     assert (band.worst, band.best) == (pytest.approx(1 / 3 / 3), pytest.approx(1 / 3))
@@ -325,7 +326,7 @@ def test_metrics_that_an_older_version_did_not_store_are_offered_and_computed(
     catalogue = {"a": {"genre": "Crime|Drama"}, "b": {"genre": "Drama"}, "c": {"genre": "Crime"}}
     made = space.create_experiment("Old", TRUTH, catalogue=catalogue, depth=5)
     with monkeypatch.context() as older:
-        older.setattr(question, "DEFAULT_METRICS", ("precision", "coverage"))
+        older.setattr(request, "DEFAULT_METRICS", ("precision", "coverage"))
         run_id = add(space, made, "ease", {"u": ["b", "a"]})
         assert space.metrics_of([run_id]) == ["precision", "coverage"]
     newer = open_at(tmp_path)

@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 
 from recdash.comparison import Terms
-from recdash.domain import Scope
+from recdash.domain.results import Scope
 from recdash.errors import InputError
 from recdash.service import Workspace
-from recdash.service.across_cutoffs import cutoffs_within
+from recdash.service.offline.cutoffs import cutoffs_within
 from recdash.stats import paired_difference
-from recdash.stats.across import AllPairs, all_pairs, leaders
+from recdash.stats.all_pairs import AllPairs, all_pairs, leaders
 from recdash.store import open_store
 
 USERS = [f"u{number}" for number in range(40)]

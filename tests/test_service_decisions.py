@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from decision_worlds import RUNS, films, home_page, sessions
 
-from recdash.access import Person
 from recdash.decisions import Decision
-from recdash.decisions.differences import Changed
-from recdash.domain import OnlineTest
+from recdash.decisions.changes_since import Changed
+from recdash.domain.access import Person
+from recdash.domain.journal import Report
+from recdash.domain.records import OnlineTest
 from recdash.errors import Forbidden, InputError, NotFound, UnknownName
-from recdash.journal import Report
 from recdash.online.rules import Rules
 from recdash.service import Workspace
 from recdash.store import open_store

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from recdash.diagnosis import Answer
-from recdash.domain import Experiment, OnlineTest
+from recdash.domain.records import Experiment, OnlineTest
 from recdash.errors import InputError, NotFound, UnknownName
-from recdash.online.measures import OnlineMetric
+from recdash.online.metrics import OnlineMetric
 from recdash.online.rules import Rules
 from recdash.service import Explanation, Workspace
 
@@ -149,8 +149,8 @@ def test_the_same_lists_are_ruled_out_and_clicks_stand_by_place(tmp_path: Path) 
 def test_of_a_large_upload_the_lists_of_some_users_are_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recdash.service.stored_lists.SMALL_ROWS", 0)
-    monkeypatch.setattr("recdash.service.stored_lists.SAMPLE_USERS", 30)
+    monkeypatch.setattr("recdash.service.offline.lists.SMALL_ROWS", 0)
+    monkeypatch.setattr("recdash.service.offline.lists.SAMPLE_USERS", 30)
     tables = WITH_SERVED | {"served": served(["a", "x"], ["b", "z"])}
     space, test = stored(tmp_path, lists("b", "x"), lists("a", "x"), tables=tables)
     found = answer(explain(space, test), "served")

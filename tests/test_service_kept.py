@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recdash.service.kept import Kept, weight
+from recdash.service.cache import Kept, weight
 
 
 @dataclass(frozen=True)

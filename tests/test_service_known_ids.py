@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from recdash.domain import Run
+from recdash.domain.records import Run
 from recdash.errors import InputError
 from recdash.service import Workspace
 

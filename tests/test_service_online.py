@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from recdash.access import Person, Role
-from recdash.domain import OnlineTest
+from recdash.demo.ab_tests import Simulated, simulate
+from recdash.domain.access import Person, Role
+from recdash.domain.records import OnlineTest
 from recdash.errors import Forbidden, InputError, NotFound, UnknownName
-from recdash.evaluation.ab_test import ab_test
 from recdash.online import OnlineMetric, Rules, templates
-from recdash.online.simulated import Simulated, simulate
+from recdash.online.ab_test import ab_test
 from recdash.service import Workspace
 from recdash.store import open_store
 

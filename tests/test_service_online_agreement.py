@@ -13,9 +13,9 @@ from terminal import Recdash, answer, as_json
 
 from recdash.errors import InputError, UnknownName
 from recdash.online import OnlineMetric
-from recdash.online.agreement import Interval
+from recdash.online.agreement.agreement import Interval
 from recdash.service import Workspace
-from recdash.service.both_sides import sign_of, turned
+from recdash.service.online.offline_online import sign_of, turned
 
 WATCH = "session_watch_time"
 FILES: Mapping[str, str] = {}

@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from recdash.domain import Hits, Scope
+from recdash.domain.hits import Hits
+from recdash.domain.results import Scope
 from recdash.errors import InputError, NotFound
-from recdash.evaluation.one_user import OneUser
-from recdash.service import Workspace, stored_lists
+from recdash.evaluation.user_detail import OneUser
+from recdash.service import Workspace
+from recdash.service.offline import lists as stored_lists
 
 TRUTH = pd.DataFrame(
     [("01", "a", 2), ("01", "b", 1), ("02", "c", 1), ("03", "d", 1), ("04", "e", 1), ("05", "f", 0)],

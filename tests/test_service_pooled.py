@@ -9,7 +9,7 @@ import pytest
 
 from recdash.comparison.pairs import shared
 from recdash.comparison.segments import EVERYBODY
-from recdash.domain import Experiment
+from recdash.domain.records import Experiment
 from recdash.evaluation import evaluate
 from recdash.metrics import define
 from recdash.service import Workspace

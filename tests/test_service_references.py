@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from recdash.access import Person
-from recdash.domain import Experiment, Run
+from recdash.domain.access import Person
+from recdash.domain.records import Experiment, Run
 from recdash.errors import Forbidden, InputError, NameTaken, UnknownName
+from recdash.references.reference_scale import Standing, standing
 from recdash.service import Workspace
 from recdash.store import open_store
-from recdash.views import Standing, standing
 
 TRUTH = {"u": ["b"], "v": ["c"], "w": ["d"]}
 TRAIN = pd.DataFrame({"user_id": ["u", "v", "w", "x"], "item_id": ["a", "a", "b", "b"]})

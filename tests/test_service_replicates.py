@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from recdash.domain import WHOLE, Experiment, Scope
+from recdash.domain.records import Experiment
+from recdash.domain.results import WHOLE, Scope
 from recdash.errors import InputError, NameTaken
 from recdash.service import Workspace
 from recdash.stats.replicates import ReplicateDifference, ReplicateValues, replicate_difference

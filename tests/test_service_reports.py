@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from report_tables import films, opened
 
-from recdash.access import Person
+from recdash.domain.access import Person
+from recdash.domain.question import Question
 from recdash.errors import Forbidden, InputError, NotFound, UnknownName
-from recdash.report.question import Question
 from recdash.service import Workspace
 
 BOB = Person("bob", "editor")

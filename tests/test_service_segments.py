@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from recdash.comparison import Terms
-from recdash.domain import Scope
+from recdash.domain.results import Scope
 from recdash.errors import InputError, UnknownName
 from recdash.service import Workspace
 

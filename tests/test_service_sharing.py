@@ -12,9 +12,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from recdash.access import Person
+from recdash.domain.access import Person
+from recdash.domain.journal import Report
 from recdash.errors import Forbidden, InputError, NameTaken, NotFound
-from recdash.journal import Report
 from recdash.service import LinkDead, Workspace
 from recdash.store import OneExperiment, open_store
 

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import recdash
-from recdash.access import Person, Role
 from recdash.cli import main
-from recdash.domain import Experiment
+from recdash.domain.access import Person, Role
+from recdash.domain.records import Experiment
 from recdash.errors import InputError, NameTaken, UnknownName, UploadError
 from recdash.service import Workspace
 from recdash.store import open_store

@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 from test_service_per_user import CATALOGUE, TRAIN, TRUTH, ranked
 
-from recdash.domain import Scope
+from recdash.domain.results import Scope
 from recdash.errors import InputError
-from recdash.service import Workspace, stored_lists
+from recdash.service import Workspace
+from recdash.service.offline import lists
 
 K = 2
 BASE = ranked({"01": "xab", "02": "cy", "03": "xy"})
@@ -74,8 +75,8 @@ def test_of_large_uploads_a_sample_of_users_is_compared_and_said_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """100 users with equal lists, of whom 10 are looked at."""
-    monkeypatch.setattr(stored_lists, "SMALL_ROWS", 0)
-    monkeypatch.setattr(stored_lists, "SAMPLE_USERS", 10)
+    monkeypatch.setattr(lists, "SMALL_ROWS", 0)
+    monkeypatch.setattr(lists, "SAMPLE_USERS", 10)
     space = Workspace.open(f"sqlite:///{tmp_path / 'r.db'}", tmp_path / "artifacts")
     users = [f"u{n}" for n in range(100)]
     made = space.create_experiment("films", pd.DataFrame({"user_id": users, "item_id": "a"}))

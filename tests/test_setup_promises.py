@@ -16,7 +16,7 @@ from packaging.version import Version
 
 import recdash
 from recdash.settings import PREFIX, Settings
-from recdash.web.guard import HOSTS_VARIABLE
+from recdash.web.middleware import HOSTS_VARIABLE
 
 PYTHONS = ["3.11", "3.12", "3.13"]
 LOCKS = ["requirements.txt", "tests/requirements.txt"]

@@ -14,10 +14,10 @@ from click.testing import CliRunner, Result
 
 import recdash
 from recdash.cli import main
-from recdash.domain import Experiment
+from recdash.domain.records import Experiment
 from recdash.errors import InputError, UnknownName
 from recdash.evaluation import Evaluation
-from recdash.evaluation.bands import equal_tops, round_tops
+from recdash.evaluation.binning import equal_tops, round_tops
 from recdash.service import Workspace
 
 TRUTH = {"u": ["a"], "v": ["b"]}

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from small_tables import id_column, run, upload
 
-from recdash.domain import Upload
+from recdash.domain.inputs import Upload
 from recdash.engines import Reference, match, read_reference
 from recdash.errors import InputError, UnknownName
 from recdash.evaluation.reading import read_setup

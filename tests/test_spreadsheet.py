@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recdash.spreadsheet import safe_cell
+from recdash.formatting.spreadsheet import safe_cell
 
 
 @pytest.mark.parametrize(

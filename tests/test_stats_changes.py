@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from recdash.stats.changes import Changes, alternately, bars, changes, users_with_half
+from recdash.stats.user_changes import Changes, alternately, bars, changes, users_with_half
 
 
 def test_users_are_better_the_same_or_worse() -> None:

@@ -14,9 +14,10 @@ import pytest
 from scipy import stats
 
 import recdash
-from recdash.domain import Curve, Exposure, RankCounts
+from recdash.domain.hits import Exposure, RankCounts
+from recdash.domain.results import Curve
 from recdash.errors import InputError
-from recdash.evaluation.source import EvaluationSource
+from recdash.evaluation.in_memory_source import EvaluationSource
 from recdash.metrics import Material, define, score
 from recdash.metrics.catalogue import Shelf, gini_of, levels_of
 from recdash.metrics.list_pulls import _lost_with_a_place, list_worth

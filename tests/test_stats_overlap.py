@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recdash.stats.overlap import ManyLists, in_common, overlap, rank_biased_overlap
+from recdash.stats.list_overlap import ManyLists, in_common, overlap, rank_biased_overlap
 
 
 def lists(*many: list[int]) -> ManyLists:

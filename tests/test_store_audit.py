@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from store_contract import NOON, add_experiment
 
-from recdash.journal import Deed, Entry
+from recdash.domain.journal import Deed, Entry
 from recdash.store import open_store
 from recdash.store.audit import LONGEST, breaks, hash_of, short
 

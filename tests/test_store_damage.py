@@ -11,9 +11,10 @@ import pyarrow as pa
 import pytest
 from store_contract import a_curve, a_run, a_test, add_experiment, of_seeds
 
-from recdash.domain import Absent, Curve, Run
+from recdash.domain.journal import Entry
+from recdash.domain.records import Run
+from recdash.domain.results import Absent, Curve
 from recdash.errors import EvidenceDamaged, NameTaken, NotFound
-from recdash.journal import Entry
 from recdash.store import Store, open_store
 from recdash.store.audit import breaks
 from recdash.store.connections import sqlite_driver

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from recdash.domain import Curve
+from recdash.domain.results import Curve
 from recdash.errors import RecdashError
 from recdash.service import Workspace
 from recdash.store import Store, open_store

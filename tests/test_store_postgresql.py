@@ -22,9 +22,9 @@ from alembic import command
 from sqlalchemy import create_engine, text
 from store_contract import Open, StoreContract, a_curve, a_run, add_experiment
 
-from recdash.domain import Run
+from recdash.domain.records import Run
 from recdash.errors import StoreBusy, StoreError
-from recdash.store import Store, connections, gate, open_store
+from recdash.store import Store, connections, open_store, write_lock
 from recdash.store.schema import alembic_config
 
 PROGRAMS = max(Path("/usr/lib/postgresql").glob("*/bin"), default=Path("/usr/bin"))
@@ -142,7 +142,7 @@ def test_a_writer_elsewhere_that_never_ends_makes_the_store_busy(
             store.update_experiment(experiment.id, note="x")
     engine.dispose()
     assert store.update_experiment(experiment.id, note="x").note == "x"
-    assert gate.DEADLINE_SECONDS == 30
+    assert write_lock.DEADLINE_SECONDS == 30
 
 
 def test_text_that_postgresql_cannot_hold_is_refused(open_again: Open) -> None:

@@ -26,7 +26,7 @@ from store_contract import (
 from recdash.errors import StoreBusy, StoreError
 from recdash.store import Store, connections, new_id, open_store
 from recdash.store.connections import PRAGMAS, file_system_of, sqlite_driver, wal_is_safe
-from recdash.store.gate import Gate, gate_of
+from recdash.store.write_lock import Gate, gate_of
 
 ROOT = Path(__file__).resolve().parents[1]
 

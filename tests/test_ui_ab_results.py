@@ -13,19 +13,19 @@ import pytest
 from app_pages import Open, link, lists, passed, press, said, store, warned
 from streamlit.testing.v1 import AppTest
 
-from recdash.access import Person
 from recdash.charts.marks import CONTEXT_GREY, RUN_COLOURS
-from recdash.domain import OnlineTest
+from recdash.domain.access import Person
+from recdash.domain.records import OnlineTest
 from recdash.online import OnlineMetric, Rules
-from recdash.online.census import Census
-from recdash.online.fading import Fading
-from recdash.online.segments import Reversal
+from recdash.online.analysis.novelty_effect import Fading
+from recdash.online.analysis.sample import Census
+from recdash.online.analysis.segments import Reversal
 from recdash.service import Workspace
-from recdash.ui import who
-from recdash.ui.ab_over_time import fading_words
-from recdash.ui.ab_power import sentence
-from recdash.ui.ab_segments import reversal_words
-from recdash.ui.ab_words import lowered
+from recdash.ui.ab_results.over_time import fading_words
+from recdash.ui.ab_results.power import sentence
+from recdash.ui.ab_results.segments import reversal_words
+from recdash.ui.ab_results.wording import lowered
+from recdash.ui.app import current_user
 
 USERS = 200
 
@@ -424,7 +424,7 @@ def test_rules_that_stay_change_nothing(shown: Open) -> None:
 
 @pytest.mark.usefixtures("won_and_lost")
 def test_a_viewer_reads_and_has_no_forms(shown: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(who, "person", lambda: Person("vera", "viewer"))
+    monkeypatch.setattr(current_user, "person", lambda: Person("vera", "viewer"))
     app = shown()
     assert "new wins engagement rate" in said(app)
     assert "Change this test" not in said(app)

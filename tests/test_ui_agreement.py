@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from recdash.charts.marks import CONTEXT_GREY, DARK, LIGHT
 from recdash.charts.track_record import track_record as drawn
-from recdash.online.track_record import Point, track_record
+from recdash.online.agreement.track_record import Point, track_record
 from recdash.service import Workspace
 
 

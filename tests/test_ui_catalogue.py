@@ -14,7 +14,7 @@ import pytest
 from app_pages import TRUTH, Open, link, lists, passed, said, store, warned
 from playwright.sync_api import Page, expect
 
-from recdash.charts.shown import panels
+from recdash.charts.attribute_shares import panels
 from recdash.service import Workspace
 
 CATALOGUE = pd.DataFrame(

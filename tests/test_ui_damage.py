@@ -11,7 +11,7 @@ from app_pages import Open, forget, lists, said, store, turn_to, warned
 
 from recdash.errors import NotFound
 from recdash.service import Workspace
-from recdash.ui import data, state
+from recdash.ui.app import cached, state
 
 Damage = Callable[[Path], object]
 PAGES = [
@@ -102,6 +102,6 @@ def test_parts_that_are_drawn_beside_a_page_tell_an_error_in_words(
     def lost(*_asked: object) -> None:
         raise NotFound("The file of the hits is not here.")
 
-    monkeypatch.setattr(data, "leaders_by_k", lost)
+    monkeypatch.setattr(cached, "leaders_by_k", lost)
     app = open_page("metric_vs_k", e=ids["films"])
     assert any("The file of the hits is not here" in error.value for error in app.error)

@@ -11,10 +11,10 @@ from app_pages import Open, link, passed, press, said, warned
 from decision_worlds import films, home_page
 from streamlit.testing.v1 import AppTest
 
-from recdash.access import Person
-from recdash.domain import OnlineTest
+from recdash.domain.access import Person
+from recdash.domain.records import OnlineTest
 from recdash.service import Workspace
-from recdash.ui.decision_words import LONG, excerpt, prose
+from recdash.ui.decisions.wording import LONG, excerpt, prose
 
 Ids = dict[str, str]
 
@@ -37,9 +37,9 @@ def shown(open_page: Open) -> Open:
 @pytest.fixture
 def as_viewer(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """From here on a viewer reads the pages."""
-    from recdash.ui import who
+    from recdash.ui.app import current_user
 
-    return lambda: monkeypatch.setattr(who, "reader", lambda: Person("Vera", "viewer"))
+    return lambda: monkeypatch.setattr(current_user, "reader", lambda: Person("Vera", "viewer"))
 
 
 def write(app: AppTest, label: str, text: str) -> AppTest:
@@ -254,9 +254,9 @@ def test_an_empty_page_tells_a_viewer_what_will_stand_here(
 def test_a_checked_name_is_not_asked_for(
     shown: Open, ids: Ids, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from recdash.ui import who
+    from recdash.ui.app import current_user
 
-    monkeypatch.setattr(who, "reader", lambda: Person("Mary", "editor"))
+    monkeypatch.setattr(current_user, "reader", lambda: Person("Mary", "editor"))
     app = press(write(shown(), "Why?", "No gain."), "Decide")
     assert "Your name" not in [one.label for one in app.text_input]
     assert workspace.journal(ids["films"])[0].author == "Mary"

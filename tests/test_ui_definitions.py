@@ -14,11 +14,12 @@ import pytest
 from app_pages import TRUTH, USERS, Open, link, lists, passed, said, store, warned
 from playwright.sync_api import Page, expect
 
-from recdash.definitions.worked import Worked, example
-from recdash.domain import Run
+from recdash.definitions.worked_example import Worked, example
+from recdash.domain.records import Run
 from recdash.metrics import define
 from recdash.service import Workspace
-from recdash.ui import definitions, definitions_example
+from recdash.ui.definitions import page as definitions
+from recdash.ui.definitions import worked_example
 
 COMPARING = ["overview", "leaderboard", "metric_vs_k", "precision_recall"]
 SCORED = lists(2).rename(columns={"rank": "score"}).assign(score=1.0)
@@ -155,14 +156,14 @@ def worked(spec: str) -> Worked:
 
 
 def test_the_sum_is_written_out() -> None:
-    assert definitions_example.arithmetic(worked("map")) == (
+    assert worked_example.arithmetic(worked("map")) == (
         "0.5000 + 0.5000 = 1.0000; divided by the norm 3.0000: 0.3333"
     )
-    assert definitions_example.arithmetic(worked("recall(average=micro)")) == (
+    assert worked_example.arithmetic(worked("recall(average=micro)")) == (
         "1.0000 + 1.0000 = 2.0000 is what this user adds above the line, 3.0000 below it; over all users the "
         "two sums are divided. By itself: 2.0000 ÷ 3.0000 = 0.6667"
     )
-    assert definitions_example.combined(worked("f1(of=map,recall)")) == (
+    assert worked_example.combined(worked("f1(of=map,recall)")) == (
         "2 × 0.3333 × 0.6667 ÷ (0.3333 + 0.6667) = 0.4444"
     )
 
@@ -184,12 +185,12 @@ def test_the_two_ends_of_the_title_are_told_apart(low: float, high: float, said:
 
 
 def test_judged_negatives_are_told_from_what_nobody_judged() -> None:
-    lines = definitions_example.rows(worked("judged"))
+    lines = worked_example.rows(worked("judged"))
     assert [line[0] for line in lines if "judged, not relevant" in str(line[1])] == ["3"]
 
 
 def test_places_without_an_item_are_told() -> None:
-    lines = definitions_example.rows(worked("precision"))
+    lines = worked_example.rows(worked("precision"))
     assert [line[0] for line in lines] == ["1", "2", "3", "4", "5"]
     assert "no item" in str(lines[-1][1])
 
@@ -200,7 +201,7 @@ def test_a_long_list_is_told_by_its_hits() -> None:
     long = Worked(found.spec, 20, "u", 3, 20, tuple(
         places[at] if at < len(places) else type(places[0])(at + 1, None, None, 0.0, 2.0) for at in range(20)
     ), found.norm, found.value)  # fmt: skip
-    assert [line[0] for line in definitions_example.rows(long)] == ["1", "2", "3", "4", "5 to 20"]
+    assert [line[0] for line in worked_example.rows(long)] == ["1", "2", "3", "4", "5 to 20"]
 
 
 # ── the banner ───────────────────────────────────────────────────────────────────────────────

@@ -12,8 +12,8 @@ from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.session_manager import SessionInfo
 from streamlit.runtime.state.session_state import SessionState
 
-from recdash.ui import departed
-from recdash.ui.departed import let_go
+from recdash.ui.app import session_cleanup
+from recdash.ui.app.session_cleanup import let_go
 
 
 class Session:
@@ -73,8 +73,8 @@ def test_a_session_that_cannot_be_ended_keeps_none_that_come_later(monkeypatch: 
             raise RuntimeError("cannot be ended")
         raise asyncio.CancelledError
 
-    monkeypatch.setattr(departed, "LOOK_SECONDS", 0)
-    monkeypatch.setattr(departed, "_look", look)
+    monkeypatch.setattr(session_cleanup, "LOOK_SECONDS", 0)
+    monkeypatch.setattr(session_cleanup, "_look", look)
     with pytest.raises(asyncio.CancelledError):
-        asyncio.run(departed.look_again_and_again())
+        asyncio.run(session_cleanup.look_again_and_again())
     assert len(looks) == 2

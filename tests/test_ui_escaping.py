@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from recdash.errors import Problem
-from recdash.ui.escaping import Html, html, join, markdown
-from recdash.ui.widgets import csv_text, problem_text
+from recdash.formatting.html import Html, html, join, markdown
+from recdash.ui.components.widgets import csv_text, problem_text
 
 HOSTILE = [
     "<script>alert(1)</script>",

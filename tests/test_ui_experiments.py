@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from app_pages import TRUTH, Open, link, lists, passed, press, said, store
 
-from recdash.domain import Experiment
+from recdash.domain.records import Experiment
 from recdash.service import Workspace
-from recdash.service.cards import Card, CardVerdict
-from recdash.service.happenings import Happening
-from recdash.ui import experiment_cards
-from recdash.ui.experiments import Listed, finding, subtitle
+from recdash.service.catalog.history import Happening
+from recdash.service.catalog.overview import Card, CardVerdict
+from recdash.ui.experiments import cards as experiment_cards
+from recdash.ui.experiments.page import Listed, finding, subtitle
 
 NOON = datetime(2026, 10, 9, 12, tzinfo=UTC)
 

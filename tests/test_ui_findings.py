@@ -5,15 +5,17 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from recdash.comparison import headlines
+from recdash.comparison.evidence import Guardrail, Part
 from recdash.comparison.pairs import Pair
-from recdash.comparison.weighing import Guardrail, Part
+from recdash.formatting.wording import finding, listed
 from recdash.metrics import METRICS
+from recdash.metrics.naming import BEYOND, CORE, metric_at, metric_name
 from recdash.stats import Paired, judge
-from recdash.ui import findings, verdict_card
-from recdash.ui.board import Place, in_percent, metrics_of_set, places_by_value, places_of
-from recdash.ui.cards import Tile, of_pair, of_rail, strip_range
-from recdash.ui.overview import telling_part
-from recdash.ui.words import BEYOND, CORE, finding, listed, metric_at, metric_name
+from recdash.ui.components import verdict_card
+from recdash.ui.components.tiles import Tile, of_pair, of_rail, strip_range
+from recdash.ui.leaderboard.table import Place, in_percent, metrics_of_set, places_by_value, places_of
+from recdash.ui.overview.page import telling_part
 
 
 def pair(mean: float, half: float, *, margin: float = 0.0, n: int = 100) -> Pair:
@@ -42,26 +44,26 @@ def test_better_and_worse_online_need_an_interval_without_zero(low: float, high:
 
 
 def test_the_first_of_several_is_first_and_those_of_one_rank_share_it() -> None:
-    assert findings.first_place(["ALS"], 3, "nDCG@10") == "ALS is first on nDCG@10"
-    assert findings.first_place(["ALS", "BPR"], 3, "nDCG@10") == "ALS and BPR share first place on nDCG@10"
+    assert headlines.first_place(["ALS"], 3, "nDCG@10") == "ALS is first on nDCG@10"
+    assert headlines.first_place(["ALS", "BPR"], 3, "nDCG@10") == "ALS and BPR share first place on nDCG@10"
 
 
 def test_many_who_share_first_place_are_counted() -> None:
-    assert findings.first_place(list("abcd"), 9, "nDCG@10") == "Four runs share first place on nDCG@10"
+    assert headlines.first_place(list("abcd"), 9, "nDCG@10") == "Four runs share first place on nDCG@10"
 
 
 def test_where_all_share_first_place_no_more_is_said() -> None:
-    assert findings.first_place(["ALS", "BPR"], 2, "nDCG@10") == "Both runs share first place on nDCG@10"
+    assert headlines.first_place(["ALS", "BPR"], 2, "nDCG@10") == "Both runs share first place on nDCG@10"
 
 
 def test_one_run_and_none_are_said_to_be_so() -> None:
-    assert findings.first_place(["ALS"], 1, "nDCG@10") == "ALS is the only run with nDCG@10"
-    assert findings.first_place([], 0, "nDCG@10") == "No run has nDCG@10"
+    assert headlines.first_place(["ALS"], 1, "nDCG@10") == "ALS is the only run with nDCG@10"
+    assert headlines.first_place([], 0, "nDCG@10") == "No run has nDCG@10"
 
 
 def test_without_a_value_per_user_the_best_value_is_told_and_nothing_judged() -> None:
-    assert findings.best_value({"ALS": 0.5, "BPR": 0.4}, "Coverage@10") == "ALS has the best Coverage@10"
-    assert findings.best_value({"ALS": 0.1 + 0.2, "BPR": 0.3}, "Coverage@10") == (
+    assert headlines.best_value({"ALS": 0.5, "BPR": 0.4}, "Coverage@10") == "ALS has the best Coverage@10"
+    assert headlines.best_value({"ALS": 0.1 + 0.2, "BPR": 0.3}, "Coverage@10") == (
         "ALS and BPR have the same Coverage@10, the best"
     )
 
@@ -79,11 +81,11 @@ def test_without_a_value_per_user_the_best_value_is_told_and_nothing_judged() ->
     ],
 )
 def test_candidates_are_counted_only_when_better(words: dict[str, str], told: str) -> None:
-    assert findings.beats(words, "Popular") == told
+    assert headlines.beats(words, "Popular") == told
 
 
 def test_runs_without_a_shared_user_are_named() -> None:
-    assert findings.no_shared_user(["ALS"], "Popular") == (
+    assert headlines.no_shared_user(["ALS"], "Popular") == (
         "ALS shares no user with Popular: there is nothing to pair."
     )
 
@@ -183,20 +185,20 @@ def test_few_users_are_counted_and_many_are_a_share_of_100() -> None:
 
 
 def test_agreement_counts_the_settled_sides_that_match() -> None:
-    found = findings.agreement(["won both", "won offline, lost online", "undecided"])
+    found = headlines.agreement(["won both", "won offline, lost online", "undecided"])
     assert found == "Offline and online agree on one of three candidates"
     assert (
-        findings.agreement(["won offline, lost online"])
+        headlines.agreement(["won offline, lost online"])
         == "Offline and online agree on none of one candidate"
     )
-    assert findings.agreement(["undecided"]) == "Offline and online: nothing is settled yet"
+    assert headlines.agreement(["undecided"]) == "Offline and online: nothing is settled yet"
 
 
 def test_a_broken_split_is_never_agreement() -> None:
-    assert findings.agreement(["blocked", "blocked"]) == (
+    assert headlines.agreement(["blocked", "blocked"]) == (
         "Offline and online: not judged, the split of users is broken"
     )
-    assert findings.agreement(["blocked", "undecided"]) == "Offline and online: nothing is settled yet"
+    assert headlines.agreement(["blocked", "undecided"]) == "Offline and online: nothing is settled yet"
 
 
 @pytest.mark.parametrize("name", [*CORE, *BEYOND])

@@ -13,11 +13,12 @@ import pytest
 from app_pages import TRUTH, Open, lists, passed, press, said, shell, turn_to
 
 from recdash import ingest
-from recdash.access import Person
+from recdash.domain.access import Person
 from recdash.service import Workspace
-from recdash.ui import first_run, who
-from recdash.ui.first_run import ANOTHER_RUN, FILES, GROUPS, THREE_LINES, zipped
-from recdash.ui.table_templates import TEMPLATES
+from recdash.ui.app import current_user
+from recdash.ui.overview import first_run
+from recdash.ui.overview.first_run import ANOTHER_RUN, FILES, GROUPS, THREE_LINES, zipped
+from recdash.ui.upload.templates import TEMPLATES
 
 FORMATS = {
     "recommendations": ["run"], "truth": ["truth"], "train": ["train"], "catalogue": ["catalogue"],
@@ -84,7 +85,7 @@ def test_the_strip_is_gone_once_own_data_is_there(demo: Workspace, open_page: Op
 def test_readers_are_not_asked_to_upload(
     demo: Workspace, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(who, "person", lambda: Person("vera", "viewer"))
+    monkeypatch.setattr(current_user, "person", lambda: Person("vera", "viewer"))
     assert "You are looking at the demo" not in said(open_page())
     demo.remove_demo()
     app = open_page()

@@ -8,9 +8,9 @@ from app_pages import USERS, Open, lists, passed, press, said, store
 from streamlit.testing.v1 import AppTest
 
 from recdash.charts.marks import LIGHT, Mark
-from recdash.charts.spread import replicate_spread
+from recdash.charts.replicates import replicate_spread
 from recdash.service import Workspace
-from recdash.ui import state
+from recdash.ui.app import state
 
 
 def some_hits(n: int) -> pd.DataFrame:

@@ -9,11 +9,11 @@ from app_pages import Open, passed, press, said, shell, turn_to
 from report_tables import films
 from streamlit.testing.v1 import AppTest
 
-from recdash.access import Person
-from recdash.report.pdf import find_browser
-from recdash.report.question import Question
+from recdash.domain.access import Person
+from recdash.domain.question import Question
+from recdash.report.formats.pdf import find_browser
 from recdash.service import Workspace
-from recdash.ui import state
+from recdash.ui.app import state
 
 
 @pytest.fixture

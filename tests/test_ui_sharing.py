@@ -26,11 +26,12 @@ from app_pages import (
 )
 from streamlit.testing.v1 import AppTest
 
-from recdash.access import Person
+from recdash.domain.access import Person
 from recdash.service import Workspace
 from recdash.settings import settings
-from recdash.ui import embedding, links, sharing, who
-from recdash.ui.navigation import ADDRESSES, SECTIONS
+from recdash.ui.app import current_user, iframe, links
+from recdash.ui.app.navigation import ADDRESSES, SECTIONS
+from recdash.ui.sharing import popover
 
 FRAME = {"e", "b", "c", "m", "k", "s", "th"}
 PAGES = [page for pages in SECTIONS.values() for page in pages]
@@ -297,7 +298,7 @@ def test_a_revoked_link_says_so_and_is_dead(
 @pytest.fixture
 def seen_as(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Whoever opens pages from here on."""
-    return lambda person: monkeypatch.setattr(who, "person", lambda: person)
+    return lambda person: monkeypatch.setattr(current_user, "person", lambda: person)
 
 
 def test_a_viewer_opens_saved_views_and_changes_nothing(
@@ -354,7 +355,7 @@ def test_the_snippet_says_what_must_be_set(
 def test_inside_another_page_a_line_takes_the_frames_place(
     films: dict[str, str], open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedding, "is_on", lambda: True)
+    monkeypatch.setattr(iframe, "is_on", lambda: True)
     app = open_page(k="2")
     assert "films nDCG@2 · against poor" in said(app)
     assert "Ship best" in said(app)
@@ -398,5 +399,5 @@ def test_whoever_copies_a_link_of_this_machine_is_told(address: str, *, is_own: 
 
 def test_saved_views_may_be_of_any_page_there_is() -> None:
     assert set(OWN) == set(PAGES)
-    assert sharing.VIEW not in {name for own in OWN.values() for name in own}
+    assert popover.VIEW not in {name for own in OWN.values() for name in own}
     assert len(ADDRESSES) == len(PAGES)

@@ -10,15 +10,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from recdash import ingest, online
-from recdash.domain import Run
+from recdash.domain.records import Run
 from recdash.errors import InputError
-from recdash.ui.guide_rules import RULES
-from recdash.ui.guide_tables import FORMATS
-from recdash.ui.guide_text import READING
-from recdash.ui.run_table import in_words, ledger_names, ledger_row, parameter_names, parameter_row
-from recdash.ui.table_templates import TEMPLATES
-from recdash.ui.upload_desk import Desk, params_as_text, params_from, stem
-from recdash.ui.upload_steps import FILE_ORDER, rows_as_html
+from recdash.ui.guide.reading import READING
+from recdash.ui.guide.rules import RULES
+from recdash.ui.guide.tables import FORMATS
+from recdash.ui.runs.table import in_words, ledger_names, ledger_row, parameter_names, parameter_row
+from recdash.ui.upload.state import Desk, params_as_text, params_from, stem
+from recdash.ui.upload.steps import FILE_ORDER, rows_as_html
+from recdash.ui.upload.templates import TEMPLATES
 
 
 def run(name: str, **facts: object) -> Run:
@@ -95,10 +95,10 @@ def _boxes_of_a_score_under_a_longer_name() -> None:
     import streamlit as st
 
     from recdash import ingest
-    from recdash.ui import upload_steps
+    from recdash.ui.upload import steps
 
     preview = ingest.preview("run", b"user_id,item_id,als_score\n1,a,0.1\n1,b,0.2\n")
-    st.session_state["said"] = upload_steps._columns(preview, "run", "file")
+    st.session_state["said"] = steps._columns(preview, "run", "file")
 
 
 def test_a_file_with_a_column_called_like_a_score_can_be_set_to_its_own_order() -> None:

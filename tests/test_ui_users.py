@@ -15,10 +15,10 @@ from app_pages import TRUTH, USERS, Open, link, lists, passed, said, store, warn
 from playwright.sync_api import Page, expect
 
 from recdash.charts.marks import LIGHT, Mark
-from recdash.evaluation.one_user import Item, Place
-from recdash.numbers import of_100
+from recdash.evaluation.user_detail import Item, Place
+from recdash.formatting.numbers import of_100
 from recdash.service import Workspace
-from recdash.ui.user_lists import _move
+from recdash.ui.users.lists import _move
 
 CATALOGUE = pd.DataFrame(
     {

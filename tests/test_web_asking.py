@@ -7,12 +7,18 @@ from typing import Any
 import pytest
 from web_requests import AFAR, PROXY_SECRET, Answer, ask, door, no_guest, rules
 
-from recdash.access import Person
+from recdash.domain.access import Person
 from recdash.errors import Forbidden, InputError, RecdashError
-from recdash.web.asking import Door
-from recdash.web.identity import Visitor, person_of
+from recdash.web.auth import Door
 from recdash.web.roles import role_of
-from recdash.web.starting import greeting, key_of, refuse_base_path, refuse_open_house, refuse_unnamed_viewers
+from recdash.web.startup_checks import (
+    greeting,
+    key_of,
+    refuse_base_path,
+    refuse_open_house,
+    refuse_unnamed_viewers,
+)
+from recdash.web.visitor import Visitor, person_of
 
 ROLES = {"admins": "ada@example.org", "editors": "*@team.example.org, Ed", "viewers": "*@example.org"}
 

@@ -24,7 +24,7 @@ from web_provider import COOKIE_SECRET, running_provider, write_secrets
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from recdash.service import Workspace
-from recdash.web.sockets import MOST_OF_STRANGERS
+from recdash.web.socket_limits import MOST_OF_STRANGERS
 
 SECONDS_OF_HEALTH, SECONDS_OF_A_PAGE = 20, 60
 """On a quiet machine 0.1 and 0.6."""

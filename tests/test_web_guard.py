@@ -13,10 +13,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 from web_requests import AFAR, HERE, Answer, ask, door, no_guest, request
 
-from recdash.web.address import TellAddress
-from recdash.web.guard import Guard
-from recdash.web.identity import VISITOR, Visitor, opened
+from recdash.web.base_url import TellAddress
+from recdash.web.middleware import Guard
 from recdash.web.routes import broken
+from recdash.web.visitor import VISITOR, Visitor, opened
 
 PAGE = b'<html><head><script type="module" src="x"></script></head></html>'
 

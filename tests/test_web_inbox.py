@@ -10,13 +10,13 @@ import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from web_requests import rules
 
-from recdash.ui.messages import MOST_FILES, is_needed
-from recdash.web import inbox as inboxes
-from recdash.web import sockets
+from recdash.ui.app.browser_messages import MOST_FILES, is_needed
+from recdash.web import message_queue as inboxes
+from recdash.web import socket_limits
+from recdash.web.error_pages import Refused
 from recdash.web.headers import Message
-from recdash.web.identity import Visitor
-from recdash.web.inbox import MOST_BYTES, MOST_WAITING, NOT_BINARY, TOO_MUCH, Inbox
-from recdash.web.plain import Refused
+from recdash.web.message_queue import MOST_BYTES, MOST_WAITING, NOT_BINARY, TOO_MUCH, Inbox
+from recdash.web.visitor import Visitor
 
 END = {"type": "websocket.disconnect", "code": 1005}
 
@@ -118,7 +118,7 @@ class Connection:
         self.client = type("Client", (), {"host": address})
 
 
-def count_open(visitor: Visitor, address: str, most: int, open_now: sockets.Sockets) -> int:
+def count_open(visitor: Visitor, address: str, most: int, open_now: socket_limits.Sockets) -> int:
     """How many websockets of this visitor are let in, of more than may be."""
     asked: Any = Connection(address)
     with ExitStack() as stack:
@@ -133,7 +133,7 @@ def count_open(visitor: Visitor, address: str, most: int, open_now: sockets.Sock
 @pytest.mark.parametrize(
     ("visitor", "allowed"),
     [
-        (Visitor(), sockets.MOST_OF_STRANGERS),
+        (Visitor(), socket_limits.MOST_OF_STRANGERS),
         (Visitor("ada", "admin"), 4),
         (Visitor("ada", None), 4),
         (Visitor("key holder", "admin", named=False), 7),
@@ -142,13 +142,13 @@ def count_open(visitor: Visitor, address: str, most: int, open_now: sockets.Sock
     ids=["a stranger", "a person", "a person without a role", "the key holder", "a guest"],
 )
 def test_so_many_websockets_are_open_of_each_visitor(visitor: Visitor, allowed: int) -> None:
-    open_now = sockets.Sockets(rules(sockets_per_person=4, sockets_per_address=7))
+    open_now = socket_limits.Sockets(rules(sockets_per_person=4, sockets_per_address=7))
     assert count_open(visitor, "10.0.0.1", 30, open_now) == allowed
     assert count_open(visitor, "10.0.0.1", 30, open_now) == allowed  # all were closed meanwhile
 
 
 def test_one_person_or_address_keeps_no_other_out() -> None:
-    open_now = sockets.Sockets(rules(sockets_per_person=1))
+    open_now = socket_limits.Sockets(rules(sockets_per_person=1))
     here: Any = Connection("10.0.0.1")
     with open_now.one_more(here, Visitor("ada", "admin")):
         assert count_open(Visitor("ada", "admin"), "10.0.0.2", 3, open_now) == 0

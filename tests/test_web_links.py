@@ -16,13 +16,13 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from web_requests import Browser, rules
 
-from recdash.access import Person
+from recdash.domain.access import Person
 from recdash.service import Workspace
-from recdash.web.asking import Door
-from recdash.web.guard import Guard
-from recdash.web.identity import VISITOR, opened
+from recdash.web.auth import Door
+from recdash.web.middleware import Guard
 from recdash.web.routes import routes
-from recdash.web.uploads import Desk
+from recdash.web.upload_quota import Desk
+from recdash.web.visitor import VISITOR, opened
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import asyncio
 import pytest
 from web_requests import ask, door
 
-from recdash.web import offered as offers
+from recdash.web import offered_files as offers
 from recdash.web.headers import Message
-from recdash.web.identity import Visitor
-from recdash.web.offered import Offered
+from recdash.web.offered_files import Offered
+from recdash.web.visitor import Visitor
 
 ADA, KIM = Visitor("ada", "admin"), Visitor("kim", "viewer")
 FILE = "0123456789abcdef" * 2

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from recdash.errors import StoreBusy
-from recdash.web.report_turns import AT_ONCE, MOST_WAITING, ReportTurns
+from recdash.web.report_queue import AT_ONCE, MOST_WAITING, ReportTurns
 from recdash.web.routes import not_to_be_had
 
 

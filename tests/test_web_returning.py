@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 from web_requests import Answer, ask, door, no_guest
 
-from recdash.web.asking import Door
+from recdash.web.auth import Door
 
 ADA = {"origin": "http://localhost:8501", "email": "ada@example.org", "email_verified": True}
 KEPT = "recdash_return_8501"

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from recdash.cli import main
 from recdash.errors import InputError
 from recdash.settings import settings
-from recdash.ui import entrance, signing_in
+from recdash.ui.app import oidc, startup
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - refused, or listened on behind a key
 
@@ -93,7 +93,7 @@ def test_a_setting_that_cannot_be_used_ends_the_start_in_words(
     monkeypatch.setenv(variable, value)
     settings.cache_clear()
     with pytest.raises(SystemExit) as ended:
-        entrance.door()
+        startup.door()
     assert ended.value.code == 2
     said = capsys.readouterr().err
     assert words in said
@@ -111,7 +111,7 @@ def test_the_start_ends_in_words_until_viewers_are_named(
     monkeypatch.setenv("RECDASH_PROXY_SECRET", "0123456789-abcdefghij-ABCDEFGHIJ")
     settings.cache_clear()
     with pytest.raises(SystemExit) as ended:
-        entrance.door()
+        startup.door()
     assert ended.value.code == 2
     assert "RECDASH_VIEWERS: not set" in capsys.readouterr().err
 
@@ -132,10 +132,10 @@ def test_a_key_is_printed_with_the_address(
     store_in(tmp_path)
     monkeypatch.setenv("RECDASH_AUTH", "key")
     settings.cache_clear()
-    door = entrance.door()
+    door = startup.door()
     assert f":8501/key/{door.key}\n" in capsys.readouterr().out
-    assert entrance.door().key == door.key  # also after a restart
-    entrance.who.whole.clear()
+    assert startup.door().key == door.key  # also after a restart
+    startup.who.whole.clear()
 
 
 GOOD = {
@@ -161,16 +161,16 @@ def auth_section(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Any]], 
 
 def test_with_everything_there_people_can_sign_in(auth_section: Callable[[dict[str, Any]], None]) -> None:
     auth_section(GOOD)
-    signing_in.refuse_unready()
-    assert signing_in.providers() == [signing_in.ONLY]
+    oidc.refuse_unready()
+    assert oidc.providers() == [oidc.ONLY]
 
 
 def test_several_providers_have_a_button_each(auth_section: Callable[[dict[str, Any]], None]) -> None:
     own = {name: GOOD[name] for name in ("client_id", "client_secret", "server_metadata_url")}
     shared = {name: GOOD[name] for name in ("redirect_uri", "cookie_secret")}
     auth_section({**shared, "google": own, "okta": own})
-    signing_in.refuse_unready()
-    assert signing_in.providers() == ["google", "okta"]
+    oidc.refuse_unready()
+    assert oidc.providers() == ["google", "okta"]
 
 
 @pytest.mark.parametrize("missing", GOOD)
@@ -179,7 +179,7 @@ def test_what_is_missing_for_a_sign_in_ends_the_start(
 ) -> None:
     auth_section({name: value for name, value in GOOD.items() if name != missing})
     with pytest.raises(InputError, match=rf"(?s)\[auth\] in \.streamlit/secrets\.toml: .*{missing}"):
-        signing_in.refuse_unready()
+        oidc.refuse_unready()
 
 
 def test_a_cookie_secret_that_could_be_guessed_is_refused(
@@ -187,9 +187,9 @@ def test_a_cookie_secret_that_could_be_guessed_is_refused(
 ) -> None:
     auth_section(GOOD | {"cookie_secret": "secret"})
     with pytest.raises(InputError, match="It needs 32 characters that nobody can guess"):
-        signing_in.refuse_unready()
+        oidc.refuse_unready()
 
 
 def test_a_cookie_that_this_server_did_not_sign_names_nobody() -> None:
-    assert signing_in.claims({}) == {}
-    assert signing_in.claims({"_streamlit_user": '"{\\"is_logged_in\\": true}"'}) == {}
+    assert oidc.claims({}) == {}
+    assert oidc.claims({"_streamlit_user": '"{\\"is_logged_in\\": true}"'}) == {}

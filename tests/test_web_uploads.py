@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from web_requests import Answer, ask, door
 
-from recdash.access import Person, Role
-from recdash.web.uploads import FRAMING, MOST_SESSIONS, Desk
+from recdash.domain.access import Person, Role
+from recdash.web.upload_quota import FRAMING, MOST_SESSIONS, Desk
 
 PATH = "/_stcore/upload_file/session-1/file-1"
 MARA = Person("key holder", "admin", named=False)

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from http.cookies import SimpleCookie
 from typing import Any
 
-from recdash.access import Person
+from recdash.domain.access import Person
 from recdash.errors import RecdashError
 from recdash.settings import Settings
-from recdash.web.asking import Door
-from recdash.web.guard import Guard
+from recdash.web.auth import Door
 from recdash.web.headers import Application, Receive, Scope, Send
-from recdash.web.identity import VISITOR, opened
-from recdash.web.uploads import Desk
+from recdash.web.middleware import Guard
+from recdash.web.upload_quota import Desk
+from recdash.web.visitor import VISITOR, opened
 
 HERE = ("127.0.0.1", 50_000)
 AFAR = ("203.0.113.5", 50_000)

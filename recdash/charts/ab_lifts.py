@@ -11,10 +11,10 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from recdash import numbers
-from recdash.charts.frames import INTERVAL, assembled, axis, marker, span, tick_labels
+from recdash.charts.layout import INTERVAL, assembled, axis, marker, span, tick_labels
 from recdash.charts.marks import Mark, Marks, Palette
-from recdash.numbers import is_number
+from recdash.formatting import numbers
+from recdash.formatting.numbers import is_number
 
 Trace = dict[str, Any]
 PITCH, LEFT, RIGHT, AXIS_ROOM, CAP = 54, 16, 16, 30, 12

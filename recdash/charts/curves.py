@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
-from recdash import numbers
-from recdash.charts.frames import (
+from recdash.charts.layout import (
     CLEAR,
     LABEL_PITCH,
     LINE,
@@ -28,7 +27,8 @@ from recdash.charts.frames import (
     tick_labels,
 )
 from recdash.charts.marks import Mark, Marks, Palette
-from recdash.charts.rows import Row, by_run, last_of_run
+from recdash.formatting import numbers
+from recdash.formatting.records import Row, by_run, last_of_run
 from recdash.stats import NORMAL_95
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
-from recdash import numbers
-from recdash.charts.frames import (
+from recdash.charts.layout import (
     INTERVAL,
     assembled,
     axis,
@@ -26,8 +25,9 @@ from recdash.charts.frames import (
     tick_labels,
 )
 from recdash.charts.marks import Mark, Marks, Palette
-from recdash.charts.rows import Row, records
-from recdash.numbers import is_number
+from recdash.formatting import numbers
+from recdash.formatting.numbers import is_number
+from recdash.formatting.records import Row, records
 from recdash.stats.family import SIGNS
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from recdash.domain import Run
+from recdash.domain.records import Run
 
 Role = Literal["baseline", "candidate", "context"]
 

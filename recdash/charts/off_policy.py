@@ -13,9 +13,9 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from recdash import numbers
-from recdash.charts.frames import INTERVAL, MARKER, assembled, axis, escape, muted, span, tick_labels
+from recdash.charts.layout import INTERVAL, MARKER, assembled, axis, escape, muted, span, tick_labels
 from recdash.charts.marks import Palette
+from recdash.formatting import numbers
 
 Trace = dict[str, Any]
 PITCH, AXIS_ROOM, LEFT, RIGHT = 46, 34, 150, 200

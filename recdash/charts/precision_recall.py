@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
-from recdash import numbers
 from recdash.charts.curves import Frame, until_lists_end
-from recdash.charts.frames import (
+from recdash.charts.layout import (
     CLEAR,
     LINE,
     MARKER,
@@ -25,7 +24,8 @@ from recdash.charts.frames import (
     tick_labels,
 )
 from recdash.charts.marks import Mark, Marks, Palette
-from recdash.charts.rows import by_run, last_of_run, records
+from recdash.formatting import numbers
+from recdash.formatting.records import by_run, last_of_run, records
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 import plotly.graph_objects as go
 
-from recdash import numbers
-from recdash.charts.frames import (
+from recdash.charts.layout import (
     INTERVAL,
     axis,
     escape,
@@ -25,7 +24,8 @@ from recdash.charts.frames import (
     zero_line,
 )
 from recdash.charts.marks import Mark, Marks, Palette
-from recdash.numbers import is_number
+from recdash.formatting import numbers
+from recdash.formatting.numbers import is_number
 
 PITCH, MARGIN = 42, (6, 34, 34)
 """Of a row, in px; right of, above and below the panels."""

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
-from recdash import numbers
 from recdash.charts.curves import Frame
-from recdash.charts.frames import (
+from recdash.charts.layout import (
     CLEAR,
     INTERVAL,
     assembled,
@@ -24,10 +23,11 @@ from recdash.charts.frames import (
     tick_labels,
 )
 from recdash.charts.marks import CONTEXT_GREY, Mark, Marks, Palette
+from recdash.formatting import numbers
 from recdash.stats import NORMAL_95
 
 if TYPE_CHECKING:
-    from recdash.online.track_record import Calibration, Point, TrackRecord
+    from recdash.online.agreement.track_record import Calibration, Point, TrackRecord
 
 Trace = dict[str, Any]
 HEIGHT, MARGIN = 400, (62, 16, 8, 52)

@@ -9,9 +9,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from recdash import numbers
 from recdash.charts.curves import Frame
-from recdash.charts.frames import (
+from recdash.charts.layout import (
     MARKER,
     axis,
     end_label,
@@ -25,7 +24,8 @@ from recdash.charts.frames import (
     tick_labels,
 )
 from recdash.charts.marks import Mark, Marks, Palette
-from recdash.numbers import is_number
+from recdash.formatting import numbers
+from recdash.formatting.numbers import is_number
 
 HEIGHT, MARGIN = 480, (74, 24, 16, 58)
 USUAL_WIDTH = 1010

@@ -7,25 +7,25 @@ from typing import Any
 import click
 
 from recdash import __version__
-from recdash.characters import visible
-from recdash.cli.agree import agree
+from recdash.cli.agreement import agree
 from recdash.cli.check import check
 from recdash.cli.compare import compare
 from recdash.cli.decide import decide, decisions
 from recdash.cli.demo import demo
 from recdash.cli.digest import digest
 from recdash.cli.evaluate import evaluate
+from recdash.cli.experiments import add, definitions, list_experiments
+from recdash.cli.explain import why
 from recdash.cli.off_policy import ope
 from recdash.cli.online import online
 from recdash.cli.presets import presets
 from recdash.cli.report import report, reproduce
 from recdash.cli.review import review
-from recdash.cli.serving import serve
+from recdash.cli.serve import serve
 from recdash.cli.share import audit, links, revoke, share, views
-from recdash.cli.stored import add, definitions, list_experiments
 from recdash.cli.terminal import say_lines, show_defects_visibly, usage_errors_visible
-from recdash.cli.why import why
 from recdash.errors import InputError, RecdashError
+from recdash.formatting.sanitize import visible
 
 BAD_INPUT = 2
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recdash import numbers
-from recdash.cli.light import start_light
+from recdash.cli.fast_start import start_light
 from recdash.cli.options import (
     PREDICTIONS_HELP,
     REPLICATES_HELP,
@@ -24,14 +23,15 @@ from recdash.cli.options import (
     uploads,
     workspace,
 )
-from recdash.cli.tables import aligned, known_lines
+from recdash.cli.output import aligned, known_lines
 from recdash.cli.terminal import say_lines
 from recdash.errors import InputError, Problem
+from recdash.formatting import numbers
 
 if TYPE_CHECKING:
     from recdash.comparison import Comparison, Terms
-    from recdash.comparison.compared import Compared
-    from recdash.domain import Scope
+    from recdash.comparison.result import Compared
+    from recdash.domain.results import Scope
     from recdash.stats import Correction
 
 
@@ -75,7 +75,7 @@ def compare(
     """Which candidate to ship: every pair with its evidence, and a verdict in plain words."""
     start_light()
     from recdash.comparison import Terms, read_margin
-    from recdash.domain import Scope
+    from recdash.domain.results import Scope
 
     terms = Terms(margin=read_margin(margin), correction=correction)
     _check_where(truth, experiment, [*runs, *predictions], part)
@@ -108,7 +108,7 @@ def _check_where(truth: Path | None, experiment: str | None, runs: Sequence[Any]
 def _compare_files(
     runs: Sequence[tuple[str, Path]], truth: Any, baseline: str, metric: str, terms: Terms, question: Any
 ) -> Compared:
-    from recdash.comparison.weighing import GUARDRAILS
+    from recdash.comparison.evidence import GUARDRAILS
     from recdash.evaluation import evaluate as score
 
     found = score(uploads(runs), truth, metrics=[metric, *GUARDRAILS], **question)
@@ -119,7 +119,7 @@ def _compare_files(
 def _compare_stored(
     experiment: str, names: Sequence[str], baseline: str, metric: str, terms: Terms, scope: Scope
 ) -> Compared:
-    from recdash.comparison.compared import cutoff_of
+    from recdash.comparison.result import cutoff_of
     from recdash.metrics import parse
 
     space, spec = workspace(), parse(metric)

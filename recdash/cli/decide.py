@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.options import run_named, workspace
-from recdash.cli.tables import aligned
+from recdash.cli.output import aligned
 from recdash.cli.terminal import say, say_lines
 from recdash.errors import NotFound, UnknownName
 
 if TYPE_CHECKING:
     from recdash.decisions import Decision, Item, Review
-    from recdash.journal import Entry, Outcome
+    from recdash.domain.journal import Entry, Outcome
     from recdash.service import Workspace
 
 OUTCOMES: Mapping[str, Outcome] = {

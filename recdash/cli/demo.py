@@ -16,7 +16,7 @@ from recdash.errors import InputError, Problem
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from recdash.online.simulated import Simulated
+    from recdash.demo.ab_tests import Simulated
 
 USERS, SEED = 20_000, 2610
 LOST, CROSSED, BOTS = 0.08, 0.02, 0.01
@@ -52,7 +52,7 @@ def demo(*, remove: bool, online: Path | None, **test: Any) -> None:
 
 
 def _write_test(folder: Path, test: Mapping[str, Any]) -> None:
-    from recdash.online.simulated import simulate
+    from recdash.demo.ab_tests import simulate
 
     if folder.exists() and not folder.is_dir():
         raise InputError(Problem("no-folder", str(folder), "it is a file", "Name a folder, new or not."))

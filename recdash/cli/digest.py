@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from recdash.cli.light import start_light
+from recdash.cli.fast_start import start_light
 from recdash.cli.options import workspace
 from recdash.cli.terminal import say, say_lines
 from recdash.errors import InputError, Problem
@@ -35,11 +35,12 @@ def digest(names: Sequence[str], since: str, form: str | None, output: Path | No
     Without --experiment all experiments are told of that are not archived; the demo only where it is alone.
     """
     start_light()
-    from recdash.service import digest_html, digest_texts
+    from recdash.report.digest import html
+    from recdash.report.digest import text as digest_texts
 
     forms = {
         "md": digest_texts.as_markdown,
-        "html": digest_html.as_html,
+        "html": html.as_html,
         "text": digest_texts.as_text,
         "json": digest_texts.as_json,
     }

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from recdash.cli.light import start_light
+from recdash.cli.fast_start import start_light
 from recdash.cli.options import (
     FORMATS,
     PREDICTIONS_HELP,
@@ -22,7 +22,7 @@ from recdash.cli.options import (
     tell,
     uploads,
 )
-from recdash.cli.tables import print_scores
+from recdash.cli.output import print_scores
 from recdash.errors import InputError, Problem
 
 

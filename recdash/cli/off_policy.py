@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recdash import numbers
-from recdash.cli.light import start_light
+from recdash.cli.fast_start import start_light
 from recdash.cli.options import columns_option, tell
-from recdash.cli.tables import aligned
+from recdash.cli.output import aligned
 from recdash.cli.terminal import say_lines
+from recdash.formatting import numbers
 
 if TYPE_CHECKING:
     from recdash.online.off_policy.estimates import OffPolicy
@@ -54,7 +54,7 @@ def ope(
 ) -> None:
     """What another policy would have got from a log with propensities, and whether that can be told."""
     start_light()
-    from recdash.evaluation.off_policy import ope as estimate
+    from recdash.online.off_policy.ope import ope as estimate
 
     found = estimate(log, target, n_items=items, clip=clip, columns=columns, user_column=user_column)
     tell(found.notices)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recdash import numbers
-from recdash.characters import visible
-from recdash.cli.light import start_light
+from recdash.cli.fast_start import start_light
 from recdash.cli.options import columns_option, run_named, tell, workspace
-from recdash.cli.tables import aligned
+from recdash.cli.output import aligned
 from recdash.cli.terminal import say_lines
 from recdash.errors import InputError, Problem
+from recdash.formatting import numbers
+from recdash.formatting.sanitize import visible
 
 if TYPE_CHECKING:
     from recdash.online import OnlineMetric, OnlineResults, OnlineRow, Rules
@@ -89,7 +89,7 @@ def online(
     _refuse_twice("--link", [link.partition("=")[0] for link in links])
     if experiment is None:
         _refuse_unkept(name, links)
-        from recdash.evaluation.ab_test import ab_test
+        from recdash.online.ab_test import ab_test
 
         found = ab_test(**tables, **how, correction=correction)
     else:
@@ -293,7 +293,7 @@ def _text(found: OnlineResults) -> Iterator[str]:
 
 def _notes(found: OnlineResults) -> list[str]:
     """What stands below the table; where there is no p, the reason is in the table."""
-    from recdash.online.results import validity_notes
+    from recdash.online.analysis.results import validity_notes
 
     named_as_in_table = (replace(row, title=row.metric) for row in found.rows if row.p is not None)
     return [visible(note) for note in validity_notes(named_as_in_table)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recdash.cli.tables import aligned
+from recdash.cli.output import aligned
 from recdash.cli.terminal import say_lines
 
 if TYPE_CHECKING:

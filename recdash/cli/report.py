@@ -14,7 +14,7 @@ from recdash.cli.terminal import say, say_lines
 from recdash.errors import InputError, Problem, UnknownName
 
 if TYPE_CHECKING:
-    from recdash.report.question import Question
+    from recdash.domain.question import Question
     from recdash.service import Workspace
 
 
@@ -48,7 +48,7 @@ def report(experiment: str, output: Path, *, title: str, narrative: str, **asked
     Blocks: defined, evidence, scores, curves, precision-recall, online, slices, changes, decisions, caveats,
     reproducing.
     """
-    from recdash.report.forms import form_of, write
+    from recdash.report.formats.registry import form_of, write
 
     form, space = form_of(output), workspace()
     question, prose, blocks = _question(space, experiment, **asked), _prose(narrative), asked["blocks"]
@@ -78,7 +78,7 @@ def _question(
 ) -> Question:
     """Names as ids, and texts as what they mean."""
     from recdash.comparison import Terms, read_margin
-    from recdash.domain import Scope
+    from recdash.domain.results import Scope
 
     home = space.experiment_named(experiment)
     by_name = {run.name: run.id for run in space.runs(home.id, archived=True)}
@@ -124,7 +124,7 @@ def reproduce(context: click.Context, file: Path, form: str) -> None:
     Exits with 1 where the report says something else and where nobody can tell whether its page was changed,
     with 2 where its tables are not stored.
     """
-    from recdash.service.reproduction import reproduction
+    from recdash.report.reproduce.reproduce import reproduction
 
     found = reproduction(workspace(), file)
     say_lines(json.dumps(found.as_dict(), ensure_ascii=False, indent=2) if form == "json" else found.text)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recdash.characters import visible
 from recdash.cli.decide import (
     author_option,
     baseline_option,
@@ -22,8 +21,9 @@ from recdash.cli.decide import (
     review_wanted,
 )
 from recdash.cli.options import workspace
-from recdash.cli.tables import aligned
+from recdash.cli.output import aligned
 from recdash.cli.terminal import say, say_lines
+from recdash.formatting.sanitize import visible
 
 if TYPE_CHECKING:
     from recdash.decisions import Review

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.options import workspace
-from recdash.cli.tables import aligned
+from recdash.cli.output import aligned
 from recdash.cli.terminal import say, say_lines
 from recdash.errors import InputError, NotFound, Problem
 
 if TYPE_CHECKING:
-    from recdash.journal import Deed, SavedView, ShareLink
+    from recdash.domain.journal import Deed, SavedView, ShareLink
     from recdash.service import Workspace
 
 ID_SHOWN = 12

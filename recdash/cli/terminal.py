@@ -10,7 +10,7 @@ from types import TracebackType
 
 import click
 
-from recdash.characters import visible, visible_lines
+from recdash.formatting.sanitize import visible, visible_lines
 
 
 def say(line: str, *, err: bool = False) -> None:

@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from recdash.comparison.source import Source
-from recdash.domain import UserValues, common_bound
+from recdash.domain.results import UserValues, common_bound
 from recdash.errors import InputError, Problem
 from recdash.metrics import define
 from recdash.stats import LEVEL, Correction, Judged, Paired, judge, paired_difference

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from recdash.comparison.source import Source
-from recdash.domain import Ints, Replication, UserValues
+from recdash.domain.kinds import Ints, Replication
+from recdash.domain.results import UserValues
 from recdash.metrics import define
 from recdash.stats import LEVEL, Correction
 from recdash.stats.replicates import (

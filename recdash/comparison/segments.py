@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from recdash.comparison.pairs import Found, Pair, Terms, family_of, pair_of, shared
-from recdash.domain import UserValues
+from recdash.domain.results import UserValues
 from recdash.metrics import define
 from recdash.stats import Word
 

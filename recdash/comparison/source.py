@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from recdash.domain import IdOverlap, OnlineLift, Replicated, Users, UserValues
+from recdash.domain.hits import IdOverlap
+from recdash.domain.kinds import Users
+from recdash.domain.records import Replicated
+from recdash.domain.results import OnlineLift, UserValues
 from recdash.errors import Problem
 from recdash.stats.jackknife import Pulls
 

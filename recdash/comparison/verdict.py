@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from recdash.comparison import sentences
-from recdash.comparison.sentences import Sentence, plain
-from recdash.comparison.states import State, state_of
-from recdash.comparison.weighing import Weighed
+from recdash.comparison import wording as sentences
+from recdash.comparison.evidence import Weighed
+from recdash.comparison.verdict_state import State, state_of
+from recdash.comparison.wording import Sentence, plain
 
 
 @dataclass(frozen=True)

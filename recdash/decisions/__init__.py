@@ -1,7 +1,6 @@
 """What people decided about an experiment, and on what evidence: its journal, read."""
 
 from recdash.decisions.checklist import Item, ItemState, checklist, not_holding, shortcomings
-from recdash.decisions.frozen import Named, Offline, Online, Subject
 from recdash.decisions.review import (
     CLOSING,
     LABELS,
@@ -14,6 +13,7 @@ from recdash.decisions.review import (
     last_decision,
     reviews,
 )
+from recdash.decisions.snapshot import Named, Offline, Online, Subject
 
 __all__ = [
     "CLOSING", "LABELS", "OUTCOMES", "STATES", "Decision", "Item", "ItemState", "Named", "Offline", "Online",

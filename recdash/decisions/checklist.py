@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from recdash import numbers
-from recdash.decisions.frozen import BothSides, Difference, Guardrail, Lift, Offline, Online
-from recdash.words import is_percent, listed, many
+from recdash.decisions.snapshot import BothSides, Difference, Guardrail, Lift, Offline, Online
+from recdash.formatting import numbers
+from recdash.formatting.wording import listed, many
+from recdash.metrics.naming import is_percent
 
 ItemState = Literal["holds", "fails", "not known yet"]
 HOLDS: ItemState = "holds"

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any, Literal, get_args
 
 from recdash.decisions.checklist import Item, checklist
-from recdash.decisions.frozen import Offline, Online, Subject, flat
-from recdash.journal import Entry, Outcome
+from recdash.decisions.snapshot import Offline, Online, Subject, flat
+from recdash.domain.journal import Entry, Outcome
 
 State = Literal["proposed", "offline evidence", "online evidence", "approved", "rejected"]
 STATES: tuple[State, ...] = get_args(State)

@@ -7,8 +7,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from recdash.definitions.habits import TITLES, difference_words, order_words, who_counts
-from recdash.definitions.ledger import LedgerLine
+from recdash.definitions.conventions import TITLES, difference_words, order_words, who_counts
+from recdash.definitions.population_counts import LedgerLine
 from recdash.metrics.agreement import WORDS
 
 if TYPE_CHECKING:

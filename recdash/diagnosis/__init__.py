@@ -4,7 +4,7 @@ says what it would take to tell.
 
 from __future__ import annotations
 
-from recdash.diagnosis.answers import Answer
+from recdash.diagnosis.answer import Answer
 from recdash.diagnosis.checks import CHECKS, Check, ask_all
 from recdash.diagnosis.evidence import Evidence, Lacking
 from recdash.diagnosis.summary import likely, summary

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from recdash import numbers
-from recdash.charts.pictures import Bar, Picture
-from recdash.diagnosis.answers import Answer, Looked, between, cannot, change, ends
+from recdash.diagnosis.answer import Answer, Looked, between, cannot, change, ends
 from recdash.diagnosis.evidence import About, Evidence, Fading, Lacking, Lift, SegmentLift, Segments
+from recdash.diagnosis.mini_chart import Bar, Picture
+from recdash.formatting import numbers
 
 MIX_BELOW = 0.001
 """As for the split of users: it is looked at each time."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from recdash.diagnosis import behaviour, offline, shown, trust
-from recdash.diagnosis.answers import Answer
+from recdash.diagnosis import behaviour, exposure, offline, validity
+from recdash.diagnosis.answer import Answer
 from recdash.diagnosis.evidence import Evidence
 
 
@@ -27,12 +27,12 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "noise", "Noise", "Could chance alone have made the two sides differ?",
         "Run the test longer before you read anything into the difference; A/B results say how many more "
-        "users it takes.", trust.noise,
+        "users it takes.", validity.noise,
     ),
     Check(
         "split", "Split of users", "Were the users divided fairly?",
         "Find out where users are lost or change the variant, mend it and run the test again. Draw no "
-        "verdict from this one.", trust.split,
+        "verdict from this one.", validity.split,
     ),
     Check(
         "popularity", "Popularity", "Does the offline gain sit in items that everybody knows?",
@@ -52,16 +52,16 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "exposure", "Never met before", "Could anybody have reacted offline to what it recommends?",
         "Show a little of it at random first, or use an off-policy estimate from logged propensities.",
-        shown.exposure,
+        exposure.exposure,
     ),
     Check(
         "position", "Places", "Is the gain in places that people really had?",
         "Score at k = the places that are shown, by a metric that weighs the first of them most.",
-        shown.position,
+        exposure.position,
     ),
     Check(
         "served", "Evaluated and served", "Was what people were served what was evaluated?",
-        "Score the lists as they were served, fallbacks and business rules included.", shown.served,
+        "Score the lists as they were served, fallbacks and business rules included.", exposure.served,
     ),
     Check(
         "novelty", "Novelty", "Does the effect change with the days since users first saw it?",

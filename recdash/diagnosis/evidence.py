@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from recdash.domain import Floats, Ints
+from recdash.domain.kinds import Floats, Ints
 
 
 @dataclass(frozen=True)

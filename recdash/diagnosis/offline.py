@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from recdash import numbers
-from recdash.charts.pictures import Bar, Picture, Side
-from recdash.diagnosis.answers import Answer, Looked, between, cannot, change, percent
+from recdash.diagnosis.answer import Answer, Looked, between, cannot, change, percent
 from recdash.diagnosis.evidence import About, Audience, Evidence, Gain, Lacking, Lift, Popularity, Stricter
-from recdash.diagnosis.remaining import becomes, left
+from recdash.diagnosis.mini_chart import Bar, Picture, Side
+from recdash.diagnosis.robustness import becomes, left
+from recdash.formatting import numbers
 
 HEAD_MOST = 2 / 3
 """Where two of three items that are gained are popular ones, the gain is mostly theirs."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recdash.diagnosis.answers import Answer
+from recdash.diagnosis.answer import Answer
 from recdash.diagnosis.checks import CHECKS
 
 MOST_ALSO = 3

@@ -1,9 +1,9 @@
 """Engines: recommendations meet the truth once; what is left is Hits."""
 
-from recdash.engines.lists import list_metrics
-from recdash.engines.local import match
+from recdash.engines.hits_tables import hits_from_tables, hits_to_tables
+from recdash.engines.list_metrics import list_metrics
+from recdash.engines.matcher import match
 from recdash.engines.reference import Reference, read_reference
-from recdash.engines.saved import hits_from_tables, hits_to_tables
 from recdash.engines.truth import CodedTruth, code_truth
 
 __all__ = [

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from recdash import compute as pc
-from recdash.domain import MISSING, Ints, Upload
+from recdash import arrow as pc
+from recdash.domain.inputs import Upload
+from recdash.domain.kinds import MISSING, Ints
 
 SEPARATORS = r"[|;]"
 """Between several values in one cell: ``Adventure|Action``."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from recdash.domain import Floats, Ints
+from recdash.domain.kinds import Floats, Ints
 from recdash.engines.ids import IdIndex
 
 

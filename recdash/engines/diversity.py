@@ -17,10 +17,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from recdash.domain import Floats, Ints, ListMean, Mask, TableKind, Upload
+from recdash.domain.hits import ListMean
+from recdash.domain.inputs import Upload
+from recdash.domain.kinds import Floats, Ints, Mask, TableKind
 from recdash.engines.attributes import Attribute, attribute_names, attribute_of, has_numbers
 from recdash.engines.blocks import Block
-from recdash.engines.moments import Begin, Moments
+from recdash.engines.list_means import Begin, Moments
 from recdash.engines.reference import Reference
 from recdash.metrics.catalogue import EVERY_CATEGORY
 

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from recdash.domain import Exposure, Ints, RankCounts
+from recdash.domain.hits import Exposure, RankCounts
+from recdash.domain.kinds import Ints
 from recdash.engines.blocks import Block
-from recdash.engines.growing import Growing
-from recdash.engines.moments import Begin
+from recdash.engines.buffers import Growing
+from recdash.engines.list_means import Begin
 
 _DENSE_CELLS = 1 << 26
 """Up to this many (rank, item) cells are counted in a table (256 MiB at most); more, by sorting."""

@@ -18,8 +18,8 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from recdash import compute as pc
-from recdash.domain import Ints, Mask
+from recdash import arrow as pc
+from recdash.domain.kinds import Ints, Mask
 
 Step = Callable[[pa.Array], pa.Array]
 End = Literal["prefix", "suffix"]

@@ -14,7 +14,7 @@ from typing import Any, overload
 import numpy as np
 import pyarrow as pa
 
-from recdash.domain import Ints
+from recdash.domain.kinds import Ints
 from recdash.sorting import distinct, first_of_equals
 
 UNKNOWN = -1

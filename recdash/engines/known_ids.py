@@ -11,8 +11,9 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from recdash import compute as pc
-from recdash.domain import Exposure, IdOverlap, Ints, KnownIds, Mask, Respelled
+from recdash import arrow as pc
+from recdash.domain.hits import Exposure, IdOverlap, KnownIds, Respelled
+from recdash.domain.kinds import Ints, Mask
 from recdash.engines.blocks import Block
 from recdash.engines.id_spelling import LEAST_MEETING, Repair, likely_repair, told_apart
 from recdash.engines.ids import UNKNOWN, IdIndex, IdList

@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from recdash.domain import Duplicates, Floats, Ints, ListMean, Order, Recommendations, Ties
+from recdash.domain.hits import ListMean
+from recdash.domain.inputs import Recommendations
+from recdash.domain.kinds import Duplicates, Floats, Ints, Order, Ties
 from recdash.engines.blocks import Block
 from recdash.engines.ids import IdIndex, SharedIndex
-from recdash.engines.lists import list_metrics
-from recdash.engines.local import match
+from recdash.engines.list_metrics import list_metrics
+from recdash.engines.matcher import match
 from recdash.engines.reference import Reference
 from recdash.errors import InputError, Problem
 from recdash.metrics.catalogue import Shelf

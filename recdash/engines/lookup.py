@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from recdash.domain import Ints, Truth
+from recdash.domain.inputs import Truth
+from recdash.domain.kinds import Ints
 from recdash.engines.blocks import Block
 
 _SLOTS_PER_ROW = 16

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from recdash.domain import Duplicates, Order, Recommendations, Ties
+from recdash.domain.inputs import Recommendations
+from recdash.domain.kinds import Duplicates, Order, Ties
 from recdash.errors import Problem
 
 _DUPLICATES: Mapping[Duplicates, str] = {

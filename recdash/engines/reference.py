@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from recdash.domain import Ints, Numbers, TableKind, Truth, Upload
+from recdash.domain.inputs import Truth, Upload
+from recdash.domain.kinds import Ints, Numbers, TableKind
 from recdash.engines.ids import IdIndex
 from recdash.engines.notices import mixed_spellings
 from recdash.engines.trained import TrainedPairs, trained_pairs

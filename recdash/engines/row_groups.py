@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from recdash.domain import Ints, Recommendations
+from recdash.domain.inputs import Recommendations
+from recdash.domain.kinds import Ints
 from recdash.engines.ids import IdIndex, number_of
 from recdash.sorting import distinct
 

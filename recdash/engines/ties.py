@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from recdash.domain import Ints, TiedHits
+from recdash.domain.hits import TiedHits
+from recdash.domain.kinds import Ints
 from recdash.engines.blocks import Block
 
 FindTruthRows = Callable[[Block], tuple[Ints, Ints]]

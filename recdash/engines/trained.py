@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recdash.domain import Ints
+from recdash.domain.kinds import Ints
 from recdash.engines.blocks import Block
 from recdash.sorting import distinct
 

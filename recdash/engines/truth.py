@@ -8,10 +8,11 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from recdash.domain import Floats, Ints, Numbers, Passing, Upload
-from recdash.engines.growing import Growing
+from recdash.domain.inputs import Passing, Upload
+from recdash.domain.kinds import Floats, Ints, Numbers
+from recdash.engines.allocator import give_back
+from recdash.engines.buffers import Growing
 from recdash.engines.ids import FirstColumn, IdIndex
-from recdash.engines.memory import give_back
 from recdash.errors import Problem
 from recdash.sorting import first_of_equals, order_of
 

@@ -9,11 +9,12 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from recdash.domain import Duplicates, Ints, Mask, Order, Recommendations
+from recdash.domain.inputs import Recommendations
+from recdash.domain.kinds import Duplicates, Ints, Mask, Order
 from recdash.engines.blocks import Block
 from recdash.engines.ids import IdIndex
 from recdash.engines.reference import Reference
-from recdash.engines.scattered import NotInPlace, placed_blocks, sorted_blocks
+from recdash.engines.ungrouped import NotInPlace, placed_blocks, sorted_blocks
 
 _NOBODY = Block(np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from recdash.domain import TableKind
+from recdash.domain.kinds import TableKind
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.ingest.columns import ROLES, SharedColumns, TableMapping, listed, near
 

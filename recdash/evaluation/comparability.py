@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from recdash.domain import Experiment, Hits, Run
+from recdash.domain.hits import Hits
+from recdash.domain.records import Experiment, Run
 from recdash.errors import Problem
 
 LISTED = ("both", "judged_both", "run")

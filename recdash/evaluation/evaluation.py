@@ -10,26 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recdash import __version__
-from recdash.domain import (
-    Curve,
-    Duplicates,
-    Floats,
-    Hits,
-    IdOverlap,
-    Order,
-    Recommendations,
-    Replication,
-    TableKind,
-    Ties,
-    Users,
-)
+from recdash.domain.hits import Hits, IdOverlap
+from recdash.domain.inputs import Recommendations
+from recdash.domain.kinds import Duplicates, Floats, Order, Replication, TableKind, Ties, Users
+from recdash.domain.results import Curve
 from recdash.engines import Reference
 from recdash.errors import InputError, Problem, Result, all_or_problems
 from recdash.evaluation.column_choice import ColumnChoice, ColumnsGiven, column_choice, mappings_of
 from recdash.evaluation.comparability import Basis, problems, served
 from recdash.evaluation.known_ids import CAVEATS, caveats
-from recdash.evaluation.predicted import rows_differ
-from recdash.evaluation.question import Asked, Rules, preset_notices, read_question, with_relevance
+from recdash.evaluation.predictions import rows_differ
 from recdash.evaluation.reading import (
     TABLES,
     open_predictions,
@@ -46,6 +36,7 @@ from recdash.evaluation.replicates import (
     samples_of,
     score_candidate,
 )
+from recdash.evaluation.request import Asked, Rules, preset_notices, read_question, with_relevance
 from recdash.evaluation.scoring import Scored, familiar_of, score_predictions, shelf_of
 from recdash.metrics import check_k, define, parse, preset, sample_of
 
@@ -54,7 +45,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from recdash.comparison import Terms
-    from recdash.comparison.compared import Compared
+    from recdash.comparison.result import Compared
     from recdash.evaluation.slices import Slice
     from recdash.metrics.tie_band import TieBand
 
@@ -328,14 +319,14 @@ class Evaluation:
         """
         import pandas as pd
 
-        from recdash.evaluation.shown import COLUMNS
+        from recdash.evaluation.attribute_shares import COLUMNS
 
         columns = ["run", "attribute", "k", *COLUMNS]
         return pd.DataFrame(list(self.shown_rows(attribute, k)), columns=columns)
 
     def shown_rows(self, attribute: str, k: int) -> Iterator[dict[str, Any]]:
         """One dict per run and value: run, attribute, k, and what ``shown_rows`` of ``shown`` gives."""
-        from recdash.evaluation.shown import check_attribute, shown_rows
+        from recdash.evaluation.attribute_shares import check_attribute, shown_rows
 
         check_attribute(self.reference, attribute)
         for run in (one for candidate in self.runs for one in candidate.with_lists):
@@ -400,8 +391,8 @@ class Evaluation:
         Raises UnknownName for a baseline that was not scored, InputError for a metric without a value per
         user or without a cutoff where it has one.
         """
-        from recdash.comparison.compared import compared, cutoff_of
-        from recdash.evaluation.source import EvaluationSource
+        from recdash.comparison.result import compared, cutoff_of
+        from recdash.evaluation.in_memory_source import EvaluationSource
 
         one = self._asked_as(spec)
         metric, k = str(one.definition), cutoff_of(one.spec)

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from recdash.domain import Exposure, Hits, IdOverlap, KnownIds, Recommendations, Respelled
+from recdash.domain.hits import Exposure, Hits, IdOverlap, KnownIds, Respelled
+from recdash.domain.inputs import Recommendations
 from recdash.engines import Reference
 from recdash.engines.known_ids import ANY, places_by_table, stored_overlap
 from recdash.errors import Problem
-from recdash.numbers import share
+from recdash.formatting.numbers import share
 
 LEAST_KNOWN = 0.1
 """Below this share of places (users) that catalogue or train should know, a run is not scored."""

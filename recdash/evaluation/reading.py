@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recdash.domain import Order, RatedRows, Recommendations, TableKind, Upload
+from recdash.domain.inputs import Recommendations, Upload
+from recdash.domain.kinds import Order, TableKind
+from recdash.domain.results import RatedRows
 from recdash.engines import CodedTruth, Reference, code_truth, read_reference
 from recdash.errors import InputError, Problem
 from recdash.evaluation.uploads import read_uploads

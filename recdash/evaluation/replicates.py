@@ -20,23 +20,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recdash.domain import (
-    Absent,
-    Curve,
-    Hits,
-    IdOverlap,
-    Ints,
-    Ledger,
-    Recommendations,
-    Replicated,
-    Replication,
-    Users,
-)
+from recdash.domain.hits import Hits, IdOverlap, Ledger
+from recdash.domain.inputs import Recommendations
+from recdash.domain.kinds import Ints, Replication, Users
+from recdash.domain.records import Replicated
+from recdash.domain.results import Absent, Curve
 from recdash.engines import Reference
 from recdash.errors import InputError, Problem
-from recdash.evaluation.means import mean_curve, mean_per_user, user_values
-from recdash.evaluation.merging import together
-from recdash.evaluation.question import Asked, Rules
+from recdash.evaluation.replicate_means import mean_curve, mean_per_user, user_values
+from recdash.evaluation.replicate_merge import together
+from recdash.evaluation.request import Asked, Rules
 from recdash.evaluation.scoring import Scored, SliceScores, familiar_of, ledger_of, score_hits, score_run
 from recdash.metrics import Definition, sample_of
 from recdash.metrics.sample import Familiar, Sample

@@ -8,27 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recdash.domain import (
-    Absent,
-    Curve,
-    Exposure,
-    Hits,
-    Ints,
-    Ledger,
-    Mask,
-    Recommendations,
-    Replicated,
-    Upload,
-    Users,
-)
+from recdash.domain.hits import Exposure, Hits, Ledger
+from recdash.domain.inputs import Recommendations, Upload
+from recdash.domain.kinds import Ints, Mask, Users
+from recdash.domain.records import Replicated
+from recdash.domain.results import Absent, Curve
 from recdash.engines import Reference, list_metrics, match
 from recdash.engines.attributes import attribute_names, attribute_of
 from recdash.engines.exposure import no_lists
 from recdash.errors import InputError, Problem
-from recdash.evaluation import predicted
+from recdash.evaluation import predictions as predicted
 from recdash.evaluation.known_ids import OF_TABLES, id_problems, stopping, unmet_by_truth, unmet_tables
-from recdash.evaluation.question import Asked, Rules
 from recdash.evaluation.reading import open_predictions, predictions_of
+from recdash.evaluation.request import Asked, Rules
 from recdash.metrics import Definition, Material, sample_of, score
 from recdash.metrics.catalogue import CATALOGUE, Labels, Shelf, no_labels
 from recdash.metrics.ratings import Predictions, RatingMetric

@@ -34,12 +34,13 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from recdash import compute as pc
-from recdash.domain import Floats, Ints, Mask, TableKind, Truth
+from recdash import arrow as pc
+from recdash.domain.inputs import Truth
+from recdash.domain.kinds import Floats, Ints, Mask, TableKind
 from recdash.engines import Reference
 from recdash.engines.attributes import Attribute, attribute_of, has_numbers
 from recdash.errors import InputError, Problem, UnknownName
-from recdash.evaluation.bands import equal_tops, range_labels
+from recdash.evaluation.binning import equal_tops, range_labels
 from recdash.metrics.catalogue import fewest_users_of_head
 
 Side = Literal["users", "items"]

@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recdash.characters import check_name
-from recdash.domain import Order, Recommendations
+from recdash.domain.inputs import Recommendations
+from recdash.domain.kinds import Order
 from recdash.errors import InputError, Problem
+from recdash.formatting.sanitize import check_name
 
 if TYPE_CHECKING:
     from recdash.ingest import Limits

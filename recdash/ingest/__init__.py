@@ -1,9 +1,9 @@
-"""Files and tables of every usual form → checked values: see :mod:`recdash.ingest.uploads`."""
+"""Files and tables of every usual form → checked values: see :mod:`recdash.ingest.reader`."""
 
-from recdash.ingest.door import get_ready, preview, read_passing, read_recommendations, read_upload
 from recdash.ingest.formats import are_replicates
 from recdash.ingest.limits import Limits
-from recdash.ingest.uploads import Preview
+from recdash.ingest.open_upload import get_ready, preview, read_passing, read_recommendations, read_upload
+from recdash.ingest.reader import Preview
 
 __all__ = [
     "Limits",

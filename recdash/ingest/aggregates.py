@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from recdash import compute as pc
+from recdash import arrow as pc
 from recdash.errors import Problem, UploadError
-from recdash.ingest.validate import Findings, in_rows
+from recdash.ingest.values import Findings, in_rows
 
 MOST_COUNTED: Mapping[str, float] = {
     "n": 1e12, "trials": 1e12, "successes": 1e12, "mean": 1e12, "variance": 1e24,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from recdash import compute as pc
-from recdash.domain import TableKind
+from recdash import arrow as pc
+from recdash.domain.kinds import TableKind
 from recdash.errors import Problem, UploadError
 from recdash.ingest.columns import ROLES
-from recdash.ingest.validate import Findings, in_rows, is_missing, is_text
+from recdash.ingest.values import Findings, in_rows, is_missing, is_text
 
 MOST_LABELS = 50
 """A text column with more different values tells users apart rather than groups of them."""

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from recdash.domain import TableKind
+from recdash.domain.kinds import TableKind
 from recdash.errors import Problem, UploadError
 from recdash.ingest.columns import (
     CHOOSE,
@@ -38,8 +38,8 @@ from recdash.ingest.layouts import (
     separator_of,
     unwrapped,
 )
-from recdash.ingest.validate import is_text
-from recdash.ingest.validate import plain as decoded
+from recdash.ingest.values import is_text
+from recdash.ingest.values import plain as decoded
 
 Holding = Literal["list", "item", "unclear"]
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from recdash.domain import Order, TableKind
+from recdash.domain.kinds import Order, TableKind
 from recdash.errors import Problem
 
 Reading = Literal[

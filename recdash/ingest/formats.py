@@ -13,16 +13,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from recdash import compute as pc
-from recdash.domain import TableKind
+from recdash import arrow as pc
+from recdash.domain.kinds import TableKind
 from recdash.errors import Problem, UploadError
 from recdash.ingest import text
+from recdash.ingest.byte_source import HEAD, Content, for_arrow, whole
 from recdash.ingest.columns import WITH_ATTRIBUTES, is_known, listed
-from recdash.ingest.content import HEAD, Content, for_arrow, whole
-from recdash.ingest.footer import chunks_of
-from recdash.ingest.foreign import each_in_words, in_words, told
+from recdash.ingest.library_errors import each_in_words, in_words, told
 from recdash.ingest.limits import Limits, keep_within
-from recdash.ingest.validate import is_text, python_values
+from recdash.ingest.parquet_footer import chunks_of
+from recdash.ingest.values import is_text, python_values
 
 BLOCK_BYTES = 1 << 23
 BLOCK_ROWS = 1 << 18

@@ -10,12 +10,12 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from recdash import compute as pc
+from recdash import arrow as pc
 from recdash.errors import Problem, UploadError
 from recdash.ingest.columns import Columns, plain
 from recdash.ingest.formats import RawTable, is_list
-from recdash.ingest.validate import Findings, is_missing, is_text
-from recdash.ingest.validate import plain as decoded
+from recdash.ingest.values import Findings, is_missing, is_text
+from recdash.ingest.values import plain as decoded
 
 Layout = Literal["rows", "lists", "wide"]
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 from recdash.errors import Problem, UploadError
+from recdash.ingest.byte_source import CHUNK, HEAD, Content, copied
 from recdash.ingest.columns import is_known
-from recdash.ingest.content import CHUNK, HEAD, Content, copied
 
 # what a byte-order mark at the beginning promises (the longer marks first)
 MARKS = (

@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from recdash.errors import Problem, UploadError
 from recdash.ingest import channel as messages
-from recdash.ingest import uploads
+from recdash.ingest import reader
+from recdash.ingest.byte_source import OpenFile
 from recdash.ingest.columns import TableMapping
-from recdash.ingest.content import OpenFile
-from recdash.ingest.foreign import TOO_LARGE
+from recdash.ingest.library_errors import TOO_LARGE
 
 
 @dataclass(frozen=True)
@@ -125,11 +125,11 @@ def _shared(mapping: Any) -> dict[str, Any]:
 
 
 def open_preview(source: Any, **how: Any) -> Served:
-    return Served(asdict(uploads.preview(source=source, **how)))
+    return Served(asdict(reader.preview(source=source, **how)))
 
 
 def open_upload(source: Any, **how: Any) -> Served:
-    upload = uploads.read_upload(source=source, **how)
+    upload = reader.read_upload(source=source, **how)
     facts = {
         "name": upload.name,
         "mapping": dict(upload.mapping),
@@ -139,7 +139,7 @@ def open_upload(source: Any, **how: Any) -> Served:
 
 
 def open_passing(source: Any, **how: Any) -> Served:
-    passing = uploads.read_passing(source=source, **how)
+    passing = reader.read_passing(source=source, **how)
     facts = {"name": passing.name, "notices": [asdict(one) for one in passing.notices]}
     return Served(facts, [lambda _columns: passing.batches()], [passing.notices])
 
@@ -148,7 +148,7 @@ OF_A_RUN = ("name", "has_rank", "has_score", "is_trec", "n_rows", "replicate", "
 
 
 def open_recommendations(source: Any, **how: Any) -> Served:
-    runs = uploads.read_recommendations(source, **how)
+    runs = reader.read_recommendations(source, **how)
     facts = [
         {name: getattr(run, name) for name in OF_A_RUN}
         | {"mapping": dict(run.mapping), "notices": [asdict(one) for one in run.notices]}

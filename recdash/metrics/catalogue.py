@@ -15,7 +15,8 @@ from math import ceil
 
 import numpy as np
 
-from recdash.domain import Exposure, Floats, Ints, Mask, RankCounts
+from recdash.domain.hits import Exposure, RankCounts
+from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.metrics.exposures import joined_exposures
 from recdash.metrics.parameters import Parameter
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from recdash.domain import Exposure, Floats, ListMean, RankCounts
+from recdash.domain.hits import Exposure, ListMean, RankCounts
+from recdash.domain.kinds import Floats
 
 
 def joined_exposures(one: Exposure, other: Exposure) -> Exposure:

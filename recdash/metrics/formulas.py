@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from recdash.domain import Floats, Ints
+from recdash.domain.kinds import Floats, Ints
 from recdash.metrics.sample import Kinds, Number, Sample, order_by_counting, relevant_items
 
 Credit = Callable[[Sample], Floats]

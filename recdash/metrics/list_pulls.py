@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recdash.domain import Floats, Ints
+from recdash.domain.kinds import Floats, Ints
 from recdash.metrics.catalogue import Levels, Shelf, gini_of, levels_of
 from recdash.metrics.registry import Definition
 

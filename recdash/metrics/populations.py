@@ -8,7 +8,7 @@ from typing import cast, get_args
 
 import numpy as np
 
-from recdash.domain import Floats, Users
+from recdash.domain.kinds import Floats, Users
 from recdash.metrics.formulas import Formula, Moments, standard_error
 from recdash.metrics.parameters import Parameter
 from recdash.metrics.sample import Sample

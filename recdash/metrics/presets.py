@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from recdash.domain import Duplicates, Order, Ties, Users
+from recdash.domain.kinds import Duplicates, Order, Ties, Users
 from recdash.errors import UnknownName
 from recdash.metrics.registry import METRICS, named
 from recdash.metrics.spec import Spec, parse, split

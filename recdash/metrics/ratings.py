@@ -8,7 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from recdash.domain import Floats, Ints, RatedRows, Ratio, UserValues
+from recdash.domain.kinds import Floats, Ints
+from recdash.domain.results import RatedRows, Ratio, UserValues
 from recdash.metrics.formulas import ratio_of_sums
 from recdash.metrics.parameters import Parameter
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from recdash.domain import Users
+from recdash.domain.kinds import Users
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.metrics.catalogue import CATALOGUE, USERS, CatalogueMetric
 from recdash.metrics.formulas import Formula

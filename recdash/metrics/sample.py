@@ -10,7 +10,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from recdash.domain import Floats, Hits, Ints, Mask, Numbers, Users
+from recdash.domain.hits import Hits
+from recdash.domain.kinds import Floats, Ints, Mask, Numbers, Users
 from recdash.errors import InputError, Problem
 
 _ROWS_TO_SORT = 1 << 17

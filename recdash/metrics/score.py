@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recdash.domain import Absent, Curve, Floats
+from recdash.domain.kinds import Floats
+from recdash.domain.results import Absent, Curve
 from recdash.metrics.catalogue import OTHER_LISTS_UNKNOWN, CatalogueMetric, Shelf
 from recdash.metrics.formulas import Moments, curves
 from recdash.metrics.ranking import RankingMetric

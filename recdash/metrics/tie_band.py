@@ -20,7 +20,8 @@ from math import isclose
 
 import numpy as np
 
-from recdash.domain import Floats, Hits, Ints, Mask
+from recdash.domain.hits import Hits
+from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.metrics.formulas import Formula
 from recdash.metrics.ranking import RankingMetric
 from recdash.metrics.registry import Definition

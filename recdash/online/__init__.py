@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from recdash.online.agreement import quadrant
-from recdash.online.health import Health
-from recdash.online.measures import METRICS, OnlineMetric
-from recdash.online.results import OnlineResults, OnlineRow, results_of_upload
+from recdash.online.agreement.agreement import quadrant
+from recdash.online.analysis.health import Health
+from recdash.online.analysis.results import OnlineResults, OnlineRow, results_of_upload
+from recdash.online.metrics import METRICS, OnlineMetric
 from recdash.online.rules import Rules
 from recdash.online.templates import templates
 from recdash.online.users import Users

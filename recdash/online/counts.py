@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from recdash.online.measures import OnlineMetric
+from recdash.online.metrics import OnlineMetric
 
 METHOD = "few successes (or few failures): Fisher's exact p, score interval that agrees with it"
 LIKE = 0.01

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from recdash.domain import Floats, Ints
+from recdash.domain.kinds import Floats, Ints
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from recdash.domain import Floats, Ints
+from recdash.domain.kinds import Floats, Ints
 from recdash.errors import Problem
 
 

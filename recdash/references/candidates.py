@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from recdash.domain import Ints, Recommendations, TableKind, Upload
+from recdash.domain.inputs import Recommendations, Upload
+from recdash.domain.kinds import Ints, TableKind
 from recdash.engines import Reference
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.references import rankers
-from recdash.references.knowledge import Knowledge
+from recdash.references.context import Knowledge
 from recdash.references.rankers import Lists
 
 _ROWS_PER_BATCH = 1 << 18

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from recdash.domain import Floats, Ints
+from recdash.domain.kinds import Floats, Ints
 from recdash.errors import InputError, Problem
-from recdash.references.knowledge import Knowledge
+from recdash.references.context import Knowledge
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from recdash import numbers
+from recdash.formatting import numbers
+from recdash.formatting.wording import tone
+from recdash.metrics.naming import is_percent
 from recdash.report.document import Interval, Number, Tone, Word
-from recdash.words import is_percent, tone
 
 if TYPE_CHECKING:
     from recdash.comparison.pairs import Pair

@@ -1,6 +1,6 @@
 """A report as values: sections of text, tables of raw numbers with how they are shown, and figures.
 
-Frozen, and JSON-ready by ``recdash.report.plain``: what is kept of a report is this and nothing else.
+Frozen, and JSON-ready by ``recdash.report.formats.json``: what is kept of a report is this and nothing else.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from recdash import numbers
+from recdash.formatting import numbers
 
 Tone = Literal["better", "same", "worse", "muted", "plain"]
 FigureKind = Literal["forest", "curve", "precision-recall", "bars", "quadrants", "segments"]
@@ -116,7 +116,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart as what it draws: ``data`` for ``recdash.report.figures``; ``alt`` and ``table`` say the same.
+    """A chart as what it draws: ``data`` for ``formats.figures``; ``alt`` and ``table`` say the same.
 
     ``wide``: it takes the whole width.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from recdash import numbers
+from recdash.formatting import numbers
 
 
 def range_of(counts: Iterable[int]) -> str:

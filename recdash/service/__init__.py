@@ -4,11 +4,11 @@ Numbers are computed first; then one short write stores them, idempotent by cont
 click or a stopped page leaves either nothing or the whole.
 """
 
-from recdash.service.experiments import Setup
-from recdash.service.explained import Explanation
-from recdash.service.manners import Progress
-from recdash.service.runs import AddedRun, PreparedRun, ReferenceChoice
-from recdash.service.sharing import LinkDead, SharedLink
+from recdash.service.access.sharing import LinkDead, SharedLink
+from recdash.service.catalog.experiments import Setup
+from recdash.service.catalog.runs import AddedRun, PreparedRun, ReferenceChoice
+from recdash.service.diagnosis.case import Explanation
+from recdash.service.validation import Progress
 from recdash.service.workspace import Workspace
 
 __all__ = [

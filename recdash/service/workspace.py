@@ -6,31 +6,31 @@ import copy
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from recdash.access import Person
-from recdash.domain import Experiment
-from recdash.service.across_cutoffs import AcrossCutoffs
-from recdash.service.audits import Audits
-from recdash.service.decisions import Decisions
-from recdash.service.digests import Digests
-from recdash.service.evidence import person_here
-from recdash.service.experiments import Experiments
-from recdash.service.manners import Progress, quiet
-from recdash.service.per_user import PerUser
-from recdash.service.reports import Reports
-from recdash.service.runs import Runs
-from recdash.service.scopes import Scopes
-from recdash.service.segments import Segments
-from recdash.service.sharing import LinkDead, Sharing
-from recdash.service.trade_offs import TradeOffs
-from recdash.service.under_presets import UnderPresets
-from recdash.service.what_is_found import WhatIsFound
+from recdash.domain.access import Person
+from recdash.domain.records import Experiment
+from recdash.report.digest.digest import Digests
+from recdash.report.reports import Reports
+from recdash.service.access.audit import Audits
+from recdash.service.access.sharing import LinkDead, Sharing
+from recdash.service.catalog.experiments import Experiments
+from recdash.service.catalog.runs import Runs
+from recdash.service.context import person_here
+from recdash.service.decisions.decisions import Decisions
+from recdash.service.offline.cutoffs import AcrossCutoffs
+from recdash.service.offline.definitions import UnderPresets
+from recdash.service.offline.overlap import WhatIsFound
+from recdash.service.offline.scopes import Scopes
+from recdash.service.offline.segments import Segments
+from recdash.service.offline.tradeoffs import TradeOffs
+from recdash.service.offline.users import PerUser
+from recdash.service.validation import Progress, quiet
 from recdash.store import OneExperiment, open_store
 
 if TYPE_CHECKING:
     import os
 
     from recdash.ingest import Limits
-    from recdash.service.reports import ReportFile
+    from recdash.report.reports import ReportFile
     from recdash.store import FoundArtifacts
 
 
@@ -110,11 +110,11 @@ class Workspace(
     def load_demo(self, progress: Progress | None = None) -> Experiment:
         """Five candidates of an invented film service, and an A/B test; loading again changes nothing."""
         self._may_write()
-        from recdash import demo
+        from recdash.demo import film_service
 
         tell = progress or quiet
         tell(0.0, "Inventing a film service")
-        made = demo.make()
+        made = film_service.make()
         known = [one for one in self.experiments(archived=True) if one.demo]
         experiment = (
             self.restore_experiment(known[0].id)

@@ -13,9 +13,9 @@ from recdash.stats.family import (
 )
 from recdash.stats.groups import Groups, grouped
 from recdash.stats.paired import LEAST, LEVEL, NORMAL_95, Paired, differences, paired_difference
+from recdash.stats.ranks import Standings, standings
 from recdash.stats.resampling import bootstrap, permutation
-from recdash.stats.standings import Standings, standings
-from recdash.stats.sufficiency import users_to_settle
+from recdash.stats.sample_size import users_to_settle
 from recdash.stats.wilcoxon import wilcoxon
 
 __all__ = [

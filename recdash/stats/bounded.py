@@ -14,7 +14,7 @@ from math import copysign, erfc, exp, pi, sqrt
 
 import numpy as np
 
-from recdash.domain import Floats
+from recdash.domain.kinds import Floats
 
 _STEPS, _NEAR, _EXACT, _LEAST = 100, 1e-12, 1e-9, 1e-300
 _STEEP = 1e-6

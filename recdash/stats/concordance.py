@@ -7,7 +7,7 @@ from itertools import permutations
 
 import numpy as np
 
-from recdash.domain import Floats, Ints
+from recdash.domain.kinds import Floats, Ints
 
 MOST_EXACT = 8
 """Of so many things all orders are tried (8! = 40,320); of more some are drawn."""

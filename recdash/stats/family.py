@@ -13,9 +13,9 @@ from typing import Literal
 
 import numpy as np
 
-from recdash.domain import Floats, Mask
+from recdash.domain.kinds import Floats, Mask
 from recdash.stats.paired import LEVEL, Paired
-from recdash.stats.sufficiency import users_to_settle
+from recdash.stats.sample_size import users_to_settle
 
 Correction = Literal["holm", "bh", "off"]
 CORRECTIONS: tuple[Correction, ...] = ("holm", "bh", "off")

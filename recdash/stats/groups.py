@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from recdash.domain import Floats
+from recdash.domain.kinds import Floats
 
 MOST_GROUPS = 1 << 14
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recdash.domain import Floats
+from recdash.domain.kinds import Floats
 from recdash.stats.paired import LEVEL
 
 LEAST_LISTS = 10

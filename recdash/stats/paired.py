@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from recdash.domain import Floats
+from recdash.domain.kinds import Floats
 from recdash.stats.sparse import TIE, Method, StudentT, Unknown, method_for, only
 
 LEVEL = 0.95

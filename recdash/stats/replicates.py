@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from recdash.domain import Floats
+from recdash.domain.kinds import Floats
 from recdash.stats.family import Correction, corrected, levels
 from recdash.stats.paired import LEVEL
 from recdash.stats.sparse import TIE

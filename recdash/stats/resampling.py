@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from recdash.domain import Floats, Ints
+from recdash.domain.kinds import Floats, Ints
 from recdash.stats.groups import Groups
 from recdash.stats.paired import LEVEL
 from recdash.stats.sparse import TIE

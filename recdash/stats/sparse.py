@@ -26,7 +26,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from recdash.domain import Floats, Mask
+from recdash.domain.kinds import Floats, Mask
 from recdash.stats.bounded import WeightedMean
 from recdash.stats.groups import Hits
 

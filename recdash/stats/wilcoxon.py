@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from recdash.domain import Floats
+from recdash.domain.kinds import Floats
 
 
 def wilcoxon(candidate: Floats, baseline: Floats) -> float:

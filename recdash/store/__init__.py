@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recdash.settings import FoundArtifacts
-from recdash.store.one_experiment import OneExperiment
 from recdash.store.protocol import Store
+from recdash.store.restricted import OneExperiment
 
 if TYPE_CHECKING:
     import os

@@ -12,8 +12,8 @@ from typing import Any
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
+from recdash.domain.journal import Deed
 from recdash.errors import EvidenceDamaged
-from recdash.journal import Deed
 from recdash.store.tables import KINDS, DeedRow, Kind, deed_of
 
 SEALED = tuple(kind for kind in KINDS if kind.changes is not None)

@@ -23,7 +23,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from recdash.errors import Problem, StoreError
 from recdash.settings import DATA_FOLDER
-from recdash.store.gate import DEADLINE_SECONDS, Gate, busy, gate_of
+from recdash.store.write_lock import DEADLINE_SECONDS, Gate, busy, gate_of
 
 logger = logging.getLogger(__name__)
 

@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from recdash.domain import Absent, Curve, Experiment, OnlineTest, Run
+from recdash.domain.journal import Entry
+from recdash.domain.records import Experiment, OnlineTest, Run
+from recdash.domain.results import Absent, Curve
 from recdash.errors import Forbidden, NotFound, Problem
-from recdash.journal import Entry
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,9 +7,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from recdash.domain import Absent, Curve, Experiment, OnlineTest, Run
+from recdash.domain.journal import Deed, Entry, Report, SavedView, ShareLink
+from recdash.domain.records import Experiment, OnlineTest, Run
+from recdash.domain.results import Absent, Curve
 from recdash.errors import Problem
-from recdash.journal import Deed, Entry, Report, SavedView, ShareLink
 
 if TYPE_CHECKING:
     import pyarrow as pa

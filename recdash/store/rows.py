@@ -17,13 +17,13 @@ from typing import Any, Self
 from sqlalchemy import insert, null, select
 from sqlalchemy.orm import Session
 
+from recdash.domain.journal import Deed
 from recdash.errors import Forbidden, NameTaken, NotFound, Problem
-from recdash.journal import Deed
 from recdash.settings import FoundArtifacts
 from recdash.store import audit
-from recdash.store.checking import structure
 from recdash.store.connections import DatabaseUrl, connect, spoken
 from recdash.store.damage import Damage
+from recdash.store.integrity import structure
 from recdash.store.ownership import artifacts_of, refuse_lost
 from recdash.store.schema import ensure_schema
 from recdash.store.secret import kept_secret

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, func, insert, or_, select
 from sqlalchemy.orm import Session
 
-from recdash.domain import Absent, Curve, Experiment, OnlineTest, Run
+from recdash.domain.journal import Deed, Entry, Report, SavedView, ShareLink
+from recdash.domain.records import Experiment, OnlineTest, Run
+from recdash.domain.results import Absent, Curve
 from recdash.errors import EvidenceDamaged, Problem
-from recdash.journal import Deed, Entry, Report, SavedView, ShareLink
 from recdash.store import audit
-from recdash.store.checking import everything_wrong
+from recdash.store.integrity import everything_wrong
 from recdash.store.protocol import REFERENCE_SLOTS, UNUSED_FOR
 from recdash.store.rows import Rows, row_of, stored, used_files, whole_row_of
 from recdash.store.tables import (

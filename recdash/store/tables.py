@@ -32,9 +32,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from recdash.domain import Absent, Curve, Experiment, Floats, Ints, OnlineTest, Run
+from recdash.domain.journal import Deed, Entry, Report, SavedView, ShareLink
+from recdash.domain.kinds import Floats, Ints
+from recdash.domain.records import Experiment, OnlineTest, Run
+from recdash.domain.results import Absent, Curve
 from recdash.errors import EvidenceDamaged, Problem
-from recdash.journal import Deed, Entry, Report, SavedView, ShareLink
 from recdash.store.checksums import NAME, checksum, key_checksum
 
 # ── column types ─────────────────────────────────────────────────────────────────────────────

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recdash.access import Role
+from recdash.domain.access import Role
 from recdash.settings import Settings, listed
 
 

@@ -11,16 +11,16 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from recdash.domain.journal import ShareLink
 from recdash.errors import Forbidden, NotFound, RecdashError, StoreBusy, UnknownName
-from recdash.journal import ShareLink
+from recdash.report.reports import ReportFile
 from recdash.service import LinkDead, Workspace
-from recdash.service.reports import ReportFile
-from recdash.web.asking import KEY, SHARE, Door, cookie, same
-from recdash.web.guard import dead
+from recdash.web.auth import KEY, SHARE, Door, cookie, same
+from recdash.web.error_pages import Refused
 from recdash.web.headers import of_every_answer, report_policy
-from recdash.web.identity import VISITOR, opened, person_of
-from recdash.web.plain import Refused
-from recdash.web.report_turns import AGAIN_AFTER, ReportTurns
+from recdash.web.middleware import dead
+from recdash.web.report_queue import AGAIN_AFTER, ReportTurns
+from recdash.web.visitor import VISITOR, opened, person_of
 
 KEY_DAYS = 30
 PAGE = "html"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from recdash.domain import Floats, Ints, Mask
+from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.online import times
-from recdash.online.logs.totals import Rows
+from recdash.online.logs.user_totals import Rows
 from recdash.online.rules import Rules
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recdash.domain import Floats, Ints
+from recdash.domain.kinds import Floats, Ints
 from recdash.errors import InputError, Problem
-from recdash.online.logs.growing import Keys, Tally, paired
-from recdash.online.logs.passing import CLICK, HEARTBEAT, IMPRESSION, OURS, WATCH, Events, Reader
-from recdash.online.logs.served import Lists
+from recdash.online.logs.event_reader import CLICK, HEARTBEAT, IMPRESSION, OURS, WATCH, Events, Reader
+from recdash.online.logs.hash_index import Keys, Tally, paired
+from recdash.online.logs.served_lists import Lists
 from recdash.online.rules import USUAL, Rules
 from recdash.online.users import Removed
 
@@ -53,7 +53,7 @@ def sessions_of(
     """Checked batches of events, taken as they pass, added up to the sessions of exposed users.
 
     Only items that were recommended count for clicks, watch time and videos, where the log has a column
-    ``source``. ``served`` lists add a row each (see ``recdash.online.logs.served``). Raises InputError where
+    ``source``. ``served`` lists add a row each (see ``online.logs.served_lists``). Raises InputError where
     no event is of an exposed user with a session.
     """
     folded = Folded(exposures)

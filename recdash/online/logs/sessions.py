@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recdash.domain import Floats, Ints, Mask
+from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.errors import InputError, Problem
 from recdash.online import times
-from recdash.online.logs import bots, traits
-from recdash.online.logs.spellings import Spellings
-from recdash.online.logs.strays import WHAT, Strays, exposures_without, without_strays
-from recdash.online.logs.totals import AddedUp, Rows, too_rare_to_cut
-from recdash.online.logs.variants import Assigned, by_exposures, by_rows, codes
+from recdash.online.logs import attributes, bots
+from recdash.online.logs.assignment import Assigned, by_exposures, by_rows, codes
+from recdash.online.logs.id_spellings import Spellings
+from recdash.online.logs.timestamp_outliers import WHAT, Strays, exposures_without, without_strays
+from recdash.online.logs.user_totals import AddedUp, Rows, too_rare_to_cut
 from recdash.online.rules import USUAL, Rules
 from recdash.online.users import Removed, Segment, Users
 from recdash.sorting import first_of_equals, order_of
@@ -68,7 +68,7 @@ def per_user(table: pa.Table, rules: Rules = USUAL, exposures: pa.Table | None =
         exposed=added.exposed(who.since),
         days=days,
         before=added.before_test(rules),
-        segments=traits.kept(segments, added.units),
+        segments=attributes.kept(segments, added.units),
         assigned=who.by_name(who.arm),
         crossed=who.crossed,
         removed=(*_strays(who, rows, strays), *_removed(who, rows, once, before, machines, rules)),
@@ -111,17 +111,17 @@ def _segments(
     table: pa.Table, exposures: pa.Table | None, units: list[Ints], n_units: int, at: Floats
 ) -> dict[str, Segment]:
     """By column; ``at`` [sessions] seconds since 1970. What exposures say of a user comes first."""
-    found = traits.of_rows(units[0], table, traits.text_columns(table, ROLES), n_units, at)
+    found = attributes.of_rows(units[0], table, attributes.text_columns(table, ROLES), n_units, at)
     if exposures is not None:
-        names = traits.text_columns(exposures, EXPOSURE_ROLES)
-        found |= traits.of_rows(units[1], exposures, names, n_units, times.seconds(exposures["ts"]))
+        names = attributes.text_columns(exposures, EXPOSURE_ROLES)
+        found |= attributes.of_rows(units[1], exposures, names, n_units, times.seconds(exposures["ts"]))
     return found
 
 
 def _rows(table: pa.Table, unit: Ints) -> Rows:
     (session,), _ = codes(table["session_id"])
     at = times.seconds(table["start_ts"]) if "start_ts" in table.column_names else np.zeros(len(unit))
-    names = ["clicks", "watch_s", *traits.number_columns(table, ROLES)]
+    names = ["clicks", "watch_s", *attributes.number_columns(table, ROLES)]
     numbers = {name: _numbers(table[name]) for name in names}
     # a session lasts at least as long as was watched in it
     end = times.seconds(table["end_ts"]) if "end_ts" in table.column_names else at + numbers["watch_s"]

@@ -15,10 +15,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from recdash import numbers
-from recdash.domain import Floats, Ints
+from recdash.domain.kinds import Floats, Ints
 from recdash.errors import Problem
-from recdash.online.off_policy import rewards
+from recdash.formatting import numbers
+from recdash.online.off_policy import reward_model
 from recdash.online.off_policy.target import ROUNDING, Logged, Target
 from recdash.stats import NORMAL_95
 
@@ -218,7 +218,7 @@ def off_policy(log: Logged, target: Target, clip: float | None = None) -> OffPol
     """
     weight, reward = target.probability / log.propensity, log.reward
     cap = math.sqrt(len(log)) if clip is None else clip
-    shown, wanted = rewards.expected(log, target)
+    shown, wanted = reward_model.expected(log, target)
     robust = wanted + weight * (reward - shown)
     floor = 0.0 if (reward >= 0).all() else -math.inf
     mean = partial(_mean, user=log.user)

@@ -1,0 +1,111 @@
+"""Sentences that follow the statistics. Pure functions: what was judged elsewhere in, words out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from recdash.errors import Problem
+from recdash.formatting.numbers import is_number
+from recdash.formatting.records import records
+from recdash.formatting.wording import listed, named_number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from recdash.references.reference_scale import Standing
+
+EQUAL = 1e-12
+"""Values closer than this are equal: only rounding separates them."""
+MOST_NAMED = 3
+NOT_SETTLED = ("undecided", "blocked")
+
+
+def values(scores: pd.DataFrame, metric: str) -> dict[str, float]:
+    """Run id → value of ``metric``, in the order of the scoreboard (best first)."""
+    rows = records(scores[scores["metric"] == metric])
+    return {row["run_id"]: float(row["value"]) for row in rows if is_number(row["value"])}
+
+
+def some(names: Sequence[str], what: str = "runs") -> str:
+    """``ALS and EASE``; ``Five runs`` where naming them all would be too much."""
+    return listed(names) if len(names) <= MOST_NAMED else f"{named_number(len(names))} {what}"
+
+
+def first_place(first: Sequence[str], ranked: int, where: str, *, unranked: bool = False) -> str:
+    """The leaderboard's H1. ``first``: the names of the runs of rank 1, of ``ranked`` with the metric.
+
+    It says nothing of pairs: ranks and the rows' differences are corrected over different families.
+    """
+    if not first:
+        return f"No run has {where}"
+    if ranked == 1:
+        return f"{first[0]} is the only run with {where}"
+    if len(first) == 1:
+        return f"{first[0]} is first on {where}"
+    if len(first) == ranked:
+        both = "Both" if ranked == 2 else f"All {named_number(ranked).lower()}"
+        return f"{both} {'ranked ' if unranked else ''}runs share first place on {where}"
+    return f"{some(first)} share first place on {where}"
+
+
+def best_value(known: Mapping[str, float], where: str) -> str:
+    """Who is first by a metric without a value per user. ``known``: name → value, best first."""
+    best = next(iter(known.values()), 0.0)
+    first = [name for name, value in known.items() if abs(value - best) <= EQUAL]
+    if len(first) < 2:
+        return f"{first[0]} has the best {where}" if first else f"No run has {where}"
+    return f"{some(first)} have the same {where}, the best"
+
+
+def beats(words: Mapping[str, str], base: str) -> str:
+    """``Three of four candidates beat Popular``. ``words``: name → the word that its difference got."""
+    better = sum(word == "better" for word in words.values())
+    if len(words) == 1:
+        ((name, word),) = words.items()
+        is_ = {
+            "better": "beats", "worse": "is worse than", "tie": "is a tie with",
+            "not settled": "is not settled against",
+        }  # fmt: skip
+        return f"{name} {is_[word]} {base}"
+    many = named_number(len(words)).lower()
+    if better == 0:
+        return f"None of {many} candidates beats {base}"
+    return f"{named_number(better)} of {many} candidates {'beats' if better == 1 else 'beat'} {base}"
+
+
+def no_shared_user(names: Sequence[str], base: str) -> str:
+    """``ALS shares no user with Popular: there is nothing to pair.``"""
+    if not names:
+        return ""
+    verb = "shares" if len(names) == 1 else "share"
+    return f"{listed(names)} {verb} no user with {base}: there is nothing to pair."
+
+
+def stands(standing: Standing | None, best_first: Sequence[str]) -> str:
+    """Where the best uploaded run stands between floor and ceiling; empty where nothing says so."""
+    told = (standing.sentence(run_id) for run_id in best_first) if standing else iter(())
+    return next((sentence for sentence in told if sentence), "")
+
+
+def agreement(quadrants: Sequence[str]) -> str:
+    """The H1 of offline vs online."""
+    if quadrants and set(quadrants) == {"blocked"}:
+        return "Offline and online: not judged, the split of users is broken"
+    settled = [quadrant for quadrant in quadrants if quadrant not in NOT_SETTLED]
+    same = sum(quadrant in {"won both", "lost both"} for quadrant in settled)
+    if not settled:
+        return "Offline and online: nothing is settled yet"
+    total = named_number(len(quadrants)).lower()
+    word = "candidate" if len(quadrants) == 1 else "candidates"
+    agreed = named_number(same).lower() if same else "none"
+    return f"Offline and online agree on {agreed} of {total} {word}"
+
+
+def together(found: Iterable[Problem]) -> list[Problem]:
+    """What is the same for several runs is said once, with all their places."""
+    places: dict[Problem, list[str]] = {}
+    for notice in found:
+        places.setdefault(replace(notice, place=""), []).append(notice.place)
+    return [replace(notice, place=listed(list(dict.fromkeys(where)))) for notice, where in places.items()]

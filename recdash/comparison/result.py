@@ -1,0 +1,201 @@
+"""A comparison with everything it says: pairs, verdict, and what would change that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recdash.comparison.evidence import weigh
+from recdash.comparison.pairs import Comparison, Pair, Terms, compare, equivalence_of, shared
+from recdash.comparison.source import Source
+from recdash.comparison.verdict import Verdict, decide
+from recdash.domain.hits import IdOverlap
+from recdash.domain.results import UserValues
+from recdash.errors import InputError, Problem, UnknownName
+from recdash.metrics import Spec, define
+from recdash.stats import bootstrap, corrected, differences, grouped, permutation, wilcoxon
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FURTHER = ("wilcoxon_p", "permutation_p", "bootstrap_low", "bootstrap_high")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Runs compared by one metric at one k."""
+
+    source: Source
+    verdict: Verdict
+
+    @property
+    def comparison(self) -> Comparison:
+        return self.verdict.weighed.comparison
+
+    def table(self) -> pd.DataFrame:
+        """One row per pair: the columns of ``rows``."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.rows()))
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One dict per pair; run names, and every test that the field asks for.
+
+        p and ci_low … ci_high (at the level of the terms) come from ``method``: the paired t-test where
+        that holds, else a test that is valid there (``recdash.stats.sparse``); None where none is.
+        ``finding`` follows p_corrected and ci_corrected, corrected within its own family, and the margin.
+        t_p is always that of the paired t-test, None without a spread; t_p_holm and t_p_bh are corrected over
+        all pairs. If the true difference is the one seen, so many ``more_users`` give an answer with a chance
+        of 80 % (0: there is one; None: no number does). ``equivalence_p`` is that of the one-sided tests of a
+        tie, not corrected: below (1 − the level of ci_corrected) / 2 exactly where ``finding`` is a tie.
+        """
+        found = self.comparison
+        p = np.array([pair.paired.t_p for pair in found.pairs])
+        by_rule = zip(*(map(_number, corrected(p, rule).tolist()) for rule in ("holm", "bh")), strict=True)
+        tests = self._further_tests()
+        for pair, test, (by_holm, by_bh) in zip(found.pairs, tests, by_rule, strict=True):
+            yield {
+                **_plain_facts(found.names, pair),
+                **test,
+                "t_p_holm": by_holm,
+                "t_p_bh": by_bh,
+                "equivalence_p": _number(self._equivalence(pair)),
+                "margin": pair.judged.margin,
+                "p_corrected": _number(pair.judged.p),
+                "ci_corrected_low": _number(pair.judged.corrected.low),
+                "ci_corrected_high": _number(pair.judged.corrected.high),
+                "method": pair.paired.method.name,
+                "finding": pair.judged.word,
+                "more_users": pair.judged.more_users,
+            }
+
+    def _equivalence(self, pair: Pair) -> float:
+        both = shared(self._values_of(pair.baseline), self._values_of(pair.candidate))
+        return equivalence_of(pair, *both, self.comparison.terms.margin)
+
+    def _further_tests(self) -> list[dict[str, float | None]]:
+        """Per pair, what tests without a normal distribution say; None where two runs share one user."""
+        found: list[dict[str, float | None]] = [dict.fromkeys(FURTHER) for _ in self.comparison.pairs]
+        for places in self._over_the_same_users():
+            for at, row in zip(
+                places, self._tested([self.comparison.pairs[at] for at in places]), strict=True
+            ):
+                found[at] = row
+        return found
+
+    def _over_the_same_users(self) -> list[list[int]]:
+        """Places of pairs to draw and swap together: their runs count the same two sets of users."""
+        runs = {run for pair in self.comparison.pairs for run in (pair.baseline, pair.candidate)}
+        users = {run: _rows_behind(self._values_of(run)) for run in runs}
+        together: dict[frozenset[int], list[int]] = {}
+        for at, pair in enumerate(self.comparison.pairs):
+            if pair.paired.n > 1:
+                together.setdefault(frozenset((users[pair.baseline], users[pair.candidate])), []).append(at)
+        return list(together.values())
+
+    def _tested(self, pairs: Sequence[Pair]) -> Iterator[dict[str, float | None]]:
+        """One set of draws for all of them: the runs are drawn, not their pairs."""
+        values = self._over_shared_users(pairs)
+        column = {run: at for at, run in enumerate(values)}
+        first = next(iter(values.values())).values
+        # Less one run they are as small as their differences, and as exact.
+        runs = grouped(differences(one.values, first) for one in values.values())
+        places = np.array([(column[pair.candidate], column[pair.baseline]) for pair in pairs])
+        lows, highs = bootstrap(runs, places, self.comparison.terms.level)
+        unspread = np.isnan([pair.paired.t_p for pair in pairs])
+        lows[unspread] = highs[unspread] = np.nan  # drawn again, the same few users differ by the same again
+        swapped = permutation(runs, places)
+        for pair, *found in zip(pairs, swapped.tolist(), lows.tolist(), highs.tolist(), strict=True):
+            by_rank = wilcoxon(values[pair.candidate].own, values[pair.baseline].own)
+            yield dict(zip(FURTHER, map(_number, (by_rank, *found)), strict=True))
+
+    def _over_shared_users(self, pairs: Sequence[Pair]) -> dict[str, UserValues]:
+        """Each run of pairs that count the same two sets of users, over those in both."""
+        found: dict[str, UserValues] = {}
+        for pair in pairs:
+            both = (pair.baseline, pair.candidate)
+            if not found.keys() >= set(both):
+                found |= zip(both, shared(*map(self._values_of, both)), strict=True)
+        return found
+
+    def _values_of(self, run: str) -> UserValues:
+        found = self.source.values(run, self.comparison.metric, self.comparison.k)
+        if found is None:
+            raise ValueError("a pair has lost its values")
+        return found
+
+    def known_ids(self) -> dict[str, IdOverlap]:
+        """By run of any pair: how many of its items and users truth, catalogue and train know."""
+        pairs = self.comparison.pairs
+        runs = dict.fromkeys([self.comparison.baseline, *(pair.candidate for pair in pairs)])
+        found = {run: self.source.known_ids(run) for run in runs}
+        return {run: overlap for run, overlap in found.items() if overlap is not None}
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready: the metric, its pairs, runs without a difference to the baseline, and the verdict."""
+        found = self.comparison
+        return {
+            "metric": found.metric,
+            "k": found.k,
+            "lower_is_better": found.lower_is_better,
+            "baseline": found.names[found.baseline],
+            "correction": found.terms.correction,
+            "level": found.terms.level,
+            "families": {"to the baseline": len(found.against), "other pairs": len(found.among)},
+            "pairs": list(self.rows()),
+            "apart": {found.names[run]: why for run, why in found.apart.items()},
+            "known_ids": {found.names[run]: overlap.as_dict() for run, overlap in self.known_ids().items()},
+            "warnings": [str(problem) for problem in self.verdict.weighed.problems],
+            "guardrails": [rail.as_dict() for rail in self.verdict.weighed.guardrails],
+            "verdict": self.verdict.as_dict(),
+        }
+
+
+def compared(
+    source: Source, runs: Sequence[str], baseline: str, metric: str, k: int, terms: Terms | None = None
+) -> Compared:
+    """Compare runs of a source and decide. Raises UnknownName for a run that it does not have."""
+    for run in (baseline, *runs):
+        if run not in source.names:
+            raise UnknownName("run", run, sorted(source.names.values()))
+    return Compared(source, decide(weigh(source, compare(source, runs, baseline, metric, k, terms))))
+
+
+def _rows_behind(values: UserValues) -> int:
+    """The same for runs that count the same users, and of predicted ratings the same rows."""
+    return hash((values.users.tobytes(), values.rated[0].key.tobytes() if values.rated else b""))
+
+
+def cutoff_of(spec: Spec) -> int:
+    """The k to compare at; 1 for a metric without one. Raises InputError where one is needed."""
+    if spec.k is None and define(replace(spec, k=None)).metric.has_cutoff:
+        fix = f"Write {spec.label}@10, for example."
+        raise InputError(Problem("no-cutoff", f"metric '{spec}'", "no cutoff to compare at", fix))
+    return spec.k or 1
+
+
+def _plain_facts(names: Mapping[str, str], pair: Pair) -> dict[str, Any]:
+    paired = pair.paired
+    return {
+        "baseline": names[pair.baseline],
+        "candidate": names[pair.candidate],
+        "n_users": paired.n,
+        "base_value": pair.base_value,
+        "value": pair.value,
+        "mean_diff": paired.mean,
+        "ci_low": _number(paired.low),
+        "ci_high": _number(paired.high),
+        "effect_size": _number(paired.effect_size),
+        "wins": paired.wins,
+        "ties": paired.ties,
+        "losses": paired.losses,
+        "p": _number(paired.p),
+        "t_p": _number(paired.t_p),
+    }
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else value

@@ -1,0 +1,38 @@
+"""The five states of a verdict, and which of them the evidence allows."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from recdash.comparison.evidence import Weighed
+
+State = Literal["ship", "tie", "trade-off", "not enough evidence", "not comparable"]
+STATES: tuple[State, ...] = ("ship", "tie", "trade-off", "not enough evidence", "not comparable")
+
+
+def state_of(weighed: Weighed) -> tuple[State, str | None]:
+    """State, and the id of the run to ship or that it is about.
+
+    *ship* names the baseline where every candidate is worse.
+    """
+    leader = weighed.leader
+    if weighed.blocking or leader is None:
+        return "not comparable", None
+    finding = weighed.finding
+    if finding == "not settled":
+        return "not enough evidence", leader.candidate
+    if finding == "tie":
+        return "tie", leader.candidate
+    if finding == "worse":
+        return "ship", leader.baseline
+    return ("trade-off" if losses(weighed) else "ship"), leader.candidate
+
+
+def losses(weighed: Weighed) -> bool:
+    """Does the leader lose by another accuracy metric, in a slice or online, or break a guardrail?"""
+    return (
+        any(pair.judged.word == "worse" for _, pair in weighed.metrics)
+        or any(rail.is_broken for rail in weighed.guardrails)
+        or any(part.pair.judged.word == "worse" for part in weighed.parts)
+        or bool(weighed.lost_online)
+    )

@@ -1,0 +1,288 @@
+"""Numbers as they stood when somebody wrote something down: plain values that go to JSON and come back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Self, TypeVar
+
+from recdash.metrics.naming import metric_title
+
+Facts = Mapping[str, Any]
+Flat = TypeVar("Flat")
+
+
+def flat(kind: type[Flat], facts: Facts) -> Flat:
+    """One of the flat values below; what a later version added is left out."""
+    known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
+    return kind(**{name: value for name, value in facts.items() if name in known})
+
+
+def several(kind: type[Flat], found: Sequence[Facts]) -> tuple[Flat, ...]:
+    return tuple(flat(kind, one) for one in found)
+
+
+@dataclass(frozen=True)
+class Named:
+    """A run or a test under the name that it had."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Whom something is about, by which metric, and beside whom: ``others`` are further candidates.
+
+    ``run`` is None where it is about all of them, ``baseline`` where the experiment has none.
+    """
+
+    run: Named | None
+    baseline: Named | None
+    metric: str
+    k: int
+    others: tuple[Named, ...] = ()
+
+    @property
+    def where(self) -> str:
+        """``nDCG@10``."""
+        return metric_title(self.metric, self.k)
+
+    @property
+    def candidates(self) -> tuple[Named, ...]:
+        return (*((self.run,) if self.run and self.run != self.baseline else ()), *self.others)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def read(cls, facts: Facts) -> Self:
+        run, baseline = (_named(facts[name]) for name in ("run", "baseline"))
+        return cls(run, baseline, facts["metric"], facts["k"], several(Named, facts["others"]))
+
+
+def _named(facts: Facts | None) -> Named | None:
+    return None if facts is None else flat(Named, facts)
+
+
+# ── offline ──────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a metric was: its canonical ``spec``, the formula (LaTeX) and who counted."""
+
+    spec: str
+    title: str
+    meaning: str
+    formula: str
+    counted: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Candidate minus baseline by one metric; ``part`` names the slice of users, empty for all.
+
+    ``low`` and ``high``: the interval corrected within its family, by which ``word`` judges. A number that
+    could not be had is None.
+    """
+
+    baseline: str
+    candidate: str
+    metric: str
+    title: str
+    base_value: float | None
+    value: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_corrected: float | None
+    n: int
+    wins: int
+    ties: int
+    losses: int
+    margin: float
+    word: str
+    part: str = ""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self.baseline, self.candidate, self.metric, self.part
+
+    def share(self, amount: float | None) -> float | None:
+        """``amount`` as a share of the baseline's value; None where that is 0 or not there."""
+        return amount / abs(self.base_value) if self.base_value and amount is not None else None
+
+
+@dataclass(frozen=True)
+class Guardrail:
+    """A catalogue metric of the candidate beside the baseline's; ``change`` is a share of the latter.
+
+    ``low`` and ``high`` hold it at 95 %; None where there is no interval, and then ``why_no_interval`` says
+    why, if that was written down.
+    """
+
+    metric: str
+    title: str
+    base_value: float
+    value: float
+    change: float | None
+    guard: float
+    broken: bool
+    low: float | None = None
+    high: float | None = None
+    why_no_interval: str = "it was not written down"
+
+
+@dataclass(frozen=True)
+class Offline:
+    """What the stored runs said.
+
+    ``verdict`` of all candidates in words; ``pairs`` of all of them with the baseline and with each other;
+    ``metrics``, ``guardrails`` and ``slices`` are the subject's own. ``apart``: why a run has no pair.
+    """
+
+    subject: Subject
+    state: str
+    headline: str
+    sentences: tuple[str, ...]
+    terms: str
+    pairs: tuple[Difference, ...]
+    metrics: tuple[Difference, ...] = ()
+    guardrails: tuple[Guardrail, ...] = ()
+    slices: tuple[Difference, ...] = ()
+    definitions: tuple[Definition, ...] = ()
+    warnings: tuple[str, ...] = ()
+    apart: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def own(self) -> Difference | None:
+        """The subject's pair with the baseline."""
+        asked = self.subject
+        if asked.run is None or asked.baseline is None:
+            return None
+        both = (asked.baseline.id, asked.run.id)
+        return next((one for one in self.pairs if (one.baseline, one.candidate) == both), None)
+
+    def name(self, run_id: str) -> str:
+        asked = self.subject
+        known = {one.id: one.name for one in (asked.run, asked.baseline, *asked.others) if one}
+        return known.get(run_id, run_id)
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
+
+    @classmethod
+    def read(cls, facts: Facts) -> Self:
+        return cls(
+            subject=Subject.read(facts["subject"]),
+            state=facts["state"],
+            headline=facts["headline"],
+            sentences=tuple(facts["sentences"]),
+            terms=facts["terms"],
+            pairs=several(Difference, facts["pairs"]),
+            metrics=several(Difference, facts["metrics"]),
+            guardrails=several(Guardrail, facts["guardrails"]),
+            slices=several(Difference, facts["slices"]),
+            definitions=several(Definition, facts["definitions"]),
+            warnings=tuple(facts["warnings"]),
+            apart=dict(facts["apart"]),
+        )
+
+
+# ── online ───────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class OnlineDefinition:
+    """An online metric as it was counted: ``formula`` names the sums that are divided."""
+
+    metric: str
+    title: str
+    meaning: str
+    formula: str
+
+
+@dataclass(frozen=True)
+class Lift:
+    """One online metric in the variant that served the subject, beside the control.
+
+    ``lift`` is a share of the control's value, ``low`` and ``high`` the interval by which ``word`` judges it,
+    corrected within the goals. ``n`` users; ``numerator`` and ``denominator`` are sums over them.
+    """
+
+    metric: str
+    title: str
+    unit: str
+    role: str
+    direction: str
+    margin: float | None
+    control_value: float | None
+    value: float | None
+    control_n: int
+    n: int
+    numerator: float | None
+    denominator: float | None
+    lift: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_corrected: float | None
+    word: str
+    note: str = ""
+
+    @property
+    def gained(self) -> float | None:
+        """The lift turned so that more is better."""
+        return self.lift if self.lift is None or self.direction == "up" else -self.lift
+
+
+@dataclass(frozen=True)
+class BothSides:
+    """How the subject did offline and by one goal online; ``explained``: what the twelve checks say."""
+
+    metric: str
+    title: str
+    quadrant: str
+    sentence: str
+    explained: str = ""
+
+
+@dataclass(frozen=True)
+class Online:
+    """What one A/B test said of the subject. ``srm_p``: of the planned split; None where it is not known."""
+
+    subject: Subject
+    test: Named
+    variant: str
+    control: str
+    users: Mapping[str, int]
+    srm_p: float | None
+    blocked: bool
+    crossover: int
+    warnings: tuple[str, ...]
+    lifts: tuple[Lift, ...]
+    sides: tuple[BothSides, ...] = ()
+    definitions: tuple[OnlineDefinition, ...] = ()
+    rules: Mapping[str, Any] = field(default_factory=dict)
+
+    def of_role(self, role: str) -> list[Lift]:
+        return [one for one in self.lifts if one.role == role]
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
+
+    @classmethod
+    def read(cls, facts: Facts) -> Self:
+        values = dict(facts) | {
+            "subject": Subject.read(facts["subject"]),
+            "test": flat(Named, facts["test"]),
+            "warnings": tuple(facts["warnings"]),
+            "lifts": several(Lift, facts["lifts"]),
+            "sides": several(BothSides, facts["sides"]),
+            "definitions": several(OnlineDefinition, facts["definitions"]),
+        }
+        return flat(cls, values)

@@ -1,0 +1,119 @@
+"""The guide's entries, made from the metric tables and the presets themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from recdash.definitions.conventions import DUPLICATES_WORDS, relevance_words, users_words
+from recdash.metrics import METRICS, PRESETS, Preset
+from recdash.metrics.agreement import WORDS, table
+from recdash.metrics.catalogue import CatalogueMetric
+from recdash.metrics.ranking import RankingMetric
+from recdash.metrics.registry import Metric
+
+
+@dataclass(frozen=True)
+class MetricGuide:
+    """One metric as the guide shows it; ``parameters`` are (name, default, {value: meaning}).
+
+    The default is empty for a parameter that must be given.
+    """
+
+    name: str
+    title: str
+    formula: str
+    family: str
+    parameters: tuple[tuple[str, str, dict[str, str]], ...]
+    range: str
+    unit: str
+    direction: str
+    source: str
+    needs: str
+    example: str
+    has_cutoff: bool
+
+
+@dataclass(frozen=True)
+class PresetGuide:
+    """One preset: what it changes, as the specs it stands for and the rules of counting."""
+
+    name: str
+    title: str
+    why: str
+    specs: tuple[str, ...]
+    rules: tuple[str, ...]
+    agreement: tuple[str, ...] = ()
+    """What was found when the library was asked, one sentence for each state."""
+
+
+def metric_guides() -> list[MetricGuide]:
+    return [_metric_guide(metric) for metric in METRICS.values()]
+
+
+def preset_guides() -> list[PresetGuide]:
+    return [_preset_guide(preset) for preset in PRESETS.values()]
+
+
+def _metric_guide(metric: Metric) -> MetricGuide:
+    family, needs, unit, direction = _family(metric)
+    usual = "0 to 1" if unit == "share" else "0 or more"
+    return MetricGuide(
+        metric.name,
+        metric.title,
+        metric.latex,
+        family,
+        tuple((knob.name, knob.default or "", dict(knob.values)) for knob in metric.parameters),
+        getattr(metric, "range", usual),
+        unit,
+        direction,
+        metric.source,
+        needs,
+        metric.example,
+        metric.has_cutoff,
+    )
+
+
+def _family(metric: Metric) -> tuple[str, str, str, str]:
+    """Family, what it needs, unit, and which way is better."""
+    if isinstance(metric, RankingMetric):
+        return "Accuracy", "ranked lists and a truth", metric.unit, "higher is better"
+    if isinstance(metric, CatalogueMetric):
+        unit = "share" if metric.unit == "0..1" else metric.unit
+        return (
+            "Beyond accuracy",
+            metric.needs,
+            unit,
+            f"higher is {metric.higher_is}",
+        )
+    better = "lower" if metric.lower_is_better else "higher"
+    return "Ratings", "rating predictions", metric.unit, f"{better} is better"
+
+
+def _preset_guide(preset: Preset) -> PresetGuide:
+    specs = tuple(
+        f"{name}({','.join(f'{knob}={value}' for knob, value in knobs.items())})"
+        for name, knobs in preset.parameters.items()
+    )
+    rules = [users_words(preset.users)]
+    if preset.order:
+        rules.append(f"lists are ordered by {preset.order}")
+    if preset.ties == "item_desc":
+        rules.append("equal scores go by item id, descending")
+    if preset.duplicates == "keep":
+        rules.append(DUPLICATES_WORDS["keep"])
+    if preset.relevance or preset.threshold is not None:
+        rules.append(f"relevant is {relevance_words(preset.relevance, preset.threshold)}")
+    return PresetGuide(
+        preset.name, preset.title, preset.why, specs, tuple(rules), tuple(_agreement_words(preset.name))
+    )
+
+
+def _agreement_words(name: str) -> Iterator[str]:
+    """``equal to RecTools 0.19: precision, recall, …``; one line for each state that occurs."""
+    found = [one for one in table() if one.preset == name]
+    for state, words in WORDS.items():
+        specs = ", ".join(one.spec for one in found if one.state == state)
+        if specs and state != "own":
+            library = f"{found[0].library} {found[0].version}".strip()
+            yield f"{words} ({library}): {specs}"

@@ -1,0 +1,113 @@
+"""The ledger of a run in words: who was counted, who was not, and what was mended on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from recdash.domain.hits import IdOverlap, KnownIds
+from recdash.formatting import numbers
+
+KNOWN_TITLES = ("Items known", "Users known")
+"""What truth, catalogue and train know of the ids of a run, in the order of ``known_cells``."""
+
+
+@dataclass(frozen=True)
+class LedgerLine:
+    """One count of the ledger with its meaning; ``count`` is None where it was not taken."""
+
+    name: str
+    title: str
+    count: int | None
+    words: str
+
+
+COUNTED = {
+    "truth": "Users with a relevant item: the score is their mean.",
+    "both": "Users with a relevant item and a list: the score is their mean.",
+    "judged": "Users of the truth: the score is their mean.",
+    "judged_both": "Users of the truth with a list: the score is their mean.",
+    "run": "Users with a list: the score is their mean.",
+}
+
+
+_REPEATED = {"first": "the better rank stays.", "keep": "each place counts."}
+
+
+def ledger_lines(
+    ledger: Mapping[str, int | None], users: str, depth: int, duplicates: str = "first"
+) -> list[LedgerLine]:
+    """The counts that decide a score, in reading order, under the rules ``users`` and ``duplicates``."""
+    left_out = users in ("both", "judged_both", "run")
+    as_zero = users in ("judged", "judged_both", "run")
+    tied = ledger.get("tied_rows")
+    doubled, doubled_in = ledger.get("duplicates") or 0, ledger.get("duplicate_users") or 0
+    return [
+        LedgerLine(
+            "counted", "Counted", ledger.get("counted"),
+            COUNTED[users],
+        ),
+        LedgerLine(
+            "without_list", "Without a list", ledger.get("without_list"),
+            "They have a relevant item, and are left out." if left_out
+            else "They have a relevant item, and count as 0.",
+        ),
+        LedgerLine(
+            "without_relevant", "Without a relevant item", ledger.get("without_relevant"),
+            "There is nothing to find for them: they count as 0" + (", with a list." if left_out else ".")
+            if as_zero else "There is nothing to find for them: they never count.",
+        ),
+        LedgerLine(
+            "without_truth", "Not in the truth", ledger.get("without_truth"),
+            "The run serves them, but nothing is known about what they wanted"
+            + (": they count as 0." if users == "run" else ": their lists count only for what is shown."),
+        ),
+        LedgerLine(
+            "short_lists", "Short lists", ledger.get("short_lists"),
+            f"Lists with fewer than {depth} items: the missing places are misses.",
+        ),
+        LedgerLine(
+            "duplicates", "Duplicate rows", ledger.get("duplicates"),
+            f"An item named twice in a list ({doubled_in:,} users): {_REPEATED[duplicates]}" if doubled
+            else "No list names an item twice.",
+        ),
+        LedgerLine("tied_rows", "Tied rows", tied, _tie_words(tied, ledger.get("tied_users") or 0)),
+    ]  # fmt: skip
+
+
+def known_cells(overlap: IdOverlap | None) -> tuple[str, str]:
+    """Shares of the places and of the users whose ids are known; a dash where that was not counted."""
+    sides = (overlap.items, overlap.users) if overlap else (None, None)
+    items, users = (numbers.NONE if one is None else numbers.share(one.known, one.rows) for one in sides)
+    return items, users
+
+
+def known_words(overlap: IdOverlap) -> str:
+    """How many of the items shown and of the users the tables know, all together and each by itself."""
+    sides = {"of the items shown": overlap.items, "of its users": overlap.users}
+    told = [f"{what} {_shares(one)}" for what, one in sides.items() if one]
+    return f"known to truth, catalogue or train: {'; '.join(told)}"
+
+
+def known_truth_words(overlap: IdOverlap) -> str:
+    """How many of the truth's items and users the run and the other tables know; empty if not counted."""
+    sides = {"items": overlap.truth_items, "users": overlap.truth_users}
+    told = [f"of its {what} {_shares(one)}" for what, one in sides.items() if one]
+    return f"of the truth known to run, catalogue or train: {'; '.join(told)}" if told else ""
+
+
+def _shares(side: KnownIds) -> str:
+    """``60 % (3 of 5)``, and by table where there are several."""
+    whole = numbers.share(side.known, side.rows)
+    if len(side.by_table) < 2:
+        return whole
+    each = [f"{name} {numbers.share(known, side.rows)}" for name, known in side.by_table.items()]
+    return f"{whole}: {', '.join(each)}"
+
+
+def _tie_words(rows: int | None, users: int) -> str:
+    if rows is None:
+        return "Not counted: the lists are ordered by rank, which leaves no ties."
+    if not rows:
+        return "No list has equal scores."
+    return f"Rows with the score of their neighbour, in the lists of {users:,} users: their order is chance."

@@ -1,0 +1,1 @@
+"""The invented film service that people meet first."""

@@ -1,0 +1,5 @@
+"""A/B tests invented from a seed, with known effects and planted faults."""
+
+from recdash.demo.ab_tests.ab_tests import Simulated, simulate
+
+__all__ = ["Simulated", "simulate"]

@@ -1,0 +1,72 @@
+"""A/B tests invented from a seed whose effects are known exactly, and whose faults are planted.
+
+What the statistics are tested against, and what ``recdash demo --online`` writes. How a session comes about,
+and why the effects are exact, is said in ``plan``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recdash.demo.ab_tests.scenario import COUNTRIES, PLATFORMS, VIDEO_S, Known, Plan, truth
+from recdash.demo.ab_tests.sessions import People, Visits, named, not_lost, people, visits
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from recdash.demo.ab_tests.logs import Logs
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """``sessions`` as uploaded (unit_id, session_id, variant, start_ts, clicks, watch_s, videos, country,
+    platform) in the order of time; ``logs``: the same test as exposures, events and served lists.
+    """
+
+    sessions: pa.Table
+    logs: Logs | None
+    known: Known
+
+    def tables(self) -> dict[str, pa.Table]:
+        """By kind of upload."""
+        logs = self.logs
+        more = {"exposures": logs.exposures, "events": logs.events, "served": logs.served} if logs else {}
+        return {"sessions": self.sessions, **more}
+
+
+def simulate(n_users: int, seed: int, *, events: bool = False, **plan: Any) -> Simulated:
+    """A test with ``n_users`` before any is lost, the same for the same seed; ``plan`` as in ``Plan``.
+
+    ``events``: with the logs behind the sessions, else they are None. Raises InputError for what cannot be.
+    """
+    from recdash.demo.ab_tests.logs import logs
+
+    wanted, rng = Plan(**plan), np.random.default_rng(seed)
+    everybody = people(rng, wanted, n_users)
+    who = not_lost(rng, wanted, everybody)
+    drawn, crossed, bots = visits(rng, wanted, who)
+    known = Known(*truth(wanted), lost=n_users - len(who), crossed=crossed, bots=bots)
+    log = logs(rng, list(wanted.arms), who, drawn) if events else None
+    return Simulated(_sessions(list(wanted.arms), who, drawn), log, known)
+
+
+def _sessions(arms: list[str], who: People, drawn: Visits) -> pa.Table:
+    import pyarrow as pa
+
+    n, of_click = len(drawn.user), drawn.of_click
+    return pa.table(
+        {
+            "unit_id": who.unit[drawn.user],
+            "session_id": np.arange(1, n + 1),
+            "variant": named(drawn.arm, arms),
+            "start_ts": pa.array(drawn.start * 1_000_000, pa.timestamp("us", tz="UTC")),
+            "clicks": drawn.clicks,
+            "watch_s": np.bincount(of_click, drawn.click_s, minlength=n).astype(np.int64),
+            "videos": np.bincount(of_click[drawn.click_s > VIDEO_S], minlength=n),
+            "country": named(who.country[drawn.user], list(COUNTRIES)),
+            "platform": named(who.platform[drawn.user], list(PLATFORMS)),
+        }
+    )

@@ -1,0 +1,422 @@
+"""A small film service, invented from a seed: what it knows, five candidates, one A/B test.
+
+Nothing here is trained and no result is written down. There is one world of tastes, famous films
+and a season's hits; people play, rate and abandon films in it; the candidates are noisy views of
+it with different leanings. What the metrics say about them follows from that.
+
+The season's hits are the point of the story: in the weeks held out everybody starts them, so that
+a candidate which has caught the season wins offline; but few people finish them, which their
+ratings in the truth say too, so that the same candidate loses watch time online.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from recdash.domain.kinds import Mask
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+SEED = 2610
+N_USERS, N_FILMS, N_GENRES, N_HITS, N_COLD = 2_000, 600, 10, 36, 110
+N_UNITS, N_CROSSED, LIST_LENGTH, SLOTS = 8_000, 9, 100, 10
+
+TRAIN_FROM = int(datetime(2025, 1, 1, tzinfo=UTC).timestamp())
+SEASON_FROM = int(datetime(2026, 7, 1, tzinfo=UTC).timestamp())
+TRUTH_FROM = int(datetime(2026, 10, 1, tzinfo=UTC).timestamp())
+TRUTH_TO = int(datetime(2026, 10, 31, tzinfo=UTC).timestamp())
+TEST_FROM = int(datetime(2026, 11, 2, tzinfo=UTC).timestamp())
+TEST_DAYS = 21
+
+# fmt: off
+GENRES = (
+    "Drama", "Comedy", "Thriller", "Science fiction", "Animation", "Documentary", "Romance", "Horror",
+    "Western", "Mystery",
+)
+THINGS = (
+    "Lantern", "Harbour", "Clockmaker", "Orchard", "Lagoon", "Cartographer", "Beekeeper", "Archive",
+    "Lighthouse", "Violin", "Staircase", "Greenhouse", "Telegram", "Carousel", "Glacier", "Kettle",
+    "Telescope", "Tailor", "Swimmer", "Umbrella", "Meadow", "Almanac", "Accordion", "Windmill",
+)
+QUALITIES = (
+    "Salt", "Crooked", "Amber", "Borrowed", "Tin", "Sleepless", "Northerly", "Paper", "Unposted",
+    "Copper", "Left-Handed", "Rainy", "Second-Best", "Velvet", "Uninvited", "Half-Painted",
+)
+PLACES = (
+    "Velmora", "Tindelby", "Ostrell", "Marrowick", "Quillon Bay", "Hesperan", "Dunmarrow", "Lisk",
+    "Arvendale", "Porto Selm", "Yarrowgate", "Kestrelholm", "Brindle Point", "Old Sarn",
+)
+# fmt: on
+NUMBERS = ("Two", "Three", "Seven", "Nine", "Eleven", "Forty")
+PATTERNS = (
+    "The {quality} {thing}",
+    "The {thing} of {place}",
+    "{number} {thing}s",
+    "{number} Days in {place}",
+    "One {quality} {thing} for {place}",
+    "{place}, {number} O'Clock",
+    "Goodbye, {quality} {thing}",
+)
+
+
+class Leaning(NamedTuple):
+    """How a candidate sees the world: weights of taste, fame and season, and its noise."""
+
+    taste: float
+    fame: float
+    season: float
+    noise: float
+
+
+POPULAR = "Popular"
+TWO_TOWER = "Two-tower 2026-10"
+LEANINGS: Mapping[str, Leaning] = MappingProxyType(
+    {
+        "ItemKNN 100": Leaning(taste=1.0, fame=0.60, season=0.0, noise=0.95),
+        "ALS v3": Leaning(taste=1.0, fame=0.55, season=0.0, noise=0.55),
+        "EASE λ=250": Leaning(taste=1.0, fame=0.55, season=0.0, noise=0.55),
+        TWO_TOWER: Leaning(taste=0.8, fame=0.55, season=1.3, noise=0.55),
+    }
+)
+LINKS: Mapping[str, str] = MappingProxyType(
+    {"control": POPULAR, "als": "ALS v3", "item-knn": "ItemKNN 100", "two-tower": TWO_TOWER}
+)
+NEEDS_HISTORY = ("ItemKNN 100",)
+DEVICES = ("phone", "TV", "web")
+
+
+@dataclass(frozen=True)
+class Demo:
+    """Everything the demo stores. Ids are whole numbers; times are UTC.
+
+    ``catalogue`` item_id, title, genre, year, runtime_min · ``train`` and ``truth`` user_id,
+    item_id, rating (1–5), timestamp (seconds since 1970; every truth row is later than every train
+    row) · ``runs`` by name: user_id, item_id, score, rank 1..100 · ``sessions`` as uploaded for an
+    online test (each user on one ``device``), with ``links`` from its variants to names of runs ·
+    ``served`` the row of every session: what was shown at which rank, and whether it was clicked ·
+    ``broken_csv`` a run that the checks refuse.
+    """
+
+    experiment: str
+    test: str
+    baseline: str
+    control: str
+    catalogue: pa.Table
+    train: pa.Table
+    truth: pa.Table
+    runs: Mapping[str, pa.Table]
+    sessions: pa.Table
+    served: pa.Table
+    links: Mapping[str, str]
+    broken_csv: bytes
+
+
+@dataclass(frozen=True)
+class World:
+    """What is true of users and films; no candidate sees it undisturbed.
+
+    ``match`` [users, films] how well a film suits a user, about N(0, 1) · ``fame`` [films] log of
+    how often a film is played, mean 0 and deviation 1 · ``season`` [films] 1 for the season's hits
+    · ``genre`` and ``runtime_min`` [films].
+    """
+
+    match: Floats
+    fame: Floats
+    season: Floats
+    genre: Ints
+    runtime_min: Ints
+
+    def appeal(self, season_weight: float) -> Floats:
+        """[users, films] what makes people press play."""
+        return 1.25 * self.match + 0.95 * self.fame + season_weight * self.season
+
+    def enjoyment(self) -> Floats:
+        """[users, films] what makes them stay: taste, a classic's worth, and not the season's noise."""
+        return 0.75 * self.match + 0.3 * self.fame - 2.8 * self.season
+
+
+def make(seed: int = SEED) -> Demo:
+    """The demo of a seed: the same seed gives the same tables."""
+    rng = np.random.default_rng(seed)
+    world = _world(rng)
+    catalogue = _catalogue(rng, world)
+    train_plays, truth_plays = _plays(rng, world)
+    train = _rated(rng, world, train_plays, TRAIN_FROM, TRUTH_FROM)
+    truth = _rated(rng, world, truth_plays, TRUTH_FROM, TRUTH_TO)
+    lists = _lists(rng, world, train_plays)
+    sessions, served = _sessions(rng, world, lists, _devices(seed))
+    return Demo(
+        experiment="Demo: film service, October 2026",
+        test="Demo: homepage row, November 2026",
+        baseline=POPULAR,
+        control="control",
+        catalogue=catalogue,
+        train=train,
+        truth=truth,
+        runs={name: _run(*ranked) for name, ranked in lists.items()},
+        sessions=sessions,
+        served=served,
+        links=dict(LINKS),
+        broken_csv=_broken(lists[POPULAR][0]),
+    )
+
+
+# ── the world ────────────────────────────────────────────────────────────────────────────────
+
+
+def _world(rng: np.random.Generator) -> World:
+    genre = rng.integers(0, N_GENRES, N_FILMS)
+    style = rng.normal(size=(N_GENRES, 8))
+    films = style[genre] + 0.8 * rng.normal(size=(N_FILMS, 8))
+    users = _favourites(rng, style) + 0.6 * rng.normal(size=(N_USERS, 8))
+    fame = _standard(-np.log(rng.permutation(N_FILMS) + 4.0))
+    season = np.zeros(N_FILMS)
+    # Hits are well known films (the head), yet not the classics that lead the all-time counts.
+    season[rng.permutation(np.argsort(-fame)[20:140])[:N_HITS]] = 1.0
+    runtime = np.rint(np.clip(104 + 17 * rng.normal(size=N_FILMS), 68, 178)).astype(np.int64)
+    match = _standard(users @ films.T, axis=1)
+    return World(match, fame, season, genre, runtime)
+
+
+def _favourites(rng: np.random.Generator, style: Floats) -> Floats:
+    """[users, 8] each user loves one genre and likes another."""
+    first, second = rng.integers(0, len(style), (2, N_USERS))
+    loved: Floats = style[first] + 0.6 * style[second]
+    return loved
+
+
+def _standard(values: Floats, axis: int | None = None) -> Floats:
+    """Mean 0 and deviation 1; rounded, so that the last bits of a platform decide no order."""
+    centred = values - values.mean(axis=axis, keepdims=True)
+    scaled: Floats = np.round(centred / centred.std(axis=axis, keepdims=True), 6)
+    return scaled
+
+
+def _catalogue(rng: np.random.Generator, world: World) -> pa.Table:
+    year = 2026 - np.minimum(rng.geometric(0.07, N_FILMS), 60)
+    return pa.table(
+        {
+            "item_id": np.arange(1, N_FILMS + 1),
+            "title": _titles(rng),
+            "genre": [GENRES[index] for index in world.genre],
+            "year": np.where(world.season > 0, 2026, year),
+            "runtime_min": world.runtime_min,
+        }
+    )
+
+
+def _titles(rng: np.random.Generator) -> list[str]:
+    """As many different titles as there are films."""
+    titles: dict[str, None] = {}
+    while len(titles) < N_FILMS:
+        words = {
+            "quality": QUALITIES[rng.integers(len(QUALITIES))],
+            "thing": THINGS[rng.integers(len(THINGS))],
+            "place": PLACES[rng.integers(len(PLACES))],
+            "number": NUMBERS[rng.integers(len(NUMBERS))],
+        }
+        titles[PATTERNS[rng.integers(len(PATTERNS))].format(**words)] = None
+    return list(titles)
+
+
+# ── what people played ───────────────────────────────────────────────────────────────────────
+
+
+def _plays(rng: np.random.Generator, world: World) -> tuple[Mask, Mask]:
+    """[users, films] played before the split, and after it; the last users are new after it."""
+    n_before = np.clip(np.rint(np.exp(3.3 + 0.55 * rng.normal(size=N_USERS))), 8, 120).astype(np.int64)
+    n_before[N_USERS - N_COLD :] = 0
+    n_after = np.clip(rng.poisson(7, N_USERS), 0, 30)
+    n_after[N_USERS - N_COLD :] += 2
+    before = _chosen(rng, world.appeal(season_weight=0.0), n_before)
+    after = _chosen(rng, np.where(before, -np.inf, world.appeal(season_weight=1.7)), n_after)
+    return before, after
+
+
+def _chosen(rng: np.random.Generator, appeal: Floats, n: Ints) -> Mask:
+    """[users, films] ``n[user]`` films each, drawn without replacement, likelier with appeal."""
+    order = np.argsort(-(appeal + rng.gumbel(size=appeal.shape)), axis=1, kind="stable")
+    chosen: Mask = np.zeros(appeal.shape, dtype=np.bool_)
+    np.put_along_axis(chosen, order, np.arange(appeal.shape[1]) < n[:, None], axis=1)
+    return chosen
+
+
+def _rated(rng: np.random.Generator, world: World, plays: Mask, since: int, until: int) -> pa.Table:
+    """Played films with a rating and a time, in the order of time."""
+    user, film = np.nonzero(plays)
+    felt = 3.6 + 0.6 * world.enjoyment()[user, film] + 0.7 * rng.normal(size=len(user))
+    # A hit of the season was not there before the season.
+    first = np.where(world.season[film] > 0, max(since, SEASON_FROM), since)
+    when = (first + rng.random(len(user)) * (until - first)).astype(np.int64)
+    table = pa.table(
+        {
+            "user_id": user + 1,
+            "item_id": film + 1,
+            "rating": np.clip(np.rint(felt), 1, 5).astype(np.int64),
+            "timestamp": when,
+        }
+    )
+    return table.take(pa.array(np.lexsort((film, user, when))))
+
+
+# ── candidates ───────────────────────────────────────────────────────────────────────────────
+
+Ranked = tuple[Ints, Ints, Floats]
+
+
+def _lists(rng: np.random.Generator, world: World, played: Mask) -> dict[str, Ranked]:
+    """By name: users [n], their 100 best unseen films [n, 100], and the scores of those."""
+    everyone = np.arange(N_USERS)
+    known: Mask = played.sum(axis=1) > 0
+    counts = np.broadcast_to(played.sum(axis=0).astype(np.float64), played.shape)
+    lists = {POPULAR: (everyone, *_best(counts, played))}
+    for name, leaning in LEANINGS.items():
+        seen_so = _view(rng, world, leaning)
+        scores = np.where(known[:, None], seen_so, counts / counts.max() + seen_so.min())
+        users = everyone[known] if name in NEEDS_HISTORY else everyone
+        lists[name] = (users, *_best(scores[users], played[users]))
+    return lists
+
+
+def _view(rng: np.random.Generator, world: World, leaning: Leaning) -> Floats:
+    """[users, films] the world as a candidate sees it."""
+    noise = leaning.noise * rng.normal(size=world.match.shape)
+    seen = leaning.taste * world.match + leaning.fame * world.fame + leaning.season * world.season
+    view: Floats = np.round(seen + noise, 6)
+    return view
+
+
+def _best(scores: Floats, played: Mask) -> tuple[Ints, Floats]:
+    """The films with the highest scores that the user has not played, best first."""
+    unseen = np.where(played, -np.inf, scores)
+    films = np.argsort(-unseen, axis=1, kind="stable")[:, :LIST_LENGTH]
+    return films, np.take_along_axis(unseen, films, axis=1)
+
+
+def _run(users: Ints, films: Ints, scores: Floats) -> pa.Table:
+    return pa.table(
+        {
+            "user_id": np.repeat(users + 1, LIST_LENGTH),
+            "item_id": films.ravel() + 1,
+            "score": scores.ravel(),
+            "rank": np.tile(np.arange(1, LIST_LENGTH + 1), len(users)),
+        }
+    )
+
+
+def _broken(users: Ints) -> bytes:
+    """A run file with the mistakes that people make, to see what the checks say of each."""
+    rows = [f"{user + 1},{film},{film}" for user in users[:40] for film in range(1, 6)]
+    rows[3] = "1,4,first"
+    rows[7] = "2,,3"
+    rows[12] = "3,3,0"
+    rows[18] = "4,4,2.5"
+    rows[26] = "6,1,2"
+    return ("user_id,item_id,rank\n" + "\n".join(rows) + "\n").encode()
+
+
+# ── the online test ──────────────────────────────────────────────────────────────────────────
+
+
+def _devices(seed: int) -> Ints:
+    """[units] where each mostly watches, which has nothing to do with anything else."""
+    return np.random.default_rng([seed, 1]).choice(len(DEVICES), N_UNITS, p=(0.5, 0.3, 0.2))
+
+
+def _sessions(
+    rng: np.random.Generator, world: World, lists: Mapping[str, Ranked], device: Ints
+) -> tuple[pa.Table, pa.Table]:
+    """One row per session, and what each was shown: units 1..2000 are the users above, the others have the
+    taste of one.
+    """
+    variants = np.array(list(LINKS))
+    arm_of = rng.integers(0, len(variants), N_UNITS)
+    visits = rng.poisson(np.exp(1.05 + 0.45 * rng.normal(size=N_UNITS))) + 1
+    unit = np.repeat(np.arange(N_UNITS), visits)
+    arm = _crossed(rng, unit, arm_of[unit], len(variants))
+    shown = np.stack([_served(lists, run) for run in LINKS.values()])[arm, unit % N_USERS]
+    clicked, videos, watched = _watch(rng, world, unit % N_USERS, shown)
+    start = TEST_FROM + (rng.random(len(unit)) * TEST_DAYS * 86_400).astype(np.int64)
+    table = pa.table(
+        {
+            "unit_id": unit + 1,
+            "session_id": np.arange(1, len(unit) + 1),
+            "variant": pa.array(variants[arm].tolist()),
+            "start_ts": pa.array(start * 1_000_000, pa.timestamp("us", tz="UTC")),
+            "clicks": clicked.sum(axis=1),
+            "watch_s": watched,
+            "videos": videos,
+            "device": pa.array(np.array(DEVICES)[device[unit]].tolist()),
+        }
+    )
+    in_time = np.argsort(start, kind="stable")
+    table = table.take(pa.array(in_time))
+    return table, _shown(table, shown[in_time], clicked[in_time])
+
+
+def _shown(sessions: pa.Table, films: Ints, clicked: Mask) -> pa.Table:
+    """One row per session and slot: a session has one row of films, at its start."""
+    row = pa.array(np.repeat(np.arange(len(sessions)), SLOTS))
+    of_session = sessions.select(["session_id", "unit_id", "start_ts", "variant"]).take(row)
+    return pa.table(
+        {
+            **dict(zip(("request_id", "unit_id", "ts", "variant"), of_session.columns, strict=True)),
+            "rank": np.tile(np.arange(1, SLOTS + 1), len(sessions)),
+            "item_id": films.ravel() + 1,
+            "click": clicked.ravel().astype(np.int64),
+        }
+    )
+
+
+def _crossed(rng: np.random.Generator, unit: Ints, arm: Ints, n_arms: int) -> Ints:
+    """A few units, as in life, come back on another device and land in another arm."""
+    last = np.flatnonzero(np.diff(unit, append=-1))
+    several = last[np.flatnonzero(np.diff(last, prepend=-1) > 1)]
+    moved = rng.permutation(several)[:N_CROSSED]
+    crossed = arm.copy()
+    crossed[moved] = (arm[moved] + 1) % n_arms
+    return crossed
+
+
+def _served(lists: Mapping[str, Ranked], run: str) -> Ints:
+    """[users, slots] the row on the homepage; who has no list of the run is served Popular."""
+    row = lists[POPULAR][1][:, :SLOTS].copy()
+    users, films, _ = lists[run]
+    row[users] = films[:, :SLOTS]
+    return row
+
+
+def _watch(rng: np.random.Generator, world: World, user: Ints, shown: Ints) -> tuple[Mask, Ints, Ints]:
+    """Per session: clicks by slot, videos watched for more than two minutes, seconds watched.
+
+    Slot by slot from the top: a film is clicked for its appeal, stayed with for its enjoyment; who
+    has finished one mostly leaves, who has abandoned one looks on.
+    """
+    appeal, enjoyment = world.appeal(season_weight=1.0), world.enjoyment()
+    videos, seconds = (np.zeros(len(user), dtype=np.int64) for _ in range(2))
+    clicks: Mask = np.zeros(shown.shape, dtype=np.bool_)
+    here: Mask = np.ones(len(user), dtype=np.bool_)
+    for slot in range(SLOTS):
+        film = shown[:, slot]
+        clicked = here & (rng.random(len(user)) < _chance(0.25 * appeal[user, film] - 2.6))
+        stayed = clicked & (rng.random(len(user)) < _chance(0.4 * enjoyment[user, film] - 0.3))
+        share = np.where(stayed, 0.85 + 0.15 * rng.random(len(user)), 0.12 * rng.random(len(user)))
+        spent = np.where(clicked, np.rint(share * 60 * world.runtime_min[film]), 0).astype(np.int64)
+        clicks[:, slot] = clicked
+        videos, seconds = videos + (spent > 120), seconds + spent
+        here &= ~(stayed & (rng.random(len(user)) < 0.7)) & (rng.random(len(user)) < 0.93)
+    return clicks, videos, seconds
+
+
+def _chance(log_odds: Floats) -> Floats:
+    chance: Floats = 1.0 / (1.0 + np.exp(-log_odds))
+    return chance

@@ -1,0 +1,96 @@
+"""What a check answers, and how its numbers are written."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from recdash.diagnosis.evidence import Lacking
+from recdash.diagnosis.mini_chart import Picture
+from recdash.formatting import numbers
+
+Finding = Literal["supports", "rules out", "can't tell"]
+Strength = Literal[0, 1, 2, 3]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One check's answer. ``statistic`` is one line of numbers, ``sentence`` reads it in plain words.
+
+    ``cause`` is the cause as part of a sentence ("its gain sits in …"), where the check supports it.
+    ``strength`` orders such causes: 3 the numbers of one side cannot be believed, or are not of this run;
+    2 with this taken into account the contradiction goes away; 1 it points that way; 0 else.
+    ``needs`` names what would bring an answer, where the check can't tell.
+    """
+
+    check: str
+    verdict: Finding
+    statistic: str
+    sentence: str
+    needs: str = ""
+    picture: Picture | None = None
+    cause: str = ""
+    strength: Strength = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        picture = self.picture.as_dict() if self.picture else None
+        return {**asdict(replace(self, picture=None)), "picture": picture}
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What a check has looked at: its statistic and its picture. Made into an answer by what follows."""
+
+    check: str
+    statistic: str
+    picture: Picture | None = None
+
+    def supports(self, sentence: str, cause: str, strength: Strength) -> Answer:
+        return Answer(
+            self.check, "supports", self.statistic, sentence,
+            picture=self.picture, cause=cause, strength=strength,
+        )  # fmt: skip
+
+    def rules_out(self, sentence: str) -> Answer:
+        return Answer(self.check, "rules out", self.statistic, sentence, picture=self.picture)
+
+    def too_little(self, sentence: str, needs: str) -> Answer:
+        """There are numbers, and they settle nothing."""
+        return Answer(self.check, "can't tell", self.statistic, sentence, needs=needs, picture=self.picture)
+
+
+def cannot(check: str, lacking: Lacking) -> Answer:
+    """Without the evidence there is no answer."""
+    return Answer(
+        check, "can't tell", numbers.NONE, f"This can't be told: it needs {lacking.needs}.", lacking.needs
+    )
+
+
+def percent(share: float | None) -> str:
+    """``0.4213`` → ``42.1 %``."""
+    if not share:
+        return numbers.NONE if share is None else "0 %"
+    return f"{numbers.three(_percent(share))} %"
+
+
+def change(share: float | None) -> str:
+    """``0.0421`` → ``+4.21 %``."""
+    if not share:
+        return numbers.NONE if share is None else "0 %"
+    return f"{numbers.signed(100 * share, numbers.places([100 * share]))} %"
+
+
+def between(low: float | None, high: float | None) -> str:
+    """``−0.012, 0.034`` → ``−1.20 to +3.40 %``."""
+    in_percent = ends(low, high)
+    return numbers.interval(*in_percent, numbers.places(in_percent), " %")
+
+
+def ends(low: float | None, high: float | None) -> tuple[float | None, float | None]:
+    """An interval of shares in %."""
+    return _percent(low), _percent(high)
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share

@@ -1,0 +1,127 @@
+"""What a store keeps: experiments, runs and A/B tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from recdash.domain.hits import IdOverlap
+from recdash.domain.kinds import OnlineKind, Replication
+from recdash.errors import Problem
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One evaluation set-up; artifacts are named by their sha256.
+
+    ``tables`` holds the tables beyond truth, train and catalogue (users, vectors, similarity), by kind.
+    """
+
+    id: str
+    name: str
+    created: datetime
+    truth: str
+    train: str | None = None
+    catalogue: str | None = None
+    tables: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    baseline: str | None = None
+    note: str = ""
+    archived: datetime | None = None
+    demo: bool = False
+
+
+@dataclass(frozen=True)
+class Replicated:
+    """How often a candidate was uploaded: ``labels`` of the replicates, and what one of them is called."""
+
+    kind: Replication
+    noun: str
+    labels: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """``5 seeds``."""
+        return f"{len(self.labels)} {self.noun}s"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One candidate's scored upload. ``slot`` numbers its colour and shape for life.
+
+    A replicate, one of a candidate's several folds or seeds, is a run too: ``replicate_of`` is the
+    candidate's id, ``name`` the replicate's label; it has no colour and is never listed as a candidate.
+    """
+
+    id: str
+    experiment: str
+    name: str
+    created: datetime
+    slot: int
+    upload: str | None
+    hits: Mapping[str, str]
+    ledger: Mapping[str, int | None]
+    notices: tuple[Problem, ...] = ()
+    tags: tuple[str, ...] = ()
+    note: str = ""
+    params: Mapping[str, str] = field(default_factory=dict)
+    absent: Mapping[str, str] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    archived: datetime | None = None
+    replicate_of: str | None = None
+
+    @property
+    def overlap(self) -> IdOverlap | None:
+        """What the experiment's tables know of its ids; None where that was not noted when it was scored."""
+        facts = self.provenance.get("known_ids")
+        return IdOverlap.of(facts) if facts else None
+
+    @property
+    def reference(self) -> str | None:
+        """Which reference candidate (popular, oracle …) this run is; None for an upload."""
+        name: str | None = self.provenance.get("reference")
+        return name
+
+    @property
+    def replicated(self) -> Replicated | None:
+        """How the candidate's replicates relate; None where it was uploaded once."""
+        found = self.provenance.get("replicates")
+        return Replicated(found["kind"], found["noun"], tuple(found["labels"])) if found else None
+
+    @property
+    def has_lists(self) -> bool:
+        """False with rating predictions only, and for the mean of seeds, whose lists are theirs."""
+        return any(kind != "predictions" for kind in self.hits)
+
+    @property
+    def is_mean(self) -> bool:
+        """True where users have several lists, one in each replicate, and the candidate is their mean."""
+        replicated = self.replicated
+        return replicated is not None and replicated.kind == "seeds"
+
+
+@dataclass(frozen=True)
+class OnlineTest:
+    """One A/B test: its uploaded table, its control, and which run each variant served.
+
+    ``upload`` is the table of ``kind`` (of events: the sessions that they are folded into), ``tables`` those
+    beside it (exposures, served) by kind. ``rules``: how they were counted; ``metrics``: further metrics;
+    ``removed``: what the rules left out of the events when they were folded.
+    """
+
+    id: str
+    experiment: str
+    name: str
+    created: datetime
+    kind: OnlineKind
+    upload: str
+    control: str
+    tables: Mapping[str, str] = field(default_factory=dict)
+    rules: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Sequence[Mapping[str, Any]] = ()
+    removed: Sequence[Mapping[str, Any]] = ()
+    links: Mapping[str, str] = field(default_factory=dict)
+    results: Sequence[Mapping[str, Any]] = ()
+    notices: tuple[Problem, ...] = ()
+    archived: datetime | None = None

@@ -1,0 +1,147 @@
+"""What is computed from hits: curves, values of users, and why a number is absent.
+
+Letters in shapes: ``K`` cutoffs 1..depth, ``n`` users who count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from recdash.domain.kinds import Floats, Ints
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One metric of one run at every cutoff asked for.
+
+    ``metric`` is the canonical spec without @k; ``k`` [K] cutoffs, or empty for a metric without
+    one (then ``value`` and ``std_error`` have one entry). ``std_error`` is NaN where undefined.
+    ``n_users`` are those behind the values; where not every list has one, those whose list does at the
+    largest k.
+    """
+
+    metric: str
+    k: Ints
+    value: Floats
+    std_error: Floats
+    n_users: int
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A metric that cannot be had for this run, and why, in words for a person."""
+
+    metric: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A part of an experiment that is looked at, and what counts as relevant in it.
+
+    ``slice`` names some of the users or items as ``by=value`` (``user_warmth=cold``), empty for all;
+    ``threshold`` replaces that of the experiment.
+    """
+
+    slice: str = ""
+    threshold: float | None = None
+
+
+WHOLE = Scope()
+
+
+@dataclass(frozen=True)
+class OnlineLift:
+    """What an A/B test found of a run by a metric of which more is better.
+
+    Lift and interval are shares of the control's value; the interval is the one by which the test judges it,
+    corrected where the test corrects.
+    """
+
+    test: str
+    title: str
+    lift: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """What a ratio over all users is made of: ``a`` and ``b`` [n] of each user, NaN where one does not count.
+
+    ``pulls``: (a, b) [m] → [m] values whose mean is the ratio over just these users.
+    """
+
+    a: Floats
+    b: Floats
+    pulls: Callable[[Floats, Floats], Floats]
+
+    def of(self, places: Any) -> Ratio:
+        return Ratio(self.a[places], self.b[places], self.pulls)
+
+    def values(self) -> Floats:
+        """[n] each user's pull on the ratio over those here; NaN where one does not count."""
+        counts = ~np.isnan(self.a)
+        found = np.full(len(counts), np.nan)
+        if counts.any():
+            found[counts] = self.pulls(self.a[counts], self.b[counts])
+        return found
+
+
+@dataclass(frozen=True)
+class RatedRows:
+    """Predicted ratings of one run: ``key`` [r] of the (user, item) pairs, ascending, each once; ``user``,
+    ``rating`` and ``prediction`` [r]. Keys and users are codes that all compared runs share.
+    """
+
+    key: Ints
+    user: Ints
+    rating: Floats
+    prediction: Floats
+
+    def of(self, places: Any) -> RatedRows:
+        """Some of the rows: by places, or by a mask [r]."""
+        return RatedRows(self.key[places], self.user[places], self.rating[places], self.prediction[places])
+
+
+@dataclass(frozen=True)
+class UserValues:
+    """A metric of one run, user by user: ``users`` [n] places in the truth, ascending, of those who count.
+
+    ``values`` [n]; ``own`` [n] what each user got, which is the same but for pooled ratios. ``pooled``: what
+    such a ratio is made of, once for each upload of which it is the mean. ``bound``: the values lie between 0
+    and it; None where they may be any number. ``rated``: of a metric of predicted ratings the rows, and what
+    makes values of some of them; two runs are compared over the rows of both.
+    """
+
+    users: Ints
+    values: Floats
+    own: Floats
+    pooled: tuple[Ratio, ...] = ()
+    bound: float | None = None
+    rated: tuple[RatedRows, Callable[[RatedRows], UserValues]] | None = None
+
+    def of(self, places: Any) -> UserValues:
+        """Some of the users: by places in ``users``, or by a mask [n]; a pooled ratio is theirs alone."""
+        users, own = self.users[places], self.own[places]
+        if not self.pooled:
+            same = self.own is self.values
+            return UserValues(users, own if same else self.values[places], own, bound=self.bound)
+        pooled = tuple(one.of(places) for one in self.pooled)
+        return UserValues(users, pulled(pooled), own, pooled)
+
+
+def common_bound(several: Sequence[UserValues]) -> float | None:
+    """What no value of any is above; None where one of them has no bound."""
+    bounds = [values.bound for values in several if values.bound is not None]
+    return max(bounds) if bounds and len(bounds) == len(several) else None
+
+
+def pulled(pooled: Sequence[Ratio]) -> Floats:
+    """[n] each user's mean over the ratios in which the user counts."""
+    values: Floats = np.nanmean([one.values() for one in pooled], axis=0)
+    return values

@@ -1,0 +1,126 @@
+"""Hits as tables, and back: what is kept of a run so that no page needs the upload again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from recdash.domain.hits import Exposure, Hits, Ledger, ListMean, RankCounts, TiedHits
+from recdash.domain.inputs import Truth
+from recdash.domain.kinds import Ints
+from recdash.engines.exposure import no_lists
+
+_TIE_COLUMNS = ("user", "row", "first", "last")
+
+
+def hits_to_tables(hits: Hits) -> dict[str, pa.Table]:
+    """Tables ``hits`` (user, rank, row), ``lists`` (length per truth user), ``exposure``, ``items``,
+    ``ties`` where the lists were ordered by score, and of lists of other users, where there are any,
+    ``other_exposure`` and ``unknown_lists`` (length).
+
+    Raises ValueError for hits without exposure, which would be half a run.
+    """
+    if hits.exposure is None:
+        raise ValueError("hits are kept only with their exposure")
+    facts: dict[str, Any] = {"depth": hits.depth, "order": hits.order, "ledger": hits.ledger.as_dict()}
+    if hits.duplicates != "first":
+        facts["duplicates"] = hits.duplicates
+    tables = {
+        "hits": pa.table(
+            {"user": _small(hits.user), "rank": _small(hits.rank), "row": _small(hits.row)}
+        ).replace_schema_metadata({"recdash": json.dumps(facts)}),
+        "lists": pa.table({"length": _small(hits.list_length)}),
+        "exposure": _exposure_table(hits.exposure),
+        "items": pa.table({"item_id": pa.array(hits.exposure.items, pa.string())}),
+    }
+    if hits.ties is not None:
+        tables["ties"] = pa.table({name: _small(getattr(hits.ties, name)) for name in _TIE_COLUMNS})
+    if hits.other_exposure is not None and hits.other_exposure.n_lists:
+        tables["other_exposure"] = _exposure_table(hits.other_exposure)
+        lengths = np.zeros(0, dtype=np.int32) if hits.unknown_lengths is None else hits.unknown_lengths
+        tables["unknown_lists"] = pa.table({"length": _small(lengths)})
+    return tables
+
+
+def _exposure_table(exposure: Exposure) -> pa.Table:
+    shown, ended = exposure.shown, exposure.ended
+    return pa.table(
+        {
+            "ended": np.repeat([False, True], [len(shown.item), len(ended.item)]),
+            "rank": _small(np.concatenate((shown.rank, ended.rank))),
+            "item": _small(np.concatenate((shown.item, ended.item))),
+            "count": _small(np.concatenate((shown.count, ended.count))),
+        }
+    ).replace_schema_metadata({"recdash": json.dumps(_exposure_facts(exposure))})
+
+
+def _exposure_facts(exposure: Exposure) -> dict[str, Any]:
+    means = {
+        spec: [one.mean.tolist(), one.std_error.tolist(), one.n_lists.tolist()]
+        for spec, one in exposure.list_means.items()
+    }
+    return {"n_lists": exposure.n_lists, "list_means": means}
+
+
+def hits_from_tables(tables: Mapping[str, pa.Table], truth: Truth) -> Hits:
+    """The Hits that ``hits_to_tables`` took apart; ``truth`` must be the one they were made with."""
+    facts = json.loads(tables["hits"].schema.metadata[b"recdash"])
+    column = {name: tables["hits"][name].to_numpy() for name in ("user", "rank", "row")}
+    hits = Hits(
+        truth=truth,
+        depth=facts["depth"],
+        user=column["user"],
+        rank=column["rank"],
+        row=column["row"],
+        list_length=tables["lists"]["length"].to_numpy(),
+        exposure=_exposure(tables["exposure"], tables["items"], facts["depth"]),
+        ledger=Ledger(**facts["ledger"]),
+        order=facts["order"],
+        ties=_ties(tables.get("ties")),
+        duplicates=facts.get("duplicates", "first"),
+    )
+    return replace(hits, **_of_others(hits, tables))
+
+
+def _of_others(hits: Hits, tables: Mapping[str, pa.Table]) -> dict[str, Any]:
+    """What was kept of the lists of users without a relevant item.
+
+    A run without these tables has no such list, or was kept before they were; then the ledger says which.
+    """
+    if "other_exposure" in tables:
+        shown = _exposure(tables["other_exposure"], tables["items"], hits.depth)
+        return {"other_exposure": shown, "unknown_lengths": tables["unknown_lists"]["length"].to_numpy()}
+    elsewhere = (hits.list_length > 0) & ~hits.truth.users_who_count()
+    if hits.exposure is None or hits.ledger.without_truth or elsewhere.any():
+        return {}
+    shown = no_lists(hits.exposure.items, hits.depth)
+    return {"other_exposure": shown, "unknown_lengths": np.zeros(0, dtype=np.int32)}
+
+
+def _ties(table: pa.Table | None) -> TiedHits | None:
+    """None as well for what was kept before ties were."""
+    return None if table is None else TiedHits(*(table[name].to_numpy() for name in _TIE_COLUMNS))
+
+
+def _exposure(table: pa.Table, items: pa.Table, depth: int) -> Exposure:
+    facts = json.loads(table.schema.metadata[b"recdash"])
+    means = {spec: ListMean(*map(np.array, parts)) for spec, parts in facts["list_means"].items()}
+    columns = [table[name].to_numpy() for name in ("rank", "item", "count")]
+    n_shown = table.num_rows - int(np.count_nonzero(table["ended"].to_numpy()))
+    shown = _rank_counts(depth, *(column[:n_shown] for column in columns))
+    short = _rank_counts(depth, *(column[n_shown:] for column in columns))
+    return Exposure(items["item_id"].to_pylist(), shown, short, facts["n_lists"], means)
+
+
+def _rank_counts(depth: int, rank: Ints, item: Ints, count: Ints) -> RankCounts:
+    begins = np.arange(1, depth + 2, dtype=rank.dtype)  # of another type, numpy would widen all ranks
+    return RankCounts(np.searchsorted(rank, begins), item, count)
+
+
+def _small(values: Ints) -> Ints:
+    return values.astype(np.int32)

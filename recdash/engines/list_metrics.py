@@ -1,0 +1,86 @@
+"""Metrics that need the lists themselves: their means are taken while the run passes by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+import numpy as np
+
+from recdash.domain.hits import ListMean
+from recdash.domain.kinds import Floats, Ints
+from recdash.engines.blocks import Block
+from recdash.engines.list_means import Begin, Moments
+from recdash.engines.reference import Reference
+from recdash.metrics import Definition
+from recdash.metrics.catalogue import CatalogueMetric
+
+ListMetrics = Mapping[str, Begin]
+"""By canonical spec without its population: what begins to look at the lists of one pass."""
+
+
+def list_metrics(wanted: Iterable[Definition], reference: Reference, depth: int) -> ListMetrics:
+    """Those of the metrics that need the lists, where the reference has what they need."""
+    begun = {}
+    for definition in wanted:
+        metric = definition.metric
+        if isinstance(metric, CatalogueMetric) and metric.from_lists(definition.parameters):
+            begin = _FAMILIES[metric.name](reference, definition.parameters, depth)
+            if begin is not None:
+                begun[definition.of_lists] = begin
+    return begun
+
+
+class MeanOfSeen:
+    """Mean ``worth`` [N] of those items of a list that train knows; a list without any is left out."""
+
+    def __init__(self, train_users: Ints, worth: Floats, depth: int) -> None:
+        self.depth, self.moments = depth, Moments(depth)
+        self.seen, self.worth = train_users > 0, worth
+
+    def see(self, block: Block) -> None:
+        seen, total = np.zeros(block.n_lists, dtype=np.int64), np.zeros(block.n_lists)
+        for k in range(1, self.depth + 1):
+            lists = np.flatnonzero(block.lengths >= k)
+            item = block.item[block.start[lists] + k - 1]
+            known = item < len(self.seen)
+            known[known] = self.seen[item[known]]
+            seen[lists[known]] += 1
+            total[lists[known]] += self.worth[item[known]]
+            some = seen > 0
+            self.moments.add(k, total[some] / seen[some])
+
+    def mean(self) -> ListMean:
+        return self.moments.mean()
+
+
+def _novelty(reference: Reference, parameters: Mapping[str, str], depth: int) -> Begin | None:
+    if reference.train_users is None:
+        return None
+    users = reference.train_users
+    size = reference.n_train_users if parameters["share"] == "users" else int(users.sum())
+    most = float(np.log2(max(size, 2))) if parameters["norm"] == "max" else 1.0
+    bits = -np.log2(np.maximum(users, 1) / max(size, 1)) / most
+    return partial(MeanOfSeen, users, bits, depth)
+
+
+def _popularity(reference: Reference, parameters: Mapping[str, str], depth: int) -> Begin | None:
+    if reference.train_users is None:
+        return None
+    users = reference.train_users
+    rows = max(int(users.sum()), 1) if parameters["norm"] == "rows" else 1
+    return partial(MeanOfSeen, users, users / rows, depth)
+
+
+def _diversity(reference: Reference, parameters: Mapping[str, str], depth: int) -> Begin | None:
+    from recdash.engines.diversity import diversity
+
+    return diversity(reference, parameters, depth)
+
+
+_FAMILIES: Mapping[str, Callable[[Reference, Mapping[str, str], int], Begin | None]] = {
+    "novelty": _novelty,
+    "diversity": _diversity,
+    "popularity": _popularity,
+}
+"""How each of them begins; None where the reference lacks what it needs."""

@@ -1,0 +1,376 @@
+"""One streaming pass of a run over the truth, on one machine: Recommendations → Hits.
+
+The pass assumes that a user's rows stand together and reads no more columns than the order needs. When
+the rows prove otherwise it starts again with what it has learned (:class:`_Replan`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from recdash.domain.hits import Exposure, Hits, IdOverlap, Ledger
+from recdash.domain.inputs import Recommendations
+from recdash.domain.kinds import Duplicates, Ints, Mask, Order, Ties
+from recdash.engines.allocator import give_back
+from recdash.engines.blocks import Block, grouped_blocks
+from recdash.engines.buffers import Growing
+from recdash.engines.exposure import Audience
+from recdash.engines.id_spelling import likely_repair, told_apart
+from recdash.engines.ids import IdIndex
+from recdash.engines.known_ids import ItemWatch, item_overlap, places_of, users_met, written_ids
+from recdash.engines.list_metrics import ListMetrics
+from recdash.engines.lookup import TruthLookup
+from recdash.engines.notices import Seen, notices
+from recdash.engines.reference import Reference
+from recdash.engines.ties import TieWatch
+from recdash.engines.ungrouped import NotInPlace, placed_blocks, sorted_blocks
+from recdash.errors import InputError, Problem
+
+_NAMED = 2_000
+"""So many user ids are looked at for another spelling where no user is known."""
+
+
+@dataclass(frozen=True)
+class _Plan:
+    order: Order
+    ties: Ties
+    duplicates: Duplicates
+    columns: tuple[str, ...]
+    rows: Literal["grouped", "placed", "sorted"] = "grouped"
+    """How whole lists come about: they stand together, or ranks say where each row goes, or by sorting."""
+
+
+@dataclass(frozen=True)
+class _Watch:
+    """What to note of the lists beside the hits."""
+
+    exposure: bool
+    list_metrics: ListMetrics
+    shown_to: Sequence[Mask]
+
+
+class _Replan(Exception):
+    """The rows are not as the plan assumed; read again with this one."""
+
+    def __init__(self, plan: _Plan) -> None:
+        self.plan = plan
+
+
+def match(
+    run: Recommendations,
+    reference: Reference,
+    *,
+    depth: int = 100,
+    order: Order | None = None,
+    ties: Ties = "file",
+    duplicates: Duplicates = "first",
+    exposure: bool = True,
+    list_metrics: ListMetrics | None = None,
+    shown_to: Sequence[Mask] = (),
+) -> tuple[Hits, list[Problem]]:
+    """Read the run once and keep what the truth knows of it.
+
+    ``exposure=False`` saves counting what was shown, a sixth of the time, and all work on lists of users who
+    are not in the truth; ``list_metrics`` look at the lists
+    as they pass; both are noted once more for each group of truth users in ``shown_to`` ([U] each). Returns
+    the hits and the notices about the lists (duplicates, ties, gaps in the ranks, unknown users). Raises
+    InputError when the run shares no user with the truth or lacks the column to order by.
+    """
+    plan, watch = _first_plan(run, order, ties, duplicates), _Watch(exposure, list_metrics or {}, shown_to)
+    found = None
+    while found is None:
+        try:
+            found = _Pass(run, reference, depth, plan, watch).hits()
+        except _Replan as other:
+            plan = other.plan
+        except NotInPlace:
+            plan = replace(plan, rows="sorted")
+    give_back()
+    return found
+
+
+def _first_plan(run: Recommendations, order: Order | None, ties: Ties, duplicates: Duplicates) -> _Plan:
+    if order is None:
+        order = "rank" if run.has_rank else "score" if run.has_score else "file"
+    has = {"rank": run.has_rank, "score": run.has_score, "file": True}
+    if not has[order]:
+        raise InputError(_no_order_column(run, order))
+    by = () if order == "file" else (order,)
+    return _Plan(order, ties, duplicates, ("user_id", "item_id", *by))
+
+
+def _no_order_column(run: Recommendations, order: str) -> Problem:
+    other = "rank" if run.has_rank else "score" if run.has_score else "file"
+    return Problem(
+        "no-order-column",
+        f"run '{run.name}'",
+        f"no {order} column to order the lists by",
+        f"Add a {order} column, name it in the mapping, or order by {other}.",
+    )
+
+
+class _Pass:
+    def __init__(
+        self, run: Recommendations, reference: Reference, depth: int, plan: _Plan, watch: _Watch
+    ) -> None:
+        self.run, self.truth, self.depth, self.plan = run, reference.truth, depth, plan
+        self.reference = reference
+        self.users, self.items = reference.users.copy(), reference.items.copy()
+        self.lookup = TruthLookup(self.truth)
+        self.seen = Seen()
+        self.found = Growing(np.int32), Growing(np.int32), Growing(np.int32)
+        self.list_length = np.zeros(self.truth.n_users, dtype=np.int32)
+        self.had_list = np.zeros(self.truth.n_users, dtype=bool)
+        """[users met so far] first those of the truth; the same is true of ``list_in_block``."""
+        self.counts = self.truth.users_who_count()
+        self.list_in_block = np.zeros(self.truth.n_users, dtype=np.int32)
+        self.audiences = self._audiences(watch) if watch.exposure else []
+        self.others = self._other_audience(watch) if watch.exposure else None
+        self.seen_of_others = Seen()
+        self.unknown_lengths = Growing(np.int32)
+        self.item_watch = (
+            None if watch.exposure or run.reference else ItemWatch(self.counts, len(reference.items))
+        )
+        self.ties = TieWatch(depth) if plan.order == "score" else None
+        self.trained = None if run.reference else reference.trained
+
+    def _audiences(self, watch: _Watch) -> list[Audience]:
+        """All users who count, then each group of them."""
+        groups = [self.counts, *(self.counts & users for users in watch.shown_to)]
+        return [Audience(users, self.depth, watch.list_metrics, len(groups) + 1) for users in groups]
+
+    def _other_audience(self, watch: _Watch) -> Audience:
+        """Everybody else who has a list: users without a relevant item, or not in the truth at all."""
+        return Audience(~self.counts, self.depth, watch.list_metrics, len(watch.shown_to) + 2)
+
+    # ── the pass ─────────────────────────────────────────────────────────────────────────────
+
+    def hits(self) -> tuple[Hits, list[Problem]]:
+        for block in self._blocks():
+            self._see(block)
+        give_back()
+        if not self.had_list[: self.truth.n_users].any():
+            raise InputError(_no_common_user(self.run, self.reference, self.users))
+        user, rank, row = self._joined_hits()
+        self.seen.unknown_users = int(self.had_list[self.truth.n_users :].sum())
+        ledger = self._ledger()
+        ties = None if self.ties is None or self._repeats_items() else self.ties.ties()
+        order, shown = self.plan.order, self._exposures()
+        to_all = shown[0] if shown else None
+        hits = Hits(self.truth, self.depth, user, rank, row, self.list_length, to_all, ledger, order, ties)
+        met = {"user_id": self.users.spellings_met, "item_id": self.items.spellings_met}
+        told = notices(self.run, self.seen, order, self.plan.ties, met, self.plan.duplicates)
+        overlap = None if self.run.reference else self._overlap(to_all)
+        hits = replace(
+            hits,
+            shown_to=shown[1:],
+            overlap=overlap,
+            duplicates=self.plan.duplicates,
+            **self._of_others(),
+        )
+        return hits, told
+
+    def _overlap(self, shown: Exposure | None) -> IdOverlap:
+        users = users_met(self.users, self.had_list, self.reference)
+        if self.item_watch is not None:
+            return item_overlap(self.item_watch.places, self.items.ids(), self.reference, users)
+        if shown is None:
+            raise ValueError("neither the exposure nor an item watch saw the lists")
+        return item_overlap(places_of(shown), shown.items, self.reference, users)
+
+    def _of_others(self) -> dict[str, Any]:
+        """What is known of the lists of everybody who does not count; nothing where it was not asked for."""
+        if self.others is None:
+            return {}
+        shown = self.others.exposure(self.items.ids())
+        return {"other_exposure": shown, "unknown_lengths": self.unknown_lengths.whole()}
+
+    def _repeats_items(self) -> bool:
+        """Then one truth row stands at several places, and its tie is not one stretch of ranks."""
+        return self.plan.duplicates == "keep" and self.seen.duplicates > 0
+
+    def _exposures(self) -> list[Exposure]:
+        items = self.items.ids()
+        return [audience.exposure(items) for audience in self.audiences]
+
+    def _blocks(self) -> Iterator[Block]:
+        batches = self.run.batches(columns=self.plan.columns)
+        if self.plan.rows == "grouped":
+            return grouped_blocks(batches, self.users, self.items)
+        if self.plan.rows == "placed":
+            n_known = self.truth.n_users if self.others is None else None
+            return placed_blocks(batches, self.users, self.items, n_known, self.run.n_rows)
+        return sorted_blocks(batches, self.users, self.items)
+
+    def _see(self, block: Block) -> None:
+        self.seen.rows += len(block.item)
+        known = block.user < self.truth.n_users
+        if known.all():
+            self._see_known(block)
+            return
+        self._grow(int(block.user.max()) + 1)
+        self._see_unknown(block.only_lists(~known))
+        if known.any():
+            self._see_known(block.only_lists(known))
+
+    def _see_known(self, block: Block) -> None:
+        """Lists of users of the truth."""
+        if not block.n_lists:
+            return
+        self._check_grouped(block)
+        block = self._in_order(block, self.seen)
+        block = self._without_duplicates(block, self.seen)
+        if self.ties is not None:
+            self.ties.see(block, self.lookup.rows)
+        self.seen.cut_lists += int((block.lengths > self.depth)[self.counts[block.user]].sum())
+        block = block.cut(self.depth)
+        self.list_length[block.user] = block.lengths
+        self._find_hits(block)
+        if self.item_watch is not None:
+            self.item_watch.see(block)
+        if self.trained is not None:
+            self.seen.add_trained(*self.trained.count(block))
+        for audience in self.audiences if self.others is None else [*self.audiences, self.others]:
+            audience.see(block, len(self.items))
+
+    def _see_unknown(self, block: Block) -> None:
+        """Lists of users who are not in the truth: they show something, and nothing can be found in them.
+
+        Put in order as the others are, without a word in the ledger, which is about users of the truth.
+        """
+        if self.others is None:
+            self.had_list[block.user] = True
+            return
+        self._check_grouped(block)
+        block = self._without_duplicates(self._in_order(block, self.seen_of_others), self.seen_of_others)
+        block = block.cut(self.depth)
+        self.unknown_lengths.add(block.lengths.astype(np.int32))
+        self.others.see_all(block, len(self.items))
+
+    def _grow(self, n_users: int) -> None:
+        """Make room for users that have not been met before."""
+        if n_users > len(self.had_list):
+            size = max(n_users, len(self.had_list) * 9 // 8)
+            self.had_list.resize(size, refcheck=False)
+            self.list_in_block.resize(size, refcheck=False)
+
+    def _check_grouped(self, block: Block) -> None:
+        self.list_in_block[block.user] = lists = np.arange(block.n_lists)
+        if self.had_list[block.user].any() or (self.list_in_block[block.user] != lists).any():
+            rows: Any = "placed" if self.plan.order == "rank" else "sorted"
+            raise _Replan(replace(self.plan, rows=rows))
+        self.had_list[block.user] = True
+
+    # ── order ────────────────────────────────────────────────────────────────────────────────
+
+    def _in_order(self, block: Block, seen: Seen) -> Block:
+        if self.plan.order == "rank":
+            return self._by_rank(block, seen)
+        return self._by_score(block, seen) if self.plan.order == "score" else block
+
+    def _by_rank(self, block: Block, seen: Seen) -> Block:
+        if block.counted_ranks:
+            return block
+        rank, position = block.column("rank"), block.positions
+        step = block.steps(rank)
+        if (step <= 0).any():
+            block = self._sort_by_rank(block, rank)
+            rank = block.column("rank")
+            step = block.steps(rank)
+        seen.equal_rank_users += block.lists_with(step == 0)
+        seen.gap_users += block.lists_with((step > 1) | ((position == 0) & (rank > 1)))
+        return block
+
+    def _sort_by_rank(self, block: Block, rank: Ints) -> Block:
+        """Equal ranks are settled by the score where there is one, else by the order of the file."""
+        if self.run.has_score and block.score is None:
+            equal = block.sorted_by(rank)
+            if (equal.steps(equal.column("rank")) == 0).any():
+                raise _Replan(replace(self.plan, columns=(*self.plan.columns, "score")))
+            return equal
+        return block.sorted_by(rank) if block.score is None else block.sorted_by(-block.score, rank)
+
+    def _by_score(self, block: Block, seen: Seen) -> Block:
+        if self.plan.ties == "item_desc":
+            block = block.sorted_by(-_text_order(block.item, self.items), -block.column("score"))
+        elif (block.steps(block.column("score")) > 0).any():
+            block = block.sorted_by(-block.column("score"))
+        tied = block.ties(block.column("score"))
+        seen.tied_rows += int(tied.sum())
+        seen.tied_users += block.lists_with(tied)
+        return block
+
+    # ── duplicates and hits ──────────────────────────────────────────────────────────────────
+
+    def _without_duplicates(self, block: Block, seen: Seen) -> Block:
+        """Each item once in a list, unless the plan keeps every place; counted either way."""
+        repeated = block.repeated_items()
+        if repeated is None:
+            return block
+        seen.duplicates += int(repeated.sum())
+        seen.duplicate_users += block.lists_with(repeated)
+        return block if self.plan.duplicates == "keep" else block.only_rows(~repeated)
+
+    def _find_hits(self, block: Block) -> None:
+        row, truth_row = self.lookup.rows(block)
+        owner = block.list_of(row)
+        rank = row - block.start[owner] + 1
+        for column, values in zip(self.found, (block.user[owner], rank, truth_row), strict=True):
+            column.add(values.astype(np.int32))
+
+    def _joined_hits(self) -> tuple[Ints, Ints, Ints]:
+        user, rank, row = (column.whole() for column in self.found)
+        if (user[1:] < user[:-1]).any():
+            order = np.argsort(user, kind="stable")
+            user, rank, row = user[order], rank[order], row[order]
+        return user, rank, row
+
+    # ── what a person is told ────────────────────────────────────────────────────────────────
+
+    def _ledger(self) -> Ledger:
+        relevant, with_list = self.counts, self.list_length > 0
+        scored = self.plan.order == "score"
+        return Ledger(
+            truth_users=self.truth.n_users,
+            counted=int(relevant.sum()),
+            without_list=int((relevant & ~with_list).sum()),
+            without_relevant=int((~relevant).sum()),
+            without_truth=self.seen.unknown_users,
+            short_lists=int((relevant & with_list & (self.list_length < self.depth)).sum()),
+            cut_lists=self.seen.cut_lists,
+            duplicates=self.seen.duplicates,
+            duplicate_users=self.seen.duplicate_users,
+            tied_rows=self.seen.tied_rows if scored else None,
+            tied_users=self.seen.tied_users if scored else None,
+            rows=self.seen.rows,
+        )
+
+
+def _text_order(item: Ints, items: IdIndex) -> Ints:
+    """[n] place of each row's item id among the block's ids sorted as text."""
+    present, back = np.unique(item, return_inverse=True)
+    names = items.ids()
+    order = sorted(range(len(present)), key=lambda at: names[int(present[at])])
+    place = np.empty(len(present), dtype=np.int64)
+    place[order] = np.arange(len(present))
+    return place[back]
+
+
+def _no_common_user(run: Recommendations, reference: Reference, users: IdIndex) -> Problem:
+    n_known = len(reference.users)
+    ids = users.ids()
+    named, known = ids[n_known : n_known + _NAMED], reference.users.ids()
+    repair = likely_repair(named, written_ids(reference.users))
+    example = ", ".join(f"'{user}'" for user in reference.truth.users[:3])
+    found, fix = f"no user of this run is in the truth (the truth knows {example}, …)", ""
+    if repair is not None:
+        at = int(repair.meets.argmax())
+        ours, theirs = told_apart(named[at], known[int(repair.known_at[at])])
+        found += f"; they differ by {repair.cause}: '{ours}' in the run, '{theirs}' in the truth"
+        fix = f"{repair.fix.replace('{column}', 'user_id').replace('{other}', 'user_id of the truth')} "
+    fix += "Use the same user ids in both files, and check that the columns are mapped right."
+    return Problem("no-common-user", f"run '{run.name}', column 'user_id'", found, fix)

@@ -1,0 +1,129 @@
+"""What runs show of the catalogue by an attribute: how their places, and its items, fall on the values.
+
+A column of text has a row for each value. Numbers have one each, or, where there are more than
+``MOST_NUMBERS``, bands: of a round width (decades), or of about equal weight where the fullest of those would
+hold most of the catalogue. A last row, ``(none)``, holds what has no value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from recdash.domain.kinds import Floats, Ints
+from recdash.engines import Reference
+from recdash.engines.attributes import attribute_names, has_numbers
+from recdash.engines.diversity import categories
+from recdash.errors import InputError, Problem, UnknownName
+from recdash.evaluation.binning import equal_tops, range_labels, round_tops
+from recdash.evaluation.slices import NONE
+from recdash.metrics.catalogue import Shelf, ShownBy, needs_attribute, shown_by
+
+MOST_NUMBERS = 25
+BANDS = 15
+COLUMNS = ("value", "places", "share", "items", "catalogue_share", "values", "values_shown")
+
+
+def attributes_of(reference: Reference) -> list[str]:
+    """The columns of the catalogue that say something of several items: numbers, and text that sorts them.
+
+    Titles, descriptions and further ids are left out, and so are empty columns.
+    """
+    catalogue = reference.tables.get("catalogue")
+    if catalogue is None:
+        return []
+    sorting = {one.name for one in categories(catalogue)}
+    return [
+        name
+        for name in attribute_names(catalogue)
+        if name in sorting
+        or (has_numbers(catalogue, name) and catalogue.table[name].null_count < catalogue.table.num_rows)
+    ]
+
+
+def check_attribute(reference: Reference, attribute: str) -> None:
+    """Raises InputError without a catalogue, UnknownName for a column that it lacks."""
+    catalogue = reference.tables.get("catalogue")
+    if catalogue is None:
+        fix = "Add a catalogue: all items, with their attributes."
+        raise InputError(Problem("no-catalogue", f"attribute '{attribute}'", "there is no catalogue", fix))
+    if attribute not in attribute_names(catalogue):
+        raise UnknownName("attribute", attribute, attribute_names(catalogue))
+
+
+def shown_rows(shelf: Shelf, reference: Reference, attribute: str, k: int) -> list[dict[str, Any]]:
+    """One dict per value, with the ``COLUMNS``; numbers ascending, text by the catalogue's items.
+
+    ``share`` is of the places shown within k in all lists of the run, ``catalogue_share`` of the catalogue's
+    items; an item with several values counts in each. A row stands for so many ``values`` of the attribute,
+    of which the run has ``values_shown``. Raises InputError for a column that cannot be asked for.
+    """
+    check_attribute(reference, attribute)
+    if lacks := needs_attribute(shelf, {"attribute": attribute}):
+        raise InputError(Problem("no-values", f"attribute '{attribute}'", lacks, "Choose another column."))
+    found = shown_by(shelf.of("run"), attribute, k)
+    numeric = has_numbers(reference.tables["catalogue"], attribute)
+    labels, of = _by_size(found) if numeric else _by_items(found)
+    sums = [_sums(of, each) for each in (found.places, found.items, np.ones_like(of), found.places > 0)]
+    rows = [_row(found, *each) for each in zip(labels, *sums, strict=True)]
+    return [*rows, _row(found, NONE, found.places_without, found.items_without, 0, 0)]
+
+
+def mean_rows(of_replicates: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """The rows of several uploads of one candidate as one: places add up, shares are means.
+
+    So many ``values_shown`` as the upload with most of them.
+    """
+    return [
+        {
+            **rows[0],
+            "places": sum(row["places"] for row in rows),
+            "share": sum(row["share"] for row in rows) / len(rows),
+            "values_shown": max(row["values_shown"] for row in rows),
+        }
+        for rows in zip(*of_replicates, strict=True)
+    ]
+
+
+def _by_items(found: ShownBy) -> tuple[list[str], Ints]:
+    """A row per value, that of most items first, and the row of each value [V]."""
+    order = sorted(range(len(found.values)), key=lambda at: (-found.items[at], found.values[at]))
+    row = np.empty(len(order), dtype=np.int64)
+    row[order] = np.arange(len(order))
+    return [found.values[at] for at in order], row
+
+
+def _by_size(found: ShownBy) -> tuple[list[str], Ints]:
+    """A row per number or band, ascending, and the row of each value [V]."""
+    numbers = np.array(found.values, dtype=np.float64)
+    if len(numbers) > MOST_NUMBERS:
+        return _bands(numbers, found.items)
+    order = np.argsort(numbers, kind="stable")
+    return [found.values[at] for at in order], np.argsort(order)
+
+
+def _bands(numbers: Floats, items: Ints) -> tuple[list[str], Ints]:
+    tops = round_tops(numbers, BANDS)
+    if 2 * _sums(np.searchsorted(tops, numbers), items).max() > items.sum():
+        tops = equal_tops(numbers, items, BANDS)
+    row = np.searchsorted(tops, numbers)
+    bands = [numbers[row == place] for place in range(len(tops))]
+    return range_labels([(band.min(), band.max()) for band in bands]), row
+
+
+def _sums(row: Ints, of: Any) -> Ints:
+    """[rows] of the values' numbers ``of`` [V]."""
+    total: Ints = np.bincount(row, of).astype(np.int64)
+    return total
+
+
+def _row(
+    found: ShownBy, value: str, places: int, items: int, values: int, values_shown: int
+) -> dict[str, Any]:
+    cells: Sequence[Any] = (
+        value, int(places), int(places) / found.n_places, int(items), int(items) / found.n_items,
+        int(values), int(values_shown),
+    )  # fmt: skip
+    return dict(zip(COLUMNS, cells, strict=True))

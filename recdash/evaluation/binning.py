@@ -1,0 +1,50 @@
+"""Bands: many numbers as few ranges that a person can read. A band is told by its largest number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from recdash.domain.kinds import Floats, Ints
+
+
+def equal_tops(numbers: Floats, weight: Ints | Floats, bands: int) -> Floats:
+    """The tops of about ``bands`` bands of about equal weight; a number that would fill one has it alone."""
+    distinct, of = np.unique(numbers, return_inverse=True)
+    held = np.bincount(of, weight)
+    ends = np.searchsorted(np.cumsum(held) * bands, np.arange(1, bands + 1) * held.sum())
+    alone = np.flatnonzero(held * bands >= held.sum())
+    return distinct[np.unique([*ends, *alone, *np.maximum(alone - 1, 0)])]
+
+
+def round_tops(numbers: Floats, most: int) -> Floats:
+    """The tops of at most ``most`` bands of one round width, such as decades; empty bands are left out."""
+    distinct = np.unique(numbers)
+    width = _round_up((distinct[-1] - distinct[0]) / (most - 1))
+    ends_band = np.diff(np.floor(distinct / width)) > 0
+    return distinct[np.append(ends_band, True)]
+
+
+def _round_up(width: float) -> float:
+    """1, 2 or 5 times a power of ten."""
+    power = 10.0 ** np.floor(np.log10(width))
+    return float(next(factor * power for factor in (1, 2, 5, 10) if factor * power >= width * (1 - 1e-9)))
+
+
+def range_labels(ranges: Sequence[tuple[float, float]]) -> list[str]:
+    """``1913–1985``; as many digits as tell the bands apart."""
+    for digits in (4, 17):
+        labels = [_range_label(low, high, digits) for low, high in ranges]
+        if len(set(labels)) == len(labels):
+            break
+    return labels
+
+
+def _range_label(low: float, high: float, digits: int) -> str:
+    first, last = (f"{one:.0f}" if _plain_whole(one) else f"{one:.{digits}g}" for one in (low, high))
+    return first if low == high else f"{first}–{last}"
+
+
+def _plain_whole(number: float) -> bool:
+    return number.is_integer() and abs(number) < 1e15

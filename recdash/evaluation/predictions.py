@@ -1,0 +1,80 @@
+"""Rating predictions beside the truth, and beside those of other candidates: do their rows meet?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recdash.domain.hits import IdOverlap
+from recdash.domain.inputs import Upload
+from recdash.domain.kinds import Ints
+from recdash.engines import Reference
+from recdash.engines.ids import UNKNOWN
+from recdash.engines.known_ids import item_overlap, users_met
+from recdash.engines.truth import pairs
+from recdash.errors import Problem
+from recdash.evaluation.known_ids import LEAST_KNOWN, SPELLED, predicted_problems
+from recdash.evaluation.reading import RatedPairs
+from recdash.formatting.numbers import share
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+APART, ROWS_DIFFER = "predictions-apart", "different-rows-predicted"
+
+
+def notices_of(name: str, rated: Upload, reference: Reference) -> list[Problem]:
+    """What was noticed in a candidate's predictions, and how far their rows are those of the truth."""
+    of_file = [replace(one, place=f"predictions of '{name}', {one.place}") for one in rated.notices]
+    return [*of_file, *_beside_truth(name, rated.table, reference)]
+
+
+def _beside_truth(name: str, table: pa.Table, reference: Reference) -> list[Problem]:
+    problems = predicted_problems(name, overlap_of(table, reference))
+    if any(one.code == SPELLED for one in problems):
+        return problems
+    met, rows = pairs_in_truth(table, reference), table.num_rows
+    if met >= LEAST_KNOWN * rows:
+        return problems
+    found = f"only {share(met, rows)} of the rows are a user and an item that stand together in the truth"
+    fix = "RMSE, MAE and R² are over these rows as they are; check that they are the held-out ones."
+    return [*problems, Problem(APART, f"predictions of '{name}'", found, fix, rows - met)]
+
+
+def overlap_of(table: pa.Table, reference: Reference) -> IdOverlap:
+    """What the tables know of the items and users of predicted rows; a user counts once."""
+    users, items = reference.users.copy(), reference.items.copy()
+    user, item = users.codes(table["user_id"]), items.codes(table["item_id"])
+    has_rows = np.bincount(user, minlength=len(users)) > 0
+    places: Ints = np.bincount(item, minlength=len(items)).astype(np.int64)
+    return item_overlap(places, items.ids(), reference, users_met(users, has_rows, reference))
+
+
+def pairs_in_truth(table: pa.Table, reference: Reference) -> int:
+    """How many rows name a pair that the truth names."""
+    truth = reference.truth
+    n_items = len(truth.items)
+    user = reference.users.codes(table["user_id"], grow=False)
+    item = reference.items.codes(table["item_id"], grow=False)
+    known = (user != UNKNOWN) & (item != UNKNOWN) & (user < truth.n_users) & (item < n_items)
+    owner = np.repeat(np.arange(truth.n_users), np.diff(truth.start))
+    return int(np.isin(pairs(user[known], item[known], n_items), pairs(owner, truth.item, n_items)).sum())
+
+
+def rows_differ(tables: Mapping[str, pa.Table], reference: Reference) -> list[Problem]:
+    """A problem where candidates predict other rows: their errors are then over other ratings."""
+    if len(tables) < 2:
+        return []
+    shared = RatedPairs(reference)
+    rows = {name: shared.rows(table).key for name, table in tables.items()}
+    by_all = reduce(np.intersect1d, rows.values())
+    if all(len(keys) == len(by_all) for keys in rows.values()):
+        return []
+    counts = ", ".join(f"{name} {len(keys):,}" for name, keys in rows.items())
+    found = f"the candidates predict other rows: {counts}; {len(by_all):,} rows are predicted by all"
+    fix = "RMSE, MAE and R² of each are over its own rows; recdash compare takes those that two share."
+    return [Problem(ROWS_DIFFER, "predictions", found, fix)]

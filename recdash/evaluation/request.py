@@ -1,0 +1,138 @@
+"""What is asked: metrics as specs, and the rules of counting, under a preset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import get_args
+
+from recdash.domain.kinds import DEFAULT_DEPTH, Duplicates, Order, Ties, Users
+from recdash.errors import InputError, Problem
+from recdash.metrics import Definition, Spec, define, parse_list, preset
+from recdash.metrics.agreement import agreement
+from recdash.metrics.presets import EVERY_ROW
+
+RANKING_METRICS = (
+    "precision", "recall", "f1", "hit_rate", "mrr", "map", "mar", "ndcg", "r_precision",
+    "precision(average=micro)", "recall(average=micro)", "rbp", "err", "bpref", "judged", "serendipity",
+    "user_coverage",
+)  # fmt: skip
+CATALOGUE_METRICS = (
+    "coverage", "novelty", "diversity", "personalization", "gini", "entropy", "popularity", "tail_share",
+)  # fmt: skip
+RATING_METRICS = ("rmse", "mae", "r2")
+DEEPEST = 10_000
+"""The largest depth: all counts are kept by rank."""
+DEFAULT_METRICS = (*RANKING_METRICS, *CATALOGUE_METRICS, *RATING_METRICS)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How to count: population, order, ties, duplicates, relevance, after a preset and what was asked.
+
+    ``accept_unknown_ids`` scores a run even where its ids hardly meet those of the tables.
+    """
+
+    depth: int = DEFAULT_DEPTH
+    users: Users = "truth"
+    order: Order | None = None
+    ties: Ties = "file"
+    preset: str = "default"
+    duplicates: Duplicates = "first"
+    relevance: str | None = None
+    threshold: float | None = None
+    accept_unknown_ids: bool = False
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A metric as it was asked for and what it means under the preset."""
+
+    spec: Spec
+    definition: Definition
+
+
+def with_relevance(rules: Rules, relevance: str | None, threshold: float | None) -> Rules:
+    """The rules with what was asked of the truth; a threshold asked for needs the values it is about."""
+    habit = preset(rules.preset)
+    if relevance is None and threshold is None:
+        relevance = habit.relevance
+    if threshold is None and relevance != EVERY_ROW:
+        threshold = habit.threshold
+    return replace(rules, relevance=relevance, threshold=threshold)
+
+
+def read_question(
+    metrics: str | Sequence[str] | None,
+    preset_name: str = "default",
+    depth: int | None = None,
+    users: Users | None = None,
+    order: Order | None = None,
+    ties: Ties | None = None,
+    *,
+    duplicates: Duplicates | None = None,
+) -> tuple[list[Asked], Rules]:
+    """Specs and rules under a preset; what is given beside the preset wins."""
+    habit = preset(preset_name)
+    specs = parse_list(DEFAULT_METRICS if metrics is None else metrics)
+    if not specs:
+        raise InputError(Problem("no-metric", "metrics", "no metric named", "Name one, such as ndcg@10."))
+    asked = [Asked(spec, define(habit.apply(spec))) for spec in specs]
+    check_choice("users", users, get_args(Users))
+    check_choice("order", order, ("rank", "score"))
+    check_choice("ties", ties, get_args(Ties))
+    check_choice("duplicates", duplicates, get_args(Duplicates))
+    rules = Rules(
+        _depth(specs, depth),
+        users or habit.users,
+        order or habit.order,
+        ties or habit.ties,
+        habit.name,
+        duplicates or habit.duplicates,
+    )
+    return asked, rules
+
+
+def preset_notices(asked: Sequence[Asked], rules: Rules) -> list[Problem]:
+    """Which of the numbers asked for are not those of the preset's library, and why."""
+    place = f"preset '{rules.preset}'"
+    found = [agreement(rules.preset, str(one.definition)) for one in asked]
+    missing = list(dict.fromkeys(one for one in found if one.state == "not offered"))
+    notices = [
+        Problem("preset-differs", f"{place}, metric '{one.spec}'", one.sentence(), _SEE)
+        for one in dict.fromkeys(found)
+        if one.state in {"different", "documented"}
+    ]
+    if missing:
+        named = ", ".join(one.spec for one in missing)
+        said = f"{missing[0].library} does not offer {named}: recdash's own definition is shown"
+        notices.append(Problem("preset-not-offered", place, said, _SEE, len(missing)))
+    return notices
+
+
+_SEE = "docs/presets.md has every preset beside its library."
+
+
+def check_choice(name: str, value: str | None, known: Sequence[str]) -> None:
+    if value is not None and value not in known:
+        raise InputError(
+            Problem("bad-choice", name, f"'{value}'", f"Choose {', '.join(known[:-1])} or {known[-1]}.")
+        )
+
+
+def _depth(specs: Sequence[Spec], depth: int | None) -> int:
+    deepest = max((spec.k or 1 for spec in specs), default=1)
+    if depth is None:
+        depth = max(DEFAULT_DEPTH, deepest)
+    check_depth(depth, deepest)
+    return depth
+
+
+def check_depth(depth: int, deepest: int = 1) -> None:
+    """Raises InputError for a depth that is less than the deepest cutoff, or larger than any list shown."""
+    if deepest > DEEPEST:
+        fix = f"Use a whole number up to {DEEPEST:,}."
+        raise InputError(Problem("bad-cutoff", "cutoff", f"k = {deepest}", fix))
+    if not deepest <= depth <= DEEPEST:
+        fix = f"Use a whole number from {deepest} to {DEEPEST:,}."
+        raise InputError(Problem("bad-depth", "depth", f"{depth}", fix))

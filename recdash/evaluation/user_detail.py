@@ -1,0 +1,211 @@
+"""One user, to look at: what was held out, what the user had before, and the lists of several runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from recdash import arrow as pc
+from recdash.domain.inputs import Truth, Upload
+from recdash.domain.kinds import Ints
+from recdash.engines import Reference
+from recdash.engines.attributes import SEPARATORS
+from recdash.engines.user_lists import UserLists
+from recdash.evaluation.attribute_shares import attributes_of
+from recdash.sorting import order_of
+
+MOST_ATTRIBUTES = 2
+"""Beside a title; more would not be read."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """An item as a person knows it: ``title`` is its id where the catalogue has none."""
+
+    id: str
+    title: str
+    attributes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """A row of the truth; ``rank`` {run id: where its list has the item, within the depth}."""
+
+    item: Item
+    gain: float
+    relevant: bool
+
+
+@dataclass(frozen=True)
+class Place:
+    """One place of a list; ``before``: the item's rank in the baseline's whole list, None where not there."""
+
+    rank: int
+    item: Item
+    hit: bool
+    before: int | None
+
+
+@dataclass(frozen=True)
+class UserList:
+    """A run's list for the user, to k; ``length`` is that of the whole list to the depth (0 = no list).
+
+    ``hits`` within k, ``shared`` items with the baseline's first k.
+    """
+
+    run_id: str
+    places: tuple[Place, ...]
+    length: int
+    hits: int
+    shared: int
+
+
+@dataclass(frozen=True)
+class OneUser:
+    """A user of the truth. ``counts`` is False without any relevant row; ``history`` holds the last few of
+    ``n_history`` train items, newest first where ``dated``, else as in the file.
+    """
+
+    user_id: str
+    counts: bool
+    graded: bool
+    held_out: tuple[HeldOut, ...]
+    history: tuple[Item, ...]
+    n_history: int
+    dated: bool
+    lists: tuple[UserList, ...]
+
+
+# ── items ────────────────────────────────────────────────────────────────────────────────────
+
+
+class ItemFacts:
+    """Titles and a few attributes of items by code, from the catalogue where there is one."""
+
+    def __init__(self, reference: Reference) -> None:
+        catalogue = reference.tables.get("catalogue")
+        self.table: pa.Table | None = None if catalogue is None else catalogue.table
+        self.attributes = tuple(attributes_of(reference)[:MOST_ATTRIBUTES])
+        self._row = np.full(len(reference.items), -1, dtype=np.int64)
+        if self.table is not None:
+            self._row[reference.items.codes(self.table["item_id"], grow=False)] = np.arange(len(self.table))
+
+    def of(self, codes: Ints, ids: Sequence[str]) -> list[Item]:
+        """The items with these codes; ``ids`` are those of all codes, whether the tables know them or not."""
+        known = codes < len(self._row)
+        row = np.where(known, self._row[np.where(known, codes, 0)], -1) if len(self._row) else codes * 0 - 1
+        titles, *attributes = (self._texts(name, row) for name in ("title", *self.attributes))
+        found = []
+        for at, code in enumerate(codes.tolist()):
+            shown = tuple(text for column in attributes if (text := column[at]))
+            found.append(Item(ids[code], titles[at] or ids[code], shown))
+        return found
+
+    def titles(self, codes: Ints) -> list[str]:
+        """Empty where there is none."""
+        return self._texts("title", self._row[codes])
+
+    def _texts(self, column: str, row: Ints) -> list[str]:
+        """The cells of some rows of the catalogue as text; empty for the row −1."""
+        if self.table is None or column not in self.table.column_names:
+            return [""] * len(row)
+        cells = self.table[column].take(pa.array(np.maximum(row, 0))).to_pylist()
+        return [
+            "" if at < 0 or cell is None else _text(cell)
+            for at, cell in zip(row.tolist(), cells, strict=True)
+        ]
+
+
+def _text(cell: Any) -> str:
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    if isinstance(cell, list):
+        return ", ".join(map(str, cell))
+    return ", ".join(part.strip() for part in re.split(SEPARATORS, str(cell)) if part.strip())
+
+
+# ── history ──────────────────────────────────────────────────────────────────────────────────
+
+
+class Histories:
+    """The train items of each truth user: newest first where the table has times, else as in the file."""
+
+    def __init__(self, train: Upload, reference: Reference) -> None:
+        table = train.table
+        self.dated = "timestamp" in table.column_names and table["timestamp"].null_count < len(table)
+        user = reference.users.codes(table["user_id"], grow=False)
+        item = reference.items.codes(table["item_id"], grow=False)
+        rows = self._newest_first(table) if self.dated else np.arange(len(table))
+        rows = rows[user[rows] >= 0]
+        rows = rows[order_of(user[rows])]
+        self._start = np.searchsorted(user[rows], np.arange(reference.truth.n_users + 1))
+        self._item = item[rows]
+
+    @staticmethod
+    def _newest_first(table: pa.Table) -> Ints:
+        order: Ints = pc.sort_indices(table.select(["timestamp"]), [("timestamp", "descending")]).to_numpy()
+        return order.astype(np.int64)
+
+    def of(self, user: int) -> Ints:
+        """Item codes; one that stands there several times is named once."""
+        item = self._item[self._start[user] : self._start[user + 1]]
+        _, first = np.unique(item, return_index=True)
+        return item[np.sort(first)]
+
+
+# ── lists ────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Lists of one user side by side with that of the baseline (None: the first is one of its own)."""
+
+    truth: Truth
+    user: int
+    facts: ItemFacts
+    baseline: UserLists | None
+    k: int
+    most: int
+
+    @cached_property
+    def _relevant(self) -> Ints:
+        rows = slice(self.truth.start[self.user], self.truth.start[self.user + 1])
+        return self.truth.item[rows][self.truth.relevant()[rows]]
+
+    @cached_property
+    def _before(self) -> Mapping[str, int]:
+        """Id of each item in the baseline's list → its rank."""
+        if self.baseline is None:
+            return {}
+        items = self.baseline.items
+        return {items[code]: at for at, code in enumerate(self.baseline.of(self.user).tolist(), start=1)}
+
+    def list_of(self, run_id: str, lists: UserLists) -> UserList:
+        codes = lists.of(self.user)
+        first_k = codes[: self.k]
+        hit = np.isin(first_k, self._relevant)
+        ranks = [self._before.get(lists.items[code]) for code in first_k.tolist()]
+        shown = self.facts.of(first_k[: self.most], lists.items)
+        places = tuple(
+            Place(rank, item, bool(hit[rank - 1]), ranks[rank - 1])
+            for rank, item in enumerate(shown, start=1)
+        )
+        shared = sum(rank is not None and rank <= self.k for rank in ranks)
+        return UserList(run_id, places, len(codes), int(hit.sum()), shared)
+
+
+def held_out_of(truth: Truth, user: int, facts: ItemFacts) -> tuple[HeldOut, ...]:
+    """Relevant rows first, by gain."""
+    rows = np.arange(truth.start[user], truth.start[user + 1])
+    relevant, gain = truth.relevant()[rows], truth.gain[rows].astype(np.float64)
+    order = np.lexsort((-gain, ~relevant))
+    items = facts.of(truth.item[rows][order], truth.items)
+    return tuple(
+        HeldOut(item, float(gain[at]), bool(relevant[at])) for item, at in zip(items, order, strict=True)
+    )

@@ -1,0 +1,1 @@
+"""How anything is written: numbers, words, HTML, spreadsheets, and characters that may do harm."""

@@ -1,0 +1,68 @@
+"""Numbers, lists and days in words, and the words that follow the statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from recdash.formatting import numbers
+from recdash.formatting.numbers import glyph
+
+_NUMBER_WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
+
+
+def finding(low: float, high: float) -> str:
+    """better or worse only when the interval excludes zero, else not settled."""
+    sign = glyph(low, high)
+    if sign == "=":
+        return "not settled"
+    return "better" if sign == "▲" else "worse"
+
+
+def tone(word: str) -> str:
+    """The colour class of a finding."""
+    return _TONES.get(word, "same")
+
+
+_TONES = {
+    "better": "better", "worse": "worse", "below its guardrail": "worse", "above its guardrail": "worse",
+}  # fmt: skip
+
+
+def named_number(n: int) -> str:
+    return _NUMBER_WORDS[n] if n < len(_NUMBER_WORDS) else numbers.count(n)
+
+
+def many(n: float, noun: str) -> str:
+    """``1 user``, ``6,263 users``; ``no user`` of none."""
+    return f"{numbers.count(n) if n else 'no'} {noun}{'s' if n > 1 else ''}"
+
+
+def users(counts: Iterable[float]) -> str:
+    """``60 users``, or ``40 to 80 users`` where the counts differ; ``no user`` where there is none."""
+    known = sorted(set(counts)) or [0]
+    first = f"{numbers.count(known[0])} to " if len(known) > 1 else ""
+    return f"{first}{many(known[-1], 'user')}"
+
+
+def day(when: datetime) -> str:
+    """``9 Oct 2026``."""
+    return f"{when.day} {when:%b %Y}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """``a, b and c``."""
+    return " and ".join([*([", ".join(names[:-1])] if names[:-1] else []), *names[-1:]])
+
+
+def cut(text: str, longest: int) -> str:
+    """At most so many characters, the last an ellipsis where some are left out; not escaped."""
+    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+
+
+def cut_inside(text: str, longest: int) -> str:
+    """At most so many characters: of a long name its beginning and its end, which may be all that differs."""
+    if len(text) <= longest:
+        return text
+    end = (longest - 1) // 2
+    return f"{text[: longest - 1 - end].rstrip()}…{text[len(text) - end :].lstrip()}"

@@ -1,0 +1,654 @@
+"""What the values of a run say about its columns: which hold items, which orders the lists, and which way.
+
+Names alone decide nothing here: the first rows are looked at. Where they fit more than one reading, the
+outcome is a problem that names the readings and how to choose one; where a reading is taken that another
+person might not expect, it is a notice.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from recdash import arrow as pc
+from recdash.domain.kinds import Floats, Ints, TableKind
+from recdash.errors import Problem, UploadError
+from recdash.ingest.cells import PAIRED, holding, share_known, values_of, with_cells
+from recdash.ingest.columns import (
+    CHOOSE,
+    LESS_IS_BETTER,
+    LISTS,
+    SINGLE,
+    Columns,
+    Decided,
+    assign,
+    by_position,
+    is_called,
+    is_known,
+    listed,
+    plain,
+    role_named,
+    wide_label,
+)
+from recdash.ingest.formats import RawTable
+from recdash.ingest.layouts import blocks_of, layout_of, separator_of
+from recdash.ingest.values import Findings, Seen, read_floats, read_ids, read_text
+from recdash.ingest.values import plain as decoded
+
+OF_A_LIST = ("run", "replicate")
+"""Roles that tell apart the lists of one user."""
+LOOKED_AT = 20_000
+"""So many first rows are looked at; more would cost time and say the same."""
+CLEAR = 0.9
+"""Share of neighbouring places that must point one way for the values to contradict a reading."""
+HALF = 0.5
+FIRST_TIME = 100_000_000
+"""Seconds since 1970 in 1973: greater numbers than such ids as are usual."""
+FEWEST = 3
+"""Of fewer neighbouring places nothing is concluded."""
+RARE = 1 / 1000
+"""Rows in any order look as these do in a smaller share of files: they were written so."""
+PREDICTED = (
+    "score", "scores", "prediction", "est", "predictedscore", "pred", "predictedrating", "preds", "ypred",
+    "logit", "probability", "prob",
+)  # fmt: skip
+"""Names of columns that hold a model's own scores; others may hold scores, or something else."""
+SCORE_WORDS = ("score", "prediction", "probability", "logit", "similarity")
+HELD_OUT = (
+    "actual",
+    "actuals",
+    "truth",
+    "groundtruth",
+    "relevant",
+    "heldout",
+    "ytrue",
+    "test",
+    "target",
+    "label",
+)
+WHOLE = re.compile(r"[+-]?\d+(\.0*)?")
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+
+
+def columns_of_run(
+    raw: RawTable, explicit: Mapping[str, str], without: Sequence[str], decided: Decided
+) -> Columns:
+    """The columns of a run, after a look at its first rows.
+
+    ``explicit`` is what was said, ``without`` are roles to leave out, ``decided`` is what is not asked about.
+    """
+    if not raw.header and raw.roles is None:
+        columns = _without_header("run", raw, explicit, without)
+    else:
+        columns = assign("run", raw.columns, explicit, raw.roles, None, without)
+        if raw.roles is None and not explicit.get("item_id") and _may_be_lists(raw, columns):
+            columns = _with_lists(raw, columns, explicit, without)
+    columns = columns if decided.checked else with_cells(raw, "run", columns, {*explicit, *without})
+    if columns.problems:
+        return columns
+    if raw.roles is not None:
+        by_rank = raw.is_trec and (decided.order == "rank" or "rank" in columns.mapping)
+        return _by_trec_rank(raw, columns) if by_rank else columns
+    columns = _refuse_list_cells(raw, columns)
+    return columns if columns.problems else _ordered(raw, columns, explicit, decided)
+
+
+# ── rows without a header line ───────────────────────────────────────────────────────────────
+
+
+def columns_of_table(
+    kind: TableKind, raw: RawTable, explicit: Mapping[str, str], without: Sequence[str]
+) -> Columns:
+    """The columns of a table that is no run; without a header line, rows of a truth may be lists."""
+    if raw.header or raw.roles is not None:
+        return assign(kind, raw.columns, explicit, raw.roles, None, without)
+    if kind in ("truth", "train"):
+        return _without_header(kind, raw, explicit, without)
+    return assign(kind, raw.columns, explicit, None, by_position(kind, raw.columns, raw.sample()), without)
+
+
+def _without_header(
+    kind: TableKind, raw: RawTable, explicit: Mapping[str, str], without: Sequence[str]
+) -> Columns:
+    """By position, unless the rows are one list each; a problem where they may be either."""
+    names = raw.columns
+    by_place = by_position(kind, names, raw.sample())
+    rows = [] if len(names) < 3 or set(explicit) - {"user_id", "run", "replicate"} else _first_cells(raw)
+    reading = _reading_of(rows) if kind == "run" else _reading_of_truth(rows)
+    if reading == "long":
+        return assign(kind, names, explicit, None, by_place, without)
+    listed_items = {"item_id": f"{names[1]}..{names[-1]}"} if reading == "wide" else {}
+    user = {"user_id": explicit.get("user_id") or names[0]}
+    if user["user_id"] != names[0]:
+        listed_items = {}
+    columns = assign(kind, names, {**explicit, **listed_items}, None, user, without)
+    if reading == "wide":
+        return columns
+    wrong = tuple(problem for problem in columns.problems if problem.code != "missing-column")
+    return replace(columns, wide=(), notices=(), problems=wrong or (_two_readings(kind, names),))
+
+
+def _two_readings(kind: TableKind, names: Sequence[str]) -> Problem:
+    value = PAIRED[kind]
+    third = value if kind != "run" else "rank" if len(names) > 3 else "score or rank"
+    fourth = (", score" if kind == "run" else ", timestamp") if len(names) > 3 else ""
+    found = (
+        f"no header line, and {len(names)} columns that fit two readings: "
+        f"user, item, {third}{fourth} in one row per item; or a user and the list of {len(names) - 1} items"
+    )
+    fix = (
+        f"Add a header line, or name the columns{CHOOSE}: item_id={names[1]},{value}={names[2]} for one row "
+        f"per item, item_id={names[1]}..{names[-1]} for one list per row."
+    )
+    return Problem("ambiguous-rows", "file", found, fix)
+
+
+def with_header_checked(raw: RawTable, kind: TableKind, columns: Columns) -> Columns:
+    """``columns`` with the problem of a header that may be data, and the places to choose instead."""
+    problems = _header_problems(raw, kind, columns)
+    places = tuple(f"column {place}" for place in range(1, len(raw.columns) + 1)) if problems else ()
+    return replace(columns, families=(*columns.families, *places), problems=(*columns.problems, *problems))
+
+
+def _header_problems(raw: RawTable, kind: TableKind, columns: Columns) -> list[Problem]:
+    """The problem of a first line that is read as a header and may be data."""
+    if raw.without_header is None or kind not in PAIRED:
+        return []
+    missing = sum(problem.code == "missing-column" for problem in columns.problems)
+    line = f"the first line is read as a header ({listed(raw.columns)})"
+    places = f"user_id=column 1,item_id=column 2{CHOOSE}"
+    if missing > 1 and not any(map(is_known, raw.columns)):
+        return [Problem("header-or-data", "line 1", f"{line}, and none of its names is known",
+                        f"If it is data, say so: {places}.")]  # fmt: skip
+    ids = [columns.mapping.get(role) for role in ("user_id", "item_id")]
+    data = [column for column in ids if column and not is_known(column) and _is_value(raw, column)]
+    if columns.problems or not data:
+        return []
+    found = f"{line}, but '{data[0]}' looks like the values below it"
+    fix = f"If it is data, say so: {places}; else give the column another name."
+    return [Problem("header-or-data", "line 1", found, fix)]
+
+
+def _is_value(raw: RawTable, column: str) -> bool:
+    """Whether the name of a column is one of its values, or has digits and letters as all of them have."""
+    values = values_of(raw.sample(), column)
+    form = _form(column)
+    return column in values or ("9" in form and bool(values) and all(_form(v) == form for v in values))
+
+
+def _form(text: str) -> str:
+    """``movie_12`` → ``movie_9``."""
+    groups = itertools.groupby(text, str.isdecimal)
+    return "".join("9" if is_number else "".join(letters) for is_number, letters in groups)
+
+
+def _first_cells(raw: RawTable) -> list[list[str]]:
+    """The first rows as text, each as its fields."""
+    batch = next(iter(_first_batches(raw, raw.columns)), None)
+    if batch is None:
+        return []
+    columns = [decoded(column).cast(pa.string()).fill_null("").to_pylist() for column in batch.columns]
+    return [[cell.strip() for cell in row] for row in zip(*columns, strict=True)]
+
+
+def _first_batches(raw: RawTable, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The first batch, or none where it cannot be read: whoever reads the whole file says why."""
+    try:
+        for batch in raw.blocks(columns, ()):
+            yield batch.slice(0, LOOKED_AT)
+            return
+    except UploadError:
+        return
+
+
+def _reading_of(rows: Sequence[Sequence[str]]) -> str:
+    """``long`` (one row per item), ``wide`` (one list per row), or ``either``."""
+    width = len(rows[0]) if rows else 0
+    if _no_lists(rows):
+        return "long"
+    is_number = all(NUMBER.fullmatch(cell) for row in rows for cell in row[2:])
+    return "either" if is_number and width <= 4 else "wide"
+
+
+def _reading_of_truth(rows: Sequence[Sequence[str]]) -> str:
+    """As ``_reading_of``, for rows of user, item, relevance, timestamp, or a user and a list of items."""
+    if not rows or _no_lists(rows) or _are_values(rows):
+        return "long"
+    items = {row[1] for row in rows}
+    others = [cell for row in rows for cell in row[2:] if cell]
+    is_text = not any(NUMBER.fullmatch(cell) for cell in others)
+    return "wide" if is_text and items & set(others) else "either"
+
+
+def _are_values(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the third column has few values that are no items, or the fourth has times."""
+    items, values = {row[1] for row in rows}, {row[2] for row in rows}
+    if len(rows[0]) > 3 and all(WHOLE.fullmatch(row[3]) and float(row[3]) > FIRST_TIME for row in rows):
+        return not any(len(item) >= len(str(FIRST_TIME)) for item in items)
+    return len(values) <= len(rows) / 4 and not values & items
+
+
+def _no_lists(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether rows cannot be lists: a user has several, an item stands twice in one, or no id looks so."""
+    users = [row[0] for row in rows]
+    cells = [[cell for cell in row[1:] if cell] for row in rows]
+    repeats = len(set(users)) < len(users)
+    broken = any(NUMBER.fullmatch(cell) and not WHOLE.fullmatch(cell) for row in rows for cell in row[2:])
+    doubled = sum(len(set(row)) < len(row) for row in cells)
+    return not rows or repeats or broken or doubled > len(rows) / 2
+
+
+# ── lists in cells ───────────────────────────────────────────────────────────────────────────
+
+
+def _may_be_lists(raw: RawTable, columns: Columns) -> bool:
+    """Whether no column is called like items; ``model1``, ``model2`` may hold lists."""
+    if "item_id" in columns.mapping:
+        return False
+    if not columns.wide:
+        return not columns.families
+    rows = raw.sample()
+    called = is_called(role_named("run", "item_id"), columns.wide[0])
+    return not called and all(_holds_lists(raw, column, rows) for column in columns.wide)
+
+
+def _with_lists(
+    raw: RawTable, columns: Columns, explicit: Mapping[str, str], without: Sequence[str]
+) -> Columns:
+    """The lists of items stand in a column of any name, or in one column per model."""
+    taken = {columns.mapping.get(role) for role in ("user_id", "run", "replicate")} | {*raw.scores.values()}
+    rows = raw.sample()
+    found = [column for column in raw.columns if column not in taken and _holds_lists(raw, column, rows)]
+    held_out = [column for column in found if plain(column) in HELD_OUT]
+    ordering = {columns.mapping.get(role) for role in ("rank", "score")}
+    models = [column for column in found if column not in held_out]
+    models = [column for column in models if column not in ordering] or models
+    left = [c for c in raw.columns if c not in {*taken, *found, *ordering, *raw.scores.values()}]
+    doubtful = _doubtful_lists(rows, models, left)
+    if doubtful:
+        labels = (
+            (",".join([*models, *doubtful]),)
+            if models
+            else (f"{doubtful[0]}{LISTS}", f"{doubtful[0]}{SINGLE}")
+        )
+        return replace(columns, wide=(), families=labels, problems=(_which_lists(models, doubtful),))
+    if not models:
+        return columns
+    without = (*without, *(() if len(models) == 1 else ("rank", "score")))
+    said = {**explicit, "item_id": models[0]}
+    taken_roles = assign("run", raw.columns, said, None, None, without)
+    notices = [*taken_roles.notices, *map(_left_out, held_out)]
+    if len(models) > 1:  # no single column is the items' own
+        notices = [notice for notice in notices if notice.code != "columns-guessed"]
+        notices.append(_one_per_model(models))
+    return replace(
+        taken_roles,
+        notices=tuple(notices),
+        models=tuple(models) if len(models) > 1 else (),
+        listed=True,
+    )
+
+
+def _left_out(column: str) -> Problem:
+    found = "is called like the held-out items and is not taken for a candidate"
+    return Problem("held-out-column", f"column '{column}'", found, "Map item_id to it if it is one.")
+
+
+def _one_per_model(models: Sequence[str]) -> Problem:
+    found = f"{len(models)} columns of lists, each read as a candidate: {listed(models)}"
+    return Problem("several-lists", "columns", found, "Map item_id to one of them to read only that.")
+
+
+def _holds_lists(raw: RawTable, column: str, rows: Sequence[Mapping[str, str]]) -> bool:
+    if column in raw.lists:
+        return True
+    values = values_of(rows, column)
+    return bool(values) and holding(values) == "list"
+
+
+def _doubtful_lists(
+    rows: Sequence[Mapping[str, str]], models: Sequence[str], left: Sequence[str]
+) -> list[str]:
+    """Columns that may be a further candidate: half of their values occur in the lists of the others, or,
+    where there are none, some of their cells look like lists.
+    """
+    lists = [value for column in models for value in values_of(rows, column)]
+    known = [c for c in left if share_known(values_of(rows, c), lists) >= HALF]
+    return known or ([] if models else [c for c in left if _has_marked_lists(values_of(rows, c))])
+
+
+def _has_marked_lists(values: Sequence[str]) -> bool:
+    return separator_of(values) is not None and holding(values) == "unclear"
+
+
+def _which_lists(models: Sequence[str], doubtful: Sequence[str]) -> Problem:
+    names = ", ".join(f"'{column}'" for column in doubtful)
+    if not models:
+        found = f"no item column is told by its name; the cells of {names} may be lists"
+        column = doubtful[0]
+        fix = f"Choose{CHOOSE}: item_id={column}{LISTS} for lists, item_id={column}{SINGLE} for items."
+        return Problem("list-or-item", "columns", found, fix)
+    found = f"'{models[0]}' holds lists; {names} may be lists of one item, or something else"
+    both = ",".join([*models, *doubtful])
+    fix = f"Choose{CHOOSE}: item_id={both} for a candidate each, item_id={','.join(models)} without."
+    return Problem("list-or-item", "columns", found, fix)
+
+
+def _refuse_list_cells(raw: RawTable, columns: Columns) -> Columns:
+    """Cells of a wide table hold one item each."""
+    if not columns.wide:
+        return columns
+    rows = raw.sample()
+    bad = [
+        column
+        for column in columns.wide
+        if column in raw.lists or any(map(_writes_list, values_of(rows, column)))
+    ]
+    if not bad:
+        return columns
+    found = f"{wide_label(columns.wide)} are read as one item per cell, and the cells hold lists"
+    both = ",".join(columns.wide)
+    fix = f"Map item_id to one list column, such as '{bad[0]}', or to item_id={both} for a candidate each."
+    return replace(columns, problems=(Problem("list-cells", f"column '{bad[0]}'", found, fix),))
+
+
+def _writes_list(value: str) -> bool:
+    inner = value.strip()
+    return inner[:1] + inner[-1:] in ("[]", "{}") or (inner[:1] + inner[-1:] == "()" and "," in inner)
+
+
+# ── which column orders the lists, and which way ─────────────────────────────────────────────
+
+
+def _ordered(raw: RawTable, columns: Columns, explicit: Mapping[str, str], decided: Decided) -> Columns:
+    """``columns`` with what the values say of rank and score."""
+    if decided.checked or columns.wide or columns.models:
+        return columns
+    mapping = columns.mapping
+    if "rank" in mapping:
+        return _with_ranks(raw, columns, explicit, decided)
+    if "score" in mapping and "score" not in explicit:
+        counted = _counted_score(raw, columns, decided)
+        return counted or _with_scores(raw, columns)
+    distance = next((column for column in raw.columns if is_distance(column)), None)
+    if "score" not in mapping and "score" not in explicit and distance and distance not in mapping.values():
+        return _with_distance(raw, columns, distance)
+    is_ordered = bool({"rank", "score"} & {*explicit, *mapping})
+    return columns if is_ordered else _with_unread_scores(raw, columns, decided)
+
+
+def _with_unread_scores(raw: RawTable, columns: Columns, decided: Decided) -> Columns:
+    """Nothing orders the lists but the file: a problem where columns are called like scores, a notice where
+    several hold broken numbers.
+    """
+    if decided.order == "file" or layout_of(raw, columns) != "rows":
+        return columns
+    taken, rows = {*columns.mapping.values()}, raw.sample()
+    free = {column: values_of(rows, column) for column in raw.columns if column not in taken}
+    numbers = {c: v for c, v in free.items() if v and all(map(NUMBER.fullmatch, v))}
+    named = [column for column in numbers if any(word in plain(column) for word in SCORE_WORDS)]
+    broken = [c for c, values in numbers.items() if not all(map(WHOLE.fullmatch, values))]
+    if named:
+        problem = _unread_scores(
+            named, "no column is called score or rank, and {} may hold scores of the items"
+        )
+        return replace(columns, families=(*columns.families, ",".join(named)), problems=(problem,))
+    if len(broken) < 2:
+        return columns
+    notice = _unread_scores(broken, "the file orders the lists; {} hold numbers that are not read")
+    return replace(columns, notices=(*columns.notices, notice))
+
+
+def _unread_scores(scores: Sequence[str], says: str) -> Problem:
+    each = f", score={','.join(scores)} for a candidate each" if len(scores) > 1 else ""
+    fix = f"Choose{CHOOSE}: score={scores[0]} to order by it{each}, score= for the order of the file."
+    return Problem("unread-scores", "columns", says.format(listed(scores)), fix)
+
+
+def _by_trec_rank(raw: RawTable, columns: Columns) -> Columns:
+    """Somebody said that the rank column of a TREC run orders the lists, which the score does otherwise."""
+    columns = replace(columns, mapping={**columns.mapping, "rank": "rank"})
+    _, values = _first_values(raw, columns, ["rank"])
+    return _counted_from_zero(columns, values["rank"]) if "rank" in values else columns
+
+
+def is_distance(column: str) -> bool:
+    """Whether a column is called like a quantity of which less is better."""
+    return plain(column).endswith(LESS_IS_BETTER)
+
+
+def _with_ranks(raw: RawTable, columns: Columns, explicit: Mapping[str, str], decided: Decided) -> Columns:
+    """Ranks may count from 0, run down, or contradict the scores beside them."""
+    has_score = "score" in columns.mapping
+    list_code, values = _first_values(raw, columns, ["rank", *(["score"] if has_score else [])])
+    rank = values.get("rank")
+    if rank is None or not len(rank):
+        return columns
+    columns = _counted_from_zero(columns, rank)
+    if decided.order or {"rank", "score"} & set(explicit):
+        return columns
+    if has_score:
+        order = np.lexsort((rank, list_code))
+        falls, rises = _steps(list_code[order], values["score"][order], rank[order])
+        return _against_score(columns, rises, falls + rises)
+    return _with_direction(columns, list_code, rank)
+
+
+def _with_direction(columns: Columns, list_code: Ints, rank: Floats) -> Columns:
+    """Ranks may be written with the largest for the best: the rows of each list run down, or some do and no
+    list has a place 1 though all reach the same largest place.
+    """
+    column, lists = columns.mapping["rank"], _lists_of(list_code, rank)
+    falls, rises = _steps(list_code, rank)
+    if rises == 0 and sum(math.lgamma(len(set(ranks)) + 1) for ranks in lists) > -math.log(RARE):
+        return _doubtful(columns, _descending(column, "the ranks run down in every list"), "rank")
+    if falls and falls + rises >= FEWEST and _reach_one_end(lists):
+        found = f"no list has a rank 1, and the largest is {max(map(max, lists)):g} in nearly all"
+        return _doubtful(columns, _descending(column, found), "rank")
+    if rises or falls < FEWEST:
+        return columns
+    found = "the ranks run down in each of the few lists; rank 1 is taken for the best"
+    fix = f"If the largest is the best{CHOOSE}: score={column}."
+    notice = Problem("ranks-run-down", f"column '{column}'", found, fix)
+    return replace(columns, notices=(*columns.notices, notice))
+
+
+def _reach_one_end(lists: Sequence[Floats]) -> bool:
+    """Whether ranks are counted from the largest, which nearly all of several lists have, and not from 1, nor
+    from 2 where the first was left out.
+    """
+    largest = max(map(max, lists))
+    same = sum(ranks.max() == largest for ranks in lists)
+    return len(lists) > 1 and same >= CLEAR * len(lists) and min(map(min, lists)) > 2
+
+
+def _lists_of(list_code: Ints, values: Floats) -> list[Floats]:
+    """The known values of each list, in the order of the rows."""
+    lists = np.split(values, np.flatnonzero(np.diff(list_code)) + 1)
+    return [known for known in (held[np.isfinite(held)] for held in lists) if len(known)]
+
+
+def _counted_from_zero(columns: Columns, rank: Floats) -> Columns:
+    """Ranks from 0 are ranks from 1; a column of nothing but 0 is no rank."""
+    known = rank[np.isfinite(rank)]
+    if not len(known) or known.min() != 0 or known.max() == 0:
+        return columns
+    found = "ranks count from 0 (as in PyTerrier and numpy) and are read as counted from 1"
+    notice = Problem("ranks-from-zero", f"column '{columns.mapping['rank']}'", found, "")
+    return replace(columns, ranks_from=0, notices=(*columns.notices, notice))
+
+
+def _against_score(columns: Columns, opposite: int, n: int) -> Columns:
+    """``opposite`` of ``n`` neighbouring places have the higher score at the worse rank."""
+    rank, score = columns.mapping["rank"], columns.mapping["score"]
+    if not opposite:
+        return columns
+    how = (
+        f"Choose{CHOOSE}: rank={rank} (or --order rank) if rank 1 is the best, rank= (left out, or --order "
+        "score) if the highest score is."
+    )
+    if n >= FEWEST and opposite >= CLEAR * n:
+        found = f"says the opposite of '{score}': the better the rank, the lower the score"
+        return _doubtful(
+            columns, Problem("rank-against-score", f"column '{rank}'", found, how), "rank", "score"
+        )
+    found = f"'{rank}' and '{score}' disagree at {opposite:,} of the first {n:,} neighbouring places"
+    fix = f"'{rank}' orders the lists; order by score (--order score) if '{score}' should."
+    notice = Problem("rank-against-score", f"column '{rank}'", found, fix, opposite)
+    return replace(columns, notices=(*columns.notices, notice))
+
+
+def _descending(rank: str, what: str) -> Problem:
+    found = f"{what}: the largest may be the best, or the rows be written backwards"
+    fix = f"Choose{CHOOSE}: rank={rank} (or --order rank) if 1 is the best, score={rank} if the largest is."
+    return Problem("descending-ranks", f"column '{rank}'", found, fix)
+
+
+def _counted_score(raw: RawTable, columns: Columns, decided: Decided) -> Columns | None:
+    """``columns`` where the scores count 1 to n in each list, as ranks do; None where they do not.
+
+    Scores that run down from n to 1 along the rows say the same in both readings.
+    """
+    score = columns.mapping["score"]
+    list_code, values = _first_values(raw, columns, ["score"])
+    falls, rises = _steps(list_code, values["score"]) if len(list_code) else (0, 0)
+    if decided.order == "score" or not rises or falls + rises < FEWEST:
+        return None
+    lists = [held for held in _lists_of(list_code, values["score"]) if len(held) > 1]
+    counted = sum(_counts_places(held) for held in lists)
+    if counted < CLEAR * len(lists):
+        return None
+    if decided.order == "rank":
+        mapping = {role: column for role, column in columns.mapping.items() if role != "score"}
+        return _counted_from_zero(replace(columns, mapping={**mapping, "rank": score}), values["score"])
+    found = "counts 1 to n in each list, as ranks do: the least may be the best"
+    fix = (
+        f"Choose{CHOOSE}: rank={score} (or --order rank) if 1 is the best, score={score} (or --order score) "
+        "if the largest is."
+    )
+    return _doubtful(columns, Problem("score-is-rank", f"column '{score}'", found, fix), "score")
+
+
+def _counts_places(values: Floats) -> bool:
+    """Whether the values of a list are 1 to n, or 0 to n - 1, in any order."""
+    ordered = np.sort(values)
+    return bool(ordered[0] in (0, 1) and (np.diff(ordered) == 1).all())
+
+
+def _with_scores(raw: RawTable, columns: Columns) -> Columns:
+    """Another column may hold a model's scores as well."""
+    score = columns.mapping["score"]
+    taken = set(columns.mapping.values())
+    others = [c for c in raw.columns if c not in taken and plain(c) in PREDICTED]
+    if plain(score) not in PREDICTED or not others:
+        return columns
+    for other in others:
+        list_code, values = _first_values(raw, columns, ["score"], {"score": other})
+        _, own = _first_values(raw, columns, ["score"])
+        if not len(list_code):
+            return columns
+        order = np.lexsort((-own["score"], list_code))
+        _, rises = _steps(list_code[order], values["score"][order], -own["score"][order])
+        if rises:
+            return _doubtful(columns, _two_scores(score, other), "score")
+    found = f"orders the lists; {listed(others)} may be a score too, and orders the first rows alike"
+    fix = f"To order by it{CHOOSE}: score={others[0]}."
+    notice = Problem("two-scores", f"column '{score}'", found, fix)
+    return replace(columns, notices=(*columns.notices, notice))
+
+
+def _two_scores(score: str, other: str) -> Problem:
+    found = f"'{score}' and '{other}' may both be the score, and order the lists differently"
+    fix = f"Choose the one whose highest value is the best{CHOOSE}: score={score} or score={other}."
+    return Problem("two-scores", f"columns '{score}' and '{other}'", found, fix)
+
+
+def _with_distance(raw: RawTable, columns: Columns, distance: str) -> Columns:
+    """Of a distance or a loss less is better, unless the rows of the lists stand the other way round."""
+    named = replace(columns, mapping={**columns.mapping, "score": distance})
+    list_code, values = _first_values(raw, named, ["score"])
+    if "score" not in values:
+        return columns
+    falls, rises = _steps(list_code, values["score"])
+    fix = f"Choose{CHOOSE}: score={distance} if the highest is the best, score=-{distance} if the least is."
+    if falls >= FEWEST and falls >= CLEAR * (falls + rises):
+        found = "its name says that less is better, but it falls from the first row of each list on"
+        return _doubtful(columns, Problem("distance", f"column '{distance}'", found, fix))
+    notices = [notice for notice in columns.notices if notice.code != "file-order"]
+    found = "orders the lists, the least value first: its name says that less is better"
+    notices.append(Problem("distance", f"column '{distance}'", found, fix))
+    return replace(named, notices=tuple(notices), reversed_score=True)
+
+
+def _doubtful(columns: Columns, problem: Problem, *roles: str) -> Columns:
+    """The roles stay open until somebody says what they are."""
+    left = {role: column for role, column in columns.mapping.items() if role not in roles}
+    return replace(columns, mapping=left, problems=(problem,))
+
+
+def _steps(list_code: Ints, values: Floats, place: Floats | None = None) -> tuple[int, int]:
+    """(falls, rises) of ``values`` from one row of a user's list to the next, in the order given.
+
+    Where ``place`` is equal in both rows, their order says nothing.
+    """
+    same = list_code[1:] == list_code[:-1]
+    if place is not None:
+        same &= place[1:] != place[:-1]
+    step = np.diff(values)[same]
+    return int((step < 0).sum()), int((step > 0).sum())
+
+
+def _first_values(
+    raw: RawTable, columns: Columns, roles: Sequence[str], instead: Mapping[str, str] | None = None
+) -> tuple[Ints, dict[str, Floats]]:
+    """(a code of the list, the numbers of each role) of the first rows, rows of one list together.
+
+    Nothing where they cannot be read: whoever reads the whole file says why.
+    """
+    chosen = replace(columns, mapping={**columns.mapping, **(instead or {})})
+    needed = ["user_id", "item_id", *OF_A_LIST, *roles]
+    try:
+        blocks = blocks_of(raw, chosen, layout_of(raw, chosen), needed, ["user_id", "item_id"], Findings())
+        block = next(blocks, None)
+        arrays = {} if block is None else block.columns
+        values = {role: _numbers(arrays[role], role, raw) for role in roles if role in arrays}
+        list_code = _codes_of_lists(arrays, raw) if values else np.zeros(0, dtype=np.int64)
+    except (UploadError, pa.ArrowException):
+        return np.zeros(0, dtype=np.int64), {}
+    order = np.argsort(list_code, kind="stable")
+    return list_code[order], {role: numbers[order] for role, numbers in values.items()}
+
+
+def _numbers(array: pa.Array, role: str, raw: RawTable) -> Floats:
+    seen = _seen(role, raw)
+    floats = read_floats(array.slice(0, LOOKED_AT), seen, "a number", "")
+    return np.asarray(pc.fill_null(floats, np.nan), dtype=np.float64)
+
+
+def _codes_of_lists(arrays: Mapping[str, pa.Array], raw: RawTable) -> Ints:
+    """[rows] equal for rows of one list: of one user, candidate, and fold or seed."""
+    codes = _codes(read_ids(arrays["user_id"].slice(0, LOOKED_AT), _seen("user_id", raw)))
+    for role in [role for role in OF_A_LIST if role in arrays]:
+        own = _codes(read_text(arrays[role].slice(0, LOOKED_AT), _seen(role, raw)))
+        codes = codes * (int(own.max(initial=0)) + 1) + own
+    return codes
+
+
+def _codes(values: pa.Array) -> Ints:
+    """[rows] from 1 on; 0 for null."""
+    coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+    return np.asarray(pc.fill_null(coded.indices, -1), dtype=np.int64) + 1
+
+
+def _seen(role: str, raw: RawTable) -> Seen:
+    def nowhere(_row: int) -> Any:
+        return ""
+
+    return Seen(role_named("run", role), role, Findings(), nowhere, raw.decimal)

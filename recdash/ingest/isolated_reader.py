@@ -1,0 +1,390 @@
+"""A file read in a process of its own, whose death is an error in words and harms nothing else."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import errno
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+
+from recdash.domain.inputs import Passing, Recommendations, Upload
+from recdash.errors import Problem, UploadError
+from recdash.ingest import byte_source, fork_server, library_errors, worker
+from recdash.ingest import channel as messages
+from recdash.ingest.columns import TableMapping
+from recdash.ingest.limits import UNLIMITED, Limits
+from recdash.ingest.reader import Preview, Source
+
+RAISE = "raise RECDASH_MAX_READ_{}"
+REASON_SECONDS = 5.0
+NO_READER = "Try again soon; the server has too many processes or open files, or too little memory."
+NO_ROOM = "Make room in the folder for temporary files (TMPDIR), then try again."
+START = "import sys; sys.path[:] = {path!r}; from recdash.ingest.fork_server import main; main()"
+
+
+def is_wanted(source: Source) -> bool:
+    """Whether ``source`` is a file, not a table in memory."""
+    is_file = isinstance(source, str | Path | bytes | bytearray | memoryview) or hasattr(source, "read")
+    is_table = hasattr(source, "__arrow_c_stream__") or isinstance(source, Mapping)
+    return bool(is_file and not is_table and source != "")
+
+
+# ── the process that forks the others ────────────────────────────────────────────────────────
+
+
+class Keeper:
+    """The keeper of reading processes, started when the first is asked for and again should it have ended."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._is_ready = False
+
+    def fork(self, files: list[int], memory: int, seconds: int) -> None:
+        """A new reading process with these open files. Raises OSError where none can be made."""
+        with self._lock:
+            request = fork_server.REQUEST.pack(memory, seconds)
+            try:
+                self._ask(request, files)
+            except ConnectionError:
+                self._end()
+                self._ask(request, files)
+
+    def _ask(self, request: bytes, files: list[int]) -> None:
+        control = self._running()
+        socket.send_fds(control, [request], files)
+        answer = control.recv(1)
+        if answer == fork_server.REFUSED:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        if answer != fork_server.FORKED:
+            raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
+
+    def start(self) -> None:
+        """Begin to make it ready before the first file comes."""
+        with self._lock:
+            if not self._runs():
+                self._begin()
+
+    def _runs(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def _running(self) -> socket.socket:
+        """The socket to ask over, once it is ready."""
+        control = self._control if self._control is not None and self._runs() else self._begin()
+        if not self._is_ready:
+            if control.recv(1) != fork_server.FORKED:
+                raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
+            self._is_ready = True
+        return control
+
+    def _begin(self) -> socket.socket:
+        self._end()
+        self._control, theirs = socket.socketpair()
+        atexit.register(self._control.close)  # upon which the keeper ends
+        command = [sys.executable, "-c", START.format(path=sys.path), str(theirs.fileno())]
+        calm = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+        with theirs:
+            self._process = subprocess.Popen(  # noqa: S603 our own interpreter
+                command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, env={**os.environ, **calm}
+            )
+        return self._control
+
+    def _end(self) -> None:
+        if self._control is not None:
+            self._control.close()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        self._control = self._process = None
+        self._is_ready = False
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+
+KEEPER = Keeper()
+"""The one of this process."""
+
+
+# ── one reading process ──────────────────────────────────────────────────────────────────────
+
+
+class Reader:
+    """A reading process; ``facts`` are what it told of the file. Raises UploadError with what is wrong."""
+
+    def __init__(self, request: worker.Request, file: int, limits: Limits) -> None:
+        self._limits = limits
+        self.notices: tuple[Problem, ...] = ()
+        with library_errors.in_words("no-reader", "no process can be made to read it in", NO_READER):
+            self._channel, self._told = _forked(file, limits)
+        self.close = weakref.finalize(self, _close, self._channel, self._told)
+        self._waiting = _Waiting(self._channel, limits.read_seconds)
+        self._incoming = messages.Incoming(self._waiting.receive_into)
+        self._say(request)
+        self.facts = self._facts(messages.FACTS)
+
+    def batches(self, at: int, columns: Any = None) -> Iterator[pa.RecordBatch]:
+        """The rows of a stream; at the end ``notices`` are those of it."""
+        self._say((at, columns))
+        while (got := self._message())[0] == messages.STREAM:
+            yield from self._stream()
+        facts = self._checked(got, messages.END)
+        self.notices = messages.problems_from(facts["notices"])
+
+    def _stream(self) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from self._incoming.batches()
+        except (EOFError, pa.ArrowException, OSError) as error:
+            raise self._ended() from error
+
+    def _say(self, request: Any) -> None:
+        try:
+            messages.send_request(self._channel, request)
+        except OSError as error:
+            raise self._ended() from error
+
+    def _facts(self, letter: bytes) -> dict[str, Any]:
+        return self._checked(self._message(), letter)
+
+    def _checked(self, message: tuple[bytes, bytes], letter: bytes) -> dict[str, Any]:
+        import json
+
+        facts: dict[str, Any] = json.loads(message[1])
+        if message[0] == messages.PROBLEMS:
+            self.close()
+            raise messages.problems_of(facts)
+        if message[0] != letter:
+            raise self._ended()
+        return facts
+
+    def _message(self) -> tuple[bytes, bytes]:
+        try:
+            return self._incoming.message()
+        except (EOFError, ValueError, OSError) as error:
+            raise self._ended() from error
+
+    def _ended(self) -> UploadError:
+        """Why there is nothing more to read, in words; the process is ended where it goes on."""
+        what, by = (fork_server.ENDED, signal.SIGXCPU) if self._waiting.is_over else self._reason()
+        self.close()
+        return UploadError(_why(what, by, self._limits))
+
+    def _reason(self) -> tuple[int, int]:
+        """(ENDED or TOO_LARGE, signal); (ENDED, 0) where it is not told."""
+        import select
+
+        told_now = select.poll()  # which takes any number of open files, as ``select`` does not
+        told_now.register(self._told, select.POLLIN)
+        if not self.close.alive or not told_now.poll(REASON_SECONDS * 1000):
+            return fork_server.ENDED, 0
+        told = os.read(self._told, fork_server.REASON.size)
+        return (
+            fork_server.REASON.unpack(told)
+            if len(told) == fork_server.REASON.size
+            else (fork_server.ENDED, 0)
+        )
+
+
+class _Waiting:
+    """The seconds that one may still wait for a reading process; None for as long as it takes.
+
+    It knows nothing of its ``Reader``: in a circle the two, and the process, would stay until the next
+    collection of garbage.
+    """
+
+    def __init__(self, channel: socket.socket, seconds: float | None) -> None:
+        self._channel, self._left = channel, float(seconds or 0) or None
+
+    @property
+    def is_over(self) -> bool:
+        return self._left is not None and self._left <= 0
+
+    def receive_into(self, view: memoryview) -> int:
+        """Bytes received."""
+        if self._left is None:
+            return self._channel.recv_into(view)
+        began = time.monotonic()
+        self._channel.settimeout(max(self._left, 0.001))
+        try:
+            return self._channel.recv_into(view)
+        finally:
+            self._left -= time.monotonic() - began
+
+
+def _forked(file: int, limits: Limits) -> tuple[socket.socket, int]:
+    """(channel to a new reading process, pipe that tells its end). Raises OSError where none can be made."""
+    with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+        channel, other_end = socket.socketpair()
+        ours.callback(channel.close)
+        theirs.callback(other_end.close)
+        told, telling = os.pipe()
+        ours.callback(os.close, told)
+        theirs.callback(os.close, telling)
+        memory, seconds = limits.read_memory_bytes or 0, limits.read_seconds or 0
+        KEEPER.fork([other_end.fileno(), telling, file], memory, int(seconds))
+        ours.pop_all()
+        return channel, told
+
+
+def _close(channel: socket.socket, told: int) -> None:
+    """Close the channel; the keeper then ends the process, which has no listener left."""
+    channel.close()
+    os.close(told)
+
+
+def _why(what: int, by: int, limits: Limits) -> Problem:
+    if what == fork_server.TOO_LARGE:
+        found = f"reading it takes more than {limits.read_memory_bytes or 0:,} bytes of memory"
+        fix = f"Split the file, or {RAISE.format('MEMORY_BYTES')}."
+        return Problem("read-too-large", "file", found, fix)
+    if by == signal.SIGXCPU:
+        found = f"it was not read within {limits.read_seconds or 0:,} seconds"
+        fix = f"Split the file, or {RAISE.format('SECONDS')}."
+        return Problem("read-too-long", "file", found, fix)
+    how = f" by signal {by}" if by else ""
+    found = f"the process that read it was ended{how}: the file is damaged, or takes too much memory"
+    return Problem("reader-died", "file", found, "Write the file again, or upload it as CSV.")
+
+
+# ── a file and its reading processes ─────────────────────────────────────────────────────────
+
+
+class File:
+    """A file to read apart: as often as asked, by one reading process after the other or side by side."""
+
+    def __init__(self, source: Source, read: Callable[..., worker.Served], limits: Limits, how: Any) -> None:
+        path, held, file_name = _sent(source, how.get("name"))
+        inside = replace(limits, read_memory_bytes=None, read_seconds=None)
+        self._request = worker.Request(read, {**how, "limits": inside}, str(Path.cwd()), path, file_name)
+        self._held, self._limits = held, limits
+        if held is not None:
+            weakref.finalize(self, held.close)
+        self._idle: list[Reader] = []
+        self.facts = self.give(self.take()).facts
+        _note_shared(how.get("mapping"), self.facts.get("shared"))
+
+    def take(self) -> Reader:
+        """A reading process that is free, or a new one."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._new()
+
+    def _new(self) -> Reader:
+        if self._held is not None:
+            return Reader(self._request, self._held.fileno(), self._limits)
+        with Path(os.devnull).open("rb") as nothing:
+            return Reader(self._request, nothing.fileno(), self._limits)
+
+    def give(self, reader: Reader) -> Reader:
+        self._idle.append(reader)
+        return reader
+
+    def batches(
+        self, at: int = 0, columns: Any = None, notices: list[Problem] | None = None
+    ) -> Generator[pa.RecordBatch, None, None]:
+        """The rows of a stream, which may be read again; ``notices`` become those known at its end."""
+        reader = self.take()
+        try:
+            yield from reader.batches(at, columns)
+        except BaseException:  # a stream that was left halfway cannot be gone on with
+            reader.close()
+            raise
+        self.give(reader)
+        if notices is not None:
+            notices[:] = reader.notices
+
+
+def _sent(source: Source, name: str | None) -> tuple[Any, IO[bytes] | None, str | None]:
+    """(path, open temporary file, the file's own name): what a reading process opens."""
+    if isinstance(source, str | Path) and not _is_pipe(source):
+        return source, None, None
+    if isinstance(source, str | Path):
+        return None, _held(Path(source).read_bytes()), Path(source).name
+    if not hasattr(source, "read"):
+        return None, _held(source), None
+    own = getattr(source, "name", None)
+    file_name = name or (str(own) if own else None)
+    data = byte_source.bytes_of(source)
+    return None, _held(data), file_name
+
+
+def _is_pipe(path: str | Path) -> bool:
+    return Path(path).is_fifo()
+
+
+def _held(data: Any) -> IO[bytes]:
+    with library_errors.in_words("no-room", "it cannot be kept on disk to be read", NO_ROOM):
+        held = tempfile.TemporaryFile()  # noqa: SIM115 closed with its File
+        held.write(data)
+        held.flush()
+        return held
+
+
+def _note_shared(mapping: Any, shared: Mapping[str, Any] | None) -> None:
+    """What the reading process noted of the columns that were said for all tables."""
+    if isinstance(mapping, TableMapping) and shared:
+        mapping.shared.seen.update({table: tuple(names) for table, names in shared["seen"].items()})
+        mapping.shared.used.update(shared["used"])
+
+
+# ── public, as in ``recdash.ingest.reader`` ─────────────────────────────────────────────────
+
+
+def preview(kind: Any, source: Source, *, limits: Limits | None = None, **how: Any) -> Preview:
+    try:
+        file = File(source, worker.open_preview, limits or UNLIMITED, {"kind": kind, **how})
+    except UploadError as error:
+        return Preview(kind, error.source or how.get("name") or kind, mapping={}, problems=error.problems)
+    facts = {name: value for name, value in file.facts.items() if name != "shared"}
+    for name in ("notices", "problems"):
+        facts[name] = messages.problems_from(facts[name])
+    for name in ("columns", "reversible", "required", "optional", "rows"):
+        facts[name] = tuple(facts[name])
+    return Preview(**facts)
+
+
+def read_upload(kind: Any, source: Source, *, limits: Limits | None = None, **how: Any) -> Upload:
+    file = File(source, worker.open_upload, limits or UNLIMITED, {"kind": kind, **how})
+    table = pa.Table.from_batches(list(file.batches()))
+    facts = file.facts
+    return Upload(kind, facts["name"], table, facts["mapping"], messages.problems_from(facts["notices"]))
+
+
+def read_passing(kind: Any, source: Source, *, limits: Limits | None = None, **how: Any) -> Passing:
+    file = File(source, worker.open_passing, limits or UNLIMITED, {"kind": kind, **how})
+    notices = list(messages.problems_from(file.facts["notices"]))
+    return Passing(kind, file.facts["name"], lambda: file.batches(notices=notices), notices)
+
+
+def read_recommendations(
+    source: Source, *, limits: Limits | None = None, **how: Any
+) -> list[Recommendations]:
+    file = File(source, worker.open_recommendations, limits or UNLIMITED, how)
+    return [_run(file, at, facts) for at, facts in enumerate(file.facts["runs"])]
+
+
+def _run(file: File, at: int, facts: Mapping[str, Any]) -> Recommendations:
+    notices = list(messages.problems_from(facts["notices"]))
+
+    def batches(columns: Any = None) -> Iterator[pa.RecordBatch]:
+        wanted = None if columns is None else tuple(columns)
+        return iter(file.batches(at, wanted, notices))
+
+    return Recommendations(**{**facts, "batches": batches, "notices": notices})

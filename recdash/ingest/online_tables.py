@@ -1,0 +1,222 @@
+"""What online logs hold, checked at the door: names of events, places, probabilities, answers of 0 or 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+
+from recdash import arrow as pc
+from recdash.domain.kinds import MISSING
+from recdash.errors import Problem, UploadError
+from recdash.ingest.attributes import MOST, TOO_LARGE
+from recdash.ingest.columns import Reading, listed, plain
+from recdash.ingest.timestamps import read_moments
+from recdash.ingest.values import (
+    EXACT_FLOAT,
+    NUMBERS,
+    RANKS,
+    WHOLE_DECIMAL,
+    YES_NO,
+    Seen,
+    is_missing,
+    is_text,
+    read_floats,
+    read_ids,
+    read_text,
+    refuse_gaps,
+)
+from recdash.ingest.values import plain as decoded
+
+LONGEST_MISSING = max(map(len, MISSING))
+LONGEST_NAME, CONTROL = 200, r"[\x00-\x1f\x7f\x{80}-\x{9f}\x{2028}-\x{202e}\x{2066}-\x{2069}]"
+CODES = pa.dictionary(pa.int32(), pa.string())
+SYNONYMS: Mapping[str, str] = {
+    "impression": "impression impressions imp imps view views viewed shown show seen displayed rendered",
+    "click": "click clicks clicked tap tapped item_click rec_click recommendation_click",
+    "watch": "watch watched watching play plays played playback stream streamed",
+    "heartbeat": "heartbeat heartbeats hb ping pings watch_progress play_progress playback_progress",
+}
+EVENTS = {plain(word): name for name, words in SYNONYMS.items() for word in words.split()}
+
+# ── columns ──────────────────────────────────────────────────────────────────────────────────
+
+
+def read_tokens(array: pa.Array, seen: Seen) -> pa.Array:
+    """Ids of which nearly every row has its own: int64 or text, null where nothing is written."""
+    array = decoded(array)
+    if not is_text(array.type):
+        return read_ids(array, seen)
+    text = pc.utf8_trim_whitespace(array)
+    shortest = pc.min(pc.binary_length(text)).as_py()
+    if shortest is not None and shortest <= LONGEST_MISSING:
+        text = pc.if_else(is_missing(text), None, text)
+    if not pc.any(pc.ends_with(text, ".0")).as_py():
+        return text
+    whole = pc.match_substring_regex(text, WHOLE_DECIMAL)
+    return pc.if_else(whole, pc.replace_substring_regex(text, r"\.0+$", ""), text)
+
+
+def read_labels(array: pa.Array, seen: Seen) -> pa.Array:
+    """Dictionary-encoded text, blanks trimmed; null where nothing is written."""
+    if not pa.types.is_dictionary(array.type):
+        array = array.cast(pa.string()).dictionary_encode()
+    words = pc.utf8_trim_whitespace(array.dictionary.cast(pa.string()))
+    return _recoded(array, pc.if_else(is_missing(words), None, words))
+
+
+def _recoded(array: pa.DictionaryArray, words: pa.Array) -> pa.DictionaryArray:
+    """The same rows with other words for the entries; entries that are alike now become one."""
+    again = words.dictionary_encode()
+    if again.type != CODES:
+        again = again.cast(CODES)
+    return pa.DictionaryArray.from_arrays(again.indices.take(array.indices), again.dictionary)
+
+
+def read_names(array: pa.Array, seen: Seen) -> pa.Array:
+    """Text, blanks trimmed, that people will read as a name; null where nothing is written."""
+    names = read_text(array, seen)
+    _refuse_names(names, seen)
+    return names
+
+
+def read_label_names(array: pa.Array, seen: Seen) -> pa.Array:
+    """The same, dictionary-encoded."""
+    names = read_labels(array, seen)
+    if pc.any(_bad_names(names.dictionary)).as_py():
+        _refuse_names(names.dictionary_decode(), seen)
+    return names
+
+
+def _bad_names(names: pa.Array) -> pa.Array:
+    """[n] true for names that would tear a line apart, or fill a page."""
+    bad = pc.or_(pc.match_substring_regex(names, CONTROL), pc.greater(pc.utf8_length(names), LONGEST_NAME))
+    return pc.fill_null(bad, False)
+
+
+def _refuse_names(names: pa.Array, seen: Seen) -> None:
+    bad = _bad_names(names)
+    if pc.any(bad).as_py():
+        fix = f"Names have no line breaks or other control characters, and at most {LONGEST_NAME} letters."
+        shown = pc.replace_substring_regex(names, CONTROL, "�")
+        seen.refuse(bad, shown, "bad-name", "'{value}' is no name", fix)
+
+
+def read_events(array: pa.Array, seen: Seen) -> pa.Array:
+    """Names of events: what usual synonyms say under our own four names, others in small letters."""
+    coded = read_labels(array, seen)
+    written = coded.dictionary.to_pylist()
+    for entry, word in enumerate(written):
+        _note_synonym(word, pc.equal(coded.indices, entry), seen)
+    return _recoded(coded, pa.array([EVENTS.get(plain(word), word.lower()) for word in written], pa.string()))
+
+
+def _note_synonym(word: str, rows: pa.Array, seen: Seen) -> None:
+    name = EVENTS.get(plain(word), "")
+    if name and word.lower() != name:
+        found = f"read as {name} in {{rows}}"
+        count = pc.sum(rows).as_py() or 0
+        seen.findings.notice("event-synonym", f"{seen.place}, '{word}'", found, "", count)
+
+
+def read_amounts(array: pa.Array, seen: Seen) -> pa.Array:
+    """float64 from 0 to ``MOST``; null where nothing is written and nothing needs to be."""
+    values = read_floats(array, seen, "a number", NUMBERS)
+    written = decoded(array)
+    if seen.role.required:
+        refuse_gaps(values, written, seen, "a number")
+    values = pc.if_else(pc.is_nan(values), None, values)
+    endless = pc.fill_null(pc.is_inf(values), False)
+    if not seen.role.required:
+        seen.refuse(endless, written, "bad-number", "'{value}'", NUMBERS)
+    low = pc.and_not(pc.fill_null(pc.less(values, 0), False), endless)
+    seen.refuse(low, written, "negative", "'{value}' is below 0", "These are counts or times, from 0.")
+    high = pc.and_not(pc.fill_null(pc.greater(values, MOST), False), endless)
+    seen.refuse(high, written, "too-large", "'{value}' is more than a million million", TOO_LARGE)
+    return values
+
+
+def read_places(array: pa.Array, seen: Seen) -> pa.Array:
+    """Places in a list, from 1, as int64; null where nothing is written."""
+    values = read_floats(array, seen, "a place", RANKS)
+    values = pc.if_else(pc.is_nan(values), None, values)
+    whole = pc.and_(pc.equal(pc.floor(values), values), pc.less(pc.abs(values), EXACT_FLOAT))
+    good = pc.and_(whole, pc.greater_equal(values, 1))
+    fix = f"{RANKS} If yours count from 0, add 1 to each."
+    seen.refuse(pc.fill_null(pc.invert(good), False), decoded(array), "bad-place", "'{value}'", fix)
+    return pc.if_else(pc.fill_null(good, False), values, None).cast(pa.int64())
+
+
+def read_propensities(array: pa.Array, seen: Seen) -> pa.Array:
+    """float64 in (0, 1]: with which probability the logging system showed what it showed."""
+    fix = "A propensity is above 0 and at most 1: the probability with which the item was shown."
+    values = read_floats(array, seen, "a propensity", fix)
+    values = pc.if_else(pc.is_nan(values), None, values)
+    bad = pc.invert(pc.and_(pc.greater(values, 0), pc.less_equal(values, 1)))
+    bad = pc.fill_null(bad, seen.role.required)
+    seen.refuse(bad, decoded(array), "bad-propensity", "'{value}' is not a propensity", fix)
+    return values
+
+
+def read_answers(array: pa.Array, seen: Seen) -> pa.Array:
+    """float64, 0 or 1; yes and no are read as such."""
+    written = decoded(array)
+    if is_text(written.type):
+        words = pc.index_in(pc.utf8_lower(pc.utf8_trim_whitespace(written)), pa.array(list(YES_NO)))
+        numbers = pa.array([f"{value:g}" for value in YES_NO.values()]).take(words)
+        array = pc.coalesce(numbers, written)
+    fix = "Write 1 where it was clicked and 0 where it was not."
+    values = read_floats(array, seen, "0 or 1", fix)
+    refuse_gaps(values, written, seen, "0 or 1")
+    other = pc.is_in(values, pa.array([0.0, 1.0, None]))
+    seen.refuse(pc.invert(other), written, "not-zero-or-one", "'{value}' is neither 0 nor 1", fix)
+    return values
+
+
+READERS: Mapping[Reading, Callable[[pa.Array, Seen], pa.Array]] = {
+    "moment": read_moments,
+    "token": read_tokens,
+    "label": read_labels,
+    "name": read_names,
+    "label name": read_label_names,
+    "event": read_events,
+    "amount": read_amounts,
+    "place": read_places,
+    "propensity": read_propensities,
+    "answer": read_answers,
+}
+
+
+# ── whole tables ─────────────────────────────────────────────────────────────────────────────
+
+
+def of_one_experiment(table: pa.Table, experiment: str | None) -> pa.Table:
+    """The exposures of the experiment asked for; all where the table has one or says nothing of it.
+
+    Raises ``UploadError`` where it holds several and none was asked for, or not that one.
+    """
+    if "experiment_id" not in table.column_names:
+        if experiment is not None:
+            raise UploadError(_no_experiments(experiment))
+        return table
+    known = [name for name in table["experiment_id"].unique().to_pylist() if name is not None]
+    if experiment is None and len(known) < 2:
+        return table
+    if experiment not in known:
+        raise UploadError(_which_experiment(known, experiment))
+    return table.filter(pc.equal(table["experiment_id"], experiment))
+
+
+def _no_experiments(experiment: str) -> Problem:
+    found = f"there is no column experiment_id to find '{experiment}' in"
+    return Problem("missing-column", "columns", found, "Leave it out, or name the column experiment_id.")
+
+
+def _which_experiment(known: list[str], experiment: str | None) -> Problem:
+    names = listed(sorted(known))
+    if experiment is None:
+        found, code = f"{len(known)} experiments: {names}", "several-experiments"
+    else:
+        found, code = f"no experiment is called '{experiment}'; found: {names}", "unknown-experiment"
+    fix = "Upload the exposures of one of them."
+    return Problem(code, "column 'experiment_id'", found, fix, len(known))

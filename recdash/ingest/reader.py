@@ -1,0 +1,801 @@
+"""The door: a file or table goes in, checked values come out, or every reason why not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from recdash import arrow as pc
+from recdash.domain.inputs import Passing, Recommendations, Upload
+from recdash.domain.kinds import Order, TableKind
+from recdash.errors import Problem, UploadError
+from recdash.ingest import byte_source as contents
+from recdash.ingest import online_tables
+from recdash.ingest.aggregates import finish_aggregates
+from recdash.ingest.attributes import further_columns, numbers_if_all
+from recdash.ingest.cells import refuse_sets, with_cells, with_pairs
+from recdash.ingest.column_inference import columns_of_run, columns_of_table, is_distance, with_header_checked
+from recdash.ingest.columns import (
+    NEVER,
+    REVERSED,
+    ROLES,
+    ROW_BY_ROW,
+    SIDEWAYS,
+    WITH_ATTRIBUTES,
+    Columns,
+    Decided,
+    Role,
+    SharedColumns,
+    TableMapping,
+    names_of,
+    names_place,
+    plain,
+    role_named,
+    wide_label,
+)
+from recdash.ingest.formats import RawTable, read_arrow, read_document, read_raw
+from recdash.ingest.layouts import Block, Layout, blocks_of, layout_of, notices_of
+from recdash.ingest.library_errors import FOREIGN, reason
+from recdash.ingest.limits import UNLIMITED, Limits, keep_within
+from recdash.ingest.similarity_tables import (
+    checked_pairs,
+    checked_vectors,
+    one_row_each,
+    read_similarities,
+    read_vectors,
+)
+from recdash.ingest.timestamps import known_zone
+from recdash.ingest.values import READERS, Findings, Seen, is_text, note_gaps, note_missing
+
+Source = Any  # str | Path | bytes | file object | dict | a table that offers an Arrow stream
+Mapped = Mapping[str, str] | None
+UNDECIDED = Decided()
+
+SPLITTING = ("run", "replicate")
+"""Roles whose columns name what rows belong to."""
+BETWEEN = "\x1f"
+SUFFIXES = {
+    *("gz", "gzip", "zip", "csv", "tsv", "tab", "txt", "dat", "data", "parquet"),
+    *("pq", "json", "jsonl", "ndjson", "run", "qrels", "trec", "xlsx", "pkl"),
+}
+MOST_RUNS = 100
+Part = Mapping[str, str]
+"""Rows of a file by what their columns name: {"run": "als", "replicate": "1"}; empty for all rows."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A raw table with its roles assigned: ready to be read through the door."""
+
+    kind: TableKind
+    name: str
+    given: str | None
+    raw: RawTable
+    columns: Columns
+    layout: Layout
+    limits: Limits
+    zone: str | None = None
+    explicit: Mapping[str, str] = field(default_factory=dict)
+    """{role: column} that was said for this table."""
+    decided: Decided = UNDECIDED
+
+    @property
+    def notices(self) -> list[Problem]:
+        layout = notices_of(self.layout, self.columns, self.kind == "run")
+        by_rank = self.raw.is_trec and "rank" in self.columns.mapping
+        of_file = [notice for notice in self.raw.notices if not (by_rank and notice.code == "trec")]
+        return [*of_file, *self.columns.notices, *layout]
+
+    @property
+    def mapping(self) -> dict[str, str]:
+        """Role → column as shown to a person; the columns of a wide list appear as one."""
+        label = wide_label(self.columns.wide)
+        mapping = {**self.columns.mapping, **self.columns.marked_items}
+        mapping |= {SIDEWAYS[self.kind].role.name: label} if label else {}
+        if self.columns.reversed_score:
+            mapping["score"] = f"{REVERSED}{mapping['score']}"
+        return mapping
+
+
+# ── public ───────────────────────────────────────────────────────────────────────────────────
+
+
+def read_recommendations(
+    source: Source,
+    *,
+    name: str | None = None,
+    mapping: Mapped = None,
+    limits: Limits | None = None,
+    order: Order | None = None,
+    checked: bool = False,
+) -> list[Recommendations]:
+    """The candidates in ``source``: one, or several when a column names the recommender, or each has a column
+    of lists.
+
+    A column that names a fold or training seed makes several of each: its replicates, all of its name.
+    ``order``: what orders the lists, where that was said; without it a rank that contradicts the scores is
+    asked about. ``checked``: the table is one that was read before, and nothing is asked again.
+    What the header and the first rows tell is checked now, the values while ``batches()`` is
+    read. Raises ``UploadError`` with all problems found.
+    """
+    opened = _open("run", source, name, mapping, limits, decided=Decided(order, checked))
+    try:
+        several = [_split(one) for one in _by_model(opened)]
+    except UploadError as error:
+        raise UploadError(error.problems, opened.name) from error
+    return [_recommendations(one, _name_of(one, part), part) for one, parts in several for part in parts]
+
+
+def _by_model(opened: Opened) -> Iterator[Opened]:
+    """The table once for each column of lists, or of scores, called as the column."""
+    if not (opened.columns.models or opened.columns.scores):
+        yield opened
+    for column in opened.columns.scores:
+        columns = replace(opened.columns, mapping={**opened.columns.mapping, "score": column})
+        named = f"{opened.given}: {column}" if opened.given else column
+        yield replace(opened, columns=columns, name=named, given=named)
+    models = opened.columns.models
+    if opened.given in models:  # the candidate is called like one of them
+        models = (opened.given,)
+    for column in models:
+        scores = opened.raw.scores
+        mapping = {role: c for role, c in opened.columns.mapping.items() if c not in scores.values()}
+        mapping |= {"item_id": column} | ({"score": scores[column]} if column in scores else {})
+        columns = replace(opened.columns, mapping=mapping)
+        named = f"{opened.given}: {column}" if opened.given and len(models) > 1 else column
+        yield replace(opened, columns=columns, name=named, given=named)
+
+
+def _name_of(opened: Opened, part: Part) -> str:
+    """What a candidate is called: as given, as the file, or as the column that names the recommender says."""
+    if "run" not in part:
+        return opened.name
+    return f"{opened.given}: {part['run']}" if opened.given else part["run"]
+
+
+def read_upload(
+    kind: TableKind,
+    source: Source,
+    *,
+    name: str | None = None,
+    mapping: Mapped = None,
+    relevance: str | None = None,
+    zone: str | None = None,
+    experiment: str | None = None,
+    limits: Limits | None = None,
+) -> Upload:
+    """A checked table of ``kind``, held in memory.
+
+    ``relevance`` (truth only): None takes the relevance or rating column if there is one,
+    ``"none"`` leaves it out (every row is relevant), anything else names the column. ``zone`` (online logs):
+    where times that say none were written, such as Europe/Berlin; None for UTC. ``experiment`` (exposures):
+    which one to read where the table holds several. Raises ``UploadError`` with all problems found.
+    """
+    opened = _in_zone(_open_with_relevance(kind, source, name, mapping, relevance, limits), zone)
+    findings = Findings()
+    try:
+        table = _together(list(_of_one_type(_checked(opened, _roles(opened), findings))))
+        table = online_tables.of_one_experiment(table, experiment) if kind == "exposures" else table
+        table = FINISH.get(kind, _as_it_is)(table, findings)
+    except UploadError as error:
+        raise UploadError(error.problems, opened.name) from error
+    return Upload(kind, opened.name, table, opened.mapping, (*opened.notices, *findings.notices))
+
+
+def read_passing(
+    kind: Literal["truth", "train", "events", "served"],
+    source: Source,
+    *,
+    name: str | None = None,
+    mapping: Mapped = None,
+    relevance: str | None = None,
+    zone: str | None = None,
+    limits: Limits | None = None,
+) -> Passing:
+    """The rows that ``read_upload`` would hold in memory, to be taken as they pass.
+
+    What the header and the first bytes tell is checked now, the values while ``batches()`` is read; both
+    raise ``UploadError`` with all problems found.
+    """
+    opened = _in_zone(_open_with_relevance(kind, source, name, mapping, relevance, limits), zone)
+    notices = opened.notices
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        findings = Findings()
+        try:
+            yield from _of_one_type(_checked(opened, _roles(opened), findings))
+        except UploadError as error:
+            raise UploadError(error.problems, opened.name) from error
+        notices.extend(findings.notices)
+
+    return Passing(kind, opened.name, batches, notices)
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a file looks like before it is taken: format in words, roles, first rows, what was found.
+
+    ``columns`` are the names to choose from, ``mapping`` the roles as guessed or given, ``rows``
+    the first rows as text. ``reversible`` are score columns whose least value may be the best, written as the
+    mapping takes them: ``-distance``. Values are checked in the first block only.
+    """
+
+    kind: TableKind
+    name: str
+    format: str = ""
+    columns: tuple[str, ...] = ()
+    reversible: tuple[str, ...] = ()
+    mapping: Mapping[str, str] | None = None
+    required: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    rows: tuple[Mapping[str, str], ...] = ()
+    notices: tuple[Problem, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    n_rows: int | None = None
+
+
+def preview(
+    kind: TableKind,
+    source: Source,
+    *,
+    name: str | None = None,
+    mapping: Mapped = None,
+    zone: str | None = None,
+    limits: Limits | None = None,
+    rows: int = 8,
+) -> Preview:
+    """How ``source`` would be read as ``kind``; never raises for bad data."""
+    known = ROLES[kind]
+    required = tuple(role.name for role in known if role.required)
+    optional = tuple(role.name for role in known if not role.required)
+    shown = Preview(kind, _names(source, name, kind)[0], mapping={}, required=required, optional=optional)
+    try:
+        opened = _assigned(kind, source, name, mapping, limits or UNLIMITED)
+        opened = replace(opened, zone=known_zone(zone))
+    except UploadError as error:
+        return replace(shown, problems=error.problems)
+    findings, problems = Findings(), opened.columns.problems
+    if not problems:
+        problems = _first_block_problems(opened, findings)
+    return replace(
+        shown,
+        name=opened.name,
+        format=opened.raw.format,
+        columns=opened.raw.columns + opened.columns.families,
+        reversible=_reversible(opened) if kind == "run" else (),
+        mapping=_guess_shown(opened),
+        rows=_sample(opened.raw, rows),
+        notices=(*opened.notices, *findings.notices),
+        problems=problems,
+        n_rows=opened.raw.n_rows,
+    )
+
+
+def _guess_shown(opened: Opened) -> dict[str, str]:
+    """The mapping; where each column of lists is a candidate, none of them is the column of items."""
+    left_out = ("item_id",) if opened.columns.models else ()
+    return {role: column for role, column in opened.mapping.items() if role not in left_out}
+
+
+def _reversible(opened: Opened) -> tuple[str, ...]:
+    """Columns of which less may be better: the score, and what is called like a score or a distance."""
+    chosen, scores = opened.columns.mapping.get("score"), names_of(role_named("run", "score"))
+    named = [c for c in opened.raw.columns if c == chosen or is_distance(c) or plain(c) in scores]
+    return tuple(f"{REVERSED}{column}" for column in named)
+
+
+def _sample(raw: RawTable, rows: int) -> tuple[Mapping[str, str], ...]:
+    try:
+        return tuple(raw.sample()[:rows])
+    except UploadError:  # said among the problems already
+        return ()
+
+
+def _first_block_problems(opened: Opened, findings: Findings) -> tuple[Problem, ...]:
+    roles = _roles(opened)
+    roles += [role_named("run", name) for name in SPLITTING if name in opened.columns.mapping]
+    try:
+        next(_checked(opened, roles, findings), None)
+    except UploadError as error:
+        return error.problems
+    return tuple(findings.problems)
+
+
+# ── opening ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _open(
+    kind: TableKind,
+    source: Source,
+    name: str | None,
+    mapping: Mapped,
+    limits: Limits | None,
+    without: Sequence[str] = (),
+    *,
+    decided: Decided = UNDECIDED,
+) -> Opened:
+    """Raises ``UploadError`` with what the format, the header and the mapping get wrong."""
+    try:
+        opened = _assigned(kind, source, name, mapping, limits or UNLIMITED, without, decided=decided)
+    except UploadError as error:
+        raise UploadError(error.problems, _names(source, name, kind)[0]) from error
+    if opened.columns.problems:
+        raise UploadError(opened.columns.problems, opened.name)
+    return opened
+
+
+def _open_with_relevance(
+    kind: TableKind,
+    source: Source,
+    name: str | None,
+    mapping: Mapped,
+    relevance: str | None,
+    limits: Limits | None,
+) -> Opened:
+    """``relevance`` as ``read_upload`` takes it."""
+    without = ("relevance",) if relevance == "none" else ()
+    chosen = {"relevance": relevance} if relevance and not without else {}
+    shared = mapping.shared if isinstance(mapping, TableMapping) else SharedColumns({})
+    return _open(kind, source, name, TableMapping({**(mapping or {}), **chosen}, shared), limits, without)
+
+
+def _in_zone(opened: Opened, zone: str | None) -> Opened:
+    try:
+        return replace(opened, zone=known_zone(zone))
+    except UploadError as error:
+        raise UploadError(error.problems, opened.name) from None
+
+
+def _assigned(
+    kind: TableKind,
+    source: Source,
+    name: str | None,
+    mapping: Mapped,
+    limits: Limits,
+    without: Sequence[str] = (),
+    *,
+    decided: Decided = UNDECIDED,
+) -> Opened:
+    _check_mapping(mapping)
+    shown, given = _names(source, name, kind)
+    raw = _raw(kind, source, name, limits)
+    if raw.without_header and _names_place(mapping, raw.columns):
+        raw = raw.without_header()
+    raw = raw if decided.checked else with_pairs(raw, kind)
+    if raw.n_rows == 0:
+        raise UploadError(Problem("no-rows", "file", "a header and no rows", "Upload a table with rows."))
+    explicit = dict(mapping or {})
+    if isinstance(mapping, TableMapping):
+        explicit = mapping.within(kind, shown, raw.columns)
+    columns = _columns(kind, raw, explicit, without, decided)
+    if not decided.checked:
+        columns = with_header_checked(raw, kind, columns)
+    if columns.problems and isinstance(mapping, TableMapping):
+        unmet = mapping.unmet(kind, raw.columns, columns.mapping)
+        columns = replace(columns, problems=(*unmet, *columns.problems))
+    layout: Layout = "rows" if columns.problems or kind in ROW_BY_ROW else layout_of(raw, columns)
+    return Opened(kind, shown, given, raw, columns, layout, limits, explicit=explicit, decided=decided)
+
+
+def _names_place(mapping: Mapped, columns: Sequence[str]) -> bool:
+    if isinstance(mapping, TableMapping):
+        return mapping.names_place(columns)
+    return names_place((mapping or {}).values(), columns)
+
+
+def _check_mapping(mapping: object) -> None:
+    if mapping is not None and not isinstance(mapping, Mapping):
+        found, fix = f"{type(mapping).__name__}, not a dict", 'Write {"user_id": "uid", "item_id": "sku"}.'
+        raise UploadError(Problem("bad-columns", "mapping", found, fix))
+
+
+def _columns(
+    kind: TableKind, raw: RawTable, mapping: Mapping[str, str], without: Sequence[str], decided: Decided
+) -> Columns:
+    if kind == "run":
+        return columns_of_run(raw, mapping, without, decided)
+    columns = columns_of_table(kind, raw, mapping, without)
+    return with_cells(raw, kind, columns, {*mapping, *without})
+
+
+def _raw(kind: TableKind, source: Source, name: str | None, limits: Limits) -> RawTable:
+    if isinstance(source, Mapping):
+        if kind == "run":
+            refuse_sets(source)
+        return read_document(dict(source), kind)
+    if hasattr(source, "__arrow_c_stream__") and not isinstance(source, type):
+        if kind == "run":
+            refuse_sets(source)
+        return read_arrow(source)
+    content = contents.unpacked(_content(source, name), limits)
+    return read_raw(content, kind, limits)
+
+
+def _content(source: Source, name: str | None) -> contents.Content:
+    if isinstance(source, str) and not source:
+        raise UploadError(Problem("no-file", "source", "the path is empty", "Name one readable file."))
+    if isinstance(source, str | Path):
+        return contents.of_path(Path(source))
+    if isinstance(source, contents.OpenFile):
+        return contents.of_open_file(replace(source, name=name or source.name))
+    if hasattr(source, "read"):
+        return contents.of_stream(source, name or str(getattr(source, "name", "upload")))
+    if isinstance(source, bytes | bytearray | memoryview):
+        return contents.of_bytes(bytes(source), name or "upload")
+    found = f"{type(source).__name__} is neither a path, bytes, a binary file, a table nor a dict"
+    fix = "Give a path, bytes, a file opened with 'rb', a pandas, polars or Arrow table, or a dict by user."
+    raise UploadError(Problem("bad-source", "source", found, fix))
+
+
+def _names(source: Source, name: str | None, kind: TableKind) -> tuple[str, str | None]:
+    """(name to show, name that a person gave); only a file's own name loses its suffixes."""
+    if name:
+        return name, name
+    # only a file has a name: on a data frame this would be its column called "name"
+    own = source if isinstance(source, str | Path) else getattr(source, "name", None)
+    is_open = hasattr(source, "read") or isinstance(source, contents.OpenFile)
+    is_file = isinstance(source, str | Path) or (is_open and own)
+    file_name = Path(str(own)).name if is_file else kind
+    return without_suffixes(file_name) or file_name or "upload", None
+
+
+def without_suffixes(file_name: str) -> str:
+    parts = file_name.split(".")
+    while len(parts) > 1 and parts[-1].lower() in SUFFIXES:
+        parts.pop()
+    return ".".join(parts)
+
+
+def _split(opened: Opened) -> tuple[Opened, list[Part]]:
+    """The recommenders that a column names, and the replicates of each that another does.
+
+    A column that was only guessed must tell some apart; else the table is read without it.
+    """
+    mapping = opened.explicit
+    named = {
+        role: _named_in(opened, role, certain=role in mapping or opened.raw.roles is not None)
+        for role in SPLITTING
+        if role in opened.columns.mapping
+    }
+    telling = {role: names for role, names in named.items() if len(names) > 1}
+    needless = tuple(role for role in named if role not in telling)
+    if needless:
+        left = {role: column for role, column in mapping.items() if role not in needless}
+        opened = _without(opened, left, needless)
+    if "run" in needless and named["run"] and opened.given is None:
+        opened = replace(opened, name=named["run"][0])
+    if not telling:
+        return opened, [{}]
+    notices = tuple(_told(opened, role, names) for role, names in telling.items())
+    columns = replace(opened.columns, notices=(*opened.columns.notices, *notices))
+    return replace(opened, columns=columns), _parts(opened, tuple(telling))
+
+
+def _without(opened: Opened, explicit: Mapping[str, str], roles: Sequence[str]) -> Opened:
+    """The table read without some roles; of several columns of lists or scores the same one."""
+    if opened.columns.models or opened.columns.scores:
+        mapping = {role: column for role, column in opened.columns.mapping.items() if role not in roles}
+        return replace(opened, columns=replace(opened.columns, mapping=mapping))
+    return replace(opened, columns=_columns("run", opened.raw, explicit, roles, opened.decided))
+
+
+def _told(opened: Opened, role: str, names: Sequence[str]) -> Problem:
+    names = sorted(names, key=_counted) if role == "replicate" else names
+    what = "recommenders" if role == "run" else f"{noun_of(opened.columns.mapping[role])}s of one candidate"
+    found = f"names {len(names)} {what}: {', '.join(names[:10])}"
+    return Problem(f"several-{role}s", f"column '{opened.columns.mapping[role]}'", found, "")
+
+
+def _named_in(opened: Opened, role: str, *, certain: bool) -> list[str]:
+    """What the role's column names; nothing where it was guessed and tells nothing apart."""
+    names = _distinct(opened.raw, opened.columns.mapping[role])
+    guess_holds = 1 < len(names) <= MOST_RUNS and not (role == "replicate" and _are_no_labels(names))
+    return names if certain or guess_holds else []
+
+
+def _are_no_labels(names: Sequence[str]) -> bool:
+    """A column called split may part train from test, one called repeat say yes and no."""
+    words = {name.lower() for name in names}
+    return bool(words & {"train", "training", "test"}) or words <= {"true", "false", "yes", "no"}
+
+
+def _parts(opened: Opened, roles: Sequence[str]) -> list[Part]:
+    """The combinations of names that rows have: replicates as one counts, else in order of appearance."""
+    columns = [opened.columns.mapping[role] for role in roles]
+    found: dict[tuple[str, ...], None] = {}
+    for batch in opened.raw.blocks(columns, set(columns)):
+        texts = [_texts(batch.column(at), column, opened) for at, column in enumerate(columns)]
+        joined = pc.binary_join_element_wise(*texts, BETWEEN) if len(texts) > 1 else texts[0]
+        found.update({tuple(name.split(BETWEEN)): None for name in joined.unique().to_pylist() if name})
+    parts: list[Part] = [dict(zip(roles, names, strict=True)) for names in found if all(names)]
+    return sorted(parts, key=lambda part: _counted(part.get("replicate", "")))
+
+
+def _counted(label: str) -> list[tuple[float, str]]:
+    """Orders labels with numbers in them as one counts: fold 2 before fold 10."""
+    pieces = re.findall(r"(\d+)|(\D+)", label)
+    return [(float(digits or "inf"), text) for digits, text in pieces]
+
+
+def _texts(values: pa.Array, column: str, opened: Opened) -> pa.Array:
+    seen = Seen(role_named("run", "run"), column, Findings(), opened.raw.where, opened.raw.decimal)
+    return _read(values, seen).cast(pa.string())
+
+
+def _distinct(raw: RawTable, column: str) -> list[str]:
+    """The names in a column, in order of first appearance, read as the rows will be.
+
+    Raises ``UploadError`` for a type that holds no names.
+    """
+    names: dict[str, None] = {}
+    for batch in raw.blocks([column], {column}):
+        seen = Seen(role_named("run", "run"), column, Findings(), raw.where, raw.decimal)
+        values = batch.column(0)
+        values = values.unique() if pa.types.is_dictionary(values.type) else values
+        names.update(dict.fromkeys(_read(values, seen).unique().to_pylist()))
+    return [name for name in names if name]
+
+
+NOUNS = ("fold", "seed", "split", "repeat")
+
+
+def noun_of(column: str) -> str:
+    """What one replicate is called after the column that tells them apart: ``cv_fold`` → ``fold``."""
+    return next((noun for noun in NOUNS if noun in column.lower()), "replicate")
+
+
+# ── reading ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _recommendations(opened: Opened, name: str, part: Part) -> Recommendations:
+    has = [role for role in ("user_id", "item_id", "rank", "score") if role in opened.mapping]
+    notices = opened.notices
+    known = {(n.code, n.place): n for n in notices}
+
+    def batches(columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        findings = Findings()
+        wanted = has if columns is None else [role for role in columns if role in has]
+        for batch in _checked(opened, _with_ids(opened, wanted, part), findings, part):
+            yield batch if batch.schema.names == wanted else batch.select(wanted)
+        known.update({(n.code, n.place): n for n in findings.notices})
+        notices[:] = known.values()
+
+    return Recommendations(
+        name,
+        batches,
+        has_rank="rank" in has,
+        has_score="score" in has,
+        is_trec=opened.raw.is_trec,
+        mapping={role: column for role, column in opened.mapping.items() if role in has},
+        notices=notices,
+        n_rows=opened.raw.n_rows if opened.layout == "rows" and not part else None,
+        replicate=part.get("replicate"),
+        noun=noun_of(opened.mapping["replicate"]) if "replicate" in part else "",
+    )
+
+
+def _with_ids(opened: Opened, wanted: Sequence[str], part: Part) -> list[Role]:
+    """The roles to read: both ids even if unwanted, so that every pass leaves out the same rows."""
+    mapping, whole = opened.columns.mapping, opened.raw.whole_ids
+    needless = opened.layout == "rows" and {"user_id", "item_id"} <= set(mapping)
+    extra = [r for r in ("user_id", "item_id") if r not in wanted and not (needless and mapping[r] in whole)]
+    return [_as_written(role_named("run", name), opened.columns) for name in (*wanted, *extra, *part)]
+
+
+def _as_written(role: Role, columns: Columns) -> Role:
+    """The role with the way its values are written: ranks from 0, scores of which less is better."""
+    if role.name == "rank" and columns.ranks_from == 0:
+        return replace(role, reading="rank from 0")
+    if role.name == "score" and columns.reversed_score:
+        return replace(role, reading="reversed score")
+    return role
+
+
+def _roles(opened: Opened) -> list[Role]:
+    """All roles that the table has; every other column too where it is an attribute or part of a vector."""
+    mapping = opened.columns.mapping if opened.layout == "rows" else opened.mapping
+    roles = [role for role in ROLES[opened.kind] if role.name in mapping and role.name not in SPLITTING]
+    roles = [replace(role, required=True) if role.whole else role for role in roles]
+    roles = [_as_written(role, opened.columns) for role in roles]
+    if opened.layout == "rows":
+        roles += [Role(column, "number", "") for column in opened.columns.wide]
+    if opened.kind in WITH_ATTRIBUTES:
+        taken = {*opened.columns.mapping, *opened.columns.mapping.values()}
+        free = [c for c in opened.raw.columns if c not in taken]
+        roles += [Role(column, "extra", "", required=False) for column in free]
+    return roles
+
+
+def _checked(
+    opened: Opened, roles: Sequence[Role], findings: Findings, part: Part | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The table's blocks, checked; after a problem the rest is only read for further problems."""
+    n_rows = n_kept = 0
+    try:
+        for block in _blocks(opened, roles, findings):
+            n_rows += len(block)
+            keep_within(opened.limits, "rows", n_rows)
+            batch = _checked_block(block, roles, opened, findings, part or {})
+            n_kept += batch.num_rows
+            if not findings.problems and batch.num_rows:
+                yield batch
+    except UploadError as error:
+        raise UploadError(dict.fromkeys([*findings.problems, *error.problems]), opened.name) from error
+    if findings.problems:
+        raise UploadError(findings.problems, opened.name)
+    if not (n_kept or (n_rows and part)):
+        found = "no row has all its ids" if n_rows else "no rows"
+        raise UploadError(Problem("no-rows", "file", found, "Upload a table with rows."), opened.name)
+
+
+CODED = ("id", "run", "label", "label name", "event")
+"""Readings of columns that come dictionary-encoded, where they are text."""
+IDENTIFYING = ("id", "token", "text", "name", "label", "label name", "event", "vector")
+
+
+def _blocks(opened: Opened, roles: Sequence[Role], findings: Findings) -> Iterator[Block]:
+    columns = opened.columns
+    own = {role.name: role.name for role in roles if role.name not in opened.mapping}
+    columns = replace(columns, mapping={**own, **columns.mapping}) if own else columns
+    ids = [role.name for role in roles if role.reading in CODED]
+    return blocks_of(opened.raw, columns, opened.layout, [r.name for r in roles], ids, findings)
+
+
+def _checked_block(
+    block: Block, roles: Sequence[Role], opened: Opened, findings: Findings, part: Part
+) -> pa.RecordBatch:
+    checked: dict[str, pa.Array] = {}
+    keep = None
+    for role in roles:
+        array = block.columns[role.name]
+        _keep_short(array, opened.limits)
+        column = opened.mapping.get(role.name, role.name)
+        needed = checked[role.filled].is_valid() if role.filled in checked else None
+        seen = Seen(role, column, findings, block.where, opened.raw.decimal, needed, opened.zone)
+        checked[role.name] = _read(array, seen)
+        keep = _kept(checked[role.name], seen, keep)
+    for role_name, named in part.items():
+        of_part = pc.fill_null(pc.equal(checked.pop(role_name), named), False)
+        keep = of_part if keep is None else pc.and_(keep, of_part)
+    batch = pa.RecordBatch.from_arrays(list(checked.values()), list(checked))
+    return batch if keep is None else batch.filter(keep)
+
+
+_READERS = {**READERS, **online_tables.READERS, "vector": read_vectors, "similarity": read_similarities}
+
+
+def _read(array: pa.Array, seen: Seen) -> pa.Array:
+    """Raises ``UploadError`` for a type that nothing sensible can be read from."""
+    try:
+        return _READERS[seen.role.reading](array, seen)
+    except FOREIGN as error:
+        found = f"{array.type} values cannot be read as {seen.role.name} ({reason(error)})"
+        raise UploadError(Problem("bad-type", seen.place, found, "Write plain numbers or text.")) from error
+
+
+def _kept(array: pa.Array, seen: Seen, keep: pa.Array | None) -> pa.Array | None:
+    """Rows without a required id, variant or metric are left out."""
+    role = seen.role
+    if not array.null_count or not role.required or role.reading not in IDENTIFYING:
+        return keep
+    if role.filled == NEVER:
+        note_gaps(array, seen)
+        return keep
+    note_missing(array, seen)
+    return array.is_valid() if keep is None else pc.and_(keep, array.is_valid())
+
+
+def _keep_short(array: pa.Array, limits: Limits) -> None:
+    if limits.value_chars is None:
+        return
+    values = array.dictionary if pa.types.is_dictionary(array.type) else array
+    if is_text(values.type):
+        keep_within(limits, "value_chars", pc.max(pc.utf8_length(values)).as_py() or 0)
+
+
+# ── small tables: what only the whole table tells ────────────────────────────────────────────
+
+
+def _of_one_type(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Raises ``UploadError`` at the end, when all other problems are known, if a column changed its type."""
+    first, mixed = None, False
+    for batch in batches:
+        first = first or batch.schema
+        mixed = mixed or not batch.schema.equals(first)
+        if not mixed:
+            yield batch
+    if mixed:
+        found = "a column that changes its type halfway"
+        raise UploadError(Problem("mixed-types", "file", found, "Write each column in one form."))
+
+
+def _together(batches: Sequence[pa.RecordBatch]) -> pa.Table:
+    table = pa.Table.from_batches(batches)
+    coded = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]
+    table = table.unify_dictionaries().combine_chunks() if coded else table
+    for name in coded:
+        column = _occurring(table[name].combine_chunks())
+        table = table.set_column(table.column_names.index(name), name, column)
+    return table
+
+
+def _occurring(column: pa.DictionaryArray) -> pa.DictionaryArray:
+    """With the entries that some row has; a categorical column, or rows left out, may leave others.
+
+    What is in the dictionary is a user or an item to those who read the table.
+    """
+    occurs = np.zeros(len(column.dictionary), dtype=bool)
+    occurs[column.indices.drop_null().to_numpy()] = True
+    if occurs.all():
+        return column
+    place = pa.array(np.cumsum(occurs, dtype=np.int32) - 1)
+    return pa.DictionaryArray.from_arrays(
+        place.take(column.indices), column.dictionary.filter(pa.array(occurs))
+    )
+
+
+def _as_it_is(table: pa.Table, _findings: Findings) -> pa.Table:
+    return table
+
+
+def _finish_attributes(table: pa.Table, findings: Findings) -> pa.Table:
+    """One row per id, the first; text columns that hold only numbers become numbers."""
+    table = one_row_each(table, findings)
+    for name in table.column_names:
+        if name not in {"item_id", "user_id", "title"}:
+            table = table.set_column(table.column_names.index(name), name, numbers_if_all(table[name]))
+    return table
+
+
+def _finish_predictions(table: pa.Table, findings: Findings) -> pa.Table:
+    """Say so when predictions lie outside the scale that the ratings show (by a tenth of its width).
+
+    Raises UploadError where no row has a prediction.
+    """
+    if pc.all(pc.is_nan(table["prediction"])).as_py():
+        fix = "Choose the column with the predicted ratings."
+        raise UploadError(Problem("no-prediction", "column 'prediction'", "no prediction in any row", fix))
+    low, high = pc.min_max(table["rating"]).as_py().values()
+    slack = (high - low) / 10
+    outside = pc.or_(pc.less(table["prediction"], low - slack), pc.greater(table["prediction"], high + slack))
+    if count := pc.sum(outside).as_py():
+        found = f"predictions outside the rating scale {low:g} to {high:g} in {{rows}}"
+        fix = "Bring both to one scale, else RMSE and MAE mean little."
+        findings.notice("outside-scale", "column 'prediction'", found, fix, count)
+    return table
+
+
+def _finish_sessions(table: pa.Table, findings: Findings) -> pa.Table:
+    return further_columns(table, "sessions", findings)
+
+
+def _finish_exposures(table: pa.Table, findings: Findings) -> pa.Table:
+    return further_columns(table, "exposures", findings, numbers=False)
+
+
+def _finish_policy(table: pa.Table, findings: Findings) -> pa.Table:
+    return further_columns(table, "policy", findings, most=None)
+
+
+def _finish_bandit(table: pa.Table, findings: Findings) -> pa.Table:
+    return further_columns(table, "bandit", findings, most=None)
+
+
+FINISH: Mapping[TableKind, Callable[[pa.Table, Findings], pa.Table]] = {
+    "catalogue": _finish_attributes,
+    "users": _finish_attributes,
+    "vectors": checked_vectors,
+    "similarity": checked_pairs,
+    "predictions": _finish_predictions,
+    "sessions": _finish_sessions,
+    "aggregates": finish_aggregates,
+    "exposures": _finish_exposures,
+    "bandit": _finish_bandit,
+    "policy": _finish_policy,
+}

@@ -1,0 +1,177 @@
+"""What says how alike items are: a vector of each, or a similarity of two."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from recdash import arrow as pc
+from recdash.domain.kinds import Ints
+from recdash.errors import Problem, UploadError
+from recdash.ingest.formats import is_list
+from recdash.ingest.values import Findings, Seen, is_missing, is_text, plain, read_floats, refuse_gaps
+
+VECTOR_FIX = "Write each vector whole, such as [0.1, 0.2, 0.3] or 0.1|0.2|0.3."
+COMMAS_AND_OTHERS = r"\d,\d[^,\s|;]*[\s|;]+[^\s,|;]"
+VECTORS = pa.list_(pa.float64())
+ROUNDING = 1e-6
+"""What a similarity may lie beyond −1 or 1, or differ between the two orders of a pair, for being rounded."""
+
+
+# ── vectors ──────────────────────────────────────────────────────────────────────────────────
+
+
+def read_vectors(array: pa.Array, seen: Seen) -> pa.Array:
+    """Lists of finite float64, all of one length; null where there is no number."""
+    lists = _as_lists(plain(array), seen)
+    row = pc.list_parent_indices(lists).to_numpy()
+    numbers = pc.list_flatten(lists)
+    inner = Seen(seen.role, seen.column, seen.findings, lambda at: seen.where(int(row[at])), seen.decimal)
+    values = read_floats(numbers, inner, "a number", VECTOR_FIX)
+    refuse_gaps(values, numbers, inner, "a number")
+    length = np.bincount(row, minlength=len(lists))
+    _refuse_lengths(length, seen)
+    return pa.ListArray.from_arrays(_offsets(length, empty_is_null=True), values)
+
+
+def _offsets(length: Ints, empty_is_null: bool = False) -> pa.Array:
+    """Where lists of these lengths begin and end."""
+    bounds = np.concatenate(([0], np.cumsum(length))).astype(np.int32)
+    return pa.array(bounds, mask=np.append(length == 0, False) if empty_is_null else None)
+
+
+def _as_lists(array: pa.Array, seen: Seen) -> pa.Array:
+    """A list column; text that writes lists is taken apart at blanks, ``,``, ``|`` and ``;``."""
+    if is_list(array.type):
+        # A null list of a fixed length spans values all the same; this way it spans none.
+        length = np.asarray(pc.fill_null(pc.list_value_length(array), 0))
+        return pa.ListArray.from_arrays(_offsets(length), pc.list_flatten(array))
+    if not is_text(array.type):
+        seen.refuse(pc.is_valid(array), array, "bad-vector", "'{value}' is not a list of numbers", VECTOR_FIX)
+        return pa.nulls(len(array), VECTORS)
+    text = pc.replace_substring_regex(array, r"np\.\w+\(([^()]*)\)", r"\1")
+    text = pc.utf8_trim(text, characters="[]() \t")
+    text = pc.if_else(is_missing(text), None, text)
+    if seen.decimal == ",":
+        return pc.split_pattern_regex(text, r"[\s|;]+")
+    found = "'{value}' has commas inside numbers or between them, one cannot tell"
+    doubtful = pc.fill_null(pc.match_substring_regex(text, COMMAS_AND_OTHERS), False)
+    seen.refuse(doubtful, array, "doubtful-commas", found, "Write decimals with a point: 0.5 0.25.")
+    return pc.split_pattern_regex(text, r"[\s,|;]+")
+
+
+def _refuse_lengths(length: Ints, seen: Seen) -> None:
+    filled = length[length > 0]
+    if not len(filled):
+        return
+    first = seen.findings.lengths.setdefault(seen.column, int(filled[0]))
+    other = (length > 0) & (length != first)
+    says = f"{{value}} numbers, where the first vector has {first}"
+    fix = "Give every item a vector of the same length."
+    seen.refuse(pa.array(other), pa.array(length), "uneven-vectors", says, fix)
+
+
+def checked_vectors(table: pa.Table, findings: Findings) -> pa.Table:
+    """``item_id`` and ``vector``, one row per item; says which vectors are of no use."""
+    table = one_row_each(_gathered(table), findings)
+    vectors = table["vector"].combine_chunks()
+    numbers = vectors.flatten().to_numpy(zero_copy_only=False).reshape(len(vectors), -1)
+    if zeros := int((~numbers.any(axis=1)).sum()):
+        fix = "They point nowhere: such items count as items without a vector."
+        findings.notice("zero-vectors", "column 'vector'", "only zeros in {rows}", fix, zeros)
+    return table
+
+
+def _gathered(table: pa.Table) -> pa.Table:
+    """One vector from many columns of numbers, in their order."""
+    if "vector" in table.column_names:
+        return table
+    columns = [np.asarray(table[name]) for name in table.column_names if name != "item_id"]
+    width = len(columns)
+    offsets = np.arange(table.num_rows + 1, dtype=np.int32) * width
+    vectors = pa.ListArray.from_arrays(pa.array(offsets), pa.array(np.column_stack(columns).ravel()))
+    return pa.table({"item_id": table["item_id"], "vector": vectors})
+
+
+def one_row_each(table: pa.Table, findings: Findings) -> pa.Table:
+    """The first row of each id, which is the first column of its kind."""
+    name = next(name for name in ("item_id", "user_id") if name in table.column_names)
+    _, first = np.unique(_codes(table[name]), return_index=True)
+    if twice := table.num_rows - len(first):
+        code = f"duplicate-{name.removesuffix('_id')}s"
+        fix = "The first row of each counts."
+        findings.notice(code, f"column '{name}'", f"{twice} duplicate {name}", fix, twice)
+        table = table.take(pa.array(np.sort(first)))
+    return table
+
+
+# ── similarities ─────────────────────────────────────────────────────────────────────────────
+
+
+def read_similarities(array: pa.Array, seen: Seen) -> pa.Array:
+    """float64 from −1 to 1."""
+    fix = "A similarity is a number from -1 to 1; turn distances into similarities first."
+    values = read_floats(array, seen, "a similarity", fix)
+    refuse_gaps(values, array, seen, "a similarity")
+    numbers = np.asarray(pc.fill_null(values, np.nan))
+    beyond = np.isfinite(numbers) & (np.abs(numbers) > 1 + ROUNDING)
+    seen.refuse(pa.array(beyond), plain(array), "bad-similarity", "'{value}' is not a similarity", fix)
+    return pa.array(np.clip(numbers, -1.0, 1.0))
+
+
+def checked_pairs(table: pa.Table, findings: Findings) -> pa.Table:
+    """Each pair once, either way round; an item beside itself says nothing."""
+    a, b = _codes_of_both(table)
+    values = table["similarity"].to_numpy()
+    if alone := int((a == b).sum()):
+        findings.notice("self-pairs", "table", "an item beside itself in {rows}", "Left out.", alone)
+    key = np.minimum(a, b) * (max(a.max(), b.max()) + 1) + np.maximum(a, b)
+    order = np.flatnonzero(a != b)
+    order = order[np.argsort(key[order], kind="stable")]
+    is_first = np.diff(key[order], prepend=-1) != 0
+    first = order[is_first][np.cumsum(is_first) - 1] if len(order) else order
+    differs = np.flatnonzero(np.abs(values[order] - values[first]) > ROUNDING)
+    if len(differs):
+        raise UploadError(_contradiction(table, first[differs[0]], order[differs[0]], len(differs)))
+    same_way = int(((a[order] == a[first]) & ~is_first).sum())
+    if same_way:
+        findings.notice("duplicate-pairs", "table", "a pair again in {rows}", "Each counts once.", same_way)
+    return _some_pairs(table.take(pa.array(np.sort(order[is_first]))))
+
+
+def _some_pairs(table: pa.Table) -> pa.Table:
+    if not table.num_rows:
+        found = "no pair of two different items"
+        raise UploadError(Problem("no-rows", "table", found, "Write item_a, item_b and similarity."))
+    return table
+
+
+def _contradiction(table: pa.Table, one: int, other: int, count: int) -> Problem:
+    first, second = (table.slice(int(row), 1).to_pylist()[0] for row in (one, other))
+    more = f" (and {count - 1} more like it)" if count > 1 else ""
+    pair = f"'{first['item_a']}' and '{first['item_b']}'"
+    found = (
+        f"{pair} are {first['similarity']:g} alike in one row and {second['similarity']:g} in another{more}"
+    )
+    fix = "Give a pair one similarity, the same both ways."
+    return Problem("two-similarities", "column 'similarity'", found, fix, count)
+
+
+def _codes_of_both(table: pa.Table) -> tuple[Ints, Ints]:
+    """Both items of each pair on shared codes."""
+    sides = [_plain_ids(table[name]) for name in ("item_a", "item_b")]
+    if sides[0].type != sides[1].type:
+        sides = [side.cast(pa.string()) for side in sides]
+    both = _codes(pa.chunked_array([*sides[0].chunks, *sides[1].chunks]))
+    dense = np.unique(both, return_inverse=True)[1].astype(np.int64)
+    return dense[: table.num_rows], dense[table.num_rows :]
+
+
+def _codes(ids: pa.ChunkedArray) -> Ints:
+    """Numbers that are equal where the ids are."""
+    ids = _plain_ids(ids).combine_chunks()
+    return np.asarray(ids if pa.types.is_integer(ids.type) else ids.dictionary_encode().indices)
+
+
+def _plain_ids(ids: pa.ChunkedArray) -> pa.ChunkedArray:
+    return ids.cast(ids.type.value_type) if pa.types.is_dictionary(ids.type) else ids

@@ -1,0 +1,183 @@
+"""Moments of an online log: whatever way a time is written, checked at the door and kept in UTC."""
+
+from __future__ import annotations
+
+import difflib
+import zoneinfo
+from functools import reduce
+
+import numpy as np
+import pyarrow as pa
+
+from recdash import arrow as pc
+from recdash.errors import Problem, UploadError
+from recdash.ingest.columns import ALWAYS
+from recdash.ingest.values import Seen, is_missing, is_text, plain, read_floats
+
+LOCAL, UTC = pa.timestamp("us"), pa.timestamp("us", "UTC")
+HOW = "Write 2026-11-02T09:00:00Z, or seconds since 1970."
+SHAPE = (
+    r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
+    r"([ T]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?$"
+)
+ZONED = r":\d\d.*(Z|[+-]\d\d(:?\d\d)?)$"
+# so that Arrow reads what databases write: '2026-11-02 09:00:00.123456789 UTC'
+SPELLINGS = ((r" ?(UTC|GMT|z)$", "Z"), (r"(\.\d{6})\d+", r"\1"), (r"(:\d\d(\.\d+)?) ([+-]\d)", r"\1\3"))
+EARLIEST, LATEST = pa.scalar(0, UTC), pa.scalar(4_102_444_800_000_000, UTC)  # 1970 and 2100
+# numbers below each are seconds, milliseconds, microseconds since 1970; others nanoseconds
+UNITS = ((1e11, 1e6), (1e14, 1e3), (1e17, 1.0), (np.inf, 1e-3))
+
+
+def known_zone(zone: str | None) -> str | None:
+    """The zone itself; raises ``UploadError`` where there is none of that name."""
+    if not zone:
+        return None
+    try:
+        pc.assume_timezone(pa.array([0], LOCAL), zone)
+    except pa.ArrowException:
+        raise UploadError(_no_zone(zone)) from None
+    return zone
+
+
+def _no_zone(zone: str) -> Problem:
+    near = difflib.get_close_matches(zone, sorted(zoneinfo.available_timezones()), n=1, cutoff=0.6)
+    hint = f"Did you mean '{near[0]}'? " if near else ""
+    fix = f"{hint}Zones are called like Europe/Berlin, America/New_York or UTC."
+    return Problem("unknown-zone", "time zone", f"no time zone is called '{zone}'", fix)
+
+
+def read_moments(array: pa.Array, seen: Seen) -> pa.Array:
+    """Timestamps in UTC, of microseconds; null where nothing is written and nothing needs to be.
+
+    Moments before 1970 or from 2100 on are refused: a clock that was never set, or a word for "no end".
+    """
+    array = plain(array)
+    moments = _of_type(array, seen)
+    _refuse_far(moments, array, seen)
+    if _must_be_written(seen):
+        empty = pc.and_(moments.is_null(), _is_empty(array))
+        seen.refuse(empty, array, "missing-time", "'{value}' is not a time", HOW)
+    return moments
+
+
+def _must_be_written(seen: Seen) -> bool:
+    return seen.role.required and seen.role.filled == ALWAYS
+
+
+def _refuse_far(moments: pa.Array, written: pa.Array, seen: Seen) -> None:
+    far = pc.or_(pc.less(moments, EARLIEST), pc.greater_equal(moments, LATEST))
+    far = pc.fill_null(far, False)
+    if pc.any(far).as_py():
+        do = "leave such rows out" if _must_be_written(seen) else "leave such cells empty"
+        fix = f"Where 9999-12-31 or 0001-01-01 stands for no time, {do}; else correct the year."
+        is_time = not (is_text(written.type) or pa.types.is_floating(written.type))
+        written = written.cast(pa.string()) if is_time else written  # Python knows no year above 9999
+        seen.refuse(far, written, "far-time", "'{value}' is not between the years 1970 and 2100", fix)
+
+
+def _is_empty(array: pa.Array) -> pa.Array:
+    empty = array.is_null(nan_is_null=True)
+    return pc.or_(empty, is_missing(pc.utf8_trim_whitespace(array))) if is_text(array.type) else empty
+
+
+def _of_type(array: pa.Array, seen: Seen) -> pa.Array:
+    if pa.types.is_timestamp(array.type) and array.type.tz:
+        return array.cast(UTC, safe=False)
+    if pa.types.is_timestamp(array.type) or pa.types.is_date(array.type):
+        return _in_utc(array.cast(LOCAL, safe=False), seen)
+    if is_text(array.type):
+        return _of_text(array, seen)
+    return _since_1970(read_floats(array, seen, "a time", HOW), array, seen)
+
+
+def _since_1970(numbers: pa.Array, written: pa.Array, seen: Seen) -> pa.Array:
+    """Seconds, or what their size shows to be milliseconds, microseconds or nanoseconds."""
+    values = pc.fill_null(numbers, np.nan).to_numpy()
+    size = np.abs(values)
+    scale = np.select([size < below for below, _ in UNITS[:-1]], [by for _, by in UNITS[:-1]], UNITS[-1][1])
+    micro = np.round(values * scale)
+    beyond = np.abs(micro) >= 2.0**62
+    seen.refuse(pa.array(beyond), written, "bad-time", "'{value}' is not a time", HOW)
+    unknown = ~np.isfinite(micro) | beyond
+    return pa.array(np.where(unknown, 0, micro).astype(np.int64), UTC, mask=unknown)
+
+
+def _of_text(array: pa.Array, seen: Seen) -> pa.Array:
+    trimmed = pc.utf8_trim_whitespace(array)
+    text = pc.if_else(is_missing(trimmed), None, trimmed)
+    first = text.drop_null().slice(0, 1)
+    for kind, read in ((pa.float64(), _numbers), (LOCAL, _local), (UTC, _zoned)):
+        try:  # mostly a column is written in one way; a whole column is not tried where its first is another
+            first.cast(kind)
+            return read(text, array, seen)
+        except pa.ArrowInvalid:
+            continue
+    return _each_its_own_way(reduce(_respelt, SPELLINGS, text), array, seen)
+
+
+def _numbers(text: pa.Array, written: pa.Array, seen: Seen) -> pa.Array:
+    return _since_1970(text.cast(pa.float64()), written, seen)
+
+
+def _local(text: pa.Array, _written: pa.Array, seen: Seen) -> pa.Array:
+    return _in_utc(text.cast(LOCAL), seen)
+
+
+def _zoned(text: pa.Array, _written: pa.Array, _seen: Seen) -> pa.Array:
+    return text.cast(UTC)
+
+
+def _respelt(text: pa.Array, spelling: tuple[str, str]) -> pa.Array:
+    return pc.replace_substring_regex(text, *spelling)
+
+
+def _each_its_own_way(text: pa.Array, written: pa.Array, seen: Seen) -> pa.Array:
+    """Zoned and local times side by side; what is neither is refused, and null."""
+    bad = pc.fill_null(pc.invert(pc.match_substring_regex(text, SHAPE)), False)
+    zoned = pc.fill_null(pc.match_substring_regex(text, ZONED), False)
+    seen.refuse(bad, written, "bad-time", "'{value}' is not a time", HOW)
+    text = pc.if_else(bad, None, text)
+    far = _cast_what_is(pc.if_else(zoned, text, None), UTC, written, seen)
+    near = _cast_what_is(pc.if_else(zoned, None, text), LOCAL, written, seen)
+    return pc.coalesce(far, _in_utc(near, seen))
+
+
+def _cast_what_is(text: pa.Array, kind: pa.DataType, written: pa.Array, seen: Seen) -> pa.Array:
+    """Days that no calendar has, such as 30 February, are refused, and null."""
+    try:
+        return text.cast(kind)
+    except pa.ArrowInvalid:
+        good = pa.array([_is(kind, value) for value in text.to_pylist()])
+    seen.refuse(pc.invert(good), written, "bad-time", "'{value}' is not a time", HOW)
+    return pc.if_else(good, text, None).cast(kind)
+
+
+def _is(kind: pa.DataType, value: str | None) -> bool:
+    try:
+        pa.scalar(value, pa.string()).cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _in_utc(local: pa.Array, seen: Seen) -> pa.Array:
+    """Times without a zone, as of the zone that was declared, or as UTC."""
+    written = len(local) - local.null_count
+    if seen.zone is None:
+        fix = "If they are local times, say where: Europe/Berlin, say."
+        seen.note("naive-times", "times without a zone in {rows} were taken as UTC", fix, written)
+        return local.cast(UTC)
+    moments = pc.assume_timezone(local, seen.zone, ambiguous="earliest", nonexistent="latest")
+    _note_change_of_clocks(local, moments, seen)
+    return moments.cast(UTC)
+
+
+def _note_change_of_clocks(local: pa.Array, moments: pa.Array, seen: Seen) -> None:
+    """Hours that a change of clocks repeats or leaves out: which moment they were taken for."""
+    later = pc.assume_timezone(local, seen.zone, ambiguous="latest", nonexistent="latest")
+    twice = pc.sum(pc.not_equal(moments, later)).as_py() or 0
+    found = f"times that {seen.zone} had twice, when clocks went back, in {{rows}}"
+    seen.note("repeated-hour", found, "The earlier of the two moments was taken. Write times in UTC.", twice)
+    never = pc.sum(pc.not_equal(pc.local_timestamp(moments), local)).as_py() or 0
+    found = f"times that {seen.zone} never had, when clocks went forward, in {{rows}}"
+    seen.note("skipped-hour", found, "The moment of the change was taken. Write times in UTC.", never)

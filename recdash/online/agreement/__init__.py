@@ -1,0 +1,1 @@
+"""Whether offline metrics and A/B tests agree, and how well metrics have called tests so far."""

@@ -1,0 +1,287 @@
+"""Did the winner offline win online? In words, and only where both intervals allow it.
+
+One run at a time against the control (``quadrant``), and the order of all runs of a test (``Agreement``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from recdash.formatting import numbers
+from recdash.stats.concordance import Best, Tau, best, tau
+
+UNDECIDED = "undecided"
+LEAST_RUNS = 6
+"""Of fewer runs some metric is likely to have their order by chance, and none is named."""
+CONVINCING = 0.05
+
+Outcome = Literal["concordant", "discordant", "undecided"]
+
+
+def quadrant(
+    offline_low: float | None, offline_high: float | None, online_low: float | None, online_high: float | None
+) -> str:
+    """Name of the corner in which a candidate stands against the baseline and the control.
+
+    Takes the intervals of the offline difference and of the online lift; an interval that holds 0,
+    or that is not there, decides nothing: "undecided".
+    """
+    offline, online = _outcome(offline_low, offline_high), _outcome(online_low, online_high)
+    if UNDECIDED in {offline, online}:
+        return UNDECIDED
+    return f"{offline} both" if offline == online else f"{offline} offline, {online} online"
+
+
+def _outcome(low: float | None, high: float | None) -> str:
+    if low is not None and low > 0:
+        return "won"
+    if high is not None and high < 0:
+        return "lost"
+    return UNDECIDED
+
+
+class Interval(NamedTuple):
+    """Of a difference; None at both ends where there is none."""
+
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Served:
+    """A run that a variant served, on both sides: its offline value and its lift over the control.
+
+    The control's own lift is 0. Both are turned so that more is better; None where they cannot be had.
+    """
+
+    run_id: str
+    run: str
+    variant: str
+    is_control: bool
+    offline: float | None
+    online: float | None
+
+    @property
+    def on_both_sides(self) -> bool:
+        return self.offline is not None and self.online is not None
+
+
+@dataclass(frozen=True)
+class RunPair:
+    """Two runs: the intervals of ``second`` minus ``first`` on both sides, turned so that more is better.
+
+    They are those by which the pair is judged: with the control as on its test's own page, and between two
+    variants corrected over all such pairs (Holm).
+    """
+
+    first: str
+    second: str
+    offline: Interval
+    online: Interval
+
+    @property
+    def outcome(self) -> Outcome:
+        """Only a pair that is settled on both sides agrees or disagrees."""
+        corner = quadrant(*self.offline, *self.online)
+        if corner == UNDECIDED:
+            return "undecided"
+        return "concordant" if corner.endswith("both") else "discordant"
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Whether an offline metric and an online one put the runs of a test in the same order.
+
+    ``runs`` are those that have both values, the control's among them where it is linked, and ``pairs`` all
+    pairs of them. ``reason`` says why nothing is judged; ``tau`` is None then, and where all runs are alike.
+    """
+
+    metric: str
+    online_metric: str
+    runs: tuple[Served, ...]
+    pairs: tuple[RunPair, ...]
+    tau: Tau | None
+    reason: str = ""
+
+    def count(self, outcome: Outcome) -> int:
+        return sum(pair.outcome == outcome for pair in self.pairs)
+
+    @property
+    def decided(self) -> int:
+        """Pairs that are settled on both sides."""
+        return len(self.pairs) - self.count("undecided")
+
+    @property
+    def sentences(self) -> list[str]:
+        """What agrees, pair by pair, and how much the order of all runs says."""
+        if self.reason:
+            return [f"Agreement is not judged: {self.reason}."]
+        return [_pairs_told(self), *([_tau_told(self.tau)] if self.tau else [])]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "metric": self.metric,
+            "online_metric": self.online_metric,
+            "n_runs": len(self.runs),
+            "concordant": self.count("concordant"),
+            "discordant": self.count("discordant"),
+            "undecided": self.count("undecided"),
+            "tau": self.tau.value if self.tau else None,
+            "p": self.tau.p if self.tau else None,
+            "least_p": self.tau.least_p if self.tau else None,
+            "exact": self.tau.exact if self.tau else None,
+            "pairs": [
+                {"first": pair.first, "second": pair.second, "offline": list(pair.offline),
+                 "online": list(pair.online), "outcome": pair.outcome}
+                for pair in self.pairs
+            ],
+            "reason": self.reason,
+            "sentences": self.sentences,
+        }  # fmt: skip
+
+
+def agreement(
+    metric: str,
+    online_metric: str,
+    runs: Sequence[Served],
+    pairs: Mapping[tuple[str, str], RunPair],
+    reason: str = "",
+) -> Agreement:
+    """The agreement over the ``runs`` that have both values, and over their ``pairs`` (by variants)."""
+    there = tuple(run for run in runs if run.on_both_sides)
+    reason = reason or _why_not(len(there))
+    if reason:
+        return Agreement(metric, online_metric, there, (), None, reason)
+    variants = {run.variant for run in there}
+    both = tuple(pair for names, pair in pairs.items() if variants.issuperset(names))
+    sides = np.array([[run.offline, run.online] for run in there], dtype=np.float64)
+    return Agreement(metric, online_metric, there, both, tau(sides[:, 0], sides[:, 1]))
+
+
+def _why_not(n: int) -> str:
+    if n > 1:
+        return ""
+    have = "one run has" if n else "no run has"
+    return f"{have} a value on both sides, and an order takes two"
+
+
+def _pairs_told(found: Agreement) -> str:
+    """Of the pairs that both sides settle, how many point the same way; how many are not settled."""
+    total, decided = len(found.pairs), found.decided
+    if not decided:
+        return f"No pair of runs is settled on both sides, of {total}: there is nothing to agree on yet."
+    same, opposite = found.count("concordant"), found.count("discordant")
+    whole = decided == total
+    of = f"{same} of {decided} pair{'s' if decided > 1 else ''} of runs{'' if whole else ' that both settle'}"
+    other = f", and opposite ways for {opposite}" if opposite else ""
+    left = total - decided
+    rest = f"; {left} of all {total} {'is' if left == 1 else 'are'} undecided" if left else ""
+    return f"Offline and online point the same way for {of}{other}{rest}."
+
+
+def _tau_told(found: Tau) -> str:
+    """The rank agreement, and whether so few runs could say anything."""
+    told = f"Over the order of all {found.n} runs Kendall's τ is {numbers.fixed(found.value, 2)}"
+    p = f"p = {numbers.p_value(found.p)}".replace("= <", "< ")
+    if found.least_p > CONVINCING:
+        least = numbers.fixed(found.least_p, 3)
+        return f"{told}, but {found.n} runs say little ({p}; even full agreement has p = {least})."
+    if found.p > CONVINCING:
+        return f"{told}, which chance explains ({p})."
+    return f"{told}, more than chance explains ({p})."
+
+
+# ── which offline metric would have had the order right? ─────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One offline metric: τ between its order of the runs and the online one; None where it has none."""
+
+    metric: str
+    k: int | None
+    label: str
+    tau: float | None
+
+
+@dataclass(frozen=True)
+class BestMetric:
+    """All candidate metrics, best first, and whether the best may be named.
+
+    ``p``: how often the best of all these metrics does as well when chance orders the runs online;
+    ``perfect``: how often one of them has that order right completely. ``winners`` is empty where ``reason``
+    says why none is named. ``left_out``: metrics that not all of the runs have.
+    """
+
+    online_metric: str
+    n: int
+    predictions: tuple[Prediction, ...]
+    p: float | None
+    perfect: float | None
+    winners: tuple[str, ...]
+    reason: str
+    left_out: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "online_metric": self.online_metric,
+            "n_runs": self.n,
+            "winners": list(self.winners),
+            "p": self.p,
+            "perfect_by_chance": self.perfect,
+            "reason": self.reason,
+            "metrics": [
+                {"metric": one.metric, "k": one.k, "label": one.label, "tau": one.tau}
+                for one in self.predictions
+            ],
+            "left_out": list(self.left_out),
+        }
+
+
+def best_metric(
+    online_metric: str,
+    candidates: Mapping[tuple[str, int | None, str], Sequence[float | None]],
+    online: Sequence[float],
+    reason: str = "",
+) -> BestMetric:
+    """Which of ``candidates`` {(metric, k, label): values of the runs} orders the runs as ``online`` does.
+
+    Values are turned so that more is better. ``reason``: why nothing may be judged at all.
+    """
+    whole = {name: values for name, values in candidates.items() if None not in values}
+    left_out = tuple(name[2] for name in candidates if name not in whole)
+    measured = np.array(list(whole.values()), dtype=np.float64).reshape(len(whole), len(online))
+    found = None if reason or len(online) < 2 or not whole else best(measured, np.array(online))
+    taus = [None] * len(whole) if found is None else [_number(one) for one in found.tau]
+    predictions = [Prediction(*name, one) for name, one in zip(whole, taus, strict=True)]
+    predictions.sort(key=lambda one: 2.0 if one.tau is None else -one.tau)
+    if found is None:
+        why = reason or "there are not two runs whose order could be right"
+        return BestMetric(online_metric, len(online), tuple(predictions), None, None, (), why, left_out)
+    why = _why_no_winner(found, len(whole))
+    labels = [label for _, _, label in whole]
+    winners = () if why else tuple(labels[at] for at in found.places)
+    return BestMetric(
+        online_metric, len(online), tuple(predictions), found.p, found.perfect, winners, why, left_out
+    )
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _why_no_winner(found: Best, n_metrics: int) -> str:
+    if found.n < LEAST_RUNS:
+        perfect = numbers.of_100(round(1e6 * found.perfect), 1_000_000)
+        return (
+            f"with {found.n} runs one of {n_metrics} metrics has their whole order right by chance in "
+            f"{perfect} of 100 cases; from {LEAST_RUNS} runs on the best is named"
+        )
+    if found.p > CONVINCING:
+        return f"the best of {n_metrics} metrics does as well by chance with p = {numbers.p_value(found.p)}"
+    return ""

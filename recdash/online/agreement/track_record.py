@@ -1,0 +1,191 @@
+"""How well an offline metric has called A/B tests so far, and what lift its differences have meant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from recdash.domain.kinds import Floats, Ints
+from recdash.stats import NORMAL_95
+
+LEAST_TESTS = 10
+"""From so many tests on a line is drawn through the points."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One variant of one test against its control.
+
+    ``offline``: difference in % of the baseline's value, ``online``: lift in %, both with standard errors and
+    turned so that more is better. ``calls``: whether offline called the winner, None where a side is not
+    settled, each judged with the other variants of its test.
+    """
+
+    experiment: str
+    test: str
+    test_id: str
+    run: str
+    run_id: str
+    offline: float
+    offline_error: float
+    online: float
+    online_error: float
+    calls: bool | None
+
+
+class Called(NamedTuple):
+    """``right`` of ``n`` settled comparisons, with Wilson's 95 % interval for the share; 0..1."""
+
+    right: int
+    n: int
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """lift online = ``slope`` · difference offline, through the origin, with its 95 % interval.
+
+    ``tau``: how far variants spread about the line beyond their errors (standard deviation, in % of lift), by
+    DerSimonian and Laird's estimate; weights are 1/(SE² + τ²). ``std_error`` is that of whole tests, whose
+    variants share a control; ``degrees`` of freedom of t, at most one less than there are tests.
+    """
+
+    slope: float
+    std_error: float
+    low: float
+    high: float
+    tau: float
+    degrees: float
+
+    def predict(self, offline: float) -> tuple[float, float, float]:
+        """Expected lift in %, and the 95 % prediction interval of a new test's true lift."""
+        from scipy.special import stdtrit
+
+        half = float(stdtrit(self.degrees, 0.975)) * math.hypot(self.tau, self.std_error * offline)
+        middle = self.slope * offline
+        return middle, middle - half, middle + half
+
+
+@dataclass(frozen=True)
+class TrackRecord:
+    """All ``points`` of stored tests that have both sides; ``n_tests`` of them.
+
+    ``calibration`` is None where ``reason`` says why. ``left_out``: tests without a point, and why.
+    """
+
+    metric: str
+    online_metric: str
+    points: tuple[Point, ...]
+    n_tests: int
+    called: Called
+    calibration: Calibration | None
+    reason: str
+    left_out: tuple[tuple[str, str], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "metric": self.metric,
+            "online_metric": self.online_metric,
+            "n_tests": self.n_tests,
+            "called": self.called._asdict(),
+            "points": [asdict(one) for one in self.points],
+            "calibration": asdict(self.calibration) if self.calibration else None,
+            "reason": self.reason,
+            "left_out": [{"test": test, "reason": reason} for test, reason in self.left_out],
+        }
+
+
+def track_record(
+    metric: str, online_metric: str, points: Sequence[Point], left_out: Sequence[tuple[str, str]] = ()
+) -> TrackRecord:
+    """What ``points`` tell; a calibration line from ten tests on."""
+    n_tests = len({point.test_id for point in points})
+    reason = _why_no_line(points, n_tests)
+    line = None if reason else calibrated(points)
+    found = called([point.calls for point in points])
+    return TrackRecord(metric, online_metric, tuple(points), n_tests, found, line, reason, tuple(left_out))
+
+
+def _why_no_line(points: Sequence[Point], n_tests: int) -> str:
+    if n_tests < LEAST_TESTS:
+        have = f"{n_tests or 'no'} test{'' if n_tests == 1 else 's'}"
+        return f"{have} so far; what an offline difference means online is estimated from {LEAST_TESTS} on"
+    n_different = len({point.test_id for point in points if point.offline})
+    if n_different < 2:
+        return f"{'only one' if n_different else 'no'} test has an offline difference"
+    return ""
+
+
+def called(outcomes: Sequence[bool | None]) -> Called:
+    """How many of the settled ``outcomes`` were called right."""
+    settled = [one for one in outcomes if one is not None]
+    return Called(sum(settled), len(settled), *wilson(sum(settled), len(settled)))
+
+
+def wilson(right: int, n: int) -> tuple[float | None, float | None]:
+    """Wilson's 95 % interval of a share; None without a trial."""
+    if not n:
+        return None, None
+    share, z2 = right / n, NORMAL_95**2
+    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = NORMAL_95 / (1 + z2 / n) * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def calibrated(points: Sequence[Point]) -> Calibration:
+    """The line through the origin.
+
+    τ² is DerSimonian and Laird's moment estimate for one slope: max(0, (Q − (n − 1)) / C) with
+    Q = Σ w (y − b x)² and C = Σ w − Σ w² x² / Σ w x². Errors of the offline side, where the same users rank
+    for both runs, are small beside those online and are not modelled.
+
+    Variants of one test share their control, and what else was special of it, so that the slope's error is
+    cluster-robust by test (``_of_tests``). It is never less than what the points' own errors leave open, as
+    where all points happen to lie on the line.
+    """
+    from scipy.special import stdtrit
+
+    x, y, error = (
+        np.array([getattr(one, name) for one in points]) for name in ("offline", "online", "online_error")
+    )
+    weight = 1 / error**2
+    least = 1 / math.sqrt(float(weight @ x**2))
+    tau2 = _spread(x, y, weight)
+    weight = 1 / (error**2 + tau2)
+    slope = _slope(x, y, weight)
+    names = np.unique([one.test_id for one in points], return_inverse=True)[1]
+    robust, degrees = _of_tests(weight * x**2, weight * x * (y - slope * x), names)
+    t = float(stdtrit(degrees, 0.975))
+    of_slope = max(robust, least * NORMAL_95 / t)
+    return Calibration(slope, of_slope, slope - t * of_slope, slope + t * of_slope, math.sqrt(tau2), degrees)
+
+
+def _spread(x: Floats, y: Floats, weight: Floats) -> float:
+    """τ²"""
+    excess = float(weight @ (y - _slope(x, y, weight) * x) ** 2) - (len(x) - 1)
+    spare = float(weight.sum() - (weight**2 @ x**2) / (weight @ x**2))
+    return max(0.0, excess / spare) if spare > 0 else 0.0
+
+
+def _of_tests(squares: Floats, scores: Floats, test: Ints) -> tuple[float, float]:
+    """The slope's standard error and its degrees of freedom, robust to all that variants of a test share.
+
+    ``squares`` w x² and ``scores`` w x (y − b x) of the points, ``test`` their places among the tests.
+    With a test's share L of Σ w x² and its part s of the slope the variance is Σ s² / (1 − L), and the
+    degrees of freedom are Satterthwaite's (Bell & McCaffrey 2002; Pustejovsky & Tipton 2018, "CR2").
+    """
+    share = np.bincount(test, squares) / squares.sum()
+    part = np.bincount(test, scores) / squares.sum()
+    root = share / np.sqrt(1 - share)
+    spread = np.diag(share / (1 - share)) - np.outer(root, root)
+    degrees = float(np.trace(spread) ** 2 / (spread**2).sum())
+    return math.sqrt(float((part**2 / (1 - share)).sum())), degrees
+
+
+def _slope(x: Floats, y: Floats, weight: Floats) -> float:
+    return float((weight * x) @ y / ((weight * x) @ x))

@@ -1,0 +1,165 @@
+"""Tables that are already added up: one row per variant and metric."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from recdash.errors import InputError, Problem
+from recdash.online.analysis import lift
+from recdash.online.metrics import KNOWN, OnlineMetric, summarised
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One metric in one variant: ``n`` users (or trials), their mean and variance.
+
+    ``users``: how many users were counted, None where the table says only trials. The variance is NaN where
+    there are more trials than users: how much users differ is not known.
+    """
+
+    variant: str
+    metric: str
+    n: int
+    mean: float
+    variance: float
+    of_trials: bool = False
+    users: int | None = None
+
+    @property
+    def repeats_users(self) -> bool:
+        """Whether there are more trials than users, so that trials are not independent."""
+        return self.of_trials and self.users is not None and self.n > self.users
+
+
+def summaries(table: pa.Table) -> list[Summary]:
+    """Checked rows with variant and metric, and either n, mean, variance or successes, trials.
+
+    Raises InputError with all that cannot be: rates above 1, nobody counted, a row that is there twice.
+    """
+    rows = [_summary(row) for row in table.to_pylist()]
+    problems = [
+        *(problem for line, row in enumerate(rows, start=1) for problem in _wrong(row, line)),
+        *_repeated(rows),
+    ]
+    if problems:
+        raise InputError(problems)
+    return rows
+
+
+def _summary(row: Mapping[str, Any]) -> Summary:
+    """A mean over users where there is one, since trials are only taken for independent."""
+    name = (str(row["variant"]), str(row["metric"]))
+    users = int(row["n"]) if _is_known(row.get("n")) else None
+    if users is not None and all(_is_known(row.get(column)) for column in ("mean", "variance")):
+        return Summary(*name, users, float(row["mean"]), float(row["variance"]), users=users)
+    n, successes = int(row["trials"]), float(row["successes"])
+    share = successes / max(n, 1)
+    is_repeated = users is not None and n > users
+    variance = math.nan if is_repeated else share * (1 - share) * n / max(n - 1, 1)
+    return Summary(*name, n, share, variance, of_trials=True, users=users)
+
+
+def _is_known(number: float | None) -> bool:
+    """A table from memory or Parquet may hold NaN where a CSV has an empty cell."""
+    return number is not None and math.isfinite(number)
+
+
+def _wrong(row: Summary, line: int) -> Iterator[Problem]:
+    place = f"row {line}"
+    fewest = row.n if row.users is None else min(row.n, row.users)
+    if fewest < 1:
+        yield Problem(
+            "nobody-counted",
+            place,
+            f"'{row.metric}' counts {fewest} of '{row.variant}'",
+            "Leave the row out, or give at least 1.",
+        )
+    if row.of_trials and row.mean > 1:
+        found = f"'{row.metric}' has more successes than trials in '{row.variant}'"
+        yield Problem("impossible-rate", place, found, "Are the two columns swapped?")
+
+
+def _repeated(rows: Sequence[Summary]) -> list[Problem]:
+    times = Counter((row.metric, row.variant) for row in rows)
+    fix = "Keep one row per variant and metric."
+    return [
+        Problem("duplicate-row", "aggregates", f"'{metric}' of '{variant}' has {count} rows", fix, count)
+        for (metric, variant), count in times.items()
+        if count > 1
+    ]
+
+
+def measured(
+    rows: Sequence[Summary], metrics: Sequence[OnlineMetric] = ()
+) -> Iterator[tuple[OnlineMetric, dict[str, Any]]]:
+    """Each metric with its aggregates by variant; ``metrics`` say the roles of those named there."""
+    roles = {metric.name: metric for metric in (*KNOWN, *metrics)}
+    for name, group in by_metric(rows).items():
+        rate = any(row.of_trials for row in group)
+        arms = {row.variant: lift.arm(row.n, row.mean, row.variance) for row in group}
+        yield summarised(name, roles.get(name), rate=rate), arms
+
+
+def by_metric(rows: Sequence[Summary]) -> dict[str, list[Summary]]:
+    """The rows of each metric, metrics in the order of the table."""
+    grouped: dict[str, list[Summary]] = {}
+    for row in rows:
+        grouped.setdefault(row.metric, []).append(row)
+    return grouped
+
+
+def user_counts(rows: Sequence[Summary]) -> dict[str, dict[str, int]]:
+    """Users by variant, for each metric whose every row says them; metrics that have all variants, where
+    there is one. Empty where the table counts trials only, which are not users.
+    """
+    counted = {
+        metric: {row.variant: row.users for row in group if row.users is not None}
+        for metric, group in by_metric(rows).items()
+        if all(row.users is not None for row in group)
+    }
+    most = max((len(counts) for counts in counted.values()), default=0)
+    return {metric: counts for metric, counts in counted.items() if len(counts) == most}
+
+
+def notices(rows: Sequence[Summary]) -> tuple[Problem, ...]:
+    """Cautions where trials stand for users, and where a share is above 1."""
+    return (*_trials(rows), *_repeated_users(rows), *_beyond_one(rows))
+
+
+def _trials(rows: Sequence[Summary]) -> Iterator[Problem]:
+    rates = sorted({row.metric for row in rows if row.of_trials and row.n != row.users})
+    rates = [name for name in rates if name not in _with_repeated_users(rows)]
+    if rates:
+        found = f"{', '.join(rates)}: successes of trials, the interval takes each trial as independent"
+        fix = "Where one user has several trials it is too narrow: upload sessions, or n, mean and variance."
+        yield Problem("independent-trials", "columns 'successes', 'trials'", found, fix)
+
+
+def _with_repeated_users(rows: Sequence[Summary]) -> list[str]:
+    return sorted({row.metric for row in rows if row.repeats_users})
+
+
+def _repeated_users(rows: Sequence[Summary]) -> Iterator[Problem]:
+    """Rates of which the table itself says that a user has several trials."""
+    rates = _with_repeated_users(rows)
+    if rates:
+        found = f"{', '.join(rates)}: more trials than users, and trials of one user are not independent"
+        fix = "No lift of them is judged. Upload sessions, or n, mean and variance over users."
+        yield Problem("repeated-trials", "columns 'n', 'trials'", found, fix)
+
+
+def _beyond_one(rows: Sequence[Summary]) -> Iterator[Problem]:
+    """Means of metrics that are shares by definition: per cent, or something else of that name."""
+    shares = {metric.name: metric.title for metric in KNOWN if metric.high == 1}
+    for row in rows:
+        if row.metric in shares and not 0 <= row.mean <= 1:
+            found = f"'{row.metric}' of '{row.variant}' is {row.mean:g}, and a share is between 0 and 1"
+            fix = f"Lifts hold for per cent too; if it is not '{shares[row.metric]}', call it something else."
+            yield Problem("share-beyond-one", "column 'mean'", found, fix)

@@ -1,0 +1,209 @@
+"""Lifts of many groups at once (days, segments): the delta method of ``compare``, over arrays.
+
+tea-tasting answers one pair of variants in about 3 ms; 30 days, 8 variants and 40 segments ask hundreds of
+them. The formulas are its own (log ratio of means, Welch's degrees of freedom), and tests hold both together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from recdash.domain.kinds import Floats, Ints, Mask
+from recdash.errors import UnknownName
+from recdash.online import validity
+from recdash.online.analysis.lift import CONFIDENCE, per
+from recdash.online.metrics import OnlineMetric
+from recdash.online.users import Users
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums over the users of each group [G, of any shape]: how many, their numerators, denominators and
+    products.
+
+    Where a metric is per user, everybody's denominator is 1.
+    """
+
+    n: Floats
+    numerator: Floats
+    denominator: Floats
+    numerator_squares: Floats
+    products: Floats
+    denominator_squares: Floats
+
+    def __getitem__(self, place: Any) -> Sums:
+        return Sums(*(values[place] for values in self._all()))
+
+    def reshape(self, shape: tuple[int, ...]) -> Sums:
+        return Sums(*(values.reshape(shape) for values in self._all()))
+
+    def per_user(self, n: Floats) -> Sums:
+        """The sums of a metric per user, when ``n`` users count, whether they did anything or not."""
+        return Sums(n, self.numerator, n, self.numerator_squares, self.numerator, n)
+
+    @property
+    def value(self) -> Floats:
+        """[G] Σ numerator / Σ denominator; NaN where there is nothing to divide by."""
+        return ratio(self.numerator, self.denominator)
+
+    @property
+    def squared_error(self) -> Floats:
+        """[G] of the value, by the delta method; NaN below two users."""
+        rate = self.value
+        squares = self.numerator_squares - 2 * rate * self.products + rate**2 * self.denominator_squares
+        return ratio(np.maximum(squares, 0.0) * self.n, (self.n - 1) * self.denominator**2)
+
+    def _all(self) -> list[Floats]:
+        return [getattr(self, one.name) for one in fields(self)]
+
+
+@dataclass(frozen=True)
+class Lifts:
+    """[G] lifts as shares with their 95 % interval and p, and the log ratio with its standard error.
+
+    ``note`` says in words why a number is NaN; empty where none is.
+    """
+
+    value: Floats
+    low: Floats
+    high: Floats
+    p: Floats
+    log_ratio: Floats
+    std_error: Floats
+    note: npt.NDArray[np.str_]
+    for_many_looks: Mask
+    """[G] whether there are users enough for an interval that is looked at again and again."""
+
+
+def columns(metric: OnlineMetric, totals: Mapping[str, Floats]) -> tuple[Floats, Floats | None]:
+    """The metric's numerator and denominator among ``totals``; None where it is per user."""
+    return totals[metric.numerator], totals[metric.denominator] if metric.denominator else None
+
+
+def place(users: Users, control: str) -> int:
+    """Of the control among the variants. Raises UnknownName."""
+    if control not in users.variants:
+        raise UnknownName("variant", control, users.variants)
+    return users.variants.index(control)
+
+
+def calendar(users: Users) -> tuple[int, int]:
+    """The first day of the test, days since 1970, and how many days it has."""
+    first = int(users.exposed.min())
+    return first, int(max(users.exposed.max(), users.days.day.max(initial=first))) - first + 1
+
+
+def added_up(numerator: Floats, denominator: Floats | None, group: Ints, n_groups: int) -> Sums:
+    """[n_groups] sums over users; ``numerator``, ``denominator`` and ``group`` [users]."""
+
+    def total(values: Floats | None = None) -> Floats:
+        return np.bincount(group, values, minlength=n_groups).astype(np.float64)
+
+    n, first, squared = total(), total(numerator), total(numerator * numerator)
+    if denominator is None:
+        return Sums(n, first, n, squared, first, n)
+    return Sums(
+        n,
+        first,
+        total(denominator),
+        squared,
+        total(numerator * denominator),
+        total(denominator * denominator),
+    )
+
+
+def lifts(metric: OnlineMetric, control: Sums, variant: Sums) -> Lifts:
+    """[G] each group's lift of ``variant`` over ``control``."""
+    from scipy.special import stdtr, stdtrit
+
+    note = _notes(metric, control, variant)
+    sure = note == ""
+    change = np.where(control.value > 0, ratio(variant.value, control.value) - 1, np.nan)
+    log_ratio = np.log1p(change, out=np.full(change.shape, np.nan), where=sure)
+    squared = squared_errors(control, variant)
+    relative = [ratio(one, side.value**2) for one, side in zip(squared, (control, variant), strict=True)]
+    std_error, df = _welch(relative, control, variant)
+    apart, df_apart = _welch(squared, control, variant)
+    half = stdtrit(df, (1 + CONFIDENCE) / 2) * std_error
+    p = np.where(sure, 2 * stdtr(df_apart, -np.abs(ratio(variant.value - control.value, apart))), np.nan)
+    ends = np.expm1(log_ratio - half), np.expm1(log_ratio + half)
+    low, high = validity.with_p(*ends, p, CONFIDENCE)
+    return Lifts(
+        value=change,
+        low=low,
+        high=high,
+        p=p,
+        log_ratio=log_ratio,
+        std_error=np.where(sure, std_error, np.nan),
+        note=note,
+        for_many_looks=sure & are_valid(validity.MANY_LOOKS, metric, control, variant),
+    )
+
+
+def squared_errors(control: Sums, variant: Sums) -> list[Floats]:
+    """[G] of either value; of much the smaller side the users differ at least as those of the larger."""
+    own = [side.squared_error * side.n for side in (control, variant)]
+    sizes = (control.n, variant.n)
+    shared = [
+        validity.shared_variance(sizes[side], own[side], sizes[1 - side], own[1 - side]) for side in (0, 1)
+    ]
+    return [ratio(variance, n) for variance, n in zip(shared, sizes, strict=True)]
+
+
+def are_valid(bound: validity.Bound, metric: OnlineMetric, control: Sums, variant: Sums) -> Mask:
+    """[G] whether both sides have the users from which an interval within ``bound`` is valid."""
+    squared = squared_errors(control, variant)
+    valid: Mask = np.logical_and(
+        *(
+            side.n >= validity.users_needed(bound, side.n, side.value, error, _largest(metric, side))
+            for side, error in zip((control, variant), squared, strict=True)
+        )
+    )
+    return valid
+
+
+def _largest(metric: OnlineMetric, side: Sums) -> Any:
+    """The largest possible value: 1 of zeros and ones, which equal their squares."""
+    is_rate = (side.numerator_squares == side.numerator) & (metric.denominator is None)
+    return np.where(is_rate, 1.0, np.inf if metric.high is None else metric.high)
+
+
+def known(number: Any) -> float | None:
+    """A plain number; None for NaN."""
+    return None if np.isnan(number) else float(number)
+
+
+def _welch(squared: Sequence[Floats], *sides: Sums) -> tuple[Floats, Floats]:
+    """[G] standard error of the difference of two sides, and its degrees of freedom."""
+    both = squared[0] + squared[1]
+    each = [ratio(one**2, side.n - 1) for one, side in zip(squared, sides, strict=True)]
+    return np.sqrt(both), ratio(both**2, each[0] + each[1])
+
+
+def _notes(metric: OnlineMetric, control: Sums, variant: Sums) -> npt.NDArray[np.str_]:
+    fewest = np.minimum(control.n, variant.n)
+    reasons = {
+        "there are no users": fewest == 0,
+        f"there are no {per(metric)}": (control.denominator == 0) | (variant.denominator == 0),
+        "the control is not above 0, and a lift is a share of it": ~(control.value > 0),
+        "one user in a variant gives no interval": fewest < 2,
+        "the variant is not above 0, which gives no interval": ~(variant.value > 0),
+        "all users of a variant are alike, which gives no interval": ~(_varies(control) & _varies(variant)),
+        "too few users for a valid interval": ~are_valid(validity.ONE_LOOK, metric, control, variant),
+    }
+    return np.select(list(reasons.values()), list(reasons), default="")
+
+
+def _varies(side: Sums) -> Mask:
+    found: Mask = ratio(side.squared_error * side.n, side.value**2) > validity.NO_VARIANCE
+    return found
+
+
+def ratio(over: Floats, under: Floats) -> Floats:
+    """NaN, without a warning, where there is nothing to divide by."""
+    return np.divide(over, under, out=np.full(np.shape(over), np.nan), where=np.not_equal(under, 0))

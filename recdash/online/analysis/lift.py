@@ -1,0 +1,340 @@
+"""A variant against the control: value, lift and their intervals, or words why not.
+
+tea-tasting does the statistics of the lift (delta method, Welch's t, CUPED). What it would answer with NaN,
+infinity or a TypeError is recognised before it is asked: one user in a variant, no variance, a mean of 0.
+Where its normal approximation is not valid (``validity``), rates have the intervals of ``counts``, and
+everything else has none.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from recdash.domain.kinds import Floats, Ints
+from recdash.online import counts, validity
+from recdash.online.metrics import OnlineMetric
+from recdash.online.validity import ONE_LOOK, Bound
+from recdash.stats.sparse import clopper_pearson
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+CONFIDENCE = 0.95
+NOT_ADJUSTED = "not adjusted by what users did before the test: CUPED {}"
+REPEATED = "there are more trials than users, and trials of one user are not independent"
+TOO_WIDE = "the variance is too large for an interval"
+BEFORE = "before_"
+"""Begins the names of the totals of the time before the test: what CUPED knows of each user."""
+
+
+class Estimate(NamedTuple):
+    """A number with its interval and, for a lift, its p; ``note`` says why something is None."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    note: str = ""
+
+
+def arm(n: int, mean: float, variance: float) -> Any:
+    """tea-tasting's aggregates of one summary row; its only column is ``value``."""
+    from tea_tasting.aggr import Aggregates
+
+    return Aggregates(count_=n, mean_={"value": mean}, var_={"value": variance})
+
+
+def arms(totals: Mapping[str, Floats], variant: Ints) -> list[Any]:
+    """tea-tasting's aggregates of each variant from per-user totals [U], all of them numbers.
+
+    Counted here rather than there, since there a NaN counts as a user but not in the variance, and
+    a variant with one user is a TypeError.
+    """
+    names, columns = list(totals), np.array(list(totals.values()))
+    return [_aggregates(names, columns[:, variant == code]) for code in range(variant.max() + 1)]
+
+
+def _aggregates(names: list[str], users: Floats) -> Any:
+    from tea_tasting.aggr import Aggregates
+
+    spread = np.cov(users) if users.shape[1] > 1 else np.zeros((len(names), len(names)))
+    spread = np.atleast_2d(spread)
+    pairs = [(i, j) for i in range(len(names)) for j in range(i)]
+    return Aggregates(
+        count_=users.shape[1],
+        mean_=dict(zip(names, users.mean(axis=1).tolist(), strict=True)),
+        var_=dict(zip(names, np.diag(spread).tolist(), strict=True)),
+        cov_={(names[i], names[j]): float(spread[i, j]) for i, j in pairs},
+    )
+
+
+def value(metric: OnlineMetric, arm: Any) -> Estimate:
+    """The metric in one variant; the interval by the delta method over users, cut to what is possible, or
+    exact for a rate of few successes.
+    """
+    if not arm.mean(metric.denominator):
+        return Estimate(None, note=f"there are no {per(metric)}")
+    ratio = arm.mean(metric.numerator) / arm.mean(metric.denominator)
+    rates = counts.counted(metric, arm)
+    if rates is not None and not _is_valid(metric, arm, ONE_LOOK):
+        return Estimate(ratio, *clopper_pearson(*rates[0], CONFIDENCE))
+    note = _why_no_spread(metric, arm)
+    return Estimate(ratio, note=note) if note else Estimate(ratio, *_interval(metric, arm, ratio))
+
+
+def _interval(metric: OnlineMetric, arm: Any, ratio: float) -> tuple[float, float]:
+    from scipy.stats import t
+
+    half = t.ppf((1 + CONFIDENCE) / 2, arm.count() - 1) * math.sqrt(_variance(metric, arm) / arm.count())
+    low = max(ratio - half, -math.inf if metric.low is None else metric.low)
+    high = min(ratio + half, math.inf if metric.high is None else metric.high)
+    return float(low), float(high)
+
+
+def _why_no_spread(metric: OnlineMetric, arm: Any) -> str:
+    """Words why it is not known how much a variant's users differ; empty where it is."""
+    if math.isnan(_variance(metric, arm)):
+        return REPEATED
+    if arm.count() < ONE_LOOK.users:
+        return validity.told(ONE_LOOK.users, arm.count(), "")
+    return "" if _varies(metric, arm) else "all users are alike, which gives no interval"
+
+
+def per(metric: OnlineMetric) -> str:
+    """What the metric is divided by, in words."""
+    return (metric.denominator or "users").replace("_", " ")
+
+
+def lift(
+    metric: OnlineMetric, control: Any, variant: Any, level: float = CONFIDENCE, *, adjusted: bool = False
+) -> Estimate:
+    """Relative difference to the control. Its interval is that of the logarithm of the ratio, p that of
+    the difference; where p does not exclude 0 at ``level``, nor does the interval.
+
+    ``adjusted``: by what users did before the test (CUPED), where ``can_adjust``.
+    """
+    note = _why_no_share(metric, control, variant)
+    if note:
+        return Estimate(None, note=note)
+    change = value(metric, variant).value / value(metric, control).value - 1  # type: ignore[operator]
+    rates = sparse_rates(metric, control, variant)
+    if rates is not None:
+        low, high = counts.ratio_interval(rates[0], rates[1], level)
+        return _agreeing(Estimate(change, low - 1, high - 1, counts.p_value(*rates), counts.METHOD), level)
+    note = why_no_interval(metric, control, variant)
+    if note:
+        return Estimate(change, note=note)
+    try:
+        found = _measured(metric, level, adjusted=adjusted).analyze_aggregates(
+            *with_shared_spread(metric, control, variant)
+        )
+    except (OverflowError, ValueError):  # a covariate that makes the control negative has no logarithm
+        return Estimate(change, note=TOO_WIDE)
+    low, high = float(found.rel_effect_size_ci_lower), float(found.rel_effect_size_ci_upper)
+    if not -1 < low <= high < math.inf:
+        return Estimate(float(found.rel_effect_size), note=TOO_WIDE)
+    return _agreeing(Estimate(float(found.rel_effect_size), low, high, float(found.pvalue)), level)
+
+
+def _agreeing(estimate: Estimate, level: float) -> Estimate:
+    low, high = validity.with_p(estimate.low, estimate.high, estimate.p, level)
+    return estimate._replace(low=float(low), high=float(high))
+
+
+def chosen_lift(metric: OnlineMetric, control: Any, variant: Any) -> tuple[Estimate, Estimate | None]:
+    """The lift that is shown, and the plain one where the first is adjusted by the time before (CUPED).
+
+    It is adjusted only where that gives an interval, and a narrower one; else its note says why not.
+    """
+    plain = lift(metric, control, variant)
+    if plain.low is None or plain.note or not can_adjust(metric, control, variant):
+        return plain, None
+    adjusted = lift(metric, control, variant, adjusted=True)
+    if adjusted.low is None:
+        return plain._replace(note=NOT_ADJUSTED.format("has no interval above −100 %")), None
+    if _width(adjusted) >= _width(plain):
+        return plain._replace(note=NOT_ADJUSTED.format("would make the interval wider")), None
+    return adjusted, plain
+
+
+def is_adjusted(metric: OnlineMetric, control: Any, variant: Any) -> bool:
+    """Whether the lift that is shown is adjusted by the time before the test."""
+    return chosen_lift(metric, control, variant)[1] is not None
+
+
+def _width(estimate: Estimate) -> float:
+    return math.inf if estimate.low is None or estimate.high is None else estimate.high - estimate.low
+
+
+def sparse_rates(metric: OnlineMetric, control: Any, variant: Any) -> list[counts.Count] | None:
+    """The counts of a rate whose few successes (or failures) the delta method is not valid for."""
+    if min(control.count(), variant.count()) < 2:
+        return None
+    if all(_is_valid(metric, side, ONE_LOOK) for side in (control, variant)):
+        return None
+    return counts.counted(metric, control, variant)
+
+
+def with_shared_spread(metric: OnlineMetric, *sides: Any) -> list[Any]:
+    """Control and variant; of much the smaller one the users differ at least as those of the larger."""
+    other = dict(zip((0, 1), reversed(sides), strict=True))
+    return [_spread_out(metric, side, other[place]) for place, side in enumerate(sides)]
+
+
+def _spread_out(metric: OnlineMetric, side: Any, other: Any) -> Any:
+    own = _variance(metric, side)
+    variance = float(validity.shared_variance(side.count(), own, other.count(), _variance(metric, other)))
+    if variance == own:
+        return side
+    return _with_variance(metric, side, variance)
+
+
+def _with_variance(metric: OnlineMetric, side: Any, variance: float) -> Any:
+    """The aggregates of ``side`` with another variance of the metric."""
+    from tea_tasting.aggr import Aggregates
+
+    own = _variance(metric, side)
+    if not _varies(metric, side):  # nothing that could grow: the numerator gets all of it
+        added = (variance - own) * side.mean(metric.denominator) ** 2
+        numerator = side.var(metric.numerator) + added
+        return Aggregates(side.count(), side.mean_, {**side.var_, metric.numerator: numerator}, side.cov_)
+    # All second moments grow alike, so that covariances with the time before stay what they say.
+    factor = variance / own
+    return Aggregates(
+        side.count(),
+        side.mean_,
+        {name: factor * value for name, value in side.var_.items()},
+        {names: factor * value for names, value in side.cov_.items()},
+    )
+
+
+def users_needed(metric: OnlineMetric, control: Any, variant: Any, bound: Bound) -> list[float]:
+    """The users of the control and of the variant from which an interval within ``bound`` is valid."""
+    return [_users_needed(metric, side, bound) for side in with_shared_spread(metric, control, variant)]
+
+
+def _users_needed(metric: OnlineMetric, arm: Any, bound: Bound) -> float:
+    n, ratio = arm.count(), float(arm.mean(metric.numerator) / arm.mean(metric.denominator))
+    high = 1.0 if counts.counted(metric, arm) else math.inf if metric.high is None else metric.high
+    return float(validity.users_needed(bound, n, ratio, _variance(metric, arm) / n, high))
+
+
+def _is_valid(metric: OnlineMetric, arm: Any, bound: Bound) -> bool:
+    return _varies(metric, arm) and bool(arm.count() >= _users_needed(metric, arm, bound))
+
+
+def log_ratio(
+    metric: OnlineMetric, control: Any, variant: Any, *, adjusted: bool = False
+) -> tuple[float, float] | None:
+    """log(variant ÷ control) and its standard error (delta method); None where that is not valid."""
+    from scipy.stats import norm
+
+    if _why_no_share(metric, control, variant) or why_no_interval(metric, control, variant):
+        return None
+    measured = _measured(metric, CONFIDENCE, adjusted=adjusted, use_t=False)
+    try:
+        found = measured.analyze_aggregates(*with_shared_spread(metric, control, variant))
+        # With the normal's quantile the interval's width on the log scale is the standard error.
+        width = math.log1p(found.rel_effect_size_ci_upper) - math.log1p(found.rel_effect_size_ci_lower)
+    except (OverflowError, ValueError):
+        return None
+    return math.log1p(found.rel_effect_size), float(width / 2 / norm.ppf((1 + CONFIDENCE) / 2))
+
+
+def can_adjust(metric: OnlineMetric, *sides: Any) -> bool:
+    """Whether CUPED is possible: the metric was there before the test too, users differed in it, and it does
+    not say all.
+    """
+    names = [metric.numerator, *([metric.denominator] if metric.denominator else [])]
+    if any(f"{BEFORE}{name}" not in side.mean_ for side in sides for name in names):
+        return False
+    earlier = before(metric)
+    if not all(_has_values(metric, side) and _has_values(earlier, side) for side in sides):
+        return False
+    if not all(_varies(earlier, side) for side in sides):
+        return False
+    return any(_explained(metric, side) < 1 - validity.NO_VARIANCE for side in sides)
+
+
+def _has_values(metric: OnlineMetric, arm: Any) -> bool:
+    return bool(arm.mean(metric.denominator) > 0)
+
+
+def before(metric: OnlineMetric) -> OnlineMetric:
+    """The same metric in the time before the test."""
+    below = f"{BEFORE}{metric.denominator}" if metric.denominator else None
+    return replace(metric, numerator=f"{BEFORE}{metric.numerator}", denominator=below)
+
+
+def _explained(metric: OnlineMetric, arm: Any) -> float:
+    """The share of the metric's variance that the time before explains: where it is all, none is left."""
+    earlier = before(metric)
+    own, other = _variance(metric, arm), _variance(earlier, arm)
+    shared = arm.ratio_cov(metric.numerator, metric.denominator, earlier.numerator, earlier.denominator)
+    return float(shared**2 / (own * other)) if own > 0 else 1.0
+
+
+def _why_no_share(metric: OnlineMetric, control: Any, variant: Any) -> str:
+    """Words why there is no lift; empty where there is."""
+    base, other = value(metric, control).value, value(metric, variant).value
+    if base is None or other is None:
+        return f"there are no {per(metric)}"
+    return "" if base > 0 else f"the control is {base:g}, and a lift is a share of a control above 0"
+
+
+def why_no_interval(metric: OnlineMetric, control: Any, variant: Any) -> str:
+    """Words why the delta method gives no valid interval of a lift; empty where it does."""
+    sides = {"control": control, "variant": variant}
+    if any(math.isnan(_variance(metric, side)) for side in sides.values()):
+        return REPEATED
+    if min(side.count() for side in sides.values()) < 2:
+        return "one user in a variant gives no interval"
+    if not variant.mean(metric.numerator) / variant.mean(metric.denominator) > 0:
+        return f"the variant is {value(metric, variant).value:g}, which gives no interval"
+    alike = [name for name, side in sides.items() if not _varies(metric, side)]
+    if alike:
+        whose = f" of the {alike[0]}" if len(alike) == 1 else ""
+        return f"all users{whose} are alike, which gives no interval"
+    return why_not_valid(metric, control, variant, ONE_LOOK)
+
+
+def why_not_valid(metric: OnlineMetric, control: Any, variant: Any, bound: Bound) -> str:
+    """Words why an interval within ``bound`` is not valid yet, and from when on; empty where it is."""
+    needed = users_needed(metric, control, variant, bound)
+    sides = zip(needed, (control.count(), variant.count()), ("control", "variant"), strict=True)
+    least, n, side = max(sides, key=lambda one: one[0] / one[1])
+    if math.isinf(least):
+        return _lacking(metric, variant if side == "variant" else control, side)
+    return validity.told(least, n, side) if least > n else ""
+
+
+def _lacking(metric: OnlineMetric, arm: Any, side: str) -> str:
+    """Words why a variant whose value is at the end of its range has no valid interval."""
+    return f"the {side} has no {'failure' if arm.mean(metric.numerator) > 0 else 'success'} yet"
+
+
+def _measured(metric: OnlineMetric, level: float, *, adjusted: bool, use_t: bool = True) -> Any:
+    from tea_tasting.metrics import RatioOfMeans
+
+    earlier = before(metric) if adjusted else None
+    return RatioOfMeans(
+        metric.numerator,
+        metric.denominator,
+        numer_covariate=earlier.numerator if earlier else None,
+        denom_covariate=earlier.denominator if earlier else None,
+        confidence_level=level,
+        use_t=use_t,
+    )
+
+
+def _variance(metric: OnlineMetric, arm: Any) -> float:
+    return float(arm.ratio_var(metric.numerator, metric.denominator))
+
+
+def _varies(metric: OnlineMetric, arm: Any) -> bool:
+    ratio = float(arm.mean(metric.numerator) / arm.mean(metric.denominator))
+    return _variance(metric, arm) > validity.NO_VARIANCE * ratio * ratio

@@ -1,0 +1,170 @@
+"""Does a lift fade, rise or fall, as users get used to the variant? The same users early and late."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from recdash.domain.kinds import Floats, Ints, Mask
+from recdash.online import validity
+from recdash.online.analysis import grouped_lifts
+from recdash.online.analysis.lift import CONFIDENCE, per
+from recdash.online.metrics import OnlineMetric
+from recdash.online.users import Users
+
+Span = tuple[int, int]
+Course = Literal["fades", "rises", "falls"]
+
+
+@dataclass(frozen=True)
+class Fading:
+    """The lift of a variant in the first days since the exposure and in later ones, of the same users.
+
+    ``n`` users of variant and control who could be watched that long; ``early_days`` and ``late_days`` first
+    and last day since the exposure (0 is its day). Lifts are shares; ``difference`` is log(1 + late lift) −
+    log(1 + early lift), with its 95 % interval and p. What cannot be had is None, and ``note`` says why.
+    """
+
+    variant: str
+    n: int
+    early_days: Span
+    late_days: Span
+    early_lift: float | None = None
+    late_lift: float | None = None
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    note: str = ""
+
+    @property
+    def course(self) -> Course:
+        """A lift *fades*, up or down, where less of it is left; else it *rises* or *falls*."""
+        early, late = self.early_lift or 0.0, self.late_lift or 0.0
+        if early * late > 0 and abs(late) < abs(early):
+            return "fades"
+        return "rises" if late > early else "falls"
+
+
+@dataclass(frozen=True)
+class _Watched:
+    """By variant [V]: ``n`` users; the metric ``early`` and ``late``, NaN where there is nothing to divide
+    by; ``squared_error`` of log(late ÷ early); ``relative_error`` the larger one of early and late.
+    """
+
+    n: Ints
+    early: Floats
+    late: Floats
+    squared_error: Floats
+    relative_error: Floats
+
+
+def fading(users: Users, metric: OnlineMetric, control: str) -> list[Fading]:
+    """Early against late for each variant but the control; with several, correct the p as one family.
+
+    Counted are users exposed so long before the end that two thirds of the test's days follow; the first half
+    of those days is early, the second late. Raises UnknownName for an unknown control.
+    """
+    base = grouped_lifts.place(users, control)
+    early, late = _spans(grouped_lifts.calendar(users)[1])
+    watched = _watched(users, metric, early, late)
+    return [
+        _fading(
+            Fading(name, int(watched.n[base] + watched.n[code]), early, late), metric, watched, base, code
+        )
+        for code, name in enumerate(users.variants)
+        if code != base
+    ]
+
+
+def _spans(n_days: int) -> tuple[Span, Span]:
+    """First and last day of either window; both are the first day where a test has but one."""
+    length = math.ceil(n_days * 2 / 3)
+    width = max(length // 2, 1)
+    return (0, width - 1), (length - width, length - 1)
+
+
+def _watched(users: Users, metric: OnlineMetric, early: Span, late: Span) -> _Watched:
+    """The rates are of dependent sums, so a user's part in log(late ÷ early) is added up before it is
+    squared: the delta method with all covariances of early and late, numerator and denominator.
+    """
+    first, n_days = grouped_lifts.calendar(users)
+    counted = users.exposed + late[1] < first + n_days
+    arm, n_arms = users.variant, len(users.variants)
+    n = np.bincount(arm[counted], minlength=n_arms)
+    (early_rate, early_part), (late_rate, late_part) = (
+        _rate_and_parts(users, metric, span, counted) for span in (early, late)
+    )
+    part = np.where(counted, late_part - early_part, 0.0)
+    squared = np.bincount(arm, part**2, minlength=n_arms) * n / np.maximum(n - 1, 1)
+    errors = [np.sqrt(_squares(arm, part, n_arms)) for part in (early_part, late_part)]
+    return _Watched(n, early_rate, late_rate, squared, np.maximum(*errors))
+
+
+def _squares(arm: Ints, part: Floats, n_arms: int) -> Floats:
+    """[V] sums of squared parts, which are the squared relative errors of a rate."""
+    return np.bincount(arm, np.nan_to_num(part) ** 2, minlength=n_arms).astype(np.float64)
+
+
+def _rate_and_parts(users: Users, metric: OnlineMetric, span: Span, counted: Mask) -> tuple[Floats, Floats]:
+    """[V] the metric within the span of days, and [U] each user's part in its logarithm: N/ΣN − D/ΣD."""
+    unit = users.days.unit
+    since = users.days.day - users.exposed[unit]
+    rows = (since >= span[0]) & (since <= span[1]) & counted[unit]
+    numerator, denominator = (
+        counted.astype(np.float64)
+        if values is None
+        else np.bincount(unit[rows], values[rows], minlength=len(users)).astype(np.float64)
+        for values in grouped_lifts.columns(metric, users.days.totals)
+    )
+    (above, of_above), (below, of_below) = _shares(users, numerator), _shares(users, denominator)
+    return grouped_lifts.ratio(above, below), of_above - of_below
+
+
+def _shares(users: Users, done: Floats) -> tuple[Floats, Floats]:
+    """[V] the sum over a variant's users, and [U] each user's share of it."""
+    sums = np.bincount(users.variant, done, minlength=len(users.variants)).astype(np.float64)
+    return sums, grouped_lifts.ratio(done, sums[users.variant])
+
+
+def _fading(empty: Fading, metric: OnlineMetric, watched: _Watched, base: int, code: int) -> Fading:
+    from scipy.special import ndtr, ndtri
+
+    note = _note(empty, metric, watched, base, code)
+    if note:
+        return replace(empty, note=note)
+    early, late = (float(rate[code] / rate[base]) for rate in (watched.early, watched.late))
+    found, squared = math.log(late / early), float(watched.squared_error[base] + watched.squared_error[code])
+    told = replace(empty, early_lift=early - 1, late_lift=late - 1, difference=found)
+    if squared <= validity.NO_VARIANCE / told.n:
+        return replace(told, note="all users are alike, which gives no interval")
+    if not _is_valid(watched, base, code):
+        return replace(told, note="too few users for a valid interval")
+    half = math.sqrt(squared) * float(ndtri((1 + CONFIDENCE) / 2))
+    p = float(2 * ndtr(-abs(found) / math.sqrt(squared)))
+    return replace(told, low=found - half, high=found + half, p=p)
+
+
+def _is_valid(watched: _Watched, *sides: int) -> bool:
+    """Whether early and late both allow an interval on either side."""
+    return all(
+        watched.n[side] >= validity.ONE_LOOK.users
+        and watched.relative_error[side] <= validity.ONE_LOOK.relative_error
+        for side in sides
+    )
+
+
+def _note(empty: Fading, metric: OnlineMetric, watched: _Watched, base: int, code: int) -> str:
+    if empty.early_days == empty.late_days:
+        return "one day cannot be early and late"
+    if min(watched.n[base], watched.n[code]) < 2:
+        return f"fewer than two users of a variant could be watched for {empty.late_days[1] + 1} days"
+    all_rates = np.array([rate[side] for rate in (watched.early, watched.late) for side in (base, code)])
+    if np.isnan(all_rates).any():
+        return f"there are no {per(metric)} early or late"
+    if (all_rates <= 0).any():
+        return "the metric is not above 0 early or late, and a lift is a share of it"
+    return ""

@@ -1,0 +1,179 @@
+"""A lift among users told apart: by country, platform, or whatever else is known of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from recdash.errors import UnknownName
+from recdash.online.analysis import grouped_lifts
+from recdash.online.analysis.grouped_lifts import Sums
+from recdash.online.analysis.lift import Estimate
+from recdash.online.metrics import OnlineMetric
+from recdash.online.users import Users
+from recdash.stats.family import benjamini_hochberg
+
+FALSE_FINDINGS = 0.05
+MIX_BELOW = 0.001
+"""As for the split of users: it is looked at each time."""
+
+
+@dataclass(frozen=True)
+class SegmentLift:
+    """The lift of one variant in one segment (None: users of whom it is not known), as a share with its 95 %
+    interval; ``p_bh`` is corrected over all segments and variants at once (Benjamini & Hochberg). What cannot
+    be had is None, and ``note`` says why.
+    """
+
+    variant: str
+    segment: str | None
+    n_control: int
+    n_variant: int
+    control_value: float | None
+    variant_value: float | None
+    lift: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_bh: float | None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Reversal:
+    """A variant's segments whose lift points away from its lift overall.
+
+    ``all_of_them``: every segment does, which is Simpson's paradox: segments are of different weight in the
+    two variants. It is told where chance is no explanation: the lift overall is settled, and so is either
+    that users fall into the segments differently (p < .001) or that the segments' own lift, their mean by
+    precision, has the other sign. Else ``segments`` do so beyond chance (p_bh ≤ .05), and the lift overall is
+    not theirs.
+    """
+
+    variant: str
+    segments: tuple[str | None, ...]
+    all_of_them: bool
+
+
+def by_segment(users: Users, metric: OnlineMetric, control: str, name: str) -> list[SegmentLift]:
+    """Variant by variant, segments in their own order. Raises UnknownName for what is not there."""
+    base = grouped_lifts.place(users, control)
+    if name not in users.segments:
+        raise UnknownName("segment", name, list(users.segments))
+    sums, labels = _sums(users, metric, name)
+    rows = [
+        row
+        for code in range(len(users.variants))
+        if code != base
+        for row in _rows(users.variants[code], labels, metric, sums[base], sums[code])
+    ]
+    return _corrected([row for row in rows if row.n_control + row.n_variant])
+
+
+def whole(users: Users, metric: OnlineMetric, control: str) -> dict[str, Estimate]:
+    """The lift of each variant over all users, plain as those in segments are (without CUPED)."""
+    base, n = grouped_lifts.place(users, control), len(users.variants)
+    sums = grouped_lifts.added_up(*grouped_lifts.columns(metric, users.totals), users.variant, n)
+    found = grouped_lifts.lifts(metric, sums[[base] * n], sums)
+    return {
+        name: Estimate(
+            grouped_lifts.known(found.value[code]),
+            grouped_lifts.known(found.low[code]),
+            grouped_lifts.known(found.high[code]),
+            grouped_lifts.known(found.p[code]),
+            str(found.note[code]),
+        )
+        for code, name in enumerate(users.variants)
+        if code != base
+    }
+
+
+def simpson(rows: Sequence[SegmentLift], overall: Mapping[str, Estimate]) -> tuple[Reversal, ...]:
+    """Where segments contradict the ``overall`` lift of their variant, see ``whole``; empty where none does.
+
+    Both must be plain: an adjusted lift may have another sign than the plain ones of its segments by chance.
+    """
+    found = (_reversal(variant, rows, lift) for variant, lift in overall.items() if lift.value)
+    return tuple(one for one in found if one is not None)
+
+
+def _sums(users: Users, metric: OnlineMetric, name: str) -> tuple[Sums, list[str | None]]:
+    """[variants, segments]; the last segment is that of users of whom it is not known."""
+    segment = users.segments[name]
+    n_labels = len(segment.labels) + 1
+    cell = users.variant * n_labels + np.where(segment.label < 0, n_labels - 1, segment.label)
+    numerator, denominator = grouped_lifts.columns(metric, users.totals)
+    sums = grouped_lifts.added_up(numerator, denominator, cell, len(users.variants) * n_labels)
+    return sums.reshape((len(users.variants), n_labels)), [*segment.labels, None]
+
+
+def _rows(
+    variant: str, labels: Sequence[str | None], metric: OnlineMetric, control: Sums, own: Sums
+) -> Iterator[SegmentLift]:
+    found = grouped_lifts.lifts(metric, control, own)
+    for place, label in enumerate(labels):
+        yield SegmentLift(
+            variant=variant,
+            segment=label,
+            n_control=int(control.n[place]),
+            n_variant=int(own.n[place]),
+            control_value=grouped_lifts.known(control.value[place]),
+            variant_value=grouped_lifts.known(own.value[place]),
+            lift=grouped_lifts.known(found.value[place]),
+            low=grouped_lifts.known(found.low[place]),
+            high=grouped_lifts.known(found.high[place]),
+            p=grouped_lifts.known(found.p[place]),
+            p_bh=None,
+            note=str(found.note[place]),
+        )
+
+
+def _corrected(rows: list[SegmentLift]) -> list[SegmentLift]:
+    tested = [row.p for row in rows if row.p is not None]
+    corrected = iter(benjamini_hochberg(np.array(tested)).tolist())
+    return [row if row.p is None else replace(row, p_bh=next(corrected)) for row in rows]
+
+
+def _reversal(variant: str, rows: Sequence[SegmentLift], overall: Estimate) -> Reversal | None:
+    own = [row for row in rows if row.variant == variant and row.lift is not None]
+    against = [row for row in own if (row.lift or 0.0) * (overall.value or 0.0) < 0]
+    if len(own) > 1 and len(against) == len(own) and _is_paradox(own, overall):
+        return Reversal(variant, tuple(row.segment for row in against), all_of_them=True)
+    sure = tuple(row.segment for row in against if row.p_bh is not None and row.p_bh <= FALSE_FINDINGS)
+    return Reversal(variant, sure, all_of_them=False) if sure else None
+
+
+def _is_paradox(rows: Sequence[SegmentLift], overall: Estimate) -> bool:
+    """Whether it takes more than chance that all ``rows`` point away from the whole."""
+    sign = _sign(overall.low, overall.high)
+    return sign != 0 and (_sign(*_inside(rows)) == -sign or _mix_p(rows) < MIX_BELOW)
+
+
+def _inside(rows: Sequence[SegmentLift]) -> tuple[float | None, float | None]:
+    """The 95 % interval of the segments' own lift: logarithms, weighted by 1 / SE²."""
+    ends = [(row.low, row.high) for row in rows if row.low is not None and row.high is not None]
+    if not ends:
+        return None, None
+    low, high = np.log1p(ends).T
+    half = (high - low) / 2
+    weight = 1 / half**2
+    middle, width = float(weight @ (low + high) / 2 / weight.sum()), float(weight.sum() ** -0.5)
+    return math.expm1(middle - width), math.expm1(middle + width)
+
+
+def _mix_p(rows: Sequence[SegmentLift]) -> float:
+    """How likely chance divides the users of both variants into the segments so differently."""
+    from scipy.stats import chi2_contingency
+
+    counts = np.array([[row.n_control, row.n_variant] for row in rows])
+    counts = counts[counts.sum(axis=1) > 0]
+    comparable = len(counts) > 1 and counts.any(axis=0).all()
+    return float(chi2_contingency(counts).pvalue) if comparable else 1.0
+
+
+def _sign(low: float | None, high: float | None) -> int:
+    """1 or −1 where the interval excludes 0, else 0."""
+    return 0 if low is None or high is None else int(low > 0) - int(high < 0)

@@ -1,0 +1,230 @@
+"""Events of an A/B test as they pass: who did it, in which session, and what does not count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recdash.domain.kinds import Floats, Ints, Mask
+from recdash.online.logs.assignment import Assigned, by_exposures
+from recdash.online.logs.hash_index import Ids, Keys, Keys64, Met, Tally, hashes, paired
+from recdash.online.logs.id_spellings import Spellings
+from recdash.online.logs.sources import Sources
+from recdash.online.logs.timestamp_outliers import exposures_without
+from recdash.online.users import Removed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+IMPRESSION, CLICK, WATCH, HEARTBEAT = "impression", "click", "watch", "heartbeat"
+OURS = (IMPRESSION, CLICK, WATCH, HEARTBEAT)
+NONE, SIXTEENTH = np.uint64(0), np.uint64(15)
+ALL_LOOKED_AT = 1 << 20
+
+
+class Exposed:
+    """Who is in the test: ``units`` by code, and the variant of each."""
+
+    def __init__(self, exposures: pa.Table) -> None:
+        exposures, _ = exposures_without(exposures)  # said where sessions become users
+        self.units = Ids()
+        chunks = [self.units.codes(chunk) for chunk in exposures["unit_id"].chunks]
+        unit = np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int32)
+        self.assigned: Assigned = by_exposures(unit, len(self.units), exposures["variant"], exposures["ts"])
+        self.spellings = Spellings(self.units.words())
+
+    def known(self, ids: pa.Array) -> Ints:
+        """[n] the unit of each id, in whatever spelling; −1 for who is not in the test."""
+        import pyarrow as pa
+
+        unit = self.units.codes(ids, grow=False)
+        strangers = np.flatnonzero(unit < 0)
+        unit[strangers] = self.spellings.find(ids.take(pa.array(strangers)))
+        return unit
+
+
+@dataclass(frozen=True)
+class Events:
+    """Some events of exposed users.
+
+    ``unit``, ``visit`` (a unit's session) and ``item`` codes [n] (−1 for no item), ``request`` keys [n] (0
+    for none), ``at`` [n] microseconds since 1970, ``watched`` [n] seconds, ``counts`` [n] whether their items
+    were recommended, ``position`` [n] from 1 (0 for none), ``event`` [n] places in ``names``.
+    """
+
+    unit: Ints
+    visit: Ints
+    item: Ints
+    request: Keys64
+    at: Ints
+    watched: Floats
+    counts: Mask
+    position: Ints
+    event: Ints
+    names: tuple[str, ...]
+
+    def named(self, *names: str) -> Mask:
+        """[n] true for events of these names."""
+        found: Mask = np.array([name in names for name in self.names], dtype=np.bool_)[self.event]
+        return found
+
+    def of(self, rows: Mask) -> Events:
+        if rows.all():
+            return self
+        kept = {name: getattr(self, name)[rows] for name in self.__dataclass_fields__ if name != "names"}
+        return Events(**kept, names=self.names)
+
+
+class Visits:
+    """A code for each session of a unit; what a unit did outside sessions has one too, with no session id."""
+
+    def __init__(self) -> None:
+        self._keys = Keys()
+        self._units, self._sessions = Tally(np.int32), list[Any]()
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def codes(self, unit: Ints, session: Keys64, session_id: pa.Array) -> Ints:
+        """Codes [n] int32 of units' sessions, whose ids are kept where they are met first."""
+        import pyarrow as pa
+
+        code, new = self._keys.codes(paired(unit, session))
+        self._units.upto(len(self))[code[new]] = unit[new]
+        self._sessions.append(session_id.take(pa.array(new)))
+        return code
+
+    @property
+    def unit(self) -> Ints:
+        """[visits] the unit of each."""
+        return self._units.upto(len(self))
+
+    def session_ids(self) -> pa.Array:
+        """[visits] as the log writes them; null outside sessions."""
+        import pyarrow as pa
+
+        return pa.concat_arrays(self._sessions) if self._sessions else pa.array([], pa.string())
+
+
+class Reader:
+    """Batches of events → what counts of them; remembers the ids, and what it left out by variant."""
+
+    def __init__(self, exposures: pa.Table) -> None:
+        self.exposed = Exposed(exposures)
+        self.items = Ids()
+        self.visits = Visits()
+        self.sources: Sources | None = None
+        self.strangers = 0
+        self.has_requests = False
+        self._event_ids, self._deliveries = Met(), Met()
+        self._looked_at = np.zeros((2, 2), dtype=np.int64)  # all of a short log, some of a long one
+        self._left_out: dict[str, Ints] = {}
+
+    def read(self, batch: pa.RecordBatch) -> Events:
+        """The events of exposed users that were not there before, those without a session too."""
+        unit = self.exposed.known(batch.column("unit_id"))
+        known = unit >= 0
+        self.strangers += int((~known).sum())
+        keep = known & self._new(batch, unit, known)
+        if not keep.all():
+            import pyarrow as pa
+
+            batch, unit = batch.filter(pa.array(keep)), unit[keep]
+        return self._events(batch, unit)
+
+    def leave_out(self, rule: str, unit: Ints) -> None:
+        """Count what a rule leaves out, once for each unit [n] that it is of."""
+        who = self.exposed.assigned
+        counts = np.bincount(who.arm[unit] + 1, minlength=len(who.names) + 1)
+        self._left_out[rule] = self._left_out.get(rule, 0) + counts
+
+    def removed(self, rule: str, what: str, unit: str) -> Removed:
+        """What a rule left out of users in one variant."""
+        names = self.exposed.assigned.names
+        counts = self._left_out.get(rule, np.zeros(len(names) + 1, dtype=np.int64))[1:].tolist()
+        return Removed(rule, what, unit, dict(zip(names, counts, strict=True)))
+
+    def _new(self, batch: pa.RecordBatch, unit: Ints, known: Mask) -> Mask:
+        """[n] false for an event whose id its unit had before: ids may count up anew for each unit."""
+        if "event_id" not in batch.schema.names:
+            return known
+        keys = keys_of(batch.column("event_id"))
+        rows = np.flatnonzero((keys != NONE) & known)
+        keys = paired(unit[rows], keys[rows])
+        again = np.zeros(len(unit), dtype=np.bool_)
+        again[rows] = ~self._event_ids.firsts(keys)
+        self.leave_out("duplicate-event", unit[again])
+        self._look_at(keys, batch.column("ts").cast("int64").to_numpy()[rows], again[rows])
+        return ~again
+
+    def _look_at(self, keys: Keys64, at: Ints, again: Mask) -> None:
+        """Count ids that come again at another time; of a long log every sixteenth id is looked at."""
+        some = (keys & SIXTEENTH) == 0
+        if self._looked_at[0, 0] >= ALL_LOOKED_AT:
+            keys, at, again, some = keys[some], at[some], again[some], some[some]
+        other = self._deliveries.firsts(paired(at, keys)) & again
+        self._looked_at += [[len(keys), other.sum()], [some.sum(), (other & some).sum()]]
+
+    @property
+    def unlike_their_first(self) -> float:
+        """The share of the events with an id that repeat one of their unit at another time.
+
+        Such are not sent twice: their ids do not tell events apart.
+        """
+        n, other = self._looked_at[int(self._looked_at[0, 0] >= ALL_LOOKED_AT)]
+        return float(other / max(n, 1))
+
+    def _events(self, batch: pa.RecordBatch, unit: Ints) -> Events:
+        names, event = _names(batch.column("event"))
+        counts = self._recommended(batch)
+        session = keys_of(batch.column("session_id"))
+        self.leave_out("no-session", unit[session == NONE])
+        found = Events(
+            unit=unit,
+            visit=self.visits.codes(unit, session, batch.column("session_id")),
+            item=self.items.codes(batch.column("item_id")),
+            request=self._requests(batch),
+            at=batch.column("ts").cast("int64").to_numpy(),
+            watched=_numbers(batch, "watch_s"),
+            counts=counts,
+            position=_numbers(batch, "position").astype(np.int64),
+            event=event,
+            names=names,
+        )
+        self.leave_out("source", unit[~counts & found.named(*OURS)])
+        return found
+
+    def _recommended(self, batch: pa.RecordBatch) -> Mask:
+        if "source" not in batch.schema.names:
+            return np.ones(batch.num_rows, dtype=np.bool_)
+        self.sources = self.sources or Sources()
+        return self.sources.recommended(batch.column("source"))
+
+    def _requests(self, batch: pa.RecordBatch) -> Keys64:
+        if "request_id" not in batch.schema.names:
+            return np.zeros(batch.num_rows, dtype=np.uint64)
+        found = keys_of(batch.column("request_id"))
+        self.has_requests = self.has_requests or bool((found != NONE).any())
+        return found
+
+
+def keys_of(column: pa.Array) -> Keys64:
+    """A key [n] of each id, the same for 12 and "12"; 0 where there is none."""
+    import pyarrow as pa
+
+    found = hashes(column if pa.types.is_string(column.type) else column.cast(pa.string()))
+    return np.where(column.is_valid(), found, NONE) if column.null_count else found
+
+
+def _names(column: pa.DictionaryArray) -> tuple[tuple[str, ...], Ints]:
+    return tuple(column.dictionary.to_pylist()), column.indices.to_numpy()
+
+
+def _numbers(batch: pa.RecordBatch, name: str) -> Floats:
+    """[n] float64, 0 where the log says nothing."""
+    if name not in batch.schema.names:
+        return np.zeros(batch.num_rows)
+    found: Floats = batch.column(name).fill_null(0).to_numpy(zero_copy_only=False).astype(np.float64)
+    return found

@@ -1,0 +1,218 @@
+"""Ids and keys of a log that is read as it passes → codes that count up as they are met.
+
+Text is known by 64 bits of it: of ten million ids, two meet by accident once in 370,000 logs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from recdash.domain.kinds import Ints, Mask
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Keys64 = npt.NDArray[np.uint64]
+WORD = 8
+MIX = np.uint64(0x9E3779B97F4A7C15)
+STIR = np.uint64(0xD6E8FEB86659FD93)
+HALF = np.uint64(32)
+FLAG_BITS, MOST_BLOCKS = 25, 64
+EMPTY, NEW = np.uint64(0), -1
+# how much of a word of 8 bytes is text, where only so many bytes are left
+LEFT = np.array([(1 << (8 * n)) - 1 for n in range(WORD + 1)], dtype=np.uint64)
+
+
+def paired(code: Ints, keys: Keys64) -> Keys64:
+    """A key [n] of each code and key together."""
+    return _mixed(keys + code.astype(np.uint64) * STIR)
+
+
+def joined(high: Ints, low: Ints) -> Keys64:
+    """One key [n] of two codes [n], each from −1 on."""
+    key: Keys64 = ((high.astype(np.int64) + 1) << 32 | (low.astype(np.int64) + 1)).astype(np.uint64)
+    return key
+
+
+def parted(keys: Keys64) -> tuple[Ints, Ints]:
+    """The two codes of each joined key."""
+    whole = keys.astype(np.int64)
+    return (whole >> 32) - 1, (whole & 0xFFFFFFFF) - 1
+
+
+def hashes(words: pa.Array) -> Keys64:
+    """64 bits of each text [n], whatever block it stands in."""
+    _, offsets, data = words.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int32)[words.offset : words.offset + len(words) + 1].astype(
+        np.int64
+    )
+    size = int(ends[-1] - ends[0])
+    text = np.zeros(size + 2 * WORD, dtype=np.uint8)
+    text[:size] = np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]] if size else 0
+    ends -= ends[0]
+    at_byte = np.ndarray(len(text) - WORD + 1, dtype="<u8", buffer=text.data, strides=(1,))
+    begins, left = ends[:-1], np.diff(ends)
+    found = _mixed(left.astype(np.uint64) * MIX ^ (at_byte[begins] & LEFT[np.minimum(left, WORD)]))
+    for step in range(WORD, int(left.max(initial=0)), WORD):
+        rows = np.flatnonzero(left > step)
+        word = at_byte[begins[rows] + step] & LEFT[np.minimum(left[rows] - step, WORD)]
+        found[rows] = _mixed(found[rows] ^ word)
+    return found
+
+
+def _mixed(values: Keys64) -> Keys64:
+    values = (values ^ (values >> HALF)) * STIR
+    values = (values ^ (values >> np.uint64(29))) * MIX
+    return values ^ (values >> HALF)
+
+
+class Keys:
+    """A growing key → code map; codes count up from 0 in the order in which keys are met.
+
+    A hash table with linear probing, looked up for a whole block at once: keys are mixed bits, of which the
+    lowest say in which slot to begin.
+    """
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._key, self._code = _slots(1 << 10)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def codes(self, keys: Keys64, *, grow: bool = True) -> tuple[Ints, Ints]:
+        """(codes [n] int32, −1 for the unknown if not grown; the rows where new keys were first met)."""
+        keys = np.where(keys == EMPTY, ~EMPTY, keys)
+        if grow:
+            self._make_room(len(keys))
+        slot = self._slot_of_each(keys, grow=grow)
+        code = np.where(slot >= 0, self._code[slot], np.int32(-1))
+        if not grow:
+            return code, np.empty(0, dtype=np.int64)
+        rows = np.flatnonzero(code == NEW)
+        self._code[slot[rows[::-1]]] = -2 - rows[::-1]  # of several the last one stays: the first row
+        first = rows[self._code[slot[rows]] == -2 - rows]
+        self._code[slot[first]] = np.arange(self._size, self._size + len(first), dtype=np.int32)
+        code[rows] = self._code[slot[rows]]
+        self._size += len(first)
+        return code, first
+
+    def _slot_of_each(self, keys: Keys64, *, grow: bool) -> Ints:
+        """[n] where each key stands; −1 where it does not. New keys take a slot if ``grow``."""
+        mask = np.uint64(len(self._key) - 1)
+        slot = (keys & mask).astype(np.int64)
+        found = np.full(len(keys), -1, dtype=np.int64)
+        rows = np.arange(len(keys))
+        while len(rows):
+            at, wanted = slot[rows], keys[rows]
+            held = self._key[at]
+            if grow:
+                free = held == EMPTY
+                self._key[at[free]] = wanted[free]  # of several keys one stays; the others go on
+                held = self._key[at]
+            here = held == wanted
+            found[rows[here]] = at[here]
+            rows = rows[~here & (held != EMPTY)]
+            slot[rows] = (slot[rows] + 1) & int(mask)
+        return found
+
+    def _make_room(self, more: int) -> None:
+        if 10 * (self._size + more) <= 7 * len(self._key):
+            return
+        taken = np.flatnonzero(self._key != EMPTY)
+        keys, codes = self._key[taken], self._code[taken]
+        size = len(self._key)
+        while 10 * (self._size + more) > 7 * size:
+            size *= 2
+        self._key, self._code = _slots(size)
+        self._code[self._slot_of_each(keys, grow=True)] = codes
+
+
+def _slots(size: int) -> tuple[Keys64, Ints]:
+    return np.zeros(size, dtype=np.uint64), np.full(size, NEW, dtype=np.int32)
+
+
+class Met:
+    """Which keys were met before: sorted blocks of them, and flags that say of most that they are new."""
+
+    def __init__(self) -> None:
+        self._flags = np.zeros(1 << FLAG_BITS, dtype=np.bool_)
+        self._blocks: list[Keys64] = []
+
+    def firsts(self, keys: Keys64) -> Mask:
+        """[n] true where a key is met for the first time; it is known from then on."""
+        flag = (keys >> np.uint64(64 - FLAG_BITS)).astype(np.int64)
+        maybe = self._flags[flag]
+        self._flags[flag] = True
+        first = np.ones(len(keys), dtype=np.bool_)
+        first[maybe] = ~self._has(keys[maybe])
+        ascending = np.sort(keys)
+        twice = ascending[1:][ascending[1:] == ascending[:-1]]
+        if len(twice):
+            rows = np.flatnonzero(np.isin(keys, twice))
+            _, once = np.unique(keys[rows], return_index=True)
+            first[np.delete(rows, once)] = False
+        self._keep(ascending)
+        return first
+
+    def _has(self, keys: Keys64) -> Mask:
+        found = np.zeros(len(keys), dtype=np.bool_)
+        order = np.argsort(keys)
+        ascending = keys[order]
+        for block in self._blocks if len(keys) else ():
+            place = np.minimum(np.searchsorted(block, ascending), len(block) - 1)
+            found[order] |= block[place] == ascending
+        return found
+
+    def _keep(self, ascending: Keys64) -> None:
+        self._blocks += [ascending] if len(ascending) else []
+        if len(self._blocks) > MOST_BLOCKS:
+            self._blocks = [np.sort(np.concatenate(self._blocks))]
+
+
+class Ids:
+    """A growing id → code map that can say the ids again, as text; 12 and "12" are one id."""
+
+    def __init__(self) -> None:
+        self._keys = Keys()
+        self._words: list[Any] = []
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def codes(self, column: pa.Array, *, grow: bool = True) -> Ints:
+        """Codes [n] int32 of whole numbers or text; −1 for null and the unknown."""
+        import pyarrow as pa
+
+        column = column.cast(pa.string()) if pa.types.is_integer(column.type) else column
+        words = column.dictionary if pa.types.is_dictionary(column.type) else column
+        code, first = self._keys.codes(hashes(words), grow=grow)
+        if len(first):
+            self._words.append(words.take(pa.array(first)))
+        if words is not column:
+            return np.append(code, np.int32(-1))[column.indices.fill_null(len(words)).to_numpy()]
+        return np.where(column.is_valid(), code, np.int32(-1)) if column.null_count else code
+
+    def words(self) -> pa.Array:
+        """Every id [codes] as text, by code."""
+        import pyarrow as pa
+
+        return pa.concat_arrays(self._words) if self._words else pa.array([], pa.string())
+
+
+class Tally:
+    """A number per code, which grows with the codes: ``upto(n)`` is the array [n] to count in."""
+
+    def __init__(self, dtype: Any, fill: float = 0) -> None:
+        self._fill = fill
+        self._held = np.full(1024, fill, dtype=dtype)
+
+    def upto(self, n: int) -> npt.NDArray[Any]:
+        if n > len(self._held):
+            more = np.full(max(n, 3 * len(self._held) // 2), self._fill, dtype=self._held.dtype)
+            more[: len(self._held)] = self._held
+            self._held = more
+        return self._held[:n]

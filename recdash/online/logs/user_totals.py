@@ -1,0 +1,138 @@
+"""Rows that count → totals of each user, over the test, before it and day by day."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from recdash.domain.kinds import Floats, Ints, Mask
+from recdash.online import times
+from recdash.online.rules import Rules
+from recdash.online.users import Days
+from recdash.sorting import first_of_equals, order_of
+
+NOT_CUT = frozenset(
+    {"sessions", "engaged_sessions", "lists", "clicked_lists", "answerable_lists", "answered_lists"}
+)
+"""Winsorising cuts what a user did, not how often the user came or was served."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Session rows: ``unit`` [n], ``session`` [n] its code or −1, ``at`` and ``end`` [n] seconds since 1970
+    (NaN where none is written), ``numbers`` [n] by name.
+    """
+
+    unit: Ints
+    session: Ints
+    at: Floats
+    end: Floats
+    numbers: Mapping[str, Floats]
+
+    def of(self, keep: Mask) -> Rows:
+        if keep.all():
+            return self
+        numbers = {name: values[keep] for name, values in self.numbers.items()}
+        return Rows(self.unit[keep], self.session[keep], self.at[keep], self.end[keep], numbers)
+
+    def amounts(self) -> dict[str, Floats | Mask]:
+        """[n] what each row adds to the totals, by the totals' names."""
+        numbers = dict(self.numbers)
+        watched = numbers.pop("watch_s")
+        return {
+            "sessions": self.session >= 0,
+            "engaged_sessions": (self.session >= 0) & (numbers["clicks"] > 0),
+            "watch_min": watched / 60,
+            **numbers,
+        }
+
+
+@dataclass(frozen=True)
+class AddedUp:
+    """``units`` [U] codes of the users that count, ascending; ``counts`` and ``earlier`` [rows] which rows
+    count, and which lie before the test.
+    """
+
+    units: Ints
+    rows: Rows
+    counts: Mask
+    earlier: Mask
+
+    def in_test(self, rules: Rules) -> tuple[dict[str, Floats], Days]:
+        """The totals of the test, and of its days, which add up to them."""
+        rows, place = self._tested
+        amounts = rows.amounts()
+        totals = {name: _sums(place, values, len(self.units)) for name, values in amounts.items()}
+        shares = {name: _cut(name, values, rules) for name, values in totals.items()}
+        totals = {name: values * shares[name] for name, values in totals.items()}
+        return totals, _days(place, times.day(rows.at), amounts, shares)
+
+    def before_test(self, rules: Rules) -> dict[str, Floats]:
+        """The totals of the time before the test; empty where no row lies there."""
+        if not (self.counts & self.earlier).any():
+            return {}
+        rows, place = self._of(self.counts & self.earlier)
+        totals = {name: _sums(place, one, len(self.units)) for name, one in rows.amounts().items()}
+        return {name: values * _cut(name, values, rules) for name, values in totals.items()}
+
+    def exposed(self, since: Floats) -> Ints:
+        """[U] the day of each user's first exposure, or of the first row of the test if that is earlier."""
+        rows, place = self._tested
+        first = np.where(np.isfinite(since), since, np.inf)[self.units]
+        np.fmin.at(first, place, rows.at)
+        return times.day(first)
+
+    @cached_property
+    def _tested(self) -> tuple[Rows, Ints]:
+        return self._of(self.counts & ~self.earlier)
+
+    def _of(self, keep: Mask) -> tuple[Rows, Ints]:
+        """The rows of users that count, and each row's place among the users."""
+        place = np.full(int(self.rows.unit.max(initial=self.units[-1])) + 1, -1, dtype=np.int64)
+        place[self.units] = np.arange(len(self.units))
+        keep = keep & (place[self.rows.unit] >= 0)
+        rows = self.rows.of(keep)
+        return rows, place[rows.unit]
+
+
+def _sums(place: Ints, values: Floats | Mask, n_users: int) -> Floats:
+    return np.bincount(place, values, minlength=n_users).astype(np.float64)
+
+
+def _cut(name: str, totals: Floats, rules: Rules) -> Floats:
+    """[U] the share of each total that stays when totals beyond the quantile of all users are cut to it."""
+    most = _most(name, totals, rules)
+    return np.divide(most, totals, out=np.ones(len(totals)), where=totals > (most or np.inf))
+
+
+def _most(name: str, totals: Floats, rules: Rules) -> float:
+    """What a total is cut to: ∞ where the rules leave it, 0 where too few users have any to cut."""
+    if rules.winsorise is None or name in NOT_CUT:
+        return np.inf
+    return max(float(np.quantile(totals, rules.winsorise)), 0.0)
+
+
+def too_rare_to_cut(totals: Mapping[str, Floats], rules: Rules) -> list[str]:
+    """Totals of which so few users have any that the quantile is 0: they stay as they are."""
+    return [name for name, values in totals.items() if values.any() and not _most(name, values, rules)]
+
+
+def _days(place: Ints, day: Ints, amounts: Mapping[str, Floats | Mask], shares: Mapping[str, Floats]) -> Days:
+    first = int(day.min(initial=0)) if len(day) else 0
+    span = int(day.max(initial=first)) - first + 1
+    key = place * span + (day - first)
+    order = order_of(key)
+    ascending = key[order]
+    new = first_of_equals(ascending)
+    cell = np.empty(len(key), dtype=np.int64)
+    cell[order] = np.cumsum(new) - 1
+    of_cell = ascending[new]
+    unit = of_cell // span
+    totals = {
+        name: np.bincount(cell, values, minlength=len(of_cell)) * shares[name][unit]
+        for name, values in amounts.items()
+    }
+    return Days(unit, of_cell % span + first, totals)

@@ -1,0 +1,69 @@
+"""From a bandit log and a target policy, in files or tables, to off-policy estimates; nothing is stored."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from recdash import ingest
+from recdash.domain.inputs import Upload
+from recdash.errors import InputError, Problem
+from recdash.evaluation.column_choice import ColumnsGiven, column_choice
+from recdash.ingest import Limits
+from recdash.online.off_policy.estimates import OffPolicy, off_policy
+from recdash.online.off_policy.target import Logged, Target, logged, of_table, uniform
+
+UNIFORM = "uniform"
+UNNAMED = "policy"
+
+
+def ope(
+    log: Any,
+    target: Any = UNIFORM,
+    *,
+    n_items: int | None = None,
+    clip: float | None = None,
+    mapping: Mapping[str, str] | None = None,
+    columns: ColumnsGiven | None = None,
+    user_column: str | None = None,
+    limits: Limits | None = None,
+) -> OffPolicy:
+    """What ``target`` would have got per slot, from a ``log`` that says how likely each item was.
+
+    ``log``: a file or table with item_id, click and propensity_score, perhaps position and whatever else the
+    target depends on. ``target``: "uniform" (each of ``n_items`` items as likely as any other; by default
+    those in the log), or a file or table with item_id, probability and columns of the log it depends on.
+    ``clip``: the largest weight that counts in the clipped estimate, by default the root of the rows.
+    ``columns`` says what the columns mean: {"click": "reward"} for each of the two tables that has the
+    column, {"log": {"item_id": "arm"}} or {"target": {…}} for one; ``mapping`` is the log's own.
+    ``user_column`` names the log's column of users, by default user_id or another usual name: standard errors
+    are then by user, since rows of one user are not independent.
+    Raises InputError for a log or target that is none.
+    """
+    _check_asked(target, n_items, clip)
+    choice = column_choice(columns, ("bandit", "policy"))
+    rows = ingest.read_upload("bandit", log, mapping=choice.of("bandit", also=mapping), limits=limits)
+    known = logged(rows.table, user_column)
+    if isinstance(target, str) and target == UNIFORM:
+        choice.check_used()
+        return _estimated(known, uniform(known, n_items), clip, rows)
+    table = ingest.read_upload("policy", target, mapping=choice.of("policy"), limits=limits)
+    choice.check_used()
+    name = f"the policy {table.name}" if table.name != UNNAMED else "the target policy"
+    return _estimated(known, of_table(known, rows.table, table.table, name), clip, rows, table)
+
+
+def _estimated(log: Logged, target: Target, clip: float | None, *uploads: Upload) -> OffPolicy:
+    found = off_policy(log, target, clip)
+    noticed = [notice for upload in uploads for notice in upload.notices]
+    return replace(found, notices=(*noticed, *found.notices))
+
+
+def _check_asked(target: Any, n_items: int | None, clip: float | None) -> None:
+    if clip is not None and not (math.isfinite(clip) and clip > 0):
+        raise InputError(Problem("bad-clip", "clip", f"{clip:g}", "Give the largest weight, above 0."))
+    if n_items is not None and not (isinstance(target, str) and target == UNIFORM):
+        fix = "Give it with the target uniform; a table names its items."
+        raise InputError(Problem("items-without-uniform", "items", f"{n_items:,} with a table", fix))

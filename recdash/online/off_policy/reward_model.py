@@ -1,0 +1,52 @@
+"""What to expect of an item in a slot, learnt from the log's other rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from recdash.domain.kinds import Floats, Ints
+from recdash.online.off_policy.target import Logged, Target
+
+FOLDS = 5
+SHRINK_ROWS = 100
+"""Rows of the overall mean that are mixed into the mean of an item in a position."""
+
+
+def expected(log: Logged, target: Target) -> tuple[Floats, Floats]:
+    """[n] the expected reward of what each row shows, and [n] of what the target would show in its place.
+
+    The mean reward per item and position, drawn to the overall mean as by 100 more rows of it; an item
+    never seen is the overall mean. Cross-fitted: rows, or users where the log says them, are dealt into five
+    parts by chance (always the same), and each is scored by what the other four teach, so that no row is
+    scored by a model that saw it.
+    """
+    n_dealt = len(log) if log.user is None else int(log.user.max(initial=-1)) + 1
+    part = np.random.default_rng(0).permutation(n_dealt) % FOLDS
+    part = part if log.user is None else part[log.user]
+    shown, wanted = np.zeros(len(log)), np.zeros(len(log))
+    for one in range(FOLDS):
+        rows = np.flatnonzero(part == one)
+        means, overall = _learnt(log, np.flatnonzero(part != one))
+        shown[rows] = means[log.item[rows], log.position[rows]]
+        wanted[rows] = _of_target(target, means, overall)[target.case[rows], log.position[rows]]
+    return shown, wanted
+
+
+def _learnt(log: Logged, rows: Ints) -> tuple[Floats, float]:
+    """[items, positions] shrunk mean rewards over ``rows``, and the overall mean (0 without rows)."""
+    size = len(log.items) * log.n_positions
+    cell = log.item[rows] * log.n_positions + log.position[rows]
+    overall = float(log.reward[rows].mean()) if len(rows) else 0.0
+    sums = np.bincount(cell, log.reward[rows], size) + SHRINK_ROWS * overall
+    means = sums / (np.bincount(cell, minlength=size) + SHRINK_ROWS)
+    return means.reshape(len(log.items), log.n_positions), overall
+
+
+def _of_target(target: Target, means: Floats, overall: float) -> Floats:
+    """[cases, positions] the mean of ``means`` over what the target shows."""
+    known = target.entry_item >= 0
+    found = np.empty((target.n_cases, means.shape[1]))
+    for place in range(means.shape[1]):
+        each = np.where(known, means[target.entry_item, place], overall)
+        found[:, place] = np.bincount(target.entry_case, target.entry_probability * each, target.n_cases)
+    return found

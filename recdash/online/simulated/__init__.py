@@ -1,5 +1,0 @@
-"""A/B tests invented from a seed, with known effects and planted faults."""
-
-from recdash.online.simulated.ab_tests import Simulated, simulate
-
-__all__ = ["Simulated", "simulate"]

@@ -1,0 +1,71 @@
+"""What every reference candidate is computed from: the tables of an evaluation on shared codes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from recdash.domain.inputs import Truth, Upload
+from recdash.domain.kinds import Ints, TableKind
+from recdash.engines import Reference
+from recdash.sorting import distinct
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """The tables of an evaluation, on shared codes. ``U`` users of the truth, ``N`` items of all."""
+
+    reference: Reference
+    tables: Mapping[TableKind, Upload] = field(default_factory=dict)
+    depth: int = 100
+
+    @property
+    def truth(self) -> Truth:
+        return self.reference.truth
+
+    @property
+    def n_items(self) -> int:
+        return len(self.reference.items)
+
+    def item_codes(self, kind: TableKind) -> Ints:
+        """The item of each row of a table. A copy of the index: asking must not teach it spellings."""
+        return self.reference.items.copy().codes(self.tables[kind].table["item_id"], grow=False)
+
+    @cached_property
+    def id_order(self) -> Ints:
+        """[N] the place of each item among all ids sorted as text, which decides between equals."""
+        place = np.empty(self.n_items, dtype=np.int64)
+        ids = list(self.reference.items.ids())
+        place[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
+        return place
+
+    @cached_property
+    def users_by_id(self) -> list[int]:
+        """[U] the users with their ids sorted as text: what is drawn must not depend on the truth's rows."""
+        ids = list(self.truth.users)
+        return sorted(range(len(ids)), key=ids.__getitem__)
+
+    @cached_property
+    def history(self) -> tuple[Ints, Ints]:
+        """start [U + 1], item: user u has ``item[start[u]:start[u + 1]]`` in train, ascending, each once."""
+        if "train" not in self.tables:
+            return np.zeros(self.truth.n_users + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        user = self.reference.users.copy().codes(self.tables["train"].table["user_id"], grow=False)
+        in_truth = user >= 0
+        pairs = distinct(user[in_truth].astype(np.int64) * self.n_items + self.item_codes("train")[in_truth])
+        start = np.searchsorted(pairs, np.arange(self.truth.n_users + 1) * self.n_items)
+        return start, pairs % self.n_items
+
+    def seen(self, user: int) -> Ints:
+        """The items that a user has in train."""
+        start, item = self.history
+        return item[start[user] : start[user + 1]]
+
+    @cached_property
+    def ids(self) -> tuple[pa.Array, pa.Array]:
+        """The users' and the items' ids, by code."""
+        return self.reference.users.ids().to_arrow(), self.reference.items.ids().to_arrow()

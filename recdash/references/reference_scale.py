@@ -1,0 +1,107 @@
+"""Where runs stand between the floor and the ceiling that reference candidates set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recdash.domain.records import Run
+from recdash.formatting.numbers import three
+from recdash.metrics.naming import metric_title
+from recdash.references.candidates import REFERENCES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FLOOR, CEILING, USUAL = "random", "oracle", "popular"
+"""The reference candidates that a run's value is seen against."""
+_EQUAL = 1e-12
+"""Values closer than this are equal: only rounding separates them."""
+_Row = Mapping[Hashable, Any]
+_Rows = Mapping[str, _Row]
+
+
+@dataclass(frozen=True)
+class Level:
+    """What a reference candidate reaches."""
+
+    label: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where runs stand between the reference candidates, by the metric called ``title``.
+
+    ``share`` {run id: of the way from floor to ceiling, 0..1; below 0 under the floor} where both are there;
+    ``times`` {run id: multiple of the usual, Most popular}; both of references too. Runs whose mean is over
+    other users than the reference's are left out.
+    """
+
+    title: str
+    names: Mapping[str, str]
+    floor: Level | None
+    ceiling: Level | None
+    usual: Level | None
+    share: Mapping[str, float]
+    times: Mapping[str, float]
+
+    def sentence(self, run_id: str) -> str:
+        """``EASE reaches 3.47 % of the way from Random (0.000350) to Oracle (1.00) and …``; may be empty."""
+        parts = [part for part in (self._way(run_id), self._multiple(run_id)) if part]
+        return f"{self.names[run_id]} {' and '.join(parts)}." if parts else ""
+
+    def _way(self, run_id: str) -> str:
+        if run_id not in self.share or not self.floor or not self.ceiling:
+            return ""
+        floor, ceiling = (f"{one.label} ({three(one.value)})" for one in (self.floor, self.ceiling))
+        share = self.share[run_id]
+        if share < 0:
+            return f"is below {floor} on {self.title}"
+        return f"reaches {three(100 * share)} % of the way from {floor} to {ceiling} on {self.title}"
+
+    def _multiple(self, run_id: str) -> str:
+        if run_id not in self.times or not self.usual:
+            return ""
+        on = "" if run_id in self.share else f" on {self.title}"
+        return f"has {three(self.times[run_id])} times the value of {self.usual.label}{on}"
+
+
+def standing(runs: Sequence[Run], scores: pd.DataFrame, metric: str, k: int) -> Standing | None:
+    """From the scoreboard of the runs with their references; None where these say nothing.
+
+    ``metric`` is one by which the ideal list is best: of the others the oracle is no ceiling. Where a run of
+    another experiment is above it all the same, nothing is said of the way to it.
+    """
+    rows = {row["run_id"]: row for row in scores[scores["metric"] == metric].to_dict("records")}
+    known = {run.reference: rows[run.id] for run in reversed(runs) if run.reference and run.id in rows}
+    floor, ceiling, usual = (known.get(name) for name in (FLOOR, CEILING, USUAL))
+    share = _shares(rows, floor, ceiling)
+    times = {} if not usual or usual["value"] <= 0 else _over(rows, usual, lambda x: x / usual["value"])
+    if not (share or times):
+        return None
+    names = {run.id: run.name for run in runs}
+    low, high, often = (_level(name, known.get(name)) for name in (FLOOR, CEILING, USUAL))
+    return Standing(metric_title(metric, k), names, low, high, often, share, times)
+
+
+def _shares(rows: _Rows, floor: _Row | None, ceiling: _Row | None) -> dict[str, float]:
+    if not floor or not ceiling or floor["n_users"] != ceiling["n_users"]:
+        return {}
+    low, high = floor["value"], ceiling["value"]
+    if not low < high or any(row["value"] > high + _EQUAL for row in rows.values()):
+        return {}
+    return _over(rows, ceiling, lambda x: (x - low) / (high - low))
+
+
+def _over(rows: _Rows, level: _Row, change: Callable[[float], float]) -> dict[str, float]:
+    """The changed values of the runs whose mean is over as many users as that of the level."""
+    same = {run_id: row["value"] for run_id, row in rows.items() if row["n_users"] == level["n_users"]}
+    return {run_id: change(value) for run_id, value in same.items() if not np.isnan(value)}
+
+
+def _level(name: str, row: _Row | None) -> Level | None:
+    return None if row is None else Level(REFERENCES[name].label, float(row["value"]))

@@ -1,0 +1,66 @@
+"""A question's answer as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from recdash.domain.question import Question
+from recdash.report.context import Asked
+from recdash.report.document import Document, Figure, Section
+from recdash.report.formats.figures import shortened
+from recdash.report.sections import BLOCKS, check_blocks
+from recdash.report.sections.lead import lead
+from recdash.service.provenance import provenance, versions_here
+
+if TYPE_CHECKING:
+    from recdash.service import Workspace
+
+
+def content(
+    space: Workspace,
+    question: Question,
+    moment: datetime,
+    *,
+    blocks: Sequence[str] = (),
+    title: str = "",
+    narrative: str = "",
+    author: str = "",
+    live: bool = False,
+    versions: Mapping[str, str] | None = None,
+) -> Document:
+    """What the blocks (by default all) tell of the question, as it stands at the ``moment``.
+
+    ``versions`` of what computes it (None: those that are installed). The same stored data, question, moment
+    and versions make the same document. Raises UnknownName for an unknown block, NotFound for a run that was
+    deleted.
+    """
+    chosen = check_blocks(blocks)
+    asked = Asked(space, question, moment, chosen, versions or versions_here())
+    opening = lead(asked)
+    made = [_to_be_drawn(section) for name in chosen if (section := BLOCKS[name].make(asked))]
+    return Document(
+        title=title.strip() or asked.experiment.name,
+        experiment=asked.experiment.name,
+        moment=moment.isoformat(),
+        author=author,
+        live=live,
+        narrative=narrative.strip(),
+        lead=opening,
+        sections=tuple(made),
+        runs=asked.looks(),
+        question=question.as_dict(),
+        blocks=chosen,
+        provenance=provenance(asked),
+    )
+
+
+def _to_be_drawn(section: Section) -> Section:
+    """With the data of its figures as short as they are drawn."""
+    parts = tuple(
+        replace(part, data=shortened(part.data)) if isinstance(part, Figure) else part
+        for part in section.parts
+    )
+    return replace(section, parts=parts)

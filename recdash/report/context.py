@@ -1,0 +1,124 @@
+"""A question put to a workspace, with what several blocks need of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from recdash.domain.question import Question
+from recdash.domain.records import Experiment, OnlineTest, Run
+from recdash.domain.results import WHOLE
+from recdash.errors import NotFound
+from recdash.metrics import define
+from recdash.metrics.naming import metric_at
+from recdash.report.document import RunLook
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from recdash.comparison.verdict import Verdict
+    from recdash.service import Workspace
+
+LONGEST = 40
+
+
+def _deleted(count: int) -> str:
+    return "a run of it was deleted" if count == 1 else f"{count} runs of it were deleted"
+
+
+class Asked:
+    """Everything that a block may ask; ``space`` answers.
+
+    ``moment``: what came later is not told; ``blocks``: all that the report tells; ``versions`` of what
+    computes it.
+    """
+
+    def __init__(
+        self,
+        space: Workspace,
+        question: Question,
+        moment: datetime,
+        blocks: tuple[str, ...] = (),
+        versions: Mapping[str, str] | None = None,
+    ) -> None:
+        self.space, self.question, self.moment, self.blocks = space, question, moment, blocks
+        self.versions = versions or {}
+
+    @cached_property
+    def experiment(self) -> Experiment:
+        return self.space.experiment(self.question.experiment)
+
+    @cached_property
+    def all_runs(self) -> Mapping[str, Run]:
+        """Every run of the experiment by id, archived ones too."""
+        return {run.id: run for run in self.space.runs(self.experiment.id, archived=True)}
+
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        """The baseline first, then the candidates. Raises NotFound for one that was deleted."""
+        gone = [run for run in self.question.shown if run not in self.all_runs]
+        if gone:
+            raise NotFound(f"What this report is about is not here any more: {_deleted(len(gone))}.")
+        return tuple(self.all_runs[run] for run in self.question.shown)
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        return {run.id: run.name for run in self.all_runs.values()}
+
+    @cached_property
+    def brief(self) -> dict[str, str]:
+        """The names, of long ones their beginning and end: for sentences that name all runs."""
+        from recdash.formatting.wording import cut_inside
+
+        return {run: cut_inside(name, LONGEST) for run, name in self.names.items()}
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        return self.question.shown
+
+    @property
+    def base(self) -> str:
+        """The baseline's name."""
+        return self.names[self.question.baseline]
+
+    @cached_property
+    def contenders(self) -> tuple[str, ...]:
+        """Whom findings compare: a reference candidate counts only as the baseline."""
+        return tuple(run.id for run in self.runs if run.id == self.question.baseline or not run.reference)
+
+    @property
+    def where(self) -> str:
+        """``nDCG@10``."""
+        return metric_at(self.question.metric, self.question.k)
+
+    @cached_property
+    def verdict(self) -> Verdict | None:
+        """None for a metric without a value per user, and without anything to compare."""
+        one = self.question
+        if not define(one.metric).is_paired or len(self.contenders) < 2:
+            return None
+        return self.space.verdict(self.contenders, one.baseline, one.metric, one.k, one.terms, one.scope)
+
+    @cached_property
+    def test(self) -> OnlineTest | None:
+        """The A/B test beside it; of a part of the users or items a test says nothing."""
+        if self.question.test is None or self.question.scope != WHOLE:
+            return None
+        tests = self.space.online_tests(self.experiment.id, archived=True)
+        return next((test for test in tests if test.id == self.question.test), None)
+
+    def scores(self, *metrics: str) -> pd.DataFrame:
+        """The scoreboard of the shown runs at the question's k."""
+        return self.space.scoreboard(self.shown, list(metrics), self.question.k, self.question.scope)
+
+    def looks(self) -> tuple[RunLook, ...]:
+        """The shown runs, and others that an A/B test served, as they are named and drawn."""
+        served = self.test.links.values() if self.test else ()
+        others = [run for run in dict.fromkeys(served) if run not in self.shown and run in self.all_runs]
+        return tuple(self._look(run) for run in (*self.runs, *(self.all_runs[one] for one in others)))
+
+    def _look(self, run: Run) -> RunLook:
+        is_base = run.id == self.question.baseline
+        return RunLook(run.id, run.name, run.slot, "baseline" if is_base else "candidate")

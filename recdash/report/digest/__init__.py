@@ -1,0 +1,1 @@
+"""What happened to each experiment since a day, as text, Markdown or HTML."""

@@ -1,0 +1,222 @@
+"""A digest: of each experiment whom to ship, what was decided and what changed, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from recdash.comparison.badges import Badge, badge_of
+from recdash.comparison.wording import how_many_more, plain, stands, too_small
+from recdash.decisions import Decision
+from recdash.errors import NotFound
+from recdash.formatting import numbers
+from recdash.formatting.wording import day, listed, many
+from recdash.metrics.naming import metric_at
+from recdash.service.catalog.history import Happening
+from recdash.service.catalog.overview import Card, Cards, CardVerdict
+
+if TYPE_CHECKING:
+    from recdash.comparison.pairs import Pair
+    from recdash.comparison.verdict import Verdict
+
+USUAL_SINCE = timedelta(days=7)
+MOST_SENTENCES, MOST_CHANGES, MOST_QUOTED = 2, 5, 240
+IN_PLAIN_WORDS: Mapping[str, str] = {
+    "ndcg": "how well wanted items are ranked",
+    "map": "how well wanted items are ranked",
+    "mrr": "how early the first wanted item comes",
+    "recall": "the share of wanted items found",
+    "precision": "the share of shown items that are wanted",
+    "hit_rate": "the share of users who find something",
+}
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a digest says of one experiment. ``badge`` is None where nothing is judged.
+
+    ``words``: sentences, the first in plain words; ``decided``: what was decided or is under review;
+    ``since``: what happened in the time, the newest first; ``more`` things happened besides.
+    """
+
+    name: str
+    path: str
+    question: str
+    headline: str
+    badge: Badge | None
+    words: tuple[str, ...]
+    decided: tuple[str, ...]
+    since: tuple[Happening, ...]
+    more: int
+    last: Happening
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """One line for each thing that happened."""
+        lines = tuple(f"{one}, {day(one.when)}" for one in self.since)
+        return (*lines, f"and {self.more} more") if self.more else lines
+
+
+@dataclass(frozen=True)
+class Digest:
+    """Experiments at the moment ``at``; ``link``: the dashboard's address, ending with a slash, or empty."""
+
+    at: datetime
+    begin: datetime
+    told: tuple[Told, ...]
+    link: str = ""
+
+    @property
+    def title(self) -> str:
+        return f"Recommender experiments, {day(self.at)} (days in UTC)"
+
+    @property
+    def summary(self) -> str:
+        """``3 experiments: 1 Ship, 2 Trade-off. 2 of them changed since 2 Oct 2026.``"""
+        if not self.told:
+            return "There is no experiment yet."
+        names = [one.badge.name if one.badge else "Nothing judged" for one in self.told]
+        states = listed([f"{names.count(name)} {name}" for name in dict.fromkeys(names)])
+        changed = sum(bool(one.since) for one in self.told)
+        return f"{many(len(self.told), 'experiment')}: {states}. {changed or 'None'} changed {self.period}."
+
+    @property
+    def period(self) -> str:
+        return f"since {day(self.begin)}"
+
+
+class Digests(Cards):
+    """What a workspace tells those who read no tables."""
+
+    def digest(self, names: Sequence[str] = (), *, since: timedelta = USUAL_SINCE, link: str = "") -> Digest:
+        """The experiments of these names, or all of them; the demo only where it is named or alone.
+
+        ``since``: how far back to tell what changed. Raises NotFound for a name that is not there.
+        """
+        now = self._clock()
+        told = [self._told(card, now - since) for card in self._cards_named(names)]
+        return Digest(now, now - since, tuple(told), f"{link.rstrip('/')}/" if link else "")
+
+    def _cards_named(self, names: Sequence[str]) -> list[Card]:
+        cards = self.cards()
+        if not names:
+            own = [card for card in cards if not card.experiment.demo]
+            return own or cards
+        known = {card.experiment.name: card for card in self.cards(archived=True)}
+        if missing := [name for name in names if name not in known]:
+            there = ", ".join(f"'{name}'" for name in known) or "none"
+            raise NotFound(f"No experiment is called '{missing[0]}'. There are: {there}.")
+        return [known[name] for name in dict.fromkeys(names)]
+
+    def _told(self, card: Card, begin: datetime) -> Told:
+        found = self.card_verdict(card.experiment.id)
+        happened = [one for one in card.happened if one.when >= begin]
+        return Told(
+            card.experiment.name, f"?e={card.experiment.id}", card.question, _headline(found),
+            badge_of(found.verdict) if found.verdict else None, _words(found), tuple(_decided(card)),
+            tuple(happened[:MOST_CHANGES]), max(0, len(happened) - MOST_CHANGES), card.last_change,
+        )  # fmt: skip
+
+
+def _headline(found: CardVerdict) -> str:
+    return found.verdict.headline if found.verdict else found.why_not
+
+
+# ── the verdict in plain words ───────────────────────────────────────────────────────────────
+
+
+def _words(found: CardVerdict) -> tuple[str, ...]:
+    if found.verdict is None:
+        return ()
+    leader = found.verdict.weighed.leader
+    if leader is None or found.verdict.state == "not comparable":
+        return tuple(plain(one) for one in found.verdict.sentences[:MOST_SENTENCES])
+    return (_in_plain_words(found.verdict, leader), *_beside(found.verdict, leader))
+
+
+def _in_plain_words(verdict: Verdict, leader: Pair) -> str:
+    """``ALS v3 is 14.9 % above Popular in how well wanted items are ranked (nDCG@10); most likely …``"""
+    weighed, comparison = verdict.weighed, verdict.weighed.comparison
+    name = metric_at(comparison.metric, comparison.k)
+    what = IN_PLAIN_WORDS.get(comparison.metric)
+    in_what = f"in {what} ({name})" if what else f"in {name}"
+    between = _most_likely(leader)
+    return (
+        f"{weighed.name} is {stands(leader, weighed.base)} {in_what}{between}. {_who_gains(leader)}, "
+        f"of {many(leader.paired.n, 'user')} measured."
+    )
+
+
+def _most_likely(pair: Pair) -> str:
+    """``; most likely between +12.7 and +17.2 %``."""
+    low, high, unit = pair.judged.corrected.low, pair.judged.corrected.high, ""
+    if not isfinite(low):
+        return ""
+    if pair.base_value:
+        low, high, unit = pair.percent(low), pair.percent(high), " %"
+    digits = numbers.places([low, high])
+    return f"; most likely between {numbers.signed(low, digits)} and {numbers.signed(high, digits)}{unit}"
+
+
+def _who_gains(pair: Pair) -> str:
+    n, paired = pair.paired.n, pair.paired
+    better, worse = (numbers.of_100(count, n) for count in (paired.wins, paired.losses))
+    return f"Better for {better} of 100 users, worse for {worse}"
+
+
+def _beside(verdict: Verdict, leader: Pair) -> tuple[str, ...]:
+    """What to know besides: how many users it takes, why it does not matter, what speaks against it."""
+    if leader.judged.word == "not settled":
+        return (plain(how_many_more(leader)),)
+    if verdict.state == "tie":
+        return (plain(too_small(verdict.weighed, leader)),)
+    return tuple(plain(sentence) for sentence in verdict.sentences[1 : 1 + MOST_SENTENCES])
+
+
+# ── what was decided ─────────────────────────────────────────────────────────────────────────
+
+
+def _decided(card: Card) -> Iterable[str]:
+    if card.decision is not None:
+        yield _decision(card.decision)
+    if card.review is not None:
+        missing = f" Next: {card.review.missing}" if card.review.missing else ""
+        yield f"In review: {card.review.about}, {card.review.state}.{missing}"
+
+
+def _decision(decision: Decision) -> str:
+    about = f" – {decision.about}" if decision.about else ""
+    said = " ".join(decision.text.split())
+    quoted = f"{said[:MOST_QUOTED]}…" if len(said) > MOST_QUOTED else said
+    words = f": “{quoted}”" if quoted else ""
+    return f"Decided: {decision.label}{about} ({decision.author}, {day(decision.created)}){words}"
+
+
+def as_dict(digest: Digest) -> dict[str, Any]:
+    """JSON-ready."""
+    return {
+        "title": digest.title,
+        "summary": digest.summary,
+        "at": digest.at.isoformat(),
+        "since": digest.begin.isoformat(),
+        "experiments": [_facts(one, digest.link) for one in digest.told],
+    }
+
+
+def _facts(told: Told, link: str) -> dict[str, Any]:
+    return {
+        "name": told.name,
+        "link": f"{link}{told.path}" if link else None,
+        "question": told.question,
+        "verdict": told.badge.name if told.badge else None,
+        "headline": told.headline,
+        "words": list(told.words),
+        "decided": list(told.decided),
+        "changes": [
+            {"when": one.when.isoformat(), "what": one.what, "by": one.by or None} for one in told.since
+        ],
+        "more_changes": told.more,
+    }

@@ -1,0 +1,132 @@
+"""A digest as HTML for a mail: tables and inline styles, no script, nothing fetched, light and dark."""
+
+from __future__ import annotations
+
+from recdash.charts.marks import DARK, LIGHT
+from recdash.comparison.badges import Badge
+from recdash.formatting.html import Html, html, join
+from recdash.report.digest.digest import Digest, Told
+
+MOST_BYTES = 95_000
+"""Mail programs cut what is longer than 100 kB."""
+SIZES = ((20, 150), (20, 60), (10, 40), (5, 10), (1, 1))
+"""So many experiments get a card, and so many are told of at all; the next where that is too long."""
+FONT = "font-family:-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
+WIDTH = 640
+# Mail programs without @media show the light colours, which stand beside every background they need.
+_DARK = (
+    "@media (prefers-color-scheme:dark){{"
+    ".rd-page{{background:{0.background}!important;color:{0.ink}!important}}"
+    ".rd-box{{background:{0.panel}!important;border-color:{0.border}!important;color:{0.ink}!important}}"
+    ".rd-ink{{color:{0.ink}!important}}.rd-muted{{color:{0.muted}!important}}}}"
+)
+
+
+def as_html(digest: Digest) -> str:
+    """One file, short enough for a mail however many experiments there are."""
+    pages = (_page(digest, full, most) for full, most in SIZES)
+    return next((page for page in pages if len(page.encode()) <= MOST_BYTES), _page(digest, 0, 0))
+
+
+def _page(digest: Digest, full: int, most: int) -> Html:
+    rows = [_row(_card(one, digest)) for one in digest.told[:full]]
+    if len(digest.told) > full:
+        rows.append(_row(_others(digest, full, most)))
+    return html(
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        '<meta name="color-scheme" content="light dark">'
+        '<meta name="supported-color-schemes" content="light dark">'
+        "<title>{title}</title><style>:root{{color-scheme:light dark}}{dark}</style></head>"
+        '<body class="rd-page" style="margin:0;padding:0;background:{background};color:{ink}">'
+        '<table role="presentation" class="rd-page" width="100%" cellpadding="0" cellspacing="0" '
+        'style="background:{background};color:{ink};{font}"><tr><td align="center" style="padding:24px 12px">'
+        '<table role="presentation" width="{width}" cellpadding="0" cellspacing="0" '
+        'style="width:100%;max-width:{width}px;text-align:left">{head}{rows}</table>'
+        "</td></tr></table></body></html>\n",
+        title=digest.title, dark=Html(_DARK.format(DARK)), background=LIGHT.background, ink=LIGHT.ink,
+        font=Html(FONT), width=WIDTH, head=_head(digest), rows=join(rows),
+    )  # fmt: skip
+
+
+def _others(digest: Digest, full: int, most: int) -> Html:
+    """A line for each, and how many more there are."""
+    lines = [_line(one, digest) for one in digest.told[full:most]]
+    if len(digest.told) > most:
+        lines.append(html('<p style="{style}">and {n} more</p>', style=_muted(), n=len(digest.told) - most))
+    return join(lines)
+
+
+def _row(content: Html) -> Html:
+    return html('<tr><td style="padding:0 0 14px">{content}</td></tr>', content=content)
+
+
+def _head(digest: Digest) -> Html:
+    content = html(
+        '<h1 class="rd-ink" style="margin:0;font-size:22px;line-height:1.3;color:{ink}">{title}</h1>'
+        '<p class="rd-muted" style="{muted}">{summary}</p>',
+        ink=LIGHT.ink, title=digest.title, muted=_muted(), summary=digest.summary,
+    )  # fmt: skip
+    return _row(content)
+
+
+def _muted(size: int = 14) -> Html:
+    return Html(f"margin:4px 0 0;font-size:{size}px;line-height:1.5;color:{LIGHT.muted}")
+
+
+def _card(told: Told, digest: Digest) -> Html:
+    return html(
+        '<table role="presentation" class="rd-box" width="100%" cellpadding="0" cellspacing="0" '
+        'style="background:{panel};border:1px solid {border};border-radius:6px;color:{ink}">'
+        '<tr><td style="padding:16px 18px;overflow-wrap:anywhere;word-break:break-word">'
+        '<p class="rd-muted" style="{muted}">{name}</p>'
+        '<h2 class="rd-ink" style="margin:8px 0 0;font-size:18px;line-height:1.3;color:{ink}">'
+        "{badge}{headline}</h2>{words}{decided}{changes}"
+        "</td></tr></table>",
+        panel=LIGHT.panel, border=LIGHT.border, ink=LIGHT.ink, muted=_muted(), name=_asked(told, digest),
+        badge=_badge(told.badge) if told.badge else "", headline=told.headline,
+        words=join([_paragraph(line) for line in told.words]),
+        decided=join([_paragraph(line, bold=True) for line in told.decided]), changes=_changes(told, digest),
+    )  # fmt: skip
+
+
+def _asked(told: Told, digest: Digest) -> Html:
+    return html("{name}<br>{question}", name=_name(told, digest), question=told.question)
+
+
+def _name(told: Told, digest: Digest) -> Html:
+    style = Html(f"color:{LIGHT.ink};font-weight:bold;font-size:15px")
+    if not digest.link:
+        return html('<span class="rd-ink" style="{style}">{name}</span>', style=style, name=told.name)
+    return html('<a class="rd-ink" href="{link}" style="{style}">{name}</a>',
+                link=f"{digest.link}{told.path}", style=style, name=told.name)  # fmt: skip
+
+
+def _badge(badge: Badge) -> Html:
+    """White on the state's colour: it stays readable when a mail program turns dark."""
+    colour = {"better": LIGHT.better, "worse": LIGHT.worse}.get(badge.tone, LIGHT.baseline)
+    return html(
+        '<span style="background:{colour};color:#FFFFFF;border-radius:4px;padding:2px 8px;font-size:13px;'
+        'font-weight:bold;margin-right:8px">{sign} {name}</span>',
+        colour=colour, sign=badge.sign, name=badge.name,
+    )  # fmt: skip
+
+
+def _paragraph(text: str, *, bold: bool = False) -> Html:
+    weight = "bold" if bold else "normal"
+    return html('<p class="rd-ink" style="margin:8px 0 0;font-size:15px;line-height:1.5;color:{ink};'
+                'font-weight:{weight}">{text}</p>', ink=LIGHT.ink, weight=weight, text=text)  # fmt: skip
+
+
+def _changes(told: Told, digest: Digest) -> Html:
+    if not told.changed:
+        return html('<p class="rd-muted" style="{muted}">Nothing changed {period}.</p>', muted=_muted(13),
+                    period=digest.period)  # fmt: skip
+    lines = [html("<br>{line}", line=line) for line in told.changed]
+    return html('<p class="rd-muted" style="{muted}">Changed {period}:{lines}</p>', muted=_muted(13),
+                period=digest.period, lines=join(lines))  # fmt: skip
+
+
+def _line(told: Told, digest: Digest) -> Html:
+    return html('<p class="rd-muted" style="{muted}">{name}: {headline}</p>', muted=_muted(),
+                name=_name(told, digest), headline=told.headline)  # fmt: skip

@@ -1,0 +1,1 @@
+"""The forms of a report: HTML, PDF, Markdown, LaTeX, CSV, JSON."""

@@ -1,0 +1,198 @@
+"""The figures of a document as charts, drawn from its data in the colours of one theme."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+from recdash.charts.marks import CONTEXT_GREY, Mark, Marks, Palette, colour, shape
+from recdash.formatting import numbers
+from recdash.report.document import Document, Figure, FigureKind
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from recdash.charts.segments import Dot
+
+Data = Mapping[str, Any]
+ROLES = tuple(one.name for one in fields(Palette) if one.name != "dark")
+THEMELESS = Palette(dark=False, **{role: f"#A000{place:02X}" for place, role in enumerate(ROLES)})
+"""Figures are drawn once, in colours that stand for roles; ``report.js`` puts in those of a theme."""
+DIGITS, KEPT, BAR_NAMES = 5, 6, 150
+"""Of a number that is drawn, and that is kept to be drawn: a pixel needs fewer; px left of bars."""
+
+
+def marks_of(document: Document, palette: Palette) -> Marks:
+    """Run id → how it is drawn."""
+
+    def look(slot: int, role: str) -> tuple[str, str]:
+        if role == "baseline":
+            return palette.baseline, "circle"
+        return (CONTEXT_GREY if role == "context" else colour(slot)), shape(slot)
+
+    return {
+        run.run_id: Mark(run.run_id, run.name, *look(run.slot, run.role), run.role) for run in document.runs
+    }
+
+
+def colours_of(palette: Palette) -> list[str]:
+    """A theme's colours, in the order in which ``THEMELESS`` counts them."""
+    return [str(getattr(palette, role)) for role in ROLES]
+
+
+def drawn(document: Document, figure: Figure, palette: Palette = THEMELESS) -> dict[str, Any]:
+    """A figure for Plotly: its traces and its layout, as plain values."""
+    chart = DRAWN[figure.kind](figure.data, marks_of(document, palette), palette)
+    found: dict[str, Any] = json.loads(chart.to_json(), parse_float=_short)
+    found["layout"].pop("template", None)
+    return {"data": found["data"], "layout": found["layout"]}
+
+
+def _short(text: str) -> float:
+    return float(f"{float(text):.{DIGITS}g}")
+
+
+def shortened(data: Any) -> Any:
+    """What a figure draws, with no more digits than can be seen; its table has all of them."""
+    if isinstance(data, Mapping):
+        return {name: shortened(part) for name, part in data.items()}
+    if isinstance(data, list | tuple):
+        return [shortened(part) for part in data]
+    return float(f"{data:.{KEPT}g}") if isinstance(data, float) else data
+
+
+def _frame(rows: Mapping[str, Sequence[Any]]) -> Any:
+    """A data frame; None is NaN in columns of numbers."""
+    import pandas as pd
+
+    return pd.DataFrame({name: _numeric(values) for name, values in rows.items()})
+
+
+def _numeric(values: Sequence[Any]) -> list[Any]:
+    known = [value for value in values if value is not None]
+    if any(isinstance(value, str) for value in known):
+        return list(values)
+    return [nan if value is None else value for value in values]
+
+
+# ── one function per kind ────────────────────────────────────────────────────────────────────
+
+
+def _forest(data: Data, marks: Marks, palette: Palette) -> go.Figure:
+    from recdash.charts.forest import forest
+
+    return forest(_frame(data), list(data["run_id"]), marks, palette)
+
+
+def _curve(data: Data, marks: Marks, palette: Palette) -> go.Figure:
+    import pandas as pd
+
+    from recdash.charts.curves import metric_curve, with_interval
+
+    parts = [
+        pd.DataFrame(
+            {
+                "run_id": line["run_id"], "k": line["k"], "value": _numeric(line["value"]),
+                "std_error": _numeric(line["std_error"]),
+            }
+        )
+        for line in data["lines"]
+    ]  # fmt: skip
+    rows = with_interval(pd.concat(parts, ignore_index=True))
+    return metric_curve(rows, marks, palette, data["k"], data["ends"], percent=data["percent"])
+
+
+def _precision_recall(data: Data, marks: Marks, palette: Palette) -> go.Figure:
+    from recdash.charts.precision_recall import precision_recall
+
+    rows = _frame(data["rows"])
+    total = rows["precision"] + rows["recall"]
+    f1 = (2 * rows["precision"] * rows["recall"] / total.where(total > 0)).fillna(0.0)
+    return precision_recall(rows.assign(f1=f1), marks, palette, data["k"], data["ends"])
+
+
+def _bars(data: Data, marks: Marks, palette: Palette) -> go.Figure:
+    from recdash.charts.offline_online import Side, bars
+
+    rows = dict(data["rows"])
+    names = [name for name in rows if name != "run_id"]
+    if data["lifts"]:
+        rows |= {name: [None if value is None else 100 * value for value in rows[name]] for name in names}
+    side = Side(names[0], names[1], names[2], unit=" %" if data["lifts"] else "", judged=data["judged"])
+    # Readers' fonts are wider than that of the dashboard, which charts are measured for.
+    return bars(_frame(rows), marks, palette, side).update_layout(margin_l=BAR_NAMES)
+
+
+def _quadrants(data: Data, marks: Marks, palette: Palette) -> go.Figure:
+    from recdash.charts.offline_online import quadrants
+
+    rows = dict(data["rows"])
+    for name in ("online_lift", "online_low", "online_high"):
+        rows[name] = [None if value is None else 100 * value for value in rows[name]]
+    return quadrants(_frame(rows), marks, palette, *data["titles"], judged=data["judged"])
+
+
+def _segments(data: Data, marks: Marks, palette: Palette) -> go.Figure:
+    from recdash.charts.layout import span
+    from recdash.charts.segments import Line, segment_panels
+
+    beside = len(data["runs"])
+    titles = [str(line["title"]) for line in data["lines"]]
+    dots = {
+        run["run_id"]: [
+            _dot(dot, f"{marks[run['run_id']].name}, {title}", data, beside)
+            for dot, title in zip(run["dots"], titles, strict=True)
+        ]
+        for run in data["runs"]
+    }
+    lines = [
+        Line(title, f"n = {_users(line['n'])}") for line, title in zip(data["lines"], titles, strict=True)
+    ]
+    ends = span(data["span"], zero=not data["by_value"])
+    return segment_panels(lines, dots, beside, marks, palette, ends)
+
+
+def _users(counts: Sequence[int]) -> str:
+    ends = dict.fromkeys((counts[0], counts[-1]))
+    return " to ".join(numbers.count(n) for n in ends)
+
+
+def _dot(dot: Data, name: str, data: Data, beside: int) -> Dot:
+    from recdash.charts.layout import escape
+    from recdash.charts.segments import Dot as OneDot
+
+    known = {
+        key: nan if dot[key] is None else dot[key] for key in ("value", "base", "difference", "low", "high")
+    }
+    if data["by_value"]:
+        scale = 100 if data["percent"] else 1
+        text = numbers.three(known["value"] * scale)
+        hover = f"{escape(name)}<br>{text}, n = {numbers.count(dot['n'])}"
+        return OneDot(known["value"] * scale, text, hover, tick=known["base"] * scale)
+    if not dot["word"]:
+        words = numbers.NONE if beside > 3 else f"{numbers.NONE} {dot['why'] or 'not scored'}"
+        return OneDot(known["difference"], words, f"{escape(name)}<br>{dot['why']}", look="faint")
+    digits = numbers.places([known["difference"], known["low"], known["high"]])
+    amount = numbers.signed(known["difference"], digits)
+    bounds = numbers.interval(known["low"], known["high"], digits)
+    settled = dot["word"] in {"better", "worse"}
+    hover = f"{escape(name)}<br>{amount} ({bounds})<br>{dot['word']}, n = {numbers.count(dot['n'])}"
+    told = [dot["sign"], *([amount] if beside < 3 else []), *([dot["word"]] if beside < 4 else [])]
+    return OneDot(
+        known["difference"], " ".join(told), hover, known["low"], known["high"],
+        look="filled" if settled else "hollow",
+    )  # fmt: skip
+
+
+DRAWN: Mapping[FigureKind, Callable[[Data, Marks, Palette], Any]] = {
+    "forest": _forest,
+    "curve": _curve,
+    "precision-recall": _precision_recall,
+    "bars": _bars,
+    "quadrants": _quadrants,
+    "segments": _segments,
+}
+"""To add a kind of figure: its name in ``FigureKind``, and its row here."""

@@ -1,0 +1,87 @@
+"""A document as PDF: its HTML file, printed by a Chromium of this machine that has no network.
+
+Nothing is installed or fetched for it; where there is no Chromium, that is said, and what to do.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from recdash.errors import InputError, Problem
+from recdash.report.document import Document
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
+SECONDS, DRAWING = 90, 20_000
+"""How long the browser may take; how many ms of its own time it gives the page to draw."""
+FLAGS = (
+    "--headless", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic",
+    "--disable-default-apps", "--no-default-browser-check", "--mute-audio",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--proxy-server=127.0.0.1:9", "--no-pdf-header-footer", "--run-all-compositor-stages-before-draw",
+)  # fmt: skip
+
+
+def find_browser() -> str | None:
+    """The first Chromium on the path."""
+    return next((path for name in BROWSERS if (path := shutil.which(name))), None)
+
+
+def why_no_pdf() -> str:
+    """Why there is no PDF here, and what to do; empty where there can be one."""
+    if find_browser():
+        return ""
+    return (
+        "No Chromium was found on the machine where recdash runs. Install one (on Debian: apt install "
+        "chromium), or open the HTML report and print it."
+    )
+
+
+def check_browser() -> str:
+    """The browser that prints. Raises InputError where none is found."""
+    browser = find_browser()
+    if browser is None:
+        found, _, fix = why_no_pdf().partition(". ")
+        raise InputError(Problem("no-browser", "PDF", found, fix))
+    return browser
+
+
+def to_pdf(document: Document) -> bytes:
+    """Raises InputError where no Chromium is found, and where it does not print."""
+    from recdash.report.formats.html import to_html
+
+    browser = check_browser()
+    with tempfile.TemporaryDirectory(prefix="recdash-pdf-") as folder:
+        return _printed(browser, Path(folder), to_html(document))
+
+
+def _printed(browser: str, folder: Path, page: str) -> bytes:
+    """In a profile of its own, without any network."""
+    source, target = folder / "report.html", folder / "report.pdf"
+    source.write_text(page, encoding="utf-8")
+    command = [
+        browser, *FLAGS, *_sandbox(), f"--user-data-dir={folder / 'profile'}",
+        f"--virtual-time-budget={DRAWING}", f"--print-to-pdf={target}", source.as_uri(),
+    ]  # fmt: skip
+    try:
+        done = subprocess.run(  # noqa: S603 - our own arguments
+            command, capture_output=True, timeout=SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise _refused(f"{browser} did not print: {error}") from error
+    if not target.is_file():
+        raise _refused(f"{browser} did not print: {done.stderr.decode(errors='replace')[-300:].strip()}")
+    return target.read_bytes()
+
+
+def _sandbox() -> list[str]:
+    """Chromium refuses to sandbox a page for root, as in a container."""
+    return ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+
+
+def _refused(found: str) -> InputError:
+    return InputError(Problem("no-pdf", "PDF", found, "Open the HTML report and print it."))

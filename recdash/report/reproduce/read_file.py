@@ -1,0 +1,98 @@
+"""Reports read back from their files, and whether a file shows what its numbers say."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+
+from recdash import __version__
+from recdash.errors import InputError, Problem
+from recdash.report.document import Document
+from recdash.report.formats.json import from_json
+from recdash.report.formats.packing import unpack
+
+PACKED = re.compile(r'<script type="text/plain" id="packed-document">([^<]*)</script>')
+TAG = re.compile(r"<[^<>]*>")
+GENERATOR = re.compile(r'<meta name="generator" content="recdash ([\w.+-]{1,40})">')
+LONGEST, MOST_BYTES = 160, 64_000_000
+
+
+@dataclass(frozen=True)
+class ReadReport:
+    """A file's document, and the text that shows it; "" for one that is nothing but its numbers."""
+
+    document: Document
+    text: str
+
+
+def read_report(file: Path) -> ReadReport:
+    """Raises InputError for a file that is no report of ours."""
+    try:
+        text = _read(file)
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(file, str(error)) from error
+    if text.lstrip().startswith("{"):
+        return ReadReport(from_json(text), "")
+    found = PACKED.search(text)
+    if found is None:
+        raise _unreadable(file, "it holds no document of recdash")
+    try:
+        return ReadReport(from_json(unpack(found[1])), text)
+    except ValueError as error:
+        raise _unreadable(file, str(error)) from error
+
+
+def _read(file: Path) -> str:
+    size = file.stat().st_size
+    if size > MOST_BYTES:
+        raise OSError(f"it has {size:,} bytes")
+    return file.read_bytes().decode("utf-8")
+
+
+def _unreadable(file: Path, found: str) -> InputError:
+    fix = "Give the HTML or JSON file as recdash report wrote it."
+    return InputError(Problem("no-report", str(file), found, fix))
+
+
+@dataclass(frozen=True)
+class Page:
+    """What an HTML file shows beside its own numbers.
+
+    ``differs``: where it shows something else, in words, "" for nowhere; ``comparable``: it says that it was
+    made by the versions that are installed, so that nothing but a change explains a difference.
+    """
+
+    version: str
+    differs: str
+    comparable: bool
+
+
+def page_of(text: str, document: Document) -> Page:
+    """An HTML file against one that is made anew of its numbers and says the same version."""
+    from recdash.report.formats.html import licence, to_html
+
+    found = GENERATOR.search(text)
+    version = found[1] if found else "unknown"
+    # Git and mail change the ends of lines; browsers read them alike.
+    differs = _difference(text.replace("\r\n", "\n"), to_html(document, version))
+    return Page(version, differs, version == __version__ and licence() in text)
+
+
+def _difference(text: str, made: str) -> str:
+    if text == made:
+        return ""
+    for said, found in zip_longest(text.split("\n"), made.split("\n"), fillvalue=""):
+        if said != found:
+            return f"the file shows “{_plain(said, found)}”, its numbers make “{_plain(found, said)}”"
+    return "the file has other lines than its numbers make"
+
+
+def _plain(line: str, other: str) -> str:
+    """What a person sees of a line, from a little before where it differs from the other."""
+    one, two = (TAG.sub(" ", each) for each in (line, other))
+    one, two = (one, two) if one != two else (line, other)
+    shorter = min(len(one), len(two))
+    begin = max(0, next((at for at in range(shorter) if one[at] != two[at]), shorter) - 40)
+    return " ".join(one[begin : begin + LONGEST].split())

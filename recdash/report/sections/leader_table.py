@@ -1,0 +1,57 @@
+"""What a verdict weighs beside its evidence: the leader's other metrics, guardrails and slices."""
+
+from __future__ import annotations
+
+from recdash.comparison.evidence import Guardrail, Weighed
+from recdash.comparison.pairs import Pair
+from recdash.comparison.verdict import Verdict
+from recdash.metrics.naming import metric_at
+from recdash.report.cells import PERCENT, count, finding_of, intervals, metric_values, one
+from recdash.report.document import Cell, Column, Number, Table, Word
+
+ALL_LISTS = "one number for all lists of a run"
+
+
+def beside(verdict: Verdict) -> Table:
+    """One row per number that the verdict looked at; changes in % of the baseline's value."""
+    weighed, k = verdict.weighed, verdict.weighed.comparison.k
+    primary = weighed.comparison.metric
+    rows = [_pair_row(metric_at(metric, k), metric, pair) for metric, pair in weighed.metrics]
+    rows += [_rail_row(metric_at(rail.metric, k), rail) for rail in weighed.guardrails]
+    rows += [
+        _pair_row(f"{metric_at(primary, k)}: {part.title}", primary, part.pair) for part in weighed.parts
+    ]
+    columns = (
+        Column("Number"), Column(weighed.name, number=True), Column(weighed.base, number=True),
+        Column("Change", number=True), Column("95 % CI", number=True), Column("Finding"),
+        Column("n", number=True),
+    )  # fmt: skip
+    return Table(f"{weighed.name} by other numbers", columns, tuple(rows), _note(weighed))
+
+
+def _note(weighed: Weighed) -> str:
+    rule = {"holm": "Holm", "bh": "Benjamini–Hochberg"}.get(weighed.comparison.terms.correction)
+    judged = f" Other metrics are corrected among themselves ({rule}), and so are slices." if rule else ""
+    guard = f"{100 * weighed.comparison.terms.guard:.3g} %"
+    return f"Change in % of {weighed.base}'s value.{judged} A guardrail may lose {guard} of it."
+
+
+def _pair_row(title: str, metric: str, pair: Pair) -> tuple[Cell, ...]:
+    value, base = metric_values(metric, [pair.value, pair.base_value])
+    ends = tuple(pair.percent(end) for end in (pair.judged.corrected.low, pair.judged.corrected.high))
+    change = one(pair.percent(pair.paired.mean), sign=True, unit=PERCENT)
+    (bounds,) = intervals([(ends[0], ends[1])], unit=PERCENT)
+    return title, value, base, change, bounds, finding_of(pair), count(pair.paired.n)
+
+
+def _rail_row(title: str, rail: Guardrail) -> tuple[Cell, ...]:
+    value, base = metric_values(rail.metric, [rail.value, rail.base_value])
+    change = one(100 * rail.change, sign=True, unit=PERCENT)
+    bounds: Cell = Number(None, why=f"no interval: {rail.why_no_interval}")
+    if rail.has_interval:
+        (bounds,) = intervals([(100 * rail.low, 100 * rail.high)], unit=PERCENT)
+    return title, value, base, change, bounds, _rail_word(rail), Number(None, why=ALL_LISTS)
+
+
+def _rail_word(rail: Guardrail) -> Word:
+    return Word(rail.sign, rail.word, "worse") if rail.is_broken else Word(rail.sign, rail.word)

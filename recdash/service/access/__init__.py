@@ -1,0 +1,1 @@
+"""Who may see what: share links, saved views, the audit log."""

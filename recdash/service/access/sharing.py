@@ -1,0 +1,173 @@
+"""Share links, which let somebody read one experiment or one report, and saved views."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+from typing import Literal
+
+from itsdangerous import BadSignature, Signer
+
+from recdash.domain.access import Person
+from recdash.domain.journal import SavedView, ShareLink
+from recdash.errors import InputError, NotFound, Problem, RecdashError
+from recdash.service.context import Evidence
+from recdash.service.validation import one_line
+
+MOST_DAYS, USUAL_DAYS = 366, 30
+LABEL_CHARS = 200
+ID_BYTES = 16
+SLUG = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
+LONGEST_TOKEN = 200
+State = Literal["alive", "expired", "revoked"]
+Reason = Literal["unknown", "expired", "revoked", "archived"]
+
+_DEAD: dict[Reason, str] = {
+    "unknown": "This share link is not known here. Ask for it again, and take care to copy all of it.",
+    "expired": "This share link has expired. Ask whoever sent it for a new one.",
+    "revoked": "This share link was revoked. Ask whoever sent it for a new one.",
+    "archived": "What this share link opens was put away. Ask whoever sent it.",
+}
+
+
+class LinkDead(RecdashError):
+    """A share link that opens nothing, and why."""
+
+    def __init__(self, reason: Reason) -> None:
+        self.reason = reason
+        super().__init__(_DEAD[reason])
+
+
+@dataclass(frozen=True)
+class SharedLink:
+    """A link as it was just made. ``token`` goes into its address; it is shown once and kept nowhere."""
+
+    token: str
+    link: ShareLink
+
+
+class Sharing(Evidence):
+    """What of a workspace others get to see, and for how long."""
+
+    @cached_property
+    def _signer(self) -> Signer:
+        key = hashlib.sha256(b"recdash share link" + self.secret()).digest()
+        return Signer(key, salt="recdash.share", key_derivation="hmac", digest_method=hashlib.sha256)
+
+    def share(
+        self, experiment_id: str, *, report_id: str | None = None, days: float = USUAL_DAYS, label: str = ""
+    ) -> SharedLink:
+        """Make a link with which anybody may read the experiment, or only one report of it, for some days.
+
+        Raises InputError for days that are not between 0 and 366, and for a label that is too long.
+        """
+        store, experiment = self._write(), self.experiment(experiment_id)
+        if not 0 < days <= MOST_DAYS:
+            fix = f"Give more than 0 and at most {MOST_DAYS} days."
+            raise InputError(Problem("bad-days", "days", f"'{days:g}'", fix))
+        if report_id is not None and store.report(report_id).experiment != experiment.id:
+            raise NotFound(f"There is no report with the id '{report_id}'.")
+        raw, now = secrets.token_bytes(ID_BYTES), self._clock()
+        link = ShareLink(
+            id=hashlib.sha256(raw).hexdigest(),
+            experiment=experiment.id,
+            created=now,
+            author=self.person.name,
+            expires=now + timedelta(days=days),
+            report=report_id,
+            label=one_line("label", label, LABEL_CHARS),
+        )
+        return SharedLink(self._signer.sign(raw.hex()).decode("ascii"), store.add_share_link(link))
+
+    def shared(self, token: str) -> ShareLink:
+        """The link that a token belongs to. Raises LinkDead, saying why, unless it is alive."""
+        try:
+            link = self.store.share_link(hashlib.sha256(self._carried(token)).hexdigest())
+        except (BadSignature, UnicodeError, ValueError, NotFound):
+            raise LinkDead("unknown") from None
+        state = self.link_state(link)
+        if state != "alive":
+            raise LinkDead(state)
+        if self._is_put_away(link):
+            raise LinkDead("archived")
+        return link
+
+    def _is_put_away(self, link: ShareLink) -> bool:
+        report = None if link.report is None else self.store.report(link.report)
+        gone = report is not None and report.archived is not None
+        return gone or self.store.experiment(link.experiment).archived is not None
+
+    def _carried(self, token: str) -> bytes:
+        """The id in a token. Raises BadSignature or ValueError for one that was not made here."""
+        signed = token.encode("ascii") if len(token) <= LONGEST_TOKEN else b""
+        value = self._signer.unsign(signed)
+        # base64 spells the last bits of a signature in several ways, of which only ours is good
+        if not hmac.compare_digest(self._signer.sign(value), signed):
+            raise BadSignature("another spelling of the signature")
+        return bytes.fromhex(value.decode("ascii"))
+
+    def link_state(self, link: ShareLink) -> State:
+        if link.revoked is not None:
+            return "revoked"
+        return "expired" if self._clock() >= link.expires else "alive"
+
+    def guest_of(self, link: ShareLink) -> Person:
+        """Whoever reads an experiment by this link. Raises LinkDead for one that opens a report only."""
+        if link.report is not None:
+            raise LinkDead("unknown")
+        return Person(f"guest of {link.author}", "viewer", link.experiment)
+
+    def share_links(self, experiment_id: str) -> list[ShareLink]:
+        """The links of an experiment and of its reports, the newest first, dead ones included."""
+        self.person.must_be("editor")
+        return self.store.share_links(experiment_id)
+
+    def revoke(self, link_id: str) -> ShareLink:
+        """Take a link back, for good; who made it may, by name, and admins. Twice is the same as once."""
+        store, link = self._write(), self.store.share_link(link_id)
+        if link.author != self.person.name:
+            self.person.must_be("admin")
+        return link if link.revoked is not None else store.update_share_link(link_id, revoked=self._clock())
+
+    # saved views ───────────────────────────────────────────────────────────────────────────────
+
+    def save_view(self, experiment_id: str, name: str, page: str, params: Mapping[str, str]) -> SavedView:
+        """Keep a page with its parameters under a short name, which no other view has.
+
+        Saving the very same view again changes nothing. Raises InputError for a name that does not fit an
+        address, NameTaken for one that another view has.
+        """
+        store, experiment = self._write(), self.experiment(experiment_id)
+        if not SLUG.fullmatch(name):
+            fix = "Use up to 40 of a to z, 0 to 9 and -, such as weekly-check."
+            raise InputError(Problem("bad-view-name", "name of the view", f"'{name[:80]}'", fix))
+        known = store.saved_view_named(name)
+        new = SavedView(
+            self._new_id(), experiment.id, name, self._clock(), self.person.name, page, dict(params)
+        )
+        if known is not None and _same_view(known, new):
+            return known
+        return store.add_saved_view(new)
+
+    def saved_views(self, experiment_id: str) -> list[SavedView]:
+        return self.store.saved_views(experiment_id)
+
+    def saved_view(self, name: str) -> SavedView:
+        """Raises NotFound where no view has this name."""
+        found = self.store.saved_view_named(name)
+        if found is None:
+            raise NotFound(f"No saved view is called '{name}'.")
+        return found
+
+    def forget_view(self, view_id: str) -> None:
+        self._write().delete_saved_view(view_id)
+
+
+def _same_view(one: SavedView, other: SavedView) -> bool:
+    return (one.experiment, one.page, one.params) == (other.experiment, other.page, other.params)

@@ -1,0 +1,186 @@
+"""Evaluation set-ups: read, stored, renamed, archived, deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, get_args
+
+from recdash.domain.inputs import Upload
+from recdash.domain.kinds import Duplicates, TableKind, Users
+from recdash.domain.records import Experiment
+from recdash.engines import Reference
+from recdash.errors import Problem
+from recdash.evaluation import reading, request
+from recdash.evaluation.column_choice import ColumnsGiven, column_choice, mappings_of
+from recdash.formatting.sanitize import check_note
+from recdash.service.context import Evidence
+from recdash.service.validation import check_typed, clean_name
+
+if TYPE_CHECKING:
+    from recdash.ingest import Preview
+
+
+@dataclass(frozen=True)
+class Setup:
+    """An evaluation set-up that was read and checked, and is not stored yet."""
+
+    name: str
+    tables: Mapping[TableKind, Upload]
+    reference: Reference
+    settings: Mapping[str, Any]
+    note: str = ""
+    demo: bool = False
+
+
+class Experiments(Evidence):
+    """Everything that is done to an experiment as a whole."""
+
+    def preview(
+        self,
+        kind: TableKind,
+        source: Any,
+        name: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+        zone: str | None = None,
+    ) -> Preview:
+        """How a file would be read; stores nothing. ``zone``: of the times of a log that say none."""
+        from recdash import ingest
+
+        return ingest.preview(kind, source, name=name, mapping=mapping, zone=zone, limits=self.limits)
+
+    def create_experiment(self, name: str, truth: Any, **how: Any) -> Experiment:
+        """Store an evaluation set-up; arguments as for ``read_setup``.
+
+        The same set-up under the same name is recognised, not doubled. Raises InputError with the problems
+        of all tables, NameTaken for another set-up of that name.
+        """
+        return self.store_setup(self.read_setup(name, truth, **how))
+
+    def read_setup(
+        self,
+        name: str,
+        truth: Any,
+        *,
+        train: Any = None,
+        catalogue: Any = None,
+        user_attributes: Any = None,
+        item_vectors: Any = None,
+        item_similarity: Any = None,
+        relevance: str | None = None,
+        relevance_threshold: float | None = None,
+        depth: int = 100,
+        users: Users = "truth",
+        duplicates: Duplicates = "first",
+        note: str = "",
+        mappings: Mapping[str, Mapping[str, str]] | None = None,
+        columns: ColumnsGiven | None = None,
+        demo: bool = False,
+    ) -> Setup:
+        """Read and check an evaluation set-up; stores nothing.
+
+        ``columns`` says which column means what, as for ``recdash.evaluate``; ``mappings`` is the same by
+        table only.
+        """
+        self._may_write()
+        sources: dict[TableKind, Any] = {
+            "truth": truth, "train": train, "catalogue": catalogue, "users": user_attributes,
+            "vectors": item_vectors, "similarity": item_similarity,
+        }  # fmt: skip
+        choice = column_choice(columns, tuple(sources))
+        mappings = mappings_of(choice, tuple(sources), mappings)
+        tables = reading.read_tables(sources, relevance, mappings, self.limits)
+        choice.check_used()
+        request.check_depth(depth)
+        request.check_choice("users", users, get_args(Users))
+        request.check_choice("duplicates", duplicates, get_args(Duplicates))
+        reference = reading.reference_of(tables, relevance_threshold)
+        settings = {
+            "depth": depth,
+            "users": users,
+            "duplicates": duplicates,
+            "relevance": relevance,
+            "relevance_threshold": relevance_threshold,
+            "truth_users": reference.truth.n_users,
+            "graded": reference.truth.graded,
+            "notices": [_as_dict(notice) for notice in reference.notices],
+        }
+        name, note = clean_name(name), check_note("note", note)
+        return Setup(name, tables, reference, settings, note, demo)
+
+    def store_setup(self, setup: Setup) -> Experiment:
+        """Store what ``read_setup`` read."""
+        self._may_write()
+        artifacts = {kind: self.store.put(upload.table) for kind, upload in setup.tables.items()}
+        known = self.store.experiment_named(setup.name)
+        if known is not None and _same_setup(known, setup.settings, artifacts):
+            return known
+        return self.store.add_experiment(
+            Experiment(
+                id=self._new_id(),
+                name=setup.name,
+                created=self._clock(),
+                truth=artifacts["truth"],
+                train=artifacts.get("train"),
+                catalogue=artifacts.get("catalogue"),
+                tables=_further(artifacts),
+                settings=setup.settings,
+                note=setup.note,
+                demo=setup.demo,
+            )
+        )
+
+    def same_truth(self, experiment_id: str) -> list[Experiment]:
+        """Other experiments over the very same truth."""
+        truth = self.experiment(experiment_id).truth
+        return [
+            one for one in self.experiments(archived=True) if one.truth == truth and one.id != experiment_id
+        ]
+
+    def rename_experiment(self, experiment_id: str, name: str) -> Experiment:
+        return self._write().update_experiment(experiment_id, name=clean_name(name))
+
+    def note_experiment(self, experiment_id: str, note: str) -> Experiment:
+        return self._write().update_experiment(experiment_id, note=check_note("note", note))
+
+    def set_baseline(self, experiment_id: str, run_id: str | None) -> Experiment:
+        return self._write().update_experiment(experiment_id, baseline=run_id)
+
+    def archive_experiment(self, experiment_id: str) -> Experiment:
+        return self._write().update_experiment(experiment_id, archived=self._clock())
+
+    def restore_experiment(self, experiment_id: str) -> Experiment:
+        return self._write().update_experiment(experiment_id, archived=None)
+
+    def delete_experiment(self, experiment_id: str, typed_name: str) -> None:
+        """Raises InputError unless the name was typed exactly.
+
+        Decisions are never taken back, so an experiment that has some goes only by an admin's hand.
+        """
+        self._may_write()
+        if any(entry.kind == "decision" for entry in self.store.entries(experiment_id)):
+            self.person.must_be("admin")
+        check_typed(typed_name, self.experiment(experiment_id).name)
+        self._write().delete_experiment(experiment_id)
+        self.store.collect()
+
+
+def _same_setup(known: Experiment, settings: Mapping[str, Any], artifacts: Mapping[TableKind, str]) -> bool:
+    """The same tables under the same rules; notices may have been worded otherwise."""
+    tables = (artifacts["truth"], artifacts.get("train"), artifacts.get("catalogue"))
+    rules = ("depth", "users", "relevance_threshold")
+    return (
+        (known.truth, known.train, known.catalogue) == tables
+        and known.tables == _further(artifacts)
+        and all(known.settings.get(rule) == settings[rule] for rule in rules)
+        and known.settings.get("duplicates", "first") == settings["duplicates"]
+    )
+
+
+def _further(artifacts: Mapping[TableKind, str]) -> dict[str, str]:
+    """The tables beyond truth, train and catalogue."""
+    return {kind: artifacts[kind] for kind in reading.OTHER_TABLES if kind in artifacts}
+
+
+def _as_dict(problem: Problem) -> dict[str, Any]:
+    return {name: getattr(problem, name) for name in ("code", "place", "found", "fix", "count")}

@@ -1,0 +1,1 @@
+"""Reviews, decisions and the journal of an experiment."""

@@ -1,0 +1,207 @@
+"""Decisions: an outcome with its prose and the numbers as they stood; superseded, never edited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from recdash.decisions import (
+    OUTCOMES,
+    Decision,
+    Item,
+    Review,
+    Subject,
+    checklist,
+    not_holding,
+    shortcomings,
+)
+from recdash.decisions.changes_since import Changed, offline_changes, online_changes
+from recdash.decisions.review import offline_of, online_of
+from recdash.decisions.snapshot import Offline, Online
+from recdash.errors import InputError, NotFound, Problem, UnknownName
+from recdash.service.decisions.journal import MOST_CHARS, prose
+from recdash.service.decisions.reviews import Reviews, refuse_closed, refuse_superseded, served_by, still_open
+from recdash.service.validation import long_text
+
+
+class Numbers(NamedTuple):
+    """What a decision rests on."""
+
+    subject: Subject
+    offline: Offline | None
+    online: tuple[Online, ...]
+    checklist: tuple[Item, ...]
+    provenance: Mapping[str, Any]
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "subject": self.subject.as_dict(),
+            "offline": self.offline.as_dict() if self.offline else None,
+            "online": [one.as_dict() for one in self.online],
+            "checklist": [one.as_dict() for one in self.checklist],
+            "provenance": dict(self.provenance),
+        }
+
+
+class Decisions(Reviews):
+    """What is done, and why."""
+
+    def decide(
+        self, experiment_id: str, outcome: str, *, run_id: str | None = None, text: str,
+        about: str | None = None, supersedes: str | None = None, although: str = "",
+        baseline: str | None = None, metric: str | None = None, k: int | None = None,
+        runs: Sequence[str] | None = None, author: str = "", key: str = "",
+    ) -> Decision:  # fmt: skip
+        """Write down an outcome: ship · do not ship · inconclusive · needs A/B, and why.
+
+        ``about`` is the proposal that it answers: *ship* approves, *do not ship* rejects, with the others its
+        review goes on. Approving while some of the checklist does not hold takes a reason, ``although``.
+        ``supersedes``: the decision that no longer holds. Raises InputError for what cannot be.
+        """
+        asked = (run_id, baseline, metric, k)
+        words = (experiment_id, outcome, text, about, supersedes, although, *asked, runs)
+        by, home = self._writing(author, key, "decide", *words), self.experiment(experiment_id).id
+        told, reason = prose("reason", text), long_text("although", although, MOST_CHARS)
+        twice = self._written(home, by)
+        if twice is not None:
+            return self.decision(twice.id)
+        old = self._to_supersede(home, supersedes)
+        review = self._to_answer(home, about or _review_of(old, run_id), old)
+        found = self._rests_on(home, review, old, asked, runs)
+        _check(outcome, review, found, run_id, reason)
+        if outcome == "ship":
+            self._refuse_gone(replace(found.subject, baseline=None))
+        facts = {"outcome": outcome, "supersedes": supersedes, "although": reason, **found.as_dict()}
+        about = review.id if review else None
+        check = still_open(about or "", supersedes)
+        return self.decision(self._add(by, home, "decision", told, facts, about, check=check).id)
+
+    def _to_supersede(self, experiment_id: str, decision_id: str | None) -> Decision | None:
+        if decision_id is None:
+            return None
+        found = self.decision(decision_id)
+        if found.entry.experiment != experiment_id:
+            raise NotFound(f"There is no decision with the id '{decision_id}' in this experiment.")
+        refuse_superseded(found)
+        return found
+
+    def _to_answer(self, experiment_id: str, proposal_id: str | None, old: Decision | None) -> Review | None:
+        """The review that is answered. A closed one only by superseding what closed it."""
+        if proposal_id is None:
+            return None
+        review = self.review(proposal_id)
+        if review.entry.experiment != experiment_id:
+            raise NotFound(f"There is no review with the id '{proposal_id}' in this experiment.")
+        refuse_closed(review, old)
+        return review
+
+    def _rests_on(
+        self, experiment_id: str, review: Review | None, old: Decision | None,
+        asked: tuple[str | None, str | None, str | None, int | None], runs: Sequence[str] | None,
+    ) -> Numbers:  # fmt: skip
+        """The evidence of a review; else the numbers as they stand now."""
+        if review is not None:
+            return self._of_review(experiment_id, review)
+        run_id, baseline, metric, k = asked
+        if run_id is None and old is not None and old.subject.run is not None:
+            run_id = old.subject.run.id
+        subject = self._subject(experiment_id, run_id, baseline, metric, k, runs)
+        offline = self._frozen_offline(experiment_id, subject)
+        online = self._every_test(experiment_id, subject)
+        provenance = self._provenance_now(experiment_id, subject)
+        is_candidate = subject.run is not None and subject.run != subject.baseline
+        items = checklist(offline, online) if is_candidate else ()
+        return Numbers(subject, offline, online, items, provenance)
+
+    def _of_review(self, experiment_id: str, review: Review) -> Numbers:
+        """Where no offline evidence was attached, the decision has numbers all the same."""
+        if review.offline is not None:
+            subject = review.offline.subject
+            return Numbers(subject, review.offline, review.online, review.checklist, _provenance_of(review))
+        subject = self._named_now(review.subject)
+        offline = self._frozen_offline(experiment_id, subject)
+        provenance = self._provenance_now(experiment_id, subject)
+        return Numbers(subject, offline, review.online, review.checklist, provenance)
+
+    def _every_test(self, experiment_id: str, subject: Subject) -> tuple[Online, ...]:
+        """What every A/B test in which a variant served the run says of it."""
+        return tuple(
+            self._frozen_online(test, subject)
+            for test in self.online_tests(experiment_id)
+            if subject.run is not None and served_by(test, subject.run.id)
+        )
+
+    # ── then and now ─────────────────────────────────────────────────────────────────────────
+
+    def since(self, entry_id: str) -> list[Changed]:
+        """What is another today than in the numbers that an entry froze, and who is gone or renamed."""
+        entry = self.store.entry(entry_id)
+        offline, online = offline_of(entry), online_of(entry)
+        return [
+            *(self._runs_since(offline.subject) if offline else ()),
+            *(self._offline_since(entry.experiment, offline) if offline else ()),
+            *(change for one in online for change in self._online_since(one)),
+        ]
+
+    def _runs_since(self, subject: Subject) -> Iterator[Changed]:
+        names = self._names(subject)
+        for one in (subject.run, subject.baseline, *subject.others):
+            if one is not None and one.id not in names:
+                yield Changed(one.name, "one of the runs", "deleted")
+            elif one is not None and names[one.id] != one.name:
+                yield Changed(one.name, one.name, f"now called {names[one.id]}")
+
+    def _offline_since(self, experiment_id: str, then: Offline) -> list[Changed]:
+        if self._gone(then.subject):
+            return []
+        now = self._frozen_offline(experiment_id, self._named_now(then.subject))
+        return offline_changes(then, now) if now else []
+
+    def _online_since(self, then: Online) -> list[Changed]:
+        try:
+            test = self.store.online_test(then.test.id)
+        except NotFound:
+            return [Changed(then.test.name, "an A/B test", "deleted")]
+        if self._gone(then.subject) or then.subject.run is None:
+            return []
+        if test.links.get(then.variant) != then.subject.run.id:
+            return [Changed(then.test.name, f"{then.variant} served the run", "linked otherwise")]
+        return online_changes(then, self._frozen_online(test, then.subject, explained=False))
+
+
+def _review_of(old: Decision | None, run_id: str | None) -> str | None:
+    """The review of the decision that is superseded, where the new one is about the same run."""
+    if old is None:
+        return None
+    before = old.subject.run.id if old.subject.run else None
+    return old.review if run_id in {None, before} else None
+
+
+def _check(outcome: str, review: Review | None, found: Numbers, run_id: str | None, although: str) -> None:
+    """Raises InputError for an unknown outcome, for another run than the review's, for shipping nobody, and
+    for approving without a reason what does not hold.
+    """
+    if outcome not in OUTCOMES:
+        raise UnknownName("outcome", outcome, OUTCOMES)
+    run = found.subject.run
+    if run_id is not None and (run is None or run.id != run_id):
+        fix = f"It is about '{run.name}'." if run else "It is about no single run."
+        raise InputError(Problem("other-run", "run", "the review is about another one", fix))
+    if outcome == "ship" and run is None:
+        raise InputError(Problem("no-run", "run", "nobody is named", "Say which run to ship."))
+    if outcome == "ship" and review is not None and not_holding(found.checklist) and not although:
+        fix = "Say why it is approved although they do not hold, or decide otherwise."
+        raise InputError(Problem("checklist-open", "checklist", shortcomings(found.checklist), fix))
+
+
+def _provenance_of(review: Review) -> dict[str, Any]:
+    """That of the evidence that was attached last, with every test of the others, and when each was."""
+    last: dict[str, Any] = {}
+    tests: dict[str, Any] = {}
+    for one in sorted(review.evidence, key=lambda entry: entry.created):
+        last = dict(one.facts["provenance"])
+        tests |= {test["id"]: test for test in last.get("tests", ())}
+    attached = [f"{one.kind}, {one.facts['provenance'].get('moment')}" for one in review.evidence]
+    return {**last, "tests": list(tests.values()), "attached": attached}

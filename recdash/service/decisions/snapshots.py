@@ -1,0 +1,249 @@
+"""Numbers as they stand now, in a form that never changes: what decisions and reviews rest on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from recdash.comparison import Terms
+from recdash.comparison.wording import plain, title_of
+from recdash.decisions.snapshot import (
+    BothSides,
+    Definition,
+    Difference,
+    Guardrail,
+    Lift,
+    Named,
+    Offline,
+    Online,
+    OnlineDefinition,
+    Subject,
+)
+from recdash.definitions import latex
+from recdash.definitions.conventions import users_words, who_counts
+from recdash.diagnosis.summary import likely
+from recdash.domain.records import OnlineTest
+from recdash.errors import InputError, Problem, RecdashError
+from recdash.formatting.records import records
+from recdash.metrics import define
+from recdash.metrics.naming import metric_title
+from recdash.metrics.ranking import RankingMetric
+from recdash.online import OnlineResults, OnlineRow
+from recdash.online.agreement.join import SPLIT_BROKEN, judged_by
+from recdash.service.diagnosis.explain import Explanations
+
+if TYPE_CHECKING:
+    from recdash.comparison.evidence import Guardrail as WeighedRail
+    from recdash.comparison.pairs import Pair
+    from recdash.service.workspace import Workspace
+
+CORRECTIONS = {"holm": "Holm", "bh": "Benjamini–Hochberg", "off": "none"}
+
+
+class FrozenNumbers(Explanations):
+    """The verdict and an A/B test, written down with definitions."""
+
+    # ── offline ──────────────────────────────────────────────────────────────────────────────
+
+    def _frozen_offline(self, experiment_id: str, subject: Subject) -> Offline | None:
+        """None where there is no baseline. Raises InputError for a metric without a value per user."""
+        if subject.baseline is None:
+            return None
+        runs = [subject.baseline.id, *(one.id for one in subject.candidates)]
+        told = self.verdict(runs, subject.baseline.id, subject.metric, subject.k)
+        comparison, k = told.weighed.comparison, subject.k
+        found = Offline(
+            subject=subject,
+            state=told.state,
+            headline=told.headline,
+            sentences=tuple(map(plain, told.sentences)),
+            terms=_terms(comparison.terms),
+            pairs=tuple(_difference(pair, subject.metric, k) for pair in comparison.pairs),
+            warnings=tuple(map(str, told.weighed.problems)),
+            apart={comparison.names[run]: why for run, why in comparison.apart.items()},
+        )
+        found = self._with_own(found)
+        return replace(found, definitions=self._definitions(experiment_id, found))
+
+    def _with_own(self, found: Offline) -> Offline:
+        """With other metrics, guardrails and slices of the subject, whoever leads among all."""
+        run, baseline = found.subject.run, found.subject.baseline
+        if run is None or baseline is None or run.id == baseline.id:
+            return found
+        alone = self.verdict([run.id], baseline.id, found.subject.metric, found.subject.k).weighed
+        k = found.subject.k
+        return replace(
+            found,
+            metrics=tuple(_difference(pair, metric, k) for metric, pair in alone.metrics),
+            guardrails=tuple(_guardrail(one, k) for one in alone.guardrails),
+            slices=tuple(
+                _difference(one.pair, found.subject.metric, k, title_of(one)) for one in alone.parts
+            ),
+        )
+
+    def _definitions(self, experiment_id: str, found: Offline) -> tuple[Definition, ...]:
+        """Of every metric that has a number in it."""
+        users = self._settings(experiment_id)["users"]
+        others = [*(one.metric for one in found.metrics), *(one.metric for one in found.guardrails)]
+        metrics = (found.subject.metric, *others)
+        return tuple(_definition(metric, users) for metric in dict.fromkeys(metrics))
+
+    # ── online ───────────────────────────────────────────────────────────────────────────────
+
+    def _frozen_online(self, test: OnlineTest, subject: Subject, *, explained: bool = True) -> Online:
+        """Raises InputError where no variant beside the control served the subject."""
+        variant = _variant_of(test, subject)
+        found = self.ab_results(test.id)
+        rows = {(row.metric, row.variant): row for row in found.rows}
+        own = [row for row in found.rows if row.variant == variant]
+        return Online(
+            subject=subject,
+            test=Named(test.id, test.name),
+            variant=variant,
+            control=found.control,
+            users=dict(found.users),
+            srm_p=found.health.srm_p,
+            blocked=found.health.blocked,
+            crossover=found.health.crossover,
+            warnings=_noted(found),
+            lifts=tuple(_lift(row, rows.get((row.metric, found.control))) for row in own),
+            sides=tuple(self._both_ways(test, subject, variant, own, explained=explained)),
+            definitions=tuple(self._online_definitions(test, own)),
+            rules=dict(test.rules),
+        )
+
+    def _both_ways(
+        self, test: OnlineTest, subject: Subject, variant: str, rows: Sequence[OnlineRow], *, explained: bool
+    ) -> Iterator[BothSides]:
+        """The subject's corner by each goal."""
+        for row in rows:
+            if row.role != "goal" or row.is_control:
+                continue
+            joined = records(self.offline_online(test.id, subject.metric, subject.k, row.metric))
+            own = next((one for one in joined if one["variant"] == variant), None)
+            if own is not None:
+                contradicts = explained and "offline" in own["quadrant"]
+                why = self._why(test, subject, variant, row.metric) if contradicts else ""
+                yield BothSides(row.metric, row.title, own["quadrant"], own["sentence"], why)
+
+    def _why(self, test: OnlineTest, subject: Subject, variant: str, metric: str) -> str:
+        """What explains a contradiction; empty where none of the checks does."""
+        try:
+            found = self.explain(test.id, variant, subject.metric, subject.k, metric)
+        except RecdashError:
+            return ""
+        return found.summary.partition(" Ruled out:")[0] if likely(found.answers) else ""
+
+    def _online_definitions(self, test: OnlineTest, rows: Sequence[OnlineRow]) -> Iterator[OnlineDefinition]:
+        known = {} if test.kind == "aggregates" else {one.name: one for one in self.online_metrics(test.id)}
+        for row in rows:
+            metric = known.get(row.metric)
+            if metric is None:
+                yield OnlineDefinition(row.metric, row.title, "As it was added up before the upload.", "")
+            else:
+                under = metric.denominator or "users"
+                formula = f"{metric.numerator} / {under}"
+                yield OnlineDefinition(row.metric, row.title, metric.meaning, formula)
+
+    # ── where the numbers come from ──────────────────────────────────────────────────────────
+
+    def _provenance_now(self, experiment_id: str, subject: Subject) -> dict[str, Any]:
+        """Hashes of everything that the numbers are computed from, the versions, and the moment.
+
+        Empty where there is no baseline, and so no number.
+        """
+        from recdash.domain.question import Question
+        from recdash.report.context import Asked
+        from recdash.service.provenance import provenance, versions_here
+
+        if subject.baseline is None:
+            return {}
+        moment, runs = self._clock(), tuple(one.id for one in subject.candidates)
+        asked = Question(experiment_id, runs, subject.baseline.id, subject.metric, subject.k)
+        found = provenance(Asked(cast("Workspace", self), asked, moment, versions=versions_here()))
+        return {"moment": moment.isoformat(timespec="seconds"), **found}
+
+
+def _variant_of(test: OnlineTest, subject: Subject) -> str:
+    """The variant that served the subject's run."""
+    run = subject.run
+    served = [variant for variant, linked in test.links.items() if run and linked == run.id]
+    if not served or run is None:
+        name = f"'{run.name}'" if run else "the run"
+        raise InputError(
+            Problem(
+                "not-linked", f"test '{test.name}'", f"no variant of it is linked to {name}",
+                "Say which variant served it, on the Runs page.",
+            )
+        )  # fmt: skip
+    challengers = [variant for variant in served if variant != test.control]
+    if not challengers:
+        found = f"'{run.name}' was served by the control, so that there is no lift"
+        raise InputError(Problem("is-control", f"test '{test.name}'", found, "Attach a test of a variant."))
+    return challengers[0]
+
+
+def _noted(found: OnlineResults) -> tuple[str, ...]:
+    """What makes the results doubtful, but for the split, which has its own line."""
+    return tuple(str(one) for one in found.health.warnings if one.code != SPLIT_BROKEN)
+
+
+def _lift(row: OnlineRow, control: OnlineRow | None) -> Lift:
+    ends = judged_by({name: getattr(row, name) for name in _ENDS})
+    return Lift(
+        metric=row.metric, title=row.title, unit=row.unit, role=row.role, direction=row.direction,
+        margin=row.margin, control_value=control.value if control else None, value=row.value,
+        control_n=control.n_users if control else 0, n=row.n_users, numerator=row.numerator,
+        denominator=row.denominator, lift=row.lift, low=ends[0], high=ends[1], p=row.p,
+        p_corrected=row.p_corrected, word=row.word, note=row.note,
+    )  # fmt: skip
+
+
+_ENDS = ("corrected_low", "corrected_high", "lift_low", "lift_high")
+
+
+# ── offline rows ─────────────────────────────────────────────────────────────────────────────
+
+
+def _difference(pair: Pair, metric: str, k: int, part: str = "") -> Difference:
+    paired, judged = pair.paired, pair.judged
+    return Difference(
+        baseline=pair.baseline, candidate=pair.candidate, metric=metric, title=metric_title(metric, k),
+        base_value=_number(pair.base_value), value=_number(pair.value), difference=_number(paired.mean),
+        low=_number(judged.corrected.low), high=_number(judged.corrected.high), p=_number(paired.p),
+        p_corrected=_number(judged.p), n=int(paired.n), wins=int(paired.wins), ties=int(paired.ties),
+        losses=int(paired.losses), margin=float(judged.margin), word=judged.word, part=part,
+    )  # fmt: skip
+
+
+def _guardrail(one: WeighedRail, k: int) -> Guardrail:
+    title = metric_title(one.metric, k)
+    return Guardrail(
+        one.metric, title, float(one.base_value), float(one.value), _number(one.change), one.guard,
+        bool(one.is_broken), _number(one.low), _number(one.high), one.why_no_interval,
+    )  # fmt: skip
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def _definition(metric: str, users: Any) -> Definition:
+    defined = define(metric)
+    of_users = isinstance(defined.metric, RankingMetric)
+    counted = users_words(users) if of_users else who_counts(metric, users)
+    return Definition(
+        str(defined), metric_title(metric), defined.metric.title, latex.formula(defined), counted
+    )
+
+
+def _terms(terms: Terms) -> str:
+    """``95 % intervals, Holm-corrected; smaller than 1 % is too small to matter; …``."""
+    rule = CORRECTIONS[terms.correction]
+    corrected = "not corrected" if rule == "none" else f"corrected by {rule}"
+    return (
+        f"{100 * terms.level:.3g} % intervals, {corrected}; less than {terms.margin} of the baseline's value "
+        f"is too small to matter; a guardrail may lose {100 * terms.guard:.3g} % of it"
+    )

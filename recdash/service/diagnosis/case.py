@@ -1,0 +1,74 @@
+"""What is explained: one variant of one test, the run that it served, and the explanation itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from recdash.diagnosis import Answer
+from recdash.domain.records import OnlineTest
+from recdash.metrics.naming import metric_title
+
+QUESTIONS = {
+    "won offline, lost online": "Why did {run} win offline and lose online?",
+    "lost offline, won online": "Why did {run} lose offline and win online?",
+    "won both": "Would anything make {run}'s result doubtful?",
+    "lost both": "Would anything make {run}'s result doubtful?",
+    "undecided": "What stands between {run}'s offline and online results?",
+    "blocked": "What stands between {run}'s offline and online results?",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A variant beside the control, by the offline metric at k and by the online metric."""
+
+    test: OnlineTest
+    variant: str
+    run_id: str
+    base_id: str
+    metric: str
+    k: int
+    online_metric: str
+
+    @property
+    def experiment_id(self) -> str:
+        return self.test.experiment
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The twelve answers in their order, and all of them in a sentence or two.
+
+    ``quadrant``: did the run win offline, and online; ``question`` is what is asked of that.
+    """
+
+    test: str
+    variant: str
+    run_id: str
+    run: str
+    base: str
+    metric: str
+    k: int
+    online: str
+    quadrant: str
+    answers: tuple[Answer, ...]
+    summary: str
+
+    @property
+    def where(self) -> str:
+        """``nDCG@10``."""
+        return metric_title(self.metric, self.k)
+
+    @property
+    def question(self) -> str:
+        return QUESTIONS[self.quadrant].format(run=self.run)
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        facts = ("test", "variant", "run", "base", "metric", "k", "online", "quadrant", "summary")
+        return {
+            **{name: getattr(self, name) for name in facts},
+            "question": self.question,
+            "answers": [one.as_dict() for one in self.answers],
+        }

@@ -1,0 +1,208 @@
+"""What the runs of a variant and of its control say offline, as evidence for the checks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from recdash import arrow as pc
+from recdash.comparison.pairs import shared
+from recdash.diagnosis import evidence_math
+from recdash.diagnosis.evidence import Audience, Gain, Lacking, Lift, Popularity, Stricter, Times
+from recdash.domain.inputs import Truth
+from recdash.domain.kinds import Floats, Mask
+from recdash.domain.results import WHOLE, Scope, UserValues, common_bound
+from recdash.formatting.numbers import three
+from recdash.service.diagnosis.case import Case
+from recdash.service.diagnosis.online_evidence import SESSIONS, ExplainedOnline
+from recdash.service.offline.overlap import WhatIsFound
+from recdash.stats import LEAST, paired_difference
+
+if TYPE_CHECKING:
+    from recdash.engines import Reference
+    from recdash.online.users import Users as TestUsers
+    from recdash.stats import Paired
+
+TRAIN_ENDS = 0.99
+"""When so many of its rows have happened: the others may be wrong clocks."""
+TRAIN = Lacking("a train table in the experiment")
+TIMES = Lacking("a column of times in truth and train")
+GRADES = Lacking("a rating or a watch time in the truth (a column relevance)")
+LISTS = Lacking("lists of the run and of the control's run")
+
+
+class ExplainedOffline(WhatIsFound, ExplainedOnline):
+    """The offline half of the evidence."""
+
+    def _case_gain(self, case: Case) -> Gain | Lacking:
+        """As on the page: corrected over all linked variants."""
+        others = [run for run in dict.fromkeys(case.test.links.values()) if run != case.base_id]
+        rows = self.pairs(others, case.base_id, case.metric, case.k)
+        rows = rows[rows["run_id"] == case.run_id]
+        if rows.empty:
+            return Lacking(f"{case.metric} of both runs, over the same users")
+        row = rows.iloc[0]
+        ends = float(row["ci_low"]), float(row["ci_high"])
+        return Gain(float(row["mean_diff"]), *ends, float(row["base_value"]), int(row["n_users"]))
+
+    def _gain_at(self, case: Case, k: int, scope: Scope = WHOLE) -> Gain | None:
+        """By itself, with a plain 95 % interval; None where the runs share no user."""
+        both = self._both(case, k, scope)
+        return None if both is None else _gain_of(*both)
+
+    def _both(self, case: Case, k: int, scope: Scope = WHOLE) -> tuple[UserValues, UserValues] | None:
+        """Run and baseline over the users who count in both."""
+        mine, base = (self._values(one, case.metric, k, None, scope) for one in (case.run_id, case.base_id))
+        both = None if mine is None or base is None else shared(mine, base)
+        return both if both and len(both[0].users) else None
+
+    def _case_popularity(self, case: Case) -> Popularity | Lacking:
+        reference = self._reference(case.experiment_id)
+        if reference.train_users is None:
+            return TRAIN
+        head = evidence_math.head_of(reference.train_users)
+        of_row = head[reference.truth.item]
+        run, base = (self._found(one, case.k, WHOLE) for one in (case.run_id, case.base_id))
+        change, leaning = _changes(reference.truth, of_row, run, base, case.k)
+        spread = [self.value(one, "gini(of=train)", case.k) for one in (case.run_id, case.base_id)]
+        gini = [float("nan") if one is None else one for one in spread]
+        return Popularity(
+            run_head=int((run & of_row).sum()),
+            run_tail=int((run & ~of_row).sum()),
+            base_head=int((base & of_row).sum()),
+            base_tail=int((base & ~of_row).sum()),
+            change=change,
+            leaning=leaning,
+            n_head=int(head.sum()),
+            n_items=int((reference.train_users > 0).sum()),
+            gini_run=gini[0],
+            gini_base=gini[1],
+        )
+
+    def _case_times(self, case: Case) -> Times | Lacking:
+        from recdash.online.times import seconds
+
+        tables = self._tables(case.experiment_id)
+        stamps = [
+            seconds(tables[kind].table["timestamp"])
+            for kind in ("truth", "train")
+            if kind in tables and "timestamp" in tables[kind].table.column_names
+        ]
+        known = [times[np.isfinite(times)] for times in stamps]
+        if len(known) < 2 or not all(len(times) for times in known):
+            return TIMES
+        return Times(known[0], float(np.quantile(known[1], TRAIN_ENDS, method="lower")))
+
+    def _case_stricter(self, case: Case) -> Stricter | Lacking:
+        """With what counts online: a watch time by the rule of the test, a grade from 80 % of the best on."""
+        truth = self._reference(case.experiment_id).truth
+        gains = truth.gains(np.flatnonzero(truth.relevant()))
+        if len(np.unique(gains)) < 2:
+            return GRADES
+        least, rule = self._online_rule(case, gains)
+        kept = float((gains >= least).mean())
+        if truth.threshold is not None and truth.threshold >= least:
+            gain = self._gain_at(case, case.k)
+            return LISTS if gain is None else Stricter(rule, gain, kept, already=True)
+        gain = self._gain_at(case, case.k, Scope(threshold=least))
+        return LISTS if gain is None else Stricter(rule, gain, kept)
+
+    def _online_rule(self, case: Case, gains: Floats) -> tuple[float, str]:
+        """From which relevance on a row counts, and that in words."""
+        column = str(self.experiment(case.experiment_id).settings.get("relevance") or "").casefold()
+        seconds = float(case.test.rules.get("threshold_s", 120.0))
+        if any(word in column for word in ("watch", "second", "duration")) and gains.max() > seconds:
+            return float(np.nextafter(seconds, np.inf)), f"rows with more than {three(seconds)} s watched"
+        least = evidence_math.strict_grade(gains)
+        return least, f"grades of {_short(least)} and more"
+
+    def _case_audience(self, case: Case) -> Audience | Lacking:
+        reference = self._reference(case.experiment_id)
+        if case.test.kind == "aggregates":
+            return SESSIONS
+        if reference.history is None:
+            return TRAIN
+        both = self._both(case, case.k)
+        if both is None:
+            return LISTS
+        evaluated, in_train = self._units_offline(case, reference)
+        warm = reference.history[both[0].users] > 0
+        gains = [_gain_of(*(one.of(part) for one in both)) if part.any() else None for part in (warm, ~warm)]
+        return Audience(
+            n_online=len(evaluated),
+            n_both=int(evaluated.sum()),
+            cold_offline=float(1 - warm.mean()),
+            cold_online=float(1 - in_train.mean()),
+            warm=evidence_math.enough(gains[0], LEAST),
+            cold=evidence_math.enough(gains[1], LEAST),
+            evaluated=self._lift_among(case, evaluated),
+        )
+
+    def _units_offline(self, case: Case, reference: Reference) -> tuple[Mask, Mask]:
+        """[units] of the variant and the control: True for who counts offline, and who has a train row."""
+        users = self.online_users(case.test.id)
+        ids = users.unit if isinstance(users.unit, pa.Array) else pa.array(users.unit)
+        index, truth = reference.users.copy(), reference.truth
+        had = index.codes(pc.unique(self._tables(case.experiment_id)["train"].table["user_id"]))
+        codes = index.codes(ids.filter(pa.array(_in_case(users, case))), grow=False)
+        counts, in_train = (np.zeros(len(index) + 1, dtype=bool) for _ in range(2))  # the last is nobody's
+        counts[: truth.n_users] = truth.users_who_count()
+        in_train[had] = True
+        return counts[codes], in_train[codes]
+
+    def _lift_among(self, case: Case, evaluated: Mask) -> Lift | None:
+        """The online metric's lift among the users who count offline; None where it has no interval."""
+        from recdash.online.analysis.segments import by_segment
+        from recdash.online.users import Segment
+
+        users, metric = self.online_users(case.test.id), self._measure(case)
+        label = np.full(len(users), -1)
+        label[np.flatnonzero(_in_case(users, case))[evaluated]] = 0
+        cut = replace(users, segments={"evaluated": Segment(("yes",), label)})
+        rows = by_segment(cut, metric, case.test.control, "evaluated")
+        mine = next((row for row in rows if (row.variant, row.segment) == (case.variant, "yes")), None)
+        if mine is None or mine.lift is None:
+            return None
+        lift = Lift(mine.lift, mine.low, mine.high)
+        return evidence_math.turned(lift) if metric.direction == "down" else lift
+
+
+def _changes(truth: Truth, of_head: Mask, run: Mask, base: Mask, k: int) -> tuple[Gain, Gain]:
+    """The change in items found per user, and how far it leans to the head; masks [T] of the truth's rows.
+
+    Neither is more than the k items of a list.
+    """
+    counted = truth.users_who_count()
+    head, tail = (
+        [truth.per_user(one & part)[counted].astype(np.float64) for one in (run, base)]
+        for part in (of_head, ~of_head)
+    )
+    in_all = base[of_head].sum() / base.sum() if base.any() else 0.5
+    change = paired_difference(head[0] + tail[0], head[1] + tail[1], bound=k)
+    mine, theirs = ((1 - in_all) * head[at] - in_all * tail[at] for at in (0, 1))
+    leaning = paired_difference(mine, theirs, bound=k)
+    return _as_gain(change), _as_gain(leaning)
+
+
+def _as_gain(found: Paired) -> Gain:
+    return Gain(found.mean, found.low, found.high, 0.0, found.n)
+
+
+def _gain_of(mine: UserValues, base: UserValues) -> Gain:
+    found: Paired = paired_difference(
+        mine.values, base.values, own=(mine.own, base.own), bound=common_bound((base, mine))
+    )
+    return Gain(found.mean, found.low, found.high, float(base.values.mean()), found.n)
+
+
+def _in_case(users: TestUsers, case: Case) -> Mask:
+    """[U] True for the users of the variant and of the control."""
+    codes = [users.variants.index(name) for name in (case.variant, case.test.control)]
+    return np.isin(users.variant, codes)
+
+
+def _short(value: float) -> str:
+    return f"{value:g}".replace("-", "−")

@@ -1,0 +1,157 @@
+"""What an A/B test says of one variant, as evidence for the checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recdash.diagnosis import evidence_math
+from recdash.diagnosis.evidence import Fading, Lacking, Lift, SegmentLift, Segments, Split
+from recdash.online.metrics import OnlineMetric
+from recdash.service.diagnosis.case import Case
+from recdash.service.online.analysis import OnlineAnswers
+from recdash.stats.family import benjamini_hochberg
+
+if TYPE_CHECKING:
+    from recdash.online.analysis import segments
+    from recdash.online.users import Users
+
+SESSIONS = Lacking("a table of sessions, with the user of each")
+SEGMENTS = Lacking("a column of the users' segments (country, device …) in the sessions")
+
+
+class ExplainedOnline(OnlineAnswers):
+    """The online half of the evidence."""
+
+    def _lift_of(self, case: Case, metric: str) -> Lift | Lacking:
+        """The variant's lift with the interval that judges it, turned so that above 0 is better."""
+        from recdash.online.agreement.join import judged_by
+
+        rows = [row for row in case.test.results if (row["variant"], row["metric"]) == (case.variant, metric)]
+        if not rows or rows[0]["lift"] is None:
+            return Lacking(rows[0]["note"] if rows and rows[0]["note"] else f"{metric} of the variant")
+        found = Lift(rows[0]["lift"], *judged_by(rows[0]))
+        return evidence_math.turned(found) if rows[0].get("direction") == "down" else found
+
+    def _case_detectable(self, case: Case) -> float | Lacking:
+        if case.test.kind == "aggregates":
+            return SESSIONS
+        smallest = self.detectable(case.test.id, case.online_metric)[case.variant]
+        return Lacking("users who differ") if smallest is None else smallest
+
+    def _case_split(self, case: Case) -> Split | Lacking:
+        from recdash.online.analysis import aggregates, health
+
+        planned = case.test.rules.get("split") or {}
+        if case.test.kind == "aggregates":
+            rows = aggregates.summaries(self.store.table(case.test.upload))
+            found, counts = health.of_summary(aggregates.user_counts(rows), {case.variant}, planned)
+            if found.srm_p is None:
+                return Lacking("the number of users by variant (column 'n')")
+            return Split(found.srm_p, counts, None, None)
+        users = self.online_users(case.test.id)
+        machines = next((one.by_variant for one in users.removed if one.rule == "bots"), {})
+        p = health.sample_ratio(users.assigned, planned)[0]
+        return Lacking("a second variant") if p is None else Split(p, users.assigned, users.crossed, machines)
+
+    def _case_fading(self, case: Case) -> Fading | Lacking:
+        from recdash.online.analysis.novelty_effect import fading
+
+        if case.test.kind == "aggregates":
+            return SESSIONS
+        metric = self._measure(case)
+        rows = fading(self.online_users(case.test.id), metric, case.test.control)
+        row = next(row for row in rows if row.variant == case.variant)
+        if row.early_lift is None or row.late_lift is None or row.difference is None:
+            return Lacking(f"more days or users ({row.note})")
+        if row.low is None or row.high is None:
+            return Lacking(f"more days or users ({row.note})")
+        if metric.direction == "down":
+            return Fading(-row.early_lift, -row.late_lift, -row.difference, -row.high, -row.low)
+        return Fading(row.early_lift, row.late_lift, row.difference, row.low, row.high)
+
+    def _measure(self, case: Case) -> OnlineMetric:
+        return self.online_metric(case.test.id, case.online_metric)
+
+    def _per(self, case: Case) -> str | None:
+        """What the online metric is divided by, in words; None: by users. In a summary its name tells."""
+        from recdash.online.ab_test import with_own
+        from recdash.online.analysis.lift import per
+
+        metric = next(
+            (one for one in with_own(self.own_metrics(case.test.id)) if one.name == case.online_metric), None
+        )
+        if metric is not None:
+            return per(metric) if metric.denominator else None
+        return "trials" if case.test.kind == "aggregates" and self._is_of_trials(case) else None
+
+    def _is_of_trials(self, case: Case) -> bool:
+        from recdash.online.analysis import aggregates
+
+        rows = aggregates.summaries(self.store.table(case.test.upload))
+        return any(row.of_trials for row in rows if row.metric == case.online_metric)
+
+    def _case_segments(self, case: Case) -> Segments | Lacking:
+        if case.test.kind == "aggregates":
+            return SESSIONS
+        users = self.online_users(case.test.id)
+        lift = self._lift_of(case, case.online_metric)
+        if not users.segments or isinstance(lift, Lacking):
+            return SEGMENTS
+        return _segments(users, self._measure(case), case)
+
+
+def _segments(users: Users, metric: OnlineMetric, case: Case) -> Segments:
+    from recdash.online.analysis.segments import by_segment, simpson, whole
+
+    sign = -1 if metric.direction == "down" else 1
+    rows: dict[str, list[segments.SegmentLift]] = {
+        name: [
+            row
+            for row in by_segment(users, metric, case.test.control, name)
+            if row.variant == case.variant and row.lift is not None
+        ]
+        for name in users.segments
+    }
+    overall = whole(users, metric, case.test.control)
+    turned = {
+        name for name, of in rows.items()
+        for one in simpson(of, {case.variant: overall[case.variant]}) if one.all_of_them
+    }  # fmt: skip
+    mixes = {name: _mix_p(users, case, name) for name in rows}
+    every = [(name, row) for name, of in rows.items() for row in of]
+    return Segments(_corrected(every, sign), mixes, tuple(name for name in rows if name in turned))
+
+
+def _corrected(rows: Sequence[tuple[str, Any]], sign: int) -> tuple[SegmentLift, ...]:
+    """Over the segments of all kinds at once."""
+    tested = np.array([row.p for _, row in rows if row.p is not None])
+    by_place = iter(benjamini_hochberg(tested).tolist())
+    return tuple(
+        SegmentLift(
+            name,
+            row.segment or "(not known)",
+            row.n_control + row.n_variant,
+            _turned(Lift(row.lift, row.low, row.high), sign),
+            None if row.p is None else next(by_place),
+        )
+        for name, row in rows
+    )
+
+
+def _turned(lift: Lift, sign: int) -> Lift:
+    return lift if sign > 0 else evidence_math.turned(lift)
+
+
+def _mix_p(users: Users, case: Case, name: str) -> float:
+    """How likely it is that users of both variants fall into the segments so differently."""
+    from scipy.stats import chi2_contingency
+
+    label, n_labels = users.segments[name].label + 1, len(users.segments[name].labels) + 1
+    codes = [users.variants.index(one) for one in (case.variant, case.test.control)]
+    counts = np.array([np.bincount(label[users.variant == code], minlength=n_labels) for code in codes])
+    counts = counts[:, counts.sum(axis=0) > 0]
+    comparable = min(counts.shape) > 1 and counts.any(axis=1).all()
+    return float(chi2_contingency(counts).pvalue) if comparable else 1.0

@@ -1,0 +1,158 @@
+"""What people were really shown in an A/B test, beside what was uploaded, as evidence for the checks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from recdash import arrow as pc
+from recdash.diagnosis import evidence_math
+from recdash.diagnosis.evidence import Lacking, Places, Seen, Served
+from recdash.domain.kinds import Ints, Mask
+from recdash.engines.user_lists import UserLists
+from recdash.service.diagnosis.case import Case
+from recdash.service.diagnosis.offline_evidence import LISTS, ExplainedOffline
+
+SERVED = Lacking("a table of served lists (request_id, unit_id, variant, rank, item_id)")
+NO_ROWS = Lacking("served lists of this variant and of the control")
+
+
+@dataclass(frozen=True)
+class Requests:
+    """Served rows [S] of one variant: ``request`` codes 0.., ``size`` [requests] rows of each, ``unit`` and
+    ``item`` ids, ``rank`` from 1, ``clicked`` where the table says it.
+    """
+
+    request: Ints
+    size: Ints
+    unit: pa.ChunkedArray
+    item: pa.ChunkedArray
+    rank: Ints
+    clicked: Mask | None
+
+
+class ExplainedServed(ExplainedOffline):
+    """The evidence that served lists bring."""
+
+    def _requests(self, case: Case, variant: str) -> Requests | Lacking:
+        sha = case.test.tables.get("served")
+        if sha is None:
+            return SERVED
+        table = self.store.table(sha)
+        rows = table.filter(pc.equal(table["variant"].cast(pa.string()), variant))
+        if not len(rows):
+            return NO_ROWS
+        # a request is one of a unit: ids of requests may begin anew for each
+        key = [_codes(rows[name]) for name in ("unit_id", "request_id")]
+        _, request = np.unique(key[0] * (int(key[1].max()) + 1) + key[1], return_inverse=True)
+        rank = rows["rank"].to_numpy().astype(np.int64)
+        clicked = rows["click"].to_numpy() > 0 if "click" in rows.column_names else None
+        return Requests(request, np.bincount(request), rows["unit_id"], rows["item_id"], rank, clicked)
+
+    def _case_seen(self, case: Case) -> Seen | Lacking:
+        shown = self._requests(case, case.test.control)
+        if isinstance(shown, Lacking):
+            return shown
+        unseen = [self._unseen(one, case, shown) for one in (case.run_id, case.base_id)]
+        if unseen[0] is None or unseen[1] is None:
+            return LISTS
+        return Seen(unseen[0], unseen[1], *(self._judged(one, case) for one in (case.run_id, case.base_id)))
+
+    def _unseen(self, run_id: str, case: Case, shown: Requests) -> float | None:
+        """Share of the run's places within k with an item that nobody met before the test."""
+        exposure, reference = self._hits(run_id).exposure, self._reference(case.experiment_id)
+        if exposure is None:
+            return None
+        end = int(exposure.shown.start[case.k])
+        item, count = exposure.shown.item[:end], exposure.shown.count[:end]
+        index = reference.items.copy()
+        codes = index.codes(pa.array(list(exposure.items), pa.string()))
+        met = np.zeros(len(index) + 1, dtype=bool)  # the last place is that of items which no list has
+        met[index.codes(pc.unique(shown.item), grow=False)] = True
+        met[: len(reference.truth.items)] = True
+        if reference.train_users is not None:
+            met[: len(reference.train_users)] |= reference.train_users > 0
+        return float(count[~met[codes[item]]].sum() / max(int(count.sum()), 1))
+
+    def _judged(self, run_id: str, case: Case) -> float | None:
+        """Share of the places within k with a row of the truth; None where all of its rows are relevant."""
+        hits = self._hits(run_id)
+        if hits.truth.relevant().all():
+            return None
+        places = int(np.minimum(hits.list_length, case.k).sum())
+        return float((hits.rank <= case.k).sum() / max(places, 1))
+
+    def _case_places(self, case: Case) -> Places | Lacking:
+        served = self._requests(case, case.variant)
+        if isinstance(served, Lacking):
+            return served
+        slots = int(np.median(evidence_math.deepest(served.request, served.rank)))
+        gain = self._gain_at(case, min(slots, self.depth(case.experiment_id)))
+        if gain is None:
+            return LISTS
+        shown = _by_rank(served.rank, slots)
+        clicked = None if served.clicked is None else _by_rank(served.rank[served.clicked], slots)
+        return Places(slots, gain, shown, clicked)
+
+    def _case_served(self, case: Case) -> Served | Lacking:
+        served = self._requests(case, case.variant)
+        if isinstance(served, Lacking):
+            return served
+        reference, hits = self._reference(case.experiment_id), self._hits(case.run_id)
+        users = reference.users.codes(served.unit, grow=False).astype(np.int64)
+        users[users >= reference.truth.n_users] = -1
+        known = np.unique(users[users >= 0])
+        lists = self._lists_to_compare(case)
+        items = reference.items.copy()
+        items.codes(
+            pa.array(list(lists.items[lists.n_shared :]), pa.string())
+        )  # strangers, as the lists code them
+        place = _places_in(lists, users, items.codes(served.item, grow=False).astype(np.int64), len(items))
+        shares = evidence_math.in_common(served.request, served.rank, place)
+        user_of = np.zeros(len(served.size), dtype=np.int64)
+        user_of[served.request] = np.where(np.isin(users, lists.user), users, -1)
+        counted = user_of >= 0
+        return Served(
+            overlap=evidence_math.mean_by(user_of[counted], shares[counted])
+            if counted.any()
+            else np.zeros(0),
+            n_units=len(pc.unique(served.unit)),
+            n_known=len(known),
+            n_without=int((hits.list_length[known] == 0).sum()),
+        )
+
+    def _lists_to_compare(self, case: Case) -> UserLists:
+        """Of all users, or of a large upload those of some of them."""
+        small = self._is_small(self.store.run(case.run_id))
+        return self._small_lists(case.run_id) if small else self._sampled_lists(case.run_id)
+
+
+def _by_rank(rank: Ints, slots: int) -> Ints:
+    """[slots] how many rows have each rank, from 1."""
+    counts: Ints = np.bincount(rank, minlength=slots + 1)[1 : slots + 1]
+    return counts
+
+
+def _codes(column: pa.ChunkedArray) -> Ints:
+    encoded = column.combine_chunks()
+    encoded = encoded if pa.types.is_dictionary(encoded.type) else encoded.dictionary_encode()
+    codes: Ints = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return codes
+
+
+def _places_in(lists: UserLists, user: Ints, item: Ints, n_items: int) -> Ints:
+    """[S] the place from 0 at which each user's uploaded list holds an item; −1 where it does not."""
+    lengths = np.diff(lists.start)
+    key = np.repeat(lists.user.astype(np.int64), lengths) * n_items + lists.item
+    order = np.argsort(key)
+    rank = np.arange(len(key)) - np.repeat(lists.start[:-1], lengths)
+    wanted = user * n_items + item
+    at = np.minimum(np.searchsorted(key, wanted, sorter=order), max(len(key) - 1, 0))
+    found = (user >= 0) & (item >= 0)
+    place = np.full(len(wanted), -1, dtype=np.int64)
+    if len(key):
+        same = found & (key[order[at]] == wanted)
+        place[same] = rank[order[at[same]]]
+    return place

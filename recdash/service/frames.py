@@ -1,0 +1,103 @@
+"""Tidy frames that pages, terminal and reports show; no storing, no drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from recdash.domain.hits import Hits
+from recdash.domain.records import Run
+from recdash.domain.results import Curve, UserValues
+from recdash.metrics import check_k
+from recdash.metrics.naming import lower_is_better
+
+if TYPE_CHECKING:
+    from recdash.evaluation.scoring import SliceScores
+
+
+def curve_frame(runs: Sequence[Run], curves: Mapping[str, Mapping[str, Curve]]) -> pd.DataFrame:
+    """run_id, run, metric, k (NaN where a metric has none), value, std_error, n_users."""
+    parts = [_of_curve(run, curve) for run in runs for curve in curves.get(run.id, {}).values()]
+    columns = ["run_id", "run", "metric", "k", "value", "std_error", "n_users"]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+
+
+def _of_curve(run: Run, curve: Curve) -> pd.DataFrame:
+    k = curve.k.astype(float) if len(curve.k) else np.array([np.nan])
+    return pd.DataFrame(
+        {
+            "run_id": run.id,
+            "run": run.name,
+            "metric": curve.metric,
+            "k": k,
+            "value": curve.value,
+            "std_error": curve.std_error,
+            "n_users": curve.n_users,
+        }
+    )
+
+
+def score_rows(
+    runs: Sequence[Run], scores: Mapping[tuple[str, str], Mapping[str, Any]], metrics: Sequence[str]
+) -> pd.DataFrame:
+    """run_id, run, metric, value, std_error, n_users; the best run by the first metric first.
+
+    ``scores``: the last three by (run id, metric).
+    """
+    rows = [
+        {"run_id": run.id, "run": run.name, "metric": metric, **scores[run.id, metric]}
+        for run in runs
+        for metric in metrics
+        if (run.id, metric) in scores
+    ]
+    frame = pd.DataFrame(rows, columns=["run_id", "run", "metric", "value", "std_error", "n_users"])
+    if frame.empty:
+        return frame
+    first = frame[frame["metric"] == metrics[0]].set_index("run_id")["value"]
+    worst_last = frame["run_id"].map(first) * (1 if lower_is_better(metrics[0]) else -1)
+    return frame.iloc[np.argsort(worst_last.to_numpy(), kind="stable")].reset_index(drop=True)
+
+
+def slice_rows(scores: Iterable[tuple[Run, str, Sequence[SliceScores]]], k: int) -> pd.DataFrame:
+    """run_id, run, slice, title, metric, value, std_error, n_users, reason at k.
+
+    Where a slice lacks the metric, value and std_error are NaN, n_users is 0 and ``reason`` says why.
+    """
+    none = {"value": np.nan, "std_error": np.nan, "n_users": 0}
+    rows = []
+    for run, metric, slices in scores:
+        for one in slices:
+            named = {"run_id": run.id, "run": run.name, "slice": one.of.value, "title": one.of.title}
+            found = at(one.curves[metric], k) if metric in one.curves else none
+            rows.append({**named, "metric": metric, **found, "reason": one.absent.get(metric, "")})
+    columns = ["run_id", "run", "slice", "title", "metric", "value", "std_error", "n_users", "reason"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def at(curve: Curve, k: int) -> dict[str, Any]:
+    """value, std_error and n_users at k. Raises InputError for a k that ``check_cutoff`` refuses."""
+    check_cutoff(k, len(curve.k) or None)
+    place = k - 1 if len(curve.k) else 0
+    return {"value": curve.value[place], "std_error": curve.std_error[place], "n_users": curve.n_users}
+
+
+def of_values(values: UserValues) -> dict[str, Any]:
+    """value, std_error and n_users of a metric's values, user by user."""
+    n, own = len(values.users), values.values
+    error = float(own.std(ddof=1)) / n**0.5 if n > 1 else np.nan
+    return {"value": float(own.mean()), "std_error": error, "n_users": n}
+
+
+def check_cutoff(k: Any, depth: int | None = None) -> None:
+    """Raises InputError for a k that is no whole number from 1, and for one deeper than lists were read."""
+    check_k(k, depth)
+
+
+def list_end(hits: Hits) -> int | None:
+    """The k from which more than half of the run's lists have ended; None if never within depth."""
+    lengths = np.sort(hits.list_length[hits.list_length > 0])
+    end = int(lengths[len(lengths) // 2]) + 1 if len(lengths) else 1
+    return end if end <= hits.depth else None

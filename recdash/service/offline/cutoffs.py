@@ -1,0 +1,124 @@
+"""Paired differences from k to k: of each run to the baseline, and who leads at which k."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recdash.comparison.pairs import shared
+from recdash.domain.results import WHOLE, Scope, UserValues, common_bound
+from recdash.metrics import define
+from recdash.service.offline.comparisons import Comparisons
+from recdash.stats.all_pairs import AllPairs, all_pairs, leaders
+from recdash.stats.sparse import Method
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CUTOFFS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
+DELTA_COLUMNS = ["run_id", "run", "k", "mean_diff", "std_error", "ci_low", "ci_high", "n_users"]
+
+
+def cutoffs_within(depth: int) -> tuple[int, ...]:
+    """The cutoffs at which runs are compared: denser where lists begin, and the depth itself."""
+    return (*(k for k in CUTOFFS if k < depth), depth)
+
+
+class AcrossCutoffs(Comparisons):
+    """Comparisons at several cutoffs at once; kept by run, so that another baseline costs nothing."""
+
+    def _keep(self) -> None:
+        super()._keep()
+        self._across = lru_cache(maxsize=256)(self._compare_across)
+
+    def delta_curves(
+        self, run_ids: Sequence[str], baseline_id: str, metric: str, scope: Scope = WHOLE
+    ) -> pd.DataFrame:
+        """Each run minus the baseline at ``cutoffs_within`` the depth, paired over the users of both.
+
+        Columns: ``DELTA_COLUMNS``; the interval is that of one cutoff by itself. A run without the metric
+        has no rows. Raises InputError for a metric without a value per user.
+        """
+        import pandas as pd
+
+        place, found = self._of(sorted({*run_ids, baseline_id}), metric, scope)
+        names = {run.id: run.name for run in self._runs(run_ids)}
+        others = [run for run in run_ids if run in place and run != baseline_id]
+        rows = [
+            {"run_id": run, "run": names[run], "k": k, **_cells(pairs, place[baseline_id], place[run])}
+            for run in (others if baseline_id in place else [])
+            for k, pairs in found.items()
+        ]
+        return pd.DataFrame(rows, columns=DELTA_COLUMNS)
+
+    def leaders_by_k(
+        self, run_ids: Sequence[str], metric: str, scope: Scope = WHOLE
+    ) -> dict[int, tuple[str, ...]]:
+        """k → the runs that no other is significantly better than, after Holm over all pairs and cutoffs.
+
+        One run leads by itself; several are not separable; one in which no user counts is never in front.
+        Raises InputError for a metric without a value per user.
+        """
+        place, found = self._of(sorted(run_ids), metric, scope)
+        first = leaders(list(found.values()))
+        known = [run for run in run_ids if run in place]
+        return {
+            k: tuple(run for run in known if unbeaten[place[run]])
+            for k, unbeaten in zip(found, first, strict=True)
+        }
+
+    def _of(
+        self, run_ids: Sequence[str], metric: str, scope: Scope
+    ) -> tuple[Mapping[str, int], Mapping[int, AllPairs]]:
+        return self._across(tuple(run_ids), str(define(metric)), scope)
+
+    def _compare_across(
+        self, run_ids: tuple[str, ...], metric: str, scope: Scope
+    ) -> tuple[Mapping[str, int], Mapping[int, AllPairs]]:
+        """Run → its place among those that have the metric for somebody; k → all their pairs."""
+        define(metric).formula()  # refuses a metric without a value per user
+        depth = self.depth(self.store.run(run_ids[0]).experiment)
+        known: tuple[str, ...] = run_ids
+        found: dict[int, AllPairs] = {}
+        for k in cutoffs_within(depth):
+            # Not kept: these values of many cutoffs would push out those that pages ask for again.
+            values = {run: self._compute_values(run, metric, k, None, scope) for run in known}
+            there = {run: one for run, one in values.items() if one is not None and one.users.size}
+            known = tuple(there)
+            found[k] = _all_pairs(list(there.values()))
+        return {run: at for at, run in enumerate(known)}, found
+
+
+def _cells(pairs: AllPairs, baseline: int, run: int) -> dict[str, Any]:
+    pair = (baseline, run)
+    low, high = pairs.interval(*pair)
+    return {
+        "mean_diff": float(pairs.mean[pair]), "std_error": float(pairs.error[pair]), "ci_low": low,
+        "ci_high": high, "n_users": int(pairs.n[pair]),
+    }  # fmt: skip
+
+
+def _all_pairs(values: Sequence[UserValues]) -> AllPairs:
+    """Over the users of all where they are the same; else each pair over the users that it shares."""
+    if not values:
+        return all_pairs(np.zeros((0, 0)))
+    bound = common_bound(values)
+    if all(np.array_equal(values[0].users, one.users) for one in values[1:]):
+        return all_pairs(np.column_stack([one.values for one in values]), bound)
+    r = len(values)
+    n = np.diag([len(one.users) for one in values])
+    mean, error = np.zeros((r, r)), np.zeros((r, r))
+    sparse: dict[tuple[int, int], Method] = {}
+    for row, column in combinations(range(r), 2):
+        base, mine = shared(values[row], values[column])
+        pair = all_pairs(np.column_stack([base.values, mine.values]), bound)
+        mean[row, column], mean[column, row] = pair.mean[0, 1], pair.mean[1, 0]
+        error[row, column] = error[column, row] = pair.error[0, 1]
+        n[row, column] = n[column, row] = pair.n[0, 1]
+        if pair.sparse:
+            sparse[row, column] = pair.sparse[0, 1]
+    return AllPairs(mean, error, n, sparse)

@@ -1,0 +1,127 @@
+"""One run under many definitions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from recdash.definitions import conventions
+from recdash.definitions import worked_example as worked
+from recdash.definitions.conventions import Habit, Number
+from recdash.domain.hits import Hits
+from recdash.domain.results import Absent, Curve
+from recdash.engines import Reference, list_metrics
+from recdash.errors import InputError
+from recdash.evaluation import replicates, scoring
+from recdash.metrics import Definition, define, sample_of
+from recdash.metrics import preset as preset_named
+from recdash.metrics.sample import Sample
+from recdash.service import frames
+from recdash.service.context import Evidence, absent_for
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from recdash.definitions.worked_example import Worked
+
+
+class UnderPresets(Evidence):
+    """What each library would report of a run, and why."""
+
+    def _keep(self) -> None:
+        super()._keep()
+        self._counted = lru_cache(maxsize=1024)(self._count)
+        self._hits_again = lru_cache(maxsize=8)(self._read_hits_again)
+
+    def under_presets(self, run_id: str, metric: str, k: int) -> pd.DataFrame:
+        """The run as every preset would count it; columns as in ``conventions.preset_frame``.
+
+        Parameters written in ``metric`` win over the presets'. Raises InputError for a k beyond the depth.
+        """
+        own_order = self.store.run(run_id).provenance.get("order", "rank")
+        return conventions.preset_frame(self._habits(run_id, metric), self._count_at(run_id, k), own_order)
+
+    def preset_causes(self, run_id: str, metric: str, k: int) -> pd.DataFrame:
+        """What sets each preset's value apart from the default's, one cause at a time; columns as in
+        ``recdash.definitions.conventions.cause_frame``.
+        """
+        return conventions.cause_frame(self._habits(run_id, metric), self._count_at(run_id, k))
+
+    def worked_example(self, run_id: str, metric: str, k: int, preset: str = "default") -> Worked | None:
+        """The metric's arithmetic for one user of the run, chosen to be short; None where there is none.
+
+        There is none for a mean of several lists per user, nor without lists.
+
+        Raises UnknownName for an unknown preset, InputError for a k beyond the depth.
+        """
+        if not self.store.run(run_id).has_lists:
+            return None
+        habit = self._habits(run_id, metric)[preset_named(preset).name]
+        hits, reference = self._hits_under(run_id, habit)
+        frames.check_cutoff(k, hits.depth)
+        return worked.of_run(define(habit.spec), hits, k, scoring.familiar_of(reference))
+
+    def _habits(self, run_id: str, metric: str) -> dict[str, Habit]:
+        return conventions.of_metric(metric, self.experiment(self.store.run(run_id).experiment).settings)
+
+    def _count_at(self, run_id: str, k: int) -> conventions.Count:
+        """Scores the run under a habit, at k."""
+        frames.check_cutoff(k)
+
+        def count(habit: Habit) -> Number:
+            found = self._counted(run_id, habit)
+            if isinstance(found, Absent):
+                return Number(float("nan"), reason=found.reason)
+            return Number(**frames.at(found, k))
+
+        return count
+
+    def _count(self, run_id: str, habit: Habit) -> Curve | Absent:
+        definition = define(habit.spec)
+        if self.store.run(run_id).is_mean:
+            return self._count_mean(run_id, habit, definition)
+        if not self.store.run(run_id).has_lists:
+            return self._computed(run_id, habit.spec)
+        try:
+            hits, reference = self._hits_under(run_id, habit)
+        except InputError as error:
+            return absent_for(habit.spec, error)
+        rated = self._predictions(run_id)
+        curves, absent = scoring.score_hits(hits, reference, [definition], habit.users, rated)
+        return curves[habit.spec] if curves else Absent(habit.spec, absent[habit.spec])
+
+    def _count_mean(self, run_id: str, habit: Habit, definition: Definition) -> Curve | Absent:
+        below = [one.id for one in self._below(run_id)]
+        counted = [self._counted(one, habit) for one in below]
+        absent = next((one for one in counted if isinstance(one, Absent)), None)
+        if absent is not None:
+            return absent
+        curves = [one for one in counted if isinstance(one, Curve)]
+        samples = [self._sample_under(one, habit) for one in below]
+        return replicates.mean_curve(definition, samples, curves) or Absent(
+            habit.spec, "a replicate lacks it"
+        )
+
+    def _sample_under(self, run_id: str, habit: Habit) -> Sample:
+        hits, reference = self._hits_under(run_id, habit)
+        return sample_of(hits, habit.users, familiar=scoring.familiar_of(reference))
+
+    def _hits_under(self, run_id: str, habit: Habit) -> tuple[Hits, Reference]:
+        """The run's hits in the habit's order against what it takes as relevant, and the reference to match.
+
+        Raises InputError when the upload lacks the column to order by.
+        """
+        reference = self._reference(self.store.run(run_id).experiment)
+        truth = conventions.truth_under(reference.truth, habit)
+        hits = self._hits(run_id)
+        if conventions.needs_upload(hits, truth, habit):
+            hits = self._hits_again(run_id, conventions.of_upload(habit))
+        return replace(hits, truth=truth), replace(reference, truth=truth)
+
+    def _read_hits_again(self, run_id: str, habit: Habit) -> Hits:
+        kept = self._reference(self.store.run(run_id).experiment)
+        reference = replace(kept, truth=conventions.truth_under(kept.truth, habit))
+        wanted = list_metrics([define(habit.spec)], reference, self._hits(run_id).depth)
+        how = {"order": habit.order, "ties": habit.ties, "duplicates": habit.duplicates}
+        return self._match_again(run_id, reference, list_metrics=wanted, **how)

@@ -1,0 +1,54 @@
+"""How far a candidate's folds or seeds lie apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recdash.domain.records import Run
+from recdash.domain.results import WHOLE, Scope
+from recdash.service import frames
+from recdash.service.offline.scores import Answers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SPREAD_COLUMNS = ("run_id", "run", "replicate", "value", "n_users")
+
+
+class Replicates(Answers):
+    """What is below the candidates that were uploaded several times."""
+
+    def replicates(self, run_id: str) -> list[Run]:
+        """The folds or seeds of a run, in their order; each is a run too, called by its label."""
+        return list(self._below(run_id))
+
+    def spread(self, run_ids: Sequence[str], metric: str, k: int, scope: Scope = WHOLE) -> pd.DataFrame:
+        """Each replicate's own value: ``SPREAD_COLUMNS``; no rows for a run that was uploaded once.
+
+        A fold's value is over its own users.
+        """
+        import pandas as pd
+
+        frames.check_cutoff(k)
+        rows = [
+            {"run_id": run.id, "run": run.name, "replicate": one.name, **found}
+            for run in self._runs(run_ids)
+            if run.replicated
+            for one, found in self._found_below(run.id, metric, k, scope)
+        ]
+        return pd.DataFrame(rows, columns=list(SPREAD_COLUMNS))
+
+    def _found_below(
+        self, run_id: str, metric: str, k: int, scope: Scope
+    ) -> list[tuple[Run, dict[str, float]]]:
+        below = self._below(run_id)
+        curves = self._curves([one.id for one in below], [metric], scope)
+        found = [(one, curves[one.id].get(metric)) for one in below]
+        return [
+            (one, {"value": float(at["value"]), "n_users": at["n_users"]})
+            for one, curve in found
+            if curve is not None and not np.isnan((at := frames.at(curve, k))["value"])
+        ]

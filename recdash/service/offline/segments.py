@@ -1,0 +1,136 @@
+"""Stored runs against a baseline in every segment of the users or of the items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from recdash.comparison import Terms
+from recdash.comparison.segments import EVERYBODY, Cell, Segmented, segmented
+from recdash.domain.results import Scope, UserValues
+from recdash.evaluation import replicates
+from recdash.metrics import Definition, define
+from recdash.metrics.sample import Sample
+from recdash.service import frames
+from recdash.service.offline.comparisons import Comparisons
+from recdash.service.offline.slices import Parts
+from recdash.stats import LEAST
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SEGMENT_COLUMNS = [
+    "segment", "title", "run_id", "run", "value", "n", "mean_diff", "ci_low", "ci_high", "p", "p_corrected",
+    "n_users", "wins", "ties", "losses", "word", "reason",
+]  # fmt: skip
+
+
+class Segments(Parts, Comparisons):
+    """For whom a candidate is better, and for whom it is not."""
+
+    def _keep(self) -> None:
+        super()._keep()
+        self._inside = lru_cache(maxsize=256)(self._values_inside)
+        self._segmented = lru_cache(maxsize=256)(self._cut_and_judge)
+        self._slice_samples = lru_cache(maxsize=10)(self._sample_slices)  # 45 MB each with 162k users
+
+    def segments(
+        self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, by: str,
+        terms: Terms | None = None, *, least: int = LEAST,
+    ) -> pd.DataFrame:  # fmt: skip
+        """One row per segment and run, the baseline too: ``SEGMENT_COLUMNS``; everybody is segment ``""``.
+
+        ``value`` is the mean over the run's own ``n`` users, ``mean_diff`` that over the ``n_users`` it
+        shares with the baseline. All segments with at least ``least`` users × candidates are judged as one
+        family. Raises UnknownName for an unknown ``by``, InputError for one whose table is missing.
+        """
+        import pandas as pd
+
+        found = self.segmented(run_ids, baseline_id, metric, k, by, terms, least=least)
+        titles = {EVERYBODY: "All users", **found.titles}
+        rows = [
+            {"segment": one, "title": titles[one], "run_id": run, "run": found.names[run], **_row(cell)}
+            for (one, run), cell in found.cells.items()
+        ]
+        return pd.DataFrame(rows, columns=SEGMENT_COLUMNS)
+
+    def segmented(
+        self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, by: str,
+        terms: Terms | None = None, *, least: int = LEAST,
+    ) -> Segmented:  # fmt: skip
+        """What ``segments`` tells, with what the whole does not show."""
+        frames.check_cutoff(k)
+        runs = tuple(dict.fromkeys((baseline_id, *run_ids)))
+        found = self._segmented(runs, str(define(metric)), k, by, terms or Terms(), least)
+        return replace(found, names={run.id: run.name for run in self._runs(runs)})
+
+    def _cut_and_judge(
+        self, run_ids: tuple[str, ...], metric: str, k: int, by: str, terms: Terms, least: int
+    ) -> Segmented:
+        """The first run is the baseline."""
+        cuts = self._slices(self.store.run(run_ids[0]).experiment, by)
+        titles = {one.value: one.title for one in cuts}
+        of_items = any(one.rows is not None for one in cuts)
+        empty = Segmented(by, metric, k, run_ids[0], {}, titles, {}, least, terms, of_items)
+        if not define(metric).has_user_values:
+            return replace(empty, cells=self._by_value(run_ids, by, metric, k))
+        inside = {run: self._inside(run, by, metric, k) for run in run_ids}
+        parts = enumerate((EVERYBODY, *titles))
+        return segmented(empty, {one: {run: of[at] for run, of in inside.items()} for at, one in parts})
+
+    # ── with a value per user ────────────────────────────────────────────────────────────────
+
+    def _values_inside(self, run_id: str, by: str, metric: str, k: int) -> tuple[UserValues | None, ...]:
+        """A run's values of everybody, then of each slice; None where it lacks the metric."""
+        everybody, cuts = self._values(run_id, metric, k), self._slices(self.store.run(run_id).experiment, by)
+        if everybody is None:
+            return (None,) * (1 + len(cuts))
+        of_users = [everybody.of(one.users[everybody.users]) for one in cuts if one.users is not None]
+        if len(of_users) == len(cuts):
+            return (everybody, *of_users)
+        samples = self._slice_samples(run_id, by)
+        return (everybody, *(_values_of(define(metric), of_slice, k) for of_slice in samples))
+
+    def _sample_slices(self, run_id: str, by: str) -> list[list[Sample]]:
+        """For each slice who counts in it: one sample, or one per seed."""
+        run = self.store.run(run_id)
+        ids = [one.id for one in self._below(run_id)] if run.is_mean else [run_id]
+        parts = [Scope(f"{by}={cut.value}") for cut in self._slices(run.experiment, by)]
+        # not through the cache of materials, which so many would empty
+        samples = [[self._read_material(one, None, part).sample for one in ids] for part in parts]
+        return [[one for one in of_part if one is not None] for of_part in samples]
+
+    # ── without ──────────────────────────────────────────────────────────────────────────────
+
+    def _by_value(self, run_ids: Sequence[str], by: str, metric: str, k: int) -> dict[tuple[str, str], Cell]:
+        """Values alone, of metrics that look at the lists as a whole."""
+        absent = self.absences(run_ids, metric).items()
+        cells = {(EVERYBODY, run): Cell(float("nan"), 0, why=reason) for run, reason in absent}
+        whole = self.scoreboard(run_ids, [metric], k).assign(slice=EVERYBODY, reason="")
+        for rows in (whole, self.sliced(run_ids, by, [metric], k)):
+            for row in rows.to_dict("records"):
+                value, n = float(row["value"]), int(row["n_users"])
+                cells[row["slice"], row["run_id"]] = Cell(value, n, why=row["reason"])
+        order = ((one, run) for one in dict.fromkeys(one for one, _ in cells) for run in run_ids)
+        return {key: cells[key] for key in order if key in cells}
+
+
+def _values_of(definition: Definition, samples: Sequence[Sample], k: int) -> UserValues | None:
+    """The values of those who count in a slice; None where nobody does."""
+    if not any(sample.n_users for sample in samples):
+        return None
+    return replicates.user_values(definition, samples, k)
+
+
+def _row(cell: Cell) -> dict[str, Any]:
+    paired = cell.pair.paired if cell.pair else None
+    corrected = cell.pair.judged.corrected if cell.pair else None
+    return {
+        "value": cell.value, "n": cell.n, "mean_diff": cell.difference, "n_users": cell.n_shared,
+        "ci_low": corrected.low if corrected else None, "ci_high": corrected.high if corrected else None,
+        "p": paired.p if paired else None, "p_corrected": cell.pair.judged.p if cell.pair else None,
+        "wins": paired.wins if paired else None, "ties": paired.ties if paired else None,
+        "losses": paired.losses if paired else None, "word": cell.word or "", "reason": cell.why,
+    }  # fmt: skip

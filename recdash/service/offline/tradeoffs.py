@@ -1,0 +1,53 @@
+"""Stored runs by two metrics at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from recdash.comparison import Terms
+from recdash.domain.results import WHOLE, Scope
+from recdash.metrics import define
+from recdash.service.offline.comparisons import Comparisons
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from recdash.comparison.pareto import Place, TradeOff
+
+
+class TradeOffs(Comparisons):
+    """What more of one metric costs of another."""
+
+    def trade_off(
+        self,
+        run_ids: Sequence[str],
+        metrics: tuple[str, str],
+        k: int,
+        asked: Sequence[str] | None = None,
+        terms: Terms | None = None,
+        *,
+        scope: Scope = WHOLE,
+    ) -> TradeOff:
+        """Which runs no other beats on both metrics, and who beats those ``asked`` about (default: all).
+
+        A run that lacks one of the metrics has no place. Raises InputError for a k beyond the depth.
+        """
+        from recdash.comparison.pareto import trade_off
+
+        named = (str(define(metrics[0])), str(define(metrics[1])))
+        scores = self.scoreboard(run_ids, named, k, scope)
+        places = {
+            run: place for run, place in _pairs(scores, named, "value").items() if all(map(isfinite, place))
+        }
+        source = self.source(self.store.run(run_ids[0]).experiment, scope)
+        found = trade_off(source, named, k, places, run_ids if asked is None else asked, terms or Terms())
+        return replace(found, errors=_pairs(scores, named, "std_error"))
+
+
+def _pairs(scores: pd.DataFrame, metrics: tuple[str, str], column: str) -> dict[str, Place]:
+    """Run id → (of the first metric, of the second); NaN where the run lacks it."""
+    table = scores.pivot_table(column, "run_id", "metric", dropna=False).reindex(columns=list(metrics))
+    return {str(run): (float(x), float(y)) for run, x, y in table.itertuples(name=None)}

@@ -1,0 +1,212 @@
+"""Questions about single users: who gains, who loses, and what their lists show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from recdash.comparison.pairs import shared
+from recdash.domain.kinds import Floats
+from recdash.domain.results import WHOLE, Scope, UserValues
+from recdash.errors import NotFound
+from recdash.evaluation.user_detail import Beside, Histories, OneUser, held_out_of
+from recdash.service import frames
+from recdash.service.offline.lists import StoredLists
+from recdash.stats import differences
+from recdash.stats.user_changes import Bars, alternately, bars, changes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_PLACES = 50
+"""Of a list that is shown; hits are counted to k all the same."""
+MOST_HISTORY = 10
+MOST_DECISIVE = 50
+
+CHANGE_COLUMNS = (
+    "run_id", "run", "n_users", "better", "same", "worse", "gain", "loss", "half_gain", "typical",
+)  # fmt: skip
+DECISIVE_COLUMNS = ("user_id", "difference", "value", "baseline_value", "n_relevant")
+
+
+class PerUser(StoredLists):
+    """What is behind the means, user by user."""
+
+    def _keep(self) -> None:
+        super()._keep()
+        self._histories = lru_cache(maxsize=2)(self._read_histories)
+        self._gaps = lru_cache(maxsize=64)(self._compare_users)
+
+    # ── who gains, who loses ─────────────────────────────────────────────────────────────────
+
+    def user_changes(
+        self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, scope: Scope = WHOLE
+    ) -> pd.DataFrame:
+        """For how many users each run is better, the same or worse than the baseline.
+
+        Columns: run_id, run, n_users (who count in both), better, same, worse, gain and loss (sums over
+        users of what the metric changes for them), half_gain (the fewest users who have half of the gain),
+        typical (the median size of a change, of those who change).
+        A run without the metric, or without a user in common, has no row. Raises InputError for a metric
+        without a value per user.
+        """
+        import pandas as pd
+
+        rows = []
+        for run in self._runs(run_ids):
+            gaps = self._gaps(run.id, baseline_id, metric, k, scope)
+            if gaps is not None:
+                rows.append([run.id, run.name, *vars(changes(gaps)).values()])
+        return pd.DataFrame(rows, columns=list(CHANGE_COLUMNS))
+
+    def change_bars(self, run_id: str, baseline_id: str, metric: str, k: int, scope: Scope = WHOLE) -> Bars:
+        """The distribution of the users' differences to the baseline, without those that are 0."""
+        gaps = self._gaps(run_id, baseline_id, metric, k, scope)
+        return bars(np.zeros(0) if gaps is None else gaps)
+
+    def value_bars(self, run_id: str, metric: str, k: int, scope: Scope = WHOLE) -> tuple[Bars, int, int]:
+        """The distribution of one run's users by their values that are not 0; how many have 0; all."""
+        found = self._user_values(run_id, metric, k, scope)
+        if found is None:
+            return bars(np.zeros(0)), 0, 0
+        return bars(found.own), int((found.own == 0).sum()), len(found.own)
+
+    def decisive_users(
+        self,
+        run_id: str,
+        baseline_id: str | None,
+        metric: str,
+        k: int,
+        beside: Sequence[str] = (),
+        *,
+        n: int = MOST_DECISIVE,
+        scope: Scope = WHOLE,
+    ) -> pd.DataFrame:
+        """The users for whom the run differs most from the baseline: best, worst, second best, and so on.
+
+        Among equal differences those come first for whom the runs ``beside`` differ most among each other.
+        Without a baseline: the users with the highest and the lowest value. Columns: user_id, difference
+        (above 0 is better), value, baseline_value, n_relevant.
+        """
+        import pandas as pd
+
+        frames.check_cutoff(k)
+        known = self._beside_each_other(run_id, baseline_id, metric, k, scope)
+        if known is None:
+            return pd.DataFrame(columns=list(DECISIVE_COLUMNS))
+        mine, base = known
+        usual = base.own if baseline_id else np.full(len(mine.own), np.median(mine.own))
+        gap = differences(mine.own, usual)
+        others = [self._user_values(one, metric, k, scope) for one in beside]
+        chosen = alternately(gap, spread(mine, others), n)
+        truth = self._reference_under(self.store.run(run_id).experiment, scope.threshold).truth
+        relevant = truth.per_user(truth.relevant())[mine.users]
+        names = [truth.users[user] for user in mine.users[chosen].tolist()]
+        columns = (names, *(one[chosen] for one in (gap, mine.own, base.own, relevant)))
+        return pd.DataFrame(dict(zip(DECISIVE_COLUMNS, columns, strict=True)))
+
+    def _beside_each_other(
+        self, run_id: str, baseline_id: str | None, metric: str, k: int, scope: Scope
+    ) -> tuple[UserValues, UserValues] | None:
+        """The run and the baseline (all NaN without one) over the users who count in both."""
+        mine = self._user_values(run_id, metric, k, scope)
+        if mine is None or not len(mine.users):
+            return None
+        if baseline_id is None:
+            nothing = np.full(len(mine.users), np.nan)
+            return mine, UserValues(mine.users, nothing, nothing)
+        base = self._user_values(baseline_id, metric, k, scope)
+        found = None if base is None else shared(mine, base)
+        return found if found and len(found[0].users) else None
+
+    def _user_values(self, run_id: str, metric: str, k: int, scope: Scope) -> UserValues | None:
+        frames.check_cutoff(k)
+        return self._values(run_id, metric, k, None, scope)
+
+    def _compare_users(
+        self, run_id: str, baseline_id: str, metric: str, k: int, scope: Scope
+    ) -> Floats | None:
+        """Differences of the users who count in both, above 0 where the run is better for them."""
+        known = self._beside_each_other(run_id, baseline_id, metric, k, scope)
+        return None if known is None else differences(known[0].own, known[1].own)
+
+    # ── one user ─────────────────────────────────────────────────────────────────────────────
+
+    def user_lists(
+        self,
+        run_ids: Sequence[str],
+        user_id: str,
+        k: int,
+        baseline_id: str | None = None,
+        scope: Scope = WHOLE,
+    ) -> OneUser:
+        """A user of the truth with the lists of some runs of one experiment, to k (at most 50 places).
+
+        A run without lists, and one whose upload was not kept, is left out. Raises NotFound for a user whom
+        the truth does not know.
+        """
+        frames.check_cutoff(k)
+        experiment_id = self.store.run(run_ids[0]).experiment
+        user = self._user(experiment_id, user_id)
+        reference, facts = self._reference(experiment_id), self._facts(experiment_id)
+        truth = self._reference_under(experiment_id, scope.threshold).truth
+        histories = self._histories(experiment_id)
+        had = histories.of(user) if histories else np.zeros(0, dtype=np.int64)
+        runs = [run for run in self._runs(run_ids) if self._has_lists(run)]
+        base = next((self._one_list(run.id, user) for run in runs if run.id == baseline_id), None)
+        beside = Beside(truth, user, facts, base, k, MOST_PLACES)
+        rows = slice(truth.start[user], truth.start[user + 1])
+        return OneUser(
+            user_id=truth.users[user],
+            counts=bool(truth.relevant()[rows].any()),
+            graded=truth.graded,
+            held_out=held_out_of(truth, user, facts),
+            history=tuple(facts.of(had[:MOST_HISTORY], reference.items.ids())),
+            n_history=len(had),
+            dated=bool(histories and histories.dated),
+            lists=tuple(beside.list_of(run.id, self._one_list(run.id, user)) for run in runs),
+        )
+
+    def user_values(
+        self, run_ids: Sequence[str], user_id: str, metric: str, k: int, scope: Scope = WHOLE
+    ) -> dict[str, float]:
+        """What one user got by the metric from each run, for the runs in which the user counts."""
+        if not run_ids:
+            return {}
+        user = self._user(self.store.run(run_ids[0]).experiment, user_id)
+        found_values = {}
+        for run_id in run_ids:
+            known = self._user_values(run_id, metric, k, scope)
+            own = known.own[known.users == user] if known else np.zeros(0)
+            if len(own):
+                found_values[run_id] = float(own[0])
+        return found_values
+
+    def _user(self, experiment_id: str, user_id: str) -> int:
+        """The user's code in the truth; another spelling of a number finds it as everywhere."""
+        ids = pa.array([user_id.strip()], pa.string())
+        code = int(self._reference(experiment_id).users.codes(ids, grow=False)[0])
+        if code < 0:
+            raise NotFound(f"The truth of this experiment knows no user '{user_id}'.")
+        return code
+
+    def _read_histories(self, experiment_id: str) -> Histories | None:
+        train = self._tables(experiment_id).get("train")
+        return None if train is None else Histories(train, self._reference(experiment_id))
+
+
+def spread(mine: UserValues, others: Sequence[UserValues | None]) -> Floats:
+    """[n] how far apart the others' values of each of the users lie; 0 where fewer than two have one."""
+    low, high = np.full(len(mine.users), np.inf), np.full(len(mine.users), -np.inf)
+    place = np.arange(len(mine.users), dtype=np.float64)
+    for other in others:
+        if other is not None:
+            at, found = shared(UserValues(mine.users, place, place), other)
+            here = at.own.astype(np.int64)
+            low[here] = np.minimum(low[here], found.own)
+            high[here] = np.maximum(high[here], found.own)
+    return np.where(high > low, high - low, 0.0)

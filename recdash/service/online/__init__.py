@@ -1,0 +1,1 @@
+"""Stored A/B tests: results, agreement with offline metrics, track record."""

@@ -1,0 +1,183 @@
+"""Whether offline metrics and an A/B test agree: by one metric, and by every one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from recdash.domain.records import OnlineTest
+from recdash.errors import UnknownName
+from recdash.metrics import define, naming
+from recdash.online.agreement.agreement import (
+    Agreement,
+    BestMetric,
+    Interval,
+    RunPair,
+    Served,
+    agreement,
+    best_metric,
+)
+from recdash.service import frames
+from recdash.service.online.analysis import OnlineAnswers
+from recdash.service.online.offline_online import BothSides, number_of, sign_of, turned
+
+if TYPE_CHECKING:
+    from recdash.online import OnlineMetric
+    from recdash.online.analysis.lift import Estimate
+
+CUTOFFS = (1, 5, 10, 20, 50, 100)
+"""The k at which metrics are asked which of them ordered the runs best."""
+
+
+class OnlineAgreement(OnlineAnswers):
+    """What an A/B test says about offline metrics."""
+
+    def agreement(self, test_id: str, metric: str, k: int, online_metric: str) -> Agreement:
+        """Whether metric@k and an online metric order the test's runs alike.
+
+        Over the variants linked to a run, the control among them (not linked, it served the baseline). Raises
+        UnknownName for an online metric that the test lacks, InputError for a k beyond the depth.
+        """
+        frames.check_cutoff(k)
+        metric, sides = str(define(metric)), self._both_sides(test_id, online_metric)
+        title = naming.metric_title(metric, k)
+        if sides.broken:
+            return agreement(title, sides.title, [], {}, sides.broken)
+        values = self._offline_values(sides, metric, k)
+        served = [
+            Served(
+                sides.runs[variant],
+                sides.names[sides.runs[variant]],
+                variant,
+                variant == sides.test.control,
+                values.get(sides.runs[variant]),
+                sides.lift(variant),
+            )
+            for variant in sides.variants
+        ]
+        return agreement(title, sides.title, served, self._pairs_of(sides, metric, k))
+
+    def best_metric(self, test_id: str, online_metric: str) -> BestMetric:
+        """Which of all metrics, at a few k, ordered the test's runs as the online metric did."""
+        sides = self._both_sides(test_id, online_metric)
+        there = [variant for variant in sides.variants if sides.lift(variant) is not None]
+        runs = [sides.runs[variant] for variant in there]
+        candidates = {} if sides.broken or not runs else self._candidates(runs, sides.test.experiment)
+        return best_metric(sides.title, candidates, [sides.lift(one) or 0.0 for one in there], sides.broken)
+
+    # ── both sides of one test ───────────────────────────────────────────────────────────────
+
+    def _both_sides(self, test_id: str, online_metric: str) -> BothSides:
+        return self._sides_of(self.store.online_test(test_id), online_metric)
+
+    def _sides_of(self, test: OnlineTest, online_metric: str) -> BothSides:
+        rows = {str(row["variant"]): row for row in test.results if row["metric"] == online_metric}
+        if not rows:
+            known = list(dict.fromkeys(str(row["metric"]) for row in test.results))
+            raise UnknownName("online metric", online_metric, known)
+        control = test.links.get(test.control) or self.experiment(test.experiment).baseline
+        served = {variant: run for variant, run in test.links.items() if variant != test.control}
+        runs = {test.control: control, **served} if control else served
+        names = {run.id: run.name for run in self._runs(list(dict.fromkeys(runs.values())))}
+        return BothSides(test, online_metric, rows, runs, names)
+
+    def _offline_values(self, sides: BothSides, metric: str, k: int) -> dict[str, float]:
+        """Run id → value, more is better."""
+        board = self.scoreboard(list(dict.fromkeys(sides.runs.values())), [metric], k)
+        return {
+            run: sign_of(metric) * value for run, value in zip(board["run_id"], board["value"], strict=True)
+        }
+
+    def _pairs_of(self, sides: BothSides, metric: str, k: int) -> dict[tuple[str, str], RunPair]:
+        """Every two variants, whose pairs between variants count as much as those with the control."""
+        offline, online = self._offline_intervals(sides, metric, k), self._online_intervals(sides)
+        return {
+            (first, second): RunPair(
+                sides.names[sides.runs[first]],
+                sides.names[sides.runs[second]],
+                offline.get((sides.runs[first], sides.runs[second]), Interval()),
+                online.get((first, second), Interval()),
+            )
+            for first, second in combinations(sides.variants, 2)
+        }
+
+    def _offline_intervals(self, sides: BothSides, metric: str, k: int) -> dict[tuple[str, str], Interval]:
+        """By run ids, second minus first, whichever way round they were compared."""
+        runs = list(dict.fromkeys(sides.runs[variant] for variant in sides.variants))
+        if len(runs) < 2 or not define(metric).has_user_values:
+            return {}
+        found: dict[tuple[str, str], Interval] = {}
+        for row in self.pairs(runs[1:], runs[0], metric, k, among=True).to_dict("records"):
+            ends = Interval(number_of(row["ci_low"]), number_of(row["ci_high"]))
+            found[row["baseline_id"], row["run_id"]] = turned(ends, sign_of(metric))
+            found[row["run_id"], row["baseline_id"]] = turned(ends, -sign_of(metric))
+        return found
+
+    def _online_intervals(self, sides: BothSides) -> dict[tuple[str, str], Interval]:
+        """By variants, second minus first: the interval of the lift over the first.
+
+        With the control it is the one by which A/B results judges the variant.
+        """
+        control = sides.test.control
+        others = [variant for variant in sides.variants if variant != control]
+        return {
+            **{(control, variant): sides.interval(variant) for variant in others},
+            **{pair: turned(ends, sides.sign) for pair, ends in self._lifts_between(sides, others).items()},
+        }
+
+    def _lifts_between(self, sides: BothSides, variants: Sequence[str]) -> dict[tuple[str, str], Interval]:
+        """The lifts of variants over each other, the first of a pair taken for the control.
+
+        They are a family of their own (Holm), as the pairs between candidates are offline.
+        """
+        pairs = list(combinations(variants, 2))
+        if not pairs:
+            return {}
+        lifts = _judged_together(*self._of_each_variant(sides), pairs)
+        return {pair: Interval(lift.low, lift.high) for pair, lift in zip(pairs, lifts, strict=True)}
+
+    def _of_each_variant(self, sides: BothSides) -> tuple[OnlineMetric, dict[str, Any]]:
+        """The metric, and what is known of each variant."""
+        from recdash.online import OnlineMetric
+        from recdash.online.analysis import aggregates
+
+        test = sides.test
+        if test.kind != "aggregates":
+            return self._arms(test.id, sides.online_metric)[:2]
+        own = [OnlineMetric(**one) for one in test.metrics]
+        known = aggregates.measured(aggregates.summaries(self.store.table(test.upload)), own)
+        return next((metric, arms) for metric, arms in known if metric.name == sides.online_metric)
+
+    # ── all metrics ──────────────────────────────────────────────────────────────────────────
+
+    def _candidates(
+        self, runs: Sequence[str], experiment_id: str
+    ) -> dict[tuple[str, int | None, str], list[float | None]]:
+        """Each metric at each of the cutoffs → the runs' values, more is better, None where one lacks it."""
+        distinct, depth = list(dict.fromkeys(runs)), self.depth(experiment_id)
+        rows = self.curves(distinct, self.metrics_of(distinct)).to_dict("records")
+        found: dict[tuple[str, int | None, str], dict[str, float]] = {}
+        for row in rows:
+            k = None if math.isnan(row["k"]) else int(row["k"])
+            if k is None or (k in CUTOFFS and k <= depth):
+                name = (str(row["metric"]), k, naming.metric_title(str(row["metric"]), k))
+                found.setdefault(name, {})[row["run_id"]] = sign_of(row["metric"]) * row["value"]
+        return {name: [values.get(run) for run in runs] for name, values in found.items()}
+
+
+def _judged_together(
+    metric: OnlineMetric, arms: Mapping[str, Any], pairs: Sequence[tuple[str, str]]
+) -> list[Estimate]:
+    """The second of each pair over the first, each interval at the level at which Holm tests it."""
+    from recdash.online.analysis import judgement
+    from recdash.online.analysis import lift as compare
+
+    sides = [(arms[first], arms[second]) for first, second in pairs]
+    lifts = [compare.chosen_lift(metric, *both) for both in sides]
+    levels = [level for _, level in judgement.family([lift.p for lift, _ in lifts], "holm")]
+    return [
+        compare.lift(metric, *both, level, adjusted=plain is not None)
+        for both, level, (_, plain) in zip(sides, levels, lifts, strict=True)
+    ]

@@ -1,0 +1,143 @@
+"""What an A/B test says over time, of parts of its users, and of how many users it would need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any, Literal
+
+from recdash.domain.records import OnlineTest
+from recdash.errors import UnknownName
+from recdash.service.online.tests import OnlineTests
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from recdash.online import OnlineMetric
+    from recdash.online.analysis.novelty_effect import Fading
+    from recdash.online.analysis.segments import Reversal
+
+OverTime = Literal["cumulative", "daily", "since"]
+
+
+class OnlineAnswers(OnlineTests):
+    """Questions to a test that is known user by user; NotFound for one that is known by aggregates only."""
+
+    def online_metrics(self, test_id: str) -> tuple[OnlineMetric, ...]:
+        """The metrics that the test's logs allow, its own ones included."""
+        from recdash.online.ab_test import with_own
+
+        totals = self.online_users(test_id).totals
+        return tuple(one for one in with_own(self.own_metrics(test_id)) if one.is_in(totals))
+
+    def online_metric(self, test_id: str, name: str) -> OnlineMetric:
+        known = {one.name: one for one in self.online_metrics(test_id)}
+        if name not in known:
+            raise UnknownName("online metric", name, list(known))
+        return known[name]
+
+    def online_totals(self, test_id: str) -> list[str]:
+        """What is added up per user: the numerators and denominators that a metric may have."""
+        return list(self.online_users(test_id).totals)
+
+    def own_metrics(self, test_id: str) -> tuple[OnlineMetric, ...]:
+        from recdash.online import OnlineMetric
+
+        return tuple(OnlineMetric(**one) for one in self.store.online_test(test_id).metrics)
+
+    def set_online_metrics(self, test_id: str, metrics: Sequence[OnlineMetric]) -> OnlineTest:
+        """Give the test metrics of its own; one with the name of a known metric replaces it."""
+        from recdash.online.metrics import check
+
+        self._may_write()
+        for metric in metrics:
+            check(metric, self.online_totals(test_id))
+        return self._count_again(test_id, metrics=[asdict(metric) for metric in metrics])
+
+    def over_time(self, test_id: str, metric: str, how: OverTime) -> pd.DataFrame:
+        """The lift up to each day, of each day, or by days since the exposure.
+
+        Columns: variant, day (days since 1970, or since the exposure), n, lift, low, high, sequence_low,
+        sequence_high, note.
+        """
+        from recdash.online.analysis import over_time
+
+        question = self._question(test_id, metric)
+        if how == "cumulative":
+            planned = self.online_rules(test_id).planned_users
+            return _frame(over_time.cumulative(*question, planned), over_time.Moment)
+        asked = over_time.daily if how == "daily" else over_time.since_exposure
+        return _frame(asked(*question), over_time.Moment)
+
+    def online_fading(self, test_id: str, metric: str) -> list[Fading]:
+        """Early against late lift of the same users, by variant."""
+        from recdash.online.analysis.novelty_effect import fading
+
+        return fading(*self._question(test_id, metric))
+
+    def online_segments(self, test_id: str) -> list[str]:
+        """What the test's users can be told apart by."""
+        return sorted(self.online_users(test_id).segments)
+
+    def by_segment(self, test_id: str, metric: str, segment: str) -> pd.DataFrame:
+        """One row per variant and segment; columns: the fields of ``SegmentLift``."""
+        from recdash.online.analysis import segments
+
+        self._check_segment(test_id, segment)
+        return _frame(segments.by_segment(*self._question(test_id, metric), segment), segments.SegmentLift)
+
+    def reversals(self, test_id: str, metric: str, segment: str) -> tuple[Reversal, ...]:
+        """Variants whose lift has another sign in segments than overall."""
+        from recdash.online.analysis import segments
+
+        self._check_segment(test_id, segment)
+        question = self._question(test_id, metric)
+        return segments.simpson(segments.by_segment(*question, segment), segments.whole(*question))
+
+    def _check_segment(self, test_id: str, segment: str) -> None:
+        known = self.online_segments(test_id)
+        if segment not in known:
+            raise UnknownName("segment", segment, known)
+
+    def _question(self, test_id: str, metric: str) -> tuple[Any, OnlineMetric, str]:
+        test = self.store.online_test(test_id)
+        return self.online_users(test_id), self.online_metric(test_id, metric), test.control
+
+    # ── how many users ───────────────────────────────────────────────────────────────────────
+
+    def detectable(self, test_id: str, metric: str) -> dict[str, float | None]:
+        """By variant the smallest lift (a share) that a test of this size finds in four of five cases."""
+        from recdash.online.analysis import lift, power
+
+        chosen, arms, control = self._arms(test_id, metric)
+        base, others = arms[control], {name: arm for name, arm in arms.items() if name != control}
+        return {
+            name: power.detectable(
+                chosen, base, base.count() + arm.count(), arm.count() / base.count(),
+                adjusted=lift.is_adjusted(chosen, base, arm),
+            )
+            for name, arm in others.items()
+        }  # fmt: skip
+
+    def more_users(self, test_id: str, metric: str, variant: str, effect: float) -> int | None:
+        """Users still missing, in control and variant together, to find a lift of ``effect`` (a share)."""
+        from recdash.online.analysis import lift, power
+
+        chosen, arms, control = self._arms(test_id, metric)
+        if variant not in arms:
+            raise UnknownName("variant", variant, list(arms))
+        adjusted = lift.is_adjusted(chosen, arms[control], arms[variant])
+        return power.more_users(chosen, arms[control], arms[variant], effect, adjusted=adjusted)
+
+    def _arms(self, test_id: str, metric: str) -> tuple[OnlineMetric, dict[str, Any], str]:
+        from recdash.online.analysis.results import arms_of
+
+        users, chosen, control = self._question(test_id, metric)
+        return chosen, arms_of(users), control
+
+
+def _frame(rows: Sequence[Any], kind: type[Any]) -> pd.DataFrame:
+    import pandas as pd
+
+    names = [field.name for field in fields(kind)]
+    return pd.DataFrame([asdict(row) for row in rows], columns=names)

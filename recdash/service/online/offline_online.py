@@ -1,0 +1,73 @@
+"""One A/B test by one online metric, and the runs that its variants served."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from recdash.domain.records import OnlineTest
+from recdash.metrics import naming
+from recdash.online.agreement.agreement import Interval
+from recdash.online.agreement.join import SPLIT_BROKEN, judged_by
+
+BROKEN = "the split of users between the variants is broken"
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class BothSides:
+    """A test by one online metric: ``rows`` and ``runs`` by variant, control first; ``names`` of the runs."""
+
+    test: OnlineTest
+    online_metric: str
+    rows: Mapping[str, Row]
+    runs: Mapping[str, str]
+    names: Mapping[str, str]
+
+    @property
+    def title(self) -> str:
+        return str(next(iter(self.rows.values()))["title"])
+
+    @property
+    def sign(self) -> int:
+        """−1 for an online metric of which less is better."""
+        return -1 if next(iter(self.rows.values())).get("direction") == "down" else 1
+
+    @property
+    def broken(self) -> str:
+        """Why nothing is judged; empty where the split is sound."""
+        return BROKEN if any(notice.code == SPLIT_BROKEN for notice in self.test.notices) else ""
+
+    @property
+    def variants(self) -> list[str]:
+        """Those that are linked to a run and have the metric."""
+        return [variant for variant in self.runs if variant in self.rows]
+
+    def lift(self, variant: str) -> float | None:
+        """More is better; 0 for the control."""
+        if variant == self.test.control:
+            return 0.0
+        lift = number_of(self.rows[variant]["lift"])
+        return None if lift is None else self.sign * lift
+
+    def interval(self, variant: str) -> Interval:
+        """Of the lift over the control, by which it is judged: corrected within the goals of the test."""
+        return turned(Interval(*judged_by(self.rows[variant])), self.sign)
+
+
+def sign_of(metric: str) -> int:
+    """−1 for a metric of which less is better."""
+    return -1 if naming.lower_is_better(metric) else 1
+
+
+def turned(ends: Interval, sign: int) -> Interval:
+    """The interval so that more is better."""
+    low, high = ends
+    return ends if sign > 0 or low is None or high is None else Interval(-high, -low)
+
+
+def number_of(value: Any) -> float | None:
+    """None for what is missing."""
+    return None if value is None or math.isnan(value) else float(value)

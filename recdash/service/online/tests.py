@@ -1,0 +1,273 @@
+"""A/B tests: stored with their logs and rules, linked to runs, compared with what was measured offline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from recdash.domain.records import OnlineTest
+from recdash.engines.allocator import give_back
+from recdash.errors import InputError, NameTaken, NotFound, Problem, UnknownName
+from recdash.evaluation.column_choice import ColumnsGiven
+from recdash.metrics import define, naming
+from recdash.online import OnlineMetric, OnlineResults, OnlineRow
+from recdash.online.ab_test import Logs, read_logs, results_of, users_of, with_own
+from recdash.online.analysis.results import of_users
+from recdash.online.rules import AT_THE_DOOR, USUAL, WHEN_FOLDED, Rules
+from recdash.online.users import Removed, Users
+from recdash.service.cache import Kept
+from recdash.service.offline.comparisons import Comparisons
+from recdash.service.validation import check_typed, clean_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from recdash.stats import Correction
+
+
+class OnlineTests(Comparisons):
+    """Everything that is done to online tests, and asked of them."""
+
+    def _keep(self) -> None:
+        super()._keep()
+        self._users = Kept(self._read_users, least=2)
+
+    def online_tests(self, experiment_id: str, archived: bool = False) -> list[OnlineTest]:
+        return self.store.online_tests(experiment_id, archived)
+
+    def online_test_named(self, experiment_id: str, name: str | None = None) -> OnlineTest:
+        """The test of that name, without one the newest. Raises NotFound where there is none at all."""
+        tests = self.online_tests(experiment_id)
+        if not tests:
+            home = self.experiment(experiment_id).name
+            raise NotFound(f"'{home}' has no A/B test yet. Add one with recdash add, or on the page Upload.")
+        by_name = {test.name: test for test in tests}
+        if name is not None and name not in by_name:
+            raise UnknownName("A/B test", name, list(by_name))
+        return by_name[name] if name is not None else max(tests, key=lambda test: test.created)
+
+    def add_online_test(
+        self,
+        experiment_id: str,
+        name: str,
+        tables: Mapping[str, Any],
+        *,
+        control: str | None = None,
+        rules: Rules = USUAL,
+        metrics: Sequence[OnlineMetric] = (),
+        mappings: Mapping[str, Mapping[str, str]] | None = None,
+        links: Mapping[str, str] | None = None,
+        columns: ColumnsGiven | None = None,
+    ) -> OnlineTest:
+        """Read an A/B test's tables, compute its results and store both. ``links`` are {variant: run id}.
+
+        ``tables`` by kind: sessions; exposures, events and perhaps served; or aggregates. A test that is
+        there already, counted by the same rules, is linked anew, and comes back if it was archived.
+        ``columns`` as for ``recdash.ab_test``.
+        """
+        self._may_write()
+        logs, users = self._read_logs(tables, rules, mappings, columns)
+        found = results_of(logs, control, rules, metrics, users=users)
+        self._check_links(experiment_id, links or {}, found.variants)
+        test = OnlineTest(
+            id=self._new_id(),
+            experiment=experiment_id,
+            name=clean_name(name),
+            created=self._clock(),
+            kind=logs.kind,
+            upload=self.store.put(logs.table),
+            tables={kind: self.store.put(table) for kind, table in logs.beside.items()},
+            rules=rules.as_dict(),
+            metrics=[asdict(metric) for metric in metrics],
+            removed=[asdict(one) for one in logs.removed],
+            control=found.control,
+            links=dict(links or {}),
+            results=found.records(),
+            notices=(*logs.notices, *found.notices),
+        )
+        give_back()
+        if users is not None:  # the next that is asked for is the test's page
+            self._users.remember(users, *_counted_by(test))
+        return self._store_or_find(test)
+
+    def _store_or_find(self, test: OnlineTest) -> OnlineTest:
+        same = self._same_test(test)
+        if same is None:
+            try:
+                return self.store.add_online_test(test)
+            except NameTaken:  # by somebody who stored it while this one was read
+                same = self._same_test(test)
+                if same is None:
+                    raise
+        if same.archived is not None:
+            same = self.restore_online_test(same.id)
+        return self.link_variants(same.id, test.links) if test.links else same
+
+    def _same_test(self, test: OnlineTest) -> OnlineTest | None:
+        """The test that a second click would double: same name, tables, rules and control."""
+
+        def known_by(one: OnlineTest) -> tuple[Any, ...]:
+            rules = Rules(**one.rules)
+            return one.name, one.upload, dict(one.tables), rules, list(one.metrics), one.control
+
+        known = self.online_tests(test.experiment, archived=True)
+        return next((one for one in known if known_by(one) == known_by(test)), None)
+
+    def try_online_test(
+        self,
+        tables: Mapping[str, Any],
+        *,
+        control: str | None = None,
+        rules: Rules = USUAL,
+        mappings: Mapping[str, Mapping[str, str]] | None = None,
+        columns: ColumnsGiven | None = None,
+    ) -> OnlineResults:
+        """The results as they would be, with what was said while the tables were read; stores nothing."""
+        logs, users = self._read_logs(tables, rules, mappings, columns)
+        found = results_of(logs, control, rules, users=users)
+        return replace(found, notices=(*logs.notices, *found.notices))
+
+    def _read_logs(
+        self,
+        tables: Mapping[str, Any],
+        rules: Rules,
+        mappings: Mapping[str, Mapping[str, str]] | None,
+        columns: ColumnsGiven | None = None,
+    ) -> tuple[Logs, Users | None]:
+        """The logs and their users; None for the users of a table that is added up already."""
+        logs = read_logs(tables, rules, mappings, self.limits, columns)
+        counted = logs.kind != "aggregates"
+        return logs, users_of(logs.table, logs.beside, rules) if counted else None
+
+    # ── how a stored test is counted ─────────────────────────────────────────────────────────
+
+    def online_rules(self, test_id: str) -> Rules:
+        return Rules(**self.store.online_test(test_id).rules)
+
+    def set_online_rules(self, test_id: str, rules: Rules) -> OnlineTest:
+        """Count the test's logs by other rules.
+
+        Raises InputError for one by which the logs were read, or events became sessions: that needs the logs
+        themselves again.
+        """
+        self._may_write()
+        rules.check()
+        self._refuse_fixed(test_id, rules)
+        return self._count_again(test_id, rules=rules.as_dict())
+
+    def _refuse_fixed(self, test_id: str, rules: Rules) -> None:
+        test, known = self.store.online_test(test_id), self.online_rules(test_id)
+        fixed = (*AT_THE_DOOR, *(WHEN_FOLDED if test.kind == "events" else ()))
+        changed = [name for name in fixed if getattr(rules, name) != getattr(known, name)]
+        if changed:
+            found = f"the logs of '{test.name}' were read by another one"
+            fix = "Upload them again under the new rules."
+            raise InputError([Problem("fixed-rule", f"rule '{name}'", found, fix) for name in changed])
+
+    def _count_again(self, test_id: str, **changed: Any) -> OnlineTest:
+        """Store the change with the results that follow from it; nothing where they cannot be had."""
+        self._may_write()
+        test = self.store.online_test(test_id)
+        before = self.ab_results(test_id).notices
+        found = self._results_of(replace(test, **changed))
+        said = [notice for notice in test.notices if notice not in before]
+        return self.store.update_online_test(
+            test_id, **changed, results=found.records(), notices=(*said, *found.notices)
+        )
+
+    # ── what a stored test says ──────────────────────────────────────────────────────────────
+
+    def ab_results(self, test_id: str, correction: Correction = "holm") -> OnlineResults:
+        """Health, values, lifts and words of a stored test; ``correction`` of the family of its goals."""
+        return self._results_of(self.store.online_test(test_id), correction)
+
+    def _results_of(self, test: OnlineTest, correction: Correction = "holm") -> OnlineResults:
+        rules, own = Rules(**test.rules), [OnlineMetric(**one) for one in test.metrics]
+        if test.kind == "aggregates":
+            logs = Logs(test.kind, self.store.table(test.upload), {})
+            return results_of(logs, test.control, rules, own, correction=correction)
+        found = of_users(self._users_of(test), test.control, rules, with_own(own), correction)
+        return replace(found, removed=(*(Removed(**one) for one in test.removed), *found.removed))
+
+    def online_users(self, test_id: str) -> Users:
+        """One row per user of a test. Raises NotFound for one that is known by aggregates only."""
+        test = self.store.online_test(test_id)
+        if test.kind == "aggregates":
+            raise NotFound(f"Of '{test.name}' only sums are known, not its users.")
+        return self._users_of(test)
+
+    def _users_of(self, test: OnlineTest) -> Users:
+        return self._users(*_counted_by(test))
+
+    def _read_users(self, upload: str, exposures: str | None, rules: str) -> Users:
+        beside = {"exposures": self.store.table(exposures)} if exposures else {}
+        return users_of(self.store.table(upload), beside, Rules(**json.loads(rules)))
+
+    def link_variants(self, test_id: str, links: Mapping[str, str]) -> OnlineTest:
+        """Say which run each variant served: {variant: run id}."""
+        self._may_write()
+        test = self.store.online_test(test_id)
+        self._check_links(test.experiment, links, [str(row["variant"]) for row in test.results])
+        return self.store.update_online_test(test_id, links=dict(links))
+
+    def _check_links(self, experiment_id: str, links: Mapping[str, str], variants: Sequence[str]) -> None:
+        known = {run.id for run in self.runs(experiment_id, archived=True)}
+        for variant, run_id in links.items():
+            if variant not in variants:
+                raise UnknownName("variant", variant, sorted(set(variants)))
+            if run_id not in known:
+                raise NotFound(f"Variant '{variant}' is linked to a run that is not in this experiment.")
+
+    def archive_online_test(self, test_id: str) -> OnlineTest:
+        return self._write().update_online_test(test_id, archived=self._clock())
+
+    def restore_online_test(self, test_id: str) -> OnlineTest:
+        return self._write().update_online_test(test_id, archived=None)
+
+    def delete_online_test(self, test_id: str, typed_name: str) -> None:
+        self._may_write()
+        check_typed(typed_name, self.store.online_test_name(test_id))
+        self._write().delete_online_test(test_id)
+
+    def online_results(self, test_id: str) -> pd.DataFrame:
+        """One row per metric and variant.
+
+        Columns: the fields of ``OnlineRow``, and run_id, the run that the variant served.
+        """
+        import pandas as pd
+
+        test = self.store.online_test(test_id)
+        frame = pd.DataFrame([asdict(OnlineRow(**row)) for row in test.results])
+        frame.insert(4, "run_id", frame["variant"].map(dict(test.links)))
+        return frame
+
+    def offline_online(self, test_id: str, metric: str, k: int, online_metric: str) -> pd.DataFrame:
+        """One row per linked variant; columns as in ``recdash.online.agreement.join``.
+
+        The offline difference is paired against the run that the control served (else the baseline), and
+        corrected over the variants.
+        """
+        from recdash.online.agreement.join import SPLIT_BROKEN, join_offline
+
+        test = self.store.online_test(test_id)
+        names = {run.id: run.name for run in self._runs(list(test.links.values()))}
+        reference = test.links.get(test.control) or self.experiment(test.experiment).baseline
+        others = [run_id for run_id in names if run_id != reference]
+        paired = reference is not None and define(metric).has_user_values
+        delta = self.pairs(others, reference, metric, k) if paired and reference else None
+        return join_offline(
+            self.online_results(test_id),
+            online_metric,
+            names,
+            scores=self.scoreboard(list(names), [metric], k),
+            differences=delta,
+            offline_title=naming.metric_title(metric, k),
+            broken_split=any(notice.code == SPLIT_BROKEN for notice in test.notices),
+        )
+
+
+def _counted_by(test: OnlineTest) -> tuple[str, str | None, str]:
+    """What the users of a test are counted from."""
+    return test.upload, test.tables.get("exposures"), json.dumps(dict(test.rules))

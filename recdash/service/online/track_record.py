@@ -1,0 +1,100 @@
+"""How an offline metric has called all A/B tests that are stored."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from recdash.comparison import compare
+from recdash.domain.records import OnlineTest
+from recdash.errors import InputError, StoreError
+from recdash.metrics import define, naming
+from recdash.online.agreement.agreement import UNDECIDED, Interval, quadrant
+from recdash.online.agreement.track_record import Point, TrackRecord, track_record
+from recdash.service import frames
+from recdash.service.online.agreement import OnlineAgreement
+from recdash.service.online.offline_online import BothSides, number_of, sign_of, turned
+from recdash.stats import NORMAL_95
+
+if TYPE_CHECKING:
+    from recdash.comparison.pairs import Pair
+
+
+class TrackRecords(OnlineAgreement):
+    """What all A/B tests together say about an offline metric."""
+
+    def track_record(self, metric: str, k: int, online_metric: str) -> TrackRecord:
+        """How metric@k has called all A/B tests that are stored, of every experiment, oldest first."""
+        frames.check_cutoff(k)
+        metric = str(define(metric))
+        points: list[Point] = []
+        left_out: list[tuple[str, str]] = []
+        tests = [test for one in self.experiments() for test in self.online_tests(one.id)]
+        for test in sorted(tests, key=lambda test: test.created):
+            found, why_none = self._points(test, metric, k, online_metric)
+            points += found
+            left_out += [(test.name, why_none)] if why_none else []
+        return track_record(naming.metric_title(metric, k), online_metric, points, left_out)
+
+    def _points(self, test: OnlineTest, metric: str, k: int, online_metric: str) -> tuple[list[Point], str]:
+        """One for each variant of the test that has both sides, or why there is none."""
+        try:
+            sides = self._sides_of(test, online_metric)
+            if sides.broken:
+                return [], sides.broken
+            pairs = self._against_control(sides, metric, k)
+        except InputError as error:
+            return [], error.problems[0].found
+        except StoreError as error:  # another experiment's damage must not hide this one's record
+            return [], str(error)
+        if not pairs:
+            return [], "its variants are not linked to runs, or these lack the metric"
+        experiment = self.experiment(test.experiment).name
+        points = [
+            _point(experiment, sides, variant, pair, sign_of(metric)) for variant, pair in pairs.items()
+        ]
+        known = [point for point in points if point is not None]
+        return known, "" if known else "no lift has an interval"
+
+    def _against_control(self, sides: BothSides, metric: str, k: int) -> dict[str, Pair]:
+        """Variant → its run's paired difference to the control's."""
+        reference = sides.runs.get(sides.test.control)
+        others = {variant: sides.runs[variant] for variant in sides.variants if variant != sides.test.control}
+        if reference is None or not others:
+            return {}
+        source = self.source(sides.test.experiment)
+        found = compare(source, list(others.values()), reference, metric, k, among=False)
+        return {variant: pair for variant, run in others.items() if (pair := found.to(run)) is not None}
+
+
+def _point(experiment: str, sides: BothSides, variant: str, pair: Pair, sign: int) -> Point | None:
+    """Offline in % of the control's run, online in %; None without a value to be a share of, or an interval.
+
+    The standard error of a lift is that of its logarithm, of which the interval is twice 1.96 wide.
+    """
+    row = sides.rows[variant]
+    lift, low, high = (number_of(row[name]) for name in ("lift", "lift_low", "lift_high"))
+    if lift is None or low is None or high is None or not pair.base_value:
+        return None
+    if low <= -1:  # of a rate without a success the logarithm has no standard error
+        return None
+    error = (1 + lift) * (math.log1p(high) - math.log1p(low)) / (2 * NORMAL_95)
+    return Point(
+        experiment=experiment,
+        test=sides.test.name,
+        test_id=sides.test.id,
+        run=sides.names[sides.runs[variant]],
+        run_id=pair.candidate,
+        offline=sign * pair.percent(pair.paired.mean),
+        offline_error=pair.percent(pair.paired.error),
+        online=100 * sides.sign * lift,
+        online_error=100 * error,
+        calls=_calls(pair, sign, sides.interval(variant)),
+    )
+
+
+def _calls(pair: Pair, sign: int, online: Interval) -> bool | None:
+    """Whether both sides point the same way; None where one is not settled, as A/B results judges it."""
+    offline = turned(Interval(pair.judged.corrected.low, pair.judged.corrected.high), sign)
+    corner = quadrant(*offline, *online)
+    return None if corner == UNDECIDED else corner.endswith("both")

@@ -1,0 +1,55 @@
+"""Small rules that experiments, runs and online tests share: names, and progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from recdash.errors import InputError, Problem
+from recdash.formatting.sanitize import check_name, is_visible, on_a_line
+
+Progress = Callable[[float, str], None]
+
+
+def quiet(fraction: float, text: str) -> None:
+    """Progress that nobody watches."""
+
+
+LONGEST_NAME = 255
+"""Characters; as many as file systems take. Longer ones fill pages and break links and files."""
+
+
+def clean_name(name: str) -> str:
+    """The name without blanks around it. Raises InputError for none, for more than ``LONGEST_NAME`` and for
+    characters that steer a terminal or cannot be seen.
+    """
+    return short_text("name", check_name("name", name), LONGEST_NAME)
+
+
+def one_line(what: str, text: str, most: int) -> str:
+    """The text on one line, without characters that only control a terminal; empty where nothing of it
+    could be seen. Raises as ``short_text``.
+    """
+    told = " ".join(on_a_line(short_text(what, text, most)).split())
+    return told if is_visible(told) else ""
+
+
+def long_text(what: str, text: str, most: int) -> str:
+    """The text with its line ends, else as ``one_line``; empty where nothing of it could be seen."""
+    lines = short_text(what, text, most).splitlines()
+    told = "\n".join(on_a_line(line).rstrip() for line in lines)
+    return told.strip() if is_visible(told) else ""
+
+
+def short_text(what: str, text: str, most: int) -> str:
+    """The text without blanks around it. Raises InputError for one of more than ``most`` characters."""
+    if len(text) > most:
+        fix = f"Use at most {most:,} characters."
+        raise InputError(Problem("text-too-long", what, f"{len(text):,} characters", fix))
+    return text.strip()
+
+
+def check_typed(typed: str, name: str) -> None:
+    if typed != name:
+        raise InputError(
+            Problem("name-not-typed", "name", f"'{typed}'", f"Type '{name}' exactly to delete it for good.")
+        )

@@ -1,0 +1,98 @@
+"""Every pair of several runs at several cutoffs, and who leads at each: one family of comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from recdash.domain.kinds import Floats, Ints, Mask
+from recdash.stats.family import significant
+from recdash.stats.paired import LEVEL
+from recdash.stats.sparse import TIE, Method, sparse_pairs
+
+
+@dataclass(frozen=True)
+class AllPairs:
+    """At one cutoff: ``mean`` [r, r] of the column's run minus the row's, paired over ``n`` [r, r] users.
+
+    ``error`` [r, r] is the standard error of that mean; NaN below two users. ``sparse``: pairs (row < column)
+    to which the t-test does not apply, and the method that does.
+    """
+
+    mean: Floats
+    error: Floats
+    n: Ints
+    sparse: Mapping[tuple[int, int], Method] = field(default_factory=dict)
+
+    def interval(self, row: int, column: int, level: float = LEVEL) -> tuple[float, float]:
+        """Low and high end of the column's run minus the row's; NaN where nothing can be said."""
+        from scipy.special import stdtrit
+
+        if (row, column) in self.sparse:
+            return self.sparse[row, column].interval(level)
+        if (column, row) in self.sparse:
+            low, high = self.sparse[column, row].interval(level)
+            return -high, -low
+        mean, error = float(self.mean[row, column]), float(self.error[row, column])
+        half = float(stdtrit(max(int(self.n[row, column]) - 1, 1), 0.5 + level / 2)) * error
+        return mean - half, mean + half
+
+    def p(self) -> Floats:
+        """[r, r] two-sided p that the mean is 0, above the diagonal; NaN where nothing can be said."""
+        from scipy.special import stdtr
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.abs(self.mean) / self.error
+        p: Floats = 2 * stdtr(np.maximum(self.n - 1, 1), -t)
+        for pair, method in self.sparse.items():
+            p[pair] = method.p
+        return p
+
+
+def all_pairs(values: Floats, bound: float | None = None) -> AllPairs:
+    """Of the runs in the columns of ``values`` [n, r], over the same users: one product for all pairs.
+
+    ``bound``: the values lie between 0 and it.
+    """
+    n, r = values.shape
+    means = values.mean(axis=0) if n else np.full(r, np.nan)
+    off = values - means
+    covariance = off.T @ off / (n * (n - 1)) if n > 1 else np.full((r, r), np.nan)
+    ahead, error = mean_differences(means, covariance)
+    return AllPairs(ahead, error, np.full((r, r), n), sparse_pairs(values, n, bound))
+
+
+def mean_differences(means: Floats, covariance: Floats) -> tuple[Floats, Floats]:
+    """[r, r] each: the mean of the column's run minus the row's, and its standard error.
+
+    ``covariance`` [r, r] is that of the ``means`` [r].
+    """
+    of_run = np.diag(covariance)
+    total = of_run[:, None] + of_run[None, :]
+    variance = total - 2 * covariance
+    variance[variance <= TIE * total] = 0.0  # runs alike but for rounding
+    ahead = means[None, :] - means[:, None]
+    ahead[np.abs(ahead) < TIE] = 0.0
+    return ahead, np.sqrt(variance)
+
+
+def leaders(cutoffs: Sequence[AllPairs], level: float = LEVEL) -> list[Mask]:
+    """At each cutoff, [r] the runs that no other is significantly better than, after Holm over all of them.
+
+    Runs without a p cannot be told apart.
+    """
+    if not cutoffs:
+        return []
+    above = np.triu_indices(len(cutoffs[0].mean), 1)
+    found = significant(np.concatenate([one.p()[above] for one in cutoffs]), "holm", level)
+    each = np.split(found, len(cutoffs))
+    return [_unbeaten(one, its, above) for one, its in zip(cutoffs, each, strict=True)]
+
+
+def _unbeaten(pairs: AllPairs, found: Mask, above: tuple[Ints, Ints]) -> Mask:
+    apart = np.zeros(pairs.mean.shape, dtype=bool)
+    apart[above] = found
+    beaten = (apart | apart.T) & (pairs.mean > 0)
+    return np.asarray(~beaten.any(axis=1))

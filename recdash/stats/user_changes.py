@@ -1,0 +1,110 @@
+"""How the differences of single users are made up: who gains, how unevenly, and whom to look at.
+
+A difference is candidate minus baseline, turned so that above zero is better.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from recdash.domain.kinds import Floats, Ints
+from recdash.formatting.numbers import ticks
+
+BINS = 24
+"""Bars of a distribution, about."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Users by what became of them; ``gain`` and ``loss`` are sums over users, both from 0.
+
+    ``half_gain``: the fewest users whose gains add up to half of all gains; ``typical``: the median size of a
+    change, of those who change (NaN where nobody does).
+    """
+
+    n_users: int
+    better: int
+    same: int
+    worse: int
+    gain: float
+    loss: float
+    half_gain: int
+    typical: float
+
+
+def changes(difference: Floats) -> Changes:
+    """Of differences [n] that are 0 where nothing changed."""
+    gains, losses = difference[difference > 0], difference[difference < 0]
+    n, better, worse = len(difference), len(gains), len(losses)
+    moved = np.abs(difference[difference != 0])
+    return Changes(
+        n_users=n,
+        better=better,
+        same=n - better - worse,
+        worse=worse,
+        gain=float(gains.sum()),
+        loss=float(np.abs(losses).sum()),
+        half_gain=users_with_half(gains),
+        typical=float(np.median(moved)) if len(moved) else float("nan"),
+    )
+
+
+def users_with_half(gains: Floats) -> int:
+    """The fewest of those who gain whose gains add up to half of all; 0 where nobody gains."""
+    largest_first = np.sort(gains)[::-1]
+    total = np.cumsum(largest_first)
+    return int(np.searchsorted(total, total[-1] / 2 * (1 - 1e-12))) + 1 if len(gains) else 0
+
+
+@dataclass(frozen=True)
+class Bars:
+    """``count`` [b] values lie between ``edge[b]`` and ``edge[b + 1]``; zero is an edge where values lie on
+    both sides of it.
+    """
+
+    edge: Floats
+    count: Ints
+
+
+def bars(values: Floats, wanted: int = BINS) -> Bars:
+    """Values in bars of a round width, as they lie from zero; what is zero is left out.
+
+    A value on an edge counts on the side of zero, so that equal gains and losses look alike.
+    """
+    values = values[values != 0]
+    if len(values) == 0:
+        return Bars(np.zeros(1), np.zeros(0, dtype=np.int64))
+    width = _width(min(float(values.min()), 0.0), max(float(values.max()), 0.0), wanted)
+    steps = np.abs(values) / width
+    place = (np.sign(values) * np.maximum(np.ceil(steps - 1e-9), 1)).astype(np.int64)
+    place[place > 0] -= 1
+    low, high = int(place.min()), int(place.max())
+    edge = width * np.arange(low, high + 2, dtype=np.float64)
+    return Bars(edge, np.bincount(place - low, minlength=high - low + 1))
+
+
+def _width(low: float, high: float, wanted: int) -> float:
+    round_values = ticks(0.0, high - low, wanted)
+    return round_values[1] - round_values[0] if len(round_values) > 1 else (high - low) / wanted or math.inf
+
+
+def alternately(difference: Floats, apart: Floats, n: int) -> Ints:
+    """At most ``n`` places of the largest gain, the largest loss, the second gain, and so on.
+
+    Among equal differences those first where the candidates are further ``apart`` [n]. When one side is used
+    up, the other goes on; who did not change is never named.
+    """
+    sides = [_largest(side, difference, apart, n) for side in (difference > 0, difference < 0)]
+    place = np.concatenate([np.arange(len(side)) for side in sides])
+    side = np.repeat([0, 1], [len(one) for one in sides])
+    order = np.lexsort((side, place))
+    return np.concatenate(sides)[order][:n]
+
+
+def _largest(which: npt.NDArray[np.bool_], difference: Floats, apart: Floats, n: int) -> Ints:
+    at = np.flatnonzero(which)
+    return at[np.lexsort((-apart[at], -np.abs(difference[at]).round(12)))[:n]]

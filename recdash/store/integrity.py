@@ -1,0 +1,122 @@
+"""Reads all that is stored, rows and files, and names what is not what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from sqlalchemy import select, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import Session
+
+from recdash.domain.results import Absent
+from recdash.errors import EvidenceDamaged, NotFound, Problem
+from recdash.store import audit
+from recdash.store.artifacts import Artifacts
+from recdash.store.tables import (
+    CURVE_DAMAGED,
+    EXPERIMENT,
+    KINDS,
+    RESTORE,
+    UPLOAD_AGAIN,
+    CurveRow,
+    ExperimentRow,
+    Kind,
+    RunRow,
+    curve_of,
+    has_its_key,
+)
+
+AT_ONCE = 256
+"""Curves in memory."""
+MOST_FAULTS = 10
+"""Of the database's own structure that are named."""
+
+
+def everything_wrong(session: Session, artifacts: Artifacts) -> list[Problem]:
+    """What is damaged or lost, each with the experiment it belongs to and how it is repaired."""
+    parts: tuple[Callable[[], Iterator[Problem]], ...] = (
+        partial(structure, session),
+        partial(_references, session),
+        partial(_rows, session, artifacts),
+        partial(_curves, session),
+        partial(_log, session),
+    )
+    return [problem for part in parts for problem in _told(part)]
+
+
+def _told(part: Callable[[], Iterator[Problem]]) -> Iterator[Problem]:
+    """What a part finds; that it cannot be read further, where the database breaks off."""
+    try:
+        yield from part()
+    except DBAPIError as error:
+        yield Problem("damaged", "database", f"it cannot be read further: {error.orig}", RESTORE)
+
+
+def structure(session: Session) -> Iterator[Problem]:
+    """What SQLite itself finds wrong with its file; PostgreSQL looks after its own."""
+    if session.get_bind().dialect.name != "sqlite":
+        return
+    faults = session.scalars(text(f"PRAGMA integrity_check({MOST_FAULTS})")).all()
+    for fault in faults:
+        if fault != "ok":
+            yield Problem("damaged", "database", f"its structure is damaged: {fault}", RESTORE)
+
+
+def _references(session: Session) -> Iterator[Problem]:
+    if session.get_bind().dialect.name == "sqlite":
+        for table, *_ in session.execute(text("PRAGMA foreign_key_check")).all():
+            yield Problem("damaged", f"table {table}", "a row belongs to what is not there", RESTORE)
+
+
+def _rows(session: Session, artifacts: Artifacts) -> Iterator[Problem]:
+    names: dict[str, str] = {row.id: row.name for row in session.scalars(select(ExperimentRow))}
+    for kind in KINDS:
+        for row in session.scalars(select(kind.row)):
+            home = "" if kind is EXPERIMENT else f" of '{names.get(row.experiment, row.experiment)}'"
+            yield from _row(kind, row, home, artifacts)
+        session.expunge_all()
+
+
+def _row(kind: Kind, row: Any, home: str, artifacts: Artifacts) -> Iterator[Problem]:
+    told = kind.damage(row)
+    place = f"{told.place}{home}"
+    try:
+        value = kind.to_value(row)
+    except EvidenceDamaged:
+        yield Problem(told.code, place, told.found, told.fix)
+        return
+    for sha256 in sorted({needed for needed in kind.needs(value) if needed is not None}):
+        yield from _file(sha256, place, artifacts)
+
+
+def _file(sha256: str, place: str, artifacts: Artifacts) -> Iterator[Problem]:
+    try:
+        artifacts.path(sha256)
+    except EvidenceDamaged as error:
+        yield Problem("damaged-file", place, f"a file is damaged: {error.problem.found}", "")
+    except NotFound:
+        fix = "Upload the same file again, or restore it from a backup."
+        yield Problem("lost-file", place, f"its file {sha256} is gone", fix)
+
+
+def _curves(session: Session) -> Iterator[Problem]:
+    names = {row.id: row.name for row in session.scalars(select(RunRow))}
+    session.expunge_all()
+    query = select(CurveRow).order_by(CurveRow.run, CurveRow.metric).execution_options(yield_per=AT_ONCE)
+    for row in session.scalars(query):
+        place = f"{row.metric} of run '{names.get(row.run, row.run)}'"
+        if not has_its_key(row.run, row.metric, row.checksum):
+            yield Problem(
+                "damaged", place, "this is not the run or the metric that was written", UPLOAD_AGAIN
+            )
+        elif isinstance(curve_of(row), Absent):
+            yield Problem("damaged", place, CURVE_DAMAGED.removesuffix(UPLOAD_AGAIN).strip(), UPLOAD_AGAIN)
+
+
+def _log(session: Session) -> Iterator[Problem]:
+    for number in audit.breaks(audit.all_deeds(session, None)):
+        yield Problem("changed-log", f"audit log, line {number}", "it was changed", RESTORE)
+    for what in audit.altered(session):
+        yield Problem("altered", what, "it is not as it was written", RESTORE)

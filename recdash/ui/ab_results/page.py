@@ -1,0 +1,148 @@
+"""One A/B test as its page shows it: results, definitions, rules, and what each variant looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from recdash.charts.marks import CONTEXT_GREY, SHAPES, Mark, Marks, colour, shape
+from recdash.domain.records import OnlineTest, Run
+from recdash.online import OnlineMetric, OnlineResults, OnlineRow, Rules
+from recdash.online.analysis.sample import Census
+from recdash.stats import Correction
+from recdash.ui.ab_results import cached
+from recdash.ui.app import links, state, theme
+from recdash.ui.app.state import View
+from recdash.ui.components import widgets
+from recdash.ui.leaderboard.table import RULES
+from recdash.ui.offline_online import page
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ROLES = {"goal": "Goals", "guardrail": "Guardrails", "other": "Others"}
+PERCENT_FIELDS = (
+    "lift", "lift_low", "lift_high", "corrected_low", "corrected_high", "sequence_low", "sequence_high",
+    "plain_lift", "plain_low", "plain_high",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class AbTest:
+    """``metrics``: definitions by name, none for a test of aggregates; ``marks`` by variant.
+
+    ``census`` is None where users are not known one by one.
+    """
+
+    test: OnlineTest
+    results: OnlineResults
+    metrics: Mapping[str, OnlineMetric]
+    marks: Marks
+    rules: Rules
+    census: Census | None
+    correction: Correction
+
+    @property
+    def control(self) -> str:
+        return self.results.control
+
+    @property
+    def challengers(self) -> tuple[str, ...]:
+        return tuple(one for one in self.results.variants if one != self.control)
+
+    @property
+    def blocked(self) -> bool:
+        return self.results.health.blocked
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """Metric → title: goals, guardrails, others."""
+        return {row.metric: row.title for role in ROLES for row in self.rows(role)}
+
+    def rows(self, role: str) -> list[OnlineRow]:
+        return [row for row in self.results.rows if row.role == role]
+
+    def lifted(self, role: str | None = None) -> list[OnlineRow]:
+        """Rows of a role, or of all, but the control's."""
+        return [row for row in self.results.rows if not row.is_control and (role is None or row.role == role)]
+
+
+def no_test() -> None:
+    widgets.empty(
+        "No A/B test yet",
+        "Upload its sessions, its exposures and events, or a table that is added up already. "
+        "The demo brings one along too.",
+    )
+    with st.container(horizontal=True):
+        links.offer("Upload an online test", "upload")
+        if state.person().may("editor") and st.button("Load the demo", key="load-demo"):
+            state.show_experiment(state.workspace().load_demo().id)
+            st.rerun()
+
+
+def choose(tests: Sequence[OnlineTest]) -> tuple[OnlineTest, Correction]:
+    """The test, by the same parameter as on Offline vs online, and the correction of its goals."""
+    rules = {str(rule): title for rule, title in RULES.items()}
+    links.tell_unknown("corr", "correction", rules)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        with st.container(width=420):
+            test = page.choose_test(list(tests))
+        rule = widgets.choice("Correction of the goals", "corr", rules, "holm")
+    return test, next(one for one in RULES if one == rule)
+
+
+def gather(view: View, test: OnlineTest, correction: Correction) -> AbTest:
+    found = cached.results(test, correction)
+    runs = {run.id: run for run in state.workspace().runs(view.experiment.id, archived=True)}
+    runs |= {run.id: run for run in view.runs}
+    return AbTest(
+        test=test,
+        results=found,
+        metrics=cached.metrics(test),
+        marks=variant_marks(found, test.links, runs),
+        rules=state.workspace().online_rules(test.id),
+        census=cached.census(test),
+        correction=correction,
+    )
+
+
+def variant_marks(found: OnlineResults, links: Mapping[str, str], runs: Mapping[str, Run]) -> Marks:
+    """Variant → mark: colour and shape of the run that it served; grey where it is linked to none."""
+    baseline = theme.palette().baseline
+    served = {one: runs[links[one]] for one in found.variants if links.get(one) in runs}
+    taken = {shape(run.slot) for run in served.values()}
+    free = cycle([one for one in SHAPES if one not in taken] or SHAPES)
+    return {
+        variant: Mark(variant, variant, baseline, "circle", "baseline")
+        if variant == found.control
+        else _mark(variant, served.get(variant), free)
+        for variant in found.variants
+    }
+
+
+def _mark(variant: str, run: Run | None, free: Iterator[str]) -> Mark:
+    """Variants without a run are all grey, and told apart by shapes that no run here has."""
+    if run is None:
+        return Mark(variant, variant, CONTEXT_GREY, next(free), "candidate")
+    return Mark(variant, variant, colour(run.slot), shape(run.slot), "candidate")
+
+
+def tidy(found: AbTest) -> pd.DataFrame:
+    """Every number of the results; lifts in %."""
+    import pandas as pd
+
+    names = [field.name for field in fields(OnlineRow)]
+    frame_of = pd.DataFrame([_percents(row) for row in found.results.rows], columns=names)
+    return frame_of.rename(columns={name: f"{name}_percent" for name in PERCENT_FIELDS}).convert_dtypes()
+
+
+def _percents(row: OnlineRow) -> dict[str, Any]:
+    values = {field.name: getattr(row, field.name) for field in fields(row)}
+    return {
+        name: 100 * value if name in PERCENT_FIELDS and value is not None else value
+        for name, value in values.items()
+    }

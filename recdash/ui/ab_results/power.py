@@ -1,0 +1,113 @@
+"""How large an A/B test would have to be: what it could find, and how many users it is short of."""
+
+from __future__ import annotations
+
+from math import nan
+
+import streamlit as st
+
+from recdash.formatting import numbers
+from recdash.formatting.html import html, markdown
+from recdash.formatting.wording import many
+from recdash.ui.ab_results import cached
+from recdash.ui.ab_results.page import AbTest
+from recdash.ui.ab_results.table import percent
+from recdash.ui.ab_results.wording import lowered, variant_cell
+from recdash.ui.app import state
+from recdash.ui.components import widgets
+from recdash.ui.components.widgets import Column
+
+USUAL_EFFECT, LEAST_EFFECT, MOST_EFFECT = 2.0, 0.01, 500.0
+TWO_DIGITS = ".2g"
+
+
+def show(found: AbTest, metric: str) -> None:
+    widgets.section(
+        f"How many users does {lowered(found.titles[metric])} need?",
+        "To find a lift in four of five tests (power 80 %, two-sided, 5 %), at the split and spread seen.",
+    )
+    if found.census is None:
+        st.caption(
+            "It cannot be told: the table was added up before the upload, and its users are not known."
+        )
+        return
+    effect = _effect()
+    smallest = cached.detectable(found.test, metric)
+    missing = {one: cached.more_users(found.test, metric, one, effect / 100) for one in found.challengers}
+    st.html(html('<p class="rd-lead">{text}</p>', text=sentence(found.titles[metric], effect, missing)))
+    columns = [
+        Column("Variant"), Column("Users now,\nwith the control", number=True),
+        Column("Smallest lift that\nthis test could find", number=True),
+        Column(f"More users to find\n{_signed(effect)}", number=True),
+    ]  # fmt: skip
+    users = found.results.users
+    rows = [
+        [
+            variant_cell(found.marks[one]),
+            numbers.count(users[one] + users[found.control]),
+            _lift_text(smallest.get(one)),
+            _missing_text(missing[one]),
+        ]
+        for one in found.challengers
+    ]
+    widgets.table(columns, rows)
+
+
+def _effect() -> float:
+    """In %; kept in the URL."""
+    st.session_state["ab-effect"] = _wanted_effect()
+    st.number_input(
+        "Lift worth finding, %", LEAST_EFFECT, MOST_EFFECT, step=0.5, format="%g", key="ab-effect", width=180,
+        on_change=lambda: state.choose(eff=f"{st.session_state['ab-effect']:g}"),
+    )  # fmt: skip
+    state.write("eff", f"{st.session_state['ab-effect']:g}")
+    return float(st.session_state["ab-effect"])
+
+
+def _wanted_effect() -> float:
+    """The link's; the usual one, with a word, where that is no lift to look for."""
+    text = state.params().get("eff", f"{USUAL_EFFECT:g}")
+    try:
+        wanted = float(text)
+    except ValueError:
+        wanted = nan
+    if LEAST_EFFECT <= wanted <= MOST_EFFECT:
+        return wanted
+    st.warning(
+        f"The link's lift, {markdown(text)}, is not between {LEAST_EFFECT:g} and {MOST_EFFECT:g} %; "
+        f"{USUAL_EFFECT:g} % is shown."
+    )
+    return USUAL_EFFECT
+
+
+def sentence(title: str, effect: float, missing: dict[str, int | None]) -> str:
+    """``To find +2 % in engagement rate this test needs about 41,000 more users``."""
+    to_find = f"To find {_signed(effect)} in {lowered(title)}"
+    known = [n for n in missing.values() if n is not None]
+    if not known:
+        return f"{to_find}: no number of users is enough, or the control does not vary."
+    if not any(known):
+        return f"{to_find} this test is large enough."
+    most = many(_rounded(max(known)), "more user")
+    if len(missing) == 1:
+        return f"{to_find} this test needs about {most}."
+    return f"{to_find} in every variant this test needs up to {most} per comparison."
+
+
+def _signed(effect: float) -> str:
+    return f"+{effect:g} %"
+
+
+def _rounded(users: int) -> int:
+    """To two digits: a forecast knows no more."""
+    return int(float(f"{users:{TWO_DIGITS}}"))
+
+
+def _lift_text(lift: float | None) -> str:
+    return numbers.NONE if lift is None else f"±{numbers.three(percent(lift))} %"
+
+
+def _missing_text(users: int | None) -> str:
+    if users is None:
+        return numbers.NONE
+    return f"about {numbers.count(_rounded(users))}" if users else "none"

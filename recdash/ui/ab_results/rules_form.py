@@ -1,0 +1,105 @@
+"""The rules of an A/B test as a form: they are fixed before looking, and hold for every variant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date
+from typing import Any
+
+import streamlit as st
+
+from recdash.formatting.html import markdown
+from recdash.online import Rules
+from recdash.ui.ab_results.health import RULE_TITLES, changes
+from recdash.ui.ab_results.page import AbTest
+from recdash.ui.app import state
+
+Save = Callable[[str, Callable[[], object], Sequence[str]], None]
+WARNING = (
+    "Rules belong to the plan of a test, and are fixed before looking. Who tries rules until a result is "
+    "significant finds one by chance. What you change here is said on top of the page, and stays written "
+    "among the rules in force."
+)
+
+
+def show(found: AbTest, save: Save) -> None:
+    st.warning(WARNING)
+    test, rules = found.test, found.rules
+    with st.form(f"ab-rules-{test.id}", border=False):
+        asked = _split(found)
+        if found.census is not None:
+            asked |= _counting(found, rules) | _bots(rules)
+        if found.test.kind == "events":
+            st.caption("By which rules events were added up to sessions is fixed by the upload.")
+        if not st.form_submit_button("Count by these rules", key="ab-rules-save"):
+            return
+    wanted = Rules(**{**rules.as_dict(), **asked})
+    changed = changes(rules, wanted)
+    if not changed:
+        st.info("These are the rules in force.")
+        return
+    save(test.id, lambda: state.workspace().set_online_rules(test.id, wanted), changed)
+
+
+def _split(found: AbTest) -> dict[str, Any]:
+    """Shares of any size; all alike is an even split."""
+    st.markdown("**Planned split**, as shares of any size: 2 and 1 send two thirds to the first.")
+    split = found.rules.split
+    with st.container(horizontal=True):
+        shares = {
+            one: st.number_input(
+                markdown(one), 0.001, 1e6, float(split.get(one, 1.0)), format="%g",
+                key=f"ab-split-{found.test.id}-{one}", width=170,
+            )
+            for one in found.results.variants
+        }  # fmt: skip
+    is_even = len(set(shares.values())) == 1
+    return {"split": {} if is_even else shares}
+
+
+def _counting(found: AbTest, rules: Rules) -> dict[str, Any]:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        quantile = st.number_input(
+            RULE_TITLES["winsorise"], 0.5, 0.9999, rules.winsorise, format="%g", placeholder="off",
+            key=f"ab-winsorise-{found.test.id}", width=330,
+            help="0.99: what the top hundredth of users have is cut to what begins it. It tames few users "
+            "who watch all day, and makes the value of every variant smaller.",
+        )  # fmt: skip
+        planned = st.number_input(
+            RULE_TITLES["planned_users"], 1, 10**9, rules.planned_users, placeholder="not planned",
+            key=f"ab-planned-{found.test.id}", width=330,
+            help="Control and variant together. The interval for every look is narrowest there.",
+        )  # fmt: skip
+        asked: dict[str, Any] = {"winsorise": quantile, "planned_users": planned}
+        if "exposures" not in found.test.tables:
+            asked["starts"] = _starts(found, rules)
+        else:
+            asked["grace_min"] = st.number_input(
+                RULE_TITLES["grace_min"], 0.0, 1440.0, float(rules.grace_min), format="%g",
+                key=f"ab-grace-{found.test.id}", width=260,
+                help="An exposure belongs to the session it falls into, or that ended so shortly before.",
+            )  # fmt: skip
+    return asked
+
+
+def _starts(found: AbTest, rules: Rules) -> str | None:
+    """An ISO date; a time within a day is kept as long as its day is."""
+    known = date.fromisoformat(rules.starts[:10]) if rules.starts else None
+    chosen: date | None = st.date_input(
+        RULE_TITLES["starts"], known, key=f"ab-starts-{found.test.id}", width=260, format="YYYY-MM-DD",
+        help="Sessions before it are what users did before the test: CUPED adjusts the lifts by them.",
+    )  # fmt: skip
+    if chosen == known:
+        return rules.starts
+    return chosen.isoformat() if chosen else None
+
+
+def _bots(rules: Rules) -> dict[str, Any]:
+    with st.container(horizontal=True):
+        return {
+            name: st.number_input(
+                RULE_TITLES[name], 1, 1_000_000, getattr(rules, name), placeholder="off", width=260,
+                key=f"ab-{name}",
+            )
+            for name in ("bot_clicks", "bot_sessions")
+        }  # fmt: skip

@@ -1,0 +1,57 @@
+"""What an editor can change of a stored A/B test: its metrics and its rules, and what the change did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from recdash.errors import RecdashError
+from recdash.formatting.html import html, join
+from recdash.ui.ab_results import metric_form, rules_form
+from recdash.ui.ab_results.page import AbTest
+from recdash.ui.app import state
+from recdash.ui.components import widgets
+
+CHANGED = "recdash.ab-changed"
+
+
+def show(found: AbTest) -> None:
+    """The forms; nothing for a viewer."""
+    if not state.workspace().person.may("editor"):
+        return
+    st.html('<hr class="rd-rule">')
+    widgets.section("Change this test", "Its metrics and the rules by which its logs are counted.")
+    with st.expander("Metrics: add one, change a role or a margin"):
+        metric_form.show(found, save)
+    with st.expander("Rules of counting"):
+        rules_form.show(found, save)
+
+
+def save(test_id: str, action: Callable[[], object], changed: Sequence[str]) -> None:
+    """Do it, and have the page say on top what is another now; a refusal is shown where the form stands."""
+    try:
+        with st.spinner("Counting again"):
+            action()
+    except RecdashError as error:
+        widgets.problems(error)
+    else:
+        st.session_state[CHANGED] = (test_id, list(changed))
+        st.rerun()
+
+
+def show_change(found: AbTest) -> None:
+    """The last change of this test in this session, until it is closed."""
+    test_id, changed = st.session_state.get(CHANGED, ("", []))
+    if test_id != found.test.id:
+        return
+    lines = join([html("<p>{line}</p>", line=line) for line in changed])
+    st.html(
+        html(
+            '<div class="rd-banner" role="status"><b class="rd-worse">!</b><div>'
+            "<p>Changed just now; all numbers below are counted anew. Results that made somebody change how "
+            "they are counted are no longer a test of what was planned.</p>{lines}</div></div>",
+            lines=lines,
+        )
+    )
+    st.button("Close", key="ab-changed-close", on_click=lambda: st.session_state.pop(CHANGED, None))

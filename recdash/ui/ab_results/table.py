@@ -1,0 +1,289 @@
+"""The metrics of an A/B test: goals, guardrails, others; a row per metric and variant beside its lift."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from math import nan
+from statistics import median_high
+
+import streamlit as st
+
+from recdash.charts.ab_lifts import Lift, lifts
+from recdash.charts.layout import escape as plotly
+from recdash.formatting import numbers
+from recdash.formatting.html import Html, html, join
+from recdash.formatting.numbers import is_number
+from recdash.formatting.wording import cut_inside, listed
+from recdash.online import OnlineRow
+from recdash.online.analysis.judgement import SIGNS, TONES
+from recdash.ui.ab_results.definitions import definitions, guide_links
+from recdash.ui.ab_results.page import ROLES, AbTest
+from recdash.ui.ab_results.wording import SETTLED, meaning, reading, variant_cell, wanted
+from recdash.ui.app import theme
+from recdash.ui.app.state import View
+from recdash.ui.components import widgets
+from recdash.ui.components.widgets import Column, table_html
+from recdash.ui.leaderboard.table import RULES
+from recdash.ui.offline_online.page import SHARE
+
+SUBTITLES = {
+    "goal": "what the test is meant to move",
+    "guardrail": "each must exclude a loss of its margin",
+    "other": "shown only; they decide nothing",
+}
+LONGEST_HEAD = 22
+MILLION = 1_000_000
+MOST_DIGITS = 2
+
+
+def show(view: View, found: AbTest) -> None:
+    """All metrics on one axis, by their roles; how to read it; what is measured."""
+    if found.challengers:
+        _show_lifts(found)
+    else:
+        st.html(values_table(found))
+    notes = join([html("<p>{line}</p>", line=line) for line in reading(found)])
+    st.html(html('<div class="rd-note">{notes}</div>', notes=notes))
+    st.html(guide_links(view))
+    with st.expander("What is measured"):
+        st.html(definitions(found))
+
+
+def _show_lifts(found: AbTest) -> None:
+    with st.container(key="ab-body", gap=None):
+        left, right = st.columns([2.75, 1], gap=None, wrap=False)
+        with left:
+            st.html(lifts_table(found))
+        with right, st.container(gap=None):
+            st.html(html('<div class="rd-board-head">Lift over {control}, %</div>',
+                         control=cut_inside(found.control, LONGEST_HEAD)))  # fmt: skip
+            widgets.chart(lifts(drawn(found), found.marks, theme.palette()), "ab-lifts", alt(found),
+                          narrowest=0)  # fmt: skip
+        st.html(
+            '<p class="rd-if-narrow">In a narrow window some columns are left out: see the table below.</p>'
+        )
+
+
+def sections(found: AbTest) -> dict[str, list[OnlineRow]]:
+    """Role → its rows, where there are any."""
+    return {role: rows for role in ROLES if (rows := found.rows(role))}
+
+
+# ── the chart ────────────────────────────────────────────────────────────────────────────────
+
+
+def drawn(found: AbTest) -> list[Lift | None]:
+    """The rows of the table below each other; None for a heading."""
+    rows: list[Lift | None] = []
+    for role in sections(found):
+        rows += [None, *(_lift(found, row) for row in found.lifted(role))]
+    return rows
+
+
+def _lift(found: AbTest, row: OnlineRow) -> Lift:
+    low, high = interval_of(row)
+    settled = row.word in SETTLED
+    return Lift(
+        variant=row.variant,
+        lift=percent(row.lift),
+        low=percent(low),
+        high=percent(high),
+        peek_low=percent(row.sequence_low),
+        peek_high=percent(row.sequence_high),
+        margin=_margin(row),
+        settled=settled,
+        starts=row.variant == found.challengers[0],
+        hover=_hover(row),
+    )
+
+
+def interval_of(row: OnlineRow) -> tuple[float | None, float | None]:
+    """The corrected interval, which the word follows; else the plain 95 %."""
+    if row.corrected_low is None:
+        return row.lift_low, row.lift_high
+    return row.corrected_low, row.corrected_high
+
+
+def percent(share: float | None) -> float:
+    return nan if share is None else 100 * share
+
+
+def _margin(row: OnlineRow) -> float:
+    """Where on the axis a guardrail breaks."""
+    if row.role != "guardrail" or row.margin is None:
+        return nan
+    return -100 * row.margin if row.direction == "up" else 100 * row.margin
+
+
+def _hover(row: OnlineRow) -> str:
+    lines = [
+        f"{plotly(row.variant)}, {plotly(row.title)}",
+        f"{_amount(row.lift)} {row.word}",
+        f"95 % CI, corrected: {_bounds(*interval_of(row))}",
+        f"looked at every day: {row.sequence_note or _bounds(row.sequence_low, row.sequence_high)}",
+    ]
+    if row.plain_lift is not None:
+        lines.append(f"without CUPED: {_amount(row.plain_lift)} ({_bounds(row.plain_low, row.plain_high)})")
+    return "<br>".join(lines)
+
+
+def _amount(share: float | None) -> str:
+    value = percent(share)
+    text = numbers.signed(value, numbers.places([value]))
+    return text if text == numbers.NONE else f"{text} %"
+
+
+def _bounds(low: float | None, high: float | None) -> str:
+    ends = (percent(low), percent(high))
+    return numbers.interval(*ends, numbers.places(ends), " %")
+
+
+def alt(found: AbTest) -> str:
+    told = [f"{row.title}, {row.variant} {_amount(row.lift)} {row.word}" for row in found.lifted()]
+    return f"Lifts over {found.control}: {listed(told)}." if told else "No lifts."
+
+
+# ── the table ────────────────────────────────────────────────────────────────────────────────
+
+
+def lifts_table(found: AbTest) -> Html:
+    """One row per metric and variant; a metric and its control are named in the first of them."""
+    rule = "" if found.correction == "off" else f"({RULES[found.correction]})"
+    columns = [
+        Column("Metric"), Column(_head("Control", cut_inside(found.control, 14)), number=True),
+        Column("Variant"), Column(_head("Variant's", "value"), number=True),
+        Column(_head("Lift, %", "95 % CI"), number=True), Column(_head("p", rule), number=True),
+        Column("Finding"),
+    ]  # fmt: skip
+    digits = _digits(found)
+    body: list[list[object]] = []
+    bands = []
+    for role, rows in sections(found).items():
+        bands.append(len(body))
+        body += [[_heading(role), *[""] * (len(columns) - 1)]]
+        for _, group in groupby(rows, lambda row: row.metric):
+            body += _lines(found, list(group), digits)
+    kind = "rd-board rd-lifts" + (" rd-grouped" if len(found.challengers) > 1 else "")
+    return table_html(columns, body, bands=bands, kind=kind)
+
+
+def _heading(role: str) -> Html:
+    """It spills over the cells right of it."""
+    return html(
+        '<span class="rd-spill"><b>{title}</b> <small class="rd-muted">{text}</small></span>',
+        title=ROLES[role], text=SUBTITLES[role],
+    )  # fmt: skip
+
+
+def _head(first: str, second: str) -> Html:
+    """A column's title in two lines."""
+    return html("{first}<br>{second}", first=first, second=second)
+
+
+def _digits(found: AbTest) -> int:
+    """Decimals of all lifts, so that they stand alike: as many as most of them need, at most two."""
+    ends = [[percent(end) for end in (row.lift, *interval_of(row))] for row in found.lifted()]
+    needed = [numbers.places(some) for some in ends if any(is_number(end) and end for end in some)]
+    return min(MOST_DIGITS, median_high(needed or [0]))
+
+
+def _lines(found: AbTest, group: Sequence[OnlineRow], digits: int) -> list[list[object]]:
+    control = next((row for row in group if row.is_control), None)
+    others = [row for row in group if not row.is_control]
+    decimals = numbers.places(_written(row, row.value) for row in group)
+    return [
+        [
+            _metric_cell(found, row) if not place else "",
+            _value_cell(control, decimals) if control and not place else "",
+            variant_cell(found.marks[row.variant]),
+            _value_cell(row, decimals),
+            _lift_cell(row, digits),
+            _p_cell(row),
+            _finding_cell(row),
+        ]
+        for place, row in enumerate(others)
+    ]
+
+
+def _p_cell(row: OnlineRow) -> Html:
+    if row.role == "goal":
+        return html("{p}", p=numbers.p_value(row.p_corrected))
+    return html('<span class="rd-muted" title="of no change, not corrected">{p}</span>',
+                p=numbers.p_value(row.p))  # fmt: skip
+
+
+def _written(row: OnlineRow, value: float | None) -> float | None:
+    """A value of the metric as it is read: a share in %."""
+    return None if value is None else value * (100 if row.unit == SHARE else 1)
+
+
+def _metric_cell(found: AbTest, row: OnlineRow) -> Html:
+    unit = "" if row.unit == SHARE else row.unit
+    small = " · ".join(part for part in (wanted(row), unit) if part)
+    return html(
+        '<span class="rd-metric" title="{meaning}"><bdi>{title}</bdi><small>{small}</small></span>',
+        meaning=meaning(found, row), title=row.title, small=small,
+    )  # fmt: skip
+
+
+def _value_cell(row: OnlineRow, decimals: int) -> Html:
+    unit = " %" if row.unit == SHARE and row.value is not None else ""
+    low, high = (numbers.fixed(_written(row, end), decimals) for end in (row.ci_low, row.ci_high))
+    value = f"{numbers.fixed(_written(row, row.value), decimals)}{unit}"
+    return html(
+        '<span title="95 % CI {low} to {high}">{value}</span><br><small class="rd-muted">{of}</small>',
+        low=low, high=high, value=value, of=counts(row),
+    )  # fmt: skip
+
+
+def counts(row: OnlineRow) -> str:
+    """n/N: the sums that the value is made of, or how many users were added up."""
+    if row.numerator is None or row.denominator is None:
+        return f"n = {numbers.count(row.n_users)}"
+    return f"{numbers.count(row.numerator)} / {numbers.count(row.denominator)}"
+
+
+def _lift_cell(row: OnlineRow, digits: int) -> Html:
+    plain = ""
+    if row.plain_lift is not None:
+        plain = f"without CUPED {_amount(row.plain_lift)} ({_bounds(row.plain_low, row.plain_high)})"
+    low, high = interval_of(row)
+    return html(
+        '<b title="{plain}">{lift}</b><br><small class="rd-muted">{bounds}</small>',
+        plain=plain,
+        lift=numbers.signed(percent(row.lift), digits),
+        bounds=numbers.interval(percent(low), percent(high), digits),
+    )
+
+
+def _finding_cell(row: OnlineRow) -> Html:
+    if row.lift is None or not row.word:
+        return html('<span class="rd-muted" title="{note}">–</span>', note=row.note)
+    more = f"≈ {_rounded(row.more_users)} more users" if row.more_users and row.word == "not settled" else ""
+    return html(
+        '<span class="rd-{tone}">{sign} {word}</span><br><small class="rd-muted">{more}</small>',
+        tone=TONES.get(row.word, "same"), sign=SIGNS[row.word], word=row.word, more=more,
+    )  # fmt: skip
+
+
+def _rounded(users: int) -> str:
+    """To two digits: a forecast knows no more."""
+    if users >= MILLION:
+        return f"{float(f'{users / MILLION:.2g}'):g} M"
+    return numbers.count(float(f"{users:.2g}"))
+
+
+def values_table(found: AbTest) -> Html:
+    """The values alone, where there is nothing to compare them with."""
+    columns = [Column("Metric"), Column("Variant"), Column("Value", number=True)]
+    body = [
+        [
+            _metric_cell(found, row),
+            variant_cell(found.marks[row.variant]),
+            _value_cell(row, numbers.places([_written(row, row.value)])),
+        ]
+        for rows in sections(found).values()
+        for row in rows
+    ]
+    return table_html(columns, body, kind="rd-board")

@@ -1,0 +1,87 @@
+"""What stands in place of the pages for whom they are not, and who is told that they are here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from recdash.domain.access import Person
+from recdash.domain.journal import ShareLink
+from recdash.errors import Forbidden, RecdashError
+from recdash.formatting.html import Html, html
+from recdash.settings import settings
+from recdash.ui.app import current_user, oidc
+from recdash.ui.components import widgets
+
+LEAVE = html('<a class="rd-leave" href="s/leave" target="_self">Leave this link</a>')
+
+
+def sign_in() -> None:
+    """In place of every page for whom nobody has vouched."""
+    widgets.empty("Sign in to read this", "recdash shows its experiments to people who are known here.")
+    if settings().auth != "oidc":
+        return
+    for provider in oidc.providers():
+        is_only = provider == oidc.ONLY
+        label = "Sign in" if is_only else f"Sign in with {provider.title()}"
+        if st.button(label, type="primary", key=f"sign-in-{provider}"):
+            st.login() if is_only else st.login(provider)
+
+
+def refused(why: RecdashError) -> Callable[[], None]:
+    """In place of every page for whom may read none, with the reason and the way out."""
+    heading = "No role here yet" if isinstance(why, Forbidden) else "This link is closed"
+
+    def show() -> None:
+        widgets.empty(heading, str(why))
+        if current_user.visitor().share is not None:
+            st.html(html("<p>{leave}</p>", leave=LEAVE))
+        elif settings().auth == "oidc":
+            _sign_out()
+
+    return show
+
+
+def not_for(title: str) -> Callable[[], None]:
+    """In place of a page for people who may change things."""
+
+    def show() -> None:
+        widgets.empty(
+            f"{title} is for editors",
+            "You may read everything else here. Ask an admin to make you an editor.",
+        )
+
+    return show
+
+
+def show_guest(link: ShareLink) -> None:
+    """Above each page for whoever came by a share link: whose it is, and until when."""
+    experiment = current_user.whole().experiment(link.experiment).name
+    st.html(_banner(experiment, link))
+
+
+def _banner(experiment: str, link: ShareLink) -> Html:
+    return html(
+        '<div class="rd-guest" role="note"><span>You read <b><bdi>{experiment}</bdi></b> by a link that '
+        "<bdi>{author}</bdi> shared until {until}.</span> {leave}</div>",
+        experiment=experiment, author=link.author, until=f"{link.expires:%-d %b %Y}", leave=LEAVE,
+    )  # fmt: skip
+
+
+def show_person(person: Person) -> None:
+    """At the end of the sidebar: the name that stands beside what this person does, and the role."""
+    if not person.named or person.is_guest:
+        return
+    with st.sidebar, st.container(key="person", gap="xsmall"):
+        st.html(
+            html('<div class="rd-person"><b><bdi>{name}</bdi></b><small>{role}</small></div>',
+                 name=person.name, role=person.role)
+        )  # fmt: skip
+        if settings().auth == "oidc":
+            _sign_out()
+
+
+def _sign_out() -> None:
+    if st.button("Sign out", type="tertiary", key="sign-out"):
+        st.logout()

@@ -1,0 +1,268 @@
+"""Numbers for pages, cached by run ids and parameters (never by a frame's contents)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from recdash.domain.results import WHOLE, Scope
+from recdash.errors import InputError
+from recdash.formatting.html import markdown
+from recdash.ui.app.state import View, workspace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from recdash.comparison.pareto import TradeOff
+    from recdash.comparison.population import PopulationEffect
+    from recdash.comparison.sensitivity import Change
+    from recdash.comparison.verdict import Verdict
+    from recdash.definitions.worked_example import Worked
+    from recdash.evaluation.hit_overlap import Headroom
+    from recdash.evaluation.user_detail import OneUser
+    from recdash.metrics.tie_band import TieBand
+    from recdash.references.reference_scale import Standing
+    from recdash.service import Explanation
+    from recdash.service.catalog.overview import CardVerdict
+    from recdash.stats import Correction
+    from recdash.stats.replicates import ReplicateDifference
+    from recdash.stats.user_changes import Bars
+
+
+@st.cache_data(show_spinner=False, max_entries=512)
+def _numbers(method: str, arguments: tuple[Any, ...], scope: Scope | None = None) -> Any:
+    return getattr(workspace(), method)(*arguments, **({"scope": scope} if scope else {}))
+
+
+def _named(frame: pd.DataFrame, view: View) -> pd.DataFrame:
+    """Runs may have been renamed since the numbers were cached."""
+    return frame.assign(run=[view.name(run_id) for run_id in frame["run_id"]])
+
+
+def curves(view: View, run_ids: tuple[str, ...], metrics: tuple[str, ...]) -> pd.DataFrame:
+    return _named(_numbers("curves", (run_ids, metrics), view.scope), view)
+
+
+def scoreboard(view: View, run_ids: tuple[str, ...], metrics: tuple[str, ...], k: int) -> pd.DataFrame:
+    return _named(_numbers("scoreboard", (run_ids, metrics, k), view.scope), view)
+
+
+def verdict(view: View) -> Verdict | None:
+    """Whom of the view's candidates to ship; None for a metric without a value per user."""
+    try:
+        return workspace().verdict(
+            view.contender_ids, view.shown[0].id, view.metric, view.k, scope=view.scope
+        )
+    except InputError:
+        return None
+
+
+def card_verdict(experiment_id: str) -> CardVerdict:
+    """The verdict that an experiment's overview opens with; kept by the workspace."""
+    return workspace().card_verdict(experiment_id)
+
+
+def changes(view: View) -> list[Change]:
+    """What would change the view's verdict."""
+    return workspace().changes(view.contender_ids, view.shown[0].id, view.metric, view.k, scope=view.scope)
+
+
+def explanation(view: View, test_id: str, variant: str, online_metric: str) -> Explanation:
+    """What the twelve checks say of a variant by the view's metric: see ``Workspace.explain``."""
+    return workspace().explain(test_id, variant, view.metric, view.k, online_metric)
+
+
+def pairs(
+    view: View, run_ids: tuple[str, ...], baseline: str, metric: str, correction: Correction = "holm"
+) -> pd.DataFrame:
+    """The differences of ``run_ids`` to ``baseline`` at the view's k, judged as one family.
+
+    See ``Workspace.pairs``; no rows for a metric without a value per user.
+    """
+    import pandas as pd
+
+    from recdash.comparison import Terms
+
+    others = tuple(run_id for run_id in run_ids if run_id != baseline)
+    asked = (others, baseline, metric, view.k, Terms(correction=correction))
+    try:
+        found = _numbers("pairs", asked, view.scope)
+    except InputError:
+        return pd.DataFrame(columns=["run_id", "run", "word"])
+    return _named(found, view)
+
+
+def ranks(view: View, run_ids: tuple[str, ...], correction: Correction = "holm") -> pd.DataFrame:
+    """Honest ranks by the primary metric: see ``Workspace.ranks``; no rows where it has none per user."""
+    import pandas as pd
+
+    try:
+        return _named(_numbers("ranks", (run_ids, view.metric, view.k, correction), view.scope), view)
+    except InputError:
+        return pd.DataFrame(columns=["run_id", "run", "rank"])
+
+
+def trade_off(
+    view: View, run_ids: tuple[str, ...], metrics: tuple[str, str], asked: tuple[str, ...]
+) -> TradeOff:
+    """Runs by two metrics, and who beats those ``asked`` about."""
+    found: TradeOff = _numbers("trade_off", (run_ids, metrics, view.k, asked), view.scope)
+    return found
+
+
+def delta_curves(view: View, run_ids: tuple[str, ...], baseline: str, metric: str) -> pd.DataFrame:
+    return _named(_numbers("delta_curves", (run_ids, baseline, metric), view.scope), view)
+
+
+def leaders_by_k(view: View, run_ids: tuple[str, ...], metric: str) -> dict[int, tuple[str, ...]]:
+    """k → the runs that none is significantly better than; see ``Workspace.leaders_by_k``."""
+    found: dict[int, tuple[str, ...]] = _numbers("leaders_by_k", (run_ids, metric), view.scope)
+    return found
+
+
+def cutoffs(view: View) -> tuple[int, ...]:
+    """Those at which runs are compared."""
+    from recdash.service.offline.cutoffs import cutoffs_within
+
+    return cutoffs_within(view.depth)
+
+
+def slices(experiment_id: str) -> list[str]:
+    """What users or items can be told apart by."""
+    found: list[str] = _numbers("slices", (experiment_id,))
+    return found
+
+
+def attributes(experiment_id: str) -> list[str]:
+    found: list[str] = _numbers("attributes", (experiment_id,))
+    return found
+
+
+def shown_by(view: View, run_ids: tuple[str, ...], attribute: str) -> pd.DataFrame:
+    """How the runs' places within k fall on an attribute's values; a run without lists has no rows."""
+    return _named(_numbers("shown_by", (run_ids, attribute, view.k)), view)
+
+
+def user_changes(view: View, run_ids: tuple[str, ...], baseline: str) -> pd.DataFrame:
+    """For how many users each run is better, the same or worse; see ``Workspace.user_changes``."""
+    return _named(_numbers("user_changes", (run_ids, baseline, view.metric, view.k), view.scope), view)
+
+
+def change_bars(view: View, run_id: str, baseline: str) -> Bars:
+    found: Bars = _numbers("change_bars", (run_id, baseline, view.metric, view.k), view.scope)
+    return found
+
+
+def value_bars(view: View, run_id: str) -> tuple[Bars, int, int]:
+    """One run's users by their values; how many have 0; of how many."""
+    found: tuple[Bars, int, int] = _numbers("value_bars", (run_id, view.metric, view.k), view.scope)
+    return found
+
+
+def decisive_users(view: View, run_id: str, baseline: str | None) -> pd.DataFrame:
+    found: pd.DataFrame = _numbers(
+        "decisive_users", (run_id, baseline, view.metric, view.k, view.candidate_ids), view.scope
+    )
+    return found
+
+
+def user_lists(view: View, user_id: str) -> OneUser:
+    """Raises NotFound for a user whom the truth does not know."""
+    baseline = view.baseline.id if view.baseline else None
+    found: OneUser = _numbers("user_lists", (view.shown_ids, user_id, view.k, baseline), view.scope)
+    return found
+
+
+def user_values(view: View, user_id: str) -> dict[str, float]:
+    found: dict[str, float] = _numbers(
+        "user_values", (view.shown_ids, user_id, view.metric, view.k), view.scope
+    )
+    return found
+
+
+def list_overlap(view: View, baseline: str) -> pd.DataFrame:
+    return _named(_numbers("list_overlap", (view.shown_ids, baseline, view.k), view.scope), view)
+
+
+def headroom(view: View) -> Headroom | None:
+    found: Headroom | None = _numbers("headroom", (view.shown_ids, view.k), view.scope)
+    return found
+
+
+def found_items(run_ids: tuple[str, ...], k: int) -> pd.DataFrame:
+    found: pd.DataFrame = _numbers("found_items", (run_ids, k))
+    return found
+
+
+def under_presets(run_id: str, metric: str, k: int) -> pd.DataFrame:
+    found: pd.DataFrame = _numbers("under_presets", (run_id, metric, k))
+    return found
+
+
+def preset_causes(run_id: str, metric: str, k: int) -> pd.DataFrame:
+    found: pd.DataFrame = _numbers("preset_causes", (run_id, metric, k))
+    return found
+
+
+def worked_example(run_id: str, metric: str, k: int, preset: str) -> Worked | None:
+    found: Worked | None = _numbers("worked_example", (run_id, metric, k, preset))
+    return found
+
+
+def tie_band(run_id: str, metric: str, k: int) -> TieBand | None:
+    found: TieBand | None = _numbers("tie_band", (run_id, metric, k))
+    return found
+
+
+def population_effect(view: View, run_ids: tuple[str, ...]) -> PopulationEffect | None:
+    """Would counting only users with lists change who is first? None where that has no meaning.
+
+    It is asked of the whole experiment only.
+    """
+    if view.scope != WHOLE:
+        return None
+    try:
+        return workspace().population_effect(run_ids, view.metric, view.k)
+    except InputError:
+        return None
+
+
+def standing(view: View, run_ids: tuple[str, ...]) -> Standing | None:
+    """Where runs stand between the experiment's reference candidates, in the whole experiment."""
+    return None if view.scope != WHOLE else workspace().standing(run_ids, view.metric, view.k)
+
+
+def spread(view: View, run_ids: tuple[str, ...]) -> pd.DataFrame:
+    """The values of the runs' folds or seeds at the view's metric and k: see ``Workspace.spread``."""
+    return _named(_numbers("spread", (run_ids, view.metric, view.k), view.scope), view)
+
+
+def replicate_differences(
+    view: View, run_ids: tuple[str, ...], baseline: str
+) -> dict[str, ReplicateDifference]:
+    """The runs' differences to the baseline over folds or seeds, as of the workspace's method."""
+    asked = (run_ids, baseline, view.metric, view.k)
+    found: dict[str, ReplicateDifference] = _numbers("replicate_differences", asked, view.scope)
+    return found
+
+
+def absences(run_ids: tuple[str, ...], metric: str, scope: Scope = WHOLE) -> dict[str, str]:
+    found: dict[str, str] = _numbers("absences", (run_ids, metric), scope)
+    return found
+
+
+def list_ends(run_ids: tuple[str, ...]) -> dict[str, int | None]:
+    found: dict[str, int | None] = _numbers("list_ends", (run_ids,))
+    return found
+
+
+def progress(text: str) -> Callable[[float, str], None]:
+    """A progress bar as the callback that slow service calls take."""
+    bar = st.progress(0.0, text=text)
+
+    def show(fraction: float, words: str) -> None:
+        bar.progress(min(1.0, max(0.0, fraction)), text=markdown(words))
+
+    return show

@@ -1,0 +1,53 @@
+"""Who reads this page, as the door of the server found out."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from recdash.domain.access import Person
+from recdash.domain.journal import ShareLink
+from recdash.errors import RecdashError
+from recdash.ingest import Limits, get_ready
+from recdash.service import Workspace
+from recdash.settings import settings
+from recdash.web import visitor as identity
+from recdash.web.visitor import Visitor
+
+
+@st.cache_resource(show_spinner=False)
+def whole() -> Workspace:
+    """The one workspace of this process, with everything in it and the upload limits of the settings."""
+    get_ready()
+    return Workspace.open(limits=Limits(**settings().limits()))
+
+
+def guest(token: str) -> Person:
+    """Whom a share link lets in. Raises LinkDead, in words, for one that lets nobody in."""
+    return whole().guest_of(whole().shared(token))
+
+
+def person() -> Person | None:
+    """Who asks; None where they have to sign in first. Asked anew each time: links die.
+
+    Raises LinkDead for a share link that died, Forbidden for a name that nobody gave a role.
+    """
+    return identity.person_of(st.context.headers, guest)
+
+
+def visitor() -> Visitor:
+    """What the door found out."""
+    return identity.opened(st.context.headers.get(identity.VISITOR))
+
+
+def link() -> ShareLink | None:
+    """The share link that this page is read by. Raises LinkDead like :func:`person`."""
+    token = visitor().share
+    return None if token is None else whole().shared(token)
+
+
+def reader() -> Person:
+    """Who reads a page. Raises RecdashError where nobody may."""
+    found = person()
+    if found is None:
+        raise RecdashError("Sign in to read this.")
+    return found

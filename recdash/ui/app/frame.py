@@ -1,0 +1,195 @@
+"""The frame on every reading page: experiment, baseline, candidates, k, metric, link."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from recdash.domain.records import Experiment
+from recdash.formatting.html import html, join, markdown
+from recdash.formatting.wording import many
+from recdash.metrics.naming import metric_name
+from recdash.service.defaults import MOST_CANDIDATES
+from recdash.ui.app import iframe, links, scope_picker, state, theme
+from recdash.ui.app.state import SEPARATOR, USUAL_K, View
+from recdash.ui.components import widgets
+from recdash.ui.components.widgets import empty
+from recdash.ui.overview import first_run
+from recdash.ui.sharing import popover as sharing
+
+go = links.go
+
+
+def show(*, scoped: bool = False, without_runs: bool = False, with_lists: bool = False) -> View:
+    """Draw the frame and return the view. Without an experiment or a run, say what to do and stop.
+
+    ``scoped``: the page's numbers follow the chosen part of the users and items. ``without_runs``: the page
+    has something to show of an experiment that has none. ``with_lists``: the page reads stored uploads; runs
+    whose upload is lost or damaged are left out and named.
+    """
+    experiment, view = _draw_frame(scoped=scoped, with_lists=with_lists)
+    widgets.damaged(state.workspace().damaged(experiment.id))
+    if view is None and without_runs:
+        state.choose(e=experiment.id)
+        return state.view_without_runs(experiment)
+    if view is None:
+        _no_runs(experiment)
+        state.stop()
+    state.warn(view.missing)
+    return view
+
+
+def _draw_frame(*, scoped: bool, with_lists: bool) -> tuple[Experiment, View | None]:
+    """Stops where there is no experiment, or not the one of the link."""
+    experiments = state.workspace().experiments()
+    if not experiments:
+        widgets.damaged(state.workspace().damaged())
+        first_run.show()
+        state.stop()
+    experiment = _experiment(experiments)
+    view = state.view_of(experiment, scoped=scoped, with_lists=with_lists) if experiment else None
+    with st.container(key="frame", gap="small"):
+        if view and iframe.is_on():
+            iframe.show_heading(view)
+            _write(view)
+        else:
+            _draw(experiments, experiment, view)
+            if view:
+                scope_picker.show(view, scoped=scoped)
+                first_run.show_strip(view)
+        st.html('<hr class="rd-rule">')
+    if experiment is None:
+        widgets.damaged(state.workspace().damaged())
+        wanted = markdown(state.params().get("e", ""))
+        st.warning(f"The link's experiment, {wanted}, is not here: deleted, archived, or kept elsewhere. "
+                   "Choose another above.")  # fmt: skip
+        state.stop()
+    return experiment, view
+
+
+def _experiment(experiments: list[Experiment]) -> Experiment | None:
+    """The one that the view names; None when it is not here. Without a name, the newest."""
+    newest = max(experiments, key=lambda experiment: experiment.created)
+    wanted = state.params().get("e", newest.id)
+    return next((experiment for experiment in experiments if experiment.id == wanted), None)
+
+
+def _draw(experiments: list[Experiment], experiment: Experiment | None, view: View | None) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        _choose_experiment(experiments, experiment)
+        if view:
+            _choose_metric(view)
+            _choose_k(view)
+            st.space("stretch")
+            _share(view)
+    if view:
+        with st.container(horizontal=True, vertical_alignment="center", wrap=False):
+            st.html(_chips(view))
+            with st.popover("Narrow down", width=124, key="frame-part"):
+                scope_picker.choose(view)
+            with st.popover("Change runs", width=124, key="frame-runs"):
+                _choose_runs(view)
+        _write(view)
+
+
+def _choose_experiment(experiments: list[Experiment], experiment: Experiment | None) -> None:
+    names = {each.id: each.name for each in experiments}
+    if experiment and state.workspace().person.is_guest:  # there is nothing to choose from
+        label = '<div class="rd-field"><small>Experiment</small><b><bdi>{name}</bdi></b></div>'
+        st.html(html(label, name=experiment.name), width="content")
+        return
+    st.session_state["frame-experiment"] = experiment.id if experiment else None
+    st.selectbox(
+        "Experiment", list(names), format_func=lambda each: names[each], key="frame-experiment", width=330,
+        index=0 if experiment else None, placeholder="Choose an experiment",
+        on_change=lambda: state.show_experiment(st.session_state["frame-experiment"]),
+    )  # fmt: skip
+
+
+def _choose_metric(view: View) -> None:
+    st.session_state["frame-metric"] = view.metric
+    st.selectbox(
+        "Primary metric", view.metrics, format_func=metric_name, key="frame-metric", width=170,
+        on_change=lambda: state.choose(m=st.session_state["frame-metric"]),
+    )  # fmt: skip
+
+
+def _choose_k(view: View) -> None:
+    usual = [k for k in USUAL_K if k <= view.depth]
+    st.session_state["frame-k"] = view.k if view.k in usual else None
+    st.segmented_control(
+        "k", usual, key="frame-k",
+        on_change=lambda: state.choose(k=str(st.session_state["frame-k"] or view.k)),
+    )  # fmt: skip
+    st.session_state["frame-any-k"] = view.k
+    st.number_input(
+        f"Any k to {view.depth}", 1, view.depth, key="frame-any-k", width=112,
+        on_change=lambda: state.choose(k=str(st.session_state["frame-any-k"])),
+    )  # fmt: skip
+
+
+def _share(view: View) -> None:
+    """Filled when the page is drawn: only then its whole view is known."""
+    popover = st.popover("Share", width=124, key="frame-link")
+    state.at_end(lambda: sharing.show(popover, view))
+
+
+def _chips(view: View) -> str:
+    baseline = theme.chip(view.marks[view.baseline.id]) if view.baseline else html("<span>none</span>")
+    candidates = join([theme.chip(view.marks[run.id]) for run in view.candidates])
+    return html(
+        '<div class="rd-frame-row"><span>Baseline</span>{baseline}'
+        '<span class="rd-next">Candidates</span>{candidates}</div>',
+        baseline=baseline, candidates=candidates or html("<span>none chosen</span>"),
+    )  # fmt: skip
+
+
+def _choose_runs(view: View) -> None:
+    names = {run.id: run.name for run in view.runs}
+    st.session_state["frame-baseline"] = view.baseline.id if view.baseline else None
+    st.selectbox(
+        "Baseline", list(names), format_func=lambda run: names[run], key="frame-baseline",
+        on_change=_change_baseline, args=(view,),
+    )  # fmt: skip
+    st.session_state["frame-candidates"] = list(view.candidate_ids)
+    others = [run for run in names if not view.baseline or run != view.baseline.id]
+    st.multiselect(
+        f"Candidates (at most {MOST_CANDIDATES})", others, format_func=lambda run: names[run],
+        key="frame-candidates", max_selections=MOST_CANDIDATES,
+        on_change=lambda: state.choose(c=SEPARATOR.join(st.session_state["frame-candidates"])),
+    )  # fmt: skip
+
+
+def _change_baseline(view: View) -> None:
+    """The old baseline takes the place of the new one among the candidates."""
+    new, old = st.session_state["frame-baseline"], view.baseline.id if view.baseline else ""
+    swapped = [old if run_id == new else run_id for run_id in view.candidate_ids]
+    state.choose(b=new, c=SEPARATOR.join(run_id for run_id in swapped if run_id))
+
+
+def _write(view: View) -> None:
+    """Write the view back to the URL."""
+    state.choose(e=view.experiment.id)  # a newer experiment must not take this one's place
+    written = links.of_view(view)
+    for name, value in written.items():
+        state.write(name, value)
+    for name in set(links.PART).difference(written).intersection(st.query_params):
+        state.write(name, None)
+
+
+def _no_runs(experiment: Experiment) -> None:
+    """What is to do next; whoever may not do it is told who may."""
+    may_write = state.workspace().person.may("editor")
+    archived = len(state.workspace().runs(experiment.id, archived=True))
+    if archived:
+        are = f"{many(archived, 'run')} {'is' if archived == 1 else 'are'} archived"
+        empty(f"No run to show: {are}", "Restore what you need on the page Runs, or upload others."
+              if may_write else "An editor can restore what you need.")  # fmt: skip
+        if may_write and st.button("Go to Runs", type="primary", key="go-runs"):
+            state.choose(e=experiment.id)
+            st.session_state["runs-archived"] = True
+            go("runs")
+        return
+    who = "Upload" if may_write else "An editor uploads"
+    empty("This experiment has no runs yet", f"{who} the scored output of two recommenders to compare them.")
+    if may_write and st.button("Upload", type="primary", key="go-upload"):
+        go("upload")

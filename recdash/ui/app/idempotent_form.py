@@ -1,0 +1,75 @@
+"""Forms whose words are written down once, however often they are sent: key, author, text, choices."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from recdash.errors import RecdashError
+from recdash.service.decisions.journal import MOST_AUTHOR, MOST_CHARS
+from recdash.ui.app.state import workspace
+from recdash.ui.components import widgets
+
+Sent = dict[str, Any]
+"""Author and key, as the service takes them."""
+_KEYS = "recdash.form-keys"
+
+
+def key(form: str) -> str:
+    """The same until the form was accepted, so that a second click writes nothing more."""
+    known: dict[str, str] = st.session_state.setdefault(_KEYS, {})
+    return known.setdefault(form, secrets.token_hex(8))
+
+
+def send(form: str, write: Callable[[Sent], object], done: str) -> None:
+    """Write it down, then start with an empty form; a refusal is shown where the form stands."""
+    try:
+        write({"key": key(form), "author": st.session_state.get(f"{form}-author", "")})
+    except RecdashError as error:
+        widgets.problems(error)
+        return
+    st.session_state[_KEYS].pop(form)
+    st.session_state["recdash.toast"] = done
+    st.rerun()
+
+
+def words(form: str, label: str, *, name: str = "text", height: int = 110) -> str:
+    return str(st.text_area(label, key=f"{form}-{name}-{key(form)}", max_chars=MOST_CHARS, height=height))
+
+
+def author(form: str) -> None:
+    """Asked where nobody checked the name."""
+    person = workspace().person
+    if not person.named:
+        st.text_input("Your name", person.name, key=f"{form}-author", max_chars=MOST_AUTHOR, width=300)
+
+
+def pick(
+    form: str, label: str, options: Mapping[str, str], wanted: str | None = None, *, name: str = "pick"
+) -> str:
+    """One of ``options`` {value: label}; the wanted one at first."""
+    values = list(options)
+    at = values.index(wanted) if wanted in values else 0
+    return str(
+        st.selectbox(
+            label, values, index=at, format_func=lambda one: options[one],
+            key=f"{form}-{name}-{key(form)}", width=420,
+        )
+    )  # fmt: skip
+
+
+def show_toast() -> None:
+    if toast := st.session_state.pop("recdash.toast", None):
+        st.toast(toast)
+
+
+def outcome(form: str, options: Mapping[str, str]) -> str:
+    return str(
+        st.radio(
+            "Outcome", list(options), format_func=lambda one: options[one], horizontal=True,
+            key=f"{form}-outcome-{key(form)}",
+        )
+    )  # fmt: skip

@@ -1,0 +1,73 @@
+"""Pages inside a wiki's page: what the frame shrinks to there, and the snippet that puts one there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import streamlit as st
+
+from recdash.formatting.html import html
+from recdash.formatting.wording import listed
+from recdash.metrics.naming import metric_at
+from recdash.settings import settings
+from recdash.ui.app import links, scope_picker
+from recdash.ui.app.state import View
+
+THEMES: Mapping[str, str] = {"reader": "As the reader has it", "light_theme": "Light", "dark_theme": "Dark"}
+HEIGHT = 760
+
+
+def is_on() -> bool:
+    """Is this page shown inside another site's page (``?embed=true``)?"""
+    return bool(st.context.is_embedded)
+
+
+def navigation() -> Literal["sidebar", "hidden"]:
+    """Inside another page there is no room for ours."""
+    return "hidden" if is_on() else "sidebar"
+
+
+def show_heading(view: View) -> None:
+    """In place of the frame: what is shown, of which part of the users, and the way to the dashboard."""
+    against = f" · against {view.baseline.name}" if view.baseline else ""
+    what = metric_at(view.metric, view.k)
+    words = html('<div class="rd-embedded"><b><bdi>{name}</bdi></b><span>{what}{against}</span></div>',
+                 name=view.experiment.name, what=what, against=against)  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.html(words)
+        st.space("stretch")
+        st.link_button("Open in recdash ↗", links.here_so_far(view), type="tertiary", key="embed-open")
+    scope_picker.show_words(view)
+
+
+def show_snippet(view: View) -> None:
+    """The HTML for a wiki, and what must be set before its pages may show ours."""
+    theme = st.segmented_control(
+        "Colours", list(THEMES), format_func=THEMES.__getitem__, default="reader", required=True,
+        key="embed-theme",
+    )  # fmt: skip
+    st.code(snippet(view, theme), language="html", wrap_lines=True)
+    st.caption(_what_must_be_set())
+
+
+def snippet(view: View, theme: str = "reader") -> str:
+    """This view as an iframe; its address and title are escaped."""
+    options = "" if theme == "reader" else f"&embed_options={theme}"
+    return html(
+        '<iframe src="{address}" title="{title}" width="100%" height="{height}" style="border:0"></iframe>',
+        address=f"{links.here()}&embed=true{options}", height=HEIGHT,
+        title=f"recdash: {view.experiment.name}, {metric_at(view.metric, view.k)}",
+    )  # fmt: skip
+
+
+def _what_must_be_set() -> str:
+    """Which sites may show our pages, and that their readers must be let in."""
+    sites = settings().embedders()
+    if sites:
+        named = listed([f"`{site}`" for site in sites])
+        return f"Pages of {named} may show it. Their readers must be allowed to read here."
+    return (
+        "No site may show it yet: name the wiki in `RECDASH_EMBED_FROM`, such as `https://wiki.example.org`, "
+        "and start the dashboard again. Its readers must be allowed to read here."
+    )

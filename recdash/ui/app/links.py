@@ -1,0 +1,110 @@
+"""Addresses of views: what "Share" shows, and where the words of a verdict lead."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import NoReturn
+from urllib.parse import urlencode, urlsplit
+
+import streamlit as st
+
+from recdash.formatting.html import Html, html, markdown
+from recdash.ui.app import state
+from recdash.ui.app.state import SEPARATOR, View
+
+OWN = ("localhost", "127.0.0.1", "::1")
+PART = ("s", "th")
+"""The parameters of a part of the experiment: its slice, and the relevance from which a row counts."""
+
+
+def of_view(view: View) -> dict[str, str]:
+    """The frame's parameters. What a link named in vain stays in it, and stays warned about."""
+    asked = state.params()
+    shown = {
+        "e": view.experiment.id,
+        "b": view.baseline.id if view.baseline else "",
+        "c": SEPARATOR.join(view.candidate_ids),
+        "m": view.metric,
+        "k": str(view.k),
+    }
+    of_part = {name: asked[name] for name in PART if name in asked}
+    return {name: asked.get(name, value) for name, value in shown.items()} | of_part
+
+
+def here() -> str:
+    """The address of the view that is shown, with all its parameters."""
+    return f"{_address()}?{_query(state.shown())}"
+
+
+def here_so_far(view: View) -> str:
+    """The address of this page with the frame's view and what was chosen on it, before the page is drawn."""
+    return f"{_address()}?{_query(of_view(view) | state.params())}"
+
+
+def reach(address: str) -> str:
+    """A warning, where an address works on this machine only."""
+    return " It works on this machine only." if urlsplit(address).hostname in OWN else ""
+
+
+def home() -> str:
+    """Where the dashboard is, as this browser sees it; ends with a slash."""
+    address = _address()
+    page = state.page()
+    return address.removesuffix(page) if page != "overview" else f"{address.rstrip('/')}/"
+
+
+def _address() -> str:
+    """The present page's address (``st.context.url`` has no query string, and at home no slash)."""
+    address = (st.context.url or "").split("?")[0]
+    return f"{address}/" if address and not urlsplit(address).path else address
+
+
+def to(view: View, page: str, params: Mapping[str, str]) -> str:
+    """Another page's address, seen from any page, with the frame's view and ``params`` of its own."""
+    path = "./" if page == "overview" else page
+    return f"{path}?{_query(of_view(view) | dict(params) | embedded())}"
+
+
+def embedded() -> dict[str, str]:
+    """What keeps a link inside another site's page as small and as dark as the page that it is on."""
+    if not st.context.is_embedded:
+        return {}
+    return {"embed": "true", "embed_options": f"{st.context.theme.type or 'light'}_theme"}
+
+
+def is_there(page: str) -> bool:
+    return page in st.session_state["recdash.pages"]
+
+
+def title(page: str) -> str:
+    """The name of a page in the navigation; its address where this person does not have it."""
+    return str(st.session_state["recdash.pages"][page].title) if is_there(page) else page
+
+
+def offer(label: str, page: str) -> None:
+    """A button that leads to another page; none for whom that page is not."""
+    if is_there(page) and st.button(label, type="primary", key=f"go-{page}"):
+        go(page)
+
+
+def go(page: str) -> NoReturn:
+    """Turn to another page of the navigation by its address, keeping the view."""
+    st.switch_page(st.session_state["recdash.pages"][page])
+
+
+def link(view: View, text: str, page: str, params: Mapping[str, str]) -> Html:
+    """``text`` leading to the chart that shows it; plain where there is no such page."""
+    if not page or not is_there(page):
+        return html("{text}", text=text)
+    return html('<a href="{to}">{text}</a>', to=to(view, page, params), text=text)
+
+
+def tell_unknown(name: str, what: str, known: Collection[str]) -> None:
+    """Say that a link's value of a page's own parameter is not among the ``known``."""
+    wanted = state.params().get(name)
+    if wanted is not None and wanted not in known:
+        st.warning(f"The link's {what}, {markdown(wanted)}, is not to be had here; another is shown.")
+
+
+def _query(params: Mapping[str, str]) -> str:
+    return urlencode(params, safe=SEPARATOR)

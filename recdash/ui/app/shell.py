@@ -1,0 +1,85 @@
+"""The UI script: who reads, navigation, then the chosen page inside its frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from recdash.domain.access import Person
+from recdash.errors import RecdashError
+from recdash.ui.app import access_pages, current_user, iframe, links, navigation, state, theme
+from recdash.ui.components.widgets import problems
+from recdash.ui.sharing import popover
+from recdash.web.upload_quota import desk
+
+OPENED = "recdash.opened-view"
+
+
+def main() -> None:
+    """Everything a person sees; runs on each interaction."""
+    # Before the navigation is drawn: it would take its usual width first, and sometimes keep it.
+    st.set_page_config("recdash", "📊", layout="wide", initial_sidebar_state=224)
+    try:
+        reader = current_user.person()
+    except RecdashError as why:
+        _seat(None)
+        _nothing_but(access_pages.refused(why))
+        return
+    _seat(reader)
+    if reader is None:
+        _nothing_but(access_pages.sign_in)
+    else:
+        _pages(reader)
+
+
+def _seat(reader: Person | None) -> None:
+    """Editors' sessions may take files."""
+    if context := get_script_run_ctx():
+        desk.seat(context.session_id, reader)
+
+
+def _nothing_but(draw: Callable[[], None]) -> None:
+    """The same at every page's address."""
+    pages = navigation.pages(None, lambda _: draw)
+    page = st.navigation(pages, position="hidden")
+    theme.show()
+    page.run()
+
+
+def _pages(reader: Person) -> None:
+    pages = navigation.pages(reader, access_pages.not_for)
+    page = st.navigation(pages, expanded=True, position=iframe.navigation())
+    navigation.keep(pages)
+    st.set_page_config(f"{page.title} · recdash")
+    theme.show()
+    state.begin(page.url_path)
+    try:
+        _show_who(reader)
+        _open_saved_view()
+        page.run()
+    except RecdashError as error:
+        problems(error)
+    state.to_url()
+
+
+def _show_who(reader: Person) -> None:
+    access_pages.show_person(reader)
+    if (link := current_user.link()) is not None and not iframe.is_on():
+        access_pages.show_guest(link)
+
+
+def _open_saved_view() -> None:
+    """What ``?view=NAME`` names, once: afterwards the session is the truth."""
+    name = st.query_params.get(popover.VIEW)
+    if name is None or st.session_state.get(OPENED) == name:
+        return
+    st.session_state[OPENED] = name
+    state.write(popover.VIEW, None)
+    page = popover.open_saved_view(name)
+    if page is not None and page != state.page():
+        links.go(page)
+
+
+main()

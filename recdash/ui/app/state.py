@@ -1,0 +1,317 @@
+"""The view: which experiment, runs, metric and k are shown. It lives in the URL by stable ids.
+
+The link is read once per session; afterwards the session is the truth and is written back on each
+run, so a slow browser's old query string never undoes a click.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NoReturn
+
+import streamlit as st
+
+from recdash.charts.marks import Marks, marks
+from recdash.domain.access import Person
+from recdash.domain.records import Experiment, Run
+from recdash.domain.results import WHOLE, Scope
+from recdash.errors import InputError
+from recdash.formatting.html import markdown
+from recdash.metrics import define
+from recdash.metrics.naming import ordered_metrics
+from recdash.service import Workspace
+from recdash.service.defaults import MOST_CANDIDATES, usual_baseline, usual_candidates, usual_k, usual_metric
+from recdash.ui.app import current_user, theme
+
+_PARAMS, _WRITTEN, _SHOWN = "recdash.params", "recdash.written", "recdash.shown"
+_PAGE, _LAST = "recdash.page", "recdash.last"
+USUAL_K = (5, 10, 20, 50)
+SEPARATOR = "~"
+
+
+def person() -> Person:
+    """Who reads this page. Raises RecdashError, in words, where a share link died meanwhile."""
+    return current_user.reader()
+
+
+def workspace() -> Workspace:
+    """The workspace as this person may see it."""
+    return current_user.whole().seen_by(current_user.reader())
+
+
+@dataclass(frozen=True)
+class View:
+    """What the frame shows. ``runs`` are all of the experiment; ``candidates`` at most eight of them."""
+
+    experiment: Experiment
+    runs: tuple[Run, ...]
+    baseline: Run | None
+    candidates: tuple[Run, ...]
+    metrics: tuple[str, ...]
+    metric: str
+    k: int
+    depth: int
+    missing: tuple[str, ...] = ()
+    scope: Scope = WHOLE
+
+    @property
+    def shown(self) -> tuple[Run, ...]:
+        """Baseline first, then the candidates."""
+        return (*((self.baseline,) if self.baseline else ()), *self.candidates)
+
+    @property
+    def shown_ids(self) -> tuple[str, ...]:
+        return tuple(run.id for run in self.shown)
+
+    @property
+    def candidate_ids(self) -> tuple[str, ...]:
+        return tuple(run.id for run in self.candidates)
+
+    @property
+    def contender_ids(self) -> tuple[str, ...]:
+        """Whom findings compare: baseline and candidates. A reference counts only as the chosen baseline."""
+        return tuple(run.id for run in self.shown if run == self.baseline or not run.reference)
+
+    @cached_property
+    def own_ids(self) -> tuple[str, ...]:
+        """All runs of the experiment but the reference candidates."""
+        return tuple(run.id for run in self.runs if not run.reference)
+
+    @cached_property
+    def _references(self) -> frozenset[str]:
+        return frozenset(run.id for run in self.runs if run.reference)
+
+    def is_reference(self, run_id: str) -> bool:
+        return run_id in self._references
+
+    @property
+    def run_ids(self) -> tuple[str, ...]:
+        return tuple(run.id for run in self.runs)
+
+    @cached_property
+    def marks(self) -> Marks:
+        baseline = self.baseline.id if self.baseline else None
+        return marks(self.runs, baseline, self.candidate_ids, theme.palette())
+
+    def name(self, run_id: str) -> str:
+        return self.marks[run_id].name
+
+
+def begin(page: str) -> None:
+    """A run of the page with this address begins; "" is the overview's."""
+    st.session_state[_PAGE] = page or "overview"
+    for left in (_LAST, _WRITTEN):  # by a run that was ended before its end
+        st.session_state.pop(left, None)
+
+
+def page() -> str:
+    """The address of the page that is shown."""
+    return str(st.session_state[_PAGE])
+
+
+def at_end(draw: Callable[[], None]) -> None:
+    """Have ``draw`` called when the page is drawn, and all parameters of its link are known."""
+    st.session_state[_LAST] = draw
+
+
+def shown() -> dict[str, str]:
+    """All parameters of the view that is shown: those that its address names."""
+    found: dict[str, str] = st.session_state.get(_SHOWN, {})
+    return found
+
+
+def params() -> dict[str, str]:
+    """The view's parameters in this session; at its start, those of the link."""
+    if _PARAMS not in st.session_state:
+        st.session_state[_PARAMS] = {name: st.query_params[name] for name in st.query_params}
+    found: dict[str, str] = st.session_state[_PARAMS]
+    return found
+
+
+def choose(**values: str | None) -> None:
+    """Change parameters of the view; ``None`` returns one to its default."""
+    for name, value in values.items():
+        if value is None:
+            params().pop(name, None)
+        else:
+            params()[name] = value
+
+
+def turn_to(view: Mapping[str, str]) -> None:
+    """Take these parameters in place of all there were."""
+    st.session_state[_PARAMS] = dict(view)
+
+
+def show_experiment(experiment_id: str) -> None:
+    """Turn the view to another experiment, with its own baseline and candidates."""
+    choose(e=experiment_id, b=None, c=None, s=None, th=None, t=None, u=None, of=None, v=None, om=None,
+           seg=None, pr=None, dec=None, rev=None)  # fmt: skip
+
+
+def write(name: str, value: str | None) -> None:
+    """Have the URL name a parameter of the view, or with None no more. What nobody chose stays a default."""
+    st.session_state.setdefault(_WRITTEN, {})[name] = value
+
+
+def to_url() -> None:
+    """All that was written since the last time, as one step of the browser's history; none if it is there."""
+    there = dict(st.query_params)
+    wanted = there | st.session_state.pop(_WRITTEN, {})
+    kept = {name: value for name, value in wanted.items() if value is not None}
+    st.session_state[_SHOWN] = kept
+    if kept != there:
+        st.query_params.from_dict(kept)
+    if draw := st.session_state.pop(_LAST, None):
+        draw()
+
+
+def stop() -> NoReturn:
+    """End the page here, with its URL written: nothing reaches the browser after a stop."""
+    to_url()
+    st.stop()
+
+
+def view_of(experiment: Experiment, *, scoped: bool = False, with_lists: bool = False) -> View | None:
+    """The view of ``experiment`` that the parameters ask for; None when it has no runs.
+
+    Not ``scoped``: of all users and items, whatever part the parameters name. ``with_lists``: without the
+    runs whose lists cannot be read.
+    """
+    source = workspace()
+    runs, unreadable = _readable(experiment, tuple(source.runs(experiment.id)), with_lists)
+    if not runs:
+        warn(unreadable)
+        return None
+    baseline, baseline_missing = _baseline(experiment, runs)
+    candidates, candidates_missing = _candidates(runs, baseline)
+    metrics, metric, metric_missing = _metric(ordered_metrics(source.metrics_of([run.id for run in runs])))
+    depth = source.depth(experiment.id)
+    k, k_missing = _k(depth)
+    scope, scope_missing = _scope(experiment) if scoped else (WHOLE, [])
+    missing = (
+        *unreadable, *baseline_missing, *candidates_missing, *metric_missing, *k_missing, *scope_missing,
+    )  # fmt: skip
+    return View(experiment, runs, baseline, candidates, metrics, metric, k, depth, missing, scope)
+
+
+def _readable(
+    experiment: Experiment, runs: tuple[Run, ...], with_lists: bool
+) -> tuple[tuple[Run, ...], list[str]]:
+    """The runs without those that would be shown and cannot be read, and what to say of these.
+
+    Only shown ones are looked at: in the place of one that is left out comes the next.
+    """
+    said: list[str] = []
+    while runs:
+        baseline, _ = _baseline(experiment, runs)
+        shown = [run.id for run in (baseline, *_candidates(runs, baseline)[0]) if run is not None]
+        why = workspace().unreadable(shown, with_lists=with_lists)
+        said += [_left_out(run, why[run.id]) for run in runs if run.id in why]
+        if not why:
+            break
+        runs = tuple(run for run in runs if run.id not in why)
+    return runs, said
+
+
+def warn(sentences: Sequence[str]) -> None:
+    """What a link or the store lacks, as a list; nothing where they lack nothing."""
+    if sentences:
+        st.warning("\n".join(f"- {markdown(sentence)}." for sentence in sentences))
+
+
+def _left_out(run: Run, why: str) -> str:
+    return f"{run.name} is damaged and left out: {why.rstrip('.')}. Upload its file again, or restore it"
+
+
+def view_without_runs(experiment: Experiment) -> View:
+    """Of an experiment that has none: for a page that shows something else of it."""
+    depth = workspace().depth(experiment.id)
+    metrics = ordered_metrics([usual_metric(())])
+    return View(experiment, (), None, (), tuple(metrics), metrics[0], usual_k(depth), depth)
+
+
+def _baseline(experiment: Experiment, runs: Sequence[Run]) -> tuple[Run | None, list[str]]:
+    known = {run.id: run for run in runs}
+    default = usual_baseline(experiment, runs)
+    wanted = params().get("b", default.id)
+    if wanted in known:
+        return known[wanted], []
+    return default, [f"The link's baseline, {_gone(experiment, wanted)}; {default.name} stands in"]
+
+
+def _candidates(runs: Sequence[Run], baseline: Run | None) -> tuple[tuple[Run, ...], list[str]]:
+    known = {run.id: run for run in runs if run != baseline}
+    wanted = params().get("c")
+    if wanted is None:
+        return usual_candidates(runs, baseline), []
+    ids = [run_id for run_id in dict.fromkeys(wanted.split(SEPARATOR)) if run_id]
+    gone = [run_id for run_id in ids if run_id not in known and (baseline is None or run_id != baseline.id)]
+    missing = [f"A candidate of the link, {_gone(runs[0].experiment, run_id)}" for run_id in gone]
+    chosen = [known[run_id] for run_id in ids if run_id in known]
+    if len(chosen) > MOST_CANDIDATES:
+        missing.append(f"The link names {len(chosen)} candidates; the first {MOST_CANDIDATES} are shown")
+    return tuple(chosen[:MOST_CANDIDATES]), missing
+
+
+def _gone(experiment: Experiment | str, run_id: str) -> str:
+    """What became of a run that is not among the active ones."""
+    experiment_id = experiment if isinstance(experiment, str) else experiment.id
+    archived = {run.id: run.name for run in workspace().runs(experiment_id, archived=True)}
+    if run_id in archived:
+        return f"{archived[run_id]} ({run_id}), is archived"
+    return f"run {run_id}, no longer exists here"
+
+
+def _metric(offered: Sequence[str]) -> tuple[tuple[str, ...], str, list[str]]:
+    """The metrics to choose from, the chosen one, and what is missing.
+
+    Another definition of a metric that is offered can be named in a link: it is computed when asked for.
+    """
+    default = usual_metric(offered)
+    wanted = params().get("m", default)
+    if wanted in offered or not offered:
+        return tuple(offered), wanted if wanted in offered else default, []
+    try:
+        defined = define(wanted)
+    except InputError:
+        defined = None
+    if defined is not None and defined.metric.name in offered:
+        return (*offered, str(defined)), str(defined), []
+    return tuple(offered), default, [f"The link's metric, {wanted}, was not scored here; {default} is shown"]
+
+
+def _k(depth: int) -> tuple[int, list[str]]:
+    default = usual_k(depth)
+    wanted = params().get("k", str(default))
+    if wanted.isdecimal() and len(wanted) < 9 and 1 <= int(wanted) <= depth:
+        return int(wanted), []
+    return default, [f"The link's k, {wanted}, is not between 1 and {depth}; k = {default} is shown"]
+
+
+def _scope(experiment: Experiment) -> tuple[Scope, list[str]]:
+    """The part of the users or items, and the relevance from which a row counts."""
+    missing = []
+    threshold = _number(params().get("th", ""))
+    if "th" in params() and threshold not in workspace().thresholds(experiment.id):
+        missing.append(f"The link's threshold, {params()['th']}, cannot be had here; the usual one holds")
+        threshold = None
+    part = params().get("s", "")
+    if part and part not in workspace().scopes(experiment.id, threshold):
+        missing.append(f"The link's part, {part}, is empty or not known here; all users and items are shown")
+        part = ""
+    return Scope(part, threshold), missing
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def option(name: str, default: str, allowed: Sequence[str]) -> str:
+    """A page's own parameter, held to what is ``allowed``."""
+    wanted = params().get(name, default)
+    return wanted if wanted in allowed else default

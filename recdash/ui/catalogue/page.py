@@ -1,0 +1,282 @@
+"""What the Catalogue page shows: beyond-accuracy measures, and places by the values of an attribute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from recdash.charts.attribute_shares import LONGEST_VALUE, panels, percent_decimals, shown_by
+from recdash.comparison.headlines import values
+from recdash.formatting import numbers
+from recdash.formatting.html import Html, html, join, markdown
+from recdash.formatting.records import Row, by_run, records
+from recdash.formatting.wording import cut, listed
+from recdash.metrics.naming import base, is_percent, metric_at
+from recdash.ui.app import cached, links, state, theme
+from recdash.ui.app.state import SEPARATOR, View
+from recdash.ui.components import widgets
+from recdash.ui.components.tiles import value_text
+from recdash.ui.components.widgets import Column, run_cell, table_html
+from recdash.ui.leaderboard.table import reasons
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MEASURES = ("coverage", "gini", "entropy", "tail_share", "novelty", "diversity")
+MOST_ROWS = 16
+
+
+@dataclass(frozen=True)
+class Found:
+    """The rows of ``Workspace.shown_by`` for the runs in the frame, by one attribute."""
+
+    attribute: str
+    frame: pd.DataFrame
+
+    @cached_property
+    def shown(self) -> dict[str, int]:
+        """Run id → of how many values it shows an item."""
+        return {run_id: int(part["values_shown"].sum()) for run_id, part in by_run(self.frame)}
+
+    @cached_property
+    def n_values(self) -> int:
+        return max(int(part["values"].sum()) for _, part in by_run(self.frame))
+
+    @cached_property
+    def n_items(self) -> int:
+        """All items of the catalogue."""
+        row = next(row for row in records(self.frame) if row["items"])
+        return round(row["items"] / row["catalogue_share"])
+
+    @cached_property
+    def chosen(self) -> pd.DataFrame:
+        """The rows that are drawn: of many values those with the largest shares, in their order."""
+        largest = self.frame[["share", "catalogue_share"]].max(axis=1).groupby(self.frame["value"]).max()
+        kept = largest[largest > 0].nlargest(MOST_ROWS).index
+        return self.frame[self.frame["value"].isin(kept)]
+
+    @cached_property
+    def largest(self) -> float:
+        return max(*self.frame["share"], *self.frame["catalogue_share"])
+
+
+# ── which attribute ──────────────────────────────────────────────────────────────────────────
+
+
+def choose_attribute(view: View) -> str | None:
+    """One of the catalogue's attributes, kept in the URL; None where there is none."""
+    names = cached.attributes(view.experiment.id)
+    if not names:
+        return None
+    wanted = state.params().get("by", names[0]).removeprefix("item:")  # as segments of items are called
+    if wanted not in names and wanted not in cached.slices(view.experiment.id):
+        st.warning(f"The link's attribute, {markdown(wanted)}, is not in this catalogue; "
+                   f"{markdown(names[0])} stands in.")  # fmt: skip
+    chosen = wanted if wanted in names else names[0]
+    st.session_state["catalogue-attribute"] = chosen
+    st.selectbox(
+        "Attribute", names, key="catalogue-attribute", width=330,
+        on_change=lambda: state.choose(by=st.session_state["catalogue-attribute"]),
+    )  # fmt: skip
+    state.write("by", wanted)
+    return chosen
+
+
+def gather(view: View, attribute: str) -> Found | None:
+    """None when no run in the frame has lists."""
+    rows = cached.shown_by(view, view.shown_ids, attribute)
+    return None if rows.empty else Found(attribute, rows)
+
+
+def show_nothing(view: View) -> None:
+    """Why there is no distribution, and what to do."""
+    if view.experiment.catalogue is None:
+        widgets.empty(
+            "Upload a catalogue to see what the lists show of it",
+            "A catalogue names all items that could be shown, with attributes such as year, genre or author. "
+            "It belongs to the set-up of an experiment: add it with the same truth as a new experiment.",
+        )
+    elif not cached.attributes(view.experiment.id):
+        widgets.empty(
+            "The catalogue has no attribute to compare by",
+            "Its columns are ids, titles or texts that hardly two items share. Upload one with columns such "
+            "as year, genre or author; several values in a cell as Crime|Drama.",
+        )
+    else:
+        widgets.empty("These runs have no lists", "Choose a run with recommendations under Change runs.")
+        return
+    links.offer("Upload", "upload")
+
+
+# ── what the lists show ──────────────────────────────────────────────────────────────────────
+
+
+def finding(view: View, found: Found) -> str:
+    """Who shows the most values of the attribute, and who the fewest."""
+    counts = {run: count for run, count in found.shown.items() if run in view.contender_ids} or found.shown
+    most, fewest = max(counts.values()), min(counts.values())
+    total = f"{numbers.count(found.n_values)} values of {found.attribute}"
+    of = f"all {total}" if most == found.n_values else f"{numbers.count(most)} of {total}"
+    if most == fewest and len(counts) > 1:
+        return f"Every run shows {of}"
+    first = _named(view, counts, most)
+    rest = f"; {_named(view, counts, fewest)} {numbers.count(fewest)}" if fewest < most else ""
+    return f"{first} {of}{rest}".replace(" shows 0", " shows none")
+
+
+def _named(view: View, counts: dict[str, int], count: int) -> str:
+    names = [view.name(run) for run, own in counts.items() if own == count]
+    return f"{listed(names)} {'shows' if len(names) == 1 else 'show'}"
+
+
+def subtitle(view: View, found: Found) -> str:
+    return (
+        f"Values of which at least one list has an item in its first {view.k} places. The catalogue's "
+        f"{numbers.count(found.n_items)} items have {numbers.count(found.n_values)}."
+    )
+
+
+def measures_table(view: View, found: Found | None) -> Html:
+    """One row per run: how much of the catalogue it shows, how evenly, how rare and how unlike."""
+    known = _measures(view)
+    decimals = {
+        metric: numbers.places(value * (100 if is_percent(metric) else 1) for value in by.values())
+        for metric, by in known.items()
+    }
+    columns = [Column("Run"), *(Column(_head(view, metric), number=True) for metric in MEASURES)]
+    if found:
+        columns.insert(1, Column(_link(view, "coverage_by", f"Values of {found.attribute}"), number=True))
+    rows = [
+        [
+            run_cell(view.marks[run_id]),
+            *([_shown_of(found, run_id)] if found else []),
+            *(
+                value_text(metric, known[metric].get(run_id, float("nan")), decimals[metric])
+                for metric in MEASURES
+            ),
+        ]
+        for run_id in view.shown_ids
+    ]
+    return table_html(columns, rows, kind="rd-small")
+
+
+def _measures(view: View) -> dict[str, dict[str, float]]:
+    scores = cached.scoreboard(view, view.shown_ids, MEASURES, view.k)
+    return {metric: dict(values(scores, metric)) for metric in MEASURES}
+
+
+def _head(view: View, metric: str) -> Html:
+    unit = ", %" if is_percent(metric) else ""
+    return _link(view, metric, f"{metric_at(metric, view.k)}{unit}")
+
+
+def _link(view: View, metric: str, text: str) -> Html:
+    """The measure's name, leading to its definition in the guide; the view comes along."""
+    query = urlencode(links.of_view(view) | state.params() | {"metric": base(metric)}, safe=SEPARATOR)
+    return html('<a href="guide?{query}">{text}</a>', query=query, text=text)
+
+
+def _shown_of(found: Found, run_id: str) -> str:
+    if run_id not in found.shown:
+        return numbers.NONE
+    return f"{numbers.count(found.shown[run_id])} of {numbers.count(found.n_values)}"
+
+
+def footnote(view: View) -> Html:
+    """Where the definitions are, and why cells are empty."""
+    absences = {metric: cached.absences(view.shown_ids, metric) for metric in MEASURES}
+    lines = [
+        "Names lead to definitions in the guide. More is not better by itself: random lists show most.",
+        *reasons(view, view.shown_ids, absences),
+    ]
+    return html('<div class="rd-note">{lines}</div>', lines=join([html("<p>{x}</p>", x=x) for x in lines]))
+
+
+# ── how the places fall on the values ────────────────────────────────────────────────────────
+
+
+def show_distribution(view: View, found: Found) -> None:
+    """A panel per run, then the same numbers as a table."""
+    st.space("small")
+    widgets.section(furthest(view, found), distribution_words(view, found))
+    runs = [run for run in view.shown_ids if run in found.shown]
+    lines = panels(runs)
+    with st.container(key=f"panels-{len(lines[0])}"):
+        for place, line in enumerate(lines):
+            chart = shown_by(found.chosen, line, len(lines[0]), view.marks, theme.palette(), found.largest)
+            widgets.chart(chart, f"catalogue-{place}", alt(view, found, line))
+    st.html(value_table(view, found, runs))
+
+
+def furthest(view: View, found: Found) -> str:
+    """The value on which a run is furthest from the catalogue."""
+    rows = [row for row in records(found.frame) if row["run_id"] in view.contender_ids] or records(
+        found.frame
+    )
+    row = max(rows, key=lambda row: abs(row["share"] - row["catalogue_share"]))
+    share, catalogue = (numbers.three(100 * row[name]) for name in ("share", "catalogue_share"))
+    verb = "takes" if row["share"] > row["catalogue_share"] else "takes only"
+    value, whose = cut(row["value"], LONGEST_VALUE), f"{view.name(row['run_id'])}'s places"
+    return f"{value} {verb} {share} % of {whose}, and is {catalogue} % of the catalogue"
+
+
+def distribution_words(view: View, found: Found) -> str:
+    filled = found.frame[(found.frame["share"] > 0) | (found.frame["items"] > 0)]
+    n_rows, drawn = filled["value"].nunique(), found.chosen["value"].nunique()
+    some = (
+        f" The {drawn} largest of {numbers.count(n_rows)}; all of them under Table." if drawn < n_rows else ""
+    )
+    return (
+        f"Share of each run's places within k = {view.k} by {found.attribute}. Grey tick: the share of the "
+        f"catalogue's items. What has several values counts in each.{some}"
+    )
+
+
+def alt(view: View, found: Found, run_ids: list[str]) -> str:
+    """The three largest shares of each run, with the catalogue's."""
+    parts = []
+    for run_id in run_ids:
+        rows = records(found.chosen[found.chosen["run_id"] == run_id].nlargest(3, "share"))
+        parts.append(f"{view.name(run_id)}: {listed([_both_shares(row) for row in rows])}")
+    return f"Share of places by {found.attribute}, with the catalogue's share. {'; '.join(parts)}."
+
+
+def _both_shares(row: Row) -> str:
+    share, catalogue = (numbers.three(100 * row[name]) for name in ("share", "catalogue_share"))
+    return f"{cut(row['value'], LONGEST_VALUE)} {share} % ({catalogue} %)"
+
+
+def value_table(view: View, found: Found, run_ids: list[str]) -> Html:
+    """One row per value that is drawn: items and share of the catalogue, then the runs' shares, in %."""
+    decimals = percent_decimals(found.largest)
+    shares = {run_id: part.set_index("value")["share"] for run_id, part in by_run(found.chosen)}
+    names = [Column(run_cell(view.marks[run_id]), number=True) for run_id in run_ids]
+    columns = [
+        Column(found.attribute),
+        Column("Items", number=True),
+        Column("Catalogue, %", number=True),
+        *names,
+    ]
+    rows = [
+        [
+            _value_cell(row["value"]),
+            numbers.count(row["items"]),
+            numbers.fixed(100 * row["catalogue_share"], decimals),
+            *(numbers.fixed(100 * float(shares[run_id][row["value"]]), decimals) for run_id in run_ids),
+        ]
+        for row in records(found.chosen.drop_duplicates("value"))
+    ]
+    return table_html(columns, rows, kind="rd-small")
+
+
+def _value_cell(value: str) -> Html:
+    """The value; of a long one its beginning, and all of it on hover."""
+    return html('<span title="{value}">{short}</span>', value=value, short=cut(value, LONGEST_VALUE))
+
+
+def tidy(found: Found) -> pd.DataFrame:
+    return found.frame.drop(columns="run_id").assign(attribute=found.attribute)

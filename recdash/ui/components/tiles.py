@@ -1,0 +1,121 @@
+"""The overview's tiles as HTML: a value, its difference, and the interval on one scale for all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+from recdash.charts.marks import Mark
+from recdash.comparison.evidence import Guardrail
+from recdash.comparison.pairs import Pair
+from recdash.comparison.wording import bounds, rail_bounds, rail_value
+from recdash.formatting import numbers
+from recdash.formatting.html import Html, html, join
+from recdash.formatting.numbers import is_number
+from recdash.formatting.wording import tone
+from recdash.metrics.naming import is_percent
+
+
+@dataclass(frozen=True)
+class Strip:
+    """An interval in % of the baseline's value; ``hollow`` where it decides nothing."""
+
+    low: float
+    middle: float
+    high: float
+    hollow: bool
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One of the four numbers; ``sign`` and ``word`` judge its ``change``, ``note`` says how sure that is."""
+
+    title: str
+    value: str
+    sign: str
+    change: str
+    word: str
+    note: str
+    strip: Strip | None = None
+
+
+def of_pair(title: str, metric: str, pair: Pair) -> Tile:
+    """A metric with its corrected interval."""
+    share = pair.percent(pair.paired.mean)
+    word = pair.judged.word
+    strip = Strip(
+        pair.percent(pair.judged.corrected.low), share, pair.percent(pair.judged.corrected.high),
+        hollow=word in ("tie", "not settled"),
+    )  # fmt: skip
+    known = all(map(isfinite, (strip.low, strip.middle, strip.high)))
+    note = f"95 % CI {bounds(pair)}"
+    value = value_text(metric, pair.value)
+    return Tile(title, value, pair.judged.sign, _change(share, pair), word, note, strip if known else None)
+
+
+def _change(share: float, pair: Pair) -> str:
+    """In % of the baseline's value; in units of the metric where that is 0."""
+    if isfinite(share):
+        return f"{numbers.signed(share, numbers.places([share]))} %"
+    return numbers.signed(pair.paired.mean, numbers.places([pair.paired.mean]))
+
+
+def of_rail(title: str, rail: Guardrail) -> Tile:
+    """A guardrail with the interval of its change, or why there is none; a gain may leave every scale, so
+    that no strip is drawn.
+    """
+    share = 100 * rail.change
+    change = f"{numbers.signed(share, numbers.places([share]))} %" if isfinite(share) else numbers.NONE
+    sure = f"95 % CI {rail_bounds(rail)}" if rail.has_interval else f"no interval: {rail.why_no_interval}"
+    note = f"from {rail_value(rail, rail.base_value)}; {sure}"
+    return Tile(title, rail_value(rail, rail.value), rail.sign, change, rail.word, note)
+
+
+def strip_range(tiles: Sequence[Tile]) -> tuple[float, float]:
+    """One scale for all strips, in % of the baseline's value; zero is on it."""
+    ends = [end for tile in tiles if tile.strip for end in (tile.strip.low, tile.strip.high)]
+    low, high = min((*ends, 0.0)), max((*ends, 0.0))
+    room = 0.12 * (high - low) or 1.0
+    return low - room, high + room
+
+
+def tiles_html(tiles: Sequence[Tile], mark: Mark) -> Html:
+    scale = strip_range(tiles)
+    return html('<div class="rd-tiles">{tiles}</div>', tiles=join([_tile(one, mark, scale) for one in tiles]))
+
+
+def _tile(tile: Tile, mark: Mark, scale: tuple[float, float]) -> Html:
+    return html(
+        '<div class="rd-tile"><h3>{title}</h3><div class="rd-value">{value}</div>'
+        '<div><b class="rd-{tone}">{sign} {change}</b> {word}</div><small>{note}</small>{strip}</div>',
+        title=tile.title, value=tile.value, tone=tone(tile.word), sign=tile.sign, change=tile.change,
+        word=tile.word, note=tile.note, strip=_strip(tile.strip, mark, scale) if tile.strip else "",
+    )  # fmt: skip
+
+
+def _strip(strip: Strip, mark: Mark, scale: tuple[float, float]) -> Html:
+    def at(percent: float) -> str:
+        return f"{100 * (percent - scale[0]) / (scale[1] - scale[0]):.2f}%"
+
+    width = f"{100 * (strip.high - strip.low) / (scale[1] - scale[0]):.2f}%"
+    return html(
+        '<div class="rd-strip" style="--run:{colour}" aria-hidden="true"><span class="rd-track"></span>'
+        '<span class="rd-ci" style="left:{low};width:{width}"></span>'
+        '<span class="rd-zero" style="left:{zero}"></span>'
+        '<span class="rd-dot {hollow}" style="left:{middle}"></span></div>',
+        colour=mark.colour, zero=at(0), low=at(strip.low), width=width,
+        hollow="rd-hollow" if strip.hollow else "", middle=at(strip.middle),
+    )  # fmt: skip
+
+
+def value_text(metric: str, value: float, decimals: int | None = None) -> str:
+    """A metric's value; fractions of a catalogue are shown as %."""
+    shown = value * 100 if is_percent(metric) and is_number(value) else value
+    text = numbers.fixed(shown, numbers.places([shown]) if decimals is None else decimals)
+    return f"{text} %" if is_percent(metric) and decimals is None and text != numbers.NONE else text
+
+
+def finding_cell(word: str, sign: str) -> Html:
+    """▲ better, ▼ worse, = tie, = not settled."""
+    return html('<span class="rd-{tone}">{sign} {word}</span>', tone=tone(word), sign=sign, word=word)

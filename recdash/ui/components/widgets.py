@@ -1,0 +1,213 @@
+"""Building blocks of pages: headings, tables, problems, choices bound to the URL, charts with their table."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, ParamSpec
+
+import streamlit as st
+
+from recdash.charts.marks import Mark
+from recdash.errors import InputError, Problem, RecdashError
+from recdash.formatting.html import Html, html, join, markdown
+from recdash.formatting.spreadsheet import safe_cell
+from recdash.ui.app import state, theme
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+NARROWEST_PLOT = 160
+"""Width in px below which three ticks of an axis run into each other."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of an HTML table; numbers are right-aligned."""
+
+    title: str  # escaped unless Html
+    number: bool = False
+
+
+def title(finding: str, subtitle: str = "") -> None:
+    """The page's H1, stating the finding, and the line under it: what was measured, on whom, how."""
+    st.html(
+        html(
+            '<div class="rd-title"><h1>{finding}</h1><p>{subtitle}</p></div>',
+            finding=finding,
+            subtitle=subtitle,
+        )
+    )
+
+
+def section(heading: str, subtitle: str = "") -> None:
+    line = html("<p>{subtitle}</p>", subtitle=subtitle) if subtitle else Html("")
+    st.html(html('<div class="rd-title"><h2>{heading}</h2>{line}</div>', heading=heading, line=line))
+
+
+def run_cell(mark: Mark) -> Html:
+    """A run's mark and name for a table cell."""
+    return html('<span class="rd-run">{glyph}<bdi title="{name}">{name}</bdi></span>',
+                glyph=theme.glyph(mark), name=mark.name)  # fmt: skip
+
+
+def table_html(
+    columns: Sequence[Column], rows: Iterable[Sequence[object]], *, bands: Sequence[int] = (), kind: str = ""
+) -> Html:
+    """An HTML table; cells are escaped unless they are :class:`Html`. ``bands``: rows in panel colour."""
+    head = join([_cell("th", column, column.title) for column in columns])
+    body = [
+        html(
+            '<tr class="{band}">{cells}</tr>',
+            band="rd-band" if place in bands else "",
+            cells=_cells(columns, row),
+        )
+        for place, row in enumerate(rows)
+    ]
+    return html('<div class="rd-scroll"><table class="rd-table {kind}"><thead><tr>{head}</tr></thead>'
+                "<tbody>{body}</tbody></table></div>", kind=kind, head=head, body=join(body))  # fmt: skip
+
+
+def table(columns: Sequence[Column], rows: Iterable[Sequence[object]], *, bands: Sequence[int] = ()) -> None:
+    st.html(table_html(columns, rows, bands=bands))
+
+
+def _cells(columns: Sequence[Column], row: Sequence[object]) -> Html:
+    return join([_cell("td", column, value) for column, value in zip(columns, row, strict=True)])
+
+
+def _cell(tag: Literal["td", "th"], column: Column, value: object) -> Html:
+    kind = "rd-num" if column.number else ""
+    if tag == "th":
+        return html('<th scope="col" class="{kind}">{value}</th>', kind=kind, value=value)
+    return html('<td class="{kind}">{value}</td>', kind=kind, value=value)
+
+
+def problem_text(problem: Problem) -> str:
+    """A problem as one Markdown-safe sentence: place, found, fix."""
+    return markdown(str(problem))
+
+
+def problems(error: RecdashError) -> None:
+    """Everything that is wrong, one line each: place, found, what to do."""
+    if isinstance(error, InputError):
+        lines = [f"- {problem_text(problem)}" for problem in error.problems]
+        source = f"**{markdown(error.source)}**\n\n" if error.source else ""
+        st.error(source + "\n".join(lines))
+    else:
+        st.error(markdown(str(error)))
+
+
+def damaged(found: Sequence[Problem]) -> None:
+    """What is left out because it is damaged; nothing where nothing is."""
+    if found:
+        st.error("\n".join(f"- {problem_text(problem)}" for problem in found))
+
+
+P = ParamSpec("P")
+
+
+def in_words(draw: Callable[P, None]) -> Callable[P, None]:
+    """``draw``, which shows an error of recdash as its words: for ``st.fragment``, beside the page."""
+
+    @functools.wraps(draw)
+    def told(*args: P.args, **options: P.kwargs) -> None:
+        try:
+            draw(*args, **options)
+        except RecdashError as error:
+            problems(error)
+
+    return told
+
+
+def notices(found: Sequence[Problem], *, nothing: str = "") -> None:
+    """Notices as a ruled list; ``nothing`` is what to say when there are none."""
+    st.html(notices_html(found, nothing=nothing))
+
+
+def notices_html(found: Sequence[Problem], *, nothing: str = "") -> Html:
+    rows = [
+        html('<li><b class="rd-worse">!</b><span><b>{place}</b>: {found} {fix}</span></li>',
+             place=problem.place, found=problem.found.rstrip(".") + ".", fix=problem.fix)
+        for problem in found
+    ]  # fmt: skip
+    if not rows:
+        rows = [html('<li><span class="rd-better">✓</span><span>{nothing}</span></li>', nothing=nothing)]
+    return html('<ul class="rd-list">{rows}</ul>', rows=join(rows))
+
+
+def choice(label: str, name: str, options: Mapping[str, str], default: str) -> str:
+    """A segmented control whose value (a slug of ``options``) is the URL parameter ``name``."""
+    value = state.option(name, default, list(options))
+    key = f"choice-{name}"
+    st.session_state[key] = value
+    st.segmented_control(
+        label, list(options), format_func=lambda slug: markdown(options[slug]), key=key, required=True,
+        on_change=lambda: state.choose(**{name: st.session_state[key]}),
+    )  # fmt: skip
+    state.write(name, value)
+    return value
+
+
+def several(label: str, name: str, options: Mapping[str, str], default: Sequence[str]) -> list[str]:
+    """A multiselect whose values are the URL parameter ``name``, joined by ``~``."""
+    wanted = state.params().get(name, state.SEPARATOR.join(default)).split(state.SEPARATOR)
+    values = [slug for slug in wanted if slug in options]
+    key = f"choice-{name}"
+    st.session_state[key] = values
+    st.multiselect(
+        label, list(options), format_func=lambda slug: options[slug], key=key,
+        on_change=lambda: state.choose(**{name: state.SEPARATOR.join(st.session_state[key])}),
+    )  # fmt: skip
+    state.write(name, state.SEPARATOR.join(values))
+    return values
+
+
+def chart(figure: go.Figure, key: str, alt: str, *, narrowest: int | None = None) -> None:
+    """A figure in its own template, without a tool bar, with its alternative text.
+
+    Where the page has less room than ``narrowest`` px, the figure scrolls; 0: it never does.
+    """
+    from recdash.charts.layout import CONFIG
+
+    width = _room_it_needs(figure) if narrowest is None else narrowest
+    with st.container(key=f"chart-{math.ceil(width / 100)}-{key}"):
+        st.plotly_chart(figure, width="stretch", theme=None, config=CONFIG, key=key, alt=alt)
+
+
+def _room_it_needs(figure: go.Figure) -> int:
+    """Width in px of a figure's margins, where its names and values stand, and of a plot between them."""
+    margin = figure.layout.margin
+    return int((margin.l or 0) + (margin.r or 0) + NARROWEST_PLOT)
+
+
+def table_behind(frame: pd.DataFrame, name: str) -> None:
+    """The numbers behind a chart: a table to read and a CSV to take away."""
+    with st.expander("Table"):
+        st.dataframe(safe_cells(frame), hide_index=True, key=f"table-{name}")
+        csv_button(frame, name)
+
+
+def csv_button(frame: pd.DataFrame, name: str) -> None:
+    st.download_button(
+        "Download CSV", lambda: csv_text(frame), file_name=f"{name}.csv", mime="text/csv", key=f"csv-{name}",
+        on_click="ignore",
+    )  # fmt: skip
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """CSV in which no text can start a formula in a spreadsheet."""
+    return str(safe_cells(frame).to_csv(index=False))
+
+
+def safe_cells(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with an apostrophe before text that would start a formula, also where cells are copied."""
+    return frame.rename(columns=safe_cell).map(safe_cell)
+
+
+def empty(heading: str, text: str) -> None:
+    """An empty page says what to do next."""
+    st.html(html('<div class="rd-empty"><h1>{heading}</h1><p>{text}</p></div>', heading=heading, text=text))

@@ -1,0 +1,1 @@
+"""The pages Metric vs k and Precision–recall."""

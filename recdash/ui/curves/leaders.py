@@ -1,0 +1,164 @@
+"""Who leads at which k: the headline of the curves, and the strip under them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from recdash.charts.leaders_by_k import Stretch, in_words, leader_strip, stretches
+from recdash.comparison.headlines import EQUAL, some
+from recdash.formatting.records import records
+from recdash.metrics import define
+from recdash.metrics.naming import has_k, lower_is_better, metric_at, metric_name
+from recdash.ui.app import cached, theme
+from recdash.ui.app.state import View
+from recdash.ui.components import widgets
+from recdash.ui.curves import page
+
+First = Mapping[int, tuple[str, ...]]
+MOST_CHANGES = 3
+
+
+def first_at(view: View, metric: str) -> First:
+    """k → the runs in front, of baseline and candidates; a metric without a value per user has no test."""
+    if define(metric).has_user_values:
+        return cached.leaders_by_k(view, view.contender_ids, metric)
+    return _first_by_value(view, metric, cutoffs(view))
+
+
+def cutoffs(view: View) -> tuple[int, ...]:
+    return cached.cutoffs(view)
+
+
+def _first_by_value(view: View, metric: str, ks: Sequence[int]) -> First:
+    rows = records(page.gather(view, (metric,)).dropna(subset=["k", "value"]))
+    sign = -1 if lower_is_better(metric) else 1
+    found: dict[int, tuple[str, ...]] = {}
+    for k in ks:
+        here = {
+            row["run_id"]: sign * row["value"]
+            for row in rows
+            if row["k"] == k and row["run_id"] in view.contender_ids
+        }
+        best = max(here.values(), default=0.0)
+        found[k] = tuple(run for run, value in here.items() if value >= best - EQUAL)
+    return found
+
+
+@st.fragment(parallel=True)
+@widgets.in_words
+def title(view: View, subtitle: str) -> None:
+    """The H1, once the comparison at all cutoffs is made: the curves need not wait for it."""
+    widgets.title(finding(view), f"{subtitle}{without_value(view)}")
+
+
+def finding(view: View) -> str:
+    """Who leads on the primary metric, or who is not separable, from which k to which."""
+    name = metric_name(view.metric)
+    if not has_k(view.metric):
+        return f"{name} does not depend on k"
+    found = _joined(stretches(first_at(view, view.metric)))
+    if len(found) == 1 and found[0].runs:
+        return _everywhere(view, found[0], name)
+    if not any(one.runs for one in found):
+        return f"Nobody leads on {name} at any k" if found else f"No run has {name}"
+    told = [_told(view, one, last=one is found[-1]) for one in found]
+    return f"{name}: {'; '.join(told)}" if len(told) <= MOST_CHANGES else _many_changes(view, found, name)
+
+
+def _known(view: View) -> list[str]:
+    """Those of the contenders that have the primary metric."""
+    having = set(page.gather(view, (view.metric,)).dropna(subset=["value"])["run_id"])
+    return [run for run in view.contender_ids if run in having]
+
+
+def without_value(view: View) -> str:
+    """Who cannot be in front, and why."""
+    reasons = cached.absences(view.contender_ids, view.metric, view.scope)
+    told = (f" {view.name(run)} has no {metric_name(view.metric)}: {why}." for run, why in reasons.items())
+    return "".join(told)
+
+
+def _joined(found: Sequence[Stretch]) -> list[Stretch]:
+    """Neighbours that several runs share are one stretch in which nobody leads."""
+    joined: list[Stretch] = []
+    for one in found:
+        if joined and len(one.runs) != 1 and len(joined[-1].runs) != 1:
+            joined[-1] = Stretch(joined[-1].first, one.last, ())
+        else:
+            joined.append(one)
+    return joined
+
+
+def _everywhere(view: View, one: Stretch, name: str) -> str:
+    names = [view.name(run) for run in one.runs]
+    if len(view.contender_ids) == 1:
+        return f"{name} of {names[0]} from k = 1 to {view.depth}"
+    known = _known(view)
+    if len(known) == 1:
+        return f"{names[0]} is the only run with {name}"
+    if len(names) == 1:
+        return f"{names[0]} leads on {name} at every k"
+    if len(names) == len(known):
+        return f"No run leads on {name} at any k: none is significantly better than all others"
+    return f"{some(names)} are in front on {name} at every k, not separable"
+
+
+def _told(view: View, one: Stretch, *, last: bool) -> str:
+    """``ALS leads up to k = 7`` · ``ALS and EASE are not separable from k = 10`` …"""
+    names = some([view.name(run) for run in one.runs]) if one.runs else "nobody"
+    verb = "leads" if len(one.runs) < 2 else "are not separable"
+    return f"{names} {verb} {_where(cutoffs(view), one, last=last)}"
+
+
+def _where(ks: Sequence[int], one: Stretch, *, last: bool) -> str:
+    if one.first == 0 and one.last:
+        return f"up to k = {ks[one.last]}"
+    if last:
+        return f"from k = {ks[one.first]}"
+    return f"at k = {ks[one.first]}" + (f" to {ks[one.last]}" if one.cells > 1 else "")
+
+
+def _many_changes(view: View, found: Sequence[Stretch], name: str) -> str:
+    """Where it changes often: who leads at some cutoffs, and at how many."""
+    led: dict[str, int] = {}
+    for one in found:
+        for run in one.runs if len(one.runs) == 1 else ():
+            led[run] = led.get(run, 0) + one.cells
+    if len(led) > 1:
+        return f"Who leads on {name} depends on k: {some([view.name(run) for run in led])} each lead at some"
+    total = sum(one.cells for one in found)
+    return "; ".join(
+        f"{view.name(run)} leads on {name} at {cells} of {total} cutoffs, nobody at the others"
+        for run, cells in led.items()
+    )
+
+
+@st.fragment(parallel=True)
+@widgets.in_words
+def strip(view: View, metrics: tuple[str, ...]) -> None:
+    """One row per metric; worked out beside the page."""
+    if len(view.contender_ids) < 2:
+        return
+    ks = cutoffs(view)
+    rows = {
+        metric_at(metric, "k"): stretches(first_at(view, metric), equal=not define(metric).has_user_values)
+        for metric in metrics
+    }
+    widgets.section(
+        "Who leads at each k",
+        "In colour: significantly better than every other run, after Holm's correction over all pairs and "
+        "the cutoffs shown. Striped: not separable. Metrics without a value per user: by value alone.",
+    )
+    chart = leader_strip(rows, ks, view.marks, theme.palette())
+    widgets.chart(chart, "leaders", _alt(view, rows, ks), narrowest=600)
+
+
+def _alt(view: View, rows: Mapping[str, Sequence[Stretch]], ks: Sequence[int]) -> str:
+    told = [
+        f"{title}: "
+        + "; ".join(f"k = {ks[one.first]} to {ks[one.last]} {in_words(one, view.marks)}" for one in found)
+        for title, found in rows.items()
+    ]
+    return f"Who leads at each k. {'. '.join(told)}."

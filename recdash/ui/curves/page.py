@@ -1,0 +1,169 @@
+"""What the pages of curves show of a view: lines until lists end, and the words about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from recdash.charts.curves import metric_curve, with_interval
+from recdash.definitions.conventions import POPULATION
+from recdash.domain.kinds import Users
+from recdash.formatting import numbers
+from recdash.formatting.html import html, markdown
+from recdash.formatting.wording import listed, users
+from recdash.metrics import define
+from recdash.metrics.naming import has_k, is_percent, metric_at, metric_name
+from recdash.ui.app import cached, state, theme
+from recdash.ui.app.state import View
+from recdash.ui.components import widgets
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+USUAL = ("ndcg", "recall", "precision", "coverage", "hit_rate", "map")
+FEW = 4
+SHOWN = ["run_id", "run", "metric", "k", "value", "low", "high", "n_users"]
+
+
+def names(view: View) -> dict[str, str]:
+    """The metrics that have a cutoff, by their short names."""
+    return {metric: metric_name(metric) for metric in view.metrics if has_k(metric)}
+
+
+def usual(view: View) -> list[str]:
+    """The primary metric and three more."""
+    available = [metric for metric in (view.metric, *USUAL) if metric in names(view)]
+    return list(dict.fromkeys(available))[:FEW]
+
+
+def warn_of_unknown(view: View) -> None:
+    """Of metrics in the link that cannot be drawn against k here."""
+    asked = state.params().get("ms", "").split(state.SEPARATOR)
+    unknown = [metric for metric in dict.fromkeys(asked) if metric and metric not in names(view)]
+    if unknown:
+        what = "metric" if len(unknown) == 1 else "metrics"
+        st.warning(f"Not drawn: the link's {what} {markdown(listed(unknown))}, which no run has at a k.")
+
+
+def gather(view: View, metrics: tuple[str, ...]) -> pd.DataFrame:
+    """run_id, run, metric, k, value, std_error, n_users of the runs in the frame."""
+    return cached.curves(view, view.shown_ids, metrics)
+
+
+def values(view: View, metrics: tuple[str, ...]) -> pd.DataFrame:
+    """Every value with the interval of its mean: ``SHOWN``."""
+    found = gather(view, metrics)
+    return with_interval(found.dropna(subset=["k"]))[SHOWN]
+
+
+def deltas(view: View, metrics: tuple[str, ...]) -> pd.DataFrame:
+    """Every difference to the baseline with its paired interval: ``SHOWN``; the baseline itself is 0."""
+    import pandas as pd
+
+    parts = [part for metric in metrics if not (part := _delta(view, metric)).empty]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=SHOWN)
+
+
+def _delta(view: View, metric: str) -> pd.DataFrame:
+    import pandas as pd
+
+    baseline = view.shown[0].id
+    found = _paired(view, metric) if define(metric).has_user_values else _plain(view, metric)
+    if found.empty:
+        return pd.DataFrame(columns=SHOWN)
+    ks = sorted(set(found["k"]))
+    zero = {"run_id": baseline, "run": view.name(baseline), "value": 0.0, "low": 0.0, "high": 0.0}
+    itself = pd.DataFrame([{**zero, "k": k, "n_users": found["n_users"].max()} for k in ks])
+    return pd.concat([itself, found], ignore_index=True).assign(metric=metric)[SHOWN]
+
+
+def _paired(view: View, metric: str) -> pd.DataFrame:
+    found = cached.delta_curves(view, view.shown_ids, view.shown[0].id, metric)
+    return found.rename(columns={"mean_diff": "value", "ci_low": "low", "ci_high": "high"})
+
+
+def _plain(view: View, metric: str) -> pd.DataFrame:
+    """Of a metric without a value per user: plain differences at the same cutoffs, without an interval."""
+    rows = gather(view, (metric,))
+    rows = rows[rows["k"].isin(cached.cutoffs(view))]
+    base = rows[rows["run_id"] == view.shown[0].id].set_index("k")["value"]
+    others = rows[(rows["run_id"] != view.shown[0].id) & rows["k"].isin(base.index)]
+    gaps = others["value"] - others["k"].map(base)
+    return others.assign(value=gaps, low=float("nan"), high=float("nan"))
+
+
+def last_k(view: View) -> dict[str, int | None]:
+    """Run → the last k at which most of its lists still have an item; None: they reach the depth."""
+    ends = cached.list_ends(view.shown_ids)
+    return {run: None if end is None else max(1, end - 1) for run, end in ends.items()}
+
+
+def pairs(metrics: Sequence[str]) -> list[list[str]]:
+    return [list(metrics[at : at + 2]) for at in range(0, len(metrics), 2)]
+
+
+def draw(view: View, found: pd.DataFrame, metric: str, *, ribbon: bool, delta: bool) -> None:
+    """One metric's title and chart; or why no run has it."""
+    unit = ", %" if is_percent(metric) else ""
+    change = "Difference in " if delta else ""
+    title = f"{change}{metric_at(metric, 'k')}{unit}"
+    st.html(html('<div class="rd-title"><h2>{title}</h2></div>', title=title))
+    rows = found[found["metric"] == metric]
+    if rows.empty:
+        reasons = sorted(set(cached.absences(view.shown_ids, metric, view.scope).values()))
+        st.caption(f"– {'; '.join(reasons) or 'not scored'}")
+        return
+    chart = metric_curve(
+        rows, view.marks, theme.palette(), view.k, last_k(view), ribbon=ribbon,
+        percent=is_percent(metric), delta=delta,
+    )  # fmt: skip
+    widgets.chart(chart, f"curve-{metric}", alt(view, rows, metric, delta=delta))
+
+
+def alt(view: View, rows: pd.DataFrame, metric: str, *, delta: bool = False) -> str:
+    """Values at the frame's k; of differences, which stand at few cutoffs, at the nearest one."""
+    k = min(set(rows["k"]), key=lambda one: abs(one - view.k))
+    here = rows[rows["k"] == k].sort_values("value", ascending=False)
+    parts = [f"{run} {numbers.three(value)}" for run, value in zip(here["run"], here["value"], strict=True)]
+    what = f"Difference in {metric_name(metric)}" if delta else metric_name(metric)
+    return f"{what} against k. At k = {k:.0f}: {listed(parts)}."
+
+
+def subtitle(view: View, *, delta: bool) -> str:
+    rows = gather(view, (view.metric,))
+    counted = users(int(n) for n in rows["n_users"])
+    ended = [f"{view.name(run)} at {end}" for run, end in last_k(view).items() if end is not None]
+    stops = f" Lists end: {listed(ended)}; the line stops there." if ended else ""
+    base = view.name(view.shown[0].id)
+    if delta:
+        return (
+            f"Difference to {base} over {counted}; ribbon: 95 % interval of the paired difference at "
+            f"each marked k by itself. The heavy line is {base}.{stops}"
+        )
+    return (
+        f"Mean over {counted}; ribbon: 95 % interval of each mean. Overlapping ribbons do not decide: "
+        f"paired differences do. Dashed grey: {base}.{stops}"
+    )
+
+
+def tidy(found: pd.DataFrame) -> pd.DataFrame:
+    return found.drop(columns="run_id")
+
+
+MICRO = (
+    "Precision@k: hits of all users in the first k places, divided by k times the number of users.",
+    "Recall@k: hits of all users in the first k places, divided by all held-out relevant items.",
+    "Micro average: a user with many held-out items weighs more.",
+)
+MACRO = (
+    "Precision@k: a user's hits in the first k places, divided by k; places left empty are misses.",
+    "Recall@k: a user's hits in the first k places, divided by the user's held-out relevant items.",
+    "Macro average: the mean over users.",
+)
+
+
+def definition(average: str, users: Users) -> list[str]:
+    """The definitions printed beside the precision–recall plot; ``users`` is the experiment's rule."""
+    return [*(MICRO if average == "micro" else MACRO), POPULATION[users]]

@@ -1,0 +1,1 @@
+"""Decisions and reviews on the page Reports & decisions."""

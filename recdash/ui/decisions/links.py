@@ -1,0 +1,74 @@
+"""Ways from other pages to Reports & decisions: the last decision, proposing, using a test in a review."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from recdash.decisions import Review
+from recdash.domain.records import OnlineTest
+from recdash.formatting.html import html, markdown
+from recdash.formatting.wording import day, many
+from recdash.service.decisions.reviews import served_by
+from recdash.ui.app import links, state
+from recdash.ui.app.state import View, workspace
+from recdash.ui.components import widgets
+from recdash.ui.decisions import forms
+from recdash.ui.decisions.wording import excerpt, outcome_badge
+
+if TYPE_CHECKING:
+    from recdash.comparison.verdict import Verdict
+
+PAGE = "reports"
+
+
+def show_last(view: View) -> None:
+    """What was decided last and is not superseded, and how many candidates are under review."""
+    one = workspace().last_decision(view.experiment.id)
+    open_ = [review for review in workspace().reviews(view.experiment.id) if review.is_open]
+    if one is None and not open_:
+        return
+    widgets.section("Last decision")
+    if one is not None:
+        st.html(
+            html(
+                '<div class="rd-note rd-last"><p>{badge} {about}</p><p>{by}</p><p>“{text}”</p></div>',
+                badge=outcome_badge(one.outcome), by=f"{one.author}, {day(one.created)}",
+                about=links.link(view, one.about or "no single run", PAGE, {"dec": one.id}),
+                text=excerpt(one.text),
+            )
+        )  # fmt: skip
+    if open_:
+        told = f"{many(len(open_), 'candidate')} under review"
+        way = links.link(view, told, PAGE, {"rev": open_[0].id})
+        st.html(html('<div class="rd-note"><p>{way}</p></div>', way=way))
+
+
+def offer_to_decide(verdict: Verdict) -> None:
+    """The way from a verdict to a proposal or a decision about the same run."""
+    leader = verdict.weighed.leader
+    if leader is None or not forms.may_write() or not links.is_there(PAGE):
+        return
+    if st.button("Propose or decide", key="to-decide", help="Opens Reports & decisions with this candidate."):
+        state.choose(pr=leader.candidate)
+        links.go(PAGE)
+
+
+def offer_to_reviews(view: View, test: OnlineTest) -> None:
+    """Open reviews of runs that a variant of the test served, and that do not rest on it yet."""
+    if not forms.may_write():
+        return
+    for one in workspace().reviews(view.experiment.id):
+        if _awaits(one, test):
+            with st.container(horizontal=True, vertical_alignment="center", key=f"awaits-{one.id}"):
+                st.markdown(f"The review of **{markdown(one.about)}** has no evidence of this test yet.")
+                if st.button("Use in the review", key=f"to-review-{one.id}"):
+                    state.choose(rev=one.id, t=test.id)
+                    links.go(PAGE)
+
+
+def _awaits(one: Review, test: OnlineTest) -> bool:
+    attached = {online.test.id for online in one.online}
+    run = one.subject.run
+    return one.is_open and run is not None and served_by(test, run.id) and test.id not in attached

@@ -1,0 +1,149 @@
+"""Decisions and reviews in words: badges, headlines, the lines of the history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from recdash.decisions import LABELS, Decision, Review, State, decisions, reviews
+from recdash.domain.journal import Entry, Outcome
+from recdash.formatting.html import Html, html, join
+from recdash.formatting.wording import day, many, named_number
+
+SIGNS: Mapping[Outcome, tuple[str, str]] = {
+    "ship": ("▲", "better"),
+    "do not ship": ("▼", "worse"),
+    "inconclusive": ("?", "same"),
+    "needs A/B": ("⇄", "same"),
+}
+"""Outcome → sign and tone."""
+STATE_TONES: Mapping[State, str] = {"approved": "better", "rejected": "worse"}
+EXCERPT, LONG = 150, 700
+
+
+def outcome_badge(outcome: Outcome) -> Html:
+    sign, tone = SIGNS[outcome]
+    return html(
+        '<span class="rd-badge rd-badge-{tone}">{sign} {label}</span>',
+        tone=tone, sign=sign, label=LABELS[outcome],
+    )  # fmt: skip
+
+
+def state_badge(state: State) -> Html:
+    tone = STATE_TONES.get(state, "same")
+    return html('<span class="rd-badge rd-badge-{tone}">{state}</span>', tone=tone, state=capital(state))
+
+
+def headline(one: Decision) -> str:
+    """``Ship ALS v3`` · ``Inconclusive on ALS v3`` · ``ALS v3 needs an A/B test``."""
+    name = one.about
+    if one.outcome == "needs A/B":
+        return f"{name or 'This'} needs an A/B test"
+    joint = " on " if one.outcome == "inconclusive" and name else " " if name else ""
+    return f"{one.label}{joint}{name}"
+
+
+def label(one: Decision) -> str:
+    """``22 Nov 2026: Ship ALS v3 (superseded)``, for a list to choose from."""
+    gone = "" if one.is_current else " (superseded)"
+    return f"{day(one.created)}: {headline(one)}{gone}"
+
+
+def finding(decided: Decision | None, open_: Sequence[Review]) -> str:
+    """The page's H1."""
+    under = _under_review(open_)
+    if decided is None:
+        return under or "Nothing is decided yet"
+    more = f"{under[:1].lower()}{under[1:]}" if len(open_) > 1 else under
+    return "; ".join(filter(None, (headline(decided), more)))
+
+
+def _under_review(open_: Sequence[Review]) -> str:
+    if len(open_) == 1:
+        return f"{open_[0].about} is under review"
+    return f"{named_number(len(open_))} candidates are under review" if open_ else ""
+
+
+def subtitle(entries: Sequence[Entry]) -> str:
+    """``entries``: the newest first."""
+    made, asked = decisions(entries[::-1]), reviews(entries[::-1])
+    count = len([one for one in asked if one.is_open])
+    told = [many(len(made), "decision"), f"{many(len(asked), 'review')}, {count or 'none'} open"]
+    return f"{capital('; '.join(told))}. Nothing is edited here: what no longer holds is superseded."
+
+
+def moment(when: datetime) -> str:
+    """``22 Nov 2026, 14:02 UTC``."""
+    return f"{day(when)}, {when:%H:%M} UTC"
+
+
+def signature(entry: Entry) -> str:
+    """``M. Okafor, 22 Nov 2026, 14:02 UTC``."""
+    return f"{entry.author}, {moment(entry.created)}"
+
+
+def prose(text: str, kind: str = "rd-lead") -> Html:
+    """What somebody wrote, line by line; of a long text the beginning, the rest opens."""
+    if not text:
+        return Html("")
+    if len(text) <= LONG:
+        return html('<p class="rd-prose {kind}">{text}</p>', kind=kind, text=lines(text))
+    cut = text.rfind(" ", LONG // 2, LONG)
+    cut = cut if cut > 0 else LONG
+    return html(
+        '<p class="rd-prose {kind}">{start} …</p><details class="rd-more"><summary>Read on ({left} more '
+        'characters)</summary><p class="rd-prose {kind}">{rest}</p></details>',
+        kind=kind, start=lines(text[:cut]), rest=lines(text[cut:].lstrip()), left=f"{len(text) - cut:,}",
+    )  # fmt: skip
+
+
+def lines(text: str) -> Html:
+    """The text with its line breaks."""
+    return join([html("{line}", line=line) for line in text.splitlines()], "<br>")
+
+
+def excerpt(text: str) -> str:
+    """The beginning of a text, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= EXCERPT else f"{line[:EXCERPT].rstrip()}…"
+
+
+def deed(entry: Entry, known: Mapping[str, Entry]) -> str:
+    """What an entry did: ``proposed ALS v3`` · ``attached offline evidence to the review of ALS v3``."""
+    home = known.get(entry.about or "")
+    if entry.kind == "proposal":
+        return f"proposed {_about(entry)}"
+    if entry.kind == "offline evidence":
+        return f"attached offline evidence to the review of {_about(home)}"
+    if entry.kind == "online evidence":
+        test = entry.facts["online"][0]["test"]["name"]
+        return f"attached the A/B test {test} to the review of {_about(home)}"
+    if entry.kind == "decision":
+        return _decided(entry)
+    return f"commented on {_thing(home)}"
+
+
+def _decided(entry: Entry) -> str:
+    outcome: Outcome = entry.facts["outcome"]
+    name = _about(entry)
+    instead = ", superseding an earlier decision" if entry.facts.get("supersedes") else ""
+    return f"decided {LABELS[outcome]}{f' for {name}' if name else ''}{instead}"
+
+
+def _about(entry: Entry | None) -> str:
+    run = entry.facts["subject"]["run"] if entry and "subject" in entry.facts else None
+    return str(run["name"]) if run else ""
+
+
+def _thing(entry: Entry | None) -> str:
+    if entry is None:
+        return "a report"
+    if entry.kind == "decision":
+        outcome: Outcome = entry.facts["outcome"]
+        name = _about(entry)
+        return f"the decision {LABELS[outcome]}{f' for {name}' if name else ''}"
+    return f"the review of {_about(entry)}" if entry.kind == "proposal" else f"a {entry.kind}"
+
+
+def capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"

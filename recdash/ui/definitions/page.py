@@ -1,0 +1,393 @@
+"""What the Definitions page shows: one run under every preset, what sets them apart, who was counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from recdash.definitions.conventions import (
+    DEFAULT,
+    EQUAL,
+    TITLES,
+    TOGETHER,
+    difference_words,
+    order_words,
+    users_words,
+    who_counts,
+)
+from recdash.definitions.population_counts import ledger_lines
+from recdash.domain.records import Run
+from recdash.formatting import numbers
+from recdash.formatting.html import Html, html, join, markdown
+from recdash.formatting.numbers import is_number
+from recdash.formatting.records import Row, records
+from recdash.formatting.wording import named_number
+from recdash.metrics.agreement import WORDS
+from recdash.metrics.naming import base, is_percent, metric_at
+from recdash.ui.app import cached, state
+from recdash.ui.app.state import View
+from recdash.ui.components import widgets
+from recdash.ui.components.widgets import Column, table_html
+from recdash.ui.runs.table import counting_rule
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from recdash.metrics.tie_band import TieBand
+
+
+@dataclass(frozen=True)
+class Found:
+    """One run, its metric's family, and the tables of ``Workspace.under_presets`` and ``preset_causes``."""
+
+    run: Run
+    metric: str
+    k: int
+    presets: pd.DataFrame
+    causes: pd.DataFrame
+
+    @property
+    def unit(self) -> str:
+        return " %" if is_percent(self.metric) else ""
+
+    @property
+    def rows(self) -> list[Row]:
+        """One per preset, in the unit that the page shows."""
+        return [self._in_unit(row) for row in records(self.presets)]
+
+    @property
+    def default(self) -> Row:
+        return next(row for row in self.rows if row["preset"] == DEFAULT)
+
+    @property
+    def others(self) -> list[Row]:
+        return [row for row in self.rows if row["preset"] != DEFAULT]
+
+    @property
+    def where(self) -> str:
+        return metric_at(self.metric, self.k)
+
+    @property
+    def decimals(self) -> int:
+        """Three significant digits of the default's value; of the largest where that is 0 or missing."""
+        default = self.default["value"]
+        return numbers.places([default] if default > 0 else (row["value"] for row in self.rows))
+
+    def row(self, preset: str) -> Row:
+        return next(row for row in self.rows if row["preset"] == preset)
+
+    def causes_of(self, preset: str) -> list[Row]:
+        return [self._in_unit(row) for row in records(self.causes) if row["preset"] == preset]
+
+    def _in_unit(self, row: Row) -> Row:
+        if not self.unit:
+            return row
+        return {**row, "value": 100 * row["value"], "difference": 100 * row["difference"]}
+
+
+def choose_run(view: View) -> Run:
+    """One of the frame's runs, kept in the URL; at first the first candidate."""
+    known = {run.id: run for run in view.shown}
+    usual = (view.candidates or view.shown)[0]
+    wanted = state.params().get("r", usual.id)
+    if wanted not in known:
+        st.warning(f"The link's run, {markdown(wanted)}, is not among the runs shown; "
+                   f"{markdown(usual.name)} stands in.")  # fmt: skip
+    chosen = known.get(wanted, usual)
+    st.session_state["definitions-run"] = chosen.id
+    st.selectbox(
+        "Run", list(known), format_func=lambda run: known[run].name, key="definitions-run", width=330,
+        on_change=lambda: state.choose(r=st.session_state["definitions-run"]),
+    )  # fmt: skip
+    state.write("r", wanted)
+    return chosen
+
+
+def gather(view: View, run: Run) -> Found:
+    """The family of the frame's metric: each preset has parameters of its own."""
+    metric = base(view.metric)
+    with st.spinner("Counting as each library does; for another order the upload is read again"):
+        presets = cached.under_presets(run.id, metric, view.k)
+        causes = cached.preset_causes(run.id, metric, view.k)
+    return Found(run, metric, view.k, presets, causes)
+
+
+def finding(found: Found) -> str:
+    """How far the habits move one run's value."""
+    values = [row["value"] for row in found.rows if is_number(row["value"])]
+    if not values:
+        return f"{found.run.name} has no {found.where} under any preset"
+    low, high = (f"{end}{found.unit}" for end in _told_apart(min(values), max(values), found.decimals))
+    if max(values) - min(values) <= EQUAL:
+        return f"{found.where} of {found.run.name} is {low} under every preset"
+    if low == high:
+        return f"{found.where} of {found.run.name} is {low} under every preset, as far as digits are shown"
+    return f"{found.where} of {found.run.name} is anything from {low} to {high}, depending on the definition"
+
+
+def _told_apart(low: float, high: float, decimals: int) -> tuple[str, str]:
+    """Both ends with so many decimals, or with the fewest more that set them apart."""
+    for places in range(decimals, numbers.MOST_DECIMALS + 1):
+        if numbers.fixed(low, places) != numbers.fixed(high, places):
+            return numbers.fixed(low, places), numbers.fixed(high, places)
+    return numbers.fixed(low, decimals), numbers.fixed(high, decimals)
+
+
+def subtitle(found: Found) -> str:
+    presets = named_number(len(found.rows)).lower()
+    return (
+        f"The same lists and the same truth under {presets} presets: definition, who counts, order and ties, "
+        "and what is relevant as each library has them."
+    )
+
+
+def footnote(view: View, found: Found) -> Html:
+    """What the other pages show where that is not the default, and how long a difference is."""
+    legend = (
+        "Difference: the value minus recdash's default, each over its own users. Every user: all with a "
+        "relevant item, one without a list counting as 0."
+    )
+    lines = [line for line in (legend, shown_elsewhere(view, found)) if line]
+    paragraphs = join([html("<p>{line}</p>", line=line) for line in lines])
+    return html('<div class="rd-note">{lines}</div>', lines=paragraphs)
+
+
+def shown_elsewhere(view: View, found: Found) -> str:
+    """A line for a frame whose own number is not the default's; empty where it is."""
+    users = view.experiment.settings.get("users", "truth")
+    if view.metric == found.metric and users == found.default["users"]:
+        return ""
+    score = cached.scoreboard(view, (found.run.id,), (view.metric,), view.k)
+    value = numbers.three(float(score["value"].iloc[0])) if len(score) else numbers.NONE
+    return f"The other pages show {metric_at(view.metric, view.k)} {value}: {users_words(users)}."
+
+
+# ── the presets side by side ─────────────────────────────────────────────────────────────────
+
+
+def preset_table(found: Found) -> Html:
+    value = f"{found.where}, %" if found.unit else found.where
+    columns = [
+        Column("Preset"), Column("Definition"), Column(value, number=True),
+        Column("Difference to\nrecdash", number=True), Column("Who counts"), Column("Order and ties"),
+        Column("Relevant is"), Column("Beside the\nlibrary"),
+    ]  # fmt: skip
+    rows = [_preset_row(found, row) for row in found.rows]
+    return table_html(columns, rows, bands=[0])
+
+
+def _preset_row(found: Found, row: Row) -> list[object]:
+    return [
+        html('<b>{title}</b>', title=row["title"]),
+        code(row["spec"]),
+        numbers.fixed(row["value"], found.decimals),
+        _difference(row, found.default["value"], found.decimals),
+        _who_counts(row),
+        order_words(row["order"], row["ties"]),
+        html('<span class="rd-nowrap">{relevant}</span>', relevant=row["relevant"]),
+        html('<span title="{words}">{state}</span>', words=row["agreement"], state=STATES[row["state"]]),
+    ]  # fmt: skip
+
+
+STATES = {**WORDS, "documented": "not run"}
+"""Short, for a column; the whole sentence is the title of the cell, and stands under *Is it the same?*"""
+
+
+def agreement_title(found: Found) -> tuple[str, str]:
+    return (
+        f"Is {found.where} the number that each library prints?",
+        "Equal: its numbers were compared with recdash's under the preset. docs/presets.md has every metric.",
+    )
+
+
+def agreement_list(found: Found) -> Html:
+    """One sentence per preset: whether this metric is the library's own number."""
+    rows = [
+        html("<li><b>{title}</b><span>{words}</span></li>", title=row["title"], words=f"{row['agreement']}.")
+        for row in found.others
+    ]
+    return html('<ul class="rd-list rd-entries">{rows}</ul>', rows=join(rows))
+
+
+def _difference(row: Row, default: float, decimals: int) -> Html:
+    """The difference in numbers, and under it in words; the reason where there is no value."""
+    if row["preset"] == DEFAULT:
+        return html('<span class="rd-muted">default</span>')
+    if row["reason"]:
+        return html('<span class="rd-muted rd-wrap">{reason}</span>', reason=row["reason"])
+    words = html('<small class="rd-muted">{words}</small>', words=difference_words(row["value"], default))
+    if abs(row["difference"]) <= EQUAL:
+        return words
+    return html("{number}<br>{words}", number=numbers.signed(row["difference"], decimals), words=words)
+
+
+def _who_counts(row: Row) -> Html:
+    users = f"n = {numbers.count(row['n_users'])}" if row["n_users"] else ""
+    return html(
+        '<span class="rd-nowrap">{rule}</span><br><small class="rd-muted">{users}</small>',
+        rule=who_counts(row["spec"], row["users"]),
+        users=users,
+    )
+
+
+def code(spec: str) -> Html:
+    """A spec that may break after its commas."""
+    parts = [html("{part}", part=part) for part in spec.split(",")]
+    return html("<code>{spec}</code>", spec=join(parts, ",<wbr>"))
+
+
+def export(found: Found) -> pd.DataFrame:
+    return found.presets.assign(run=found.run.name, k=found.k)
+
+
+# ── why they differ ──────────────────────────────────────────────────────────────────────────
+
+
+def why_title(found: Found) -> tuple[str, str]:
+    subtitle = (
+        f"What each cause does to {found.where} by itself, when it alone is changed from recdash's default. "
+        "Together: what remains, since causes change each other's effect."
+    )
+    return "Why do the libraries differ?", subtitle
+
+
+def cause_table(found: Found) -> Html:
+    """Rows: presets; columns: what each cause does alone, from the default; the whole difference."""
+    present = [cause for cause in TITLES if cause in set(found.causes["cause"])]
+    columns = [
+        Column("Preset"),
+        *(Column(TITLES[cause], number=True) for cause in present),
+        Column("Difference", number=True),
+    ]
+    decimals = numbers.places(row["difference"] for row in found.rows)
+    rows = [_cause_row(found, row, present, decimals) for row in found.others]
+    return table_html(columns, rows, kind="rd-small")
+
+
+def _cause_row(found: Found, row: Row, present: list[str], decimals: int) -> list[object]:
+    of = {cause["cause"]: cause for cause in found.causes_of(row["preset"])}
+    return [
+        html("<b>{title}</b>", title=row["title"]),
+        *(_effect(cause, of.get(cause), decimals) for cause in present),
+        html("<b>{number}</b>", number=_signed(row["difference"], decimals)),
+    ]
+
+
+def _effect(name: str, found: Row | None, decimals: int) -> Html:
+    if found is None:
+        return Html("") if name == TOGETHER else html('<span class="rd-muted">as recdash</span>')
+    words = found["reason"] or found["words"]
+    number = _signed(found["difference"], decimals)
+    return html('<span title="{words}">{number}</span>', words=words, number=number)
+
+
+def _signed(difference: float, decimals: int) -> str:
+    if not is_number(difference):
+        return numbers.NONE
+    if abs(difference) <= EQUAL:
+        return "0"
+    text = numbers.signed(difference, decimals)
+    return text if text.strip("0.,") else "≈ 0"
+
+
+def entries(found: Found) -> Html:
+    """One sentence per preset: its causes by the size of their effect."""
+    rows = [
+        html("<li><b>{title}</b><span>{words}</span></li>", title=row["title"], words=why(found, row))
+        for row in found.others
+    ]
+    return html('<ul class="rd-list rd-entries">{rows}</ul>', rows=join(rows))
+
+
+def why(found: Found, row: Row) -> str:
+    """``63 % higher. Who counts +0.0166: only users with a list count. No effect here: …``."""
+    causes = [cause for cause in found.causes_of(row["preset"]) if cause["cause"] != TOGETHER]
+    if not causes:
+        return f"Counts {found.where} as recdash does."
+    unknown = [cause for cause in causes if cause["reason"]]
+    idle = [cause for cause in causes if not cause["reason"] and abs(cause["difference"]) <= EQUAL]
+    moving = [cause for cause in causes if cause not in unknown and cause not in idle]
+    words = difference_words(row["value"], found.default["value"]).capitalize()
+    parts = [
+        f"{words}." if words else "",
+        *(
+            f"{TITLES[cause['cause']]} {_exact(cause['difference'])}{found.unit}: {cause['words']}."
+            for cause in sorted(moving, key=lambda cause: -abs(cause["difference"]))
+        ),
+        *(f"{TITLES[cause['cause']]} not known: {cause['reason']}." for cause in unknown),
+        f"No effect here: {'; '.join(cause['words'] for cause in idle)}." if idle else "",
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def titles(found: Found) -> dict[str, str]:
+    """Preset → title, for choosing one."""
+    return {row["preset"]: row["title"] for row in found.rows}
+
+
+def _exact(difference: float) -> str:
+    """Signed, with three significant digits of its own."""
+    return numbers.signed(difference, numbers.places([difference]))
+
+
+def furthest(found: Found) -> str:
+    """The preset whose value is furthest from the default's."""
+    known = [row for row in found.rows if is_number(row["difference"])]
+    return str(max(known, key=lambda row: abs(row["difference"]))["preset"]) if known else DEFAULT
+
+
+# ── who was counted ──────────────────────────────────────────────────────────────────────────
+
+
+def ledger_title(view: View, found: Found) -> tuple[str, str]:
+    users = numbers.count(found.run.ledger.get("truth_users"))
+    return (
+        f"Who was counted in {found.run.name}",
+        f"The truth has {users} users. {counting_rule(view.experiment)}",
+    )
+
+
+def ledger_table(view: View, found: Found) -> Html:
+    settings = view.experiment.settings
+    lines = ledger_lines(
+        found.run.ledger, settings.get("users", "truth"), view.depth, settings.get("duplicates", "first")
+    )
+    rows = [[line.title, _count(line.count), line.words] for line in lines]
+    return table_html(
+        [Column("Ledger"), Column("Count", number=True), Column("What it means")], rows, kind="rd-small"
+    )
+
+
+def _count(count: int | None) -> str:
+    return numbers.NONE if count is None else numbers.count(count)
+
+
+def show_ties(view: View, found: Found) -> None:
+    """How far the order of equal scores can move the value that the pages show; nothing where it cannot."""
+    band = cached.tie_band(found.run.id, view.metric, view.k)
+    if band is None:
+        return
+    score = cached.scoreboard(view, (found.run.id,), (view.metric,), view.k)
+    shown = float(score["value"].iloc[0])
+    where = metric_at(view.metric, view.k)
+    decimals = numbers.places([band.best - band.worst])
+    numbers_of = (band.worst, band.expected, band.best, shown)
+    drawn = f" ± {band.expected_error:.1g}" if band.expected_error else ""
+    titles = ("Worst order", "Expected", "Best order", "As in the file")
+    columns = [*(Column(title, number=True) for title in titles), Column("Users", number=True)]
+    row = [*(numbers.fixed(value, decimals) for value in numbers_of), numbers.count(band.n_users)]
+    row[1] += drawn
+    st.space("small")
+    widgets.section(f"What ties can do to {where}", ties_sentence(where, band))
+    widgets.table(columns, [row])
+
+
+def ties_sentence(where: str, band: TieBand) -> str:
+    span = numbers.fixed(band.best - band.worst, numbers.places([band.best - band.worst]))
+    who = "one user" if band.n_users == 1 else f"{numbers.count(band.n_users)} users"
+    return (
+        f"For {who} a relevant item stands among equal scores, whose order is chance: that alone can move "
+        f"{where} by {span}. Expected: the mean over random orders."
+    )

@@ -1,0 +1,180 @@
+"""A preset's formula and its arithmetic for one list, line by line."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from recdash.definitions.latex import formula, is_exact
+from recdash.definitions.worked_example import N_POPULAR, Place, Worked, example, why_no_example
+from recdash.domain.records import Run
+from recdash.formatting import numbers
+from recdash.formatting.html import Html, html, join
+from recdash.metrics import METRICS, define
+from recdash.metrics.naming import base
+from recdash.ui.app import cached
+from recdash.ui.components import widgets
+from recdash.ui.components.widgets import Column, table_html
+from recdash.ui.definitions.page import Found
+
+EXAMPLES = {"small": "A list of five places", "run": "One user of this run"}
+OF_POPULARITY = ("serendipity",)
+MOST_LINES = 12
+DECIMALS = 4
+LETTERS = (
+    "$k$: the cutoff; $m$: relevant items of a user; $r_j$: the rank of the $j$-th hit; $g_j$: its grade, "
+    "$g^*_i$ the grades best first; $L$: the list."
+)
+MISS = html('<span class="rd-muted" aria-label="no hit">○</span>')
+
+
+def print_formula(found: Found, preset: str) -> None:
+    """The definition as typed, its formula, what its letters mean, and the metric's own example."""
+    row = found.row(preset)
+    definition = define(row["spec"])
+    metric = METRICS[found.metric]
+    widgets.section(f"{row['title']}: {found.where}", metric.title)
+    st.markdown(f"$$\n{formula(definition)}\n$$")
+    st.caption(LETTERS)
+    hidden = f"The formula is the default's; here it is {row['spec']}." if not is_exact(definition) else ""
+    lines = [
+        hidden,
+        *(f"{name}={value}: {meaning}." for name, value, meaning in _chosen(row["spec"])),
+        f"Example of the default. {metric.example}" if metric.example else "",
+    ]
+    paragraphs = join([html("<p>{line}</p>", line=line) for line in lines if line])
+    st.html(html('<div class="rd-note">{lines}</div>', lines=paragraphs))
+
+
+def _chosen(spec: str) -> list[tuple[str, str, str]]:
+    """Parameter, value and meaning of what the definition sets."""
+    definition = define(spec)
+    return [
+        (knob.name, value, knob.values[value])
+        for knob in definition.metric.parameters
+        if (value := definition.parameters[knob.name]) in knob.values and value != knob.default
+    ]
+
+
+def work_out(found: Found, preset: str) -> None:
+    """The arithmetic of the built-in list or of one of the run's users, as the reader chooses."""
+    chosen = widgets.choice("Example", "ex", EXAMPLES, "small")
+    row = found.row(preset)
+    if chosen == "run" and (reason := _why_no_user(found.run, row["reason"])):
+        st.info(f"No example of this run: {reason}.")
+        return
+    if chosen == "small":
+        shown = example(define(row["spec"]))
+    else:
+        shown = cached.worked_example(found.run.id, found.metric, found.k, preset)
+    if shown is None:
+        why = why_no_example(define(row["spec"])) or "no user counts"
+        st.info(f"There is no list to work out: {why}.")
+        return
+    st.html(heading(shown, chosen))
+    for part in shown.parts or (shown,):
+        st.html(places_table(part))
+        st.html(html('<p class="rd-sum">{line}</p>', line=arithmetic(part)))
+    if shown.parts:
+        st.html(html('<p class="rd-sum">{line}</p>', line=combined(shown)))
+
+
+def _why_no_user(run: Run, reason: str) -> str:
+    """Why no list of the run can be worked out; empty where one may."""
+    if not run.is_mean:
+        return reason
+    return f"it is the mean of {run.replicated}, so that each user has several lists"
+
+
+def heading(shown: Worked, chosen: str) -> Html:
+    """Whose list it is."""
+    if chosen == "small":
+        text = (
+            "The list x, a, y, b for k = 5. Relevant are a (grade 3), b (grade 1) and c (grade 2), which the "
+            f"list misses: m\u00a0=\u00a0{shown.m}. y was judged and is not relevant; nobody judged x."
+        )
+        if base(shown.spec) in OF_POPULARITY:
+            text += f" Of {N_POPULAR} items in train b is the most popular, then come x, c, y and a."
+    else:
+        text = (
+            f"User {shown.user}: m = {shown.m} relevant items, a list of {numbers.count(shown.length)}, "
+            f"k = {shown.k}. Items that are no hit are not kept."
+        )
+    return html('<div class="rd-note"><p>{text}</p></div>', text=text)
+
+
+def places_table(shown: Worked) -> Html:
+    columns = [
+        Column("Place", number=True), Column("Item"), Column("Hit"), Column("Grade", number=True),
+        Column("Credit", number=True), Column("Sum so far", number=True),
+    ]  # fmt: skip
+    return table_html(columns, rows(shown), kind="rd-small")
+
+
+def rows(shown: Worked) -> list[list[object]]:
+    """A line per place; in a long list places without any credit are one line together."""
+    lines = [_row(place) for place in shown.places]
+    empty = range(max(shown.length, len(shown.places)) + 1, shown.k + 1)
+    if len(shown.places) > MOST_LINES:
+        lines = _hits_only(shown)
+    if empty:
+        span = str(empty[0]) if len(empty) == 1 else f"{empty[0]} to {empty[-1]}"
+        lines.append([span, html('<i class="rd-muted">no item</i>'), "", "", "", ""])
+    return lines
+
+
+def _hits_only(shown: Worked) -> list[list[object]]:
+    lines: list[list[object]] = []
+    begin = 1
+    for place in [*(one for one in shown.places if one.gain is not None or one.negative), None]:
+        end = place.rank - 1 if place else shown.places[-1].rank
+        if end >= begin:
+            span = str(begin) if begin == end else f"{begin} to {end}"
+            lines.append([span, html('<span class="rd-muted">not relevant</span>'), MISS, "", "", ""])
+        if place:
+            lines.append(_row(place))
+            begin = place.rank + 1
+    return lines
+
+
+def _row(place: Place) -> list[object]:
+    hit = place.gain is not None
+    return [
+        str(place.rank),
+        place.item if hit else html('<span class="rd-muted">{what}</span>', what=_no_hit(place)),
+        html('<b aria-label="hit">●</b>') if hit else MISS,
+        f"{place.gain:g}" if place.gain is not None else "",
+        _amount(place.credit),
+        _amount(place.total),
+    ]  # fmt: skip
+
+
+def _no_hit(place: Place) -> str:
+    return "judged, not relevant" if place.negative else "not relevant"
+
+
+def _amount(number: float | None) -> str:
+    return "" if number is None else numbers.fixed(number, DECIMALS) if number else "0"
+
+
+def arithmetic(shown: Worked) -> str:
+    """``0.6309 + 0.4307 = 1.0616, divided by the norm 2.1309: 0.4982``."""
+    value = numbers.fixed(shown.value, DECIMALS)
+    if shown.total is None or shown.norm is None:
+        return f"{shown.spec} = {value}"
+    parts = [place.credit for place in shown.places if place.credit]
+    total = numbers.fixed(shown.total, DECIMALS)
+    added = " + ".join(numbers.fixed(credit, DECIMALS) for credit in parts)
+    summed = f"{added} = {total}" if len(parts) > 1 else total
+    norm = numbers.fixed(shown.norm, DECIMALS)
+    if shown.pooled:
+        return (
+            f"{summed} is what this user adds above the line, {norm} below it; over all users the two sums "
+            f"are divided. By itself: {total} ÷ {norm} = {value}"
+        )
+    return f"{summed}; divided by the norm {norm}: {value}"
+
+
+def combined(shown: Worked) -> str:
+    """2ab / (a + b) of the two parts."""
+    a, b = (numbers.fixed(part.value, DECIMALS) for part in shown.parts)
+    return f"2 × {a} × {b} ÷ ({a} + {b}) = {numbers.fixed(shown.value, DECIMALS)}"

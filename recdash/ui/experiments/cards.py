@@ -1,0 +1,140 @@
+"""Experiments as cards or as a table; what takes long, the verdict, comes beside the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from recdash.comparison.badges import Badge, badge_of
+from recdash.comparison.wording import plain
+from recdash.formatting import numbers
+from recdash.formatting.html import Html, html, join
+from recdash.formatting.wording import day, many
+from recdash.service.catalog.history import Happening
+from recdash.service.catalog.overview import Card, CardVerdict
+from recdash.ui.app import cached, links
+from recdash.ui.components import widgets
+from recdash.ui.components.widgets import Column
+
+IN_A_ROW = 2
+AT_A_TIME = 5
+"""After so many verdicts the table is drawn again."""
+COLUMNS = (
+    Column("Experiment"), Column("Verdict"), Column("Users", number=True), Column("Runs", number=True),
+    Column("Decision"), Column("Last change"),
+)  # fmt: skip
+
+
+def draw(cards: Sequence[Card]) -> None:
+    for first in range(0, len(cards), IN_A_ROW):
+        row = st.columns(IN_A_ROW, gap="medium")
+        for column, card in zip(row, cards[first : first + IN_A_ROW], strict=False):
+            with column:
+                _draw_card(card)
+
+
+def _draw_card(card: Card) -> None:
+    with st.container(border=True, key=f"card-{card.experiment.id}", height="stretch", gap=None):
+        st.html(head(card))
+        _verdict(card.experiment.id)
+        st.html(foot(card))
+
+
+@st.fragment(parallel=True)
+@widgets.in_words
+def _verdict(experiment_id: str) -> None:
+    """Worked out beside the page, so that the list stands at once."""
+    st.html(verdict_html(cached.card_verdict(experiment_id)))
+
+
+def verdict_html(found: CardVerdict) -> Html:
+    """Badge, headline, and the sentence that gives the evidence."""
+    if found.verdict is None:
+        return html('<p class="rd-glance-none">{why}.</p>', why=found.why_not)
+    first = plain(found.verdict.sentences[0]) if found.verdict.sentences else ""
+    return html(
+        '<div class="rd-glance-verdict">{badge}<b>{headline}</b><p>{first}</p></div>',
+        badge=_badge(badge_of(found.verdict)), headline=found.verdict.headline, first=first,
+    )  # fmt: skip
+
+
+def _badge(badge: Badge) -> Html:
+    return html('<span class="rd-badge rd-badge-{tone}">{sign} {name}</span>',
+                tone=badge.tone, sign=badge.sign, name=badge.name)  # fmt: skip
+
+
+def head(card: Card) -> Html:
+    note = html("<p>{note}</p>", note=card.experiment.note) if card.experiment.note else Html("")
+    return html(
+        '<div class="rd-glance"><h2>{name} {marks}</h2><p>{question}.</p>{note}</div>',
+        name=_name(card), marks=_marks(card), question=card.question, note=note,
+    )  # fmt: skip
+
+
+def _name(card: Card) -> Html:
+    """Leads to the experiment's overview, where it is not archived."""
+    if card.experiment.archived is not None:
+        return html("<bdi>{name}</bdi>", name=card.experiment.name)
+    to = f"./?{urlencode({'e': card.experiment.id, **links.embedded()})}"
+    return html('<a class="rd-name" href="{to}"><bdi>{name}</bdi></a>', to=to, name=card.experiment.name)
+
+
+def _marks(card: Card) -> Html:
+    marks = [*(["Demo"] if card.experiment.demo else []), *(["Archived"] if card.experiment.archived else [])]
+    return join([html('<span class="rd-badge">{mark}</span>', mark=mark) for mark in marks], " ")
+
+
+def foot(card: Card) -> Html:
+    """How many candidates, what was decided, what was done last."""
+    tests = f" · {many(len(card.tests), 'A/B test')}" if card.tests else ""
+    last = f"{card.last_change}, {day(card.last_change.when)}"
+    lines = (f"{many(len(card.own), 'run').capitalize()}{tests}", card.stands, last)
+    told = [html("<div>{line}</div>", line=line) for line in lines if line]
+    return html('<div class="rd-glance-foot">{told}</div>', told=join(told))
+
+
+# ── the table ────────────────────────────────────────────────────────────────────────────────
+
+
+@st.fragment(parallel=True)
+@widgets.in_words
+def draw_table(cards: Sequence[Card]) -> None:
+    """The table stands at once; verdicts come as they are worked out."""
+    place = st.empty()
+    known: dict[str, CardVerdict] = {}
+    for at, card in enumerate(cards):
+        if at % AT_A_TIME == 0:
+            place.html(table_html(cards, known))
+        known[card.experiment.id] = cached.card_verdict(card.experiment.id)
+    place.html(table_html(cards, known))
+
+
+def table_html(cards: Sequence[Card], known: Mapping[str, CardVerdict]) -> Html:
+    rows = [
+        [
+            html("{name} {marks}", name=_name(card), marks=_marks(card)),
+            _short(known.get(card.experiment.id)),
+            numbers.count(card.experiment.settings.get("truth_users")),
+            numbers.count(len(card.own)),
+            card.stands or numbers.NONE,
+            _when(card.last_change),
+        ]
+        for card in cards
+    ]
+    return widgets.table_html(COLUMNS, rows, kind="rd-words rd-experiments")
+
+
+def _when(last: Happening) -> Html:
+    return html("{what}<br><small>{when}</small>", what=str(last), when=day(last.when))
+
+
+def _short(found: CardVerdict | None) -> Html:
+    if found is None:
+        return html('<span class="rd-muted">working it out …</span>')
+    if found.verdict is None:
+        return html('<span class="rd-muted">{why}</span>', why=found.why_not)
+    badge, words = badge_of(found.verdict), found.verdict.headline
+    return html('<span class="rd-{tone}">{sign}</span> {headline}<br><small>{metric}</small>',
+                tone=badge.tone, sign=badge.sign, headline=words, metric=found.metric)  # fmt: skip

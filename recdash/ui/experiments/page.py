@@ -1,0 +1,132 @@
+"""The list of experiments: search, order, cards or a table, each with its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from recdash.formatting import numbers
+from recdash.formatting.wording import day, many
+from recdash.service.catalog.overview import Card
+from recdash.ui.app import state
+from recdash.ui.components import widgets
+from recdash.ui.experiments import cards as experiment_cards
+
+SEARCH, PAGE = "find", "at"
+ORDERS = {"change": "Last change", "name": "Name", "size": "Runs"}
+KINDS = {"cards": "Cards", "table": "Table"}
+AT_ONCE = {"cards": 12, "table": 25}
+"""So many are drawn at a time."""
+_BY: Mapping[str, Callable[[Card], Any]] = {
+    "change": lambda card: -card.last_change.when.timestamp(),
+    "name": lambda card: card.experiment.name.casefold(),
+    "size": lambda card: -len(card.own),
+}
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Those that are asked for, of ``n`` there are; ``archived`` others hold the words too."""
+
+    cards: Sequence[Card]
+    n: int
+    archived: int
+    words: str
+
+
+def show() -> None:
+    title = st.container()
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        words = _search()
+        order = widgets.choice("Order", "sort", ORDERS, "change")
+        kind = widgets.choice("Show as", "as", KINDS, "cards")
+        old = widgets.choice("Archived", "old", {"hide": "Hide", "show": "Show"}, "hide") == "show"
+    found = gather(words, archived=old)
+    with title:
+        widgets.title(finding(found), subtitle(found))
+    shown = _page_of(sorted(found.cards, key=_BY[order]), AT_ONCE[kind])
+    if not shown:
+        _nothing(found)
+    elif kind == "cards":
+        experiment_cards.draw(shown)
+    else:
+        experiment_cards.draw_table(shown)
+
+
+def gather(words: str, *, archived: bool) -> Listed:
+    space = state.workspace()
+    holding = space.cards(words, archived=True)
+    everything = space.cards(archived=True)
+    if archived:
+        return Listed(holding, len(everything), 0, words)
+    active = [card for card in holding if card.experiment.archived is None]
+    n = sum(card.experiment.archived is None for card in everything)
+    return Listed(active, n, len(holding) - len(active), words)
+
+
+def finding(found: Listed) -> str:
+    shown = many(len(found.cards), "experiment").capitalize()
+    if not found.words:
+        return shown
+    verb = "holds" if len(found.cards) == 1 else "hold"
+    return f"{shown} of {numbers.count(found.n)} {verb} “{found.words}”"
+
+
+def subtitle(found: Listed) -> str:
+    """What happened last, and what is not shown."""
+    hidden = many(found.archived, "archived experiment").capitalize()
+    archived = f" {hidden} not shown." if found.archived else ""
+    newest = max(found.cards, key=lambda card: card.last_change.when, default=None)
+    if newest is None:
+        return archived.strip() or "Names, tags and notes of experiments and runs are searched."
+    last = newest.last_change
+    return f"Last change: {newest.experiment.name}, {last.inside}, {day(last.when)} (days in UTC).{archived}"
+
+
+def _search() -> str:
+    st.session_state["experiments-search"] = state.params().get(SEARCH, "")
+    found = st.text_input(
+        "Search", type="search", key="experiments-search", width=300, placeholder="name, run, tag or note",
+        on_change=lambda: state.choose(**{SEARCH: st.session_state["experiments-search"], PAGE: None}),
+    )  # fmt: skip
+    words = (found or "").strip()
+    state.write(SEARCH, words or None)
+    return words
+
+
+def _nothing(found: Listed) -> None:
+    if found.archived:
+        st.info("Only archived experiments hold this: show them above.")
+    elif found.words:
+        st.info("Every word must occur in a name, a tag or a note. Try fewer of them.")
+
+
+# ── pages of the list ────────────────────────────────────────────────────────────────────────
+
+
+def _page_of(cards: Sequence[Card], at_once: int) -> Sequence[Card]:
+    """The cards of the page that the link names; of one beyond the last, those of the last."""
+    pages = max(1, -(-len(cards) // at_once))
+    wanted = state.params().get(PAGE, "1")
+    number = min(pages, int(wanted)) if wanted.isdecimal() and 0 < len(wanted) < 7 and int(wanted) else 1
+    state.write(PAGE, str(number) if pages > 1 else None)
+    first = (number - 1) * at_once
+    if pages > 1:
+        last = min(len(cards), first + at_once)
+        _turn(number, pages, f"{first + 1} to {last} of {numbers.count(len(cards))}")
+    return cards[first : first + at_once]
+
+
+def _turn(number: int, pages: int, words: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        _turn_to("← Before", number - 1, disabled=number == 1)
+        _turn_to("Next →", number + 1, disabled=number == pages)
+        st.caption(words)
+
+
+def _turn_to(label: str, number: int, *, disabled: bool) -> None:
+    st.button(label, key=f"experiments-{label}", disabled=disabled,
+              on_click=lambda: state.choose(**{PAGE: str(number)}))  # fmt: skip

@@ -1,0 +1,254 @@
+"""What the Items page shows: which held-out items each run finds, and which are never shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from recdash.formatting import numbers
+from recdash.formatting.html import Html, html, join
+from recdash.formatting.records import Row, records
+from recdash.formatting.wording import cut, listed
+from recdash.ui.app import cached, state
+from recdash.ui.app.state import View
+from recdash.ui.components import widgets
+from recdash.ui.components.widgets import Column, run_cell, table_html
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SEARCH, WHICH, ORDER = "item", "which", "order"
+"""Parameters of the link."""
+MOST_ROWS, LONGEST_TITLE = 50, 60
+ALL, NOBODY, NEVER = "all", "nobody", "never"
+USERS, TITLE = "users", "title"
+
+
+@dataclass(frozen=True)
+class Items:
+    """``Workspace.found_items`` of the runs in the frame that have lists."""
+
+    frame: pd.DataFrame
+    run_ids: tuple[str, ...]
+
+    @cached_property
+    def nobody(self) -> int:
+        return int((self.frame["finders"] == 0).sum())
+
+    @cached_property
+    def never(self) -> int:
+        return int((self.frame["showers"] == 0).sum())
+
+    def found(self, run_id: str) -> int:
+        """How many items the run finds for anybody."""
+        return int((self.frame[f"found {run_id}"] > 0).sum())
+
+    def shown(self, run_id: str) -> int:
+        return int((self.frame[f"shown {run_id}"] > 0).sum())
+
+    def only(self, run_id: str) -> pd.DataFrame:
+        """The items that this run finds and no other."""
+        return self.frame[(self.frame[f"found {run_id}"] > 0) & (self.frame["finders"] == 1)]
+
+
+def gather(view: View) -> Items | None:
+    """None where no run in the frame has lists."""
+    run_ids = tuple(run.id for run in view.shown if run.has_lists)
+    return Items(cached.found_items(run_ids, view.k), run_ids) if run_ids else None
+
+
+# ── in words ─────────────────────────────────────────────────────────────────────────────────
+
+
+def finding(view: View, items: Items) -> str:
+    """``3,200 of 4,478 held-out items are found by no run, 812 of them never shown``."""
+    total = len(items.frame)
+    if items.nobody == 0:
+        return f"Each of the {_items(total)} held out is found by some run"
+    of = f"{numbers.count(items.nobody)} of {numbers.count(total)} held-out items"
+    never = f", {numbers.count(items.never)} of them never shown" if items.never else ""
+    if len(items.run_ids) == 1:
+        return f"{view.name(items.run_ids[0])} does not find {of}{never}"
+    return f"{of} {'is' if items.nobody == 1 else 'are'} found by no run{never}"
+
+
+def _items(count: int) -> str:
+    return f"{numbers.count(count)} {'item' if count == 1 else 'items'}"
+
+
+def subtitle(view: View, items: Items) -> str:
+    most = max(items.run_ids, key=lambda run_id: len(items.only(run_id)))
+    alone = len(items.only(most))
+    text = f"Items that are relevant to somebody, within k = {view.k}, for all users with a relevant item."
+    if len(items.run_ids) > 1 and alone:
+        text += f" {view.name(most)} finds most that nobody else does: {numbers.count(alone)}."
+    return text
+
+
+def summary(view: View, items: Items) -> Html:
+    """One row per run: how many of the held-out items it finds, alone and at all, and shows."""
+    total = len(items.frame)
+    columns = [
+        Column("Run"), Column("Items found", number=True), Column("of all, %", number=True),
+        Column("Only this run finds", number=True), Column("Items shown", number=True),
+        Column("Shown, never found", number=True),
+    ]  # fmt: skip
+    rows = [
+        [
+            run_cell(view.marks[run_id]),
+            numbers.count(items.found(run_id)),
+            numbers.fixed(100 * items.found(run_id) / total, 1),
+            numbers.count(len(items.only(run_id))) if len(items.run_ids) > 1 else numbers.NONE,
+            numbers.count(items.shown(run_id)),
+            numbers.count(items.shown(run_id) - items.found(run_id)),
+        ]
+        for run_id in items.run_ids
+    ]
+    return table_html(columns, rows, kind="rd-small")
+
+
+# ── which items ──────────────────────────────────────────────────────────────────────────────
+
+
+def choose(view: View, items: Items) -> pd.DataFrame:
+    """The items that are asked for: which, with what in the title or id, in which order; in the URL."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        which = _select("Which items", WHICH, which_options(view, items), ALL, 340)
+        order = _select("Sorted by", ORDER, _orders(view, items), USERS, 300)
+        text = _search()
+    return in_order(matching(chosen(items, which), text), order)
+
+
+def which_options(view: View, items: Items) -> dict[str, str]:
+    only = {
+        run_id: f"Only {view.name(run_id)} finds ({numbers.count(len(items.only(run_id)))})"
+        for run_id in items.run_ids
+        if len(items.run_ids) > 1
+    }
+    return {
+        ALL: f"All ({numbers.count(len(items.frame))})",
+        NOBODY: f"Found by nobody ({numbers.count(items.nobody)})",
+        NEVER: f"Never shown ({numbers.count(items.never)})",
+        **only,
+    }
+
+
+def _orders(view: View, items: Items) -> dict[str, str]:
+    runs = {f"found {run_id}": f"Found by {view.name(run_id)}" for run_id in items.run_ids}
+    shows = {f"shown {run_id}": f"Shown by {view.name(run_id)}" for run_id in items.run_ids}
+    return {USERS: "Users who hold it out", TITLE: "Title", **runs, **shows}
+
+
+def _select(label: str, name: str, options: Mapping[str, str], default: str, width: int) -> str:
+    value = state.option(name, default, list(options))
+    key = f"items-{name}"
+    st.session_state[key] = value
+    st.selectbox(
+        label, list(options), format_func=lambda one: options[one], key=key, width=width,
+        on_change=lambda: state.choose(**{name: st.session_state[key]}),
+    )  # fmt: skip
+    state.write(name, value)
+    return value
+
+
+def _search() -> str:
+    st.session_state["items-search"] = state.params().get(SEARCH, "")
+    text = st.text_input(
+        "Search titles and ids", key="items-search", placeholder="title or id", width=220,
+        on_change=lambda: state.choose(**{SEARCH: st.session_state["items-search"]}),
+    )  # fmt: skip
+    if text or SEARCH in state.params():
+        state.write(SEARCH, text)
+    return text
+
+
+def chosen(items: Items, which: str) -> pd.DataFrame:
+    if which in items.run_ids:
+        return items.only(which)
+    column = {NOBODY: "finders", NEVER: "showers"}.get(which)
+    return items.frame if column is None else items.frame[items.frame[column] == 0]
+
+
+def matching(frame: pd.DataFrame, text: str) -> pd.DataFrame:
+    """Rows with the text in the title or the id, in upper or lower case."""
+    wanted = text.strip()
+    if not wanted:
+        return frame
+    inside = [frame[name].str.contains(wanted, case=False, regex=False) for name in ("title", "item_id")]
+    return frame[inside[0] | inside[1]]
+
+
+def in_order(frame: pd.DataFrame, order: str) -> pd.DataFrame:
+    """Numbers from the largest, titles from A; what is equal by the users who hold it out."""
+    if order == TITLE:
+        return frame.sort_values(TITLE, key=lambda titles: titles.str.casefold(), kind="stable")
+    return frame.sort_values(list(dict.fromkeys((order, USERS))), ascending=False, kind="stable")
+
+
+# ── the table ────────────────────────────────────────────────────────────────────────────────
+
+
+def table(view: View, items: Items, rows: pd.DataFrame) -> None:
+    """The first rows as HTML; all of them to take away."""
+    if rows.empty:
+        st.html(html('<p class="rd-muted">No item is like this.</p>'))
+        return
+    names = [Column(run_cell(view.marks[run_id]), number=True) for run_id in items.run_ids]
+    columns = [Column("Item"), Column("Held out by\nusers", number=True), *names]
+    cells = [_cells(row, items.run_ids) for row in records(rows.head(MOST_ROWS))]
+    st.html(table_html(columns, cells, kind="rd-small rd-items"))
+    st.html(_note(len(rows)))
+    widgets.table_behind(tidy(view, items, rows), "items")
+
+
+def _cells(row: Row, run_ids: Sequence[str]) -> list[object]:
+    title, item_id = row["title"], row["item_id"]
+    name = html('<span title="{whole}">{short}</span>', short=cut(title, LONGEST_TITLE),
+                whole=title if title == item_id else f"{title} (id {item_id})")  # fmt: skip
+    return [name, numbers.count(row["users"]), *(_counts(row, run_id) for run_id in run_ids)]
+
+
+def _counts(row: Row, run_id: str) -> Html:
+    """Found for so many users, in so many lists; a dash where it is never shown."""
+    found, shown = row[f"found {run_id}"], row[f"shown {run_id}"]
+    if not shown:
+        return html('<span class="rd-muted" title="never shown">{none}</span>', none=numbers.NONE)
+    number = html("<b>{n}</b>" if found else "{n}", n=numbers.count(found))
+    return html('{number} <small class="rd-muted">of {shown}</small>', number=number,
+                shown=numbers.count(shown))  # fmt: skip
+
+
+def _note(n_rows: int) -> Html:
+    counts = (
+        "Under each run: for how many of the users who hold the item out it is in the list, of how many "
+        f"lists that show it to anybody. {numbers.NONE} never shown."
+    )
+    some = f"The first {MOST_ROWS} of {numbers.count(n_rows)} items; all of them under Table."
+    lines = [counts, some] if n_rows > MOST_ROWS else [counts]
+    return html('<div class="rd-note">{lines}</div>', lines=join([html("<p>{x}</p>", x=x) for x in lines]))
+
+
+def tidy(view: View, items: Items, rows: pd.DataFrame) -> pd.DataFrame:
+    """With the names of the runs in the head; a name that two runs share is told apart by the id."""
+    names = [view.name(run_id) for run_id in items.run_ids]
+    heads = {
+        f"{what} {run_id}": f"{what} by {name}" if names.count(name) == 1 else f"{what} by {name} ({run_id})"
+        for run_id, name in zip(items.run_ids, names, strict=True)
+        for what in ("found", "shown")
+    }
+    return rows.rename(columns={**heads, "finders": "found by runs", "showers": "shown by runs"})
+
+
+def left_out(view: View) -> str:
+    """Who has no lists to look into, or several for each user."""
+    means = [run.name for run in view.shown if run.is_mean]
+    names = [run.name for run in view.shown if not run.has_lists and not run.is_mean]
+    told = (
+        [f"{listed(means)}: several lists for each user, which cannot be looked at as one."] if means else []
+    )
+    told += [f"{listed(names)}: no lists, so nothing is found or shown."] if names else []
+    return " ".join(told)

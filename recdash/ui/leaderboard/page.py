@@ -1,0 +1,327 @@
+"""What the leaderboard shows of a view, gathered once for its page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from recdash.charts.forest import BESIDE_TABLE, forest
+from recdash.comparison import headlines
+from recdash.formatting import numbers
+from recdash.formatting.html import Html, html, join
+from recdash.formatting.records import records
+from recdash.formatting.wording import listed, users
+from recdash.metrics import define
+from recdash.metrics.naming import BEYOND, base, metric_at
+from recdash.stats import Correction
+from recdash.ui.app import cached, state, theme
+from recdash.ui.app.state import View
+from recdash.ui.components import widgets
+from recdash.ui.leaderboard import table as board
+from recdash.ui.leaderboard.table import PAGE, RULES, SETS, Board
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WITHOUT_STANDING, WITH_STANDING = 3, 1
+"""How many more metrics fit beside the forest."""
+
+
+def search() -> str:
+    """The text to look for in names and tags, kept in the URL."""
+    st.session_state["leaderboard-search"] = state.params().get("q", "")
+    found = st.text_input(
+        "Search runs and tags", key="leaderboard-search", placeholder="name or tag",
+        on_change=lambda: state.choose(q=st.session_state["leaderboard-search"], p=None),
+    )  # fmt: skip
+    if found or "q" in state.params():
+        state.write("q", found)
+    return found
+
+
+def choices() -> tuple[str, bool, Correction]:
+    """Column set, whether differences are in %, and the correction; all in the URL."""
+    chosen = widgets.choice("Columns", "cols", SETS, "core")
+    unit = widgets.choice("Difference", "diff", {"abs": "Absolute", "rel": "Relative"}, "abs")
+    rules = {str(rule): title for rule, title in RULES.items()}
+    rule = widgets.choice("Correction", "corr", rules, "holm")
+    corrections: dict[str, Correction] = {str(one): one for one in RULES}
+    return chosen, unit == "rel", corrections[rule]
+
+
+def compared(view: View) -> tuple[str, ...]:
+    """The baseline and every run but the references."""
+    return tuple(dict.fromkeys((view.shown[0].id, *view.own_ids)))
+
+
+def gather(view: View, wanted: str, chosen: str, *, relative: bool, correction: Correction) -> Board:
+    """All rows that match the search, best first under the baseline's band."""
+    baseline, standing = view.shown[0].id, cached.standing(view, view.run_ids)
+    metrics = _metrics(view, chosen, correction, WITH_STANDING if standing else WITHOUT_STANDING)
+    scores = cached.scoreboard(view, view.run_ids, metrics, view.k)
+    pairs = cached.pairs(view, compared(view), baseline, view.metric, correction)
+    known = headlines.values(scores, view.metric)
+    places = _places(view, known, correction)
+    primary = scores[scores["metric"] == view.metric]
+    shown = board.in_percent(pairs) if relative and len(pairs) else pairs
+    return Board(
+        order=_order(view, known, places, wanted), metrics=metrics, scores=scores,
+        pairs={row["run_id"]: row for row in records(shown)}, places=places,
+        absences=_absences(view, metrics, chosen),
+        n_users=dict(zip(primary["run_id"], primary["n_users"], strict=True)),
+        correction=correction, relative=relative, apart=_apart(view, known, pairs), standing=standing,
+    )  # fmt: skip
+
+
+def _metrics(view: View, chosen: str, correction: Correction, few: int) -> tuple[str, ...]:
+    if chosen == "differ":
+        return (view.metric, *differing(view, correction))
+    return board.metrics_of_set(view.metrics, view.metric, chosen, few)
+
+
+def differing(view: View, correction: Correction) -> list[str]:
+    """The other metrics by which some run is better or worse than the baseline after correction.
+
+    A metric without a value per user differs where its first three digits do.
+    """
+    others = [metric for metric in view.metrics if metric != view.metric]
+    with st.spinner(f"Comparing {len(others)} metrics", show_time=False):
+        return [metric for metric in others if _differs(view, metric, correction)]
+
+
+def _differs(view: View, metric: str, correction: Correction) -> bool:
+    runs = compared(view)
+    if define(metric).is_paired:
+        found = cached.pairs(view, runs, view.shown[0].id, metric, correction)
+        return bool(found["word"].isin(["better", "worse"]).any())
+    known = headlines.values(cached.scoreboard(view, runs, (metric,), view.k), metric)
+    return len({f"{value:.3g}" for value in known.values()}) > 1
+
+
+def _places(view: View, known: dict[str, float], correction: Correction) -> dict[str, board.Place]:
+    """Honest ranks; by the value alone for one run, and for a metric without a value per user."""
+    everyone = frozenset(compared(view))
+    ranked = {run: value for run, value in known.items() if run in everyone}
+    if len(ranked) > 1 and define(view.metric).is_paired:
+        return board.places_of(cached.ranks(view, compared(view), correction))
+    return board.places_by_value(ranked)
+
+
+def _order(
+    view: View, known: dict[str, float], places: dict[str, board.Place], wanted: str
+) -> tuple[str, ...]:
+    """By rank, then by value; below them who has no rank, and the references."""
+    everyone = [*known, *(run for run in view.run_ids if run not in known)]
+    last = len(everyone) + 1
+    everyone.sort(key=lambda run: (view.is_reference(run), places[run].rank if run in places else last))
+    kept = set(board.matching(view, wanted))
+    return board.baseline_first([run for run in everyone if run in kept], view.shown[0].id)
+
+
+def _apart(view: View, known: dict[str, float], pairs: pd.DataFrame) -> frozenset[str]:
+    """Runs that have the metric, and no user in common with the baseline."""
+    baseline = view.shown[0].id
+    if baseline not in known or not define(view.metric).is_paired:
+        return frozenset()
+    return frozenset(known).intersection(view.own_ids).difference(pairs["run_id"], {baseline})
+
+
+def _absences(view: View, metrics: tuple[str, ...], chosen: str) -> dict[str, dict[str, str]]:
+    explained = _explained(view, metrics, chosen)
+    return {metric: cached.absences(view.run_ids, metric, view.scope) for metric in explained}
+
+
+def _explained(view: View, metrics: tuple[str, ...], chosen: str) -> list[str]:
+    """The columns, and what the set would hold but no run has: its absence has reasons."""
+    absent = sorted({metric for run in view.runs for metric in run.absent}.difference(metrics))
+    wanted = {"core": (), "differ": (), "beyond": BEYOND}.get(chosen)
+    return [*metrics, *(metric for metric in absent if wanted is None or base(metric) in wanted)]
+
+
+def one_page(view: View, shown: Board) -> Board:
+    """The rows of the page in the URL; the baseline's band stands on each."""
+    baseline = [run for run in shown.order if run == view.shown[0].id]
+    others = [run for run in shown.order if run not in baseline]
+    if len(others) <= PAGE:
+        return shown
+    starts = range(0, len(others), PAGE)
+    ends = {str(1 + at // PAGE): f"{at + 1}–{min(at + PAGE, len(others))}" for at in starts}
+    page = int(widgets.choice(f"Rows of {len(others)}", "p", ends, "1")) - 1
+    return replace(shown, order=(*baseline, *others[page * PAGE : (page + 1) * PAGE]))
+
+
+# ── in words ─────────────────────────────────────────────────────────────────────────────────
+
+
+def finding(view: View, shown: Board) -> str:
+    """The H1: who is first, or who shares first place."""
+    where = metric_at(view.metric, view.k)
+    known = headlines.values(shown.scores, view.metric)
+    if not define(view.metric).is_paired:
+        return headlines.best_value(
+            {view.name(run): value for run, value in known.items() if run in compared(view)}, where
+        )
+    first = [run for run in known if run in shown.places and shown.places[run].rank == 1]
+    baseline = view.shown[0]
+    if first == [baseline.id] and baseline.reference and len(shown.places) > 1:
+        return f"No candidate is ahead of {baseline.name} on {where}"
+    if known and not shown.places:
+        return f"No two runs share two users with {where}: nobody is ranked"
+    names, unranked = [view.name(run) for run in first], bool(_unranked(view, shown))
+    return headlines.first_place(names, len(shown.places), where, unranked=unranked)
+
+
+def subtitle(view: View, shown: Board) -> str:
+    where = metric_at(view.metric, view.k)
+    counts = [shown.n_users[run] for run in shown.n_users if run in (shown.places or compared(view))]
+    if not define(view.metric).is_paired:
+        return f"{where} has no value per user: ranks follow the value alone, and there are no intervals."
+    several = shown.correction != "off" and len(shown.places) > 2
+    rule = f" after {_rule(shown)}'s correction over all pairs" if several else ""
+    return (
+        f"{where} over {users(counts)}. Runs share a rank when the paired difference between them is not "
+        f"significant{rule}."
+    )
+
+
+def table(view: View, shown: Board) -> Html:
+    bands = [place for place, run_id in enumerate(shown.order) if view.marks[run_id].role == "baseline"]
+    return widgets.table_html(
+        board.columns(view, shown), board.rows(view, shown), bands=bands, kind="rd-board"
+    )
+
+
+def plot_head(view: View, shown: Board) -> Html:
+    what = metric_at(view.metric, view.k)
+    return html('<div class="rd-board-head">Paired difference, {what}</div>',
+                what=f"{what}{', %' if shown.relative else ''}")  # fmt: skip
+
+
+def footnote(view: View, shown: Board) -> Html:
+    """How to read the marks, and why cells are empty."""
+    lines = [
+        *_how_to_read(view, shown),
+        *_alone(view, shown),
+        *_set_apart(view, shown),
+        *_references(view, shown),
+        *board.reasons(view, shown.order, shown.absences),
+        _standing(view, shown),
+    ]
+    paragraphs = [html("<p>{line}</p>", line=line) for line in lines if line]
+    return html('<div class="rd-note">{lines}</div>', lines=join(paragraphs))
+
+
+def _standing(view: View, shown: Board) -> str:
+    own = [run for run in headlines.values(shown.scores, view.metric) if not view.is_reference(run)]
+    return headlines.stands(shown.standing, own)
+
+
+def _how_to_read(view: View, shown: Board) -> list[str]:
+    if not shown.pairs:
+        return ["= means a shared rank: equal values."]
+    grey = set(view.own_ids) - set(view.shown_ids)
+    others = " Grey marks: runs that are not among the chosen candidates." if grey else ""
+    ranks = "=1 means shared first; the range is where the rank fell in 95 % of 1,000 draws of the users."
+    marks = f"Filled mark: better or worse. Hollow mark: not settled, or a tie. {_margin(shown)}{others}"
+    return [f"{ranks} {marks}", _family(shown)]
+
+
+def _margin(shown: Board) -> str:
+    margins = {numbers.three(row["margin"]) for row in shown.pairs.values() if row["margin"]}
+    if not margins:
+        return ""
+    return f"Grey band: too small to matter (±{' or '.join(sorted(margins)[:2])}{shown.unit})."
+
+
+def _family(shown: Board) -> str:
+    many = len(shown.pairs)
+    if many < 2:
+        return ""
+    if shown.correction == "off":
+        return f"Intervals are not corrected for the {many} differences: one in twenty is found by chance."
+    return (
+        f"After {_rule(shown)}, ranks are corrected over all pairs, differences over those to the baseline "
+        f"({many}): a row can be better and still share its rank."
+    )
+
+
+def _rule(shown: Board) -> str:
+    return {"holm": "Holm", "bh": "Benjamini and Hochberg"}[shown.correction]
+
+
+def _references(view: View, shown: Board) -> list[str]:
+    """How to read the rows and columns of the reference candidates."""
+    if len(view.own_ids) == len(view.runs):
+        return []
+    line = "Reference candidates are not ranked; choose one as baseline to see differences to it."
+    if shown.standing and shown.standing.share:
+        line += " Of the way: where the value lies between Random (0 %) and Oracle (100 %)."
+    return [line]
+
+
+def _alone(view: View, shown: Board) -> list[str]:
+    alone = [view.name(run_id) for run_id in shown.order if run_id in shown.apart]
+    return [headlines.no_shared_user(alone, view.name(view.shown[0].id))] if alone else []
+
+
+def _unranked(view: View, shown: Board) -> list[str]:
+    """Runs with the metric that take no rank, of those that could."""
+    known = headlines.values(shown.scores, view.metric)
+    return [run for run in known if run in compared(view) and run not in shown.places]
+
+
+def _set_apart(view: View, shown: Board) -> list[str]:
+    apart = _unranked(view, shown)
+    if not (apart and shown.places):
+        return []
+    names = headlines.some([view.name(run) for run in apart])
+    verb = "shares" if len(apart) == 1 else "share"
+    return [f"Not ranked: {names} {verb} fewer than two users with all the ranked runs."]
+
+
+MOST_ASKED_TWICE = 30
+"""Of more runs nobody waits for the means over two populations; the banner names the difference."""
+
+
+@st.fragment(parallel=True)
+@widgets.in_words
+def population_note(view: View) -> None:
+    """Whether users without a list decide who is first; worked out beside the page."""
+    if len(view.own_ids) > MOST_ASKED_TWICE:
+        return
+    effect = cached.population_effect(view, view.own_ids)
+    if effect and effect.changes:
+        st.html(html('<div class="rd-note"><p>{told}</p></div>', told=effect.sentence))
+
+
+def alt(view: View, shown: Board) -> str:
+    parts = [
+        f"{view.name(run)} {numbers.three(shown.pairs[run]['mean_diff'])}{shown.unit} "
+        f"({shown.pairs[run]['word']})"
+        for run in shown.order
+        if run in shown.pairs
+    ]
+    where = metric_at(view.metric, view.k)
+    return f"Paired differences in {where}: {listed(parts)}." if parts else "No differences."
+
+
+def show_table(view: View, shown: Board) -> None:
+    """The table, and beside its rows the forest where there are differences to draw."""
+    if not shown.pairs:
+        st.html(table(view, shown))
+        return
+    left, right = st.columns([4, 1], gap=None, wrap=False)
+    with left:
+        st.html(table(view, shown))
+    with right, st.container(gap=None):
+        st.html(plot_head(view, shown))
+        chart = forest(_forest_rows(shown), shown.order, view.marks, theme.palette(), BESIDE_TABLE)
+        widgets.chart(chart, "leaderboard-forest", alt(view, shown), narrowest=0)
+
+
+def _forest_rows(shown: Board) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(list(shown.pairs.values()), columns=["run_id", *board.DIFFERENCE, "word"])

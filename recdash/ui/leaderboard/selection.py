@@ -1,0 +1,53 @@
+"""From many rows of the leaderboard to the few runs that are compared."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from recdash.comparison import headlines
+from recdash.formatting.html import markdown
+from recdash.service.defaults import MOST_CANDIDATES
+from recdash.ui.app import frame, state
+from recdash.ui.app.state import SEPARATOR, View
+from recdash.ui.leaderboard.table import Board
+
+
+def select(view: View, shown: Board) -> None:
+    """The frame's candidates, chosen from the ranked runs, and the way on to their curves."""
+    baseline = view.shown[0].id
+    ranked = [run for run in shown.order if run != baseline]
+    options = list(dict.fromkeys([*view.candidate_ids, *ranked]))
+    st.session_state["leaderboard-selected"] = list(view.candidate_ids)
+    st.multiselect(
+        f"Runs to compare (at most {MOST_CANDIDATES})", options, key="leaderboard-selected",
+        format_func=lambda run: _ranked_name(view, shown, run), max_selections=MOST_CANDIDATES,
+        on_change=lambda: state.choose(c=SEPARATOR.join(st.session_state["leaderboard-selected"])),
+    )  # fmt: skip
+
+
+def _ranked_name(view: View, shown: Board, run_id: str) -> str:
+    place = shown.places.get(run_id)
+    return f"{place.text} · {view.name(run_id)}" if place else view.name(run_id)
+
+
+def compare_button(view: View, shown: Board) -> None:
+    """One click to those who share first place; else to the chosen ones."""
+    first = shared_first(view, shown)
+    wanted = first or list(view.candidate_ids)
+    names = headlines.some([view.name(run) for run in wanted])
+    label = (
+        f"Compare {names if len(wanted) <= headlines.MOST_NAMED else names.lower()}"
+        if len(wanted) > 1
+        else "Compare with the baseline"
+    )
+    if wanted and st.button(markdown(label), type="primary", key="leaderboard-compare"):
+        state.choose(c=SEPARATOR.join(run for run in wanted if run != view.shown[0].id))
+        frame.go("metric-vs-k")
+
+
+def shared_first(view: View, shown: Board) -> list[str]:
+    """The runs of rank 1 where several share it and all can be shown at once; else none."""
+    baseline = view.shown[0].id
+    first = [run for run, place in shown.places.items() if place.rank == 1 and place.shared]
+    few = len([run for run in first if run != baseline]) <= MOST_CANDIDATES
+    return sorted(first, key=list(shown.order).index) if few and set(first) <= set(shown.order) else []

@@ -1,0 +1,155 @@
+"""The section "Why?": what twelve checks say of one variant, the sentence that sums them up first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from recdash.charts.marks import Mark
+from recdash.charts.mini_chart import Drawing, Placed, drawing
+from recdash.diagnosis import CHECKS, Answer, Check
+from recdash.diagnosis.mini_chart import Picture, Side
+from recdash.errors import RecdashError
+from recdash.formatting import numbers
+from recdash.formatting.html import Html, html, join
+from recdash.formatting.records import Row, records
+from recdash.service import Explanation
+from recdash.ui.ab_results.wording import lowered
+from recdash.ui.app import cached, links, state, theme
+from recdash.ui.app.state import View
+from recdash.ui.components import widgets
+from recdash.ui.offline_online.page import DISAGREE, BothSides
+
+SIGNS: Mapping[str, tuple[str, str]] = {
+    "supports": ("●", "worse"),
+    "rules out": ("○", "same"),
+    "can't tell": ("?", "muted"),
+}
+FOOTNOTE = (
+    "● supports: this could explain it. ○ rules out: this is not the reason. ? can't tell: what it takes is "
+    "named. The checks look at one reason each; several may hold at once."
+)
+
+
+def show(view: View, found: BothSides) -> None:
+    """For one of the linked variants, which is kept in the URL; the page opens on one that disagrees."""
+    row = _choose(records(found.rows))
+    try:
+        explained = cached.explanation(view, found.test.id, row["variant"], found.online_metric)
+    except RecdashError as error:
+        widgets.section("Why?", f"{row['run']} cannot be explained here: {error}")
+        return
+    widgets.section(explained.question, _how(explained))
+    st.html(html('<p class="rd-lead rd-why-lead">{summary}</p>', summary=explained.summary))
+    st.html(table(explained, found.marks[row["run_id"]]))
+    st.html(html('<div class="rd-note"><p>{note}</p></div>', note=FOOTNOTE))
+
+
+def _choose(rows: list[Row]) -> Row:
+    by_variant = {row["variant"]: row for row in rows}
+    telling = [row["variant"] for row in rows if row["quadrant"] in DISAGREE]
+    links.tell_unknown("v", "variant", by_variant)
+    chosen = state.option("v", (telling or list(by_variant))[0], list(by_variant))
+    st.session_state["why-variant"] = chosen
+    if len(by_variant) > 1:
+        st.selectbox(
+            "Explain", list(by_variant), key="why-variant", width=520,
+            format_func=lambda variant: _named(by_variant[variant]),
+            on_change=lambda: state.choose(v=st.session_state["why-variant"]),
+        )  # fmt: skip
+    state.write("v", chosen)
+    return by_variant[chosen]
+
+
+def _named(row: Row) -> str:
+    return " · ".join(dict.fromkeys((str(row["variant"]), str(row["run"]))))
+
+
+def _how(explained: Explanation) -> str:
+    return (
+        f"{explained.where} offline and {lowered(explained.online)} online, both against {explained.base}. "
+        "Open a check for its reading, its picture, and what to do."
+    )
+
+
+# ── the twelve ───────────────────────────────────────────────────────────────────────────────
+
+
+def table(explained: Explanation, mark: Mark) -> Html:
+    """One line per check, which opens to the rest of it."""
+    head = [html("<span>{title}</span>", title=title) for title in ("Check", "Answer", "What was found")]
+    by_name = {answer.check: answer for answer in explained.answers}
+    lines = [_line(check, by_name[check.name], mark) for check in CHECKS]
+    return html('<div class="rd-why"><div class="rd-why-head">{head}</div>{lines}</div>',
+                head=join(head), lines=join(lines))  # fmt: skip
+
+
+def _line(check: Check, answer: Answer, mark: Mark) -> Html:
+    sign, tone = SIGNS[answer.verdict]
+    return html(
+        "<details><summary><b>{title}</b>"
+        '<span class="rd-{tone}"><i aria-hidden="true">{sign}</i> {verdict}</span>'
+        "<span>{statistic}</span></summary>"
+        '<div class="rd-why-body"><p class="rd-muted">{question}</p><p>{sentence}</p>{picture}{todo}</div>'
+        "</details>",
+        title=check.title, tone=tone, sign=sign, verdict=answer.verdict, statistic=_statistic(answer),
+        question=check.question, sentence=answer.sentence, todo=_todo(check, answer),
+        picture=picture_html(answer.picture, mark) if answer.picture else Html(""),
+    )  # fmt: skip
+
+
+def _statistic(answer: Answer) -> Html:
+    """The numbers; where there are none, what is missing."""
+    if answer.statistic != numbers.NONE:
+        return html("{told}", told=answer.statistic)
+    return html('<span class="rd-muted">– needs {needs}</span>', needs=answer.needs)
+
+
+def _todo(check: Check, answer: Answer) -> Html:
+    if answer.verdict == "supports":
+        return html("<p><b>What to do:</b> {advice}</p>", advice=check.advice)
+    if answer.verdict == "can't tell":
+        return html("<p><b>To tell, add:</b> {needs}.</p>", needs=answer.needs)
+    return Html("")
+
+
+# ── a picture ────────────────────────────────────────────────────────────────────────────────
+
+
+def picture_html(picture: Picture, mark: Mark) -> Html:
+    """Bars from zero, or dots with their intervals; the run's in its colour."""
+    drawn = drawing(picture)
+    rows = [_row(row, drawn, mark) for row in drawn.rows]
+    title = html("<figcaption>{title}</figcaption>", title=picture.title)
+    return html('<figure class="rd-picture">{title}{rows}</figure>',
+                title=title, rows=join(rows))  # fmt: skip
+
+
+def _row(row: Placed, drawn: Drawing, mark: Mark) -> Html:
+    return html(
+        '<div><span class="rd-picture-label" title="{label}">{label}</span>'
+        '<span class="rd-picture-track" style="--run:{colour}" aria-hidden="true">{marks}</span>'
+        "<span><b>{text}</b> <small>{ends}</small></span></div>",
+        label=row.label, colour=_colour(row.side, mark), marks=_marks(row, drawn), text=row.text,
+        ends=" · ".join(part for part in (row.ends, row.note) if part),
+    )  # fmt: skip
+
+
+def _marks(row: Placed, drawn: Drawing) -> Html:
+    kind = "rd-picture-bar" if row.dot is None else "rd-picture-ci"
+    parts = [
+        html('<i class="{kind}" style="left:{left}%;width:{width}%"></i>', kind=kind,
+             left=f"{row.left:.2f}", width=f"{row.width:.2f}"),
+        html('<i class="rd-picture-zero" style="left:{at}%"></i>', at=f"{drawn.zero:.2f}"),
+    ]  # fmt: skip
+    if row.dot is not None:
+        hollow = " rd-hollow" if row.hollow else ""
+        parts.append(html('<i class="rd-picture-dot{hollow}" style="left:{at}%"></i>',
+                          hollow=hollow, at=f"{row.dot:.2f}"))  # fmt: skip
+    return join(parts)
+
+
+def _colour(side: Side, mark: Mark) -> str:
+    palette = theme.palette()
+    return {"run": mark.colour, "baseline": palette.baseline, "neither": palette.muted}[side]

@@ -1,0 +1,172 @@
+"""The first steps: load the demo, read its verdict, upload one's own; files and lines to start from."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from recdash.formatting.html import Html, html, join
+from recdash.formatting.wording import many
+from recdash.ui.app import cached, links, state
+from recdash.ui.app.state import View, workspace
+from recdash.ui.components import widgets
+from recdash.ui.upload.steps import template_button
+from recdash.ui.upload.templates import RUN, TEMPLATES, TRUTH
+
+THREE_LINES = """import recdash
+evaluation = recdash.evaluate({"als": "als.csv", "popular": "popular.csv"}, truth="truth.csv")
+print(evaluation.compare("ndcg@10", baseline="popular").verdict.text)"""
+ANOTHER_RUN = "user_id,item_id,rank\nu1,film-02,1\nu1,film-07,2\nu2,film-07,1\nu2,film-05,2\nu3,film-05,1\n"
+FILES = {"truth.csv": TRUTH.text, "als.csv": RUN.text, "popular.csv": ANOTHER_RUN}
+"""What the three lines read."""
+GROUPS: Mapping[str, Sequence[str]] = {
+    "To compare candidates": ("truth", "run", "train", "catalogue"),
+    "To know more of them": ("users", "vectors", "similarity", "predictions"),
+    "An A/B test": ("sessions", "exposures", "events", "served", "aggregates"),
+    "A log with propensities": ("bandit", "policy"),
+}
+_READ, _DISMISSED = "recdash.verdict-read", "recdash.strip-dismissed"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One of the three; ``done`` and ``now`` say how far one is."""
+
+    title: str
+    words: str
+    done: bool = False
+    now: bool = False
+
+
+LOAD = "Five invented candidates: two of them tied, one that wins offline and loses its A/B test."
+READ = "The overview says whom to ship, how sure that is, and what would change it."
+UPLOAD = "What users really took, and the lists of two candidates, are enough."
+
+
+def show() -> None:
+    """In place of a page, where there is nothing yet."""
+    if not workspace().person.may("editor"):
+        widgets.empty("Nothing to compare yet", "An editor uploads what candidates recommended.")
+        return
+    widgets.empty("Nothing to compare yet", "Three steps show what recdash does. One click removes the demo.")
+    titles = ("Load the demo", "Read the verdict", "Upload your own")
+    for column, step in zip(st.columns(3, gap="medium"), _steps(), strict=True):
+        with column, st.container(border=True, height="stretch", key=f"step-{titles.index(step.title)}"):
+            st.html(step_html(titles.index(step.title) + 1, step))
+            _button(step.title)
+    _tell_archived()
+    _files()
+    _lines()
+
+
+def _tell_archived() -> None:
+    archived = len(workspace().experiments(archived=True))
+    if archived:
+        st.caption(f"{many(archived, 'experiment').capitalize()} archived: see Experiments or Runs.")
+
+
+def _steps() -> tuple[Step, Step, Step]:
+    """How far this person is."""
+    loaded, read = workspace().has_demo(), bool(st.session_state.get(_READ))
+    return (
+        Step("Load the demo", LOAD, done=loaded, now=not loaded),
+        Step("Read the verdict", READ, done=loaded and read, now=loaded and not read),
+        Step("Upload your own", UPLOAD, now=loaded and read),
+    )
+
+
+def step_html(number: int, step: Step) -> Html:
+    mark = "✓" if step.done else str(number)
+    return html(
+        '<div class="rd-step"><span class="{kind}">{mark}</span><h2>{title}</h2><p>{words}</p></div>',
+        kind="rd-step-done" if step.done else "", mark=mark, title=step.title, words=step.words,
+    )  # fmt: skip
+
+
+def _button(title: str) -> None:
+    if title == "Load the demo":
+        if st.button("Load the demo", type="primary", key="load-demo"):
+            load_demo()
+    elif title == "Read the verdict":
+        st.button("Read the verdict", key="read-verdict", disabled=True, help="Load the demo first.")
+    elif st.button("Upload", key="go-upload"):
+        links.go("upload")
+
+
+def load_demo() -> None:
+    demo = workspace().load_demo(progress=cached.progress("Making the demo"))
+    state.show_experiment(demo.id)
+    links.go("overview")
+
+
+def _files() -> None:
+    """A small file of every table, each of which passes the checks as it stands."""
+    with st.expander("Files to start from: a template of every table"):
+        for column, (title, kinds) in zip(st.columns(len(GROUPS)), GROUPS.items(), strict=True):
+            with column, st.container(gap="xsmall"):
+                st.caption(title)
+                for kind in kinds:
+                    template_button(kind, "first")
+        named = {template.file_name: template.text for template in TEMPLATES.values()}
+        st.download_button("↓ All of them as a zip file", lambda: zipped(named), "recdash-templates.zip",
+                           "application/zip", key="all-templates", on_click="ignore")  # fmt: skip
+
+
+def _lines() -> None:
+    widgets.section("Three lines of Python", "They score two files, and say whom to ship. Nothing is stored.")
+    st.code(THREE_LINES, language="python")
+    st.download_button("↓ The three files they read", lambda: zipped(FILES), "recdash-three-lines.zip",
+                       "application/zip", key="three-files", type="tertiary", on_click="ignore")  # fmt: skip
+
+
+def zipped(files: Mapping[str, str]) -> bytes:
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return written.getvalue()
+
+
+# ── the strip ────────────────────────────────────────────────────────────────────────────────
+
+
+def show_strip(view: View) -> None:
+    """How far one is, above the demo's pages; gone once there is something else, or when dismissed."""
+    if state.page() == "overview" and view.experiment.demo:
+        st.session_state[_READ] = True
+    if not _is_wanted(view):
+        return
+    steps = _steps()
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="first-steps"):
+        st.html(strip_html(steps))
+        st.space("stretch")
+        if not steps[1].done and st.button("Read the verdict", key="strip-read", type="tertiary"):
+            links.go("overview")
+        if st.button("Upload your own", key="strip-upload", type="tertiary"):
+            links.go("upload")
+        st.button("Dismiss", key="strip-dismiss", type="tertiary", on_click=_dismiss)
+
+
+def _is_wanted(view: View) -> bool:
+    if not view.experiment.demo or st.session_state.get(_DISMISSED) or not workspace().person.may("editor"):
+        return False
+    return all(one.demo for one in workspace().experiments(archived=True))
+
+
+def _dismiss() -> None:
+    st.session_state[_DISMISSED] = True
+
+
+def strip_html(steps: Sequence[Step]) -> Html:
+    """``You are looking at the demo: ✓ Load the demo → ✓ Read the verdict → 3 Upload your own``."""
+    told = [
+        html('<span class="{kind}">{mark} {title}</span>', kind="rd-step-now" if step.now else "",
+             mark="✓" if step.done else number, title=step.title)
+        for number, step in enumerate(steps, start=1)
+    ]  # fmt: skip
+    return html('<div class="rd-tour"><b>You are looking at the demo</b>{told}</div>',
+                told=join(told, ' <span aria-hidden="true">→</span> '))  # fmt: skip

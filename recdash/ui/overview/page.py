@@ -1,0 +1,261 @@
+"""What the overview says about a view, gathered once for its page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from recdash.charts.forest import forest
+from recdash.comparison import headlines
+from recdash.formatting import numbers
+from recdash.formatting.html import Html, html, join
+from recdash.formatting.records import records
+from recdash.formatting.wording import listed, many, named_number
+from recdash.metrics.naming import metric_at
+from recdash.ui.app import cached, links, theme
+from recdash.ui.app.state import View, workspace
+from recdash.ui.components import reference_offer, replicate_spread, verdict_card, widgets
+from recdash.ui.components import tiles as cards
+from recdash.ui.components.tiles import Tile, value_text
+from recdash.ui.components.widgets import Column, empty, notices_html, run_cell
+from recdash.ui.decisions import links as decision_links
+from recdash.ui.offline_online import page
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from recdash.comparison.evidence import Part
+    from recdash.comparison.verdict import Verdict
+
+TILES = 4
+MOST_NOTES = 6
+TELLING = ("worse", "not settled", "tie", "better")
+"""Which slice is worth a tile: first one that loses, last one that gains like the whole."""
+CORRECTIONS = {"holm": "Holm", "bh": "BH"}
+
+
+def one_run(view: View) -> None:
+    """A single run has nothing to be compared with: its value, and what to do next."""
+    score = cached.scoreboard(view, view.contender_ids, (view.metric,), view.k)
+    where, run = metric_at(view.metric, view.k), view.shown[0].name
+    value = numbers.three(float(score["value"].iloc[0])) if len(score) else numbers.NONE
+    counted = many(score["n_users"].iloc[0] if len(score) else 0, "user")
+    stands = _standing(view)
+    empty("Add a second run to compare", f"{run} has {where} {value} over {counted}. "
+          f"{stands or 'One number alone decides nothing.'}")  # fmt: skip
+    if len(view.runs) > 1:
+        st.caption("Choose baseline and candidates under *Change runs* above.")
+    else:
+        links.offer("Upload a run", "upload")
+    reference_offer.offer(workspace(), view.experiment)
+
+
+def _standing(view: View) -> str:
+    """Where the best of the shown runs stands between floor and ceiling."""
+    known = headlines.values(cached.scoreboard(view, view.contender_ids, (view.metric,), view.k), view.metric)
+    own = [run_id for run_id in known if not view.is_reference(run_id)]
+    return headlines.stands(cached.standing(view, view.contender_ids), own)
+
+
+# ── the verdict ──────────────────────────────────────────────────────────────────────────────
+
+
+def show_verdict(view: View, verdict: Verdict) -> None:
+    """The card; what would change it is worked out beside the page, so that this stands at once."""
+    with st.container(border=True, key="headline", gap=None):
+        st.html(verdict_card.card(view, verdict, _standing(view)))
+        decision_links.offer_to_decide(verdict)
+        if verdict.weighed.leader is not None:
+            what_would_change(view)
+
+
+@st.fragment(parallel=True)
+@widgets.in_words
+def what_would_change(view: View) -> None:
+    """The same verdict asked otherwise, and whether users without a list decide who is first."""
+    st.html(verdict_card.changes(view, cached.changes(view)))
+    effect = cached.population_effect(view, view.contender_ids)
+    if effect and effect.changes:
+        st.html(html('<p class="rd-aside">{told}</p>', told=effect.sentence))
+
+
+def no_verdict(view: View) -> None:
+    """A metric without a value per user: who is first, and why nothing is judged."""
+    scores = cached.scoreboard(view, view.contender_ids, (view.metric,), view.k)
+    known = {view.name(run): value for run, value in headlines.values(scores, view.metric).items()}
+    widgets.title(
+        headlines.best_value(known, metric_at(view.metric, view.k)),
+        "This metric has no value per user: there are no intervals, and nothing is judged. "
+        "Choose another primary metric for a verdict.",
+    )
+
+
+def show_values(view: View) -> None:
+    """The plain values, where there are no differences to draw; else why there are none."""
+    scores = cached.scoreboard(view, view.contender_ids, (view.metric,), view.k)
+    known, where = headlines.values(scores, view.metric), metric_at(view.metric, view.k)
+    users = _range(int(n) for n in scores["n_users"])
+    widgets.section(where, f"Values over each run's own users, n = {users}")
+    rows = [[run_cell(view.marks[run_id]), value_text(view.metric, value)] for run_id, value in known.items()]
+    widgets.table([Column("Run"), Column(where, number=True)], rows)
+    reasons = cached.absences(view.contender_ids, view.metric, view.scope)
+    lines = [html("<p>{run}: {why}</p>", run=view.name(run), why=why) for run, why in reasons.items()]
+    st.html(html('<div class="rd-note">{lines}</div>', lines=join(lines)))
+
+
+# ── four numbers ─────────────────────────────────────────────────────────────────────────────
+
+
+def show_numbers(view: View, verdict: Verdict) -> None:
+    weighed = verdict.weighed
+    found = tiles(verdict)
+    if weighed.leader is None or not found:
+        return
+    many = f"{named_number(len(found)).lower()} {'number' if len(found) == 1 else 'numbers'}"
+    widgets.section(f"{weighed.name} in {many}", _strip_note(found, weighed.base))
+    st.html(cards.tiles_html(found, view.marks[weighed.leader.candidate]))
+
+
+def tiles(verdict: Verdict) -> list[Tile]:
+    """The primary metric, other accuracy metrics, one guardrail and one slice where there are any."""
+    weighed, k = verdict.weighed, verdict.weighed.comparison.k
+    if weighed.leader is None:
+        return []
+    primary = weighed.comparison.metric
+    by_weight = sorted(weighed.guardrails, key=lambda rail: (not rail.is_broken, not rail.may_be_broken))
+    rails = [cards.of_rail(metric_at(rail.metric, k), rail) for rail in by_weight[:1]]
+    part = telling_part(weighed.parts)
+    where = metric_at(primary, k)
+    parts = [cards.of_pair(f"{where}, {_small(part.title)}", primary, part.pair)] if part else []
+    others = [cards.of_pair(metric_at(metric, k), metric, pair) for metric, pair in weighed.metrics]
+    room = TILES - 1 - len(rails) - len(parts)
+    return [cards.of_pair(where, primary, weighed.leader), *others[:room], *rails, *parts]
+
+
+def telling_part(parts: Sequence[Part]) -> Part | None:
+    """The largest of the slices that say most against the leader."""
+    if not parts:
+        return None
+    return min(parts, key=lambda one: (TELLING.index(one.pair.judged.word), -one.pair.paired.n))
+
+
+def _small(title: str) -> str:
+    """``users new to the service``, without what stands in brackets."""
+    short = title.partition(" (")[0]
+    return f"{short[:1].lower()}{short[1:]}"
+
+
+def _strip_note(found: Sequence[Tile], base: str) -> str:
+    drawn = any(tile.strip for tile in found)
+    strips = f" Strips: one scale, in % of {base}'s value; the tick is zero." if drawn else ""
+    corrected = " Intervals of other metrics and of slices are corrected among themselves (Holm)."
+    return f"Change against {base}, over the users of both.{corrected if len(found) > 1 else ''}{strips}"
+
+
+# ── the forest ───────────────────────────────────────────────────────────────────────────────
+
+
+def show_forest(view: View, verdict: Verdict) -> None:
+    """Every candidate's difference to the baseline."""
+    found, comparison = differences(view, verdict), verdict.weighed.comparison
+    if found.empty:
+        show_values(view)
+        return
+    widgets.section(title_of_forest(found, verdict.weighed.base), note_of_forest(view, verdict))
+    order = list(found["run_id"])
+    widgets.chart(forest(found, order, view.marks, theme.palette()), "overview-forest", _alt(view, found))
+    apart = [f"{reason}." for reason in comparison.apart.values()]
+    if apart:
+        st.html(html('<p class="rd-muted">{apart}</p>', apart=" ".join(apart)))
+    widgets.table_behind(found.drop(columns="run_id"), "paired-differences")
+
+
+def differences(view: View, verdict: Verdict) -> pd.DataFrame:
+    """run_id, run, mean_diff, ci_low, ci_high (corrected), p_corrected, word, margin, n_users, wins …"""
+    import pandas as pd
+
+    rows = [
+        {
+            "run_id": pair.candidate, "run": view.name(pair.candidate), "mean_diff": pair.paired.mean,
+            "ci_low": pair.judged.corrected.low, "ci_high": pair.judged.corrected.high, "p": pair.paired.p,
+            "p_corrected": pair.judged.p, "word": pair.judged.word, "margin": pair.judged.margin,
+            "n_users": pair.paired.n, "wins": pair.paired.wins, "ties": pair.paired.ties,
+            "losses": pair.paired.losses,
+        }
+        for pair in verdict.weighed.comparison.against
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def title_of_forest(found: pd.DataFrame, base: str) -> str:
+    return headlines.beats(dict(zip(found["run"], found["word"], strict=True)), base)
+
+
+def note_of_forest(view: View, verdict: Verdict) -> str:
+    comparison = verdict.weighed.comparison
+    users = _range(pair.paired.n for pair in comparison.against)
+    sizes = [pair.judged.margin for pair in comparison.against if pair.judged.margin]
+    ends = " to ".join(_ends([numbers.three(size) for size in sizes]))
+    band = f"Grey band: too small to matter (±{ends}). " if ends else ""
+    rule, family = CORRECTIONS.get(comparison.terms.correction), len(comparison.against)
+    corrected = f", {rule}-corrected over {family}" if rule and family > 1 else ""
+    return (
+        f"Paired difference in {metric_at(view.metric, view.k)} to {verdict.weighed.base}, "
+        f"95 % CI{corrected}, n = {users}. "
+        f"{band}Hollow: not settled, or a tie.{_others(view)}"
+    )
+
+
+def _others(view: View) -> str:
+    """That the frame holds some of the runs only, so that nobody takes these for all."""
+    left = len(set(view.own_ids) - set(view.contender_ids))
+    return f" {many(left, 'run')} of this experiment not compared here: see the Leaderboard." if left else ""
+
+
+def _ends(found: list[str]) -> list[str]:
+    return list(dict.fromkeys((*found[:1], *found[-1:])))
+
+
+def _range(counts: Iterable[int]) -> str:
+    """``6,040``; ``5,100 to 6,040`` where the candidates share different users with the baseline."""
+    known = sorted(set(counts))
+    return " to ".join(_ends([numbers.count(count) for count in known])) or numbers.NONE
+
+
+def _alt(view: View, found: pd.DataFrame) -> str:
+    parts = [
+        f"{row['run']} {numbers.signed(row['mean_diff'], numbers.places([row['mean_diff']]))} ({row['word']})"
+        for row in records(found)
+    ]
+    return f"Paired difference in {metric_at(view.metric, view.k)}: {listed(parts)}."
+
+
+# ── what to know about the data ──────────────────────────────────────────────────────────────
+
+
+def _nothing(view: View) -> str:
+    """What to say when nothing was noticed; what stands between the runs is in the banner above."""
+    if workspace().comparability(list(view.contender_ids)):
+        return "Nothing was noticed in the uploads and the online tests"
+    many = named_number(len(view.contender_ids)).lower()
+    return f"Same truth and definitions for all {many} runs"
+
+
+def notes(view: View) -> Html:
+    """Data notices of the shown runs and their online tests; a tick when there are none."""
+    ids = set(view.contender_ids)
+    of_runs = [notice for run in view.runs if run.id in ids for notice in run.notices]
+    broken, others = page.notices_of_tests(view)
+    found = [
+        *broken,
+        *page.disagreements(view),
+        *others,
+        *replicate_spread.told(view),
+        *headlines.together(of_runs),
+    ]
+    list_html = notices_html(found[:MOST_NOTES], nothing=_nothing(view))
+    more = len(found) - MOST_NOTES
+    rest = html('<p class="rd-muted">and {more} more, listed on the Runs page</p>', more=more)
+    return html("{list_html}{rest}", list_html=list_html, rest=rest if more > 0 else "")

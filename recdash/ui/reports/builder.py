@@ -1,0 +1,69 @@
+"""Make a report of the present view: which blocks in which order, a title, one's own words, live or not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from recdash.formatting.wording import listed
+from recdash.metrics.naming import metric_at
+from recdash.report.reports import MOST_NARRATIVE, MOST_TITLE
+from recdash.report.sections import BLOCKS
+from recdash.ui.app import idempotent_form, state
+from recdash.ui.app.state import View, workspace
+from recdash.ui.components import widgets
+
+FORM = "report"
+KINDS = {"snapshot": "Snapshot: as the numbers stand now", "live": "Live: computed when it is opened"}
+
+
+def show(view: View) -> None:
+    """For editors, where there is a run to report on."""
+    if not workspace().person.may("editor") or not view.runs:
+        return
+    with st.expander("Make a report", expanded=False):
+        st.caption("One file with the verdict first, for those who do not open this dashboard.")
+        widgets.notices([], nothing=_about(view))
+        with st.form("make-report", border=False):
+            given = _fields(view)
+            if st.form_submit_button("Make the report", type="primary", key="make-report-go"):
+                idempotent_form.send(FORM, lambda sent: _make(view, given, sent), "The report is made.")
+
+
+def _about(view: View) -> str:
+    """What it will be about: the frame above."""
+    names = [run.name for run in view.candidates]
+    against = f" against {view.baseline.name}" if view.baseline and names else ""
+    return f"{metric_at(view.metric, view.k)} of {listed(names) or 'the only run'}{against}, as chosen above"
+
+
+def _fields(view: View) -> dict[str, Any]:
+    key = idempotent_form.key(FORM)
+    title = st.text_input("Title", view.experiment.name, max_chars=MOST_TITLE, key=f"report-title-{key}")
+    narrative = st.text_area(
+        "In your own words", key=f"report-narrative-{key}", max_chars=MOST_NARRATIVE, height=120,
+        help="Shown below the verdict. An empty line begins a new paragraph.",
+    )  # fmt: skip
+    blocks = st.multiselect(
+        "What to show, in this order", list(BLOCKS), list(BLOCKS), key=f"report-blocks-{key}",
+        format_func=lambda name: BLOCKS[name].title,
+    )  # fmt: skip
+    kind = st.radio("Numbers", list(KINDS), format_func=lambda one: KINDS[one], key=f"report-kind-{key}")
+    idempotent_form.author(FORM)
+    return {"title": title, "narrative": narrative, "blocks": blocks, "live": kind == "live"}
+
+
+def _make(view: View, given: dict[str, Any], sent: idempotent_form.Sent) -> None:
+    source, asked = workspace(), state.params()
+    tests = {test.id for test in source.online_tests(view.experiment.id)}
+    test = asked.get("t") if asked.get("t") in tests else None
+    question = source.question(
+        view.experiment.id, view.candidate_ids, view.shown[0].id, view.metric, view.k, scope=view.scope,
+        test=test,
+    )  # fmt: skip
+    with st.spinner("Gathering every number"):
+        source.make_report(
+            question, given["blocks"], title=given["title"], narrative=given["narrative"], live=given["live"],
+            **sent,
+        )  # fmt: skip

@@ -1,0 +1,130 @@
+"""The reports on an experiment: open them, take them away in any form, share, archive and delete them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from recdash.domain.journal import Report
+from recdash.formatting.html import Html, html, join, markdown
+from recdash.formatting.wording import day, many
+from recdash.report.formats.pdf import why_no_pdf
+from recdash.report.formats.registry import FORMS
+from recdash.service import SharedLink
+from recdash.service.access.sharing import MOST_DAYS, USUAL_DAYS
+from recdash.ui.app import links
+from recdash.ui.app.state import View, workspace
+from recdash.ui.components import widgets
+from recdash.ui.components.widgets import Column
+from recdash.ui.runs import forms
+
+LINK = "recdash.report-link"
+
+
+def show(view: View) -> None:
+    """Everybody sees the list; what changes it is for editors."""
+    source = workspace()
+    may = source.person.may("editor")
+    known = source.reports(view.experiment.id, archived=True) if may else source.reports(view.experiment.id)
+    here = [one for one in known if one.archived is None]
+    widgets.section("Reports", _said(here, may=may))
+    if here:
+        widgets.table(
+            [Column("Report"), Column("By"), Column("Numbers"), Column("Take it away")], _rows(here)
+        )
+        if reason := why_no_pdf():
+            st.caption(f"No PDF: {markdown(reason)}")
+    if may and known:
+        _manage(view, known)
+
+
+def _said(reports: Sequence[Report], *, may: bool) -> str:
+    if reports:
+        return f"{many(len(reports), 'report')}, the newest first. Each is one file that needs no network."
+    return "None yet. Make one below." if may else "None yet: an editor can make one."
+
+
+def _rows(reports: Sequence[Report]) -> list[list[object]]:
+    return [[_named(one), one.author, _kind(one), _downloads(one)] for one in reports]
+
+
+def _named(report: Report) -> Html:
+    return html(
+        '<span class="rd-lead"><a href="{to}" target="_blank" rel="noopener">{title}</a></span>',
+        to=f"reports/{report.id}", title=report.title,
+    )  # fmt: skip
+
+
+def _kind(report: Report) -> str:
+    """A snapshot keeps the numbers of its day; a live report has those of the day it is opened."""
+    return f"Snapshot of {day(report.created)}" if report.document else f"Live, made {day(report.created)}"
+
+
+def _downloads(report: Report) -> Html:
+    wanted = [form for form in FORMS.values() if form.name != "pdf" or not why_no_pdf()]
+    made = [
+        html('<a href="{to}" download>{title}</a>', to=f"reports/{report.id}.{form.name}", title=form.title)
+        for form in wanted
+    ]
+    return html('<span class="rd-quiet">{made}</span>', made=join(made, " · "))
+
+
+# ── for editors ──────────────────────────────────────────────────────────────────────────────
+
+
+def _manage(view: View, reports: Sequence[Report]) -> None:
+    with st.expander("Share, archive or delete a report"):
+        by_id = {one.id: one for one in reports}
+        chosen = st.selectbox(
+            "Report", list(by_id), format_func=lambda one: _label(by_id[one]), key="report-chosen", width=560
+        )
+        report = by_id[chosen]
+        _share(view, report)
+        _archive(report)
+        _delete(report)
+
+
+def _label(report: Report) -> str:
+    archived = ", archived" if report.archived else ""
+    return f"{report.title} ({day(report.created)}{archived})"
+
+
+def _share(view: View, report: Report) -> None:
+    """A link to this report alone, shown once."""
+    made: SharedLink | None = st.session_state.get(LINK)
+    if made is not None and made.link.report == report.id:
+        address = f"{links.home()}s/{made.token}"
+        st.caption(f"Copy the link now: it is not shown again.{links.reach(address)}")
+        st.code(address, language=None, wrap_lines=True)
+        return
+    with st.form(f"share-report-{report.id}", border=False):
+        days = st.number_input("Days until the link expires", 1, MOST_DAYS, USUAL_DAYS, width=220)
+        if st.form_submit_button("Make a share link", key=f"share-report-go-{report.id}"):
+            forms.attempt(
+                lambda: st.session_state.update({LINK: _link(view, report, int(days))}), "The link is made."
+            )
+
+
+def _link(view: View, report: Report, days: int) -> SharedLink:
+    return workspace().share(view.experiment.id, report_id=report.id, days=days, label=report.title[:60])
+
+
+def _archive(report: Report) -> None:
+    source = workspace()
+    if report.archived is not None:
+        if st.button("Restore", key=f"report-restore-{report.id}"):
+            forms.attempt(lambda: source.restore_report(report.id), "Restored.")
+    elif st.button("Archive", key=f"report-archive-{report.id}", help="Hides it; it can be restored."):
+        forms.attempt(lambda: source.archive_report(report.id), "Archived. It can be restored here.")
+
+
+def _delete(report: Report) -> None:
+    with st.form(f"delete-report-{report.id}", border=False):
+        typed = st.text_input(
+            "To delete this report for good, type its title", placeholder=report.title, width=420,
+            key=f"report-delete-name-{report.id}",
+        )  # fmt: skip
+        if st.form_submit_button("Delete for good", key=f"report-delete-{report.id}"):
+            name = markdown(report.title)
+            forms.attempt(lambda: workspace().delete_report(report.id, typed), f"Deleted the report {name}.")

@@ -1,0 +1,194 @@
+"""What can be done to an experiment, a run or an online test: edit, archive with Undo, delete by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import streamlit as st
+
+from recdash.domain.records import Experiment, OnlineTest, Run
+from recdash.errors import RecdashError
+from recdash.formatting import html
+from recdash.service import Workspace
+from recdash.ui.app import state
+from recdash.ui.components import widgets
+from recdash.ui.components.widgets import Column
+from recdash.ui.runs.table import experiment_rows, ledger_names, ledger_row, ledger_title, provenance_rows
+from recdash.ui.upload.online_test import link_boxes
+from recdash.ui.upload.state import params_as_text, params_from
+
+UNDO = "recdash.undo"
+
+
+def offer_undo(what: str, name: str, undo: Callable[[], object]) -> None:
+    """Say in a toast that something was archived; the way back stays on the page until the next act."""
+    st.session_state[UNDO] = (what, name, undo)
+    st.session_state["recdash.toast"] = f"Archived the {what} {html.markdown(name)}. Undo is on top."
+
+
+def show_undo() -> None:
+    if toast := st.session_state.pop("recdash.toast", None):
+        st.toast(toast, duration="long")
+    if UNDO not in st.session_state:
+        return
+    what, name, undo = st.session_state[UNDO]
+    with st.container(horizontal=True, vertical_alignment="center", border=True, key="undo-bar"):
+        st.markdown(f"Archived the {what} **{html.markdown(name)}**.")
+        if st.button("Undo", key="undo"):
+            del st.session_state[UNDO]
+            undo()
+            st.rerun()
+
+
+def attempt(action: Callable[[], object], done: str = "Saved.") -> None:
+    """Do it, say so and draw the page anew; a refusal is shown where the form stands."""
+    try:
+        action()
+    except RecdashError as error:
+        widgets.problems(error)
+    else:
+        st.session_state.pop(UNDO, None)
+        st.session_state["recdash.toast"] = done
+        st.rerun()
+
+
+# ── a run ────────────────────────────────────────────────────────────────────────────────────
+
+
+def run_panel(workspace: Workspace, experiment: Experiment, run: Run, known_tags: Sequence[str]) -> None:
+    widgets.section(run.name, f"Added {run.created:%d %b %Y, %H:%M} UTC")
+    edit, notices, provenance, remove = st.tabs(["Edit", "Notices", "Provenance", "Archive and delete"])
+    with edit:
+        _edit_run(workspace, experiment, run, known_tags)
+    with notices:
+        widgets.notices(run.notices, nothing="Nothing was noticed while this run was read.")
+    with provenance:
+        widgets.table([Column("what"), Column("value")], provenance_rows(run))
+        _replicates(workspace, run)
+    with remove:
+        _archive_run(workspace, run)
+        _delete("run", run.name, run.id, lambda typed: workspace.delete_run(run.id, typed))
+
+
+def _replicates(workspace: Workspace, run: Run) -> None:
+    """Who was counted in each fold or seed."""
+    below = workspace.replicates(run.id)
+    if below:
+        widgets.section(str(run.replicated).capitalize(), "Each scored by itself, too.")
+        names = ledger_names(below)
+        columns = [Column("Label"), *(Column(ledger_title(name), number=True) for name in names)]
+        widgets.table(columns, [[one.name, *ledger_row(one, names)] for one in below])
+
+
+def _edit_run(workspace: Workspace, experiment: Experiment, run: Run, known_tags: Sequence[str]) -> None:
+    with st.form(f"edit-{run.id}", border=False):
+        left, right = st.columns(2)
+        name = left.text_input("Name", run.name, key=f"run-name-{run.id}", max_chars=200)
+        tags = left.multiselect(
+            "Tags", sorted({*known_tags, *run.tags}), list(run.tags), accept_new_options=True,
+            key=f"run-tags-{run.id}",
+        )  # fmt: skip
+        note = left.text_area("Note", run.note, key=f"run-note-{run.id}", height=90)
+        params = right.text_area(
+            "Parameters", params_as_text(run.params), key=f"run-params-{run.id}", height=212,
+            help="One per line: name = value.",
+        )  # fmt: skip
+        if st.form_submit_button("Save", type="primary", key=f"run-save-{run.id}"):
+            attempt(lambda: _save_run(workspace, run, name.strip(), tags, note.strip(), params))
+    if experiment.baseline == run.id:
+        st.caption("This run is the baseline.")
+    elif st.button("Make it the baseline", key=f"run-baseline-{run.id}", disabled=run.archived is not None):
+        attempt(lambda: _set_baseline(workspace, experiment, run), "The baseline is changed.")
+
+
+def _save_run(workspace: Workspace, run: Run, name: str, tags: Sequence[str], note: str, params: str) -> None:
+    """Only what changed is written; parameters are read first, so that a slip there changes nothing."""
+    read = params_from(params)
+    if name != run.name:
+        workspace.rename_run(run.id, name)
+    if tuple(tags) != run.tags:
+        workspace.tag_run(run.id, tuple(tags))
+    if note != run.note:
+        workspace.note_run(run.id, note)
+    if read != dict(run.params):
+        workspace.set_params(run.id, read)
+
+
+def _set_baseline(workspace: Workspace, experiment: Experiment, run: Run) -> None:
+    workspace.set_baseline(experiment.id, run.id)
+    state.choose(b=None, c=None)
+
+
+def _archive_run(workspace: Workspace, run: Run) -> None:
+    if run.archived is not None:
+        if st.button("Restore", key=f"run-restore-{run.id}"):
+            attempt(lambda: workspace.restore_run(run.id), "Restored.")
+    elif st.button("Archive", key=f"run-archive-{run.id}", help="Hides the run; it can be restored."):
+        workspace.archive_run(run.id)
+        offer_undo("run", run.name, lambda: workspace.restore_run(run.id))
+        st.rerun()
+
+
+def _delete(what: str, name: str, key: str, delete: Callable[[str], object]) -> None:
+    with st.form(f"delete-{key}", border=False):
+        typed = st.text_input(
+            f"To delete this {what} for good, type its name", key=f"delete-name-{key}",
+            placeholder=name, width=420,
+        )  # fmt: skip
+        if st.form_submit_button("Delete for good", key=f"delete-{what}-{key}"):
+            attempt(lambda: delete(typed), f"Deleted the {what} {html.markdown(name)}.")
+
+
+# ── an experiment ────────────────────────────────────────────────────────────────────────────
+
+
+def experiment_panel(workspace: Workspace, experiment: Experiment) -> None:
+    with st.expander("This experiment: set-up, rename, archive, delete"):
+        widgets.table([Column("what"), Column("value")], experiment_rows(experiment))
+        with st.form(f"rename-{experiment.id}", border=False):
+            name = st.text_input("Name", experiment.name, key=f"experiment-name-{experiment.id}", width=420)
+            if st.form_submit_button("Rename", key=f"experiment-rename-{experiment.id}"):
+                attempt(lambda: workspace.rename_experiment(experiment.id, name.strip()))
+        _archive_experiment(workspace, experiment)
+        delete = partial(_gone, workspace, experiment)
+        _delete("experiment", experiment.name, experiment.id, delete)
+
+
+def _archive_experiment(workspace: Workspace, experiment: Experiment) -> None:
+    if experiment.archived is not None:
+        if st.button("Restore", key=f"experiment-restore-{experiment.id}"):
+            attempt(lambda: workspace.restore_experiment(experiment.id), "Restored.")
+    elif st.button("Archive", key=f"experiment-archive-{experiment.id}"):
+        workspace.archive_experiment(experiment.id)
+        state.choose(e=None, b=None, c=None, t=None)
+        offer_undo("experiment", experiment.name, lambda: workspace.restore_experiment(experiment.id))
+        st.rerun()
+
+
+def _gone(workspace: Workspace, experiment: Experiment, typed: str) -> None:
+    workspace.delete_experiment(experiment.id, typed)
+    state.choose(e=None, b=None, c=None, t=None)
+
+
+# ── online tests ─────────────────────────────────────────────────────────────────────────────
+
+
+def online_panel(workspace: Workspace, experiment: Experiment) -> None:
+    widgets.section("Online tests", "Each variant is linked to the run that it served.")
+    tests, runs = workspace.online_tests(experiment.id), workspace.runs(experiment.id, archived=True)
+    if not tests:
+        widgets.notices([], nothing="No online test yet. Add one under Upload.")
+    for test in tests:
+        with st.expander(f"{html.markdown(test.name)} · control: {html.markdown(test.control)}"):
+            _online_test(workspace, test, runs)
+
+
+def _online_test(workspace: Workspace, test: OnlineTest, runs: Sequence[Run]) -> None:
+    variants = list(dict.fromkeys(str(row["variant"]) for row in test.results))
+    links = link_boxes(f"relink-{test.id}", runs, variants, test.links)
+    if st.button("Save links", key=f"online-links-{test.id}", disabled=links == dict(test.links)):
+        attempt(lambda: workspace.link_variants(test.id, links))
+    if test.notices:
+        widgets.notices(test.notices)
+    _delete("online test", test.name, test.id, lambda typed: workspace.delete_online_test(test.id, typed))

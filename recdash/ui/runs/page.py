@@ -1,0 +1,108 @@
+"""The runs page: which experiment, its table of runs, the ledger, and one run to work on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from recdash.charts.marks import Mark, mark
+from recdash.definitions.population_counts import KNOWN_TITLES, known_cells
+from recdash.domain.records import Experiment, Run
+from recdash.formatting.html import Html, html, join
+from recdash.service import Workspace
+from recdash.ui.app import state, theme
+from recdash.ui.components import widgets
+from recdash.ui.components.widgets import Column
+from recdash.ui.runs import forms
+from recdash.ui.runs.table import (
+    counting_rule,
+    ledger_names,
+    ledger_row,
+    ledger_title,
+    parameter_names,
+    parameter_row,
+)
+
+KNOWN_NOTE = "Known: of the places in its lists, and of its users, those that truth, catalogue or train know."
+
+
+def choose_experiment(workspace: Workspace) -> tuple[Experiment | None, bool]:
+    """The experiment of the view, and whether archived things are shown too."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        archived = st.session_state.get("runs-archived", False)
+        found = {one.id: one for one in workspace.experiments(archived=archived)}
+        chosen = _experiment_box(found) if found else None
+        archived = st.toggle("Show archived", key="runs-archived")
+    return chosen, archived
+
+
+def _experiment_box(found: dict[str, Experiment]) -> Experiment | None:
+    newest = max(found.values(), key=lambda one: one.created).id
+    wanted = state.params().get("e", newest)
+    st.session_state["runs-experiment"] = wanted if wanted in found else newest
+    chosen: str = st.selectbox(
+        "Experiment", list(found), key="runs-experiment", width=420,
+        format_func=lambda one: found[one].name + (" (archived)" if found[one].archived else ""),
+        on_change=lambda: state.show_experiment(st.session_state["runs-experiment"]),
+    )  # fmt: skip
+    state.write("e", chosen)
+    return found[chosen]
+
+
+def show_table(experiment: Experiment, runs: Sequence[Run]) -> None:
+    """Name, created, tags, note and parameters of every run; parameters may be cut to what differs."""
+    only = st.toggle("Only parameters that differ", value=len(runs) > 1, key="runs-only-differences")
+    names = parameter_names(runs, only)
+    columns = [Column("Run"), Column("Created"), Column("Tags"), Column("Note"), *map(Column, names)]
+    marks = {run.id: _mark(experiment, run) for run in runs}
+    rows = [
+        [_name_cell(run, marks[run.id]), f"{run.created:%Y-%m-%d %H:%M}", _tags(run), run.note,
+         *parameter_row(run, names)]
+        for run in runs
+    ]  # fmt: skip
+    baseline = [place for place, run in enumerate(runs) if run.id == experiment.baseline]
+    widgets.table(columns, rows, bands=baseline)
+
+
+def _mark(experiment: Experiment, run: Run) -> Mark:
+    return mark(run, "baseline" if run.id == experiment.baseline else "candidate", theme.palette())
+
+
+def _name_cell(run: Run, look: Mark) -> Html:
+    asides = [str(run.replicated)] if run.replicated else []
+    asides += ["archived"] if run.archived else ["baseline"] if look.role == "baseline" else []
+    aside = f" ({', '.join(asides)})" if asides else ""
+    return html('{cell}<span class="rd-muted">{aside}</span>', cell=widgets.run_cell(look), aside=aside)
+
+
+def _tags(run: Run) -> Html:
+    return join([html('<span class="rd-badge">{tag}</span> ', tag=tag) for tag in run.tags])
+
+
+def show_ledger(workspace: Workspace, experiment: Experiment, runs: Sequence[Run]) -> None:
+    """Who was counted, and how many of a run's items and users truth, catalogue and train know."""
+    widgets.section("Ledger", f"{counting_rule(experiment)} {KNOWN_NOTE}")
+    names = ledger_names(runs)
+    titles = [*map(ledger_title, names), *(title.lower() for title in KNOWN_TITLES)]
+    columns = [Column("Run"), *(Column(title, number=True) for title in titles)]
+    rows = [
+        [
+            widgets.run_cell(_mark(experiment, run)),
+            *ledger_row(run, names),
+            *known_cells(workspace.id_overlap(run.id)),
+        ]
+        for run in runs
+    ]
+    widgets.table(columns, rows)
+
+
+def work_on_one(workspace: Workspace, experiment: Experiment, runs: Sequence[Run]) -> None:
+    """Choose one run and edit it."""
+    names = {run.id: run for run in runs}
+    chosen = st.selectbox(
+        "Work on", list(names), format_func=lambda one: names[one].name,
+        key=f"runs-one-{experiment.id}", width=420,
+    )  # fmt: skip
+    tags = sorted({tag for run in runs for tag in run.tags})
+    forms.run_panel(workspace, experiment, names[chosen], tags)

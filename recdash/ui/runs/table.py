@@ -1,0 +1,110 @@
+"""Runs as rows: what was set for each, who was counted, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from recdash.definitions.conventions import POPULATION
+from recdash.domain.hits import KnownIds
+from recdash.domain.records import Experiment, Run
+from recdash.formatting import numbers
+from recdash.formatting.numbers import share
+
+LEDGER = {
+    "truth_users": "users in the truth",
+    "counted": "counted",
+    "without_list": "without list",
+    "without_relevant": "without relevant item",
+    "without_truth": "not in the truth",
+    "short_lists": "short lists",
+    "duplicates": "duplicate rows",
+    "duplicate_users": "users with duplicates",
+    "tied_rows": "tied rows",
+    "tied_users": "users with ties",
+    "rows": "rows read",
+}
+"""Names of the ledger's counts as the pages write them, in reading order."""
+
+
+def parameter_names(runs: Sequence[Run], only_differences: bool) -> list[str]:
+    """All parameters of ``runs`` in first-seen order; with ``only_differences`` those not equal in all.
+
+    A parameter that some run lacks differs. With a single run nothing differs.
+    """
+    names = list(dict.fromkeys(name for run in runs for name in run.params))
+    if not only_differences:
+        return names
+    return [name for name in names if len({run.params.get(name) for run in runs}) > 1]
+
+
+def parameter_row(run: Run, names: Sequence[str]) -> list[str]:
+    return [run.params.get(name, numbers.NONE) for name in names]
+
+
+def ledger_names(runs: Sequence[Run]) -> list[str]:
+    """The counts that at least one run has, in reading order; counts new to us stand last."""
+    present = {name for run in runs for name in run.ledger}
+    return [name for name in LEDGER if name in present] + sorted(present - set(LEDGER))
+
+
+def ledger_row(run: Run, names: Sequence[str]) -> list[str]:
+    return [whole(run.ledger.get(name)) for name in names]
+
+
+def ledger_title(name: str) -> str:
+    return LEDGER.get(name, name.replace("_", " "))
+
+
+def whole(count: int | None) -> str:
+    """A count with thousands separated; a dash where it was not counted."""
+    return numbers.NONE if count is None else f"{count:,}"
+
+
+def provenance_rows(run: Run) -> list[tuple[str, str]]:
+    """Where the numbers come from: content hash first, then what the scoring noted."""
+    first = [("upload (sha256)", run.upload or numbers.NONE), ("run", run.id)]
+    noted = [(name, value) for name, value in run.provenance.items() if name != "known_ids"]
+    return [*first, *((name.replace("_", " "), in_words(value)) for name, value in noted), *_known(run)]
+
+
+def _known(run: Run) -> list[tuple[str, str]]:
+    """What truth, catalogue and train know of the run's ids, table by table."""
+    if run.overlap is None:
+        return []
+    overlap = run.overlap
+    sides = {
+        "items": overlap.items, "users": overlap.users, "truth's items": overlap.truth_items,
+        "truth's users": overlap.truth_users,
+    }  # fmt: skip
+    return [
+        (f"{name} known", " · ".join(f"{where}: {share(known, side.rows)}" for where, known in _places(side)))
+        for name, side in sides.items()
+        if side is not None
+    ]
+
+
+def _places(side: KnownIds) -> list[tuple[str, int]]:
+    return [("any table", side.known), *side.by_table.items()]
+
+
+def experiment_rows(experiment: Experiment) -> list[tuple[str, str]]:
+    """The set-up that all its runs share; tables by their content hash."""
+    main = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
+    first = [(f"{name} (sha256)", in_words(sha)) for name, sha in {**main, **experiment.tables}.items()]
+    settings = [(name, value) for name, value in experiment.settings.items() if name != "notices"]
+    return first + [(name.replace("_", " "), in_words(value)) for name, value in settings]
+
+
+def counting_rule(experiment: Experiment) -> str:
+    """Which users the scores of this experiment are the mean of."""
+    return POPULATION[experiment.settings.get("users", "truth")]
+
+
+def in_words(value: Any) -> str:
+    """A nested value on one line: ``a: 1 · b: 2`` or ``x, y``."""
+    if isinstance(value, Mapping):
+        return " · ".join(f"{name}: {in_words(inner)}" for name, inner in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(in_words, value))
+    return numbers.NONE if value is None else str(value)

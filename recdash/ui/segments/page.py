@@ -1,0 +1,281 @@
+"""What the Segments page shows: for whom a candidate is better, and for whom it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite, nan
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from recdash.charts.attribute_shares import panels
+from recdash.charts.layout import escape as plotly
+from recdash.charts.segments import Dot, Line, ends_of, segment_panels
+from recdash.comparison import Terms
+from recdash.comparison.segment_wording import flagged
+from recdash.comparison.segments import EVERYBODY, Cell, Segmented, flags
+from recdash.formatting import numbers
+from recdash.formatting.html import Html, html, join, markdown
+from recdash.formatting.wording import cut, tone
+from recdash.metrics.naming import is_percent, metric_at
+from recdash.stats import LEAST, Correction
+from recdash.ui.app import cached, links, state, theme
+from recdash.ui.app.state import View
+from recdash.ui.components import widgets
+from recdash.ui.components.tiles import value_text
+from recdash.ui.components.widgets import Column, table_html
+from recdash.ui.leaderboard.table import RULES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DERIVED = {
+    "user_warmth": "Known and new users", "item_warmth": "Known and new items",
+    "history": "Length of the user's history", "popularity": "Popularity of the item",
+}  # fmt: skip
+COLUMNS = {"user:": "Users by", "item:": "Items by"}
+MOST_LEAST = 1_000_000
+FEW_RUNS = 5
+
+
+# ── by what ──────────────────────────────────────────────────────────────────────────────────
+
+
+def choose(view: View) -> tuple[str, int, Correction] | None:
+    """By what, from how many users on, and the correction; kept in the URL. None where nothing is there."""
+    known = cached.slices(view.experiment.id)
+    if not known:
+        _ask_for_tables()
+        return None
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        by = _choose_by(known)
+        least = _choose_least()
+        rule = widgets.choice("Correction", "corr", {str(one): title for one, title in RULES.items()}, "holm")
+    return by, least, next(one for one in RULES if one == rule)
+
+
+def _ask_for_tables() -> None:
+    widgets.empty(
+        "Nothing here tells users or items apart",
+        "A train table tells known users from new ones and popular items from rare ones; a table of users or "
+        "a catalogue with attributes adds its columns. They belong to the set-up of an experiment.",
+    )
+    links.offer("Upload", "upload")
+
+
+def _choose_by(known: Sequence[str]) -> str:
+    """One of the slices there are. An attribute of the catalogue, as other pages name it, is one of items."""
+    wanted = state.params().get("by", known[0])
+    found = next((one for one in (wanted, f"item:{wanted}") if one in known), None)
+    if found is None:
+        st.warning(f"The link's segments, {markdown(wanted)}, are not here; "
+                   f"{markdown(by_title(known[0]))} stands in.")  # fmt: skip
+    chosen = found or known[0]
+    st.session_state["segments-by"] = chosen
+    st.selectbox(
+        "Segments", known, format_func=by_title, key="segments-by", width=330,
+        on_change=lambda: state.choose(by=st.session_state["segments-by"]),
+    )  # fmt: skip
+    state.write("by", chosen if found else wanted)
+    return chosen
+
+
+def by_title(by: str) -> str:
+    """``item:genre`` → Items by genre."""
+    prefix = next((one for one in COLUMNS if by.startswith(one)), "")
+    return DERIVED.get(by) or f"{COLUMNS.get(prefix, '')} {by.removeprefix(prefix)}".strip()
+
+
+def _choose_least() -> int:
+    wanted = state.params().get("least", str(LEAST))
+    valid = wanted.isdecimal() and 2 <= int(wanted[:9]) <= MOST_LEAST
+    st.session_state["segments-least"] = int(wanted[:9]) if valid else LEAST
+    st.number_input(
+        "Judge from n users", 2, MOST_LEAST, key="segments-least", width=140,
+        on_change=lambda: state.choose(least=str(st.session_state["segments-least"])),
+    )  # fmt: skip
+    state.write("least", str(st.session_state["segments-least"]))
+    return int(st.session_state["segments-least"])
+
+
+def gather(view: View, by: str, least: int, correction: Correction) -> Segmented:
+    """The runs in the frame; the first of them is what the others are compared with."""
+    terms = Terms(correction=correction)
+    return state.workspace().segmented(
+        view.shown_ids, view.shown_ids[0], view.metric, view.k, by, terms, least=least
+    )
+
+
+# ── what is drawn ────────────────────────────────────────────────────────────────────────────
+
+
+def banner(found: Segmented) -> None:
+    """Where the whole and its parts do not say the same."""
+    lines = [html("<p>{text}</p>", text=flagged(found, flag)) for flag in flags(found)]
+    if lines:
+        st.html(
+            html(
+                '<div class="rd-banner" role="note" aria-label="The whole and its parts">'
+                '<b class="rd-worse">!</b><div>{lines}</div></div>',
+                lines=join(lines),
+            )
+        )
+
+
+def draw(view: View, found: Segmented) -> None:
+    """Panels of the candidates' differences; of a metric without a value per user, of all runs' values."""
+    runs = found.candidates or found.runs if found.by_value else found.candidates
+    lines = panels(runs) if runs else []
+    dots = {run: [_dot(found, one, run, len(lines[0])) for one in found.titles] for run in runs}
+    ends = ends_of(dots, zero=not found.by_value)
+    with st.container(key=f"panels-{len(lines[0])}" if lines else "panels-0"):
+        for place, line in enumerate(lines):
+            chart = segment_panels(
+                _lines(found),
+                {run: dots[run] for run in line},
+                len(lines[0]),
+                view.marks,
+                theme.palette(),
+                ends,
+            )
+            widgets.chart(chart, f"segments-{place}", alt(view, found, line))
+
+
+def _lines(found: Segmented) -> list[Line]:
+    return [Line(title, f"n = {_users(found, one)}") for one, title in found.titles.items()]
+
+
+def _users(found: Segmented, segment: str) -> str:
+    """``312``, or ``300 to 312`` where the runs count different users."""
+    counts = sorted({cell.n for run in found.runs if (cell := _cell(found, segment, run)).n}) or [0]
+    return " to ".join(numbers.count(n) for n in dict.fromkeys((counts[0], counts[-1])))
+
+
+def _cell(found: Segmented, segment: str, run: str) -> Cell:
+    return found.cells.get((segment, run), Cell(nan, 0, why="not scored"))
+
+
+def _dot(found: Segmented, segment: str, run: str, beside: int) -> Dot:
+    cell = _cell(found, segment, run)
+    if found.by_value:
+        return _value_dot(found, segment, run)
+    name = plotly(f"{found.names[run]}, {found.titles[segment]}")
+    if cell.pair is None:
+        words = "–" if beside > 3 else f"– {cell.why or 'not scored'}"
+        return Dot(cell.difference, words, f"{name}<br>{cell.why}, n = {cell.n_shared}", look="faint")
+    low, high = cell.pair.judged.corrected.low, cell.pair.judged.corrected.high
+    digits = _digits(found)
+    amount = numbers.signed(cell.difference, digits)
+    hover = f"{name}<br>{amount} ({numbers.interval(low, high, digits)})<br>{cell.word}, n = {cell.n_shared}"
+    settled = cell.word in ("better", "worse")
+    return Dot(cell.difference, _words(cell, amount, beside), hover, low, high,
+               look="filled" if settled else "hollow")  # fmt: skip
+
+
+def _digits(found: Segmented) -> int:
+    """Decimals of all differences, so that they stand alike."""
+    return numbers.places(
+        cell.difference for (one, run), cell in found.cells.items() if one != EVERYBODY and cell.pair
+    )
+
+
+def _words(cell: Cell, amount: str, beside: int) -> str:
+    """As many as there is room for; the table below has all of them."""
+    if beside > 3:
+        return cell.sign
+    return f"{cell.sign} {cell.word}" if beside == 3 else f"{cell.sign} {amount} {cell.word}"
+
+
+def _value_dot(found: Segmented, segment: str, run: str) -> Dot:
+    scale = 100 if is_percent(found.metric) else 1
+    cell, base = _cell(found, segment, run), _cell(found, segment, found.baseline)
+    text = value_text(found.metric, cell.value)
+    words = text.removesuffix(" %") if isfinite(cell.value) else numbers.NONE
+    name = plotly(f"{found.names[run]}, {found.titles[segment]}")
+    return Dot(cell.value * scale, words, f"{name}<br>{text}, n = {cell.n}", tick=base.value * scale)
+
+
+def alt(view: View, found: Segmented, run_ids: Sequence[str]) -> str:
+    told = []
+    for run in run_ids:
+        cells = [(title, _cell(found, one, run)) for one, title in found.titles.items()]
+        told.append(
+            f"{view.name(run)}: " + ", ".join(f"{title} {_said(found, cell)}" for title, cell in cells)
+        )
+    return f"{metric_at(found.metric, found.k)} by segment. {'; '.join(told)}."
+
+
+def _said(found: Segmented, cell: Cell) -> str:
+    if cell.pair is None:
+        return value_text(found.metric, cell.value) if found.by_value else cell.why or "not scored"
+    return f"{numbers.signed(cell.difference, numbers.places([cell.difference]))} {cell.word}"
+
+
+# ── the values ───────────────────────────────────────────────────────────────────────────────
+
+
+def show_values(view: View, found: Segmented) -> None:
+    """One row per segment and one for all users: every run's value, n, and the word of its difference."""
+    unit = ", %" if is_percent(found.metric) else ""
+    widgets.section(f"{metric_at(found.metric, found.k)} of every run{unit}", _values_words(found))
+    st.html(values_table(view, found))
+    why = {(run, cell.why) for (_, run), cell in found.cells.items() if cell.why and not cell.n}
+    lines = join([html("<p>– {name}: {x}.</p>", name=view.name(run), x=text) for run, text in sorted(why)])
+    st.html(html('<div class="rd-note">{lines}</div>', lines=lines))
+
+
+def _values_words(found: Segmented) -> str:
+    if found.by_value:
+        return "Of what the lists show to the users of each segment."
+    items = " In a segment of items only these count, and only users who have one." if found.of_items else ""
+    return f"The mean over each run's own users. Under it, how the run stands against the baseline.{items}"
+
+
+def values_table(view: View, found: Segmented) -> Html:
+    scale = 100 if is_percent(found.metric) else 1
+    decimals = numbers.places(cell.value * scale for cell in found.cells.values())
+    titles: Mapping[str, str] = {EVERYBODY: "All users", **found.titles}
+    columns = [
+        Column("Segment"), Column("n", number=True),
+        *(Column(_head(view, run, len(found.runs)), number=True) for run in found.runs),
+    ]  # fmt: skip
+    rows = [
+        [_wide(title), _users(found, one), *(_value(found, one, run, decimals) for run in found.runs)]
+        for one, title in titles.items()
+    ]
+    return table_html(columns, rows, bands=(0,))
+
+
+def _head(view: View, run: str, n_runs: int) -> Html:
+    """A run's mark and name; of a long one its beginning, the shorter the more runs there are."""
+    mark = view.marks[run]
+    return html(
+        '<span class="rd-run" title="{name}">{glyph}<bdi>{short}</bdi></span>',
+        name=mark.name, glyph=theme.glyph(mark), short=cut(mark.name, 12 if n_runs > FEW_RUNS else 26),
+    )  # fmt: skip
+
+
+def _wide(title: str) -> Html:
+    return html('<div style="min-width:150px">{title}</div>', title=title)
+
+
+def _value(found: Segmented, segment: str, run: str, decimals: int) -> Html:
+    cell = _cell(found, segment, run)
+    value = value_text(found.metric, cell.value, decimals)
+    if run == found.baseline or not cell.n_shared:
+        return html("{value}", value=value)
+    word = f"{cell.sign} {cell.word}" if cell.word else cell.why
+    return html(
+        '{value}<br><small class="rd-{tone}">{word}</small>',
+        value=value,
+        tone=tone(cell.word or ""),
+        word=word,
+    )
+
+
+def tidy(view: View, found: Segmented) -> pd.DataFrame:
+    """One row per segment and run, as ``Workspace.segments`` gives them."""
+    frame_of = state.workspace().segments(
+        view.shown_ids, found.baseline, found.metric, found.k, found.by, found.terms, least=found.least
+    )
+    return frame_of.drop(columns=["run_id", "segment"]).rename(columns={"title": "segment"})

@@ -1,0 +1,1 @@
+"""What Share holds: links, saved views, a frame for a wiki."""

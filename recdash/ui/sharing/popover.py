@@ -1,0 +1,143 @@
+"""What "Share" in the frame holds: the link of this view, saved views, a share link, a frame for a wiki."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from recdash.domain.journal import SavedView
+from recdash.errors import NotFound, RecdashError
+from recdash.formatting.html import html, markdown
+from recdash.formatting.wording import day
+from recdash.ui.app import iframe, links, state
+from recdash.ui.app.state import View, workspace
+from recdash.ui.components import widgets
+from recdash.ui.sharing import share_links
+
+VIEW = "view"
+"""The parameter of a link that names a saved view."""
+WIDTH, LIST_HEIGHT = 470, 240
+FEW = 5
+"""More saved views than these scroll."""
+
+
+def show(place: DeltaGenerator, view: View) -> None:
+    """Fill the popover; to be called when the page is drawn and the whole view is known."""
+    with place, st.container(width=WIDTH):
+        _panel(view)
+
+
+@st.fragment
+@widgets.in_words
+def _panel(view: View) -> None:
+    """Work in the popover does not draw the page behind it again."""
+    parts = _parts()
+    for tab, draw in zip(
+        st.tabs(list(parts), on_change="rerun", key="share-part"), parts.values(), strict=True
+    ):
+        with tab:
+            if tab.open:
+                draw(view)
+
+
+def _parts() -> Mapping[str, Callable[[View], None]]:
+    """What this person may do: a guest reads, a viewer may quote, an editor shares."""
+    person = workspace().person
+    parts: dict[str, Callable[[View], None]] = {"Link": _link, "Saved views": _saved_views}
+    if person.may("editor"):
+        parts["Share link"] = share_links.show
+    if not person.is_guest:
+        parts["Embed"] = iframe.show_snippet
+    return parts
+
+
+def _link(_: View) -> None:
+    address = links.here()
+    guests = " Whoever opens it needs your share link first." if workspace().person.is_guest else ""
+    st.caption(f"This link shows the same view elsewhere.{guests}{links.reach(address)}")
+    st.code(address, language=None, wrap_lines=True)
+
+
+# ── saved views ──────────────────────────────────────────────────────────────────────────────
+
+
+def _saved_views(view: View) -> None:
+    known = workspace().saved_views(view.experiment.id)
+    may_write = workspace().person.may("editor")
+    if may_write:
+        _save(view)
+    if not known:
+        st.caption(f"No view of this experiment is saved yet.{'' if may_write else ' Editors save them.'}")
+        return
+    with st.container(height=LIST_HEIGHT if len(known) > FEW else "content", border=False, gap="xsmall"):
+        for one in known:
+            _row(one, may_write=may_write)
+
+
+def _save(view: View) -> None:
+    with st.form("save-view", border=False, enter_to_submit=True):
+        name = st.text_input("Short name", key="view-name", max_chars=40, placeholder="weekly-check")
+        asked = st.form_submit_button("Save this view", key="save-view")
+    if not asked:
+        return
+    params = {name: value for name, value in state.shown().items() if name != VIEW}
+    try:
+        saved = workspace().save_view(view.experiment.id, _as_slug(name), state.page(), params)
+    except RecdashError as error:
+        widgets.problems(error)
+        return
+    st.caption("Saved. This short link opens it:")
+    st.code(_address(saved), language=None, wrap_lines=True)
+
+
+def _as_slug(name: str) -> str:
+    """``Weekly check`` → ``weekly-check``."""
+    return "-".join(name.lower().split())
+
+
+def _address(saved: SavedView) -> str:
+    return f"{links.home()}?{VIEW}={saved.name}"
+
+
+def _row(saved: SavedView, *, may_write: bool) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.html(_words(saved))
+        st.space("stretch")
+        if st.button("Open", key=f"open-view-{saved.id}", help=f"{markdown(_address(saved))}"):
+            page = open_saved_view(saved.name)
+            if page is not None:
+                links.go(page)
+        if may_write:
+            st.button("Forget", key=f"forget-view-{saved.id}", type="tertiary", on_click=_forget,
+                      args=(saved.id,))  # fmt: skip
+
+
+def _forget(view_id: str) -> None:
+    """A second click finds it gone."""
+    with suppress(NotFound):
+        workspace().forget_view(view_id)
+
+
+def _words(saved: SavedView) -> str:
+    where = links.title(saved.page)
+    return html(
+        '<div class="rd-named"><b>{name}</b><small>{where} · {author}, {when}</small></div>',
+        name=saved.name, where=where, author=saved.author, when=day(saved.created),
+    )  # fmt: skip
+
+
+def open_saved_view(name: str) -> str | None:
+    """Turn the view to the saved one of this name; returns its page. To be called before a page runs.
+
+    Of an unknown name it warns and returns None; of a page that this person does not have, the overview.
+    """
+    try:
+        saved = workspace().saved_view(name)
+    except NotFound:
+        st.warning(f"There is no saved view called {markdown(name)} here: forgotten, or kept elsewhere.")
+        return None
+    state.turn_to(saved.params)
+    return saved.page if links.is_there(saved.page) else "overview"

@@ -1,0 +1,178 @@
+"""What the Trade-offs page shows of two metrics: the runs, their front, and who is beaten by whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite, nan
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from recdash.charts.tradeoff import Direction, Dot, trade_off
+from recdash.comparison.pareto import TradeOff, goal
+from recdash.formatting.html import Html, html, join, markdown
+from recdash.metrics.naming import is_percent, metric_at, metric_name
+from recdash.stats import NORMAL_95
+from recdash.ui.app import cached, state, theme
+from recdash.ui.app.state import View
+from recdash.ui.components import widgets
+from recdash.ui.components.tiles import value_text
+from recdash.ui.leaderboard.table import reasons
+from recdash.ui.tradeoffs.wording import members, sentence
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+USUAL_COSTS = ("coverage", "novelty", "diversity", "personalization")
+MOST_TOLD = 8
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The page's own choice: metrics of the axes, and which runs stand beside the chosen ones."""
+
+    x: str
+    y: str
+    runs: tuple[str, ...]
+
+
+# ── which metrics, which runs ────────────────────────────────────────────────────────────────
+
+
+def choose(view: View) -> Chosen | None:
+    """Kept in the URL as ``x``, ``y`` and ``runs``; None where there are not two metrics."""
+    if len(view.metrics) < 2:
+        widgets.empty(
+            "One metric alone is no trade-off",
+            "Upload a train table or a catalogue with the experiment to see coverage and novelty beside it.",
+        )
+        return None
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        y = _axis("Upright", "y", view.metrics, view.metric)
+        others = [metric for metric in view.metrics if metric != y]
+        x = _axis("Across", "x", others, next((one for one in USUAL_COSTS if one in others), others[0]))
+        which = widgets.choice("Runs", "runs", {"all": "All", "chosen": "Chosen"}, "all")
+    chosen = view.contender_ids
+    aside = [run for run in view.own_ids if run not in chosen] if which == "all" else []
+    return Chosen(x, y, (*chosen, *aside))
+
+
+def _axis(label: str, name: str, options: Sequence[str], default: str) -> str:
+    """A metric by its name in the URL; what is taken by the other axis gives way to the default."""
+    wanted = state.params().get(name, default)
+    chosen = wanted if wanted in options else default
+    key = f"tradeoff-{name}"
+    st.session_state[key] = chosen
+    st.selectbox(
+        label, options, format_func=metric_name, key=key, width=220,
+        on_change=lambda: state.choose(**{name: st.session_state[key]}),
+    )  # fmt: skip
+    state.write(name, chosen)
+    return chosen
+
+
+def warn_of_unknown(view: View) -> None:
+    """Of metrics in the link that nobody has."""
+    for name in ("x", "y"):
+        wanted = state.params().get(name)
+        if wanted is not None and wanted not in view.metrics:
+            st.warning(f"The link's metric, {markdown(wanted)}, was not scored here; another stands in.")
+
+
+def gather(view: View, chosen: Chosen) -> TradeOff:
+    return cached.trade_off(view, chosen.runs, (chosen.x, chosen.y), view.contender_ids)
+
+
+# ── two metrics ──────────────────────────────────────────────────────────────────────────────
+
+
+def draw(view: View, found: TradeOff) -> None:
+    """The runs and, of those that were chosen, references too; these have no part in the front."""
+    aside = tuple(run for run in view.shown_ids if run not in view.contender_ids)
+    beside = cached.trade_off(view, aside, _metrics(found), ()) if aside else None
+    dots = [*_dots(found), *(_dots(beside) if beside else ())]
+    x, y = (Direction(_title(one.metric, found.k), one.less_is_better) for one in found.goals)
+    chart = trade_off(dots, found.front, (x, y), view.marks, theme.palette())
+    widgets.chart(chart, "trade-off", alt(view, found), narrowest=500)
+
+
+def _metrics(found: TradeOff) -> tuple[str, str]:
+    return found.goals[0].metric, found.goals[1].metric
+
+
+def _title(metric: str, k: int) -> str:
+    less = " (less is better)" if goal(metric).less_is_better else ""
+    return f"{metric_at(metric, k)}{', %' if is_percent(metric) else ''}{less}"
+
+
+def _dots(found: TradeOff) -> list[Dot]:
+    x_scale, y_scale = (100 if is_percent(metric) else 1 for metric in _metrics(found))
+    return [
+        Dot(run, x * x_scale, y * y_scale, *_halves(found, run, (x_scale, y_scale)))
+        for run, (x, y) in found.places.items()
+    ]
+
+
+def _halves(found: TradeOff, run: str, scales: tuple[int, int]) -> tuple[float, float]:
+    x, y = (
+        NORMAL_95 * error * scale if isfinite(error) else 0.0
+        for error, scale in zip(found.errors.get(run, (nan, nan)), scales, strict=True)
+    )
+    return x, y
+
+
+def alt(view: View, found: TradeOff) -> str:
+    parts = [
+        f"{view.name(run)} {_values(found, run)}"
+        for run in found.places
+        if run in view.contender_ids or run in found.front[:MOST_TOLD]
+    ]
+    x, y = (metric_at(metric, found.k) for metric in _metrics(found))
+    return f"{y} against {x}: {'; '.join(parts)}. {members(view, found)}" if parts else f"{y} against {x}."
+
+
+def _values(found: TradeOff, run: str) -> str:
+    shown = [value_text(metric, at) for metric, at in zip(_metrics(found), found.places[run], strict=True)]
+    return f"{shown[1]} ({shown[0]})"
+
+
+def say(view: View, found: TradeOff) -> None:
+    """Who is on the front, who is beaten by whom, and why somebody has no place."""
+    rows = []
+    if len(found.places) > 1:
+        rows.append(_line("✓", "better", members(view, found)))
+        rows += [_line("▼", "worse", sentence(view, found, one)) for one in found.beaten if one.settled]
+        rows += [_line("=", "same", sentence(view, found, one)) for one in found.beaten if not one.settled]
+    st.html(
+        html('<ul class="rd-list">{rows}</ul>{why}', rows=join(rows), why=why_absent(view, _metrics(found)))
+    )
+
+
+def _line(sign: str, tone: str, text: str) -> Html:
+    return html(
+        '<li><b class="rd-{tone}">{sign}</b><span>{text}</span></li>', tone=tone, sign=sign, text=text
+    )
+
+
+def why_absent(view: View, metrics: Sequence[str]) -> Html:
+    """A line per reason and the runs that it concerns."""
+    absences = {metric: cached.absences(view.shown_ids, metric, view.scope) for metric in metrics}
+    lines = [html("<p>{x}</p>", x=line) for line in reasons(view, view.shown_ids, absences)]
+    return html('<div class="rd-note">{lines}</div>', lines=join(lines))
+
+
+def tidy(view: View, found: TradeOff) -> pd.DataFrame:
+    """One row per run: both values with their standard errors, whether on the front, and who beats it."""
+    import pandas as pd
+
+    x, y = (metric_at(metric, found.k) for metric in _metrics(found))
+    behind = {one.run: one for one in found.beaten}
+    rows = []
+    for run, (at_x, at_y) in found.places.items():
+        errors, one = found.errors.get(run, (nan, nan)), behind.get(run)
+        of_y = {y: at_y, f"{y} std error": errors[1]}
+        of_x = {x: at_x, f"{x} std error": errors[0]}
+        said = {"front": run in found.front, "behind": view.name(one.by) if one else ""}
+        rows.append({"run": view.name(run), **of_y, **of_x, **said, "beaten": bool(one and one.settled)})
+    return pd.DataFrame(rows)

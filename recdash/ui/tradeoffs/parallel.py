@@ -1,0 +1,144 @@
+"""Runs by several metrics at once, each on an axis of its own, and the same numbers as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from recdash.charts.parallel_axes import Upright, parallel
+from recdash.comparison.headlines import values
+from recdash.comparison.pareto import goal
+from recdash.formatting import numbers
+from recdash.formatting.html import Html
+from recdash.formatting.wording import cut, listed
+from recdash.metrics.naming import has_k, is_percent, metric_at, metric_name
+from recdash.ui.app import cached, theme
+from recdash.ui.app.state import View
+from recdash.ui.components import widgets
+from recdash.ui.components.tiles import value_text
+from recdash.ui.components.widgets import Column, run_cell, table_html
+from recdash.ui.leaderboard.table import metrics_of_set
+from recdash.ui.tradeoffs.page import why_absent
+from recdash.ui.tradeoffs.wording import LONGEST_NAME
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FEWEST, MOST, CORE = 2, 8, 3
+
+Known = Mapping[str, Mapping[str, float]]
+"""Metric → run id → value."""
+
+
+def choose(view: View) -> list[str]:
+    """The metrics, kept in the URL as ``axes``; by default those of the leaderboard's columns."""
+    options = {metric: metric_name(metric) for metric in view.metrics}
+    chosen = widgets.several("Metrics", "axes", options, usual(view))
+    if len(chosen) > MOST:
+        st.caption(f"The first {MOST} of {len(chosen)} are drawn.")
+    return chosen[:MOST]
+
+
+def usual(view: View) -> list[str]:
+    """Accuracy first, then what lies beyond it."""
+    core = metrics_of_set(view.metrics, view.metric, "core", few=CORE)
+    beyond = metrics_of_set(view.metrics, view.metric, "beyond")
+    return list(dict.fromkeys((*core, *beyond)))[:MOST]
+
+
+def show(view: View, metrics: Sequence[str], runs: Sequence[str]) -> None:
+    """A line per run over the axes; of the chosen ones a table."""
+    if len(metrics) < FEWEST:
+        st.caption("Choose two metrics or more.")
+        return
+    order = tuple(dict.fromkeys((*view.shown_ids, *runs)))
+    scores = cached.scoreboard(view, order, tuple(metrics), view.k)
+    known = {metric: values(scores, metric) for metric in metrics}
+    widgets.section(finding(view, known), subtitle(metrics))
+    uprights = [_upright(metric, known[metric], view.k) for metric in metrics]
+    chart = parallel(uprights, order, view.marks, theme.palette())
+    widgets.chart(chart, "parallel", alt(view, known), narrowest=200 + 100 * len(metrics))
+    st.html(values_table(view, known))
+    st.html(why_absent(view, metrics))
+    widgets.table_behind(tidy(view, known, order), "metrics")
+
+
+def _upright(metric: str, of: Mapping[str, float], k: int) -> Upright:
+    scale = 100 if is_percent(metric) else 1
+    less = goal(metric).less_is_better
+    unit = f"{f'@{k}' if has_k(metric) else ''}{' %' if is_percent(metric) else ''}{' ↓' if less else ''}"
+    scaled = {run: value * scale for run, value in of.items()}
+    return Upright(metric_name(metric), unit.strip() or " ", scaled, less)
+
+
+def finding(view: View, known: Known) -> str:
+    """``EASE is best on 5 of 7 metrics, by value``: of the chosen runs the one that most often is."""
+    first = [run for metric, of in known.items() for run in _best(view, metric, of)]
+    if not first:
+        return "No chosen run has these metrics"
+    most = max(first.count(run) for run in first)
+    names = [view.name(run) for run in dict.fromkeys(first) if first.count(run) == most]
+    if len(names) > 3:
+        return f"No run is best on more than {most} of {len(known)} metrics"
+    who = listed([cut(name, LONGEST_NAME) for name in names])
+    verb = "is" if len(names) == 1 else "are each"
+    return f"{who} {verb} best on {most} of {len(known)} metrics"
+
+
+def _best(view: View, metric: str, of: Mapping[str, float]) -> list[str]:
+    """The chosen runs with the best value; several where they are equal."""
+    heights = {run: goal(metric).height(of[run]) for run in view.contender_ids if run in of}
+    return [run for run, height in heights.items() if height == max(heights.values())]
+
+
+def subtitle(metrics: Sequence[str]) -> str:
+    flipped = any(goal(metric).less_is_better for metric in metrics)
+    note = " ↓: less is better, its axis is upside down." if flipped else ""
+    return f"By value, of the chosen runs. Up is better on every axis; each has its own ends.{note}"
+
+
+def alt(view: View, known: Known) -> str:
+    parts = [
+        f"{metric_at(metric, view.k)}: "
+        + ", ".join(f"{view.name(run)} {value_text(metric, of[run])}" for run in view.shown_ids if run in of)
+        for metric, of in known.items()
+    ]
+    return f"Runs by {len(known)} metrics. {'; '.join(parts)}."
+
+
+def values_table(view: View, known: Known) -> Html:
+    """One row per chosen run."""
+    columns = [Column("Run"), *(Column(_head(metric, view.k), number=True) for metric in known)]
+    decimals = {metric: _decimals(metric, of) for metric, of in known.items()}
+    rows = [
+        [
+            run_cell(view.marks[run]),
+            *(
+                value_text(metric, of[run], decimals[metric]) if run in of else numbers.NONE
+                for metric, of in known.items()
+            ),
+        ]
+        for run in view.shown_ids
+    ]
+    return table_html(columns, rows, bands=(0,) if view.baseline else (), kind="rd-small")
+
+
+def _decimals(metric: str, of: Mapping[str, float]) -> int:
+    return numbers.places(value * (100 if is_percent(metric) else 1) for value in of.values())
+
+
+def _head(metric: str, k: int) -> str:
+    return f"{metric_at(metric, k)}{', %' if is_percent(metric) else ''}"
+
+
+def tidy(view: View, known: Known, order: Sequence[str]) -> pd.DataFrame:
+    """One row per run, one column per metric, in full precision."""
+    import pandas as pd
+
+    rows = [
+        {"run": view.name(run), **{metric_at(metric, view.k): of.get(run) for metric, of in known.items()}}
+        for run in order
+    ]
+    return pd.DataFrame(rows)

@@ -1,0 +1,210 @@
+"""An online test from its files to the last step, and the boxes that link variants to runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from recdash.domain.kinds import OnlineKind, TableKind
+from recdash.domain.records import Experiment, OnlineTest, Run
+from recdash.errors import InputError, Problem, RecdashError
+from recdash.formatting import html
+from recdash.online import OnlineResults, Rules
+from recdash.online.users import Removed
+from recdash.service import Workspace
+from recdash.ui.components import widgets
+from recdash.ui.upload.online_rules import rules_form, split_boxes, zone_box
+from recdash.ui.upload.page import choose_experiment, files_in_columns
+from recdash.ui.upload.state import Desk, Outcome, stem
+from recdash.ui.upload.steps import CheckedFile, check_file, last_step, refused
+
+NOT_LINKED = ""
+KINDS: Mapping[OnlineKind, str] = {
+    "sessions": "Sessions",
+    "events": "Exposures and events",
+    "aggregates": "Aggregates",
+}
+FILES: Mapping[OnlineKind, Mapping[TableKind, str]] = {
+    "sessions": {"sessions": "Sessions", "exposures": "Exposures (optional)"},
+    "events": {"exposures": "Exposures", "events": "Events", "served": "Served lists (optional)"},
+    "aggregates": {"aggregates": "Aggregates"},
+}
+"""Which tables a test can be uploaded as; those that are not optional make it."""
+Tables = Mapping[TableKind, CheckedFile]
+
+
+@dataclass(frozen=True)
+class OnlineForm:
+    """What was filled in for a test; ``links`` are {variant: run id}."""
+
+    tables: Tables
+    rules: Rules
+    name: str
+    control: str
+    links: Mapping[str, str]
+
+
+def online_test(desk: Desk, workspace: Workspace) -> None:
+    experiment = choose_experiment(desk, workspace)
+    if experiment is None:
+        return
+    st.subheader("1 · Files")
+    kind = _kind(desk)
+    files = files_in_columns(desk, FILES[kind])
+    if lacking := _lacking(kind, files):
+        st.caption(lacking)
+        return
+    st.subheader("2 · Columns and checks")
+    zone = zone_box(desk) if kind != "aggregates" else None
+    tables = {name: check_file(desk, workspace, name, file, zone=zone) for name, file in files.items()}
+    if not all(table.is_usable for table in tables.values()):
+        return
+    st.subheader("3 · Rules, name and variants")
+    rules = rules_form(desk, kind, has_exposures="exposures" in tables, zone=zone)
+    form = _form(desk, workspace, experiment, tables, rules)
+    if form is None:
+        return
+    st.subheader("4 · Store")
+    if last_step("Store the online test", desk, tables.values(), bool(form.name)):
+        _store(desk, workspace, experiment, form)
+
+
+def _form(
+    desk: Desk, workspace: Workspace, experiment: Experiment, tables: Tables, rules: Rules
+) -> OnlineForm | None:
+    """What the results as they would be leave to say; None after showing what is wrong."""
+    trial = _trial(desk, workspace, tables, rules)
+    if trial is None:
+        return None
+    rules = replace(rules, split=split_boxes(desk, trial.variants))
+    trial = _trial(desk, workspace, tables, rules) or trial
+    if told := [*_not_said(trial, tables), *(_left_out(one, trial.variants) for one in trial.removed)]:
+        widgets.notices(told)
+    return _fields(desk, workspace, experiment, tables, rules, trial)
+
+
+def _not_said(trial: OnlineResults, tables: Tables) -> list[Problem]:
+    """The notices that no file's own checks have shown above."""
+    said = {(one.code, one.place) for table in tables.values() for one in table.preview.notices}
+    return [one for one in trial.notices if (one.code, one.place) not in said]
+
+
+def _left_out(removed: Removed, variants: Sequence[str]) -> Problem:
+    """What a rule leaves out, in each variant."""
+    counts = ", ".join(f"{one} {removed.by_variant.get(one, 0):,}" for one in variants)
+    found = f"{removed.count:,} {removed.unit} {removed.what} ({counts})"
+    return Problem(removed.rule, "left out", found, "", removed.count)
+
+
+def _kind(desk: Desk) -> OnlineKind:
+    chosen: OnlineKind = st.segmented_control(
+        "What was logged", list(KINDS), format_func=KINDS.__getitem__, default="sessions", required=True,
+        key=desk.key("online_kind"),
+        help="Sessions that were added up already, the events they come from, or only a summary.",
+    )  # fmt: skip
+    return chosen
+
+
+def _lacking(kind: OnlineKind, files: Mapping[TableKind, object]) -> str:
+    """Which files are still to come; empty when the test can be read."""
+    needed = [label for name, label in FILES[kind].items() if "optional" not in label and name not in files]
+    return f"Still needed: {' and '.join(needed).lower()}." if needed else ""
+
+
+def _trial(desk: Desk, workspace: Workspace, tables: Tables, rules: Rules) -> OnlineResults | None:
+    """The results as they would be, for the names of the variants; None after showing what is wrong."""
+    files = tuple((one.file.file_id, tuple(sorted((one.mapping or {}).items()))) for one in tables.values())
+    key = ("trial", files, json.dumps(rules.as_dict(), sort_keys=True))
+    found: OnlineResults | InputError = desk.remembered(key, lambda: _results(workspace, tables, rules))
+    if isinstance(found, InputError):
+        widgets.problems(found)
+        return None
+    return found
+
+
+def _results(workspace: Workspace, tables: Tables, rules: Rules) -> OnlineResults | InputError:
+    try:
+        with st.spinner("Counting by these rules"):
+            return workspace.try_online_test(_data(tables), rules=rules, mappings=_mappings(tables))
+    except InputError as error:
+        return error
+
+
+def _data(tables: Tables) -> dict[str, bytes]:
+    return {kind: one.data for kind, one in tables.items()}
+
+
+def _mappings(tables: Tables) -> dict[str, Mapping[str, str]]:
+    return {kind: one.mapping or {} for kind, one in tables.items()}
+
+
+def _fields(
+    desk: Desk,
+    workspace: Workspace,
+    experiment: Experiment,
+    tables: Tables,
+    rules: Rules,
+    trial: OnlineResults,
+) -> OnlineForm:
+    first = next(iter(tables.values()))
+    name = st.text_input("Name of the test", stem(first.name), key=desk.key("online_name"), width=420)
+    control: str = st.selectbox(
+        "Control", trial.variants, index=trial.variants.index(trial.control), key=desk.key("control"),
+        width=420, help="The variant that the others are compared with.",
+    )  # fmt: skip
+    links = link_boxes(desk.key("link"), workspace.runs(experiment.id), trial.variants, None)
+    return OnlineForm(tables, rules, name.strip(), control, links)
+
+
+def link_boxes(
+    key: str, runs: Sequence[Run], variants: Sequence[str], links: Mapping[str, str] | None
+) -> dict[str, str]:
+    """One box per variant: the run that it served. Without ``links`` yet, runs of the same name.
+
+    An archived run is offered only where it is linked already, so that saving keeps the link.
+    """
+    linked = set((links or {}).values())
+    offered = {run.id: _called(run) for run in runs if run.archived is None or run.id in linked}
+    names = {NOT_LINKED: "not linked", **offered}
+    by_name = {run.name.casefold(): run.id for run in runs if run.archived is None}
+    guess = {variant: by_name.get(variant.casefold(), NOT_LINKED) for variant in variants}
+    shown = guess if links is None else links
+    with st.container(horizontal=True):
+        chosen = {one: _link_box(f"{key}_{one}", one, names, shown.get(one, NOT_LINKED)) for one in variants}
+    return {variant: run for variant, run in chosen.items() if run != NOT_LINKED}
+
+
+def _called(run: Run) -> str:
+    return run.name if run.archived is None else f"{run.name} (archived)"
+
+
+def _link_box(key: str, variant: str, names: Mapping[str, str], shown: str) -> str:
+    options = list(names)
+    run: str = st.selectbox(
+        f"{html.markdown(variant)} served", options, format_func=names.__getitem__,
+        index=options.index(shown) if shown in names else 0, key=key, width=260,
+    )  # fmt: skip
+    return run
+
+
+def _stored(made: OnlineTest) -> Outcome:
+    runs = tuple(made.links.values())
+    return Outcome("stored", "online test", made.name, made.notices, made.experiment, runs, test=made.id)
+
+
+def _store(desk: Desk, workspace: Workspace, experiment: Experiment, form: OnlineForm) -> None:
+    with st.status("Computing the results of each variant", expanded=True):
+        try:
+            made = workspace.add_online_test(
+                experiment.id, form.name, _data(form.tables), control=form.control, rules=form.rules,
+                mappings=_mappings(form.tables), links=form.links,
+            )  # fmt: skip
+        except RecdashError as error:
+            desk.outcomes.append(refused("online test", form.name, error, experiment.id))
+        else:
+            desk.outcomes.append(_stored(made))
+            desk.next_turn()
+    st.rerun()

@@ -1,0 +1,166 @@
+"""One user's held-out items, history and lists side by side, as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from recdash.formatting import numbers
+from recdash.formatting.html import Html, html, join
+from recdash.metrics.naming import metric_at
+from recdash.service.offline.users import MOST_PLACES
+from recdash.ui.app import cached, theme
+from recdash.ui.app.state import View
+from recdash.ui.components import widgets
+
+if TYPE_CHECKING:
+    from recdash.evaluation.user_detail import HeldOut, Item, OneUser, Place, UserList
+
+
+def heading(user: OneUser) -> None:
+    """Who it is, and of how much we know."""
+    held_out = sum(one.relevant for one in user.held_out)
+    had = f"{_items(user.n_history)} in train. " if user.n_history else ""
+    counts = "" if user.counts else " No held-out item is relevant, so this user is not counted."
+    widgets.section(f"User {user.user_id}", f"{had}{_items(held_out)} held out.{counts}")
+
+
+def _items(count: int) -> str:
+    return f"{numbers.count(count)} {'item' if count == 1 else 'items'}"
+
+
+def show(view: View, user: OneUser, first: str) -> None:
+    """The grid, and under it what its signs mean. ``first``: the run that stands beside the baseline."""
+    values = cached.user_values(view, user.user_id) if user.counts else {}
+    lists = {one.run_id: one for one in user.lists}
+    order = sorted(view.shown, key=lambda run: (run != view.baseline, run.id != first))
+    base = lists.get(view.baseline.id) if view.baseline else None
+    against = view.name(base.run_id) if base and base.length else ""
+    columns = [_column(view, run.id, lists.get(run.id), values, against) for run in order]
+    side = join([_held_out(user), _history(user)])
+    st.html(
+        html('<div class="rd-user"><div class="rd-side">{side}</div><div class="rd-lists" tabindex="0" '
+             'role="region" aria-label="Lists side by side">{columns}</div></div>',
+             side=side, columns=join(columns))
+    )  # fmt: skip
+    st.html(_legend(view, user, first, against))
+
+
+# ── the user's own ───────────────────────────────────────────────────────────────────────────
+
+
+def _held_out(user: OneUser) -> Html:
+    rows = [_own_row(one.item, _grade(one, user), f"relevance {one.gain:g}") for one in user.held_out]
+    return _side("Held out", numbers.count(len(user.held_out)), rows)
+
+
+def _grade(one: HeldOut, user: OneUser) -> str:
+    if not one.relevant:
+        return f"{one.gain:g}, not relevant"
+    return f"{one.gain:g}" if user.graded else ""
+
+
+def _history(user: OneUser) -> Html:
+    if not user.n_history:
+        return Html("")
+    order = "newest first" if user.dated else "as in the file"
+    count = numbers.count(user.n_history)
+    some = f"{len(user.history)} of {count}" if len(user.history) < user.n_history else count
+    return _side("Recent history" if user.dated else "History", f"{some}, {order}",
+                 [_own_row(item) for item in user.history])  # fmt: skip
+
+
+def _side(title: str, count: str, rows: Sequence[Html]) -> Html:
+    return html('<div class="rd-column"><h3><b>{title}</b><span>{count}</span></h3><ul>{rows}</ul></div>',
+                title=title, count=count, rows=join(list(rows)))  # fmt: skip
+
+
+def _own_row(item: Item, note: str = "", said: str = "") -> Html:
+    return html('<li class="rd-own">{what}<span class="rd-move" title="{said}">{note}</span></li>',
+                what=_what(item), said=said, note=note)  # fmt: skip
+
+
+def _what(item: Item) -> Html:
+    """The title, and a few attributes under it; all of both on hover."""
+    attributes = " · ".join(item.attributes)
+    under = html("<small>{text}</small>", text=attributes) if attributes else Html("")
+    known = item.title if item.title == item.id else f"{item.title} (id {item.id})"
+    whole = f"{known} · {attributes}" if attributes else known
+    return html('<span class="rd-what" title="{whole}"><bdi>{title}</bdi>{under}</span>',
+                whole=whole, title=item.title, under=under)  # fmt: skip
+
+
+# ── lists ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _column(
+    view: View, run_id: str, found: UserList | None, values: Mapping[str, float], against: str
+) -> Html:
+    """``against``: the baseline whose list ranks are compared with; empty where it has none."""
+    mark, k = view.marks[run_id], min(view.k, MOST_PLACES)
+    head = html('<h3><span class="rd-run">{glyph}<bdi title="{name}">{name}</bdi></span>'
+                "<span>{result}</span></h3>", glyph=theme.glyph(mark), name=mark.name,
+                result=_result(view, found, values.get(run_id)))  # fmt: skip
+    is_base = mark.role == "baseline"
+    if found is None or not found.length:
+        why = "no list for this user" if found else _why_no_lists(view, run_id)
+        rows = [html('<li class="rd-none">{why}</li>', why=why)]
+    else:
+        places = {place.rank: place for place in found.places}
+        against = "" if is_base else against
+        rows = [_row(places.get(rank), rank, against) for rank in range(1, k + 1)]
+    return html('<div class="rd-column {base}">{head}<ol>{rows}</ol></div>', head=head,
+                base="rd-base" if is_base else "", rows=join(rows))  # fmt: skip
+
+
+def _why_no_lists(view: View, run_id: str) -> str:
+    is_mean = any(run.is_mean for run in view.shown if run.id == run_id)
+    return "the mean of several lists for each user" if is_mean else "no lists were kept of this run"
+
+
+def _result(view: View, found: UserList | None, value: float | None) -> str:
+    """``4 hits, nDCG 0.812``."""
+    if found is None:
+        return ""
+    hits = f"{numbers.count(found.hits)} {'hit' if found.hits == 1 else 'hits'}"
+    return hits if value is None else f"{hits}, {metric_at(view.metric, view.k)} {numbers.three(value)}"
+
+
+def _row(place: Place | None, rank: int, against: str) -> Html:
+    if place is None:
+        return html('<li><span class="rd-at">{rank}</span><i>no item at rank {rank}</i></li>', rank=rank)
+    sign, said = ("●", "hit") if place.hit else ("○", "not held out")
+    move = _move(place, against) if against else Html("")
+    return html('<li class="{kind}"><span class="rd-at">{rank}</span>'
+                '<span class="rd-sign" role="img" aria-label="{said}">{sign}</span>{what}{move}</li>',
+                kind="rd-hit" if place.hit else "", rank=rank, said=said, sign=sign, what=_what(place.item),
+                move=move)  # fmt: skip
+
+
+def _move(place: Place, base: str) -> Html:
+    if place.before is None:
+        text, said = "new", f"not in the list of {base}"
+    elif place.before == place.rank:
+        text, said = "=", f"as in {base}"
+    else:
+        arrow = "↑" if place.rank < place.before else "↓"
+        text, said = f"{arrow} {abs(place.rank - place.before)}", f"rank {place.before} in {base}"
+    return html('<span class="rd-move" title="{said}">{text}</span>', said=said, text=text)
+
+
+def _legend(view: View, user: OneUser, first: str, against: str) -> Html:
+    parts = ["● held-out item found", "○ not held out"]
+    if view.candidates and against:
+        parts += [f"↑ ↓ places moved against {against}", "= same place", f"new: not in {against}'s list"]
+        parts += [_shared(view, one, against) for one in user.lists if one.run_id == first and one.length]
+    if view.k > MOST_PLACES:
+        parts.append(f"The first {MOST_PLACES} places are shown; hits are counted to {view.k}")
+    shown = [html("<span>{part}</span>", part=part) for part in parts]
+    return html('<div class="rd-legend">{shown}</div>', shown=join(shown))
+
+
+def _shared(view: View, one: UserList, base: str) -> str:
+    longest = min(view.k, one.length)
+    return f"{view.name(one.run_id)} and {base} share {one.shared} of {_items(longest)}"

@@ -1,0 +1,195 @@
+"""What the Users page says of all users: who gains, who loses, and how unevenly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from recdash.charts.user_changes import better_same_worse, distribution
+from recdash.comparison import headlines
+from recdash.formatting import numbers
+from recdash.formatting.html import markdown
+from recdash.formatting.records import Row, records
+from recdash.formatting.wording import listed
+from recdash.metrics import define
+from recdash.metrics.naming import metric_at
+from recdash.ui.app import cached, state, theme
+from recdash.ui.app.state import View
+from recdash.ui.components import widgets
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PARAMETER = "of"
+"""The candidate whose users are looked at, in the link."""
+
+
+@dataclass(frozen=True)
+class Gains:
+    """The candidates against the baseline, and the one of them whose users are looked at."""
+
+    changes: pd.DataFrame
+    run_id: str
+
+    @cached_property
+    def row(self) -> Row:
+        return next(row for row in records(self.changes) if row["run_id"] == self.run_id)
+
+
+def has_values(view: View) -> bool:
+    """Says why, and what to do, where the primary metric has no value per user."""
+    if define(view.metric).has_user_values:
+        return True
+    widgets.empty(
+        f"{metric_at(view.metric, view.k)} has no value per user",
+        "It is a number of all lists together. Choose an accuracy metric such as nDCG or Recall above to see "
+        "who gains and who loses.",
+    )
+    return False
+
+
+def gather(view: View) -> Gains | None:
+    """None where there is no candidate with a user in common with the baseline."""
+    if view.baseline is None or not view.candidates:
+        return None
+    found = cached.user_changes(view, view.candidate_ids, view.baseline.id)
+    return None if found.empty else Gains(found, _chosen(view, list(found["run_id"])))
+
+
+def _chosen(view: View, run_ids: list[str]) -> str:
+    """The candidate in the link; by default the best by the metric, a reference only where no other is."""
+    known = headlines.values(cached.scoreboard(view, tuple(run_ids), (view.metric,), view.k), view.metric)
+    order = sorted((run for run in known if run in run_ids), key=view.is_reference)
+    return state.option(PARAMETER, order[0] if order else run_ids[0], run_ids)
+
+
+def _choose_candidate(view: View, gains: Gains) -> None:
+    """A select box where there is something to choose; in the URL either way."""
+    run_ids = list(gains.changes["run_id"])
+    state.write(PARAMETER, gains.run_id)
+    if len(run_ids) < 2:
+        return
+    st.session_state["users-candidate"] = gains.run_id
+    st.selectbox(
+        "Candidate to look at", run_ids, format_func=view.name, key="users-candidate", width=330,
+        on_change=lambda: state.choose(**{PARAMETER: st.session_state["users-candidate"]}),
+    )  # fmt: skip
+
+
+# ── in words ─────────────────────────────────────────────────────────────────────────────────
+
+
+def finding(view: View, gains: Gains) -> str:
+    """``ALS v3 is better for 41 of 100 users, worse for 30``; counted in users where they are few."""
+    row, name = gains.row, view.name(gains.run_id)
+    n = row["n_users"]
+    if row["same"] == n:
+        return f"{name} changes nothing for any user"
+    if n < 100:
+        return f"{name} is better for {row['better']} of {_users(n)}, worse for {row['worse']}"
+    better, worse = (numbers.of_100(row[word], n) for word in ("better", "worse"))
+    return f"{name} is better for {better} of 100 users, worse for {worse}"
+
+
+def _users(count: int) -> str:
+    return f"{numbers.count(count)} {'user' if count == 1 else 'users'}"
+
+
+def subtitle(view: View, gains: Gains) -> str:
+    base = view.name(view.baseline.id) if view.baseline else ""
+    what = f"Per-user {metric_at(view.metric, view.k)} against {base}, {_users(gains.row['n_users'])}."
+    return f"{what} {concentration(gains)}{_pooled(view)}"
+
+
+def concentration(gains: Gains) -> str:
+    """How few users have half of what all who gain gain together."""
+    row = gains.row
+    if not row["better"]:
+        return "Nobody gains."
+    half, n = row["half_gain"], numbers.count(row["n_users"])
+    verb = "carries" if half == 1 else "carry"
+    return (
+        f"{numbers.count(half)} of {n} users {verb} half of the gain, "
+        "which is the sum of all differences above zero."
+    )
+
+
+def _pooled(view: View) -> str:
+    formula = define(view.metric).formula()
+    return " The metric pools users; here each user's own value counts." if formula.pooled else ""
+
+
+# ── charts ───────────────────────────────────────────────────────────────────────────────────
+
+
+def show_charts(view: View, gains: Gains) -> None:
+    left, right = st.columns([1.45, 1], gap="large")
+    with left:
+        _show_split(view, gains)
+        _choose_candidate(view, gains)
+    with right:
+        _show_distribution(view, gains)
+    absent = [view.name(run) for run in view.candidate_ids if run not in set(gains.changes["run_id"])]
+    if absent:
+        base = view.name(view.baseline.id) if view.baseline else ""
+        st.caption(f"Not drawn: {markdown(listed(absent))}, without this metric or without a user in "
+                   f"common with {markdown(base)}.")  # fmt: skip
+
+
+def _show_split(view: View, gains: Gains) -> None:
+    base = view.name(view.baseline.id) if view.baseline else ""
+    widgets.section(
+        "Better, same, worse", f"Of 100 users, against {base}; from left to right. Ordered as in the frame."
+    )
+    rows = records(gains.changes)
+    alt = "; ".join(
+        f"{row['run']}: better for {numbers.count(row['better'])}, same for {numbers.count(row['same'])}, "
+        f"worse for {numbers.count(row['worse'])} of {_users(row['n_users'])}"
+        for row in rows
+    )
+    figure = better_same_worse(gains.changes, view.marks, theme.palette())
+    widgets.chart(figure, "users-split", f"{alt}.")
+
+
+def _show_distribution(view: View, gains: Gains) -> None:
+    row, base = gains.row, view.name(view.baseline.id) if view.baseline else ""
+    bars = cached.change_bars(view, gains.run_id, view.baseline.id if view.baseline else "")
+    typical = numbers.three(row["typical"])
+    heading = (
+        f"Half of all changes are larger than {typical} either way" if len(bars.count) else "No user changes"
+    )
+    widgets.section(
+        heading,
+        f"{view.name(gains.run_id)} minus {base}, per user; "
+        f"{_users(row['same'])} without a change not drawn.",
+    )
+    title = f"Change in {metric_at(view.metric, view.k)} (height: users)"
+    alt = f"Distribution of the changes. {finding(view, gains)}. {heading}."
+    widgets.chart(distribution(bars, theme.palette(), title), "users-distribution", alt)
+
+
+# ── one run alone ────────────────────────────────────────────────────────────────────────────
+
+
+def show_alone(view: View) -> str:
+    """The users of one run by their values, where there is no other to compare with; → its id."""
+    run_id = view.shown_ids[0]
+    bars, without, n = cached.value_bars(view, run_id)
+    name, title = view.name(run_id), metric_at(view.metric, view.k)
+    hint = "Add a second run, or choose candidates under Change runs, to see who gains and who loses."
+    if not n:
+        widgets.title(f"{name} has no {title} of single users", hint)
+        return run_id
+    widgets.title(f"{name} has {title} above zero for {_share(n - without, n)}", hint)
+    widgets.section("Users by their value", f"{title} of {_users(n)}; {_users(without)} at zero not drawn.")
+    alt = f"Distribution of {title}: {_users(without)} of {numbers.count(n)} have zero."
+    figure = distribution(bars, theme.palette(), f"{title} (height: users)", signed=False)
+    widgets.chart(figure, "users-values", alt)
+    return run_id
+
+
+def _share(count: int, n: int) -> str:
+    return f"{count} of {_users(n)}" if n < 100 else f"{numbers.of_100(count, n)} of 100 users"

@@ -1,0 +1,107 @@
+"""Which user is looked at: one of the most decisive, or any by id; kept in the link."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from recdash.errors import NotFound
+from recdash.formatting import numbers
+from recdash.formatting.html import markdown
+from recdash.formatting.records import records
+from recdash.formatting.wording import cut
+from recdash.ui.app import cached, state
+from recdash.ui.app.state import View
+from recdash.ui.components import widgets
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from recdash.evaluation.user_detail import OneUser
+
+PARAMETER = "u"
+
+
+@dataclass(frozen=True)
+class Picked:
+    """The user who is shown, with the most decisive ones to choose from: id → words about each."""
+
+    user: OneUser
+    decisive: Mapping[str, str]
+
+
+def pick(view: View, run_id: str) -> Picked | None:
+    """The user in the link, else the most decisive one; None where there is nobody to show."""
+    baseline = view.baseline.id if view.baseline and view.baseline.id != run_id else None
+    decisive = words(cached.decisive_users(view, run_id, baseline))
+    wanted = state.params().get(PARAMETER, "").strip()
+    user = _find(view, wanted, list(decisive))
+    if user is None:
+        return None
+    state.write(PARAMETER, wanted or user.user_id)
+    return Picked(user, decisive)
+
+
+def _find(view: View, wanted: str, decisive: Sequence[str]) -> OneUser | None:
+    with st.spinner("Reading the lists"):
+        if wanted:
+            try:
+                return cached.user_lists(view, wanted)
+            except NotFound as error:
+                widgets.problems(error)
+        return cached.user_lists(view, decisive[0]) if decisive else None
+
+
+def words(found: pd.DataFrame) -> dict[str, str]:
+    """User id → ``4217: +0.642``; a value where there is no baseline to differ from."""
+    rows = records(found)
+    alone = all(not numbers.is_number(row["baseline_value"]) for row in rows)
+    decimals = numbers.places(row["value" if alone else "difference"] for row in rows)
+    if alone:
+        return {row["user_id"]: numbers.fixed(row["value"], decimals) for row in rows}
+    return {row["user_id"]: _change(row["difference"], decimals) for row in rows}
+
+
+def _change(difference: float, decimals: int) -> str:
+    return f"{numbers.signed(difference, decimals)} ({'better' if difference > 0 else 'worse'})"
+
+
+def choose(view: View, run_id: str, picked: Picked) -> None:
+    """A select box of the most decisive, a field for any id, and the way to the previous and next."""
+    user_id, ids = picked.user.user_id, list(picked.decisive)
+    options: list[str] = ids if user_id in ids else [user_id, *ids]
+    place = ids.index(user_id) if user_id in ids else -1
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="user-pick"):
+        st.session_state["users-user"] = user_id
+        st.selectbox(
+            _label(view, run_id), options, key="users-user", width=250,
+            format_func=lambda one: f"{one}: {picked.decisive[one]}" if one in picked.decisive else one,
+            on_change=lambda: go_to(st.session_state["users-user"]),
+        )  # fmt: skip
+        st.session_state["users-id"] = ""
+        st.text_input(
+            "Or any user id", key="users-id", placeholder="user id", width=130,
+            on_change=lambda: go_to(st.session_state["users-id"].strip() or user_id),
+        )  # fmt: skip
+        _step("Previous", ids, place - 1)
+        _step("Next user", ids, place + 1)
+
+
+def _label(view: View, run_id: str) -> str:
+    name = markdown(cut(view.name(run_id), 24))
+    return f"Most decisive for {name}" if view.candidates else f"Highest and lowest of {name}"
+
+
+def _step(label: str, ids: Sequence[str], place: int) -> None:
+    there = 0 <= place < len(ids)
+    st.button(
+        label, key=f"users-{label.split(maxsplit=1)[0].lower()}", disabled=not there, on_click=go_to,
+        args=(ids[place] if there else "",),
+    )  # fmt: skip
+
+
+def go_to(user_id: str) -> None:
+    state.choose(**{PARAMETER: user_id})

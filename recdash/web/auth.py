@@ -1,0 +1,170 @@
+"""How each way of signing in says who is asking: from a request to a visitor."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from hmac import compare_digest
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Any
+
+from starlette.requests import HTTPConnection
+
+from recdash.domain.access import Person
+from recdash.service.context import person_here
+from recdash.settings import Auth, Settings, listed
+from recdash.web.error_pages import Refused
+from recdash.web.hosts import parts_of
+from recdash.web.roles import role_of
+from recdash.web.visitor import Visitor, key_holder
+
+SHARE, KEY = "recdash_share", "recdash_key"
+"""Cookies: the share link that a guest came by, and the key."""
+FORWARDED = {"forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"}
+"""What a proxy adds to a request that came from elsewhere."""
+PROXY_SECRET = "x-recdash-proxy-secret"  # noqa: S105 - a header's name
+LONGEST_NAME = 200
+Cookies = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Door:
+    """What the door has to know. ``pages``: their addresses.
+
+    ``claims``: what a provider said of the person in the cookies of a sign-in, empty for nobody.
+    ``guest``: whom a share link lets in; raises a RecdashError for a dead one.
+    ``is_needed``: is what a browser sent over a websocket a message that pages need?
+    """
+
+    rules: Settings
+    key: str
+    guest: Callable[[str], Person]
+    claims: Callable[[Cookies], Mapping[str, Any]] = lambda _: {}
+    pages: frozenset[str] = field(default_factory=frozenset)
+    is_needed: Callable[[bytes], bool] = lambda _: True
+
+
+def visitor_of(asked: HTTPConnection, door: Door) -> Visitor:
+    """Who is asking; a share link counts before any name. Nobody where nothing says who."""
+    share = asked.cookies.get(cookie(SHARE, asked))
+    own = _WAYS[door.rules.auth](asked, door)
+    return Visitor(own.name, own.role, own.named, share)
+
+
+def cookie(name: str, asked: HTTPConnection) -> str:
+    """``name`` for this server alone: browsers do not tell the ports of a host apart."""
+    port = asked.headers.get("host", "").rpartition(":")[2]
+    return f"{name}_{port}" if port.isdecimal() else name
+
+
+def _local(asked: HTTPConnection, _door: Door) -> Visitor:
+    if not _is_here(asked) or FORWARDED & set(asked.headers.keys()):
+        raise Refused(
+            403,
+            "Only for this machine",
+            "This dashboard runs without sign-in, so it answers only the machine it runs on. Start it with "
+            "RECDASH_AUTH=key (or proxy, oidc) to read it from elsewhere.",
+        )
+    return Visitor.of(person_here())
+
+
+def _key(asked: HTTPConnection, door: Door) -> Visitor:
+    given = asked.cookies.get(cookie(KEY, asked), "")
+    return Visitor.of(key_holder(door.rules)) if same(given, door.key) else Visitor()
+
+
+def _proxy(asked: HTTPConnection, door: Door) -> Visitor:
+    """A name counts when the proxy's address is trusted, it knows the secret, and it says one name only."""
+    secret = door.rules.proxy_secret.get_secret_value() if door.rules.proxy_secret else ""
+    names = asked.headers.getlist(door.rules.proxy_user_header)
+    vouched = same(asked.headers.get(PROXY_SECRET, ""), secret) and _is_trusted(asked, door.rules)
+    return _named(_utf8(names[0]), door.rules) if vouched and len(names) == 1 else Visitor()
+
+
+def _oidc(asked: HTTPConnection, door: Door) -> Visitor:
+    """By the address that the provider says is the person's own, else by the provider's id of them.
+
+    Where it does not say so, anybody may have written any address into their profile.
+    """
+    claims = door.claims(asked.cookies)
+    if parts_of(str(claims.get("origin", ""))).netloc != asked.headers.get("host"):
+        return Visitor()  # a cookie of a server that shares this one's secret, or of nobody
+    return _named(_verified_address(claims) or _id_of(claims), door.rules)
+
+
+def _verified_address(claims: Mapping[str, Any]) -> str:
+    """The e-mail address that the provider has verified; empty where there is none."""
+    address = str(claims.get("email") or "")
+    return address if claims.get("email_verified") in (True, "true") and address.count("@") == 1 else ""
+
+
+def _id_of(claims: Mapping[str, Any]) -> str:
+    """The provider's id of the person (``sub``). One that looks like an address is marked: it is none.
+
+    At some providers people choose their id.
+    """
+    given = str(claims.get("sub") or "")
+    return f"{given} (id)" if "@" in given else given
+
+
+_WAYS: dict[Auth, Callable[[HTTPConnection, Door], Visitor]] = {
+    "local": _local, "key": _key, "proxy": _proxy, "oidc": _oidc,
+}  # fmt: skip
+
+
+def _named(name: str, rules: Settings) -> Visitor:
+    name = name.strip()
+    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+        return Visitor()
+    return Visitor(name, role_of(name, rules))
+
+
+def _utf8(text: str) -> str:
+    """Headers arrive as Latin-1; names beyond it are sent as UTF-8."""
+    try:
+        return text.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return text
+
+
+def same(given: str, wanted: str) -> bool:
+    """Are both the same, and not empty? Takes as long for any that are not."""
+    return bool(wanted) and compare_digest(given.encode(), wanted.encode())
+
+
+def _is_here(asked: HTTPConnection) -> bool:
+    """Does the request come from this machine, and not through a proxy on it from elsewhere?"""
+    address = _peer(asked)
+    return address is not None and address.is_loopback
+
+
+def _is_trusted(asked: HTTPConnection, rules: Settings) -> bool:
+    """Was it a trusted proxy that connected?
+
+    The web server puts the client that a proxy on this machine names (X-Forwarded-For) in the proxy's place,
+    with port 0, which no connection has. Whom it believes is in FORWARDED_ALLOW_IPS, else 127.0.0.1.
+    """
+    if asked.client is not None and asked.client.port == 0:
+        believed = listed(os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1"))
+        return all(_lies_in(name, rules) for name in believed)
+    address = _peer(asked)
+    return address is not None and any(address in network for network in rules.networks())
+
+
+def _lies_in(name: str, rules: Settings) -> bool:
+    """Is the whole of this address or network trusted?"""
+    try:
+        inner = ip_network(name)
+    except ValueError:
+        return False
+    return any(inner[0] in outer and inner[-1] in outer for outer in rules.networks())
+
+
+def _peer(asked: HTTPConnection) -> IPv4Address | IPv6Address | None:
+    """The address that the request comes from; an IPv4 one that a socket for both wrote as IPv6 as it is."""
+    try:
+        address = ip_address(asked.client.host if asked.client else "")
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address

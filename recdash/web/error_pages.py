@@ -1,0 +1,68 @@
+"""Pages in plain words that need neither a script nor another file."""
+
+from __future__ import annotations
+
+from starlette.datastructures import Headers
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+
+from recdash.formatting.html import html
+from recdash.web.headers import Receive, Scope, Send
+
+_STYLE = """<style>
+:root{color-scheme:light dark;--ink:#18212b;--muted:#5f6b78;--bg:#fff;--line:#dfe4ea;--link:#24405e}
+@media (prefers-color-scheme:dark){:root{
+--ink:#e7ecf1;--muted:#a3aeba;--bg:#11161c;--line:#2d3641;--link:#9dbbdc}}
+body{margin:0;background:var(--bg);color:var(--ink);font:1rem/1.5 system-ui,sans-serif}
+main{max-width:34rem;margin:14vh auto 0;padding:0 1.5rem}
+h1{font-size:1.6rem;line-height:1.25;margin:0 0 .75rem}
+p{margin:0 0 1rem;overflow-wrap:anywhere}
+small{color:var(--muted)}
+a{color:var(--link)}
+hr{border:0;border-top:1px solid var(--line);margin:1.5rem 0 .75rem}
+</style>"""
+_PAGE = (
+    '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title} · recdash</title>'
+    '<meta name="viewport" content="width=device-width,initial-scale=1">'
+)
+_BODY = (
+    "</head><body><main><h1>{title}</h1><p>{words}</p>{way}<hr><small>recdash</small></main></body></html>"
+)
+_WAY = '<p><a href="{to}">{label}</a></p>'
+_PRIVATE = {"cache-control": "no-store"}
+
+
+class Refused(Exception):
+    """What is asked for is not to be had by who asks: the ``status`` of the answer, and why in words.
+
+    ``way``: where to go from here, as an address and what the link says. ``again_after``: seconds until it is
+    worth asking again.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        title: str,
+        words: str,
+        way: tuple[str, str] | None = None,
+        *,
+        again_after: int | None = None,
+    ) -> None:
+        super().__init__(words)
+        self.status, self.title, self.words, self.way = status, title, words, way
+        self.headers = _PRIVATE | ({} if again_after is None else {"retry-after": str(again_after)})
+
+    def response(self, headers: Headers) -> Response:
+        """A page for who reads HTML, else the words."""
+        if "text/html" not in headers.get("accept", ""):
+            return PlainTextResponse(f"{self.title}. {self.words}\n", self.status, headers=self.headers)
+        way = html(_WAY, to=self.way[0], label=self.way[1]) if self.way else html("")
+        title, body = html(_PAGE, title=self.title), html(_BODY, title=self.title, words=self.words, way=way)
+        return HTMLResponse(title + _STYLE + body, self.status, headers=self.headers)
+
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The page; a websocket is closed before it opens."""
+        if scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            await self.response(Headers(scope=scope))(scope, receive, send)

@@ -1,0 +1,95 @@
+"""Who may send a file to the server, and how many bytes in an hour."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+from recdash.domain.access import Person
+from recdash.settings import Settings
+from recdash.web.error_pages import Refused
+from recdash.web.headers import Message, Receive
+
+_PATH = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+")
+FRAMING = 2**20
+"""Bytes that a form adds to the file it carries: boundaries, a header, the file's name."""
+MOST_SESSIONS = 10_000
+HOUR = 3600
+
+
+class Desk:
+    """Sessions of editors, who alone may send files, and what each person has sent in this hour."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._editors: OrderedDict[str, str] = OrderedDict()
+        self._sent: dict[str, tuple[int, int]] = {}
+
+    def seat(self, session: str, person: Person | None) -> None:
+        """Note whose session this is; one of nobody who may change things is forgotten."""
+        self._editors.pop(session, None)
+        if person is not None and person.may("editor"):
+            self._editors[session] = person.name
+            while len(self._editors) > MOST_SESSIONS:
+                self._editors.popitem(last=False)
+
+    def seats(self, session: str, person: Person) -> bool:
+        return person.may("editor") and self._editors.get(session) == person.name
+
+    def sent(self, name: str) -> int:
+        """Bytes that this person has sent in the present hour."""
+        hour, count = self._sent.get(name, (0, 0))
+        return count if hour == self._hour() else 0
+
+    def count(self, name: str, size: int) -> None:
+        hour = self._hour()
+        self._sent = {who: of for who, of in self._sent.items() if of[0] == hour}
+        self._sent[name] = (hour, self.sent(name) + size)
+
+    def _hour(self) -> int:
+        return int(self._clock() // HOUR)
+
+
+desk = Desk()
+"""The one of this process: the pages seat people here, the door asks."""
+
+
+def refuse_stranger(desk: Desk, path: str, person: Person | None) -> Person:
+    """Who sends a file; raises Refused unless it is to the own session of somebody who may change things."""
+    found = _PATH.fullmatch(path)
+    if person is None or found is None or not desk.seats(found[1], person):
+        raise Refused(403, "No file from here", "Only editors may upload, each in a page of their own.")
+    return person
+
+
+def within(receive: Receive, desk: Desk, name: str, length: str, rules: Settings) -> Receive:
+    """``receive`` that counts the bytes of an upload; raises Refused before more than may be are taken.
+
+    ``length`` is what the request says of itself, which saves reading what is too long anyway.
+    """
+    most = rules.max_upload_bytes + FRAMING
+    taken = 0
+
+    def refuse_more(size: int) -> None:
+        if size > most:
+            raise Refused(413, "File too large", f"A file may have {rules.max_upload_bytes:,} bytes.")
+        if desk.sent(name) + size - taken > rules.upload_budget_bytes:
+            raise Refused(
+                429,
+                "Too much for one hour",
+                f"You may upload {rules.upload_budget_bytes:,} bytes in an hour; go on in the next one.",
+            )
+
+    async def receive_counted() -> Message:
+        nonlocal taken
+        message = await receive()
+        size = len(message.get("body", b""))
+        refuse_more(taken + size)
+        desk.count(name, size)
+        taken += size
+        return message
+
+    refuse_more(int(length) if length.isdecimal() and len(length) < 20 else 0)
+    return receive_counted
