@@ -21,7 +21,7 @@ from recdash.web.base_url import TellAddress
 from recdash.web.middleware import Guard
 from recdash.web.routes import broken, routes
 
-SHELL = Path(__file__).resolve().parent / "recdash" / "ui" / "shell.py"
+SHELL = Path(__file__).resolve().parent / "recdash" / "ui" / "app" / "shell.py"
 door = startup.door()
 
 app = st.App(

@@ -84,7 +84,7 @@ def measure(page: str) -> Iterator[tuple[str, float]]:
     """CPU milliseconds of a script run after each change, in one session."""
     from streamlit.testing.v1 import AppTest
 
-    app = AppTest.from_file(str(ROOT / "recdash" / "ui" / "shell.py"), default_timeout=600)
+    app = AppTest.from_file(str(ROOT / "recdash" / "ui" / "app" / "shell.py"), default_timeout=600)
     app.run()
     if page != "overview":
         app.switch_page(str(ROOT / "pages" / f"{page}.py")).run()

@@ -9,7 +9,7 @@ import streamlit as st
 
 from recdash.domain.access import Person, Role
 
-PAGES = Path(__file__).resolve().parents[2] / "pages"
+PAGES = Path(__file__).resolve().parents[3] / "pages"
 SECTIONS = {
     "Decide": {"overview": "Overview", "experiments": "Experiments", "leaderboard": "Leaderboard"},
     "Compare": {
