@@ -72,7 +72,9 @@ def _started() -> Any:
     import tea_tasting  # noqa: F401
     from streamlit.testing.v1 import AppTest
 
-    return AppTest.from_file(str(ROOT / "recdash" / "ui" / "app" / "shell.py"), default_timeout=PATIENCE_S).run()
+    return AppTest.from_file(
+        str(ROOT / "recdash" / "ui" / "app" / "shell.py"), default_timeout=PATIENCE_S
+    ).run()
 
 
 def commands(folder: Path) -> Iterator[tuple[str, list[str]]]:

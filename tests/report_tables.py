@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 
 from recdash.domain.access import Person
-from recdash.domain.question import Question
 from recdash.service import Workspace
+from recdash.service.question import Question
 
 USERS = [f"u{number:02}" for number in range(40)]
 TRUTH = pd.DataFrame({"user_id": USERS, "item_id": [f"i{number:02}" for number in range(40)]})

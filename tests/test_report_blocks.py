@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 from report_tables import CANDIDATES, TRUTH, films, opened
 
-from recdash.domain.question import Question
 from recdash.errors import InputError, NotFound, UnknownName
 from recdash.online.analysis.results import OnlineRow, validity_notes
 from recdash.report.document import Document, Figure, Number, Paragraph, Section, Table, Word, shown
 from recdash.report.sections import BLOCKS
 from recdash.report.sections.online import _finding
 from recdash.service import Workspace
+from recdash.service.question import Question
 
 MOMENT = datetime(2026, 4, 1, 12, tzinfo=UTC)
 

@@ -18,7 +18,6 @@ import pandas as pd
 import pytest
 from report_tables import SESSIONS, TRUTH, films, lists, opened
 
-from recdash.domain.question import Question
 from recdash.errors import InputError, UnknownName
 from recdash.metrics import METRICS
 from recdash.report.document import Document, Interval, Number, shown
@@ -32,6 +31,7 @@ from recdash.report.formats.registry import FORMS, form_named
 from recdash.report.reports import MOST_NARRATIVE
 from recdash.report.sections import BLOCKS
 from recdash.service import Workspace
+from recdash.service.question import Question
 
 MOMENT = datetime(2026, 4, 1, 12, tzinfo=UTC)
 MARKUP = {

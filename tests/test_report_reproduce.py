@@ -15,7 +15,6 @@ import pandas as pd
 import pytest
 from report_tables import CANDIDATES, TRUTH, films, opened
 
-from recdash.domain.question import Question
 from recdash.errors import EvidenceDamaged, InputError, NotFound
 from recdash.report.document import Document, Lead
 from recdash.report.formats import packing
@@ -25,6 +24,7 @@ from recdash.report.formats.registry import FORMS
 from recdash.report.reproduce.compare_documents import check
 from recdash.report.reproduce.reproduce import Reproduction, reproduction
 from recdash.service import Workspace
+from recdash.service.question import Question
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ import pytest
 from report_tables import films, opened
 
 from recdash.domain.access import Person
-from recdash.domain.question import Question
 from recdash.errors import Forbidden, InputError, NotFound, UnknownName
 from recdash.service import Workspace
+from recdash.service.question import Question
 
 BOB = Person("bob", "editor")
 

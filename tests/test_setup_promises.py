@@ -96,6 +96,10 @@ def test_the_newest_entry_of_the_changelog_is_this_version(root: Path) -> None:
     assert first[1] == recdash.__version__
 
 
+def test_the_package_is_built_with_the_version_that_it_says(project: dict[str, Any]) -> None:
+    assert project["version"] == recdash.__version__
+
+
 def test_the_command_line_says_the_version_without_being_installed(root: Path, tmp_path: Path) -> None:
     program = "import sys; sys.path.insert(0, sys.argv.pop(1)); from recdash.cli import main; main()"
     command = [sys.executable, "-I", "-c", program, str(root), "--version"]

@@ -10,9 +10,9 @@ from report_tables import films
 from streamlit.testing.v1 import AppTest
 
 from recdash.domain.access import Person
-from recdash.domain.question import Question
 from recdash.report.formats.pdf import find_browser
 from recdash.service import Workspace
+from recdash.service.question import Question
 from recdash.ui.app import state
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from recdash import __version__
 from recdash.cli.agreement import agree
 from recdash.cli.check import check
 from recdash.cli.compare import compare
@@ -26,6 +25,7 @@ from recdash.cli.share import audit, links, revoke, share, views
 from recdash.cli.terminal import say_lines, show_defects_visibly, usage_errors_visible
 from recdash.errors import InputError, RecdashError
 from recdash.formatting.sanitize import visible
+from recdash.version import __version__
 
 BAD_INPUT = 2
 

@@ -14,8 +14,8 @@ from recdash.cli.terminal import say, say_lines
 from recdash.errors import InputError, Problem, UnknownName
 
 if TYPE_CHECKING:
-    from recdash.domain.question import Question
     from recdash.service import Workspace
+    from recdash.service.question import Question
 
 
 @click.command()

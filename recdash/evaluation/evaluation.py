@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recdash import __version__
 from recdash.domain.hits import Hits, IdOverlap
 from recdash.domain.inputs import Recommendations
 from recdash.domain.kinds import Duplicates, Floats, Order, Replication, TableKind, Ties, Users
@@ -39,6 +38,7 @@ from recdash.evaluation.replicates import (
 from recdash.evaluation.request import Asked, Rules, preset_notices, read_question, with_relevance
 from recdash.evaluation.scoring import Scored, familiar_of, score_predictions, shelf_of
 from recdash.metrics import check_k, define, parse, preset, sample_of
+from recdash.version import __version__
 
 if TYPE_CHECKING:
     # What not every evaluation asks for is loaded by the one that does: 0.03 s CPU.

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from recdash.domain.question import Question
 from recdash.report.context import Asked
 from recdash.report.document import Document, Figure, Section
 from recdash.report.formats.figures import shortened
 from recdash.report.sections import BLOCKS, check_blocks
 from recdash.report.sections.lead import lead
 from recdash.service.provenance import provenance, versions_here
+from recdash.service.question import Question
 
 if TYPE_CHECKING:
     from recdash.service import Workspace
@@ -53,8 +53,16 @@ def content(
         runs=asked.looks(),
         question=question.as_dict(),
         blocks=chosen,
-        provenance=provenance(asked),
+        provenance=_provenance(asked),
     )
+
+
+def _provenance(asked: Asked) -> dict[str, Any]:
+    """What the numbers rest on, with the A/B test of the question although it may be archived."""
+    tests = asked.space.online_tests(asked.experiment.id)
+    if asked.test is not None and asked.test.id not in {test.id for test in tests}:
+        tests = [*tests, asked.test]
+    return provenance(asked.experiment, asked.shown, asked.all_runs, tests, asked.versions)
 
 
 def _to_be_drawn(section: Section) -> Section:

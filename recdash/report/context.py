@@ -7,13 +7,13 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from recdash.domain.question import Question
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.domain.results import WHOLE
 from recdash.errors import NotFound
 from recdash.metrics import define
 from recdash.metrics.naming import metric_at
 from recdash.report.document import RunLook
+from recdash.service.question import Question
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recdash.domain.journal import Report
-from recdash.domain.question import Question
 from recdash.domain.records import OnlineTest, Run
 from recdash.domain.results import WHOLE, Scope
 from recdash.errors import InputError, NotFound, Problem
@@ -27,6 +26,7 @@ from recdash.report.sections import check_blocks
 from recdash.service.defaults import MOST_CANDIDATES, usual_baseline, usual_candidates, usual_k, usual_metric
 from recdash.service.offline.slices import Parts
 from recdash.service.online.track_record import TrackRecords
+from recdash.service.question import Question
 from recdash.service.validation import check_typed, one_line, short_text
 
 if TYPE_CHECKING:

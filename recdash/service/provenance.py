@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 import platform
-import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from recdash.domain.records import Experiment, OnlineTest, Run
-from recdash.domain.results import WHOLE
-from recdash.report.context import Asked
 
 PACKAGES = ("numpy", "pandas", "pyarrow", "scipy", "plotly", "tea-tasting", "scikit-learn")
 RULES = ("depth", "users", "duplicates", "relevance", "relevance_threshold")
 
 
-def provenance(asked: Asked) -> dict[str, Any]:
-    """JSON-ready. Runs: those that are shown, the references, and those that A/B tests served."""
-    tests = asked.space.online_tests(asked.experiment.id)
-    if asked.test is not None and asked.test.id not in {test.id for test in tests}:
-        tests = [*tests, asked.test]
+def provenance(
+    experiment: Experiment,
+    shown: Sequence[str],
+    runs: Mapping[str, Run],
+    tests: Sequence[OnlineTest],
+    versions: Mapping[str, str],
+) -> dict[str, Any]:
+    """JSON-ready hashes, rules and versions behind the numbers of the ``shown`` runs.
+
+    ``runs``: all of the experiment by id. Of these the shown ones are described, the references, the
+    baseline, and those that the A/B tests served.
+    """
     return {
-        "versions": dict(asked.versions),
-        "experiment": _of_experiment(asked.experiment),
-        "runs": [_of_run(run) for run in _concerned(asked, tests)],
+        "versions": dict(versions),
+        "experiment": _of_experiment(experiment),
+        "runs": [_of_run(run) for run in _concerned(experiment, shown, runs, tests)],
         "tests": [_of_test(test) for test in tests],
     }
 
 
 @lru_cache(maxsize=1)
 def versions_here() -> dict[str, str]:
-    from recdash import __version__
+    from recdash.version import __version__
 
     known = {"recdash": __version__, "python": platform.python_version()}
     for name in PACKAGES:
@@ -43,11 +47,13 @@ def versions_here() -> dict[str, str]:
     return known
 
 
-def _concerned(asked: Asked, tests: Sequence[OnlineTest]) -> list[Run]:
-    references = [run.id for run in asked.all_runs.values() if run.reference and run.archived is None]
+def _concerned(
+    experiment: Experiment, shown: Sequence[str], runs: Mapping[str, Run], tests: Sequence[OnlineTest]
+) -> list[Run]:
+    references = [run.id for run in runs.values() if run.reference and run.archived is None]
     served = [run for test in tests for run in test.links.values()]
-    ids = dict.fromkeys((*asked.shown, *references, *served, asked.experiment.baseline or ""))
-    return [asked.all_runs[run] for run in ids if run in asked.all_runs]
+    ids = dict.fromkeys((*shown, *references, *served, experiment.baseline or ""))
+    return [runs[run] for run in ids if run in runs]
 
 
 def _of_experiment(one: Experiment) -> dict[str, Any]:
@@ -77,26 +83,3 @@ def _of_test(test: OnlineTest) -> dict[str, Any]:
         "rules": dict(test.rules), "metrics": [dict(one) for one in test.metrics], "links": dict(test.links),
         "removed": [dict(one) for one in test.removed], "archived": test.archived is not None,
     }  # fmt: skip
-
-
-# ── the lines that make the same report ──────────────────────────────────────────────────────
-
-
-def command(asked: Asked, blocks: Sequence[str], form: str = "html") -> str:
-    """The line that makes this report again from the store."""
-    one, terms = asked.question, asked.question.terms
-    words = ["recdash", "report", f"--experiment={asked.experiment.name}", f"--baseline={asked.base}"]
-    words += [f"--run={asked.names[run]}" for run in one.runs]
-    at = f"@{one.k}" if "@" in asked.where else ""
-    size = terms.margin.size
-    margin = f"{100 * size:.12g}%" if terms.margin.relative else f"{size:.12g}"
-    words += ["--metric", f"{one.metric}{at}", "--margin", margin, "--correction", terms.correction]
-    words += ["--part", one.scope.slice] if one.scope.slice else []
-    if one.scope != WHOLE and one.scope.threshold is not None:
-        words += ["--relevance-threshold", f"{one.scope.threshold:g}"]
-    words += ["--slice", one.by] if one.by else []
-    words += [f"--test={asked.test.name}"] if asked.test else []
-    words += ["--online-metric", one.online_metric] if asked.test and one.online_metric else []
-    for block in blocks:
-        words += ["--block", block]
-    return shlex.join([*words, "-o", f"report.{form}"])

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from recdash import __version__
 from recdash.charts.marks import DARK, LIGHT, Mark, Palette
 from recdash.formatting import numbers
 from recdash.formatting.sanitize import CONTROL
@@ -29,6 +28,7 @@ from recdash.report.formats.json import to_json
 from recdash.report.formats.mathml import mathml
 from recdash.report.formats.packing import pack
 from recdash.report.sections import BLOCKS
+from recdash.version import __version__
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from recdash import __version__
 from recdash.errors import InputError, Problem
 from recdash.report.document import Document
 from recdash.report.formats.json import from_json
 from recdash.report.formats.packing import unpack
+from recdash.version import __version__
 
 PACKED = re.compile(r'<script type="text/plain" id="packed-document">([^<]*)</script>')
 TAG = re.compile(r"<[^<>]*>")

@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from recdash import ingest
-from recdash.domain.question import Question
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.errors import NotFound, Problem
 from recdash.evaluation import request as asking
@@ -23,6 +22,7 @@ from recdash.evaluation.scoring import score_predictions
 from recdash.report.document import Document
 from recdash.service.catalog.runs import PreparedRun, rows_of_predictions
 from recdash.service.provenance import RULES
+from recdash.service.question import Question
 from recdash.service.workspace import Workspace
 from recdash.store.memory import MemoryStore
 

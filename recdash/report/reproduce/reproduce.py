@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from recdash import __version__
 from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
 from recdash.report.document import Document
@@ -17,6 +16,7 @@ from recdash.report.reproduce.read_file import Page, page_of, read_report
 from recdash.report.reproduce.recompute import counted_otherwise, recomputed, renamed
 from recdash.report.reproduce.snapshot_check import Frame, frame_of
 from recdash.service.workspace import Workspace
+from recdash.version import __version__
 
 MOST_TOLD = 20
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from recdash.report.command import command
 from recdash.report.context import Asked
 from recdash.report.document import Cell, Column, Command, Number, Paragraph, Part, RunName, Section, Table
-from recdash.service.provenance import command
 
 RECOMPUTES = "Recomputes every number of this report from the stored tables, and names one that was changed."
 

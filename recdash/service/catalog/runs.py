@@ -392,7 +392,7 @@ class Runs(Evidence):
 
     def _scored_by(self) -> dict[str, Any]:
         """All that is to be said of how predicted ratings were scored."""
-        from recdash import __version__
+        from recdash.version import __version__
 
         return {"version": __version__}
 

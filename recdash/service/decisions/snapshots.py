@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from recdash.comparison import Terms
 from recdash.comparison.wording import plain, title_of
@@ -37,7 +37,6 @@ from recdash.service.diagnosis.explain import Explanations
 if TYPE_CHECKING:
     from recdash.comparison.evidence import Guardrail as WeighedRail
     from recdash.comparison.pairs import Pair
-    from recdash.service.workspace import Workspace
 
 CORRECTIONS = {"holm": "Holm", "bh": "Benjamini–Hochberg", "off": "none"}
 
@@ -154,16 +153,15 @@ class FrozenNumbers(Explanations):
 
         Empty where there is no baseline, and so no number.
         """
-        from recdash.domain.question import Question
-        from recdash.report.context import Asked
         from recdash.service.provenance import provenance, versions_here
 
         if subject.baseline is None:
             return {}
-        moment, runs = self._clock(), tuple(one.id for one in subject.candidates)
-        asked = Question(experiment_id, runs, subject.baseline.id, subject.metric, subject.k)
-        found = provenance(Asked(cast("Workspace", self), asked, moment, versions=versions_here()))
-        return {"moment": moment.isoformat(timespec="seconds"), **found}
+        moment, experiment = self._clock(), self.experiment(experiment_id)
+        shown = (subject.baseline.id, *(run.id for run in subject.candidates))
+        runs = {run.id: run for run in self.runs(experiment_id, archived=True)}
+        hashes = provenance(experiment, shown, runs, self.online_tests(experiment_id), versions_here())
+        return {"moment": moment.isoformat(timespec="seconds"), **hashes}
 
 
 def _variant_of(test: OnlineTest, subject: Subject) -> str:
