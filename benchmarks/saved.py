@@ -26,18 +26,18 @@ def workspace(folder: Path) -> recdash.Workspace:
 
 def store(folder: Path, lists: str, truth: str, catalogue: str) -> None:
     space = workspace(folder)
-    experiment = space.create_experiment("benchmark", Path(truth), catalogue=Path(catalogue))
-    space.add_runs(experiment.id, Path(lists), name="us")
+    experiment = space.experiments.create_experiment("benchmark", Path(truth), catalogue=Path(catalogue))
+    space.runs.add_runs(experiment.id, Path(lists), name="us")
 
 
 def ask(folder: Path) -> float:
     """CPU seconds from the question to the answer; what was stored is asked first, as a page does."""
     space = workspace(folder)
-    (experiment,) = space.experiments()
-    runs = [run.id for run in space.runs(experiment.id)]
-    space.curves(runs, ["ndcg"])
+    (experiment,) = space.experiments.all()
+    runs = [run.id for run in space.runs.all(experiment.id)]
+    space.scores.curves(runs, ["ndcg"])
     start = time.process_time()
-    answer = space.curves(runs, NEW_DEFINITIONS)
+    answer = space.scores.curves(runs, NEW_DEFINITIONS)
     seconds = time.process_time() - start
     if answer["metric"].nunique() != len(NEW_DEFINITIONS):
         raise SystemExit("not every definition was answered")

@@ -45,13 +45,13 @@ def fill(store: Path, cache: Path, size: str, runs: int) -> None:
     make(cache / "workloads", size, ("integers",))
     files = workload(cache / "workloads", size)
     space = recdash.open(f"sqlite:///{store / 'recdash.db'}", str(store / "artifacts"))
-    known = [one.name for one in space.experiments()]
+    known = [one.name for one in space.experiments.all()]
     experiment = (
-        space.experiment_named("what if")
+        space.experiments.named("what if")
         if "what if" in known
-        else space.create_experiment("what if", files.truth, depth=DEPTH)
+        else space.experiments.create_experiment("what if", files.truth, depth=DEPTH)
     )
-    there = {run.name for run in space.runs(experiment.id)}
+    there = {run.name for run in space.runs.all(experiment.id)}
     rows = pq.read_table(files.lists, columns=["user_id", "item_id"])
     user, item = rows["user_id"].to_numpy(), rows["item_id"].to_numpy()
     begins = np.flatnonzero(np.r_[True, user[1:] != user[:-1]])
@@ -63,7 +63,7 @@ def fill(store: Path, cache: Path, size: str, runs: int) -> None:
         own = np.where(swapped, rng.integers(0, ITEMS, len(item)), item)
         if f"Candidate {place:02d}" not in there:
             table = pa.table({"user_id": user, "item_id": own, "rank": rank})
-            space.add_runs(experiment.id, table, name=f"Candidate {place:02d}")
+            space.runs.add_runs(experiment.id, table, name=f"Candidate {place:02d}")
 
 
 def steps() -> Iterator[Step]:

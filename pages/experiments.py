@@ -7,8 +7,8 @@ from recdash.ui.components import widgets
 from recdash.ui.experiments import page
 from recdash.ui.overview import first_run
 
-listed = state.workspace().experiments(archived=True)
-widgets.damaged(state.workspace().damaged())
+listed = state.workspace().experiments.all(archived=True)
+widgets.damaged(state.workspace().context.damaged())
 if not listed:
     first_run.show()
     state.stop()

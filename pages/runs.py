@@ -14,8 +14,8 @@ if experiment is None:
     widgets.empty("No experiment yet", "Add a truth and candidates under Upload, or load the demo there.")
     state.stop()
 forms.experiment_panel(workspace, experiment)
-runs = workspace.runs(experiment.id, archived=archived)
-widgets.damaged(workspace.damaged(experiment.id))
+runs = workspace.runs.all(experiment.id, archived=archived)
+widgets.damaged(workspace.context.damaged(experiment.id))
 if runs:
     page.show_table(experiment, runs)
     page.show_ledger(workspace, experiment, runs)

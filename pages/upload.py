@@ -21,7 +21,7 @@ workspace = state.workspace()
 st.html("<style>.rd-preview td{height:30px}</style>")
 widgets.title("Upload", "Nothing is stored before the last step.")
 page.show_outcomes(desk, workspace)
-first = "candidates" if workspace.experiments() else "experiment"
+first = "candidates" if workspace.experiments.all() else "experiment"
 titles = {slug: title for slug, (title, _) in FLOWS.items()}
 flow = widgets.choice("What do you add?", "add", titles, first)
 FLOWS[flow][1](desk, workspace)

@@ -24,6 +24,8 @@ import hypothesis
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, WebSocket, sync_playwright
 
+from recdash.report.reports import Reports
+
 if TYPE_CHECKING:  # what only some tests need is imported by the fixtures that they ask for
     from app_pages import Open
     from streamlit.testing.v1 import AppTest
@@ -157,7 +159,7 @@ def demo_folder(empty_database: Path, tmp_path_factory: pytest.TempPathFactory) 
     data = tmp_path_factory.mktemp("demo-store")
     shutil.copyfile(empty_database, data / "recdash.db")
     store = open_store(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
-    Workspace(store).load_demo()
+    Workspace(store).demo.load_demo()
     store.close()
     return data
 
@@ -338,15 +340,19 @@ def lasting_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers
 
 def decide_on_the_demo(workspace: Workspace, demo: str) -> None:
     """What people write about an experiment: an approved review, a comment, a report, a link, a view."""
-    run = next(run for run in workspace.runs(demo) if run.name == "ALS v3")
-    review = workspace.propose(demo, run.id, text="It costs nothing that matters.")
-    workspace.add_offline_evidence(review.id)
-    workspace.add_online_evidence(review.id, workspace.online_tests(demo)[0].id)
-    approved = workspace.decide(demo, "ship", about=review.id, text="Online agrees.", although="As planned.")
-    workspace.comment(demo, approved.id, "Live since Monday.")
-    workspace.make_report(workspace.question(demo), title="For the board", narrative="**Why** we ship.")
-    workspace.save_view(demo, "for-the-board", "leaderboard", {})
-    workspace.share(demo, label="board")
+    run = next(run for run in workspace.runs.all(demo) if run.name == "ALS v3")
+    review = workspace.reviews.propose(demo, run.id, text="It costs nothing that matters.")
+    workspace.reviews.add_offline_evidence(review.id)
+    workspace.reviews.add_online_evidence(review.id, workspace.online_tests.all(demo)[0].id)
+    approved = workspace.decisions.decide(
+        demo, "ship", about=review.id, text="Online agrees.", although="As planned."
+    )
+    workspace.journal.comment(demo, approved.id, "Live since Monday.")
+    Reports(workspace).make_report(
+        Reports(workspace).question(demo), title="For the board", narrative="**Why** we ship."
+    )
+    workspace.sharing.save_view(demo, "for-the-board", "leaderboard", {})
+    workspace.sharing.share(demo, label="board")
 
 
 @pytest.fixture(scope="module")
@@ -356,7 +362,7 @@ def demo_server(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
     data = shutil.copytree(demo_folder, tmp_path_factory.mktemp("demo"), dirs_exist_ok=True)
     workspace = Workspace.open(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
-    decide_on_the_demo(workspace, workspace.experiments()[0].id)
+    decide_on_the_demo(workspace, workspace.experiments.all()[0].id)
     server = start_server(data)
     wait_until_healthy(server)
     yield server

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from recdash.report.reports import Reports
 from recdash.service import Workspace
 
 FAMILIES = {
@@ -69,38 +70,38 @@ def make(workspace: Workspace) -> dict[str, str]:
     groups = pd.DataFrame(
         {"user_id": USERS} | {name: [names("group")[n % 4] for n in range(40)] for name in names("part")}
     )
-    made = workspace.create_experiment(
+    made = workspace.experiments.create_experiment(
         ALL, truth, train=truth.assign(item_id=[*ITEMS[1:], ITEMS[0]]), catalogue=catalogue(),
         user_attributes=groups, depth=DEPTH, note=ALL,
     )  # fmt: skip
     runs = {
-        name: workspace.add_runs(
+        name: workspace.runs.add_runs(
             made.id, lists(DEPTH - place), name=name, tags=names("tag"), note=ALL,
             params={ALL: ALL, "size": str(place)},
         )[0].run.id
         for place, name in enumerate([f"{ALL} base", *names("run"), f"{ALL} best"])
     }  # fmt: skip
     base, *others = runs.values()
-    workspace.set_baseline(made.id, base)
+    workspace.experiments.set_baseline(made.id, base)
     variants = [f"{ALL} control", *names("variant"), f"{ALL} won"]
     links = dict(zip(variants, runs.values(), strict=True))
-    test = workspace.add_online_test(
+    test = workspace.online_tests.add_online_test(
         made.id, f"{ALL} test", {"sessions": sessions(variants)}, control=variants[0], links=links
     )
-    part = next(name for name in workspace.slices(made.id) if name.endswith("part"))
+    part = next(name for name in workspace.slices.of(made.id) if name.endswith("part"))
     return {"run": others[0], "part": part, **_journal(workspace, made.id, others, test.id)}
 
 
 def _journal(workspace: Workspace, experiment: str, runs: list[str], test: str) -> dict[str, str]:
     """What people write: a review, decisions, comments, a report, a view and a link of the experiment."""
-    review = workspace.propose(experiment, runs[0], text=ALL)
-    workspace.add_offline_evidence(review.id, ALL)
-    workspace.add_online_evidence(review.id, test, ALL)
-    decided = workspace.decide(experiment, "inconclusive", text=ALL, about=review.id)
+    review = workspace.reviews.propose(experiment, runs[0], text=ALL)
+    workspace.reviews.add_offline_evidence(review.id, ALL)
+    workspace.reviews.add_online_evidence(review.id, test, ALL)
+    decided = workspace.decisions.decide(experiment, "inconclusive", text=ALL, about=review.id)
     for name in names("comment"):
-        workspace.comment(experiment, decided.id, name)
-    question: Any = workspace.question(experiment)
-    report = workspace.make_report(question, title=f"{ALL} report", narrative=ALL)
-    workspace.save_view(experiment, "hostile", "leaderboard", {"q": ALL})
-    workspace.share(experiment, label=FAMILIES["markdown"])
+        workspace.journal.comment(experiment, decided.id, name)
+    question: Any = Reports(workspace).question(experiment)
+    report = Reports(workspace).make_report(question, title=f"{ALL} report", narrative=ALL)
+    workspace.sharing.save_view(experiment, "hostile", "leaderboard", {"q": ALL})
+    workspace.sharing.share(experiment, label=FAMILIES["markdown"])
     return {"report": report.id}

@@ -10,6 +10,7 @@ from app_pages import TRUTH, USERS, lists, store
 
 from recdash.domain.access import Person
 from recdash.errors import InputError, Problem
+from recdash.report.digest.digest import Digests
 from recdash.service import Workspace
 from recdash.service.catalog.overview import question_of
 from recdash.service.defaults import MOST_CANDIDATES, usual_baseline
@@ -52,7 +53,7 @@ def films(space: Workspace) -> dict[str, str]:
 
 
 def test_a_card_says_what_is_asked_of_how_many(space: Workspace, films: dict[str, str]) -> None:
-    (card,) = space.cards()
+    (card,) = space.overview.cards()
     assert card.experiment.id == films["films"]
     assert card.question == "What 20 users took after the split; lists to depth 5"
     assert [run.name for run in card.own] == ["poor", "good", "best"]
@@ -79,44 +80,44 @@ def test_the_question_names_whatever_moves_scores(more: dict[str, object], expec
 
 
 def test_the_verdict_is_the_one_that_the_overview_opens_with(space: Workspace, films: dict[str, str]) -> None:
-    found = space.card_verdict(films["films"])
+    found = space.overview.card_verdict(films["films"])
     assert found.metric == "nDCG@5"
     assert found.asked is not None
     assert found.asked.baseline.name == "poor"
     assert found.verdict is not None
     assert found.verdict.headline == "Ship best"
     asked = (films["poor"], films["good"], films["best"])
-    assert space.verdict(asked, films["poor"], "ndcg", 5) is found.verdict
+    assert space.comparisons.verdict(asked, films["poor"], "ndcg", 5) is found.verdict
 
 
 def test_the_experiments_own_baseline_is_taken(space: Workspace, films: dict[str, str]) -> None:
-    space.set_baseline(films["films"], films["good"])
-    found = space.card_verdict(films["films"])
+    space.experiments.set_baseline(films["films"], films["good"])
+    found = space.overview.card_verdict(films["films"])
     assert found.verdict is not None
     assert "above good" in found.verdict.text
 
 
 def test_without_a_second_run_the_card_says_why_there_is_no_verdict(space: Workspace) -> None:
-    made = space.create_experiment("films", TRUTH, depth=5)
-    assert space.card_verdict(made.id).why_not == "No run yet"
-    space.add_runs(made.id, lists(1), name="only")
-    assert space.card_verdict(made.id).why_not == "One run, only: add a second to compare"
+    made = space.experiments.create_experiment("films", TRUTH, depth=5)
+    assert space.overview.card_verdict(made.id).why_not == "No run yet"
+    space.runs.add_runs(made.id, lists(1), name="only")
+    assert space.overview.card_verdict(made.id).why_not == "One run, only: add a second to compare"
 
 
 def test_one_damaged_upload_hides_no_other_experiment(
     space: Workspace, films: dict[str, str], tmp_path: Path
 ) -> None:
     known = set((tmp_path / "artifacts").rglob("*.parquet"))
-    space.add_runs(films["films"], lists(3), name="third")
+    space.runs.add_runs(films["films"], lists(3), name="third")
     for kept in set((tmp_path / "artifacts").rglob("*.parquet")) - known:
         content = bytearray(kept.read_bytes())
         content[len(content) // 2] ^= 1
         kept.write_bytes(bytes(content))
-    other = space.create_experiment("songs", TRUTH, depth=5)
-    space.add_runs(other.id, lists(2), name="a")
+    other = space.experiments.create_experiment("songs", TRUTH, depth=5)
+    space.runs.add_runs(other.id, lists(2), name="a")
     again = Workspace(open_store(f"sqlite:///{tmp_path / 'r.db'}", tmp_path / "artifacts"))
-    assert ".parquet is damaged" in again.card_verdict(films["films"]).why_not
-    assert {one.name for one in again.digest().told} == {"films", "songs"}
+    assert ".parquet is damaged" in again.overview.card_verdict(films["films"]).why_not
+    assert {one.name for one in Digests(again).digest().told} == {"films", "songs"}
 
 
 def test_a_verdict_that_cannot_be_had_says_why_in_the_errors_words(
@@ -125,23 +126,26 @@ def test_a_verdict_that_cannot_be_had_says_why_in_the_errors_words(
     def refused(*_: object) -> None:
         raise InputError(Problem("no-upload", "run 'best'", "its upload is not kept", "Upload it again."))
 
-    monkeypatch.setattr(space, "verdict", refused)
-    assert space.card_verdict(films["films"]).why_not == "run 'best': its upload is not kept. Upload it again"
+    monkeypatch.setattr(space.comparisons, "verdict", refused)
+    assert (
+        space.overview.card_verdict(films["films"]).why_not
+        == "run 'best': its upload is not kept. Upload it again"
+    )
 
 
 def test_an_only_run_is_compared_with_the_best_known_reference(space: Workspace) -> None:
-    made = space.create_experiment("films", TRUTH, train=TRUTH, depth=5)
-    space.add_runs(made.id, lists(1), name="only")
-    space.add_references(made.id, "random,popular")
-    assert usual_baseline(made, space.runs(made.id)).reference == "popular"
-    verdict = space.card_verdict(made.id).verdict
+    made = space.experiments.create_experiment("films", TRUTH, train=TRUTH, depth=5)
+    space.runs.add_runs(made.id, lists(1), name="only")
+    space.runs.add_references(made.id, "random,popular")
+    assert usual_baseline(made, space.runs.all(made.id)).reference == "popular"
+    verdict = space.overview.card_verdict(made.id).verdict
     assert verdict is not None
     assert verdict.name == "only"
 
 
 def test_no_more_candidates_than_a_page_draws_are_compared(space: Workspace) -> None:
     runs = {f"run {number}": lists(1, USERS[number:]) for number in range(MOST_CANDIDATES + 3)}
-    asked = space.card_verdict(store(space, runs)["films"]).asked
+    asked = space.overview.card_verdict(store(space, runs)["films"]).asked
     assert asked is not None
     assert len(asked.candidates) == MOST_CANDIDATES
 
@@ -154,10 +158,10 @@ def test_what_was_done_is_told_the_newest_first_with_its_author(
 ) -> None:
     clock.move(days=1)
     bob = space.seen_by(Person("bob", "editor"))
-    review = bob.propose(films["films"], films["best"], text="It leads everywhere.")
+    review = bob.reviews.propose(films["films"], films["best"], text="It leads everywhere.")
     clock.move(days=1)
-    bob.decide(films["films"], "needs A/B", about=review.id, text="Four weeks on the home row.")
-    (card,) = space.cards()
+    bob.decisions.decide(films["films"], "needs A/B", about=review.id, text="Four weeks on the home row.")
+    (card,) = space.overview.cards()
     assert [str(one) for one in card.happened] == [
         "bob decided: Needs A/B – best",
         "bob proposed best",
@@ -172,13 +176,13 @@ def test_changes_of_baseline_note_and_name_are_told(
     space: Workspace, films: dict[str, str], clock: Clock
 ) -> None:
     for change in (
-        lambda: space.set_baseline(films["films"], films["good"]),
-        lambda: space.note_experiment(films["films"], "split of September"),
-        lambda: space.rename_experiment(films["films"], "movies"),
+        lambda: space.experiments.set_baseline(films["films"], films["good"]),
+        lambda: space.experiments.note_experiment(films["films"], "split of September"),
+        lambda: space.experiments.rename_experiment(films["films"], "movies"),
     ):
         clock.move(hours=1)
         change()
-    told = [str(one) for one in space.card(films["films"]).happened[:3]]
+    told = [str(one) for one in space.overview.card(films["films"]).happened[:3]]
     assert [words.removeprefix("ann ") for words in told] == [
         "renamed the experiment", "changed the note", "chose another baseline",
     ]  # fmt: skip
@@ -188,16 +192,16 @@ def test_what_is_archived_restored_renamed_or_deleted_is_told(
     space: Workspace, films: dict[str, str], clock: Clock
 ) -> None:
     for change in (
-        lambda: space.archive_run(films["good"]),
-        lambda: space.restore_run(films["good"]),
-        lambda: space.rename_run(films["good"], "fine"),
-        lambda: space.archive_run(films["good"]),
-        lambda: space.delete_run(films["poor"], "poor"),
-        lambda: space.archive_experiment(films["films"]),
+        lambda: space.runs.archive_run(films["good"]),
+        lambda: space.runs.restore_run(films["good"]),
+        lambda: space.runs.rename_run(films["good"], "fine"),
+        lambda: space.runs.archive_run(films["good"]),
+        lambda: space.runs.delete_run(films["poor"], "poor"),
+        lambda: space.experiments.archive_experiment(films["films"]),
     ):
         clock.move(hours=1)
         change()
-    card = space.card(films["films"])
+    card = space.overview.card(films["films"])
     assert [str(one).removeprefix("ann ") for one in card.happened] == [
         "archived the experiment", "deleted the run poor", "archived the run fine", "renamed the run fine",
         "restored the run fine", "archived the run fine", "added two runs: fine and best",
@@ -209,18 +213,18 @@ def test_what_is_archived_restored_renamed_or_deleted_is_told(
 def test_many_runs_of_one_day_are_one_line(space: Workspace, clock: Clock) -> None:
     made = store(space, {f"run {number}": lists(1, USERS[number:]) for number in range(5)})
     clock.move(days=1)
-    space.add_runs(made["films"], lists(2), name="late")
-    told = [one.what for one in space.card(made["films"]).happened]
+    space.runs.add_runs(made["films"], lists(2), name="late")
+    told = [one.what for one in space.overview.card(made["films"]).happened]
     assert told[:2] == ["added the run late", "added five runs: run 0, run 1, run 2 and two more"]
 
 
 def test_what_changed_last_stands_first(space: Workspace, films: dict[str, str], clock: Clock) -> None:
     clock.move(hours=1)
-    space.create_experiment("songs", TRUTH, depth=3)
-    assert [card.experiment.name for card in space.cards()] == ["songs", "films"]
+    space.experiments.create_experiment("songs", TRUTH, depth=3)
+    assert [card.experiment.name for card in space.overview.cards()] == ["songs", "films"]
     clock.move(hours=1)
-    space.add_runs(films["films"], lists(3), name="third")
-    assert [card.experiment.name for card in space.cards()] == ["films", "songs"]
+    space.runs.add_runs(films["films"], lists(3), name="third")
+    assert [card.experiment.name for card in space.overview.cards()] == ["films", "songs"]
 
 
 # ── search, archive, who reads ───────────────────────────────────────────────────────────────
@@ -229,29 +233,29 @@ def test_what_changed_last_stands_first(space: Workspace, films: dict[str, str],
 def test_names_notes_and_tags_of_experiment_and_runs_are_searched(
     space: Workspace, films: dict[str, str]
 ) -> None:
-    space.note_experiment(films["films"], "split of September")
-    space.note_run(films["best"], "for the home row")
-    space.tag_run(films["good"], ["weekly"])
-    space.create_experiment("songs", TRUTH, depth=3)
+    space.experiments.note_experiment(films["films"], "split of September")
+    space.runs.note_run(films["best"], "for the home row")
+    space.runs.tag_run(films["good"], ["weekly"])
+    space.experiments.create_experiment("songs", TRUTH, depth=3)
     for words in ("FILM", "best", "films good", "home row", "weekly", "september"):
-        assert [card.experiment.name for card in space.cards(words)] == ["films"], words
-    assert space.cards("films songs") == []
+        assert [card.experiment.name for card in space.overview.cards(words)] == ["films"], words
+    assert space.overview.cards("films songs") == []
 
 
 def test_archived_experiments_are_listed_when_asked_for(space: Workspace, films: dict[str, str]) -> None:
-    space.archive_experiment(films["films"])
-    assert space.cards() == []
-    (card,) = space.cards(archived=True)
+    space.experiments.archive_experiment(films["films"])
+    assert space.overview.cards() == []
+    (card,) = space.overview.cards(archived=True)
     assert card.experiment.archived is not None
 
 
 def test_a_guest_sees_the_card_of_one_experiment_and_not_who_uploaded(
     space: Workspace, films: dict[str, str]
 ) -> None:
-    space.create_experiment("songs", TRUTH, depth=3)
+    space.experiments.create_experiment("songs", TRUTH, depth=3)
     guest = space.seen_by(Person("guest of ann", "viewer", films["films"]))
-    (card,) = guest.cards()
+    (card,) = guest.overview.cards()
     assert card.experiment.name == "films"
     assert [one.by for one in card.happened] == ["", ""]
-    space.add_runs(films["films"], lists(3), name="third")
-    assert len(guest.cards()[0].own) == 4
+    space.runs.add_runs(films["films"], lists(3), name="third")
+    assert len(guest.overview.cards()[0].own) == 4

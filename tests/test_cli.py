@@ -258,9 +258,9 @@ def test_adding_again_changes_nothing_and_says_so(run: Recdash) -> None:
 def test_of_an_archived_run_it_is_said_how_to_bring_it_back(run: Recdash) -> None:
     run(*ADD, "--run", "als=als.csv")
     space = Workspace.open()
-    (films,) = space.experiments()
-    (als,) = space.runs(films.id)
-    space.archive_run(als.id)
+    (films,) = space.experiments.all()
+    (als,) = space.runs.all(films.id)
+    space.runs.archive_run(als.id)
     again = run(*ADD, "--run", "als=als.csv")
     assert "als: already there, but archived" in again.stdout
     assert "Runs page" in again.stdout

@@ -115,14 +115,14 @@ def test_a_store_that_cannot_be_opened_is_said_too(run: Recdash, stored: Path) -
 
 
 def test_a_damaged_run_can_be_deleted(run: Recdash, stored: Path) -> None:
-    (home,) = Workspace.open().experiments()
-    good = next(one for one in Workspace.open().runs(home.id) if one.name == "good")
+    (home,) = Workspace.open().experiments.all()
+    good = next(one for one in Workspace.open().runs.all(home.id) if one.name == "good")
     damage_run(stored)
     space = Workspace.open()
     with pytest.raises(EvidenceDamaged):
         space.store.run(good.id)
     with pytest.raises(InputError, match="Type 'good' exactly"):
-        space.delete_run(good.id, "poor")
-    space.delete_run(good.id, "good")
+        space.runs.delete_run(good.id, "poor")
+    space.runs.delete_run(good.id, "good")
     assert run("check").output == "Everything that is stored is what was written.\n"
-    assert [one.name for one in space.runs(home.id)] == ["poor"]
+    assert [one.name for one in space.runs.all(home.id)] == ["poor"]

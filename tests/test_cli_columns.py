@@ -137,14 +137,14 @@ def test_files_are_compared_and_stored_with_their_columns(run: Recdash) -> None:
 @pytest.mark.usefixtures("folder")
 def test_a_workspace_takes_the_same_columns() -> None:
     space = recdash.open()
-    books = space.create_experiment(
+    books = space.experiments.create_experiment(
         "books", "truth.csv", columns={"user_id": "uid", "truth": {"item_id": "isbn"}}
     )
     columns = {"user_id": "uid", "item_id": "sku", "als": {"score": "s"}}
-    (added,) = space.add_runs(books.id, "als.csv", name="als", columns=columns)
-    assert space.scoreboard([added.run.id], ["mrr"], 2)["value"].tolist() == [pytest.approx(BY_HAND)]
+    (added,) = space.runs.add_runs(books.id, "als.csv", name="als", columns=columns)
+    assert space.scores.scoreboard([added.run.id], ["mrr"], 2)["value"].tolist() == [pytest.approx(BY_HAND)]
     with pytest.raises(InputError, match="no table has a column 'ranking' for rank"):
-        space.add_runs(
+        space.runs.add_runs(
             books.id, "als.csv", name="other", columns={"user_id": "uid", "item_id": "sku", "rank": "ranking"}
         )
 

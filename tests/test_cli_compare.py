@@ -104,14 +104,15 @@ def test_without_correction_the_interval_is_the_plain_one(call: Recdash) -> None
 
 def test_files_store_and_python_say_the_same(call: Recdash, folder: Path) -> None:
     space = Workspace.open()
-    made = space.create_experiment("Films", folder / "truth.csv", train=folder / "train.csv")
+    made = space.experiments.create_experiment("Films", folder / "truth.csv", train=folder / "train.csv")
     ids = {
-        name: space.add_runs(made.id, folder / f"{name}.csv")[0].run.id for name in ("old", "new", "other")
+        name: space.runs.add_runs(made.id, folder / f"{name}.csv")[0].run.id
+        for name in ("old", "new", "other")
     }
     from_files = answer(call(*FROM_FILES, "--train", "train.csv", "--format", "json"))
     stored = ("--experiment", "Films", "--baseline", "old", "--metric", "ndcg@3", "--format", "json")
     assert answer(call(*stored)) == from_files
-    in_python = space.compare(list(ids.values()), ids["old"], "ndcg", 3).as_dict()
+    in_python = space.comparisons.compare(list(ids.values()), ids["old"], "ndcg", 3).as_dict()
     assert json.loads(json.dumps(in_python)) == from_files
     runs = {name: folder / f"{name}.csv" for name in ids}
     scored = recdash.evaluate(runs, folder / "truth.csv", train=folder / "train.csv")
@@ -120,9 +121,9 @@ def test_files_store_and_python_say_the_same(call: Recdash, folder: Path) -> Non
 
 def test_some_of_the_stored_runs_can_be_named(call: Recdash, folder: Path) -> None:
     space = Workspace.open()
-    made = space.create_experiment("Films", folder / "truth.csv")
+    made = space.experiments.create_experiment("Films", folder / "truth.csv")
     for name in ("old", "new", "other"):
-        space.add_runs(made.id, folder / f"{name}.csv")
+        space.runs.add_runs(made.id, folder / f"{name}.csv")
     asked = ("--experiment", "Films", "--baseline", "old", "--run", "new", "--metric", "ndcg@3")
     found = answer(call(*asked, "--format", "json"))
     assert [(pair["baseline"], pair["candidate"]) for pair in found["pairs"]] == [("old", "new")]
@@ -130,13 +131,13 @@ def test_some_of_the_stored_runs_can_be_named(call: Recdash, folder: Path) -> No
 
 def test_a_slice_of_the_stored_users_is_compared_alone(call: Recdash, folder: Path) -> None:
     space = Workspace.open()
-    made = space.create_experiment("Films", folder / "truth.csv", train=folder / "train.csv")
-    ids = [space.add_runs(made.id, folder / f"{name}.csv")[0].run.id for name in ("old", "new")]
+    made = space.experiments.create_experiment("Films", folder / "truth.csv", train=folder / "train.csv")
+    ids = [space.runs.add_runs(made.id, folder / f"{name}.csv")[0].run.id for name in ("old", "new")]
     asked = ("--experiment", "Films", "--baseline", "old", "--metric", "ndcg@3", "--format", "json")
     (pair,) = answer(call(*asked, "--slice", "user_warmth=cold"))["pairs"]
     assert pair["n_users"] == USERS / 2
     scope = Scope(slice="user_warmth=cold")
-    in_python = space.pairs(ids[1:], ids[0], "ndcg", 3, scope=scope)
+    in_python = space.comparisons.pairs(ids[1:], ids[0], "ndcg", 3, scope=scope)
     assert pair["mean_diff"] == pytest.approx(in_python["mean_diff"].item())
 
 

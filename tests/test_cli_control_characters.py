@@ -103,16 +103,16 @@ def _fill_store(space: Workspace) -> None:
     made = films(space)
     variants = {f"{HIDDEN}old": 80, f"{HIDDEN}new": 140}
     links = {f"{HIDDEN}old": made["popular"], f"{HIDDEN}new": made["als"]}
-    test = space.add_online_test(
+    test = space.online_tests.add_online_test(
         made["films"], "t", {"sessions": sessions(variants)}, control=f"{HIDDEN}old", links=links
     )
     space.store.update_online_test(test.id, name=f"{HOSTILE}t")
     for name in ("popular", "als", "ease"):
         space.store.update_run(made[name], name=f"{HOSTILE}{name}", tags=(HOSTILE,), note=HOSTILE)
     space.store.update_experiment(made["films"], name=f"{HOSTILE}films", note=HOSTILE)
-    space.propose(made["films"], made["als"], text=HOSTILE)
-    space.save_view(made["films"], "mine", "leaderboard", {"q": HOSTILE})
-    space.share(made["films"], label=HOSTILE)
+    space.reviews.propose(made["films"], made["als"], text=HOSTILE)
+    space.sharing.save_view(made["films"], "mine", "leaderboard", {"q": HOSTILE})
+    space.sharing.share(made["films"], label=HOSTILE)
 
 
 FILMS = ("--experiment", f"{HOSTILE}films")
@@ -301,8 +301,8 @@ NAMES = ["a\x1b[31m", "a\x9bb", "a\u202eb", "a\u200bb", "a\nb", "\ufeffa", "a\u2
 
 @pytest.fixture
 def stored(workspace: Workspace) -> tuple[Workspace, str, str]:
-    made = workspace.create_experiment("films", TRUTH)
-    return workspace, made.id, workspace.add_runs(made.id, LISTS, name="als")[0].run.id
+    made = workspace.experiments.create_experiment("films", TRUTH)
+    return workspace, made.id, workspace.runs.add_runs(made.id, LISTS, name="als")[0].run.id
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -310,16 +310,18 @@ def test_names_with_control_characters_are_refused(stored: tuple[Workspace, str,
     space, experiment, run = stored
     several = {"user_id": [*"uu"], "item_id": [*"ab"], "model": ["plain", name]}
     ways: list[Callable[[], object]] = [
-        lambda: space.create_experiment(name, TRUTH),
-        lambda: space.rename_experiment(experiment, name),
-        lambda: space.add_runs(experiment, LISTS.iloc[:1], name=name),
-        lambda: space.add_runs(experiment, several),
-        lambda: space.rename_run(run, name),
-        lambda: space.tag_run(run, [name]),
-        lambda: space.set_params(run, {f"\x1b{name}": "1"}),
+        lambda: space.experiments.create_experiment(name, TRUTH),
+        lambda: space.experiments.rename_experiment(experiment, name),
+        lambda: space.runs.add_runs(experiment, LISTS.iloc[:1], name=name),
+        lambda: space.runs.add_runs(experiment, several),
+        lambda: space.runs.rename_run(run, name),
+        lambda: space.runs.tag_run(run, [name]),
+        lambda: space.runs.set_params(run, {f"\x1b{name}": "1"}),
         lambda: recdash.evaluate({name: LISTS}, TRUTH, metrics="ndcg@1"),
         lambda: recdash.evaluate({"als": {"1": LISTS, name: LISTS}}, TRUTH, metrics="ndcg@1"),
-        lambda: space.add_online_test(experiment, name, {"sessions": sessions({"control": 8, "new": 9}, 20)}),
+        lambda: space.online_tests.add_online_test(
+            experiment, name, {"sessions": sessions({"control": 8, "new": 9}, 20)}
+        ),
     ]
     in_tables = {3}  # Arrow refuses half characters of a table by itself
     for place, way in enumerate(ways):
@@ -335,14 +337,18 @@ def test_names_with_control_characters_are_refused(stored: tuple[Workspace, str,
 def test_notes_keep_their_lines_and_refuse_what_steers_a_terminal(stored: tuple[Workspace, str, str]) -> None:
     space, experiment, run = stored
     text = "two\tcolumns\r\nand a second line"
-    assert space.note_run(run, text).note == space.note_experiment(experiment, text).note == text
-    for way in (space.note_run, space.note_experiment):
+    assert (
+        space.runs.note_run(run, text).note
+        == space.experiments.note_experiment(experiment, text).note
+        == text
+    )
+    for way in (space.runs.note_run, space.experiments.note_experiment):
         with pytest.raises(InputError, match="steer a terminal"):
-            way(run if way == space.note_run else experiment, "red \x1b[31m")
+            way(run if way == space.runs.note_run else experiment, "red \x1b[31m")
     with pytest.raises(InputError, match="steer a terminal"):
-        space.add_runs(experiment, LISTS.iloc[:1], name="ease", note="\x9b")
+        space.runs.add_runs(experiment, LISTS.iloc[:1], name="ease", note="\x9b")
 
 
 def test_joiners_of_letters_are_part_of_names(stored: tuple[Workspace, str, str]) -> None:
     space, _, run = stored
-    assert space.rename_run(run, " می\u200cخواهم 👩\u200d💻 ").name == "می\u200cخواهم 👩\u200d💻"
+    assert space.runs.rename_run(run, " می\u200cخواهم 👩\u200d💻 ").name == "می\u200cخواهم 👩\u200d💻"

@@ -35,8 +35,8 @@ def told(run: Recdash, folder: Path) -> Any:
 
 def test_a_candidate_goes_its_way(told: Any, run: Recdash) -> None:
     space = Workspace.open()
-    home = space.experiment_named("films").id
-    home_page(space, {"films": home, **{one.name: one.id for one in space.runs(home)}})
+    home = space.experiments.named("films").id
+    home_page(space, {"films": home, **{one.name: one.id for one in space.runs.all(home)}})
     space.store.close()
     steps = [
         told("review", "propose", "--run", "als", "--text", "Trains in minutes."),
@@ -98,11 +98,11 @@ def test_comments_stand_in_the_review(told: Any, run: Recdash) -> None:
 def test_a_name_or_a_reason_from_elsewhere_moves_no_terminal(told: Any) -> None:
     """Such a name is refused today; an older store may hold one."""
     space = Workspace.open()
-    home = space.experiment_named("films").id
-    (als,) = (one.id for one in space.runs(home) if one.name == "als")
+    home = space.experiments.named("films").id
+    (als,) = (one.id for one in space.runs.all(home) if one.name == "als")
     space.store.update_run(als, name="als\x1b[2J\x9b31m")
-    review = space.propose(home, als)
-    space.decide(home, "do not ship", about=review.id, text="No.\n\x1b]0;x\x07Never.")
+    review = space.reviews.propose(home, als)
+    space.decisions.decide(home, "do not ship", about=review.id, text="No.\n\x1b]0;x\x07Never.")
     space.store.close()
     for said in (told("review", "show"), told("decisions")):
         assert "[2J" in said

@@ -49,7 +49,9 @@ def films(space: Workspace) -> dict[str, str]:
 def test_a_digest_says_whom_to_ship_what_was_decided_and_what_changed(
     space: Workspace, films: dict[str, str], run: Recdash
 ) -> None:
-    space.decide(films["films"], "needs A/B", run_id=films["best"], text="Four weeks on the home row.")
+    space.decisions.decide(
+        films["films"], "needs A/B", run_id=films["best"], text="Four weeks on the home row."
+    )
     told = run("digest", "--format", "text").stdout
     assert "1 experiment: 1 Ship. 1 changed since" in told
     assert "films: ▲ Ship best" in told
@@ -73,8 +75,8 @@ def test_the_experiments_named_are_told_in_that_order(
     space: Workspace, films: dict[str, str], run: Recdash
 ) -> None:
     assert films
-    space.create_experiment("songs", TRUTH, depth=3)
-    space.create_experiment("books", TRUTH, depth=2)
+    space.experiments.create_experiment("songs", TRUTH, depth=3)
+    space.experiments.create_experiment("books", TRUTH, depth=2)
     asked = ("--experiment", "songs", "--experiment", "films")
     found = answer(run("digest", "--format", "json", *asked))
     assert [one["name"] for one in found["experiments"]] == ["songs", "films"]
@@ -93,9 +95,9 @@ def test_without_an_experiment_it_says_so(run: Recdash) -> None:
 
 
 def test_the_demo_is_told_of_only_alone_or_by_name(space: Workspace, run: Recdash) -> None:
-    demo = space.create_experiment("Demo", TRUTH, depth=2, demo=True)
+    demo = space.experiments.create_experiment("Demo", TRUTH, depth=2, demo=True)
     assert "Demo" in run("digest").stdout
-    space.create_experiment("songs", TRUTH, depth=3)
+    space.experiments.create_experiment("songs", TRUTH, depth=3)
     assert "Demo" not in run("digest").stdout
     assert "Demo" in run("digest", "--experiment", demo.name).stdout
 
@@ -222,7 +224,7 @@ def test_a_mail_of_200_experiments_is_not_cut_off() -> None:
 
 
 def test_quotes_are_cut_and_json_stays_json(space: Workspace, films: dict[str, str], run: Recdash) -> None:
-    space.decide(films["films"], "ship", run_id=films["best"], text="because " * 100)
+    space.decisions.decide(films["films"], "ship", run_id=films["best"], text="because " * 100)
     (found,) = json.loads(run("digest", "--format", "json").stdout)["experiments"]
     assert found["decided"][0].endswith("…”")
     assert len(found["decided"][0]) < 400

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from report_tables import films
 
+from recdash.report.reports import Reports
 from recdash.service import Workspace
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def stored(folder: Path) -> Workspace:
 @pytest.fixture
 def report(run: Recdash, stored: Workspace) -> Callable[..., str]:
     """``report("-o", "r.html", …)``: what is printed."""
-    assert stored.experiments()
+    assert stored.experiments.all()
 
     def write(*arguments: str) -> str:
         done = run("report", "--experiment", "films", *arguments)
@@ -95,7 +96,7 @@ def test_a_narrative_can_come_from_a_file(report: Callable[..., str], folder: Pa
 
 def test_keep_stores_a_snapshot_too(report: Callable[..., str], stored: Workspace) -> None:
     report("--keep", "--title", "Kept", "-o", "r.md")
-    (kept,) = stored.reports(stored.experiments()[0].id)
+    (kept,) = Reports(stored).reports(stored.experiments.all()[0].id)
     assert (kept.title, kept.document is None) == ("Kept", False)
 
 
@@ -112,7 +113,7 @@ def test_keep_stores_a_snapshot_too(report: Callable[..., str], stored: Workspac
 def test_what_cannot_be_reported_is_refused_in_words(
     run: Recdash, stored: Workspace, folder: Path, arguments: tuple[str, ...], words: str
 ) -> None:
-    assert stored.experiments()
+    assert stored.experiments.all()
     done = run("report", "--experiment", "films", *arguments)
     assert done.exit_code == 2
     assert words in done.stderr
@@ -122,7 +123,7 @@ def test_what_cannot_be_reported_is_refused_in_words(
 def test_a_pdf_is_refused_at_once_where_no_chromium_is(
     run: Recdash, stored: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert stored.experiments()
+    assert stored.experiments.all()
     monkeypatch.setenv("PATH", "/nowhere")
     done = run("report", "--experiment", "films", "-o", "r.pdf")
     assert done.exit_code == 2
@@ -148,8 +149,8 @@ def test_reproduce_exits_with_2_where_the_tables_are_not(
     report: Callable[..., str], run: Recdash, stored: Workspace
 ) -> None:
     report("-o", "r.json")
-    experiment = stored.experiments()[0]
-    stored.delete_experiment(experiment.id, "films")
+    experiment = stored.experiments.all()[0]
+    stored.experiments.delete_experiment(experiment.id, "films")
     done = run("reproduce", "r.json")
     assert done.exit_code == 2
     assert "No stored experiment has the tables of 'films'" in done.stderr

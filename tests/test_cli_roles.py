@@ -11,6 +11,7 @@ from terminal import Recdash
 
 from recdash.cli import main
 from recdash.domain.access import ROLES, Person, Role
+from recdash.report.reports import Reports
 from recdash.service import Workspace, context, workspace
 from recdash.store import open_store
 
@@ -79,16 +80,19 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (home / name).write_text(content)
     store = open_store(f"sqlite:///{home}/store/recdash.db", home / "store" / "artifacts")
     space = Workspace(store, person=Person("ann", "admin"))
-    films = space.create_experiment("films", home / "truth.csv", depth=2)
+    films = space.experiments.create_experiment("films", home / "truth.csv", depth=2)
     runs = {
-        name: space.add_runs(films.id, home / f"{name}.csv", name=name)[0].run.id for name in ("pop", "als")
+        name: space.runs.add_runs(films.id, home / f"{name}.csv", name=name)[0].run.id
+        for name in ("pop", "als")
     }
     links = {"A": runs["pop"], "B": runs["als"]}
-    space.add_online_test(films.id, "March", {"sessions": home / "sessions.csv"}, control="A", links=links)
-    space.propose(films.id, runs["als"])
-    question = space.question(films.id, [runs["als"]], runs["pop"], "ndcg", 2)
-    space.write_report(question, home / "kept.json")
-    (home / "link").write_text(space.share(films.id).link.id)
+    space.online_tests.add_online_test(
+        films.id, "March", {"sessions": home / "sessions.csv"}, control="A", links=links
+    )
+    space.reviews.propose(films.id, runs["als"])
+    question = Reports(space).question(films.id, [runs["als"]], runs["pop"], "ndcg", 2)
+    Reports(space).write_report(question, home / "kept.json")
+    (home / "link").write_text(space.sharing.share(films.id).link.id)
     store.close()
     return home
 

@@ -29,13 +29,13 @@ def test_a_link_is_made_listed_and_taken_back(films: Recdash) -> None:
     assert address.startswith("https://x.org/s/")
     token = address.rpartition("/")[2]
     space = Workspace.open()
-    assert space.shared(token).label == "board"
+    assert space.sharing.shared(token).label == "board"
     (listed,) = json.loads(films("links", "--experiment", "films", "--format", "json").stdout)
     assert (listed["state"], listed["opens"], listed["label"]) == ("alive", "experiment", "board")
     assert "recdash revoke " + listed["id"][:12] in made.stderr
     assert films("revoke", listed["id"][:12]).exit_code == 0
     with pytest.raises(LinkDead, match="revoked"):
-        space.shared(token)
+        space.sharing.shared(token)
     assert "revoked" in films("links", "--experiment", "films").stdout
 
 
@@ -57,8 +57,8 @@ def test_a_view_is_saved_listed_and_forgotten(films: Recdash) -> None:
         "--format", "json",
     )  # fmt: skip
     assert json.loads(saved.stdout)[0]["link"] == "http://127.0.0.1:8501/?view=weekly"
-    home = Workspace.open().experiments()[0].id
-    assert Workspace.open().saved_view("weekly").params == {"e": home, "k": "20"}
+    home = Workspace.open().experiments.all()[0].id
+    assert Workspace.open().sharing.saved_view("weekly").params == {"e": home, "k": "20"}
     assert "no saved view" in films("views", "--experiment", "films", "--forget", "weekly").stdout
     assert films("views", "--experiment", "films", "--save", "w", "--param", "k").exit_code == 2
 

@@ -147,11 +147,11 @@ TIED = pd.DataFrame(
 
 def test_tied_scores_beside_references_raise_nothing(space: Workspace) -> None:
     assert evaluate({"tied": TIED}, TRUTH, references="oracle").comparability() == []
-    films = space.create_experiment("films", TRUTH)
-    (tied,) = space.add_runs(films.id, TIED, name="tied")
-    (oracle,) = space.add_references(films.id, "oracle")
-    assert space.runs(films.id)[0].ledger["tied_rows"] == 2
-    assert space.comparability([tied.run.id, oracle.run.id]) == []
+    films = space.experiments.create_experiment("films", TRUTH)
+    (tied,) = space.runs.add_runs(films.id, TIED, name="tied")
+    (oracle,) = space.runs.add_references(films.id, "oracle")
+    assert space.runs.all(films.id)[0].ledger["tied_rows"] == 2
+    assert space.scores.comparability([tied.run.id, oracle.run.id]) == []
 
 
 @pytest.fixture
@@ -165,16 +165,16 @@ LISTS = pd.DataFrame(FULL, columns=["user_id", "item_id", "score"])
 @pytest.fixture
 def stored(space: Workspace) -> Callable[..., str]:
     def store(experiment: str, name: str, **setup: Any) -> str:
-        made = space.create_experiment(experiment, TRUTH, **{"depth": 5, **setup})
-        return space.add_runs(made.id, LISTS, name=name)[0].run.id
+        made = space.experiments.create_experiment(experiment, TRUTH, **{"depth": 5, **setup})
+        return space.runs.add_runs(made.id, LISTS, name=name)[0].run.id
 
     return store
 
 
 def test_stored_runs_of_one_experiment_are_comparable(space: Workspace, stored: Callable[..., str]) -> None:
     als = stored("films", "als")
-    (ease,) = space.add_runs(space.experiments()[0].id, LISTS.assign(score=[2, 1, 3]), name="ease")
-    assert space.comparability([als, ease.run.id]) == []
+    (ease,) = space.runs.add_runs(space.experiments.all()[0].id, LISTS.assign(score=[2, 1, 3]), name="ease")
+    assert space.scores.comparability([als, ease.run.id]) == []
 
 
 @pytest.mark.parametrize(
@@ -191,13 +191,13 @@ def test_runs_of_two_experiments_say_what_sets_them_apart(
     space: Workspace, stored: Callable[..., str], setup: dict[str, Any], code: str
 ) -> None:
     ids = [stored("films", "als"), stored("others", "ease", **setup)]
-    assert [problem.code for problem in space.comparability(ids)] == [code]
+    assert [problem.code for problem in space.scores.comparability(ids)] == [code]
 
 
 def test_runs_against_two_truths_are_never_comparable(space: Workspace, stored: Callable[..., str]) -> None:
     other = upload("truth", "user_id item_id", [("u", "x"), ("v", "b"), ("w", "c")])
-    made = space.create_experiment("others", other, depth=5)
-    added = space.add_runs(made.id, LISTS, name="ease")[0].run.id
-    assert [problem.code for problem in space.comparability([stored("films", "als"), added])] == [
+    made = space.experiments.create_experiment("others", other, depth=5)
+    added = space.runs.add_runs(made.id, LISTS, name="ease")[0].run.id
+    assert [problem.code for problem in space.scores.comparability([stored("films", "als"), added])] == [
         "different-truth"
     ]

@@ -206,18 +206,18 @@ def space(tmp_path: Path) -> Workspace:
 @pytest.fixture
 def stored(space: Workspace) -> dict[str, str]:
     """Run ids by name: equal lists, other predictions."""
-    films = space.create_experiment("Films", TRUTH, depth=2)
+    films = space.experiments.create_experiment("Films", TRUTH, depth=2)
     frames = {"base": without(rated(1.0, 1), 5), "near": rated(0.5, 2), "far": rated(2.0, 3)}
     found = {}
     for place, (name, frame) in enumerate(frames.items()):
         lists = LISTS | {"u0": [f"i{place}", "i9"]}  # the same upload twice would be the same run
-        (added,) = space.add_runs(films.id, lists, name=name, predictions=frame)
+        (added,) = space.runs.add_runs(films.id, lists, name=name, predictions=frame)
         found[name] = added.run.id
     return found
 
 
 def test_stored_runs_are_compared_as_files_are(space: Workspace, stored: dict[str, str]) -> None:
-    found = space.compare(list(stored.values()), stored["base"], "rmse", 2)
+    found = space.comparisons.compare(list(stored.values()), stored["base"], "rmse", 2)
     files = compare("rmse", base=without(rated(1.0, 1), 5), near=rated(0.5, 2), far=rated(2.0, 3))
     pairs = [pair.paired for pair in found.comparison.pairs]
     assert pairs == [pair.paired for pair in files.comparison.pairs]
@@ -226,17 +226,17 @@ def test_stored_runs_are_compared_as_files_are(space: Workspace, stored: dict[st
 
 def test_the_pages_rank_and_pair_by_the_lower_error(space: Workspace, stored: dict[str, str]) -> None:
     ids = list(stored.values())
-    ranks = space.ranks(ids, "rmse", 2).set_index("run")["rank"].to_dict()
+    ranks = space.comparisons.ranks(ids, "rmse", 2).set_index("run")["rank"].to_dict()
     assert ranks == {"near": 1, "base": 2, "far": 3}
-    pairs = space.pairs(ids, stored["base"], "rmse", 2).set_index("run")["word"].to_dict()
+    pairs = space.comparisons.pairs(ids, stored["base"], "rmse", 2).set_index("run")["word"].to_dict()
     assert pairs == {"near": "better", "far": "worse"}
-    assert {change.question for change in space.changes(ids, stored["base"], "rmse", 2)} == {
+    assert {change.question for change in space.comparisons.changes(ids, stored["base"], "rmse", 2)} == {
         "MAE instead of RMSE"
     }
 
 
 def test_predictions_are_not_cut_into_slices(space: Workspace, stored: dict[str, str]) -> None:
-    found = space.compare(
+    found = space.comparisons.compare(
         list(stored.values()), stored["base"], "rmse", 2, scope=Scope(slice="history=1 item")
     )
     assert not found.comparison.pairs

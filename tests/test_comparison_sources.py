@@ -51,12 +51,12 @@ def test_both_sources_agree_on_everything_that_a_verdict_reads(
     space: Workspace, candidate: str, baseline: str
 ) -> None:
     tables = {"als": uploaded(candidate, 0.6, 10), "popular": uploaded(baseline, 0.4, 20)}
-    films = space.create_experiment(f"{candidate} against {baseline}", TRUTH, depth=5)
+    films = space.experiments.create_experiment(f"{candidate} against {baseline}", TRUTH, depth=5)
     ids = {
-        name: space.add_runs(films.id, table, name=name, replicates=KINDS[how])[0].run.id
+        name: space.runs.add_runs(films.id, table, name=name, replicates=KINDS[how])[0].run.id
         for (name, table), how in zip(tables.items(), (candidate, baseline), strict=True)
     }
-    stored = space.compare([ids["als"]], ids["popular"], METRIC, K)
+    stored = space.comparisons.compare([ids["als"]], ids["popular"], METRIC, K)
     scored = evaluate(tables, TRUTH, depth=5, metrics=[f"{METRIC}@{K}", f"personalization@{K}"]).compare(
         f"{METRIC}@{K}", "popular"
     )

@@ -35,8 +35,8 @@ def space(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def run_id(space: Workspace) -> str:
-    made = space.create_experiment("films", TRUTH, depth=5)
-    return space.add_runs(made.id, LISTS, name="als")[0].run.id
+    made = space.experiments.create_experiment("films", TRUTH, depth=5)
+    return space.runs.add_runs(made.id, LISTS, name="als")[0].run.id
 
 
 def by_preset(frame: pd.DataFrame) -> pd.DataFrame:
@@ -53,14 +53,14 @@ def alone(frame: pd.DataFrame, preset: str) -> dict[str, float]:
 
 
 def test_every_preset_has_a_row_the_default_first(space: Workspace, run_id: str) -> None:
-    found = space.under_presets(run_id, "recall", 2)
+    found = space.definitions.under_presets(run_id, "recall", 2)
     assert found["preset"].tolist() == list(PRESETS)
     assert found["difference"].iloc[0] == 0.0
 
 
 def test_recall_is_worked_out_by_hand(space: Workspace, run_id: str) -> None:
     # default: (1/2 + 0 + 1) / 3; with lists only: (1/2 + 1) / 2; pooled: 2 hits of 4 relevant
-    found = by_preset(space.under_presets(run_id, "recall", 2))
+    found = by_preset(space.definitions.under_presets(run_id, "recall", 2))
     assert found["value"]["default"] == pytest.approx(1 / 2)
     assert found["value"]["recommenders"] == pytest.approx(3 / 4)
     assert found["difference"]["recommenders"] == pytest.approx(1 / 4)
@@ -71,7 +71,7 @@ def test_recall_is_worked_out_by_hand(space: Workspace, run_id: str) -> None:
 
 def test_a_preset_that_breaks_ties_otherwise_reads_the_upload_again(space: Workspace, run_id: str) -> None:
     # reciprocal ranks, users with lists: file order 1/2 and 1/1; by id descending y stands before c: 1/2, 1/2
-    found = by_preset(space.under_presets(run_id, "mrr", 2))
+    found = by_preset(space.definitions.under_presets(run_id, "mrr", 2))
     assert found["value"]["recommenders"] == pytest.approx(3 / 4)
     assert found["value"]["trec_eval"] == pytest.approx(1 / 2)
     assert (found["order"]["trec_eval"], found["ties"]["trec_eval"]) == ("score", "item_desc")
@@ -81,22 +81,22 @@ def test_the_upload_is_read_again_once_for_all_metrics_and_causes(
     space: Workspace, run_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reads: list[str] = []
-    lists_of = space._lists_of
-    monkeypatch.setattr(space, "_lists_of", lambda run: reads.append(run.name) or lists_of(run))
+    lists_of = space.data.lists_of
+    monkeypatch.setattr(space.data, "lists_of", lambda run: reads.append(run.name) or lists_of(run))
     for metric in ("mrr", "map", "ndcg"):
-        space.under_presets(run_id, metric, 2)
-        space.preset_causes(run_id, metric, 2)
+        space.definitions.under_presets(run_id, metric, 2)
+        space.definitions.preset_causes(run_id, metric, 2)
     assert reads == ["als"]
 
 
 def test_without_a_score_the_reason_stands_where_the_value_would(space: Workspace) -> None:
-    made = space.create_experiment("films", TRUTH, depth=5)
-    ranked = space.add_runs(made.id, RANKED, name="als")[0].run.id
-    found = by_preset(space.under_presets(ranked, "mrr", 2))
+    made = space.experiments.create_experiment("films", TRUTH, depth=5)
+    ranked = space.runs.add_runs(made.id, RANKED, name="als")[0].run.id
+    found = by_preset(space.definitions.under_presets(ranked, "mrr", 2))
     assert math.isnan(found["value"]["trec_eval"])
     assert found["reason"]["trec_eval"] == "no score column to order the lists by"
     assert found["reason"]["default"] == ""
-    causes = space.preset_causes(ranked, "mrr", 2)
+    causes = space.definitions.preset_causes(ranked, "mrr", 2)
     assert math.isnan(alone(causes, "trec_eval")["order"])
     assert alone(causes, "trec_eval")["population"] == pytest.approx((1 / 2 + 1) / 2 - (1 / 2 + 1) / 3)
 
@@ -104,34 +104,34 @@ def test_without_a_score_the_reason_stands_where_the_value_would(space: Workspac
 def test_a_preset_that_ignores_grades_takes_every_row(space: Workspace) -> None:
     # v's only row has relevance 0: not relevant by default, relevant where grades are not looked at
     truth = TRUTH.assign(relevance=[3.0, 1.0, 0.0, 2.0])
-    made = space.create_experiment("films", truth, depth=5)
-    run_id = space.add_runs(made.id, LISTS, name="als")[0].run.id
-    found = by_preset(space.under_presets(run_id, "recall", 2))
+    made = space.experiments.create_experiment("films", truth, depth=5)
+    run_id = space.runs.add_runs(made.id, LISTS, name="als")[0].run.id
+    found = by_preset(space.definitions.under_presets(run_id, "recall", 2))
     assert found["n_users"]["default"] == 2
     assert found["n_users"]["rectools"] == 3
     assert found["relevant"]["rectools"] == "every row"
 
 
 def test_the_name_of_the_column_leaves_a_preset_free_to_ignore_it(space: Workspace) -> None:
-    made = space.create_experiment("films", TRUTH, depth=5, relevance="relevance")
-    run_id = space.add_runs(made.id, LISTS, name="als")[0].run.id
-    relevant = by_preset(space.under_presets(run_id, "recall", 2))["relevant"]
+    made = space.experiments.create_experiment("films", TRUTH, depth=5, relevance="relevance")
+    run_id = space.runs.add_runs(made.id, LISTS, name="als")[0].run.id
+    relevant = by_preset(space.definitions.under_presets(run_id, "recall", 2))["relevant"]
     assert (relevant["default"], relevant["recbole"]) == ("a grade above 0", "every row")
 
 
 def test_what_the_experiment_says_of_relevance_wins(space: Workspace) -> None:
-    made = space.create_experiment("films", TRUTH, depth=5, relevance_threshold=2.0)
-    run_id = space.add_runs(made.id, LISTS, name="als")[0].run.id
-    assert set(space.under_presets(run_id, "recall", 2)["relevant"]) == {"a grade from 2"}
+    made = space.experiments.create_experiment("films", TRUTH, depth=5, relevance_threshold=2.0)
+    run_id = space.runs.add_runs(made.id, LISTS, name="als")[0].run.id
+    assert set(space.definitions.under_presets(run_id, "recall", 2)["relevant"]) == {"a grade from 2"}
 
 
 @pytest.mark.parametrize("metric", ["ndcg", "map", "precision", "mrr", "f1", "novelty", "coverage"])
 def test_the_values_are_those_of_an_evaluation_under_the_preset(space: Workspace, metric: str) -> None:
     train = pd.DataFrame([("p", "a"), ("q", "a"), ("q", "c")], columns=["user_id", "item_id"])
     catalogue = pd.DataFrame({"item_id": list("abcdxy")})
-    made = space.create_experiment("films", TRUTH, depth=5, train=train, catalogue=catalogue)
-    run_id = space.add_runs(made.id, LISTS, name="als")[0].run.id
-    found = by_preset(space.under_presets(run_id, metric, 3))
+    made = space.experiments.create_experiment("films", TRUTH, depth=5, train=train, catalogue=catalogue)
+    run_id = space.runs.add_runs(made.id, LISTS, name="als")[0].run.id
+    found = by_preset(space.definitions.under_presets(run_id, metric, 3))
     for name in PRESETS:
         (row,) = evaluate({"als": LISTS}, TRUTH, metrics=f"{metric}@3", depth=5, preset=name, train=train,
                           catalogue=catalogue).rows()  # fmt: skip
@@ -141,23 +141,23 @@ def test_the_values_are_those_of_an_evaluation_under_the_preset(space: Workspace
 
 def test_parameters_that_were_asked_for_win_over_the_presets(space: Workspace, run_id: str) -> None:
     specs = set(
-        space.under_presets(run_id, "ndcg(gain=exp,ideal=cut,discount=log2,grades=relevant,users=rule)", 2)[
-            "spec"
-        ]
+        space.definitions.under_presets(
+            run_id, "ndcg(gain=exp,ideal=cut,discount=log2,grades=relevant,users=rule)", 2
+        )["spec"]
     )
     assert specs == {"ndcg(gain=exp)"}
 
 
 def test_a_k_beyond_the_depth_is_refused(space: Workspace, run_id: str) -> None:
     with pytest.raises(InputError, match="the depth is 5"):
-        space.under_presets(run_id, "ndcg", 6)
+        space.definitions.under_presets(run_id, "ndcg", 6)
     with pytest.raises(InputError, match="the depth is 5"):
-        space.worked_example(run_id, "ndcg", 6)
+        space.definitions.worked_example(run_id, "ndcg", 6)
 
 
 def test_an_unknown_preset_is_answered_with_those_there_are(space: Workspace, run_id: str) -> None:
     with pytest.raises(UnknownName, match="trec_eval"):
-        space.worked_example(run_id, "ndcg", 2, "treceval")
+        space.definitions.worked_example(run_id, "ndcg", 2, "treceval")
 
 
 # ── causes ───────────────────────────────────────────────────────────────────────────────────
@@ -165,14 +165,17 @@ def test_an_unknown_preset_is_answered_with_those_there_are(space: Workspace, ru
 
 @pytest.mark.parametrize("metric", ["ndcg", "map", "mrr", "precision"])
 def test_the_causes_add_up_to_the_difference(space: Workspace, run_id: str, metric: str) -> None:
-    values, causes = by_preset(space.under_presets(run_id, metric, 2)), space.preset_causes(run_id, metric, 2)
+    values, causes = (
+        by_preset(space.definitions.under_presets(run_id, metric, 2)),
+        space.definitions.preset_causes(run_id, metric, 2),
+    )
     for name in PRESETS:
         assert sum(alone(causes, name).values()) == pytest.approx(values["difference"][name]), name
 
 
 def test_one_cause_alone_is_the_whole_difference(space: Workspace, run_id: str) -> None:
     # trec_eval's MRR: users with lists 3/4, from (1/2 + 1)/3 = 1/2; its ties alone (1/2 + 1/2)/3
-    causes = alone(space.preset_causes(run_id, "mrr", 2), "trec_eval")
+    causes = alone(space.definitions.preset_causes(run_id, "mrr", 2), "trec_eval")
     assert causes["population"] == pytest.approx(1 / 4)
     assert causes["order"] == pytest.approx(-1 / 6)
     assert causes["together"] == pytest.approx(1 / 2 - 1 / 2 - (1 / 4 - 1 / 6))
@@ -180,7 +183,7 @@ def test_one_cause_alone_is_the_whole_difference(space: Workspace, run_id: str) 
 
 
 def test_the_default_has_no_cause(space: Workspace, run_id: str) -> None:
-    assert alone(space.preset_causes(run_id, "ndcg", 2), "default") == {}
+    assert alone(space.definitions.preset_causes(run_id, "ndcg", 2), "default") == {}
 
 
 USUAL = Habit("ndcg", "truth", None, "file", None, None)
@@ -316,14 +319,14 @@ def test_the_runs_example_takes_a_user_with_about_two_hits(space: Workspace) -> 
         [(user, item, rank) for user in ("one", "two", "none") for rank, item in enumerate("axb", start=1)],
         columns=["user_id", "item_id", "rank"],
     )
-    made = space.create_experiment("films", truth, depth=5)
-    run_id = space.add_runs(made.id, lists, name="als")[0].run.id
-    found = space.worked_example(run_id, "ndcg", 3, "rectools")
+    made = space.experiments.create_experiment("films", truth, depth=5)
+    run_id = space.runs.add_runs(made.id, lists, name="als")[0].run.id
+    found = space.definitions.worked_example(run_id, "ndcg", 3, "rectools")
     assert found is not None
     assert (found.user, found.m, found.spec) == ("two", 2, "ndcg(gain=binary,ideal=full)")
     assert [place.item for place in found.places] == ["a", None, "b"]
     assert found.norm == pytest.approx(1 + 1 / math.log2(3) + 1 / 2)
-    assert space.worked_example(run_id, "coverage", 3) is None
+    assert space.definitions.worked_example(run_id, "coverage", 3) is None
 
 
 # ── on real lists ────────────────────────────────────────────────────────────────────────────
@@ -331,9 +334,9 @@ def test_the_runs_example_takes_a_user_with_about_two_hits(space: Workspace) -> 
 
 def test_movietweetings_agrees_with_the_libraries_own_values(space: Workspace, shared_data: Path) -> None:
     films = shared_data / "movietweetings"
-    made = space.create_experiment("films", films / "truth.csv", relevance="none", depth=10)
-    run_id = space.add_runs(made.id, films / "runs" / "als.parquet", name="als")[0].run.id
-    found = by_preset(space.under_presets(run_id, "ndcg", 10))
+    made = space.experiments.create_experiment("films", films / "truth.csv", relevance="none", depth=10)
+    run_id = space.runs.add_runs(made.id, films / "runs" / "als.parquet", name="als")[0].run.id
+    found = by_preset(space.definitions.under_presets(run_id, "ndcg", 10))
     assert found["value"]["ranx"] == pytest.approx(0.02714, abs=5e-6)
     assert found["value"]["trec_eval"] / found["value"]["ranx"] == pytest.approx(1.6113, abs=5e-5)
     assert found["value"]["lenskit"] / found["value"]["ranx"] == pytest.approx(1.6335, abs=5e-5)

@@ -64,8 +64,8 @@ def stored_runs() -> dict[str, str]:
     workspace = state.workspace()
     return {
         run.name: run.id
-        for experiment in workspace.experiments(archived=True)
-        for run in workspace.runs(experiment.id, archived=True)
+        for experiment in workspace.experiments.all(archived=True)
+        for run in workspace.runs.all(experiment.id, archived=True)
     }
 
 
@@ -103,7 +103,7 @@ def test_who_counts_and_repeated_items_are_chosen_with_the_experiment(app: AppTe
     chosen["Users who count"].set_value("judged_both")
     passed(chosen["An item that a list repeats"].set_value("keep").run())
     press(app, "Create the experiment")
-    (made,) = state.workspace().experiments()
+    (made,) = state.workspace().experiments.all()
     assert (made.settings["users"], made.settings["duplicates"]) == ("judged_both", "keep")
 
 
@@ -134,7 +134,7 @@ def test_further_tables_are_checked_and_kept(app: AppTest) -> None:
         passed(uploader.upload(f"{kind}.csv", TEMPLATES[kind].text.encode(), "text/csv").run())
     assert "User attributes: users.csv" in text_of(app)
     press(app, "Create the experiment")
-    (experiment,) = state.workspace().experiments()
+    (experiment,) = state.workspace().experiments.all()
     assert set(experiment.tables) == {"users", "vectors", "similarity"}
 
 
@@ -154,14 +154,14 @@ def test_columns_are_guessed_shown_and_changeable(app: AppTest) -> None:
     box = {one.label: one for one in app.selectbox}
     passed(box["item_id (required)"].set_value("what").run())
     press(app, "Create the experiment")
-    assert [one.name for one in state.workspace().experiments()] == ["films"]
+    assert [one.name for one in state.workspace().experiments.all()] == ["films"]
 
 
 def test_a_role_set_to_not_used_is_left_out(app: AppTest) -> None:
     add_truth(app, b"user_id,item_id,rating\nu1,a,0\nu2,c,5\n")
     next(one for one in app.selectbox if one.label == "relevance").set_value("").run()
     press(app, "Create the experiment")
-    (experiment,) = state.workspace().experiments()
+    (experiment,) = state.workspace().experiments.all()
     assert experiment.settings["truth_users"] == 2
     assert experiment.settings["graded"] is False
 
@@ -179,7 +179,7 @@ def test_the_same_experiment_again_is_already_there(app: AppTest) -> None:
     passed(app.segmented_control(key="choice-add").set_value("experiment").run())
     create_experiment(app)
     assert "already there, as **films**" in text_of(app)
-    assert len(state.workspace().experiments(archived=True)) == 1
+    assert len(state.workspace().experiments.all(archived=True)) == 1
 
 
 def test_tags_notes_and_parameters_are_stored_with_the_run(app: AppTest) -> None:
@@ -188,7 +188,7 @@ def test_tags_notes_and_parameters_are_stored_with_the_run(app: AppTest) -> None
     next(one for one in app.text_area if one.label == "Note").set_value("second try")
     next(one for one in app.text_area if one.label == "Parameters").set_value("factors = 64")
     press(app, "Score and store the candidate")
-    (run,) = state.workspace().runs(state.workspace().experiments()[0].id)
+    (run,) = state.workspace().runs.all(state.workspace().experiments.all()[0].id)
     assert (run.note, dict(run.params)) == ("second try", {"factors": "64"})
 
 
@@ -208,7 +208,7 @@ def test_a_truth_that_cannot_be_used_stores_nothing(app: AppTest, data: bytes, s
     said = text_of(app)
     assert all(words in said for words in says), said
     assert next(one for one in app.button if one.label == "Create the experiment").disabled
-    assert state.workspace().experiments(archived=True) == []
+    assert state.workspace().experiments.all(archived=True) == []
 
 
 def test_a_run_that_shares_no_user_with_the_truth_is_refused_and_leaves_nothing(app: AppTest) -> None:
@@ -259,11 +259,11 @@ def press_key(app: AppTest, key: str) -> AppTest:
 def test_an_archived_run_comes_back_by_undo(app: AppTest) -> None:
     turn_to(three_runs(app), "runs")
     workspace = state.workspace()
-    (experiment,) = workspace.experiments()
+    (experiment,) = workspace.experiments.all()
     press_key(app, f"run-archive-{stored_runs()['perfect']}")
-    assert [run.name for run in workspace.runs(experiment.id)] == ["half", "poor"]
+    assert [run.name for run in workspace.runs.all(experiment.id)] == ["half", "poor"]
     press(app, "Undo")
-    assert [run.name for run in workspace.runs(experiment.id)] == ["perfect", "half", "poor"]
+    assert [run.name for run in workspace.runs.all(experiment.id)] == ["perfect", "half", "poor"]
     assert "Undo" not in labels(app)
 
 
@@ -292,11 +292,11 @@ def test_a_name_that_another_run_has_is_refused(app: AppTest) -> None:
 def test_an_experiment_is_archived_and_comes_back(app: AppTest) -> None:
     turn_to(three_runs(app), "runs")
     workspace = state.workspace()
-    (experiment,) = workspace.experiments()
+    (experiment,) = workspace.experiments.all()
     press_key(app, f"experiment-archive-{experiment.id}")
-    assert workspace.experiments() == []
+    assert workspace.experiments.all() == []
     press(app, "Undo")
-    assert [one.id for one in workspace.experiments()] == [experiment.id]
+    assert [one.id for one in workspace.experiments.all()] == [experiment.id]
 
 
 # ── online tests, demo ───────────────────────────────────────────────────────────────────────
@@ -313,7 +313,7 @@ def test_an_online_test_is_stored_with_its_variants_linked_to_runs(app: AppTest)
     box["control served"].set_value(runs["half"])
     press(app, "Store the online test")
     workspace = state.workspace()
-    (test,) = workspace.online_tests(workspace.experiments()[0].id)
+    (test,) = workspace.online_tests.all(workspace.experiments.all()[0].id)
     assert dict(test.links) == {"control": runs["half"], "new": runs["perfect"]}
 
 
@@ -338,13 +338,13 @@ def test_an_online_test_is_stored_from_its_events(app: AppTest) -> None:
     assert "2 events are not of recommended items (control 1, new 1)" in said
     press(app, "Store the online test")
     workspace = state.workspace()
-    (test,) = workspace.online_tests(workspace.experiments()[0].id)
+    (test,) = workspace.online_tests.all(workspace.experiments.all()[0].id)
     assert (test.kind, sorted(test.tables)) == ("events", ["exposures", "served"])
-    assert workspace.online_rules(test.id).threshold_s == 700
+    assert workspace.online_tests.online_rules(test.id).threshold_s == 700
     # watched for more than 700 s: film-01 of u1, and all three of u3
     values = {
         row.variant: row.value
-        for row in workspace.ab_results(test.id).rows
+        for row in workspace.online_tests.ab_results(test.id).rows
         if row.metric == "videos_per_user"
     }
     assert values == {"control": 1 / 2, "new": 3 / 2}
@@ -366,8 +366,8 @@ def test_local_times_of_a_log_are_read_in_the_zone_that_is_chosen(app: AppTest) 
     assert "were taken as UTC" not in text_of(app)
     press(app, "Store the online test")
     workspace = state.workspace()
-    (test,) = workspace.online_tests(workspace.experiments()[0].id)
-    assert workspace.online_rules(test.id).zone == "Europe/Berlin"
+    (test,) = workspace.online_tests.all(workspace.experiments.all()[0].id)
+    assert workspace.online_tests.online_rules(test.id).zone == "Europe/Berlin"
     # nine o'clock in Berlin is eight in UTC, in November
     assert workspace.store.table(test.upload)["start_ts"][0].as_py().hour == 8
 
@@ -377,8 +377,8 @@ def test_a_planned_split_is_taken_into_the_rules(app: AppTest) -> None:
     passed(next(one for one in app.number_input if one.label == "new").set_value(2.0).run())
     press(app, "Store the online test")
     workspace = state.workspace()
-    (test,) = workspace.online_tests(workspace.experiments()[0].id)
-    assert workspace.online_rules(test.id).split == {"control": 1, "new": 2}
+    (test,) = workspace.online_tests.all(workspace.experiments.all()[0].id)
+    assert workspace.online_tests.online_rules(test.id).split == {"control": 1, "new": 2}
 
 
 def test_the_demo_is_loaded_and_removed_by_one_button_each(app: AppTest) -> None:
@@ -395,10 +395,10 @@ def test_the_demo_is_loaded_and_removed_by_one_button_each(app: AppTest) -> None
 def test_the_guide_explains_every_metric_and_preset(app: AppTest) -> None:
     text = text_of(turn_to(app, "guide"))
     workspace = state.workspace()
-    assert [metric.name for metric in workspace.guide() if f"`{metric.name}`" not in text] == []
+    assert [metric.name for metric in workspace.scores.guide() if f"`{metric.name}`" not in text] == []
     passed(app.segmented_control(key="choice-chapter").set_value("presets").run())
     text = text_of(app)
-    assert [preset.name for preset in workspace.presets() if f"`{preset.name}`" not in text] == []
+    assert [preset.name for preset in workspace.scores.presets() if f"`{preset.name}`" not in text] == []
 
 
 def test_the_guide_finds_words_in_all_chapters(app: AppTest) -> None:

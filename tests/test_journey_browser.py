@@ -39,8 +39,8 @@ def open_upload(page: Page, url: str) -> None:
 def stored(data: Path) -> list[str]:
     """Names of all experiments and runs in the store of a server."""
     workspace = Workspace.open(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
-    experiments = workspace.experiments(archived=True)
-    runs = [run.name for one in experiments for run in workspace.runs(one.id, archived=True)]
+    experiments = workspace.experiments.all(archived=True)
+    runs = [run.name for one in experiments for run in workspace.runs.all(one.id, archived=True)]
     return [*(one.name for one in experiments), *runs]
 
 

@@ -59,16 +59,16 @@ def with_films(tmp_path: Path, server: Start) -> Any:
     data.mkdir()
     workspace = workspace_in(data)
     truth = pd.DataFrame({"user_id": range(1, 61), "item_id": range(1, 61)})
-    films = workspace.create_experiment("films", truth, depth=5)
+    films = workspace.experiments.create_experiment("films", truth, depth=5)
     for name, hits in HITS.items():
-        workspace.add_runs(films.id, lists(hits), name=name)
+        workspace.runs.add_runs(films.id, lists(hits), name=name)
     return server(data=data)
 
 
 def online_tests(data: Path) -> list[str]:
     """The names of those that are stored."""
     workspace = workspace_in(data)
-    return [test.name for one in workspace.experiments() for test in workspace.online_tests(one.id)]
+    return [test.name for one in workspace.experiments.all() for test in workspace.online_tests.all(one.id)]
 
 
 def written(made: Simulated, folder: Path) -> Files:

@@ -220,10 +220,10 @@ def revoke_all(page: Page) -> None:
 def test_what_the_story_wrote_is_signed_and_in_the_log(tmp_path: Any) -> None:
     """The same from Python: who did what, in order, unbroken."""
     space = Workspace.open(f"sqlite:///{tmp_path / 'r.db'}", tmp_path / "artifacts")
-    home = space.create_experiment("films", pd.DataFrame({"user_id": [1], "item_id": [1]}))
-    space.decide(home.id, "inconclusive", text="Too few users.", author="ann")
-    space.revoke(space.share(home.id).link.id)
-    assert [deed.action for deed in space.audit_log()[::-1]] == [
+    home = space.experiments.create_experiment("films", pd.DataFrame({"user_id": [1], "item_id": [1]}))
+    space.decisions.decide(home.id, "inconclusive", text="Too few users.", author="ann")
+    space.sharing.revoke(space.sharing.share(home.id).link.id)
+    assert [deed.action for deed in space.audit.audit_log()[::-1]] == [
         "add experiment", "add entry", "add share link", "change share link",
     ]  # fmt: skip
-    assert space.audit_breaks() == []
+    assert space.audit.audit_breaks() == []

@@ -14,6 +14,7 @@ from report_tables import films, opened
 from recdash.charts.marks import DARK, LIGHT
 from recdash.report.document import Document
 from recdash.report.formats.registry import FORMS
+from recdash.report.reports import Reports
 
 pytestmark = pytest.mark.browser
 DRAWN = "html[data-drawn=yes]"
@@ -23,7 +24,7 @@ NAMES = {"als": "ALS 1.25 <b>x</b>"}
 @pytest.fixture(scope="module")
 def document(tmp_path_factory: pytest.TempPathFactory) -> Document:
     space = opened(tmp_path_factory.mktemp("films"))
-    return space.report_content(films(space, NAMES), moment=datetime(2026, 4, 1, tzinfo=UTC))
+    return Reports(space).report_content(films(space, NAMES), moment=datetime(2026, 4, 1, tzinfo=UTC))
 
 
 @pytest.fixture(scope="module")

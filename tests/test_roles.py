@@ -12,40 +12,70 @@ import pytest
 
 from recdash.domain.access import ROLES, Person, Role
 from recdash.errors import Forbidden, NotFound, RecdashError
+from recdash.report.digest.digest import Digests
+from recdash.report.reports import Reports
 from recdash.service import Workspace
 from recdash.store import open_store
 
 READS = [
-    "ab_results", "absences", "agreement", "attributes", "best_metric", "by_segment", "card",
-    "card_verdict", "cards", "change_bars", "changes", "comparability", "compare", "curves", "damaged",
-    "decision", "decisions", "decisive_users", "delta_curves", "depth", "detectable", "digest", "experiment",
-    "experiment_named", "experiments", "explain", "first_ids", "found_items", "guide", "has_demo",
-    "headroom", "id_overlap", "journal", "last_decision", "leaders_by_k", "list_ends", "list_overlap",
-    "list_pulls", "metrics_of", "more_users", "offline_online", "online_fading", "online_lifts",
-    "online_metric", "online_metrics", "online_results", "online_rules", "online_segments",
-    "online_test_named", "online_tests", "online_totals", "online_users", "over_time", "own_metrics",
-    "pairs", "population_effect", "preset_causes", "presets", "preview", "question", "ranks",
-    "reference_choices", "replicate_differences", "replicates", "report", "report_content",
-    "report_document", "report_file", "reports", "reversals", "review", "reviews", "runs", "same_truth",
-    "saved_view", "saved_views", "scopes", "scoreboard", "segmented", "segments", "shown_by", "since",
-    "sliced", "slices", "source", "spread", "standing", "tests_for", "thresholds", "tie_band",
-    "track_record", "trade_off", "try_online_test", "under_presets", "unreadable", "user_changes",
-    "user_lists", "user_slices", "user_values", "value", "value_bars", "values", "verdict",
-    "worked_example", "write_report",
+    "agreement.agreement", "agreement.best_metric", "comparisons.changes", "comparisons.compare",
+    "comparisons.list_pulls", "comparisons.online_lifts", "comparisons.pairs", "comparisons.ranks",
+    "comparisons.replicate_differences", "comparisons.source", "comparisons.user_slices",
+    "comparisons.value", "comparisons.values", "comparisons.verdict", "context.damaged",
+    "cutoffs.delta_curves", "cutoffs.leaders_by_k", "data.unreadable", "decisions.since",
+    "definitions.preset_causes", "definitions.under_presets", "definitions.worked_example", "demo.has_demo",
+    "diagnosis.explain", "digests.digest", "experiments.all", "experiments.depth", "experiments.get",
+    "experiments.named", "experiments.preview", "experiments.same_truth", "journal.decision",
+    "journal.decisions", "journal.entries", "journal.last_decision", "journal.review", "journal.reviews",
+    "online_analysis.by_segment", "online_analysis.detectable", "online_analysis.more_users",
+    "online_analysis.online_fading", "online_analysis.online_metric", "online_analysis.online_metrics",
+    "online_analysis.online_segments", "online_analysis.online_totals", "online_analysis.over_time",
+    "online_analysis.own_metrics", "online_analysis.reversals", "online_tests.ab_results",
+    "online_tests.all", "online_tests.offline_online", "online_tests.online_results",
+    "online_tests.online_rules", "online_tests.online_test_named", "online_tests.online_users",
+    "online_tests.try_online_test", "overlap.found_items", "overlap.headroom", "overlap.list_overlap",
+    "overview.card", "overview.card_verdict", "overview.cards", "replicates.of", "replicates.spread",
+    "reports.question", "reports.report", "reports.report_content", "reports.report_document",
+    "reports.report_file", "reports.reports", "reports.write_report", "reviews.tests_for", "runs.all",
+    "runs.first_ids", "runs.reference_choices", "scopes.of", "scopes.thresholds", "scores.absences",
+    "scores.comparability", "scores.curves", "scores.guide", "scores.id_overlap", "scores.list_ends",
+    "scores.metrics_of", "scores.population_effect", "scores.presets", "scores.scoreboard",
+    "scores.standing", "scores.tie_band", "segments.of", "segments.segmented", "sharing.saved_view",
+    "sharing.saved_views", "slices.attributes", "slices.of", "slices.shown_by", "slices.sliced",
+    "track_records.track_record", "tradeoffs.trade_off", "users.change_bars", "users.decisive_users",
+    "users.user_changes", "users.user_lists", "users.user_values", "users.value_bars",
 ]  # fmt: skip
 CHANGES = [
-    "add_offline_evidence", "add_online_evidence", "add_online_test", "add_references", "add_runs",
-    "archive_experiment", "archive_online_test", "archive_report", "archive_run", "comment",
-    "create_experiment", "decide", "delete_experiment", "delete_online_test", "delete_report",
-    "delete_run", "forget_view", "link_variants", "load_demo", "make_report", "note_experiment",
-    "note_run", "prepare_references", "prepare_runs", "propose", "read_setup", "remove_demo",
-    "rename_experiment", "rename_run", "restore_experiment", "restore_online_test", "restore_report",
-    "restore_run", "revoke", "save_view", "set_baseline", "set_online_metrics", "set_online_rules",
-    "set_params", "share", "share_links", "store_runs", "store_setup", "tag_run",
+    "decisions.decide", "demo.load_demo", "demo.remove_demo", "experiments.archive_experiment",
+    "experiments.create_experiment", "experiments.delete_experiment", "experiments.note_experiment",
+    "experiments.read_setup", "experiments.rename_experiment", "experiments.restore_experiment",
+    "experiments.set_baseline", "experiments.store_setup", "journal.comment",
+    "online_analysis.set_online_metrics", "online_tests.add_online_test",
+    "online_tests.archive_online_test", "online_tests.delete_online_test", "online_tests.link_variants",
+    "online_tests.restore_online_test", "online_tests.set_online_rules", "reports.archive_report",
+    "reports.delete_report", "reports.make_report", "reports.restore_report",
+    "reviews.add_offline_evidence", "reviews.add_online_evidence", "reviews.propose", "runs.add_references",
+    "runs.add_runs", "runs.archive_run", "runs.delete_run", "runs.note_run", "runs.prepare_references",
+    "runs.prepare_runs", "runs.rename_run", "runs.restore_run", "runs.set_params", "runs.store_runs",
+    "runs.tag_run", "sharing.forget_view", "sharing.revoke", "sharing.save_view", "sharing.share",
+    "sharing.share_links",
 ]  # fmt: skip
-ADMINS = ["audit_altered", "audit_breaks", "audit_log", "check"]
+ADMINS = [
+    "audit.audit_altered", "audit.audit_breaks", "audit.audit_log", "audit.check",
+]  # fmt: skip
 # Of the server and of nobody who asks it: they take or give what decides who somebody is.
-OF_THE_SERVER = ["guest_of", "link_state", "open", "secret", "seen_by", "shared", "shared_report"]
+OF_THE_SERVER = [
+    "context.secret", "open", "reports.shared_report", "seen_by", "sharing.guest_of", "sharing.link_state",
+    "sharing.shared",
+]  # fmt: skip
+# What services ask of each other; whatever they write goes through the store, which refuses viewers.
+BETWEEN_SERVICES = [
+    "agreement.both_sides", "agreement.sides_of", "comparisons.told_of", "journal.add", "journal.gone",
+    "journal.named_now", "journal.names", "journal.refuse_gone", "journal.subject", "journal.writing",
+    "journal.written", "online_analysis.arms", "online_tests.count_again", "online_tests.results_of",
+    "overlap.found", "runs.add_scored", "runs.how_scored", "slices.slice_scores",
+]  # fmt: skip
+UNDER_ALL = ("context", "data", "values")
 LEAST: dict[str, Role] = {
     **dict.fromkeys(READS, "viewer"),
     **dict.fromkeys(CHANGES, "editor"),
@@ -98,22 +128,24 @@ def furnished(space: Workspace, name: str, also: str = "") -> dict[str, Any]:
     ``also``: a further item of the truth, so that nothing of two experiments is the same file.
     """
     more = pd.DataFrame({"user_id": ["u"] * len(also), "item_id": list(also)})
-    made = space.create_experiment(name, pd.concat([TRUTH, more]), depth=2)
+    made = space.experiments.create_experiment(name, pd.concat([TRUTH, more]), depth=2)
     als, ease = (
-        space.add_runs(made.id, table, name=f"{name}-{run}")[0].run
+        space.runs.add_runs(made.id, table, name=f"{name}-{run}")[0].run
         for run, table in {"als": LISTS, "ease": OTHERS}.items()
     )
-    test = space.add_online_test(made.id, "March", {"sessions": SESSIONS}, control="A", links={"B": als.id})
-    view = space.save_view(made.id, f"view-of-{name}", "leaderboard", {"k": "2"})
-    link = space.share(made.id).link
-    proposed = space.propose(made.id, als.id, baseline=ease.id, metric="ndcg", k=2)
-    decided = space.decide(made.id, "inconclusive", run_id=als.id, text="Three users.", k=2)
-    question = space.question(made.id, [als.id], ease.id, "ndcg", 2)
-    report = space.make_report(question, ["defined"], title=name)
+    test = space.online_tests.add_online_test(
+        made.id, "March", {"sessions": SESSIONS}, control="A", links={"B": als.id}
+    )
+    view = space.sharing.save_view(made.id, f"view-of-{name}", "leaderboard", {"k": "2"})
+    link = space.sharing.share(made.id).link
+    proposed = space.reviews.propose(made.id, als.id, baseline=ease.id, metric="ndcg", k=2)
+    decided = space.decisions.decide(made.id, "inconclusive", run_id=als.id, text="Three users.", k=2)
+    question = Reports(space).question(made.id, [als.id], ease.id, "ndcg", 2)
+    report = Reports(space).make_report(question, ["defined"], title=name)
     return {
         "experiment_id": made.id, "where": made.id, "run_id": als.id, "run_ids": (als.id, ease.id),
         "baseline_id": ease.id, "test_id": test.id, "view_id": view.id, "link_id": link.id,
-        "name": name, "typed_name": name, "setup": space.read_setup(f"{name} again", TRUTH),
+        "name": name, "typed_name": name, "setup": space.experiments.read_setup(f"{name} again", TRUTH),
         "links": {"B": als.id}, "proposal_id": proposed.id, "decision_id": decided.id,
         "entry_id": proposed.id, "about": proposed.id, "question": question, "report_id": report.id,
     }  # fmt: skip
@@ -140,12 +172,35 @@ def arguments(method: Any, home: Mapping[str, Any]) -> dict[str, Any]:
     return {name: known[name] for name in needed}
 
 
-def public_methods() -> list[str]:
-    return [name for name, _ in inspect.getmembers(Workspace, inspect.isroutine) if not name.startswith("_")]
+def services(workspace: Workspace) -> dict[str, Any]:
+    """All that can be asked, by the name that pages use; reports and digests are asked over a workspace."""
+    kinds = {name: part for name, part in vars(workspace).items() if not name.startswith("_")}
+    return {**kinds, "reports": Reports(workspace), "digests": Digests(workspace)}
 
 
-def test_every_public_method_says_who_may_use_it() -> None:
-    assert sorted(public_methods()) == sorted([*LEAST, *OF_THE_SERVER])
+def method_of(workspace: Workspace, name: str) -> Any:
+    """``scores.curves`` of a workspace."""
+    service, _, method = name.partition(".")
+    return getattr(services(workspace)[service], method)
+
+
+def public_methods(workspace: Workspace) -> list[str]:
+    """Of every service; what is under all of them (context, data, values) asks the store alone."""
+    parts = {name: part for name, part in services(workspace).items() if name not in UNDER_ALL}
+    return [
+        f"{service}.{name}"
+        for service, part in parts.items()
+        for name, _ in inspect.getmembers(part, inspect.isroutine)
+        if not name.startswith("_")
+    ]
+
+
+def test_every_public_method_says_who_may_use_it(house: House) -> None:
+    listed = [*LEAST, *OF_THE_SERVER, *BETWEEN_SERVICES]
+    of_services = [name for name in listed if "." in name and name.partition(".")[0] not in UNDER_ALL]
+    assert sorted(public_methods(house.admin)) == sorted(of_services)
+    own = [name for name, _ in inspect.getmembers(Workspace, inspect.isroutine) if not name.startswith("_")]
+    assert sorted(own) == sorted(name for name in listed if "." not in name)
 
 
 @pytest.mark.parametrize("role", ["guest", "viewer", "editor"])
@@ -155,7 +210,7 @@ def test_who_may_too_little_is_refused_and_nothing_is_written(house: House, name
     if role != "guest" and ROLES.index(role) >= least:  # type: ignore[arg-type]
         return
     before = house.admin.store.deeds()
-    method = getattr(house.seen_by(role), name)
+    method = method_of(house.seen_by(role), name)
     with pytest.raises(Forbidden):
         method(**arguments(method, house.mine))
     assert house.admin.store.deeds() == before
@@ -164,11 +219,11 @@ def test_who_may_too_little_is_refused_and_nothing_is_written(house: House, name
 @pytest.mark.parametrize("name", READS)
 def test_a_guest_finds_nothing_of_another_experiment(house: House, name: str) -> None:
     guest = house.seen_by("guest")
-    method = getattr(guest, name)
+    method = method_of(guest, name)
     asked = arguments(method, house.other)
     if not asked.keys() - GIVEN.keys():
         return  # of nothing in particular: see the listings below
-    if name in ("preview", "saved_view"):
+    if name in ("experiments.preview", "sharing.saved_view"):
         return  # reads a file that is handed in; see below
     with pytest.raises((NotFound, Forbidden)):
         looked_at(method(**asked), house.other["run_id"])
@@ -182,12 +237,12 @@ def looked_at(found: Any, run_id: str) -> None:
 
 def test_what_a_guest_may_list_is_of_one_experiment(house: House) -> None:
     guest = house.seen_by("guest")
-    assert [one.name for one in guest.experiments(archived=True)] == ["films"]
-    assert not guest.has_demo()
-    assert guest.saved_view("view-of-films").experiment == house.mine["experiment_id"]
+    assert [one.name for one in guest.experiments.all(archived=True)] == ["films"]
+    assert not guest.demo.has_demo()
+    assert guest.sharing.saved_view("view-of-films").experiment == house.mine["experiment_id"]
     with pytest.raises(NotFound):
-        guest.saved_view("view-of-songs")
-    told = guest.track_record("ndcg", 2, "watch_per_user")
+        guest.sharing.saved_view("view-of-songs")
+    told = guest.track_records.track_record("ndcg", 2, "watch_per_user")
     assert {point.experiment for point in told.points} <= {"films"}
 
 
@@ -203,7 +258,7 @@ def test_nobody_reads_a_file_of_another_experiment_by_its_hash(house: House) -> 
 
 def test_a_viewer_reads_everything_that_a_guest_and_an_editor_read(house: House) -> None:
     asked = (house.mine["run_ids"], ("ndcg",), 2)
-    boards = [house.seen_by(role).scoreboard(*asked) for role in ("guest", *ROLES)]
+    boards = [house.seen_by(role).scores.scoreboard(*asked) for role in ("guest", *ROLES)]
     for board in boards[1:]:
         pd.testing.assert_frame_equal(board, boards[0])
 
@@ -219,20 +274,20 @@ def test_writing_past_the_workspace_is_refused_too(house: House) -> None:
 
 
 def test_a_link_is_taken_back_by_who_made_it_or_by_an_admin(house: House) -> None:
-    link = house.seen_by("editor").share(house.mine["experiment_id"]).link
+    link = house.seen_by("editor").sharing.share(house.mine["experiment_id"]).link
     carol = house.admin.seen_by(Person("carol", "editor"))
     with pytest.raises(Forbidden, match="admins"):
-        carol.revoke(link.id)
-    assert house.seen_by("editor").revoke(link.id).revoked is not None
-    assert house.admin.revoke(link.id) == house.admin.store.share_link(link.id)
+        carol.sharing.revoke(link.id)
+    assert house.seen_by("editor").sharing.revoke(link.id).revoked is not None
+    assert house.admin.sharing.revoke(link.id) == house.admin.store.share_link(link.id)
 
 
 def test_the_log_names_who_did_it(house: House) -> None:
-    house.admin.seen_by(Person("dora", "editor")).note_run(house.mine["run_id"], "seen by dora")
-    last = house.admin.audit_log(1)[0]
+    house.admin.seen_by(Person("dora", "editor")).runs.note_run(house.mine["run_id"], "seen by dora")
+    last = house.admin.audit.audit_log(1)[0]
     assert (last.who, last.role, last.action) == ("dora", "editor", "change run")
     assert last.details == {"experiment": house.mine["experiment_id"], "note": "seen by dora"}
-    assert house.admin.audit_breaks() == []
+    assert house.admin.audit.audit_breaks() == []
 
 
 def test_refusals_are_words_for_a_person() -> None:

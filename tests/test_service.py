@@ -42,11 +42,11 @@ def space(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def films(space: Workspace) -> Experiment:
-    return space.create_experiment("Films", TRUTH, depth=5)
+    return space.experiments.create_experiment("Films", TRUTH, depth=5)
 
 
 def add(space: Workspace, films: Experiment, name: str, lists: Any, **more: Any) -> str:
-    (added,) = space.add_runs(films.id, lists, name=name, **more)
+    (added,) = space.runs.add_runs(films.id, lists, name=name, **more)
     return added.run.id
 
 
@@ -58,8 +58,10 @@ def stored_files(folder: Path) -> list[Path]:
 
 
 def test_an_experiment_is_kept_with_its_set_up(space: Workspace, tmp_path: Path) -> None:
-    made = space.create_experiment("  Films ", {"u": {"a": 3, "b": 1}}, depth=7, users="both", note="first")
-    (found,) = open_at(tmp_path).experiments()
+    made = space.experiments.create_experiment(
+        "  Films ", {"u": {"a": 3, "b": 1}}, depth=7, users="both", note="first"
+    )
+    (found,) = open_at(tmp_path).experiments.all()
     assert found == made
     assert (found.name, found.note, found.created, found.demo) == ("Films", "first", NOON, False)
     facts = ("depth", "users", "truth_users", "graded", "relevance", "relevance_threshold")
@@ -67,29 +69,29 @@ def test_an_experiment_is_kept_with_its_set_up(space: Workspace, tmp_path: Path)
 
 
 def test_the_same_set_up_under_the_same_name_is_recognised(space: Workspace, films: Experiment) -> None:
-    assert space.create_experiment("Films", TRUTH, depth=5).id == films.id
-    assert len(space.experiments()) == 1
+    assert space.experiments.create_experiment("Films", TRUTH, depth=5).id == films.id
+    assert len(space.experiments.all()) == 1
 
 
 @pytest.mark.parametrize("other", [{"truth": {"u": ["z"]}}, {"depth": 6}, {"users": "both"}])
 def test_another_set_up_cannot_take_the_name(space: Workspace, films: Experiment, other: Any) -> None:
     with pytest.raises(NameTaken):
-        space.create_experiment("Films", **{"truth": TRUTH, "depth": 5, **other})
-    assert [one.id for one in space.experiments()] == [films.id]
+        space.experiments.create_experiment("Films", **{"truth": TRUTH, "depth": 5, **other})
+    assert [one.id for one in space.experiments.all()] == [films.id]
 
 
 @pytest.mark.usefixtures("films")
 def test_experiments_over_the_same_truth_know_each_other(space: Workspace) -> None:
-    twin = space.create_experiment("Films again", TRUTH, depth=9)
-    space.create_experiment("Books", {"u": ["z"]})
-    assert [one.name for one in space.same_truth(twin.id)] == ["Films"]
+    twin = space.experiments.create_experiment("Films again", TRUTH, depth=9)
+    space.experiments.create_experiment("Books", {"u": ["z"]})
+    assert [one.name for one in space.experiments.same_truth(twin.id)] == ["Films"]
 
 
 @pytest.mark.parametrize("name", ["", "   "])
 def test_an_experiment_needs_a_name(space: Workspace, name: str) -> None:
     with pytest.raises(InputError, match="Give it a name"):
-        space.create_experiment(name, TRUTH)
-    assert space.experiments() == []
+        space.experiments.create_experiment(name, TRUTH)
+    assert space.experiments.all() == []
 
 
 def test_problems_of_all_tables_are_said_at_once_and_nothing_is_stored(
@@ -99,26 +101,28 @@ def test_problems_of_all_tables_are_said_at_once_and_nothing_is_stored(
     empty = tmp_path / "train.csv"
     empty.write_text("")
     with pytest.raises(InputError) as caught:
-        space.create_experiment("Films", no_item, train=empty, catalogue=pd.DataFrame({"title": ["A"]}))
+        space.experiments.create_experiment(
+            "Films", no_item, train=empty, catalogue=pd.DataFrame({"title": ["A"]})
+        )
     places = " ".join(problem.place for problem in caught.value.problems)
     assert all(kind in places for kind in ("truth", "train", "catalogue"))
     assert all(problem.found and problem.fix for problem in caught.value.problems)
-    assert space.experiments() == []
+    assert space.experiments.all() == []
     assert stored_files(tmp_path) == []
 
 
 def test_an_unknown_experiment_is_answered_with_those_there_are(space: Workspace, films: Experiment) -> None:
-    assert space.experiment_named("Films") == films
+    assert space.experiments.named("Films") == films
     with pytest.raises(NotFound, match=r"No experiment is called 'Filns'\. There are: 'Films'\."):
-        space.experiment_named("Filns")
+        space.experiments.named("Filns")
 
 
 def test_an_archived_experiment_is_out_of_sight_and_comes_back(space: Workspace, films: Experiment) -> None:
-    space.archive_experiment(films.id)
-    assert space.experiments() == []
-    assert [one.id for one in space.experiments(archived=True)] == [films.id]
-    space.restore_experiment(films.id)
-    assert [one.id for one in space.experiments()] == [films.id]
+    space.experiments.archive_experiment(films.id)
+    assert space.experiments.all() == []
+    assert [one.id for one in space.experiments.all(archived=True)] == [films.id]
+    space.experiments.restore_experiment(films.id)
+    assert [one.id for one in space.experiments.all()] == [films.id]
 
 
 # ── runs ─────────────────────────────────────────────────────────────────────────────────────
@@ -129,7 +133,7 @@ def test_a_run_is_scored_and_kept_for_the_next_process(
 ) -> None:
     run_id = add(space, films, "als", ALS, tags=("matrix",), note="v3", params={"factors": "64"})
     later = open_at(tmp_path)
-    (run,) = later.runs(films.id)
+    (run,) = later.runs.all(films.id)
     assert (run.id, run.name, run.tags, run.note, run.params) == (
         run_id,
         "als",
@@ -138,15 +142,15 @@ def test_a_run_is_scored_and_kept_for_the_next_process(
         {"factors": "64"},
     )
     assert (run.ledger["counted"], run.ledger["without_list"], run.slot) == (3, 1, 0)
-    board = later.scoreboard([run_id], ["recall"], 2)
+    board = later.scores.scoreboard([run_id], ["recall"], 2)
     assert board["value"].tolist() == [pytest.approx((1 / 2 + 1 + 0) / 3)]
 
 
 def test_stored_scores_are_those_of_evaluate(space: Workspace, films: Experiment) -> None:
     run_id = add(space, films, "als", ALS)
-    metrics = space.metrics_of([run_id])
+    metrics = space.scores.metrics_of([run_id])
     assert {"ndcg", "recall", "precision(average=micro)", "r_precision", "personalization"} <= set(metrics)
-    stored = space.curves([run_id], metrics)
+    stored = space.scores.curves([run_id], metrics)
     fresh = recdash.evaluate({"als": ALS}, TRUTH, metrics=metrics, depth=5).table()
     assert len(stored) == len(fresh)
     for metric in metrics:
@@ -158,16 +162,16 @@ def test_stored_scores_are_those_of_evaluate(space: Workspace, films: Experiment
 
 def test_the_same_upload_is_recognised_and_not_doubled(space: Workspace, films: Experiment) -> None:
     first = add(space, films, "als", ALS)
-    (again,) = space.add_runs(films.id, ALS, name="als")
+    (again,) = space.runs.add_runs(films.id, ALS, name="als")
     assert (again.run.id, again.already_there) == (first, True)
-    assert len(space.runs(films.id)) == 1
+    assert len(space.runs.all(films.id)) == 1
 
 
 def test_another_upload_cannot_take_the_name(space: Workspace, films: Experiment) -> None:
     add(space, films, "als", ALS)
     with pytest.raises(NameTaken, match="called 'als'"):
-        space.add_runs(films.id, EASE, name="als")
-    assert len(space.runs(films.id)) == 1
+        space.runs.add_runs(films.id, EASE, name="als")
+    assert len(space.runs.all(films.id)) == 1
 
 
 SEVERAL = pd.DataFrame(
@@ -181,7 +185,7 @@ SEVERAL = pd.DataFrame(
 
 
 def test_one_file_may_bring_several_candidates(space: Workspace, films: Experiment) -> None:
-    added = space.add_runs(films.id, SEVERAL)
+    added = space.runs.add_runs(films.id, SEVERAL)
     assert [one.run.name for one in added] == ["als", "ease"]
     assert [one.run.slot for one in added] == [0, 1]
 
@@ -189,8 +193,8 @@ def test_one_file_may_bring_several_candidates(space: Workspace, films: Experime
 def test_of_several_candidates_none_is_stored_if_one_cannot_be(space: Workspace, films: Experiment) -> None:
     add(space, films, "ease", EASE)
     with pytest.raises(NameTaken):
-        space.add_runs(films.id, SEVERAL)
-    assert [run.name for run in space.runs(films.id)] == ["ease"]
+        space.runs.add_runs(films.id, SEVERAL)
+    assert [run.name for run in space.runs.all(films.id)] == ["ease"]
 
 
 @pytest.mark.parametrize(
@@ -213,12 +217,12 @@ def test_a_run_that_cannot_be_used_says_why_and_stores_nothing(
     file = tmp_path / "als.csv"
     file.write_text(content)
     with pytest.raises(InputError) as caught:
-        space.add_runs(films.id, file)
+        space.runs.add_runs(films.id, file)
     (problem,) = caught.value.problems
     assert place in problem.place + problem.found
     assert found in str(problem)
     assert problem.fix
-    assert space.runs(films.id) == []
+    assert space.runs.all(films.id) == []
     assert stored_files(tmp_path) == before
 
 
@@ -227,15 +231,15 @@ def test_rating_predictions_are_scored_beside_the_lists(space: Workspace, films:
         {"user_id": ["u", "v"], "item_id": ["a", "a"], "rating": [3, 2], "prediction": [4, 5]}
     )
     run_id = add(space, films, "als", ALS, predictions=predictions)
-    assert space.scoreboard([run_id], ["mae"], 1)["value"].tolist() == [(1 + 3) / 2]
+    assert space.scores.scoreboard([run_id], ["mae"], 1)["value"].tolist() == [(1 + 3) / 2]
     other = add(space, films, "ease", EASE)
-    assert "rating predictions" in space.absences([run_id, other], "mae")[other]
-    assert set(space.absences([run_id, other], "mae")) == {other}
+    assert "rating predictions" in space.scores.absences([run_id, other], "mae")[other]
+    assert set(space.scores.absences([run_id, other], "mae")) == {other}
 
 
 def test_progress_is_told_from_nothing_to_all(space: Workspace, films: Experiment) -> None:
     told: list[tuple[float, str]] = []
-    space.add_runs(films.id, SEVERAL, progress=lambda part, text: told.append((part, text)))
+    space.runs.add_runs(films.id, SEVERAL, progress=lambda part, text: told.append((part, text)))
     assert told[0] == (0.0, "Reading the file")
     assert told[-1] == (1.0, "Storing ease")
     assert {text for _, text in told} >= {"Scoring als", "Scoring ease", "Storing als"}
@@ -243,11 +247,11 @@ def test_progress_is_told_from_nothing_to_all(space: Workspace, films: Experimen
 
 def test_what_is_said_of_a_run_can_be_changed(space: Workspace, films: Experiment) -> None:
     run_id = add(space, films, "als", ALS)
-    space.rename_run(run_id, " ALS v3 ")
-    space.tag_run(run_id, ["new", " new ", "", "matrix"])
-    space.note_run(run_id, "64 factors")
-    space.set_params(run_id, {"factors": "64"})
-    (run,) = space.runs(films.id)
+    space.runs.rename_run(run_id, " ALS v3 ")
+    space.runs.tag_run(run_id, ["new", " new ", "", "matrix"])
+    space.runs.note_run(run_id, "64 factors")
+    space.runs.set_params(run_id, {"factors": "64"})
+    (run,) = space.runs.all(films.id)
     assert (run.name, run.tags, run.note, run.params) == (
         "ALS v3",
         ("new", "matrix"),
@@ -258,22 +262,22 @@ def test_what_is_said_of_a_run_can_be_changed(space: Workspace, films: Experimen
 
 def test_an_archived_run_is_out_of_sight_and_comes_back(space: Workspace, films: Experiment) -> None:
     run_id = add(space, films, "als", ALS)
-    space.archive_run(run_id)
-    assert space.runs(films.id) == []
-    space.restore_run(run_id)
-    assert [run.id for run in space.runs(films.id)] == [run_id]
+    space.runs.archive_run(run_id)
+    assert space.runs.all(films.id) == []
+    space.runs.restore_run(run_id)
+    assert [run.id for run in space.runs.all(films.id)] == [run_id]
 
 
 def test_deleting_for_good_wants_the_name_typed(space: Workspace, films: Experiment) -> None:
     run_id = add(space, films, "als", ALS)
     with pytest.raises(InputError, match="Type 'als' exactly"):
-        space.delete_run(run_id, "Als")
-    space.delete_run(run_id, "als")
-    assert space.runs(films.id, archived=True) == []
+        space.runs.delete_run(run_id, "Als")
+    space.runs.delete_run(run_id, "als")
+    assert space.runs.all(films.id, archived=True) == []
     with pytest.raises(InputError, match="Type 'Films' exactly"):
-        space.delete_experiment(films.id, "")
-    space.delete_experiment(films.id, "Films")
-    assert space.experiments(archived=True) == []
+        space.experiments.delete_experiment(films.id, "")
+    space.experiments.delete_experiment(films.id, "Films")
+    assert space.experiments.all(archived=True) == []
 
 
 # ── comparing ────────────────────────────────────────────────────────────────────────────────
@@ -285,7 +289,7 @@ def two(space: Workspace, films: Experiment) -> tuple[str, str]:
 
 
 def test_the_best_run_by_the_first_metric_comes_first(space: Workspace, two: tuple[str, str]) -> None:
-    board = space.scoreboard(list(two), ["recall", "precision"], 2)
+    board = space.scores.scoreboard(list(two), ["recall", "precision"], 2)
     assert board["run"].tolist() == ["ease", "ease", "als", "als"]
     assert board["metric"].tolist() == ["recall", "precision"] * 2
     recall = board[board["metric"] == "recall"]["value"]
@@ -300,7 +304,7 @@ def test_where_lower_is_better_the_lowest_comes_first(space: Workspace, films: E
         add(space, films, "als", ALS, predictions=rated(1.0)),
         add(space, films, "ease", EASE, predictions=rated(2.5)),
     ]
-    assert space.scoreboard(ids, ["rmse"], 1)["run"].tolist() == ["ease", "als"]
+    assert space.scores.scoreboard(ids, ["rmse"], 1)["run"].tolist() == ["ease", "als"]
 
 
 def test_ties_that_an_older_version_did_not_store_are_found_in_the_upload(
@@ -314,7 +318,7 @@ def test_ties_that_an_older_version_did_not_store_are_found_in_the_upload(
         return {kind: table for kind, table in hits_to_tables(hits).items() if kind != "ties"}
 
     monkeypatch.setattr("recdash.service.catalog.runs.hits_to_tables", without_ties)
-    band = space.tie_band(add(space, films, "als", tied), "mrr", 3)
+    band = space.scores.tie_band(add(space, films, "als", tied), "mrr", 3)
     assert band is not None
     assert (band.worst, band.best) == (pytest.approx(1 / 3 / 3), pytest.approx(1 / 3))
 
@@ -324,43 +328,45 @@ def test_metrics_that_an_older_version_did_not_store_are_offered_and_computed(
 ) -> None:
     """a shares one of its two genres with b, at an angle of 45°; serendipity needs a train table."""
     catalogue = {"a": {"genre": "Crime|Drama"}, "b": {"genre": "Drama"}, "c": {"genre": "Crime"}}
-    made = space.create_experiment("Old", TRUTH, catalogue=catalogue, depth=5)
+    made = space.experiments.create_experiment("Old", TRUTH, catalogue=catalogue, depth=5)
     with monkeypatch.context() as older:
         older.setattr(request, "DEFAULT_METRICS", ("precision", "coverage"))
         run_id = add(space, made, "ease", {"u": ["b", "a"]})
-        assert space.metrics_of([run_id]) == ["precision", "coverage"]
+        assert space.scores.metrics_of([run_id]) == ["precision", "coverage"]
     newer = open_at(tmp_path)
-    offered = newer.metrics_of([run_id])
+    offered = newer.scores.metrics_of([run_id])
     assert {"rbp", "err", "entropy", "diversity"} < set(offered)
     assert not {"rmse", "serendipity"} & set(offered)
-    (row,) = newer.scoreboard([run_id], ["diversity"], 2).to_dict("records")
+    (row,) = newer.scores.scoreboard([run_id], ["diversity"], 2).to_dict("records")
     assert (
-        row["value"] == newer.under_presets(run_id, "diversity", 2)["value"][0] == pytest.approx(1 - 0.5**0.5)
+        row["value"]
+        == newer.definitions.under_presets(run_id, "diversity", 2)["value"][0]
+        == pytest.approx(1 - 0.5**0.5)
     )
-    assert newer.absences([run_id], "diversity") == {}
-    of_presets = newer.under_presets(run_id, "serendipity", 2)["reason"][0]
-    assert newer.absences([run_id], "serendipity") == {run_id: of_presets}
+    assert newer.scores.absences([run_id], "diversity") == {}
+    of_presets = newer.definitions.under_presets(run_id, "serendipity", 2)["reason"][0]
+    assert newer.scores.absences([run_id], "serendipity") == {run_id: of_presets}
 
 
 def test_a_definition_that_was_not_stored_is_computed_from_the_hits(
     space: Workspace, two: tuple[str, str]
 ) -> None:
     als, _ = two
-    curve = space.curves([als], ["ndcg(discount=lenskit)"])
+    curve = space.scores.curves([als], ["ndcg(discount=lenskit)"])
     # of u, v, w: a first of a, b; a second; nothing
     of_u_v_w = [(1 + 0) / (1 + 1), 1 / 1, 0]
     assert curve.loc[curve["k"] == 2, "value"].tolist() == [pytest.approx(sum(of_u_v_w) / 3)]
 
 
 def test_a_metric_without_cutoff_has_a_row_without_k(space: Workspace, two: tuple[str, str]) -> None:
-    curve = space.curves([two[0]], ["r_precision"])
+    curve = space.scores.curves([two[0]], ["r_precision"])
     assert curve["k"].isna().tolist() == [True]
     assert curve["value"].tolist() == [pytest.approx((1 / 2 + 0 + 0) / 3)]
 
 
 def test_differences_are_paired_over_the_users(space: Workspace, two: tuple[str, str]) -> None:
     als, ease = two
-    (row,) = space.pairs([ease], als, "recall", 2).to_dict("records")
+    (row,) = space.comparisons.pairs([ease], als, "recall", 2).to_dict("records")
     # recall@2 of ease and als: u 1 and 1/2, v 1 and 1, w 1 and 0
     assert row["mean_diff"] == pytest.approx((1 / 2 + 0 + 1) / 3)
     assert (row["n_users"], row["wins"], row["ties"], row["losses"]) == (3, 2, 1, 0)
@@ -369,43 +375,43 @@ def test_differences_are_paired_over_the_users(space: Workspace, two: tuple[str,
 
 
 def test_a_run_is_not_compared_with_itself(space: Workspace, two: tuple[str, str]) -> None:
-    assert space.pairs([two[0]], two[0], "ndcg", 3).empty
+    assert space.comparisons.pairs([two[0]], two[0], "ndcg", 3).empty
 
 
 def test_a_twin_differs_by_nothing(space: Workspace, films: Experiment) -> None:
     one = add(space, films, "one", ALS)
     twin = add(space, films, "twin", {user: [*items, "z"] for user, items in ALS.items()})
-    (row,) = space.pairs([twin], one, "ndcg", 3).to_dict("records")
+    (row,) = space.comparisons.pairs([twin], one, "ndcg", 3).to_dict("records")
     assert (row["mean_diff"], row["ties"], row["p"]) == (0, 3, 1)
 
 
 def test_runs_with_other_users_are_paired_over_those_in_both(space: Workspace) -> None:
-    both = space.create_experiment("Both", TRUTH, depth=5, users="both")
+    both = space.experiments.create_experiment("Both", TRUTH, depth=5, users="both")
     als, ease = add(space, both, "als", ALS), add(space, both, "ease", EASE)
-    (row,) = space.pairs([ease], als, "recall", 2).to_dict("records")
+    (row,) = space.comparisons.pairs([ease], als, "recall", 2).to_dict("records")
     assert (row["n_users"], row["mean_diff"]) == (2, pytest.approx((1 / 2 + 0) / 2))
-    assert space.scoreboard([als, ease], ["recall"], 2)["n_users"].tolist() == [3, 2]
+    assert space.scores.scoreboard([als, ease], ["recall"], 2)["n_users"].tolist() == [3, 2]
 
 
 def test_a_metric_without_a_value_per_user_has_no_differences(space: Workspace, two: tuple[str, str]) -> None:
     with pytest.raises(InputError, match="no value per user"):
-        space.pairs([two[1]], two[0], "personalization", 2)
+        space.comparisons.pairs([two[1]], two[0], "personalization", 2)
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, True, "2"])
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda space, run, k: space.scoreboard([run], ["recall"], k),
-        lambda space, run, k: space.pairs([run], run, "recall", k),
-        lambda space, run, k: space.population_effect([run], "recall", k),
-        lambda space, run, k: space.standing([run], "recall", k),
-        lambda space, run, k: space.tie_band(run, "recall", k),
-        lambda space, run, k: space.sliced([run], "popularity", ["recall"], k),
-        lambda space, run, k: space.shown_by([run], "genre", k),
-        lambda space, run, k: space.under_presets(run, "recall", k),
-        lambda space, run, k: space.preset_causes(run, "recall", k),
-        lambda space, run, k: space.worked_example(run, "recall", k),
+        lambda space, run, k: space.scores.scoreboard([run], ["recall"], k),
+        lambda space, run, k: space.comparisons.pairs([run], run, "recall", k),
+        lambda space, run, k: space.scores.population_effect([run], "recall", k),
+        lambda space, run, k: space.scores.standing([run], "recall", k),
+        lambda space, run, k: space.scores.tie_band(run, "recall", k),
+        lambda space, run, k: space.slices.sliced([run], "popularity", ["recall"], k),
+        lambda space, run, k: space.slices.shown_by([run], "genre", k),
+        lambda space, run, k: space.definitions.under_presets(run, "recall", k),
+        lambda space, run, k: space.definitions.preset_causes(run, "recall", k),
+        lambda space, run, k: space.definitions.worked_example(run, "recall", k),
     ],
 )
 def test_a_cutoff_is_a_whole_number_from_1(
@@ -417,14 +423,14 @@ def test_a_cutoff_is_a_whole_number_from_1(
 
 def test_lists_that_have_ended_are_said_by_k(space: Workspace, two: tuple[str, str]) -> None:
     # lists of 3 and 2 items; lists of 2, 1 and 2 items
-    ends = space.list_ends(list(two))
+    ends = space.scores.list_ends(list(two))
     assert ends == {two[0]: 4, two[1]: 3}
 
 
 def test_missing_lists_are_a_warning_above_a_comparison(space: Workspace, two: tuple[str, str]) -> None:
-    (warning,) = space.comparability(list(two))
+    (warning,) = space.scores.comparability(list(two))
     assert "some runs have no list for users that others serve: als for 33% of the users" in str(warning)
-    assert space.comparability([two[1]]) == []
+    assert space.scores.comparability([two[1]]) == []
 
 
 def test_the_population_decides_who_leads(space: Workspace, films: Experiment) -> None:
@@ -433,7 +439,7 @@ def test_the_population_decides_who_leads(space: Workspace, films: Experiment) -
         add(space, films, "als", {"u": ["a", "b"]}),
         add(space, films, "ease", {"u": ["x"], "v": ["a"], "w": ["c"]}),
     ]
-    effect = space.population_effect(ids, "recall", 2)
+    effect = space.scores.population_effect(ids, "recall", 2)
     assert effect is not None
     assert (effect.leaders_truth, effect.leaders_both, effect.changes) == ((ids[1],), (ids[0],), True)
     assert effect.values["truth"] == {ids[0]: pytest.approx(1 / 3), ids[1]: pytest.approx(2 / 3)}
@@ -446,33 +452,35 @@ def test_the_population_decides_who_leads(space: Workspace, films: Experiment) -
 def test_a_leader_under_both_populations_is_said_to_lead_in_any_case(
     space: Workspace, two: tuple[str, str]
 ) -> None:
-    effect = space.population_effect(list(two), "recall", 2)
+    effect = space.scores.population_effect(list(two), "recall", 2)
     assert effect is not None
     assert not effect.changes
     assert effect.sentence == "ease leads by Recall@2 whether or not users without a list count."
-    assert space.population_effect([two[0]], "recall", 2) is None
+    assert space.scores.population_effect([two[0]], "recall", 2) is None
 
 
 # ── rights ───────────────────────────────────────────────────────────────────────────────────
 
 WRITES: dict[str, Callable[[Workspace, str, str], object]] = {
-    "create_experiment": lambda space, _e, _r: space.create_experiment("Mine", TRUTH),
-    "rename_experiment": lambda space, e, _r: space.rename_experiment(e, "Mine"),
-    "note_experiment": lambda space, e, _r: space.note_experiment(e, "x"),
-    "set_baseline": lambda space, e, r: space.set_baseline(e, r),
-    "archive_experiment": lambda space, e, _r: space.archive_experiment(e),
-    "restore_experiment": lambda space, e, _r: space.restore_experiment(e),
-    "delete_experiment": lambda space, e, _r: space.delete_experiment(e, "Films"),
-    "add_runs": lambda space, e, _r: space.add_runs(e, EASE, name="ease"),
-    "rename_run": lambda space, _e, r: space.rename_run(r, "mine"),
-    "tag_run": lambda space, _e, r: space.tag_run(r, ["x"]),
-    "note_run": lambda space, _e, r: space.note_run(r, "x"),
-    "set_params": lambda space, _e, r: space.set_params(r, {}),
-    "archive_run": lambda space, _e, r: space.archive_run(r),
-    "restore_run": lambda space, _e, r: space.restore_run(r),
-    "delete_run": lambda space, _e, r: space.delete_run(r, "als"),
-    "add_online_test": lambda space, e, _r: space.add_online_test(e, "AB", {"sessions": SESSIONS}),
-    "load_demo": lambda space, _e, _r: space.load_demo(),
+    "create_experiment": lambda space, _e, _r: space.experiments.create_experiment("Mine", TRUTH),
+    "rename_experiment": lambda space, e, _r: space.experiments.rename_experiment(e, "Mine"),
+    "note_experiment": lambda space, e, _r: space.experiments.note_experiment(e, "x"),
+    "set_baseline": lambda space, e, r: space.experiments.set_baseline(e, r),
+    "archive_experiment": lambda space, e, _r: space.experiments.archive_experiment(e),
+    "restore_experiment": lambda space, e, _r: space.experiments.restore_experiment(e),
+    "delete_experiment": lambda space, e, _r: space.experiments.delete_experiment(e, "Films"),
+    "add_runs": lambda space, e, _r: space.runs.add_runs(e, EASE, name="ease"),
+    "rename_run": lambda space, _e, r: space.runs.rename_run(r, "mine"),
+    "tag_run": lambda space, _e, r: space.runs.tag_run(r, ["x"]),
+    "note_run": lambda space, _e, r: space.runs.note_run(r, "x"),
+    "set_params": lambda space, _e, r: space.runs.set_params(r, {}),
+    "archive_run": lambda space, _e, r: space.runs.archive_run(r),
+    "restore_run": lambda space, _e, r: space.runs.restore_run(r),
+    "delete_run": lambda space, _e, r: space.runs.delete_run(r, "als"),
+    "add_online_test": lambda space, e, _r: space.online_tests.add_online_test(
+        e, "AB", {"sessions": SESSIONS}
+    ),
+    "load_demo": lambda space, _e, _r: space.demo.load_demo(),
 }
 
 
@@ -482,11 +490,11 @@ def test_a_viewer_reads_and_changes_nothing(
 ) -> None:
     run_id = add(space, films, "als", ALS)
     viewer = open_at(tmp_path, role="viewer")
-    assert viewer.scoreboard([run_id], ["recall"], 2)["run"].tolist() == ["als"]
-    before = (space.experiments(archived=True), space.runs(films.id, archived=True))
+    assert viewer.scores.scoreboard([run_id], ["recall"], 2)["run"].tolist() == ["als"]
+    before = (space.experiments.all(archived=True), space.runs.all(films.id, archived=True))
     with pytest.raises(Forbidden, match="ask an editor"):
         WRITES[action](viewer, films.id, run_id)
-    assert (space.experiments(archived=True), space.runs(films.id, archived=True)) == before
+    assert (space.experiments.all(archived=True), space.runs.all(films.id, archived=True)) == before
 
 
 # ── online tests ─────────────────────────────────────────────────────────────────────────────
@@ -509,9 +517,11 @@ def test_an_online_test_is_kept_with_its_results_and_links(
 ) -> None:
     als, ease = two
     links = {"control": als, "new": ease}
-    test = space.add_online_test(films.id, "Spring", {"sessions": SESSIONS}, control="control", links=links)
-    assert [one.id for one in space.online_tests(films.id)] == [test.id]
-    frame = space.online_results(test.id)
+    test = space.online_tests.add_online_test(
+        films.id, "Spring", {"sessions": SESSIONS}, control="control", links=links
+    )
+    assert [one.id for one in space.online_tests.all(films.id)] == [test.id]
+    frame = space.online_tests.online_results(test.id)
     watch = frame[frame["metric"] == "session_watch_time"].set_index("variant")
     assert watch["run_id"].to_dict() == links
     assert watch["is_control"].to_dict() == {"control": True, "new": False}
@@ -525,10 +535,10 @@ def test_a_variant_is_compared_with_what_control_served_on_both_sides(
     space: Workspace, films: Experiment, two: tuple[str, str]
 ) -> None:
     als, ease = two
-    test = space.add_online_test(
+    test = space.online_tests.add_online_test(
         films.id, "Spring", {"sessions": SESSIONS}, control="control", links={"control": als, "new": ease}
     )
-    frame = space.offline_online(test.id, "recall", 2, "session_watch_time").set_index("variant")
+    frame = space.online_tests.offline_online(test.id, "recall", 2, "session_watch_time").set_index("variant")
     assert frame.loc["new", "run"] == "ease"
     assert frame.loc["new", "offline_delta"] == pytest.approx((1 / 2 + 0 + 1) / 3)
     assert frame.loc["new", "online_lift"] == pytest.approx(92 / 62 - 1)
@@ -536,19 +546,21 @@ def test_a_variant_is_compared_with_what_control_served_on_both_sides(
 
 
 def test_a_variant_cannot_serve_a_run_of_another_experiment(space: Workspace, films: Experiment) -> None:
-    other = space.create_experiment("Books", TRUTH, depth=5)
+    other = space.experiments.create_experiment("Books", TRUTH, depth=5)
     elsewhere = add(space, other, "als", ALS)
     with pytest.raises(NotFound, match="not in this experiment"):
-        space.add_online_test(films.id, "Spring", {"sessions": SESSIONS}, links={"new": elsewhere})
-    assert space.online_tests(films.id) == []
+        space.online_tests.add_online_test(
+            films.id, "Spring", {"sessions": SESSIONS}, links={"new": elsewhere}
+        )
+    assert space.online_tests.all(films.id) == []
 
 
 def test_an_online_table_that_cannot_be_used_stores_nothing(space: Workspace, films: Experiment) -> None:
     with pytest.raises(UploadError):
-        space.add_online_test(
+        space.online_tests.add_online_test(
             films.id, "Spring", {"sessions": pd.DataFrame({"unit_id": ["p"], "watch_s": [1.0]})}
         )
-    assert space.online_tests(films.id) == []
+    assert space.online_tests.all(films.id) == []
 
 
 # ── the demo ─────────────────────────────────────────────────────────────────────────────────
@@ -557,35 +569,35 @@ def test_an_online_table_that_cannot_be_used_stores_nothing(space: Workspace, fi
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Experiment]:
     space = open_at(tmp_path_factory.mktemp("demo"))
-    return space, space.load_demo()
+    return space, space.demo.load_demo()
 
 
 def test_the_demos_season_candidate_won_offline_and_lost_online(demo: tuple[Workspace, Experiment]) -> None:
     space, made = demo
-    (test,) = space.online_tests(made.id)
-    frame = space.offline_online(test.id, "ndcg", 10, "session_watch_time").set_index("variant")
+    (test,) = space.online_tests.all(made.id)
+    frame = space.online_tests.offline_online(test.id, "ndcg", 10, "session_watch_time").set_index("variant")
     assert frame.loc["two-tower", "quadrant"] == "won offline, lost online"
     assert frame.loc["two-tower", "offline_low"] > 0 > frame.loc["two-tower", "online_high"]
-    assert [run.name for run in space.runs(made.id) if run.id == made.baseline] == ["Popular"]
+    assert [run.name for run in space.runs.all(made.id) if run.id == made.baseline] == ["Popular"]
 
 
 def test_loading_the_demo_again_changes_nothing(demo: tuple[Workspace, Experiment]) -> None:
     space, made = demo
-    ids = [run.id for run in space.runs(made.id)]
-    assert space.load_demo().id == made.id
-    assert [run.id for run in space.runs(made.id)] == ids
+    ids = [run.id for run in space.runs.all(made.id)]
+    assert space.demo.load_demo().id == made.id
+    assert [run.id for run in space.runs.all(made.id)] == ids
     assert len(ids) == 5
-    assert len(space.online_tests(made.id)) == 1
+    assert len(space.online_tests.all(made.id)) == 1
 
 
 def test_the_demo_goes_without_what_people_added(tmp_path: Path) -> None:
     space = open_at(tmp_path)
-    mine = space.create_experiment("Films", TRUTH, depth=5)
-    space.load_demo()
-    assert space.has_demo()
-    space.remove_demo()
-    assert not space.has_demo()
-    assert [one.id for one in space.experiments(archived=True)] == [mine.id]
+    mine = space.experiments.create_experiment("Films", TRUTH, depth=5)
+    space.demo.load_demo()
+    assert space.demo.has_demo()
+    space.demo.remove_demo()
+    assert not space.demo.has_demo()
+    assert [one.id for one in space.experiments.all(archived=True)] == [mine.id]
 
 
 # ── real data ────────────────────────────────────────────────────────────────────────────────
@@ -593,12 +605,12 @@ def test_the_demo_goes_without_what_people_added(tmp_path: Path) -> None:
 
 def test_popular_leads_until_only_users_with_lists_count(space: Workspace, shared_data: Path) -> None:
     films = shared_data / "movietweetings"
-    made = space.create_experiment("MovieTweetings", films / "truth.csv", relevance="none")
+    made = space.experiments.create_experiment("MovieTweetings", films / "truth.csv", relevance="none")
     names = ("ease", "popular", "als")
     ids = {name: add(space, made, name, films / "runs" / f"{name}.parquet") for name in names}
-    board = space.scoreboard(list(ids.values()), ["ndcg"], 10)
+    board = space.scores.scoreboard(list(ids.values()), ["ndcg"], 10)
     assert board["run"].tolist() == ["popular", "ease", "als"]
-    effect = space.population_effect(list(ids.values()), "ndcg", 10)
+    effect = space.scores.population_effect(list(ids.values()), "ndcg", 10)
     assert effect is not None
     assert (effect.leaders_truth, effect.leaders_both) == ((ids["popular"],), (ids["ease"],))
     assert effect.sentence.startswith("Counting only users with lists puts ease first by nDCG@10")
@@ -608,9 +620,11 @@ def test_popular_leads_until_only_users_with_lists_count(space: Workspace, share
 def test_the_guide_explains_every_metric_and_preset(space: Workspace) -> None:
     from recdash.metrics import METRICS, PRESETS
 
-    assert [entry.name for entry in space.guide()] == list(METRICS)
-    assert [entry.name for entry in space.presets()] == list(PRESETS)
-    assert all(entry.title and entry.formula and entry.source and entry.example for entry in space.guide())
+    assert [entry.name for entry in space.scores.guide()] == list(METRICS)
+    assert [entry.name for entry in space.scores.presets()] == list(PRESETS)
+    assert all(
+        entry.title and entry.formula and entry.source and entry.example for entry in space.scores.guide()
+    )
 
 
 # ── what must not mislead ────────────────────────────────────────────────────────────────────
@@ -624,9 +638,9 @@ def test_paired_intervals_of_a_pooled_ratio_follow_its_delta_method(space: Works
         name: {u: [i for i in items if rng.random() < chance] or ["x"] for u, items in wanted.items()}
         for name, chance in (("A", 0.5), ("B", 0.4))
     }
-    made = space.create_experiment("Pooled", wanted, depth=40)
+    made = space.experiments.create_experiment("Pooled", wanted, depth=40)
     a, b = (add(space, made, name, table) for name, table in lists.items())
-    row = space.pairs([a], b, "recall(average=micro)", 40).iloc[0]
+    row = space.comparisons.pairs([a], b, "recall(average=micro)", 40).iloc[0]
     m = np.array([len(items) for items in wanted.values()])
     hits = {
         name: np.array([len(set(table[u]) & set(wanted[u])) for u in wanted]) for name, table in lists.items()
@@ -642,7 +656,7 @@ def test_paired_intervals_of_a_pooled_ratio_follow_its_delta_method(space: Works
 def test_equal_leaders_lead_together(space: Workspace, films: Experiment) -> None:
     first = add(space, films, "first", {"u": ["a"], "v": ["a"]})
     twin = add(space, films, "twin", {"v": ["a"], "u": ["b"]})
-    effect = space.population_effect([first, twin], "recall", 1)
+    effect = space.scores.population_effect([first, twin], "recall", 1)
     assert effect is not None
     assert set(effect.leaders_truth) == set(effect.leaders_both) == {first, twin}
     assert "first and twin lead" in effect.sentence
@@ -651,8 +665,8 @@ def test_equal_leaders_lead_together(space: Workspace, films: Experiment) -> Non
 def test_a_cutoff_beyond_the_depth_is_refused(space: Workspace, films: Experiment) -> None:
     ids = [add(space, films, "als", ALS), add(space, films, "ease", EASE)]
     for ask in (
-        lambda: space.scoreboard(ids, ["recall"], 6),
-        lambda: space.pairs(ids[:1], ids[1], "recall", 6),
+        lambda: space.scores.scoreboard(ids, ["recall"], 6),
+        lambda: space.comparisons.pairs(ids[:1], ids[1], "recall", 6),
     ):
         with pytest.raises(InputError, match="the depth is 5"):
             ask()
@@ -679,13 +693,15 @@ def sessions(control: int, new: int) -> pd.DataFrame:
 
 def linked(space: Workspace, films: Experiment, table: pd.DataFrame) -> str:
     links = {"control": add(space, films, "als", ALS), "new": add(space, films, "ease", EASE)}
-    return space.add_online_test(films.id, "Row", {"sessions": table}, control="control", links=links).id
+    return space.online_tests.add_online_test(
+        films.id, "Row", {"sessions": table}, control="control", links=links
+    ).id
 
 
 def test_a_broken_split_judges_nobody(space: Workspace, films: Experiment) -> None:
     (row,) = (
         row
-        for row in space.offline_online(
+        for row in space.online_tests.offline_online(
             linked(space, films, sessions(900, 500)), "recall", 2, "engagement_rate"
         ).to_dict("records")
         if row["variant"] == "new"
@@ -697,7 +713,7 @@ def test_a_broken_split_judges_nobody(space: Workspace, films: Experiment) -> No
 def test_a_metric_without_user_values_stands_beside_the_online_result_undecided(
     space: Workspace, films: Experiment
 ) -> None:
-    frame = space.offline_online(
+    frame = space.online_tests.offline_online(
         linked(space, films, sessions(400, 400)), "personalization", 2, "engagement_rate"
     )
     row = frame.set_index("variant").loc["new"]
@@ -707,9 +723,9 @@ def test_a_metric_without_user_values_stands_beside_the_online_result_undecided(
 
 def test_the_same_online_test_twice_is_one(space: Workspace, films: Experiment) -> None:
     first = linked(space, films, sessions(40, 40))
-    runs = {run.name: run.id for run in space.runs(films.id)}
+    runs = {run.name: run.id for run in space.runs.all(films.id)}
     links = {"control": runs["als"], "new": runs["ease"]}
-    again = space.add_online_test(
+    again = space.online_tests.add_online_test(
         films.id, "Row", {"sessions": sessions(40, 40)}, control="control", links=links
     )
     assert again.id == first
@@ -718,30 +734,32 @@ def test_the_same_online_test_twice_is_one(space: Workspace, films: Experiment) 
 def test_a_link_of_an_unknown_variant_names_the_known_ones(space: Workspace, films: Experiment) -> None:
     run = add(space, films, "als", ALS)
     with pytest.raises(InputError, match="Did you mean 'control'"):
-        space.add_online_test(films.id, "Row", {"sessions": sessions(40, 40)}, links={"kontrol": run})
-    assert space.online_tests(films.id) == []
+        space.online_tests.add_online_test(
+            films.id, "Row", {"sessions": sessions(40, 40)}, links={"kontrol": run}
+        )
+    assert space.online_tests.all(films.id) == []
 
 
 def test_an_archived_demo_comes_back_when_it_is_loaded(demo: tuple[Workspace, Experiment]) -> None:
     space, made = demo
-    space.archive_experiment(made.id)
-    assert space.load_demo().id == made.id
-    assert made.id in [one.id for one in space.experiments()]
+    space.experiments.archive_experiment(made.id)
+    assert space.demo.load_demo().id == made.id
+    assert made.id in [one.id for one in space.experiments.all()]
 
 
 def test_uploading_again_mends_what_was_damaged(space: Workspace, films: Experiment, tmp_path: Path) -> None:
     ids = [add(space, films, "als", ALS), add(space, films, "ease", EASE)]
-    before = space.pairs(ids[:1], ids[1], "recall", 2)
+    before = space.comparisons.pairs(ids[:1], ids[1], "recall", 2)
     for path in (tmp_path / "artifacts").rglob("*.parquet"):
         path.chmod(0o644)
         path.write_bytes(b"damaged")
     fresh = open_at(tmp_path)
     with pytest.raises(StoreError):
-        fresh.pairs(ids[:1], ids[1], "recall", 2)
-    fresh.create_experiment("Films", TRUTH, depth=5)
+        fresh.comparisons.pairs(ids[:1], ids[1], "recall", 2)
+    fresh.experiments.create_experiment("Films", TRUTH, depth=5)
     for name, lists in (("als", ALS), ("ease", EASE)):
-        assert fresh.add_runs(films.id, lists, name=name)[0].already_there
-    pd.testing.assert_frame_equal(fresh.pairs(ids[:1], ids[1], "recall", 2), before)
+        assert fresh.runs.add_runs(films.id, lists, name=name)[0].already_there
+    pd.testing.assert_frame_equal(fresh.comparisons.pairs(ids[:1], ids[1], "recall", 2), before)
 
 
 def test_old_files_that_nothing_refers_to_go_with_the_next_deletion(
@@ -751,10 +769,10 @@ def test_old_files_that_nothing_refers_to_go_with_the_next_deletion(
     before = stored_files(tmp_path)
     for path in before:
         os.utime(path, (0, 0))
-    space.delete_run(ids["als"], "als")
+    space.runs.delete_run(ids["als"], "als")
     left = stored_files(tmp_path)
     assert set(left) < set(before)
-    assert space.values(ids["ease"], "recall", 2) is not None
+    assert space.comparisons.values(ids["ease"], "recall", 2) is not None
 
 
 # ── lists of users outside the truth ─────────────────────────────────────────────────────────
@@ -772,12 +790,12 @@ SHOWN_AT_2 = {
 
 def foreign_run(space: Workspace, **rules: Any) -> str:
     items = pd.DataFrame({"item_id": list("abcdef"), "kind": list("pqpqqq")})
-    made = space.create_experiment("Foreign", FOREIGN_TRUTH, depth=5, catalogue=items, **rules)
-    return space.add_runs(made.id, FOREIGN["als"], name="als")[0].run.id
+    made = space.experiments.create_experiment("Foreign", FOREIGN_TRUTH, depth=5, catalogue=items, **rules)
+    return space.runs.add_runs(made.id, FOREIGN["als"], name="als")[0].run.id
 
 
 def values_at_2(space: Workspace, run_id: str) -> dict[str, float]:
-    board = space.scoreboard([run_id], list(SHOWN_AT_2), 2)
+    board = space.scores.scoreboard([run_id], list(SHOWN_AT_2), 2)
     return dict(zip(board["metric"], board["value"], strict=True))
 
 
@@ -805,19 +823,21 @@ LATER_TABLES = ("other_exposure", "unknown_lists")
 @pytest.mark.parametrize(("users", "recall"), [("truth", 1.0), ("judged", 1 / 2), ("run", 1 / 3)])
 def test_an_experiment_keeps_its_population(space: Workspace, users: Any, recall: float) -> None:
     run_id = foreign_run(space, users=users)
-    board = space.scoreboard([run_id], ["recall", "recall(norm=min)"], 2)  # stored, and computed from hits
+    board = space.scores.scoreboard(
+        [run_id], ["recall", "recall(norm=min)"], 2
+    )  # stored, and computed from hits
     assert board["value"].tolist() == pytest.approx([recall, recall])
 
 
 def test_an_experiment_may_count_repeated_items_at_each_place(space: Workspace) -> None:
     lists = {"u1": ["a", "a"]}
     for rule, expected in (("first", 1 / 2), ("keep", 1.0)):
-        made = space.create_experiment(rule, {"u1": {"a": 1}}, depth=5, duplicates=rule)
-        run = space.add_runs(made.id, lists, name="als")[0].run
-        found = space.scoreboard([run.id], ["precision"], 2)["value"].item()
+        made = space.experiments.create_experiment(rule, {"u1": {"a": 1}}, depth=5, duplicates=rule)
+        run = space.runs.add_runs(made.id, lists, name="als")[0].run
+        found = space.scores.scoreboard([run.id], ["precision"], 2)["value"].item()
         assert (found, run.provenance["duplicates"]) == (expected, rule)
 
 
 def test_an_experiment_refuses_a_rule_that_there_is_not(space: Workspace) -> None:
     with pytest.raises(InputError, match=r"users: 'all'\. Choose truth, both, judged"):
-        space.read_setup("x", {"u1": {"a": 1}}, users="all")  # type: ignore[arg-type]
+        space.experiments.read_setup("x", {"u1": {"a": 1}}, users="all")  # type: ignore[arg-type]

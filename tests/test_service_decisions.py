@@ -81,7 +81,9 @@ def test(stored: tuple[Path, dict[str, str], str], space: Workspace) -> OnlineTe
 
 
 def ship(space: Workspace, ids: dict[str, str], **options: Any) -> Decision:
-    return space.decide(ids["films"], "ship", **{"run_id": ids["als"], "text": "It is better.", **options})
+    return space.decisions.decide(
+        ids["films"], "ship", **{"run_id": ids["als"], "text": "It is better.", **options}
+    )
 
 
 # ── the way of a candidate ───────────────────────────────────────────────────────────────────
@@ -90,21 +92,21 @@ def ship(space: Workspace, ids: dict[str, str], **options: Any) -> Decision:
 def test_a_candidate_is_proposed_backed_with_evidence_and_approved(
     space: Workspace, ids: dict[str, str], test: OnlineTest
 ) -> None:
-    review = space.propose(ids["films"], ids["als"], text="Trains in minutes.")
+    review = space.reviews.propose(ids["films"], ids["als"], text="Trains in minutes.")
     assert (review.state, review.about, review.subject.where) == ("proposed", "als", "nDCG@3")
-    review = space.add_offline_evidence(review.id, "Clear gain.")
+    review = space.reviews.add_offline_evidence(review.id, "Clear gain.")
     assert review.state == "offline evidence"
-    review = space.add_online_evidence(review.id, test.id)
+    review = space.reviews.add_online_evidence(review.id, test.id)
     assert review.state == "online evidence"
     assert [(one.name, one.state) for one in review.checklist] == [
         ("Gain", "holds"), ("Guardrails", "holds"), ("Split of users", "holds"), ("Slices", "holds"),
         ("Agreement", "holds"),
     ]  # fmt: skip
-    decision = space.decide(ids["films"], "ship", about=review.id, text="Ship it.")
-    assert space.review(review.id).state == "approved"
+    decision = space.decisions.decide(ids["films"], "ship", about=review.id, text="Ship it.")
+    assert space.journal.review(review.id).state == "approved"
     assert (decision.review, decision.about, decision.author) == (review.id, "als", "Mary")
-    assert space.last_decision(ids["films"]) == decision
-    assert [one.kind for one in space.journal(ids["films"])] == [
+    assert space.journal.last_decision(ids["films"]) == decision
+    assert [one.kind for one in space.journal.entries(ids["films"])] == [
         "decision", "online evidence", "offline evidence", "proposal",
     ]  # fmt: skip
 
@@ -112,27 +114,27 @@ def test_a_candidate_is_proposed_backed_with_evidence_and_approved(
 def test_only_tests_in_which_a_variant_served_the_candidate_can_be_attached(
     space: Workspace, ids: dict[str, str], test: OnlineTest
 ) -> None:
-    als, ease = (space.propose(ids["films"], ids[name]) for name in ("als", "ease"))
-    assert [one.name for one in space.tests_for(als.id)] == ["home page"]
-    assert space.tests_for(ease.id) == []
+    als, ease = (space.reviews.propose(ids["films"], ids[name]) for name in ("als", "ease"))
+    assert [one.name for one in space.reviews.tests_for(als.id)] == ["home page"]
+    assert space.reviews.tests_for(ease.id) == []
     with pytest.raises(InputError, match="no variant of it is linked to 'ease'"):
-        space.add_online_evidence(ease.id, test.id)
+        space.reviews.add_online_evidence(ease.id, test.id)
 
 
 def test_the_control_is_no_evidence(space: Workspace, ids: dict[str, str], test: OnlineTest) -> None:
-    review = space.propose(ids["films"], ids["popular"], baseline=ids["ease"])
+    review = space.reviews.propose(ids["films"], ids["popular"], baseline=ids["ease"])
     with pytest.raises(InputError, match="'popular' was served by the control"):
-        space.add_online_evidence(review.id, test.id)
+        space.reviews.add_online_evidence(review.id, test.id)
 
 
 def test_a_test_with_a_broken_split_leaves_little_known(space: Workspace, ids: dict[str, str]) -> None:
     table = sessions({"control": 80, "new": 140})
     few = table[(table["variant"] == "control") | (table.index % 2 == 0)]
     links = {"control": ids["popular"], "new": ids["als"]}
-    broken = space.add_online_test(ids["films"], "broken", {"sessions": few}, links=links)
-    review = space.propose(ids["films"], ids["als"])
-    space.add_offline_evidence(review.id)
-    found = {one.name: one.state for one in space.add_online_evidence(review.id, broken.id).checklist}
+    broken = space.online_tests.add_online_test(ids["films"], "broken", {"sessions": few}, links=links)
+    review = space.reviews.propose(ids["films"], ids["als"])
+    space.reviews.add_offline_evidence(review.id)
+    found = {one.name: one.state for one in space.reviews.add_online_evidence(review.id, broken.id).checklist}
     assert found == {
         "Gain": "not known yet", "Guardrails": "not known yet", "Split of users": "fails", "Slices": "holds",
         "Agreement": "not known yet",
@@ -144,9 +146,9 @@ def test_who_lost_online_has_no_gain_and_is_shown_to_contradict_itself(
 ) -> None:
     """Better offline, 20 engaged against 80 online."""
     lost = home_page(space, ids, new=20, name="lost")
-    review = space.propose(ids["films"], ids["als"])
-    space.add_offline_evidence(review.id)
-    found = {one.name: one for one in space.add_online_evidence(review.id, lost.id).checklist}
+    review = space.reviews.propose(ids["films"], ids["als"])
+    space.reviews.add_offline_evidence(review.id)
+    found = {one.name: one for one in space.reviews.add_online_evidence(review.id, lost.id).checklist}
     assert (found["Gain"].state, found["Gain"].reason) == (
         "fails", "Offline better than popular; online it lost engagement rate and session watch time.",
     )  # fmt: skip
@@ -157,21 +159,25 @@ def test_who_lost_online_has_no_gain_and_is_shown_to_contradict_itself(
 
 
 def test_approving_what_does_not_hold_takes_a_reason(space: Workspace, ids: dict[str, str]) -> None:
-    review = space.propose(ids["films"], ids["als"])
-    space.add_offline_evidence(review.id)
+    review = space.reviews.propose(ids["films"], ids["als"])
+    space.reviews.add_offline_evidence(review.id)
     with pytest.raises(InputError, match="gain, guardrails, split of users and agreement are not known yet"):
-        space.decide(ids["films"], "ship", about=review.id, text="Ship it.")
-    assert space.review(review.id).is_open
-    found = space.decide(ids["films"], "ship", about=review.id, text="Ship it.", although="No time to test.")
-    assert (found.although, space.review(review.id).state) == ("No time to test.", "approved")
+        space.decisions.decide(ids["films"], "ship", about=review.id, text="Ship it.")
+    assert space.journal.review(review.id).is_open
+    found = space.decisions.decide(
+        ids["films"], "ship", about=review.id, text="Ship it.", although="No time to test."
+    )
+    assert (found.although, space.journal.review(review.id).state) == ("No time to test.", "approved")
 
 
 @pytest.mark.parametrize("outcome", ["do not ship", "needs A/B", "inconclusive"])
 def test_other_outcomes_need_no_reason_beside_the_prose(
     space: Workspace, ids: dict[str, str], outcome: str
 ) -> None:
-    review = space.propose(ids["films"], ids["als"])
-    assert space.decide(ids["films"], outcome, about=review.id, text="See above.").outcome == outcome
+    review = space.reviews.propose(ids["films"], ids["als"])
+    assert (
+        space.decisions.decide(ids["films"], outcome, about=review.id, text="See above.").outcome == outcome
+    )
 
 
 def test_a_decision_without_a_review_shows_what_was_not_known(space: Workspace, ids: dict[str, str]) -> None:
@@ -249,7 +255,7 @@ def test_where_the_numbers_come_from_is_kept(space: Workspace, ids: dict[str, st
     from recdash import __version__
 
     told = str(ship(space, ids).provenance)
-    experiment = space.experiment(ids["films"])
+    experiment = space.experiments.get(ids["films"])
     uploads = [space.store.run(ids[name]).upload for name in RUNS]
     for one in (experiment.truth, experiment.train, *uploads, test.upload, __version__):
         assert one in told
@@ -260,10 +266,10 @@ def test_nothing_that_happens_later_changes_a_decision(
     space: Workspace, ids: dict[str, str], test: OnlineTest
 ) -> None:
     then = ship(space, ids)
-    space.rename_run(ids["als"], "als again")
-    space.set_online_rules(test.id, Rules(bot_clicks=None, bot_sessions=None, winsorise=0.9))
-    space.delete_run(ids["ease"], "ease")
-    now = space.decision(then.id)
+    space.runs.rename_run(ids["als"], "als again")
+    space.online_tests.set_online_rules(test.id, Rules(bot_clicks=None, bot_sessions=None, winsorise=0.9))
+    space.runs.delete_run(ids["ease"], "ease")
+    now = space.journal.decision(then.id)
     assert (now.about, now.offline, now.online, now.provenance) == (
         "als", then.offline, then.online, then.provenance,
     )  # fmt: skip
@@ -271,10 +277,10 @@ def test_nothing_that_happens_later_changes_a_decision(
 
 def test_a_decision_says_how_it_differs_from_today(space: Workspace, ids: dict[str, str]) -> None:
     then = ship(space, ids)
-    assert space.since(then.id) == []
-    space.rename_run(ids["als"], "als again")
-    space.delete_run(ids["ease"], "ease")
-    found = space.since(then.id)
+    assert space.decisions.since(then.id) == []
+    space.runs.rename_run(ids["als"], "als again")
+    space.runs.delete_run(ids["ease"], "ease")
+    found = space.decisions.since(then.id)
     assert found[:2] == [
         Changed("als", "als", "now called als again"),
         Changed("ease", "one of the runs", "deleted"),
@@ -285,40 +291,40 @@ def test_a_decision_says_how_it_differs_from_today(space: Workspace, ids: dict[s
 def test_evidence_says_how_it_differs_from_today(
     space: Workspace, ids: dict[str, str], test: OnlineTest
 ) -> None:
-    review = space.propose(ids["films"], ids["als"])
-    review = space.add_online_evidence(review.id, test.id)
+    review = space.reviews.propose(ids["films"], ids["als"])
+    review = space.reviews.add_online_evidence(review.id, test.id)
     (entry,) = review.evidence
-    assert space.since(entry.id) == []
-    space.set_online_rules(test.id, Rules(split={"control": 2, "new": 1}))
-    found = space.since(entry.id)
+    assert space.decisions.since(entry.id) == []
+    space.online_tests.set_online_rules(test.id, Rules(split={"control": 2, "new": 1}))
+    found = space.decisions.since(entry.id)
     assert found[0] == Changed("Split of users", "as planned", "broken")
     assert found[1] == Changed("Engagement rate", "0.697 (+75.0 %, better)", "0.697 (+75.0 %, not judged)")
-    space.link_variants(test.id, {"control": ids["popular"], "new": ids["ease"]})
-    assert space.since(entry.id) == [Changed("home page", "new served the run", "linked otherwise")]
+    space.online_tests.link_variants(test.id, {"control": ids["popular"], "new": ids["ease"]})
+    assert space.decisions.since(entry.id) == [Changed("home page", "new served the run", "linked otherwise")]
 
 
 def test_a_decision_about_a_run_that_is_gone_keeps_its_numbers(
     space: Workspace, ids: dict[str, str], test: OnlineTest
 ) -> None:
     then = ship(space, ids)
-    space.delete_run(ids["als"], "als")
-    assert space.decision(then.id).offline == then.offline
-    assert space.since(then.id)[0] == Changed("als", "one of the runs", "deleted")
-    space.delete_online_test(test.id, "home page")
-    assert Changed("home page", "an A/B test", "deleted") in space.since(then.id)
+    space.runs.delete_run(ids["als"], "als")
+    assert space.journal.decision(then.id).offline == then.offline
+    assert space.decisions.since(then.id)[0] == Changed("als", "one of the runs", "deleted")
+    space.online_tests.delete_online_test(test.id, "home page")
+    assert Changed("home page", "an A/B test", "deleted") in space.decisions.since(then.id)
 
 
 def test_a_review_of_a_run_that_is_gone_can_be_rejected_and_not_approved(
     space: Workspace, ids: dict[str, str]
 ) -> None:
-    review = space.propose(ids["films"], ids["als"])
-    space.add_offline_evidence(review.id)
-    space.delete_run(ids["als"], "als")
+    review = space.reviews.propose(ids["films"], ids["als"])
+    space.reviews.add_offline_evidence(review.id)
+    space.runs.delete_run(ids["als"], "als")
     with pytest.raises(InputError, match="run 'als': it was deleted"):
-        space.add_offline_evidence(review.id)
+        space.reviews.add_offline_evidence(review.id)
     with pytest.raises(InputError, match="run 'als': it was deleted"):
-        space.decide(ids["films"], "ship", about=review.id, text="Yes.", although="Why not.")
-    assert space.decide(ids["films"], "do not ship", about=review.id, text="Gone.").about == "als"
+        space.decisions.decide(ids["films"], "ship", about=review.id, text="Yes.", although="Why not.")
+    assert space.decisions.decide(ids["films"], "do not ship", about=review.id, text="Gone.").about == "als"
 
 
 # ── superseded, never edited ─────────────────────────────────────────────────────────────────
@@ -326,9 +332,11 @@ def test_a_review_of_a_run_that_is_gone_can_be_rejected_and_not_approved(
 
 def test_a_decision_is_superseded_once(space: Workspace, ids: dict[str, str]) -> None:
     first = ship(space, ids)
-    second = space.decide(ids["films"], "do not ship", text="It breaks search.", supersedes=first.id)
+    second = space.decisions.decide(
+        ids["films"], "do not ship", text="It breaks search.", supersedes=first.id
+    )
     assert second.about == "als"
-    assert [(one.id, one.superseded_by) for one in space.decisions(ids["films"])] == [
+    assert [(one.id, one.superseded_by) for one in space.journal.decisions(ids["films"])] == [
         (second.id, None),
         (first.id, second.id),
     ]
@@ -340,66 +348,66 @@ def test_of_two_who_decide_at_once_one_is_told_of_the_other(
     space: Workspace, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Bob rejects while Mary's approval, checked already, is about to be written."""
-    review = space.propose(ids["films"], ids["als"])
-    bob, writes = space.seen_by(Person("Bob", "editor")), space._add
+    review = space.reviews.propose(ids["films"], ids["als"])
+    bob, writes = space.seen_by(Person("Bob", "editor")), space.journal.add
 
     def after_bob(*words: Any, **more: Any) -> Any:
         monkeypatch.undo()
-        bob.decide(ids["films"], "do not ship", about=review.id, text="No.")
+        bob.decisions.decide(ids["films"], "do not ship", about=review.id, text="No.")
         return writes(*words, **more)
 
-    monkeypatch.setattr(space, "_add", after_bob)
+    monkeypatch.setattr(space.journal, "add", after_bob)
     with pytest.raises(InputError, match="review of 'als': it was rejected"):
-        space.decide(ids["films"], "ship", about=review.id, text="Yes.", although="Why not.")
-    assert [one.author for one in space.decisions(ids["films"])] == ["Bob"]
+        space.decisions.decide(ids["films"], "ship", about=review.id, text="Yes.", although="Why not.")
+    assert [one.author for one in space.journal.decisions(ids["films"])] == ["Bob"]
 
 
 def test_of_two_who_supersede_at_once_one_is_told_of_the_other(
     space: Workspace, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = ship(space, ids)
-    bob, writes = space.seen_by(Person("Bob", "editor")), space._add
+    bob, writes = space.seen_by(Person("Bob", "editor")), space.journal.add
 
     def after_bob(*words: Any, **more: Any) -> Any:
         monkeypatch.undo()
-        bob.decide(ids["films"], "inconclusive", supersedes=first.id, text="Who knows.")
+        bob.decisions.decide(ids["films"], "inconclusive", supersedes=first.id, text="Who knows.")
         return writes(*words, **more)
 
-    monkeypatch.setattr(space, "_add", after_bob)
+    monkeypatch.setattr(space.journal, "add", after_bob)
     with pytest.raises(InputError, match="it was superseded already"):
-        space.decide(ids["films"], "do not ship", supersedes=first.id, text="No.")
-    assert [one.author for one in space.decisions(ids["films"])] == ["Bob", "Mary"]
+        space.decisions.decide(ids["films"], "do not ship", supersedes=first.id, text="No.")
+    assert [one.author for one in space.journal.decisions(ids["films"])] == ["Bob", "Mary"]
 
 
 def test_superseding_what_closed_a_review_decides_the_review_anew(
     space: Workspace, ids: dict[str, str]
 ) -> None:
-    review = space.propose(ids["films"], ids["als"])
-    first = space.decide(ids["films"], "do not ship", about=review.id, text="No.")
+    review = space.reviews.propose(ids["films"], ids["als"])
+    first = space.decisions.decide(ids["films"], "do not ship", about=review.id, text="No.")
     with pytest.raises(InputError, match="review of 'als': it was rejected"):
-        space.decide(ids["films"], "ship", about=review.id, text="Yes.", although="I say so.")
-    second = space.decide(
+        space.decisions.decide(ids["films"], "ship", about=review.id, text="Yes.", although="I say so.")
+    second = space.decisions.decide(
         ids["films"], "ship", text="Yes.", supersedes=first.id, although="Search is mended."
     )
-    assert (second.review, space.review(review.id).state) == (review.id, "approved")
+    assert (second.review, space.journal.review(review.id).state) == (review.id, "approved")
 
 
 def test_another_run_takes_the_place_without_deciding_the_review_of_the_first(
     space: Workspace, ids: dict[str, str]
 ) -> None:
-    review = space.propose(ids["films"], ids["als"])
-    first = space.decide(ids["films"], "ship", about=review.id, text="Yes.", although="Why not.")
+    review = space.reviews.propose(ids["films"], ids["als"])
+    first = space.decisions.decide(ids["films"], "ship", about=review.id, text="Yes.", although="Why not.")
     found = ship(space, ids, run_id=ids["ease"], supersedes=first.id)
-    assert (found.about, found.review, space.review(review.id).state) == ("ease", None, "approved")
+    assert (found.about, found.review, space.journal.review(review.id).state) == ("ease", None, "approved")
 
 
 def test_a_closed_review_takes_no_more_evidence(
     space: Workspace, ids: dict[str, str], test: OnlineTest
 ) -> None:
-    review = space.propose(ids["films"], ids["als"])
-    space.decide(ids["films"], "do not ship", about=review.id, text="No.")
-    for attach in (lambda: space.add_offline_evidence(review.id),
-                   lambda: space.add_online_evidence(review.id, test.id)):  # fmt: skip
+    review = space.reviews.propose(ids["films"], ids["als"])
+    space.decisions.decide(ids["films"], "do not ship", about=review.id, text="No.")
+    for attach in (lambda: space.reviews.add_offline_evidence(review.id),
+                   lambda: space.reviews.add_online_evidence(review.id, test.id)):  # fmt: skip
         with pytest.raises(InputError, match="Supersede its decision, or propose the run anew"):
             attach()
 
@@ -408,37 +416,37 @@ def test_a_closed_review_takes_no_more_evidence(
 
 
 def test_viewers_read_and_change_nothing(space: Workspace, ids: dict[str, str], test: OnlineTest) -> None:
-    review = space.propose(ids["films"], ids["als"])
+    review = space.reviews.propose(ids["films"], ids["als"])
     decision = ship(space, ids)
     viewer = space.seen_by(Person("Vera", "viewer"))
-    assert viewer.last_decision(ids["films"]) == decision
-    assert viewer.reviews(ids["films"])[0].id == review.id
-    assert viewer.since(decision.id) == []
+    assert viewer.journal.last_decision(ids["films"]) == decision
+    assert viewer.journal.reviews(ids["films"])[0].id == review.id
+    assert viewer.decisions.since(decision.id) == []
     writes: list[Callable[[], Any]] = [
-        lambda: viewer.propose(ids["films"], ids["als"]),
-        lambda: viewer.add_offline_evidence(review.id),
-        lambda: viewer.add_online_evidence(review.id, test.id),
-        lambda: viewer.decide(ids["films"], "ship", run_id=ids["als"], text="Yes."),
-        lambda: viewer.comment(ids["films"], decision.id, "Hm."),
+        lambda: viewer.reviews.propose(ids["films"], ids["als"]),
+        lambda: viewer.reviews.add_offline_evidence(review.id),
+        lambda: viewer.reviews.add_online_evidence(review.id, test.id),
+        lambda: viewer.decisions.decide(ids["films"], "ship", run_id=ids["als"], text="Yes."),
+        lambda: viewer.journal.comment(ids["films"], decision.id, "Hm."),
     ]
     for write in writes:
         with pytest.raises(Forbidden):
             write()
-    assert len(space.journal(ids["films"])) == 2
+    assert len(space.journal.entries(ids["films"])) == 2
 
 
 def test_a_guest_sees_the_decisions_of_one_experiment(space: Workspace, ids: dict[str, str]) -> None:
     other = films(space, "other films")
-    here, there = ship(space, ids), space.decide(other["films"], "inconclusive", text="Who knows.")
+    here, there = ship(space, ids), space.decisions.decide(other["films"], "inconclusive", text="Who knows.")
     guest = space.seen_by(Person("guest of Mary", "viewer", ids["films"]))
-    assert guest.decision(here.id) == here
+    assert guest.journal.decision(here.id) == here
     asked: list[Callable[[], Any]] = [
-        lambda: guest.decision(there.id),
-        lambda: guest.since(there.id),
-        lambda: guest.decisions(other["films"]),
-        lambda: guest.reviews(other["films"]),
-        lambda: guest.journal(other["films"]),
-        lambda: guest.last_decision(other["films"]),
+        lambda: guest.journal.decision(there.id),
+        lambda: guest.decisions.since(there.id),
+        lambda: guest.journal.decisions(other["films"]),
+        lambda: guest.journal.reviews(other["films"]),
+        lambda: guest.journal.entries(other["films"]),
+        lambda: guest.journal.last_decision(other["films"]),
     ]
     for ask in asked:
         with pytest.raises(NotFound):
@@ -471,19 +479,26 @@ def test_a_form_that_is_sent_twice_writes_one_entry(
     clock.wait(hours=1)
     assert ship(space, ids, key="form 1") == first
     assert ship(space, ids, key="form 2").id != first.id
-    again = space.decide(ids["films"], "inconclusive", text="No.", supersedes=first.id, key="form 3")
-    assert space.decide(ids["films"], "inconclusive", text="No.", supersedes=first.id, key="form 3") == again
+    again = space.decisions.decide(
+        ids["films"], "inconclusive", text="No.", supersedes=first.id, key="form 3"
+    )
+    assert (
+        space.decisions.decide(ids["films"], "inconclusive", text="No.", supersedes=first.id, key="form 3")
+        == again
+    )
 
 
 def test_without_a_form_each_call_writes_what_it_is_told(space: Workspace, ids: dict[str, str]) -> None:
     home = ids["films"]
-    alone = space.propose(home, ids["als"], runs=[])
-    beside = space.propose(home, ids["als"], runs=[ids["ease"]])
+    alone = space.reviews.propose(home, ids["als"], runs=[])
+    beside = space.reviews.propose(home, ids["als"], runs=[ids["ease"]])
     assert [[run.name for run in one.subject.others] for one in (alone, beside)] == [[], ["ease"]]
-    assert space.comment(home, alone.id, "Good.").id != space.comment(home, alone.id, "Good.").id
-    space.add_offline_evidence(alone.id)
-    space.rename_run(ids["als"], "als 2")
-    found = space.add_offline_evidence(alone.id).offline
+    assert (
+        space.journal.comment(home, alone.id, "Good.").id != space.journal.comment(home, alone.id, "Good.").id
+    )
+    space.reviews.add_offline_evidence(alone.id)
+    space.runs.rename_run(ids["als"], "als 2")
+    found = space.reviews.add_offline_evidence(alone.id).offline
     assert found is not None
     assert found.subject.run is not None
     assert found.subject.run.name == "als 2"
@@ -491,7 +506,7 @@ def test_without_a_form_each_call_writes_what_it_is_told(space: Workspace, ids: 
 
 def test_everything_stands_in_the_audit_log(space: Workspace, ids: dict[str, str]) -> None:
     ship(space, ids)
-    last = space.seen_by(Person("Ada", "admin")).audit_log(limit=1)[-1]
+    last = space.seen_by(Person("Ada", "admin")).audit.audit_log(limit=1)[-1]
     assert (last.who, last.role) == ("Mary", "editor")
 
 
@@ -500,14 +515,14 @@ def test_everything_stands_in_the_audit_log(space: Workspace, ids: dict[str, str
 
 def test_what_is_said_stands_beside_what_it_is_said_of(space: Workspace, ids: dict[str, str]) -> None:
     home, decision = ids["films"], ship(space, ids)
-    review = space.propose(home, ids["als"])
+    review = space.reviews.propose(home, ids["als"])
     report = Report("report1", home, BEGIN, "Mary", "October")
     space.store.add_report(report)
     for about in (decision.id, review.id, report.id):
-        space.comment(home, about, f"about {about}")
-    assert [one.text for one in space.decision(decision.id).comments] == [f"about {decision.id}"]
-    assert [one.text for one in space.review(review.id).comments] == [f"about {review.id}"]
-    assert space.journal(home)[0].about == report.id
+        space.journal.comment(home, about, f"about {about}")
+    assert [one.text for one in space.journal.decision(decision.id).comments] == [f"about {decision.id}"]
+    assert [one.text for one in space.journal.review(review.id).comments] == [f"about {review.id}"]
+    assert space.journal.entries(home)[0].about == report.id
 
 
 # ── what cannot be ───────────────────────────────────────────────────────────────────────────
@@ -536,22 +551,22 @@ def test_a_decision_that_cannot_be_is_refused_in_words(
 ) -> None:
     wanted = {"outcome": "ship", "run_id": ids["als"], "text": "Yes.", **asked}
     with pytest.raises(InputError, match=words):
-        space.decide(ids["films"], wanted.pop("outcome"), **wanted)
-    assert space.journal(ids["films"]) == []
+        space.decisions.decide(ids["films"], wanted.pop("outcome"), **wanted)
+    assert space.journal.entries(ids["films"]) == []
 
 
 def test_unknown_reviews_decisions_and_tests_are_not_found(space: Workspace, ids: dict[str, str]) -> None:
-    home, review = ids["films"], space.propose(ids["films"], ids["als"])
+    home, review = ids["films"], space.reviews.propose(ids["films"], ids["als"])
     decision = ship(space, ids)
     wrong: list[Callable[[], Any]] = [
-        lambda: space.review("nothing"),
-        lambda: space.review(decision.id),
-        lambda: space.decision(review.id),
-        lambda: space.add_online_evidence(review.id, "nothing"),
+        lambda: space.journal.review("nothing"),
+        lambda: space.journal.review(decision.id),
+        lambda: space.journal.decision(review.id),
+        lambda: space.reviews.add_online_evidence(review.id, "nothing"),
         lambda: ship(space, ids, about="nothing"),
         lambda: ship(space, ids, supersedes="nothing"),
-        lambda: space.comment(home, "nothing", "Hm."),
-        lambda: space.decisions("nothing"),
+        lambda: space.journal.comment(home, "nothing", "Hm."),
+        lambda: space.journal.decisions("nothing"),
     ]
     for ask in wrong:
         with pytest.raises(NotFound):
@@ -562,13 +577,13 @@ def test_what_belongs_to_another_experiment_is_not_found(
     space: Workspace, ids: dict[str, str], test: OnlineTest
 ) -> None:
     other = films(space, "other films")
-    review, decision = space.propose(other["films"], other["als"]), ship(space, other)
+    review, decision = space.reviews.propose(other["films"], other["als"]), ship(space, other)
     home = ids["films"]
     wrong: list[Callable[[], Any]] = [
-        lambda: space.add_online_evidence(review.id, test.id),
+        lambda: space.reviews.add_online_evidence(review.id, test.id),
         lambda: ship(space, ids, about=review.id),
         lambda: ship(space, ids, supersedes=decision.id),
-        lambda: space.comment(home, decision.id, "Hm."),
+        lambda: space.journal.comment(home, decision.id, "Hm."),
     ]
     for ask in wrong:
         with pytest.raises(NotFound):
@@ -579,17 +594,17 @@ def test_what_belongs_to_another_experiment_is_not_found(
 
 def test_the_baseline_is_no_candidate(space: Workspace, ids: dict[str, str]) -> None:
     with pytest.raises(InputError, match="it is the baseline itself"):
-        space.propose(ids["films"], ids["popular"])
+        space.reviews.propose(ids["films"], ids["popular"])
 
 
 def test_the_review_of_one_run_decides_no_other(space: Workspace, ids: dict[str, str]) -> None:
-    review = space.propose(ids["films"], ids["als"])
+    review = space.reviews.propose(ids["films"], ids["als"])
     with pytest.raises(InputError, match=r"the review is about another one\. It is about 'als'"):
         ship(space, ids, about=review.id, run_id=ids["ease"], although="Why not.")
 
 
 def test_a_decision_need_not_be_about_a_single_run(space: Workspace, ids: dict[str, str]) -> None:
-    found = space.decide(ids["films"], "inconclusive", text="All are alike to us.")
+    found = space.decisions.decide(ids["films"], "inconclusive", text="All are alike to us.")
     assert (found.about, found.subject.run, found.online, found.checklist) == ("", None, (), ())
     assert found.offline is not None
     assert len(found.offline.pairs) == 3

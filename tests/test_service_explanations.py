@@ -75,18 +75,20 @@ def stored(
     truth: Any = TRUTH, train: Any = TRAIN, **test: Any,
 ) -> tuple[Workspace, OnlineTest]:  # fmt: skip
     space = Workspace.open(f"sqlite:///{folder / 'recdash.db'}", folder / "artifacts")
-    made = space.create_experiment("films", truth, train=train, depth=3)
+    made = space.experiments.create_experiment("films", truth, train=train, depth=3)
     ids = [
-        space.add_runs(made.id, table, name=name, accept_unknown_ids=True)[0].run.id
+        space.runs.add_runs(made.id, table, name=name, accept_unknown_ids=True)[0].run.id
         for name, table in (("new", run), ("old", base))
     ]
     links = dict(zip(("new", "control"), ids, strict=True))
     found = tables or {"sessions": sessions({"control": 600, "new": 300})}
-    return space, space.add_online_test(made.id, "spring", found, control="control", links=links, **test)
+    return space, space.online_tests.add_online_test(
+        made.id, "spring", found, control="control", links=links, **test
+    )
 
 
 def explain(space: Workspace, test: OnlineTest, metric: str = "recall", k: int = 2) -> Explanation:
-    return space.explain(test.id, "new", metric, k, "session_watch_time")
+    return space.diagnosis.explain(test.id, "new", metric, k, "session_watch_time")
 
 
 def answer(found: Explanation, check: str) -> Answer:
@@ -282,7 +284,7 @@ def test_a_rate_of_trials_in_a_summary_is_no_number_per_user(tmp_path: Path) -> 
         {"variant": ["control", "new"], "metric": "starts", "successes": [40, 20], "trials": [400, 400]}
     )
     space, test = stored(tmp_path, lists("a"), lists("x"), tables={"aggregates": trials})
-    found = answer(space.explain(test.id, "new", "recall", 2, "starts"), "sessions")
+    found = answer(space.diagnosis.explain(test.id, "new", "recall", 2, "starts"), "sessions")
     assert (found.verdict, found.needs) == ("can't tell", "sessions_per_user of the variant")
 
 
@@ -305,19 +307,19 @@ def test_a_damaged_file_takes_one_answer_away_and_not_the_others(tmp_path: Path)
 def test_only_a_linked_variant_and_a_metric_per_user_can_be_explained(tmp_path: Path) -> None:
     space, test = stored(tmp_path, lists("a"), lists("x"))
     with pytest.raises(UnknownName, match="No variant is called 'newer'"):
-        space.explain(test.id, "newer", "recall", 2, "session_watch_time")
+        space.diagnosis.explain(test.id, "newer", "recall", 2, "session_watch_time")
     with pytest.raises(UnknownName, match="No online metric is called 'joy'"):
-        space.explain(test.id, "new", "recall", 2, "joy")
+        space.diagnosis.explain(test.id, "new", "recall", 2, "joy")
     with pytest.raises(InputError, match="no value per user"):
-        space.explain(test.id, "new", "coverage", 2, "session_watch_time")
-    space.link_variants(test.id, {"control": test.links["control"]})
+        space.diagnosis.explain(test.id, "new", "coverage", 2, "session_watch_time")
+    space.online_tests.link_variants(test.id, {"control": test.links["control"]})
     with pytest.raises(NotFound, match="not linked to a run"):
-        space.explain(test.id, "new", "recall", 2, "session_watch_time")
+        space.diagnosis.explain(test.id, "new", "recall", 2, "session_watch_time")
 
 
 def test_variants_of_the_same_run_have_nothing_to_explain(tmp_path: Path) -> None:
     space, test = stored(tmp_path, lists("a"), lists("x"))
-    space.link_variants(test.id, {"control": test.links["new"], "new": test.links["new"]})
+    space.online_tests.link_variants(test.id, {"control": test.links["new"], "new": test.links["new"]})
     with pytest.raises(InputError, match="served the same run"):
         explain(space, test)
 
@@ -336,7 +338,7 @@ def test_where_the_split_is_broken_that_comes_first(tmp_path: Path) -> None:
 def test_a_renamed_run_is_explained_under_its_new_name(tmp_path: Path) -> None:
     space, test = stored(tmp_path, lists("a"), lists("x"))
     assert explain(space, test).run == "new"
-    space.rename_run(test.links["new"], "newest")
+    space.runs.rename_run(test.links["new"], "newest")
     assert explain(space, test).run == "newest"
 
 
@@ -345,7 +347,7 @@ def test_less_of_a_metric_can_be_better(tmp_path: Path) -> None:
     tables = {"sessions": sessions({"control": 600, "new": 300}).assign(waits=lambda t: t["watch_s"])}
     metric = OnlineMetric("waiting", "Waiting", "s", "", "waits", "sessions", direction="down")
     space, test = stored(tmp_path, lists("a"), lists("x"), tables=tables, metrics=[metric])
-    found = space.explain(test.id, "new", "recall", 2, "waiting")
+    found = space.diagnosis.explain(test.id, "new", "recall", 2, "waiting")
     assert found.quadrant == "won both"
     assert answer(found, "noise").statistic.startswith("online +")
 
@@ -356,7 +358,7 @@ def test_what_served_lists_tell_can_be_explained(tmp_path: Path) -> None:
     clicked = rows["variant"].map({"control": 2, "new": 1}) - (rows["watch_s"] > 900)
     tables = {"sessions": rows.assign(lists=2, clicked_lists=clicked)}
     space, test = stored(tmp_path, lists("a"), lists("x"), tables=tables)
-    found = answer(space.explain(test.id, "new", "recall", 2, "list_ctr"), "sessions")
+    found = answer(space.diagnosis.explain(test.id, "new", "recall", 2, "list_ctr"), "sessions")
     assert (found.verdict, found.statistic) == ("rules out", "sessions per user 0 %")
 
 
@@ -373,7 +375,7 @@ def test_what_is_explained_follows_the_rules_of_the_test(tmp_path: Path) -> None
     """40 and 40 users are far from ten of control for each of new."""
     space, test = stored(tmp_path, lists("a"), lists("x"))
     assert explain(space, test).quadrant == "won offline, lost online"
-    space.set_online_rules(test.id, Rules(split={"control": 10.0, "new": 1.0}))
+    space.online_tests.set_online_rules(test.id, Rules(split={"control": 10.0, "new": 1.0}))
     assert explain(space, test).quadrant == "blocked"
 
 
@@ -392,7 +394,7 @@ def test_a_lift_is_judged_by_the_interval_that_the_page_judges_it_by(tmp_path: P
 def test_the_smallest_lift_that_is_found_is_that_of_the_page_of_the_test(tmp_path: Path) -> None:
     space, test = stored(tmp_path, lists("a"), lists("x"))
     picture = answer(explain(space, test), "noise").picture
-    smallest = space.detectable(test.id, "session_watch_time")["new"]
+    smallest = space.online_analysis.detectable(test.id, "session_watch_time")["new"]
     assert picture is not None
     assert smallest is not None
     assert [bar.value for bar in picture.bars][-1] == pytest.approx(100 * smallest)
@@ -412,15 +414,15 @@ def test_an_explanation_can_be_written_as_json(tmp_path: Path) -> None:
 def demo(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Experiment]:
     folder = shutil.copytree(demo_folder, tmp_path_factory.mktemp("demo"), dirs_exist_ok=True)
     space = Workspace.open(f"sqlite:///{folder / 'recdash.db'}", folder / "artifacts")
-    return space, space.experiments()[0]
+    return space, space.experiments.all()[0]
 
 
 def test_the_demos_season_candidate_lost_because_offline_counts_what_nobody_finishes(
     demo: tuple[Workspace, Experiment],
 ) -> None:
     space, made = demo
-    (test,) = space.online_tests(made.id)
-    found = space.explain(test.id, "two-tower", "ndcg", 10, "session_watch_time")
+    (test,) = space.online_tests.all(made.id)
+    found = space.diagnosis.explain(test.id, "two-tower", "ndcg", 10, "session_watch_time")
     by_verdict = {verdict: [one.check for one in found.answers if one.verdict == verdict] for verdict in (
         "supports", "can't tell",
     )}  # fmt: skip
@@ -429,7 +431,7 @@ def test_the_demos_season_candidate_lost_because_offline_counts_what_nobody_fini
 
 def test_nothing_makes_the_demos_winner_doubtful(demo: tuple[Workspace, Experiment]) -> None:
     space, made = demo
-    (test,) = space.online_tests(made.id)
-    found = space.explain(test.id, "als", "ndcg", 10, "session_watch_time")
+    (test,) = space.online_tests.all(made.id)
+    found = space.diagnosis.explain(test.id, "als", "ndcg", 10, "session_watch_time")
     assert found.question == "Would anything make ALS v3's result doubtful?"
     assert found.summary.startswith("None of the twelve checks finds a cause.")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recdash.service.cache import Kept, weight
+from recdash.service.cache import SizedCache, weight
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Two:
     other: np.ndarray | None
 
 
-def eight_bytes_each(least: int, room: int) -> tuple[Kept[[int], np.ndarray], list[int]]:
+def eight_bytes_each(least: int, room: int) -> tuple[SizedCache[[int], np.ndarray], list[int]]:
     """A function whose answers weigh eight bytes each, and what it was really asked."""
     asked: list[int] = []
 
@@ -23,7 +23,7 @@ def eight_bytes_each(least: int, room: int) -> tuple[Kept[[int], np.ndarray], li
         asked.append(number)
         return np.full(1, number, dtype=np.int64)
 
-    return Kept(answer, least, room), asked
+    return SizedCache(answer, least, room), asked
 
 
 def test_what_was_asked_is_answered_again_without_asking() -> None:
@@ -47,7 +47,7 @@ def test_a_few_stay_however_much_they_weigh() -> None:
 
 
 def test_arguments_by_name_and_in_order_are_told_apart_by_value() -> None:
-    kept = Kept(lambda number, *, sign=1: number * sign, least=8)
+    kept = SizedCache(lambda number, *, sign=1: number * sign, least=8)
     assert [kept(2), kept(2, sign=-1), kept(2)] == [2, -2, 2]
 
 

@@ -37,11 +37,11 @@ def space(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def films(space: Workspace) -> str:
-    return space.create_experiment("films", TRUTH, depth=3).id
+    return space.experiments.create_experiment("films", TRUTH, depth=3).id
 
 
 def add(space: Workspace, films: str, name: str, table: Any, **how: Any) -> Run:
-    return space.add_runs(films, table, name=name, **how)[0].run
+    return space.runs.add_runs(films, table, name=name, **how)[0].run
 
 
 def scored_before(space: Workspace, run: Run) -> None:
@@ -61,27 +61,27 @@ def scored_before(space: Workspace, run: Run) -> None:
 def test_a_run_with_other_ids_is_refused_and_nothing_is_stored(space: Workspace, films: str) -> None:
     with pytest.raises(InputError, match="Strip the prefix 'movie_' from item_id"):
         add(space, films, "als", PREFIXED)
-    assert space.runs(films) == []
+    assert space.runs.all(films) == []
 
 
 def test_an_accepted_run_keeps_its_shares_and_is_told_beside_others(space: Workspace, films: str) -> None:
     base, als = add(space, films, "base", GOOD), add(space, films, "als", PREFIXED, accept_unknown_ids=True)
-    overlap = space.id_overlap(als.id)
+    overlap = space.scores.id_overlap(als.id)
     assert overlap is not None
     assert (overlap.items.known, overlap.items.rows, overlap.items.unknown_ids) == (0, 120, 40)
-    assert (space.id_overlap(base.id) or overlap).items.share == 1
-    (told,) = space.comparability([base.id, als.id])
+    assert (space.scores.id_overlap(base.id) or overlap).items.share == 1
+    (told,) = space.scores.comparability([base.id, als.id])
     assert (told.code, "run 'als'" in told.found) == ("ids-spelled-otherwise", True)
-    assert space.verdict([als.id], base.id, "ndcg", 3).state == "ship"
+    assert space.comparisons.verdict([als.id], base.id, "ndcg", 3).state == "ship"
 
 
 def test_a_run_that_was_stored_before_is_looked_at_and_not_compared(space: Workspace, films: str) -> None:
     base, als = add(space, films, "base", GOOD), add(space, films, "als", PREFIXED, accept_unknown_ids=True)
     scored_before(space, als)
-    overlap = space.id_overlap(als.id)
+    overlap = space.scores.id_overlap(als.id)
     assert overlap is not None
     assert (overlap.items.known, overlap.items.rows, overlap.users) == (0, 120, None)
-    verdict = space.verdict([als.id], base.id, "ndcg", 3)
+    verdict = space.comparisons.verdict([als.id], base.id, "ndcg", 3)
     assert verdict.state == "not comparable"
     assert "Strip the prefix 'movie_' from item_id" in verdict.text
     assert "worse" not in verdict.text
@@ -90,13 +90,13 @@ def test_a_run_that_was_stored_before_is_looked_at_and_not_compared(space: Works
 def test_a_good_run_that_was_stored_before_is_compared_as_ever(space: Workspace, films: str) -> None:
     base, als = add(space, films, "base", GOOD), add(space, films, "als", lists(1))
     scored_before(space, als)
-    assert [one.code for one in space.comparability([base.id, als.id])] == []
-    assert space.verdict([als.id], base.id, "ndcg", 3).run == als.id
+    assert [one.code for one in space.scores.comparability([base.id, als.id])] == []
+    assert space.comparisons.verdict([als.id], base.id, "ndcg", 3).run == als.id
 
 
 def test_a_comparison_says_what_is_known_of_each_run(space: Workspace, films: str) -> None:
     base, als = add(space, films, "base", GOOD), add(space, films, "als", lists(1))
-    facts = space.compare([als.id], base.id, "ndcg", 3).as_dict()["known_ids"]
+    facts = space.comparisons.compare([als.id], base.id, "ndcg", 3).as_dict()["known_ids"]
     assert {name: sides["items"]["share"] for name, sides in facts.items()} == {"base": 1, "als": 1}
     assert facts["als"]["users"]["by_table"] == {"truth": 40}
 
@@ -104,18 +104,18 @@ def test_a_comparison_says_what_is_known_of_each_run(space: Workspace, films: st
 def test_seeds_are_known_as_their_least_known_one(space: Workspace, films: str) -> None:
     some = GOOD.assign(item_id=GOOD["item_id"].where(GOOD["rank"] < 3, "x" + GOOD["item_id"].str[::-1]))
     run = add(space, films, "als", {"1": GOOD, "2": some}, replicates="seeds")
-    overlap = space.id_overlap(run.id)
+    overlap = space.scores.id_overlap(run.id)
     assert overlap is not None
     assert (overlap.items.known, overlap.items.rows) == (80, 120)
 
 
 def test_the_first_rows_tell_before_anything_is_scored(space: Workspace, films: str) -> None:
-    wrong = space.first_ids(films, PREFIXED.to_csv(index=False).encode(), name="als.csv")
+    wrong = space.runs.first_ids(films, PREFIXED.to_csv(index=False).encode(), name="als.csv")
     assert [problem.code for problem in wrong.problems] == ["ids-spelled-otherwise"]
-    right = space.first_ids(films, GOOD.to_csv(index=False).encode(), name="als.csv")
+    right = space.runs.first_ids(films, GOOD.to_csv(index=False).encode(), name="als.csv")
     assert (right.rows, right.problems) == (120, ())
     assert right.overlap is not None
     assert right.overlap.items.share == 1
-    nobody = space.first_ids(films, b"user_id,item_id\nx,1\n", name="als.csv")
+    nobody = space.runs.first_ids(films, b"user_id,item_id\nx,1\n", name="als.csv")
     assert [problem.code for problem in nobody.problems] == ["no-common-user"]
-    assert space.runs(films) == []
+    assert space.runs.all(films) == []

@@ -40,12 +40,12 @@ def space(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def home(space: Workspace) -> str:
-    return space.create_experiment("Films", {"u": ["a"], "v": ["b"]}, depth=2).id
+    return space.experiments.create_experiment("Films", {"u": ["a"], "v": ["b"]}, depth=2).id
 
 
 @pytest.fixture
 def test(space: Workspace, home: str, simulated: Simulated) -> OnlineTest:
-    return space.add_online_test(home, "Row", {"sessions": simulated.sessions})
+    return space.online_tests.add_online_test(home, "Row", {"sessions": simulated.sessions})
 
 
 def lifts(found: Any) -> dict[tuple[str, str], Any]:
@@ -56,8 +56,8 @@ def test_a_kept_test_says_what_it_said_when_it_was_read(
     space: Workspace, test: OnlineTest, simulated: Simulated, tmp_path: Path
 ) -> None:
     read = ab_test(sessions=simulated.sessions)
-    assert lifts(space.ab_results(test.id)) == lifts(read)
-    later = open_at(tmp_path).ab_results(test.id)
+    assert lifts(space.online_tests.ab_results(test.id)) == lifts(read)
+    later = open_at(tmp_path).online_tests.ab_results(test.id)
     assert (later.health, later.users, later.removed) == (read.health, read.users, read.removed)
     assert [row["lift"] for row in test.results] == [row.lift for row in read.rows]
 
@@ -66,9 +66,9 @@ def test_logs_are_kept_as_the_sessions_they_make_with_what_was_left_out(
     space: Workspace, home: str, simulated: Simulated, tmp_path: Path
 ) -> None:
     tables = {kind: table for kind, table in simulated.tables().items() if kind != "sessions"}
-    test = space.add_online_test(home, "Logs", tables)
+    test = space.online_tests.add_online_test(home, "Logs", tables)
     assert (test.kind, sorted(test.tables)) == ("events", ["exposures", "served"])
-    found = open_at(tmp_path).ab_results(test.id)
+    found = open_at(tmp_path).online_tests.ab_results(test.id)
     of_sessions = lifts(ab_test(sessions=simulated.sessions))
     for key, (lift, _, _) in of_sessions.items():
         assert lifts(found)[key][0] == (None if lift is None else pytest.approx(lift, rel=1e-9)), key
@@ -79,28 +79,30 @@ def test_logs_are_kept_as_the_sessions_they_make_with_what_was_left_out(
 def test_the_same_test_under_the_same_rules_is_one(
     space: Workspace, home: str, test: OnlineTest, simulated: Simulated
 ) -> None:
-    again = space.add_online_test(home, "Row", {"sessions": simulated.sessions})
+    again = space.online_tests.add_online_test(home, "Row", {"sessions": simulated.sessions})
     assert again.id == test.id
-    assert len(space.online_tests(home)) == 1
+    assert len(space.online_tests.all(home)) == 1
 
 
 def test_the_same_test_with_other_links_is_linked_anew(
     space: Workspace, home: str, test: OnlineTest, simulated: Simulated
 ) -> None:
-    run = space.add_runs(home, {"u": ["a"], "v": ["a"]}, name="als")[0].run.id
-    again = space.add_online_test(home, "Row", {"sessions": simulated.sessions}, links={"new": run})
+    run = space.runs.add_runs(home, {"u": ["a"], "v": ["a"]}, name="als")[0].run.id
+    again = space.online_tests.add_online_test(
+        home, "Row", {"sessions": simulated.sessions}, links={"new": run}
+    )
     assert (again.id, again.links) == (test.id, {"new": run})
-    kept = space.add_online_test(home, "Row", {"sessions": simulated.sessions})
+    kept = space.online_tests.add_online_test(home, "Row", {"sessions": simulated.sessions})
     assert kept.links == {"new": run}
 
 
 def test_a_test_that_is_stored_again_comes_back_from_the_archive(
     space: Workspace, home: str, test: OnlineTest, simulated: Simulated
 ) -> None:
-    space.archive_online_test(test.id)
-    again = space.add_online_test(home, "Row", {"sessions": simulated.sessions})
+    space.online_tests.archive_online_test(test.id)
+    again = space.online_tests.add_online_test(home, "Row", {"sessions": simulated.sessions})
     assert (again.id, again.archived) == (test.id, None)
-    assert [one.id for one in space.online_tests(home)] == [test.id]
+    assert [one.id for one in space.online_tests.all(home)] == [test.id]
 
 
 def test_of_two_who_store_the_same_test_at_once_both_get_it(
@@ -110,25 +112,25 @@ def test_of_two_who_store_the_same_test_at_once_both_get_it(
 
     def later(test: OnlineTest) -> OnlineTest:
         monkeypatch.undo()  # the other one stores it between the look and the write
-        other.add_online_test(home, "Row", {"sessions": simulated.sessions})
+        other.online_tests.add_online_test(home, "Row", {"sessions": simulated.sessions})
         return add(test)
 
     monkeypatch.setattr(space.store, "add_online_test", later)
-    found = space.add_online_test(home, "Row", {"sessions": simulated.sessions})
-    assert [one.id for one in space.online_tests(home)] == [found.id]
+    found = space.online_tests.add_online_test(home, "Row", {"sessions": simulated.sessions})
+    assert [one.id for one in space.online_tests.all(home)] == [found.id]
 
 
 # ── rules and metrics ────────────────────────────────────────────────────────────────────────
 
 
 def test_other_rules_count_again_and_are_kept(space: Workspace, test: OnlineTest, tmp_path: Path) -> None:
-    before = space.ab_results(test.id)
-    space.set_online_rules(test.id, Rules(bot_clicks=None, bot_sessions=None))
-    after = open_at(tmp_path).ab_results(test.id)
+    before = space.online_tests.ab_results(test.id)
+    space.online_tests.set_online_rules(test.id, Rules(bot_clicks=None, bot_sessions=None))
+    after = open_at(tmp_path).online_tests.ab_results(test.id)
     assert sum(after.users.values()) > sum(before.users.values())
     assert not [one for one in after.removed if one.rule == "bots"]
-    assert open_at(tmp_path).online_rules(test.id) == Rules(bot_clicks=None, bot_sessions=None)
-    (kept,) = space.online_tests(test.experiment)
+    assert open_at(tmp_path).online_tests.online_rules(test.id) == Rules(bot_clicks=None, bot_sessions=None)
+    (kept,) = space.online_tests.all(test.experiment)
     assert [row["n_users"] for row in kept.results] == [row.n_users for row in after.rows]
 
 
@@ -136,12 +138,12 @@ def test_notices_follow_the_rules_and_those_of_the_upload_stay(
     space: Workspace, home: str, simulated: Simulated
 ) -> None:
     tables = {kind: table for kind, table in simulated.tables().items() if kind != "sessions"}
-    test = space.add_online_test(home, "Logs", tables)
+    test = space.online_tests.add_online_test(home, "Logs", tables)
     said = {notice.code for notice in test.notices}
     assert said
-    changed = space.set_online_rules(test.id, Rules(bot_clicks=1))
+    changed = space.online_tests.set_online_rules(test.id, Rules(bot_clicks=1))
     assert {notice.code for notice in changed.notices} >= said - {"novelty", "uneven-days", "bots-uneven"}
-    again = space.set_online_rules(test.id, Rules())
+    again = space.online_tests.set_online_rules(test.id, Rules())
     assert sorted(map(str, again.notices)) == sorted(map(str, test.notices))
 
 
@@ -152,16 +154,16 @@ def test_rules_that_cannot_be_followed_change_nothing(
     space: Workspace, test: OnlineTest, rules: Rules
 ) -> None:
     with pytest.raises(InputError):
-        space.set_online_rules(test.id, rules)
+        space.online_tests.set_online_rules(test.id, rules)
     assert space.store.online_test(test.id) == test
 
 
 def test_rules_by_which_logs_were_read_stay(space: Workspace, home: str, simulated: Simulated) -> None:
     tables = {kind: table for kind, table in simulated.tables().items() if kind != "sessions"}
-    test = space.add_online_test(home, "Logs", tables)
+    test = space.online_tests.add_online_test(home, "Logs", tables)
     for rules in (Rules(threshold_s=10), Rules(item_cap_s=60), Rules(zone="Europe/Berlin")):
         with pytest.raises(InputError, match="were read by another one"):
-            space.set_online_rules(test.id, rules)
+            space.online_tests.set_online_rules(test.id, rules)
     assert space.store.online_test(test.id) == test
 
 
@@ -171,36 +173,42 @@ def test_a_metric_of_ones_own_is_kept_and_one_of_a_known_name_replaces_it(
     strict = OnlineMetric(
         "sessions_per_user", "Sessions per user", "", "", "sessions", role="guardrail", margin=0.001
     )
-    space.set_online_metrics(test.id, [CLICKS, strict])
+    space.online_analysis.set_online_metrics(test.id, [CLICKS, strict])
     found = open_at(tmp_path)
-    assert "clicks_per_session" in {row.metric for row in found.ab_results(test.id).rows}
-    (guard,) = [one for one in found.online_metrics(test.id) if one.name == "sessions_per_user"]
+    assert "clicks_per_session" in {row.metric for row in found.online_tests.ab_results(test.id).rows}
+    (guard,) = [
+        one for one in found.online_analysis.online_metrics(test.id) if one.name == "sessions_per_user"
+    ]
     assert guard.margin == 0.001
-    assert found.own_metrics(test.id) == (CLICKS, strict)
-    space.set_online_metrics(test.id, [])
-    assert space.own_metrics(test.id) == ()
-    assert [row["lift"] for row in test.results] == [row.lift for row in space.ab_results(test.id).rows]
+    assert found.online_analysis.own_metrics(test.id) == (CLICKS, strict)
+    space.online_analysis.set_online_metrics(test.id, [])
+    assert space.online_analysis.own_metrics(test.id) == ()
+    assert [row["lift"] for row in test.results] == [
+        row.lift for row in space.online_tests.ab_results(test.id).rows
+    ]
 
 
 def test_a_metric_of_a_total_that_is_not_there_changes_nothing(space: Workspace, test: OnlineTest) -> None:
     with pytest.raises(InputError, match="no total is called 'plays'"):
-        space.set_online_metrics(test.id, [replace(CLICKS, numerator="plays")])
-    assert space.own_metrics(test.id) == ()
+        space.online_analysis.set_online_metrics(test.id, [replace(CLICKS, numerator="plays")])
+    assert space.online_analysis.own_metrics(test.id) == ()
 
 
 def test_the_stored_rows_hold_a_metric_that_is_better_the_lower_it_is(
     space: Workspace, home: str, simulated: Simulated
 ) -> None:
-    run = space.add_runs(home, {"u": ["a"], "v": ["a"]}, name="als")[0].run.id
-    base = space.add_runs(home, {"u": ["b"], "v": ["a"]}, name="popular")[0].run.id
-    space.set_baseline(home, base)
+    run = space.runs.add_runs(home, {"u": ["a"], "v": ["a"]}, name="als")[0].run.id
+    base = space.runs.add_runs(home, {"u": ["b"], "v": ["a"]}, name="popular")[0].run.id
+    space.experiments.set_baseline(home, base)
     down = replace(CLICKS, direction="down")
-    test = space.add_online_test(
+    test = space.online_tests.add_online_test(
         home, "Row", {"sessions": simulated.sessions}, metrics=[down],
         links={"control": base, "new": run},
     )  # fmt: skip
-    (row,) = [r for r in space.ab_results(test.id).rows if r.metric == down.name and not r.is_control]
-    (lift,) = [one for one in space.online_lifts(run, base) if one.title == down.title]
+    (row,) = [
+        r for r in space.online_tests.ab_results(test.id).rows if r.metric == down.name and not r.is_control
+    ]
+    (lift,) = [one for one in space.comparisons.online_lifts(run, base) if one.title == down.title]
     assert None not in (row.lift, row.corrected_low, row.corrected_high)
     ends = (-row.corrected_high, -row.corrected_low)  # type: ignore[operator]
     assert (lift.lift, lift.low, lift.high) == (-row.lift, *ends)  # type: ignore[operator]
@@ -210,41 +218,52 @@ def test_the_stored_rows_hold_a_metric_that_is_better_the_lower_it_is(
 
 
 def test_the_last_cumulative_lift_is_the_lift(space: Workspace, test: OnlineTest) -> None:
-    frame = space.over_time(test.id, "session_watch_time", "cumulative")
+    frame = space.online_analysis.over_time(test.id, "session_watch_time", "cumulative")
     (row,) = [
-        r for r in space.ab_results(test.id).rows if r.metric == "session_watch_time" and not r.is_control
+        r
+        for r in space.online_tests.ab_results(test.id).rows
+        if r.metric == "session_watch_time" and not r.is_control
     ]
     assert frame["lift"].iloc[-1] == pytest.approx(row.lift)
     assert frame["day"].is_monotonic_increasing
-    assert set(space.over_time(test.id, "session_watch_time", "since")["day"]) == set(range(len(frame)))
+    assert set(space.online_analysis.over_time(test.id, "session_watch_time", "since")["day"]) == set(
+        range(len(frame))
+    )
 
 
 def test_segments_are_those_of_the_upload(space: Workspace, test: OnlineTest) -> None:
-    names = space.online_segments(test.id)
+    names = space.online_analysis.online_segments(test.id)
     assert names == ["country", "platform"]
-    frame = space.by_segment(test.id, "engagement_rate", "platform")
+    frame = space.online_analysis.by_segment(test.id, "engagement_rate", "platform")
     assert frame["n_control"].sum() + frame["n_variant"].sum() == sum(
-        space.ab_results(test.id).users.values()
+        space.online_tests.ab_results(test.id).users.values()
     )
     with pytest.raises(UnknownName, match="Did you mean 'country'"):
-        space.by_segment(test.id, "engagement_rate", "countri")
+        space.online_analysis.by_segment(test.id, "engagement_rate", "countri")
 
 
 def test_more_users_find_a_smaller_lift(space: Workspace, test: OnlineTest) -> None:
-    found = space.detectable(test.id, "session_watch_time")["new"]
+    found = space.online_analysis.detectable(test.id, "session_watch_time")["new"]
     assert found is not None
-    assert space.more_users(test.id, "session_watch_time", "new", found * 1.05) == 0
-    half = space.more_users(test.id, "session_watch_time", "new", found / 2)
-    assert half == pytest.approx(3 * sum(space.ab_results(test.id).users.values()), rel=0.1)
+    assert space.online_analysis.more_users(test.id, "session_watch_time", "new", found * 1.05) == 0
+    half = space.online_analysis.more_users(test.id, "session_watch_time", "new", found / 2)
+    assert half == pytest.approx(3 * sum(space.online_tests.ab_results(test.id).users.values()), rel=0.1)
     with pytest.raises(UnknownName):
-        space.more_users(test.id, "session_watch_time", "newer", 0.1)
+        space.online_analysis.more_users(test.id, "session_watch_time", "newer", 0.1)
 
 
 def test_of_a_summary_only_the_results_are_known(space: Workspace, home: str) -> None:
     table = templates()["aggregates"].encode()
-    test = space.add_online_test(home, "Sums", {"aggregates": table})
-    assert {row.metric for row in space.ab_results(test.id).rows} == {"session_watch_time", "click_rate"}
-    for asked in (space.online_users, space.online_metrics, space.online_segments):
+    test = space.online_tests.add_online_test(home, "Sums", {"aggregates": table})
+    assert {row.metric for row in space.online_tests.ab_results(test.id).rows} == {
+        "session_watch_time",
+        "click_rate",
+    }
+    for asked in (
+        space.online_tests.online_users,
+        space.online_analysis.online_metrics,
+        space.online_analysis.online_segments,
+    ):
         with pytest.raises(NotFound, match="only sums are known"):
             asked(test.id)
 
@@ -254,11 +273,11 @@ def test_of_a_summary_only_the_results_are_known(space: Workspace, home: str) ->
 
 def test_a_viewer_reads_and_changes_nothing(space: Workspace, test: OnlineTest, tmp_path: Path) -> None:
     viewer = open_at(tmp_path, "viewer")
-    assert lifts(viewer.ab_results(test.id)) == lifts(space.ab_results(test.id))
+    assert lifts(viewer.online_tests.ab_results(test.id)) == lifts(space.online_tests.ab_results(test.id))
     with pytest.raises(Forbidden):
-        viewer.set_online_rules(test.id, Rules(winsorise=0.9))
+        viewer.online_tests.set_online_rules(test.id, Rules(winsorise=0.9))
     with pytest.raises(Forbidden):
-        viewer.set_online_metrics(test.id, [CLICKS])
+        viewer.online_analysis.set_online_metrics(test.id, [CLICKS])
     assert space.store.online_test(test.id) == test
 
 
@@ -266,7 +285,7 @@ def test_the_tables_beside_a_test_live_as_long_as_it(
     space: Workspace, home: str, simulated: Simulated
 ) -> None:
     tables = {kind: table for kind, table in simulated.tables().items() if kind != "sessions"}
-    test = space.add_online_test(home, "Logs", tables)
+    test = space.online_tests.add_online_test(home, "Logs", tables)
     space.store.collect()
     served = space.store.table(test.tables["served"])
     assert len(served) == len(tables["served"])
@@ -286,12 +305,16 @@ def test_segments_are_held_against_the_lift_without_the_time_before(space: Works
         for day, minutes in watched.items()
     ]  # fmt: skip
     rows += [row | {"session_id": "once", "watch_s": 60.0 * n} for n, row in enumerate(rows[1::97])]
-    test = space.add_online_test(
+    test = space.online_tests.add_online_test(
         home, "Before", {"sessions": pd.DataFrame(rows)}, rules=Rules(starts="2026-03-08"), control="control"
     )
-    watch = next(row for row in space.ab_results(test.id).rows if (row.metric, row.variant) == (WATCH, "new"))
+    watch = next(
+        row
+        for row in space.online_tests.ab_results(test.id).rows
+        if (row.metric, row.variant) == (WATCH, "new")
+    )
     assert watch.lift is not None
     assert watch.plain_lift is not None
     assert watch.plain_lift < 0 < watch.lift
-    assert (space.by_segment(test.id, WATCH, "country")["lift"] < 0).all()
-    assert space.reversals(test.id, WATCH, "country") == ()
+    assert (space.online_analysis.by_segment(test.id, WATCH, "country")["lift"] < 0).all()
+    assert space.online_analysis.reversals(test.id, WATCH, "country") == ()

@@ -29,12 +29,12 @@ def space(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def films(space: Workspace) -> Experiment:
-    return space.create_experiment("Films", TRUTH, train=TRAIN, depth=5)
+    return space.experiments.create_experiment("Films", TRUTH, train=TRAIN, depth=5)
 
 
 def test_reference_runs_carry_their_title_tag_and_provenance(space: Workspace, films: Experiment) -> None:
-    space.add_references(films.id, "popular,oracle")
-    found = [(run.name, run.tags, run.reference) for run in space.runs(films.id)]
+    space.runs.add_references(films.id, "popular,oracle")
+    found = [(run.name, run.tags, run.reference) for run in space.runs.all(films.id)]
     assert found == [
         ("Most popular (reference)", ("reference",), "popular"),
         ("Oracle (reference)", ("reference",), "oracle"),
@@ -42,37 +42,37 @@ def test_reference_runs_carry_their_title_tag_and_provenance(space: Workspace, f
 
 
 def test_adding_a_reference_again_changes_nothing(space: Workspace, films: Experiment) -> None:
-    (first,) = space.add_references(films.id, "random")
-    (again,) = space.add_references(films.id, ["random"])
+    (first,) = space.runs.add_references(films.id, "random")
+    (again,) = space.runs.add_references(films.id, ["random"])
     assert (first.already_there, again.already_there) == (False, True)
     assert again.run == first.run
-    assert len(space.runs(films.id)) == 1
+    assert len(space.runs.all(films.id)) == 1
 
 
 def test_a_reference_that_was_renamed_is_recognised(space: Workspace, films: Experiment) -> None:
-    (first,) = space.add_references(films.id, "popular")
-    space.rename_run(first.run.id, "The usual")
-    assert [one.run.name for one in space.add_references(films.id, "popular")] == ["The usual"]
+    (first,) = space.runs.add_references(films.id, "popular")
+    space.runs.rename_run(first.run.id, "The usual")
+    assert [one.run.name for one in space.runs.add_references(films.id, "popular")] == ["The usual"]
 
 
 def test_a_run_that_took_a_references_name_stops_it(space: Workspace, films: Experiment) -> None:
-    space.add_runs(films.id, ALS, name="Oracle (reference)")
+    space.runs.add_runs(films.id, ALS, name="Oracle (reference)")
     with pytest.raises(NameTaken):
-        space.add_references(films.id, "random,oracle")
-    assert len(space.runs(films.id)) == 1
+        space.runs.add_references(films.id, "random,oracle")
+    assert len(space.runs.all(films.id)) == 1
 
 
 def test_nothing_is_stored_when_one_reference_lacks_a_table(space: Workspace, films: Experiment) -> None:
     with pytest.raises(InputError, match="'content': it needs the catalogue"):
-        space.add_references(films.id, "oracle,content")
+        space.runs.add_references(films.id, "oracle,content")
     with pytest.raises(UnknownName):
-        space.add_references(films.id, "oracle,best")
-    assert space.runs(films.id) == []
+        space.runs.add_references(films.id, "oracle,best")
+    assert space.runs.all(films.id) == []
 
 
 def test_the_choices_say_what_is_there_and_what_each_lacks(space: Workspace, films: Experiment) -> None:
-    space.add_references(films.id, "oracle")
-    found = {one.name: (one.lacks, one.is_there) for one in space.reference_choices(films.id)}
+    space.runs.add_references(films.id, "oracle")
+    found = {one.name: (one.lacks, one.is_there) for one in space.runs.reference_choices(films.id)}
     assert found == {
         "popular": ("", False),
         "weighted_rating": ("ratings in the train table", False),
@@ -83,25 +83,25 @@ def test_the_choices_say_what_is_there_and_what_each_lacks(space: Workspace, fil
 
 
 def test_the_choices_say_which_is_archived(space: Workspace, films: Experiment) -> None:
-    oracle, _ = space.add_references(films.id, "oracle,popular")
-    space.archive_run(oracle.run.id)
-    found = {one.name for one in space.reference_choices(films.id) if one.is_archived}
+    oracle, _ = space.runs.add_references(films.id, "oracle,popular")
+    space.runs.archive_run(oracle.run.id)
+    found = {one.name for one in space.runs.reference_choices(films.id) if one.is_archived}
     assert found == {"oracle"}
-    (again,) = space.add_references(films.id, "oracle")
+    (again,) = space.runs.add_references(films.id, "oracle")
     assert (again.already_there, again.is_archived) == (True, True)
 
 
 def test_a_viewer_adds_no_references(films: Experiment, tmp_path: Path) -> None:
     store = open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts", read_only=True)
     with pytest.raises(Forbidden):
-        Workspace(store, person=Person("ann", "viewer")).add_references(films.id, "oracle")
+        Workspace(store, person=Person("ann", "viewer")).runs.add_references(films.id, "oracle")
 
 
 def test_a_reference_keeps_the_colours_for_the_candidates(space: Workspace, films: Experiment) -> None:
-    space.add_references(films.id, "popular,random,oracle")
-    (als,) = space.add_runs(films.id, ALS, name="als")
+    space.runs.add_references(films.id, "popular,random,oracle")
+    (als,) = space.runs.add_runs(films.id, ALS, name="als")
     assert als.run.slot == 0
-    assert space.runs(films.id)[0].name == "als"
+    assert space.runs.all(films.id)[0].name == "als"
 
 
 # ── between floor and ceiling ────────────────────────────────────────────────────────────────
@@ -171,10 +171,10 @@ def test_means_over_other_users_are_not_compared() -> None:
 
 
 def test_the_workspace_finds_the_references_itself(space: Workspace, films: Experiment) -> None:
-    (als,) = space.add_runs(films.id, ALS, name="als")
-    assert space.standing([als.run.id], "recall", 1) is None
-    space.add_references(films.id, "popular,random,oracle")
-    found = space.standing([als.run.id], "recall", 1)
+    (als,) = space.runs.add_runs(films.id, ALS, name="als")
+    assert space.scores.standing([als.run.id], "recall", 1) is None
+    space.runs.add_references(films.id, "popular,random,oracle")
+    found = space.scores.standing([als.run.id], "recall", 1)
     assert found is not None
     # The first unseen of (a, b): b for u, who wants it; b for v and a for w, who do not.
     assert found.usual is not None
@@ -185,15 +185,15 @@ def test_the_workspace_finds_the_references_itself(space: Workspace, films: Expe
 @pytest.mark.parametrize("metric", ["judged", "serendipity", "f1(of=precision,serendipity)"])
 def test_where_the_oracle_can_be_beaten_nobody_has_a_standing(space: Workspace, metric: str) -> None:
     truth = pd.DataFrame([("u", "b", 1.0), ("u", "c", 0.0)], columns=["user_id", "item_id", "relevance"])
-    films = space.create_experiment("Films", truth, train=TRAIN, depth=5)
-    (als,) = space.add_runs(films.id, {"u": ["b"]}, name="als")
-    space.add_references(films.id, "popular,random,oracle")
-    assert space.standing([als.run.id], "recall", 1) is not None
-    assert space.standing([als.run.id], metric, 1) is None
+    films = space.experiments.create_experiment("Films", truth, train=TRAIN, depth=5)
+    (als,) = space.runs.add_runs(films.id, {"u": ["b"]}, name="als")
+    space.runs.add_references(films.id, "popular,random,oracle")
+    assert space.scores.standing([als.run.id], "recall", 1) is not None
+    assert space.scores.standing([als.run.id], metric, 1) is None
 
 
 def test_metrics_beyond_accuracy_have_no_floor_and_ceiling(space: Workspace, films: Experiment) -> None:
-    (als,) = space.add_runs(films.id, ALS, name="als")
-    space.add_references(films.id, "popular,random,oracle")
-    assert space.standing([als.run.id], "novelty", 1) is None
-    assert np.isfinite(space.scoreboard([als.run.id], ["novelty"], 1)["value"]).all()
+    (als,) = space.runs.add_runs(films.id, ALS, name="als")
+    space.runs.add_references(films.id, "popular,random,oracle")
+    assert space.scores.standing([als.run.id], "novelty", 1) is None
+    assert np.isfinite(space.scores.scoreboard([als.run.id], ["novelty"], 1)["value"]).all()

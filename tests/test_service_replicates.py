@@ -38,18 +38,18 @@ def space(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def films(space: Workspace) -> Experiment:
-    return space.create_experiment(
+    return space.experiments.create_experiment(
         "Films", TRUTH, depth=3, catalogue=CATALOGUE, train={"t": list("abcdx")}, user_attributes=USERS
     )
 
 
 def add(space: Workspace, films: Experiment, source: Any, name: str = "als", **how: Any) -> str:
-    (added,) = space.add_runs(films.id, source, name=name, **how)
+    (added,) = space.runs.add_runs(films.id, source, name=name, **how)
     return added.run.id
 
 
 def value(space: Workspace, run: str, metric: str = "recall", k: int = 1) -> float:
-    return float(space.scoreboard([run], [metric], k)["value"].item())
+    return float(space.scores.scoreboard([run], [metric], k)["value"].item())
 
 
 @pytest.fixture
@@ -69,23 +69,23 @@ def test_seeds_are_one_run_with_its_replicates_below_it(
     films: Experiment, seeds: str, tmp_path: Path
 ) -> None:
     again = open_at(tmp_path)
-    (run,) = again.runs(films.id)
+    (run,) = again.runs.all(films.id)
     assert (run.id, str(run.replicated), run.is_mean) == (seeds, "2 seeds", True)
-    assert [one.name for one in again.replicates(seeds)] == ["7", "42"]
+    assert [one.name for one in again.replicates.of(seeds)] == ["7", "42"]
     assert value(again, seeds) == pytest.approx((0.5 + 0.5 + 1 + 0) / 4)
     assert (run.ledger["counted"], run.ledger["without_list"], run.ledger["rows"]) == (4, 0, 8)
 
 
 def test_folds_are_one_run_too(space: Workspace, films: Experiment, folds: str) -> None:
-    (run,) = space.runs(films.id)
+    (run,) = space.runs.all(films.id)
     assert (str(run.replicated), run.is_mean) == ("2 folds", False)
     assert (run.ledger["counted"], run.ledger["without_list"]) == (4, 1)
     assert value(space, folds) == 2 / 4
-    assert [one.ledger["counted"] for one in space.replicates(folds)] == [2, 1]
+    assert [one.ledger["counted"] for one in space.replicates.of(folds)] == [2, 1]
 
 
 def test_the_same_seeds_again_are_recognised(space: Workspace, films: Experiment, seeds: str) -> None:
-    (again,) = space.add_runs(films.id, {"7": SEED_1, "42": SEED_2}, name="als")
+    (again,) = space.runs.add_runs(films.id, {"7": SEED_1, "42": SEED_2}, name="als")
     assert (again.already_there, again.run.id) == (True, seeds)
     with pytest.raises(NameTaken):
         add(space, films, {"7": SEED_1, "42": SEED_3})
@@ -100,17 +100,17 @@ def test_the_lists_of_folds_in_one_file_are_another_upload(
 def test_a_deleted_candidate_takes_its_replicates_along(
     space: Workspace, films: Experiment, seeds: str
 ) -> None:
-    below = [one.id for one in space.replicates(seeds)]
-    space.delete_run(seeds, "als")
-    assert space.runs(films.id, archived=True) == []
+    below = [one.id for one in space.replicates.of(seeds)]
+    space.runs.delete_run(seeds, "als")
+    assert space.runs.all(films.id, archived=True) == []
     assert space.store.metrics(below) == dict.fromkeys(below, ())
 
 
 def test_an_archived_candidate_keeps_its_replicates(space: Workspace, films: Experiment, seeds: str) -> None:
-    space.archive_run(seeds)
-    assert space.runs(films.id) == []
-    space.restore_run(seeds)
-    assert len(space.replicates(seeds)) == 2
+    space.runs.archive_run(seeds)
+    assert space.runs.all(films.id) == []
+    space.runs.restore_run(seeds)
+    assert len(space.replicates.of(seeds)) == 2
 
 
 def test_a_file_with_models_and_seeds_makes_candidates_with_replicates(
@@ -122,7 +122,7 @@ def test_a_file_with_models_and_seeds_makes_candidates_with_replicates(
         for seed, lists in ((7, SEED_1), (42, last))
         for user, items in lists.items()
     ]
-    added = space.add_runs(films.id, pd.DataFrame(rows), name="mine")
+    added = space.runs.add_runs(films.id, pd.DataFrame(rows), name="mine")
     assert [(one.run.name, str(one.run.replicated)) for one in added] == [
         ("mine: als", "2 seeds"), ("mine: bpr", "2 seeds"),
     ]  # fmt: skip
@@ -130,7 +130,7 @@ def test_a_file_with_models_and_seeds_makes_candidates_with_replicates(
 
 def test_several_tables_need_a_name(space: Workspace, films: Experiment) -> None:
     with pytest.raises(InputError, match="2 tables and no name"):
-        space.add_runs(films.id, [SEED_1, SEED_2])
+        space.runs.add_runs(films.id, [SEED_1, SEED_2])
 
 
 # ── answers of seeds ─────────────────────────────────────────────────────────────────────────
@@ -140,13 +140,13 @@ def test_differences_of_seeds_are_paired_over_the_users_means(
     space: Workspace, films: Experiment, seeds: str
 ) -> None:
     pop = add(space, films, POP, "pop")
-    row = space.pairs([seeds], pop, "recall", 1).iloc[0]
+    row = space.comparisons.pairs([seeds], pop, "recall", 1).iloc[0]
     # users' means 0.5, 0.5, 1, 0 against 1, 0, 0, 0
     assert (row["mean_diff"], row["wins"], row["losses"], row["ties"]) == (1 / 4, 2, 1, 1)
 
 
 def test_other_definitions_of_seeds_are_computed_from_their_hits(space: Workspace, seeds: str) -> None:
-    alone = [value(space, one.id, "ndcg(gain=exp)", 3) for one in space.replicates(seeds)]
+    alone = [value(space, one.id, "ndcg(gain=exp)", 3) for one in space.replicates.of(seeds)]
     assert value(space, seeds, "ndcg(gain=exp)", 3) == pytest.approx(np.mean(alone))
 
 
@@ -154,22 +154,24 @@ def test_every_metric_of_the_usual_ones_is_there_or_has_a_reason(
     space: Workspace, films: Experiment, seeds: str
 ) -> None:
     plain = add(space, films, SEED_1, "plain")
-    assert space.metrics_of([seeds]) == space.metrics_of([plain])
-    assert set(space.absences([seeds, plain], "rmse").values()) == {"needs a table of rating predictions"}
+    assert space.scores.metrics_of([seeds]) == space.scores.metrics_of([plain])
+    assert set(space.scores.absences([seeds, plain], "rmse").values()) == {
+        "needs a table of rating predictions"
+    }
     assert value(space, seeds, "coverage") == pytest.approx(
-        np.mean([value(space, one.id, "coverage") for one in space.replicates(seeds)])
+        np.mean([value(space, one.id, "coverage") for one in space.replicates.of(seeds)])
     )
 
 
 def test_slices_of_seeds_are_means(space: Workspace, seeds: str) -> None:
-    found = space.sliced([seeds], "user:age", ["recall", "coverage"], 1)
+    found = space.slices.sliced([seeds], "user:age", ["recall", "coverage"], 1)
     recall = found[found["metric"] == "recall"].set_index("slice")["value"]
     assert dict(recall) == {"old": (0.5 + 0.5) / 2, "new": (1 + 0) / 2}
     assert not found["value"].isna().any()
 
 
 def test_what_seeds_show_is_their_mean(space: Workspace, seeds: str) -> None:
-    found = space.shown_by([seeds], "genre", 1).set_index("value")
+    found = space.slices.shown_by([seeds], "genre", 1).set_index("value")
     # of 4 places: genre two 0 (seed 7) and 1 (seed 42)
     assert found.loc["two", "share"] == pytest.approx((0 + 1 / 4) / 2)
 
@@ -178,47 +180,50 @@ def test_the_definitions_of_seeds_are_counted_under_every_preset(
     space: Workspace, films: Experiment, seeds: str
 ) -> None:
     plain = add(space, films, SEED_1, "plain")
-    mean, one = (space.under_presets(run, "recall", 1) for run in (seeds, plain))
+    mean, one = (space.definitions.under_presets(run, "recall", 1) for run in (seeds, plain))
     assert list(mean["preset"]) == list(one["preset"])
     assert list(mean["value"].isna()) == list(one["value"].isna())
     assert list(mean["reason"]) == list(one["reason"])
-    assert not space.preset_causes(seeds, "recall", 1).empty or space.preset_causes(plain, "recall", 1).empty
+    assert (
+        not space.definitions.preset_causes(seeds, "recall", 1).empty
+        or space.definitions.preset_causes(plain, "recall", 1).empty
+    )
 
 
 def test_there_is_no_worked_example_of_a_mean(space: Workspace, seeds: str) -> None:
-    assert space.worked_example(seeds, "recall", 1) is None
-    assert space.worked_example(space.replicates(seeds)[0].id, "recall", 1) is not None
+    assert space.definitions.worked_example(seeds, "recall", 1) is None
+    assert space.definitions.worked_example(space.replicates.of(seeds)[0].id, "recall", 1) is not None
 
 
 def test_the_tie_band_of_seeds_is_the_mean_of_theirs(space: Workspace, films: Experiment) -> None:
     tied = {"u1": {"a": 1.0, "x": 1.0}, "u2": {"b": 2.0, "x": 1.0}, "u3": {"c": 1.0}, "u4": {"d": 1.0}}
     settled = {**tied, "u1": {"a": 2.0, "x": 1.0}}
     run = add(space, films, {"7": tied, "42": settled})
-    band = space.tie_band(run, "recall", 1)
+    band = space.scores.tie_band(run, "recall", 1)
     assert band is not None
     assert (band.worst, band.best) == ((3 / 4 + 1) / 2, 1.0)
 
 
 def test_the_population_may_decide_among_seeds_too(space: Workspace, films: Experiment, seeds: str) -> None:
     pop = add(space, films, POP, "pop")
-    effect = space.population_effect([seeds, pop], "recall", 1)
+    effect = space.scores.population_effect([seeds, pop], "recall", 1)
     assert effect is not None
     assert effect.values["truth"][seeds] == pytest.approx(0.5)
 
 
 def test_the_lists_of_seeds_are_those_of_each_and_not_of_the_candidate(space: Workspace, seeds: str) -> None:
     with pytest.raises(InputError, match="mean of 2 seeds, so that each user has several lists"):
-        space._match_again(seeds)
-    second = space.replicates(seeds)[1]
-    assert space._match_again(second.id).ledger.rows == 4
+        space.data.match_again(seeds)
+    second = space.replicates.of(seeds)[1]
+    assert space.data.match_again(second.id).ledger.rows == 4
 
 
 def test_seeds_compare_with_others_as_any_run(space: Workspace, films: Experiment, seeds: str) -> None:
     plain = add(space, films, SEED_1, "plain")
-    assert space.comparability([seeds, plain]) == []
-    (row,) = space.pairs([seeds], plain, "recall", 1).to_dict("records")
+    assert space.scores.comparability([seeds, plain]) == []
+    (row,) = space.comparisons.pairs([seeds], plain, "recall", 1).to_dict("records")
     assert row["mean_diff"] == pytest.approx(0.0)
-    assert space.list_overlap([seeds], plain, 1).empty
+    assert space.overlap.list_overlap([seeds], plain, 1).empty
 
 
 # ── answers of folds ─────────────────────────────────────────────────────────────────────────
@@ -228,8 +233,8 @@ def test_folds_answer_as_the_same_lists_in_one_file(space: Workspace, films: Exp
     plain = add(space, films, {**FOLD_1, **FOLD_2}, "plain")
     for metric in ("recall", "coverage", "ndcg(gain=exp)", "novelty"):
         assert value(space, folds, metric) == pytest.approx(value(space, plain, metric))
-    assert space.worked_example(folds, "recall", 1) is not None
-    assert space.user_lists([folds], "u3", 1).lists[0].places[0].item.id == "c"
+    assert space.definitions.worked_example(folds, "recall", 1) is not None
+    assert space.users.user_lists([folds], "u3", 1).lists[0].places[0].item.id == "c"
 
 
 # ── spread ───────────────────────────────────────────────────────────────────────────────────
@@ -239,13 +244,13 @@ def test_the_spread_has_a_row_for_each_replicate(
     space: Workspace, films: Experiment, seeds: str, folds: str
 ) -> None:
     plain = add(space, films, SEED_1, "plain")
-    found = space.spread([seeds, plain, folds], "recall", 1)
+    found = space.replicates.spread([seeds, plain, folds], "recall", 1)
     rows = list(found[["run", "replicate", "value", "n_users"]].itertuples(index=False, name=None))
     assert rows == [("als", "7", 0.5, 4), ("als", "42", 0.5, 4), ("knn", "1", 0.5, 2), ("knn", "2", 1.0, 1)]
 
 
 def test_a_metric_that_replicates_lack_has_no_spread(space: Workspace, seeds: str) -> None:
-    assert space.spread([seeds], "rmse", 1).empty
+    assert space.replicates.spread([seeds], "rmse", 1).empty
 
 
 # ── across replicates ────────────────────────────────────────────────────────────────────────────────
@@ -254,7 +259,7 @@ def test_a_metric_that_replicates_lack_has_no_spread(space: Workspace, seeds: st
 def difference(
     space: Workspace, run: str, baseline: str, metric: str, k: int, scope: Scope = WHOLE
 ) -> ReplicateDifference | None:
-    return space.replicate_differences([run], baseline, metric, k, scope).get(run)
+    return space.comparisons.replicate_differences([run], baseline, metric, k, scope).get(run)
 
 
 def test_seeds_of_the_same_labels_are_paired(space: Workspace, films: Experiment) -> None:
@@ -321,7 +326,7 @@ def test_spread_and_difference_may_be_those_of_a_part(
     space: Workspace, films: Experiment, seeds: str, folds: str
 ) -> None:
     old = Scope(slice="user:age=old")
-    found = space.spread([seeds, folds], "recall", 1, old)
+    found = space.replicates.spread([seeds, folds], "recall", 1, old)
     assert [(row.replicate, row.value, row.n_users) for row in found.itertuples()] == [
         ("7", 1 / 2, 2), ("42", 1 / 2, 2), ("1", 1 / 2, 2),
     ]  # fmt: skip

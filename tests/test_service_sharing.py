@@ -15,6 +15,7 @@ import pytest
 from recdash.domain.access import Person
 from recdash.domain.journal import Report
 from recdash.errors import Forbidden, InputError, NameTaken, NotFound
+from recdash.report.reports import Reports
 from recdash.service import LinkDead, Workspace
 from recdash.store import OneExperiment, open_store
 
@@ -44,88 +45,88 @@ def space(tmp_path: Path, clock: Clock) -> Iterator[Workspace]:
 
 @pytest.fixture
 def films(space: Workspace) -> str:
-    return space.create_experiment("films", TRUTH).id
+    return space.experiments.create_experiment("films", TRUTH).id
 
 
 def why_dead(space: Workspace, token: str) -> str:
     with pytest.raises(LinkDead) as dead:
-        space.shared(token)
+        space.sharing.shared(token)
     return dead.value.reason
 
 
 def test_a_link_opens_its_experiment_for_reading(space: Workspace, films: str) -> None:
-    made = space.share(films, label="for the board")
-    link = space.shared(made.token)
+    made = space.sharing.share(films, label="for the board")
+    link = space.sharing.shared(made.token)
     assert (link, link.label, link.author) == (made.link, "for the board", "ann")
-    guest = space.seen_by(space.guest_of(link))
-    assert [one.id for one in guest.experiments()] == [films]
+    guest = space.seen_by(space.sharing.guest_of(link))
+    assert [one.id for one in guest.experiments.all()] == [films]
     assert guest.person == Person("guest of ann", "viewer", films)
     with pytest.raises(Forbidden):
-        guest.note_experiment(films, "mine now")
+        guest.experiments.note_experiment(films, "mine now")
 
 
 def test_a_link_is_over_when_its_days_are(space: Workspace, films: str, clock: Clock) -> None:
-    token = space.share(films, days=2).token
+    token = space.sharing.share(films, days=2).token
     clock.now = NOON + timedelta(days=2) - timedelta(seconds=1)
-    assert space.shared(token).expires == NOON + timedelta(days=2)
+    assert space.sharing.shared(token).expires == NOON + timedelta(days=2)
     clock.now = NOON + timedelta(days=2)
     assert why_dead(space, token) == "expired"
 
 
 def test_a_revoked_link_is_dead_at_once_and_stays_so(space: Workspace, films: str, clock: Clock) -> None:
-    made = space.share(films)
+    made = space.sharing.share(films)
     clock.now = NOON + timedelta(hours=1)
-    assert space.revoke(made.link.id).revoked == clock.now
+    assert space.sharing.revoke(made.link.id).revoked == clock.now
     assert why_dead(space, made.token) == "revoked"
     clock.now = NOON + timedelta(hours=2)
-    assert space.revoke(made.link.id).revoked == NOON + timedelta(hours=1)
+    assert space.sharing.revoke(made.link.id).revoked == NOON + timedelta(hours=1)
 
 
 def test_a_link_dies_with_its_experiment(space: Workspace, films: str) -> None:
-    token = space.share(films).token
-    space.delete_experiment(films, "films")
+    token = space.sharing.share(films).token
+    space.experiments.delete_experiment(films, "films")
     assert why_dead(space, token) == "unknown"
 
 
 def test_a_link_to_a_report_is_for_that_report_of_that_experiment(space: Workspace, films: str) -> None:
-    other = space.create_experiment("songs", TRUTH)
+    other = space.experiments.create_experiment("songs", TRUTH)
     report = space.store.add_report(Report("r1", films, NOON, "ann", "Spring"))
-    link = space.shared(space.share(films, report_id=report.id).token)
+    link = space.sharing.shared(space.sharing.share(films, report_id=report.id).token)
     assert link.report == "r1"
     with pytest.raises(LinkDead):  # what opens one report makes nobody a guest of the experiment
-        space.guest_of(link)
+        space.sharing.guest_of(link)
     with pytest.raises(NotFound):
-        space.share(other.id, report_id=report.id)
+        space.sharing.share(other.id, report_id=report.id)
     space.store.delete_report(report.id)
-    assert space.share_links(films) == []
+    assert space.sharing.share_links(films) == []
 
 
 def test_what_was_put_away_is_not_opened_by_its_links(space: Workspace, films: str) -> None:
     space.store.add_report(Report("r1", films, NOON, "ann", "Spring"))
-    to_report, to_films = (space.share(films, report_id=one).token for one in ("r1", None))
-    space.archive_report("r1")
+    to_report, to_films = (space.sharing.share(films, report_id=one).token for one in ("r1", None))
+    Reports(space).archive_report("r1")
     assert why_dead(space, to_report) == "archived"
-    space.restore_report("r1")
-    assert space.shared(to_report).report == "r1"
-    space.archive_experiment(films)
+    Reports(space).restore_report("r1")
+    assert space.sharing.shared(to_report).report == "r1"
+    space.experiments.archive_experiment(films)
     assert {why_dead(space, token) for token in (to_report, to_films)} == {"archived"}
-    space.restore_experiment(films)
-    assert space.shared(to_films).experiment == films
+    space.experiments.restore_experiment(films)
+    assert space.sharing.shared(to_films).experiment == films
 
 
 def test_none_of_a_thousand_tampered_links_opens_anything(
     space: Workspace, films: str, tmp_path: Path
 ) -> None:
-    tokens = [space.share(films).token for _ in range(20)]
+    tokens = [space.sharing.share(films).token for _ in range(20)]
     elsewhere = open_store(f"sqlite:///{tmp_path}/other.db", tmp_path / "other")
     foreign = Workspace(elsewhere, person=Person("eve", "admin"))
-    home = foreign.create_experiment("films", TRUTH).id
-    forged = [foreign.share(home).token for _ in range(50)]
+    home = foreign.experiments.create_experiment("films", TRUTH).id
+    forged = [foreign.sharing.share(home).token for _ in range(50)]
     forged += list(tampered(tokens, 1_000, random.Random(7)))
     assert len(forged) == 1_050
     assert not set(forged) & set(tokens)
     assert {why_dead(space, token) for token in forged} == {"unknown"}
-    assert all(space.shared(token) for token in tokens)
+    assert all(space.sharing.shared(token) for token in tokens)
     elsewhere.close()
 
 
@@ -158,7 +159,7 @@ def tampered(tokens: list[str], n: int, rng: random.Random) -> Iterator[str]:
 
 
 def test_what_is_stored_of_a_link_does_not_make_one(space: Workspace, films: str) -> None:
-    made = space.share(films)
+    made = space.sharing.share(films)
     assert re.fullmatch(r"[0-9a-f]{64}", made.link.id)
     carried = made.token.partition(".")[0]
     assert carried not in made.link.id
@@ -168,54 +169,54 @@ def test_what_is_stored_of_a_link_does_not_make_one(space: Workspace, films: str
 
 
 def test_the_secret_is_made_once_and_for_this_user_only(space: Workspace, films: str, tmp_path: Path) -> None:
-    token = space.share(films).token
+    token = space.sharing.share(films).token
     file = tmp_path / "artifacts" / "secret.key"
     assert file.stat().st_mode & 0o777 == 0o600
     again = open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts")
-    assert Workspace(again, clock=lambda: NOON).shared(token).experiment == films
+    assert Workspace(again, clock=lambda: NOON).sharing.shared(token).experiment == films
     again.close()
 
 
 @pytest.mark.parametrize("days", [0, -1, 366.1, float("nan"), float("inf")])
 def test_days_that_mean_nothing_are_refused(space: Workspace, films: str, days: float) -> None:
     with pytest.raises(InputError, match="at most 366 days"):
-        space.share(films, days=days)
-    assert space.share_links(films) == []
+        space.sharing.share(films, days=days)
+    assert space.sharing.share_links(films) == []
 
 
 def test_a_label_is_short(space: Workspace, films: str) -> None:
     with pytest.raises(InputError, match="201 characters"):
-        space.share(films, label="x" * 201)
+        space.sharing.share(films, label="x" * 201)
 
 
 # ── saved views ──────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_saved_view_is_found_by_its_name(space: Workspace, films: str) -> None:
-    saved = space.save_view(films, "weekly-check", "metric-vs-k", {"m": "recall", "k": "20"})
+    saved = space.sharing.save_view(films, "weekly-check", "metric-vs-k", {"m": "recall", "k": "20"})
     assert (
-        space.saved_view("weekly-check")
+        space.sharing.saved_view("weekly-check")
         == saved
-        == space.save_view(films, "weekly-check", "metric-vs-k", {"m": "recall", "k": "20"})
+        == space.sharing.save_view(films, "weekly-check", "metric-vs-k", {"m": "recall", "k": "20"})
     )
     assert (saved.page, saved.params, saved.author) == ("metric-vs-k", {"m": "recall", "k": "20"}, "ann")
-    space.forget_view(saved.id)
+    space.sharing.forget_view(saved.id)
     with pytest.raises(NotFound, match="weekly-check"):
-        space.saved_view("weekly-check")
+        space.sharing.saved_view("weekly-check")
 
 
 def test_two_views_never_share_a_name(space: Workspace, films: str) -> None:
-    songs = space.create_experiment("songs", TRUTH).id
-    space.save_view(films, "main", "overview", {})
+    songs = space.experiments.create_experiment("songs", TRUTH).id
+    space.sharing.save_view(films, "main", "overview", {})
     for home, page in ((films, "users"), (songs, "overview")):
         with pytest.raises(NameTaken, match="'main'"):
-            space.save_view(home, "main", page, {})
+            space.sharing.save_view(home, "main", page, {})
 
 
 @pytest.mark.parametrize("name", ["", "Weekly", "a b", "-a", "a-", "x" * 41, "ä", "a/b", "a\n"])
 def test_a_name_that_does_not_fit_an_address_is_refused(space: Workspace, films: str, name: str) -> None:
     with pytest.raises(InputError, match="a to z"):
-        space.save_view(films, name, "overview", {})
+        space.sharing.save_view(films, name, "overview", {})
 
 
 def test_a_guest_reaches_nothing_that_was_not_written_for_guests(space: Workspace, films: str) -> None:

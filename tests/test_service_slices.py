@@ -40,12 +40,12 @@ def space(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def films(space: Workspace) -> Experiment:
-    return space.create_experiment("Films", TRUTH, depth=5, **TABLES)
+    return space.experiments.create_experiment("Films", TRUTH, depth=5, **TABLES)
 
 
 @pytest.fixture
 def ease(space: Workspace, films: Experiment) -> str:
-    (added,) = space.add_runs(films.id, EASE, name="ease")
+    (added,) = space.runs.add_runs(films.id, EASE, name="ease")
     return added.run.id
 
 
@@ -60,7 +60,7 @@ def scores(frame: pd.DataFrame) -> dict[str, tuple[float, int]]:
 def test_the_further_tables_are_kept_for_the_next_process(films: Experiment, tmp_path: Path) -> None:
     assert set(films.tables) == {"users", "vectors", "similarity"}
     later = open_at(tmp_path, "viewer")
-    assert later.experiments() == [films]
+    assert later.experiments.all() == [films]
     assert later.store.table(films.tables["vectors"]).to_pylist() == [
         {"item_id": "a", "vector": [1.0, 0.0]},
         {"item_id": "b", "vector": [0.0, 1.0]},
@@ -68,21 +68,21 @@ def test_the_further_tables_are_kept_for_the_next_process(films: Experiment, tmp
 
 
 def test_the_same_set_up_is_recognised_and_another_is_not(space: Workspace, films: Experiment) -> None:
-    assert space.create_experiment("Films", TRUTH, depth=5, **TABLES).id == films.id
+    assert space.experiments.create_experiment("Films", TRUTH, depth=5, **TABLES).id == films.id
     for other in ({"item_vectors": None}, {"user_attributes": {"u": {"plan": "paid"}}}):
         with pytest.raises(NameTaken):
-            space.create_experiment("Films", TRUTH, depth=5, **{**TABLES, **other})
+            space.experiments.create_experiment("Films", TRUTH, depth=5, **{**TABLES, **other})
 
 
 def test_problems_of_all_further_tables_are_said_at_once(space: Workspace) -> None:
     with pytest.raises(InputError) as error:
-        space.create_experiment(
+        space.experiments.create_experiment(
             "Films", TRUTH, item_vectors={"a": [1, 2], "b": [1]}, item_similarity={"a": {"b": 2}}
         )
     told = "\n".join(str(problem) for problem in error.value.problems)
     assert "1 numbers, where the first vector has 2" in told
     assert "'2' is not a similarity" in told
-    assert space.experiments() == []
+    assert space.experiments.all() == []
 
 
 def test_further_tables_come_from_the_command_line(
@@ -102,9 +102,9 @@ def test_further_tables_come_from_the_command_line(
         (tmp_path / f"{name}.csv").write_text(text)
         command += [f"--{name}", f"als={tmp_path}/run.csv" if name == "run" else f"{tmp_path}/{name}.csv"]
     assert main(command, standalone_mode=False) is None, capsys.readouterr().err
-    (films,) = open_at(tmp_path).experiments()
+    (films,) = open_at(tmp_path).experiments.all()
     assert set(films.tables) == {"users", "vectors", "similarity"}
-    assert open_at(tmp_path).slices(films.id) == ["user:plan"]
+    assert open_at(tmp_path).slices.of(films.id) == ["user:plan"]
 
 
 # ── the slices ───────────────────────────────────────────────────────────────────────────────
@@ -112,15 +112,15 @@ def test_further_tables_come_from_the_command_line(
 
 def test_what_can_be_asked_is_said(space: Workspace, films: Experiment) -> None:
     derived = ["user_warmth", "item_warmth", "history", "popularity"]
-    assert space.slices(films.id) == [*derived, "user:plan", "item:genre"]
+    assert space.slices.of(films.id) == [*derived, "user:plan", "item:genre"]
 
 
 def test_a_slice_of_users_has_the_mean_over_them(space: Workspace, ease: str) -> None:
     """Reciprocal ranks: u 1/1, v 1/1, w 1/2; only w has no train rows."""
-    found = space.sliced([ease], "user_warmth", ["mrr"], K)
+    found = space.slices.sliced([ease], "user_warmth", ["mrr"], K)
     assert scores(found) == {"warm": ((1 + 1) / 2, 2), "cold": (1 / 2, 1)}
     assert found["title"].tolist()[1] == "Users new to the service (no train rows)"
-    assert scores(space.sliced([ease], "user:plan", ["mrr"], K)) == {
+    assert scores(space.slices.sliced([ease], "user:plan", ["mrr"], K)) == {
         "free": ((1 + 1 / 2) / 2, 2),
         "paid": (1.0, 1),
     }
@@ -128,7 +128,7 @@ def test_a_slice_of_users_has_the_mean_over_them(space: Workspace, ease: str) ->
 
 def test_a_slice_of_items_counts_the_users_who_have_one(space: Workspace, ease: str) -> None:
     """a is Crime and Drama (u: rank 2, v: rank 1), b is Drama (u: rank 1), c has no genre (w: rank 2)."""
-    assert scores(space.sliced([ease], "item:genre", ["mrr"], K)) == {
+    assert scores(space.slices.sliced([ease], "item:genre", ["mrr"], K)) == {
         "Drama": ((1 + 1) / 2, 2),
         "Crime": ((1 / 2 + 1) / 2, 2),
         "(none)": (1 / 2, 1),
@@ -140,32 +140,32 @@ def test_what_is_shown_to_some_users_comes_from_one_more_look_at_the_lists(
 ) -> None:
     """Free users are shown b, a, x and c, paid ones a and x; of a catalogue of four."""
     looks: list[str] = []
-    look = space._lists_of
-    monkeypatch.setattr(space, "_lists_of", lambda run: looks.append(run.id) or look(run))
-    found = space.sliced([ease], "user:plan", ["coverage", "gini"], K)
+    look = space.data.lists_of
+    monkeypatch.setattr(space.data, "lists_of", lambda run: looks.append(run.id) or look(run))
+    found = space.slices.sliced([ease], "user:plan", ["coverage", "gini"], K)
     assert scores(found[found["metric"] == "coverage"]) == {"free": (4 / 4, 2), "paid": (2 / 4, 1)}
     assert looks == [ease]
-    personal = space.sliced([ease], "user:plan", ["personalization"], K)
+    personal = space.slices.sliced([ease], "user:plan", ["personalization"], K)
     assert scores(personal)["free"] == (pytest.approx(1.0), 2)
     assert personal["reason"].tolist() == ["", "needs the lists of at least two users"]
 
 
 def test_a_slice_of_items_has_no_lists_and_says_so(space: Workspace, ease: str) -> None:
-    found = space.sliced([ease], "item:genre", ["coverage"], K)
+    found = space.slices.sliced([ease], "item:genre", ["coverage"], K)
     assert found["value"].isna().all()
     assert set(found["reason"]) == {"a slice of items has no lists of its own; ask for a slice of users"}
 
 
 def test_rating_predictions_are_not_told_apart_by_slice(space: Workspace, films: Experiment) -> None:
     rated = pd.DataFrame({"user_id": ["u"], "item_id": ["a"], "rating": [3.0], "prediction": [4.0]})
-    (added,) = space.add_runs(films.id, EASE, name="rated", predictions=rated)
-    found = space.sliced([added.run.id], "user_warmth", ["rmse"], K)
+    (added,) = space.runs.add_runs(films.id, EASE, name="rated", predictions=rated)
+    found = space.slices.sliced([added.run.id], "user_warmth", ["rmse"], K)
     assert set(found["reason"]) == {"rating predictions are scored as a whole, not in slices"}
 
 
 def test_rows_come_by_run_metric_and_slice(space: Workspace, films: Experiment, ease: str) -> None:
-    (als,) = space.add_runs(films.id, {"u": ["a"]}, name="als")
-    found = space.sliced([als.run.id, ease], "user_warmth", ["ndcg", "novelty"], 1)
+    (als,) = space.runs.add_runs(films.id, {"u": ["a"]}, name="als")
+    found = space.slices.sliced([als.run.id, ease], "user_warmth", ["ndcg", "novelty"], 1)
     assert list(found.columns) == [
         "run_id", "run", "slice", "title", "metric", "value", "std_error", "n_users", "reason",
     ]  # fmt: skip
@@ -178,7 +178,7 @@ def test_rows_come_by_run_metric_and_slice(space: Workspace, films: Experiment, 
 @pytest.mark.parametrize("by", ["user_warmth", "history", "user:plan", "item_warmth", "item:genre"])
 def test_stored_slices_score_as_those_of_evaluate(space: Workspace, ease: str, by: str) -> None:
     metrics = ["ndcg", "recall", "coverage", "novelty", "novelty(unseen=drop)", "gini"]
-    found = space.sliced([ease], by, metrics, K)
+    found = space.slices.sliced([ease], by, metrics, K)
     at_k = [f"{metric}@{K}" for metric in metrics]
     other = recdash.evaluate({"ease": EASE}, TRUTH, metrics=at_k, slices=[by], **TABLES).table()
     expected = {
@@ -192,28 +192,28 @@ def test_stored_slices_score_as_those_of_evaluate(space: Workspace, ease: str, b
 
 
 def test_slices_are_cut_as_the_population_of_the_experiment_counts(space: Workspace) -> None:
-    both = space.create_experiment("Both", TRUTH, depth=5, users="both", **TABLES)
-    (added,) = space.add_runs(both.id, {"u": ["a"]}, name="als")
-    found = space.sliced([added.run.id], "user_warmth", ["recall"], K)
+    both = space.experiments.create_experiment("Both", TRUTH, depth=5, users="both", **TABLES)
+    (added,) = space.runs.add_runs(both.id, {"u": ["a"]}, name="als")
+    found = space.slices.sliced([added.run.id], "user_warmth", ["recall"], K)
     assert scores(found)["warm"] == (1 / 2, 1)
     assert found["reason"].tolist()[1].startswith("no user counts")
 
 
 def test_an_unknown_slice_or_one_without_its_table_is_refused(space: Workspace, ease: str) -> None:
     with pytest.raises(UnknownName, match="Did you mean 'user_warmth'"):
-        space.sliced([ease], "user_warm", ["mrr"], K)
-    plain = space.create_experiment("Plain", TRUTH)
-    (added,) = space.add_runs(plain.id, EASE, name="ease")
+        space.slices.sliced([ease], "user_warm", ["mrr"], K)
+    plain = space.experiments.create_experiment("Plain", TRUTH)
+    (added,) = space.runs.add_runs(plain.id, EASE, name="ease")
     with pytest.raises(InputError, match="needs a train table"):
-        space.sliced([added.run.id], "history", ["mrr"], K)
+        space.slices.sliced([added.run.id], "history", ["mrr"], K)
 
 
 def test_a_cutoff_beyond_the_depth_is_refused_in_slices_too(space: Workspace, ease: str) -> None:
     with pytest.raises(InputError, match="the depth is 5"):
-        space.sliced([ease], "user_warmth", ["mrr"], 6)
+        space.slices.sliced([ease], "user_warmth", ["mrr"], 6)
 
 
 def test_an_unreadable_further_table_names_its_file(space: Workspace) -> None:
     with pytest.raises(InputError, match="vectors"):
-        space.create_experiment("Films", TRUTH, item_vectors=b"item_id,vector\na,red\n")
+        space.experiments.create_experiment("Films", TRUTH, item_vectors=b"item_id,vector\na,red\n")
     assert issubclass(UploadError, InputError)

@@ -28,11 +28,11 @@ def space(tmp_path: Path) -> Workspace:
 def stored(
     space: Workspace, users: str = "truth", catalogue: pd.DataFrame | None = CATALOGUE
 ) -> dict[str, str]:
-    made = space.create_experiment(
+    made = space.experiments.create_experiment(
         "films", TRUTH, catalogue=catalogue, depth=5, relevance_threshold=1, users=users
     )
     runs = {"base": BASE, "good": GOOD, "other": OTHER}
-    ids = {name: space.add_runs(made.id, table, name=name)[0].run.id for name, table in runs.items()}
+    ids = {name: space.runs.add_runs(made.id, table, name=name)[0].run.id for name, table in runs.items()}
     return {"films": made.id, **ids}
 
 
@@ -42,7 +42,7 @@ def films(space: Workspace) -> dict[str, str]:
 
 
 def rows(space: Workspace, films: dict[str, str]) -> dict[str, dict[str, float]]:
-    found = space.list_overlap([films[name] for name in ("base", "good", "other")], films["base"], K)
+    found = space.overlap.list_overlap([films[name] for name in ("base", "good", "other")], films["base"], K)
     return {row["run"]: row for row in found.to_dict("records")}
 
 
@@ -79,10 +79,10 @@ def test_of_large_uploads_a_sample_of_users_is_compared_and_said_so(
     monkeypatch.setattr(lists, "SAMPLE_USERS", 10)
     space = Workspace.open(f"sqlite:///{tmp_path / 'r.db'}", tmp_path / "artifacts")
     users = [f"u{n}" for n in range(100)]
-    made = space.create_experiment("films", pd.DataFrame({"user_id": users, "item_id": "a"}))
+    made = space.experiments.create_experiment("films", pd.DataFrame({"user_id": users, "item_id": "a"}))
     tables = [ranked(dict.fromkeys(users, items)) for items in ("abc", "abx")]
-    ids = [space.add_runs(made.id, table, name=f"run {n}")[0].run.id for n, table in enumerate(tables)]
-    (row,) = space.list_overlap([ids[1]], ids[0], 3).to_dict("records")
+    ids = [space.runs.add_runs(made.id, table, name=f"run {n}")[0].run.id for n, table in enumerate(tables)]
+    (row,) = space.overlap.list_overlap([ids[1]], ids[0], 3).to_dict("records")
     assert (row["overlap"], row["n_users"], row["n_both"]) == (pytest.approx(2 / 3), 10, 100)
 
 
@@ -110,7 +110,7 @@ def test_all_lists_together_reach_more_users_than_the_best_alone(
     space: Workspace, films: dict[str, str]
 ) -> None:
     """Of users 01 to 04 each has a hit in some run, two at most in one; recall of 01 is half in two runs."""
-    found = space.headroom([films[name] for name in ("base", "good", "other")], K)
+    found = space.overlap.headroom([films[name] for name in ("base", "good", "other")], K)
     assert found is not None
     assert (found.n_users, found.hit_rate, found.hit_rates) == (4, 1.0, [2 / 4, 2 / 4, 2 / 4])
     assert (found.recall, found.recalls) == (1.0, [1.5 / 4, 1.5 / 4, 2 / 4])
@@ -120,25 +120,25 @@ def test_all_lists_together_reach_more_users_than_the_best_alone(
 def test_where_only_users_with_lists_count_the_union_is_over_those_with_all_lists(space: Workspace) -> None:
     """With users=both: 01 alone has a list in all three."""
     films = stored(space, users="both")
-    found = space.headroom([films[name] for name in ("base", "good", "other")], K)
+    found = space.overlap.headroom([films[name] for name in ("base", "good", "other")], K)
     assert found is not None
     assert (found.n_users, found.hit_rate) == (1, 1.0)
 
 
 def test_hits_and_lists_of_a_part_are_those_of_its_users(space: Workspace) -> None:
     """Users 01 and 02 have train rows: base finds a and c there, good a; 01 and 02 have both lists."""
-    made = space.create_experiment("films", TRUTH, train=TRAIN, depth=5, relevance_threshold=1)
-    ids = [space.add_runs(made.id, table, name=name)[0].run.id for name, table in
+    made = space.experiments.create_experiment("films", TRUTH, train=TRAIN, depth=5, relevance_threshold=1)
+    ids = [space.runs.add_runs(made.id, table, name=name)[0].run.id for name, table in
            (("base", BASE), ("good", GOOD))]  # fmt: skip
     warm, cold = (Scope(slice=f"user_warmth={name}") for name in ("warm", "cold"))
-    (row,) = space.list_overlap([ids[1]], ids[0], K, warm).to_dict("records")
+    (row,) = space.overlap.list_overlap([ids[1]], ids[0], K, warm).to_dict("records")
     assert [row[name] for name in ("hits", "lost", "won", "n_users", "n_both")] == [1, 1, 0, 2, 2]
-    (row,) = space.list_overlap([ids[1]], ids[0], K, cold).to_dict("records")
+    (row,) = space.overlap.list_overlap([ids[1]], ids[0], K, cold).to_dict("records")
     assert [row[name] for name in ("hits", "lost", "won", "n_users", "n_both")] == [1, 0, 1, 0, 0]
-    found = space.headroom(ids, K, warm)
+    found = space.overlap.headroom(ids, K, warm)
     assert found is not None
     assert (found.n_users, found.hit_rate, found.hit_rates) == (2, 1.0, [1.0, 1 / 2])
-    strict = space.headroom(ids, K, Scope(threshold=2))
+    strict = space.overlap.headroom(ids, K, Scope(threshold=2))
     assert strict is not None
     assert (strict.n_users, strict.recall) == (1, 1.0)
 
@@ -150,7 +150,7 @@ def test_each_held_out_item_is_found_for_some_users_and_shown_in_some_lists(
     space: Workspace, films: dict[str, str]
 ) -> None:
     base, good = films["base"], films["good"]
-    found = space.found_items([base, good], K).set_index("item_id")
+    found = space.overlap.found_items([base, good], K).set_index("item_id")
     assert list(found.index) == ["a", "b", "c", "d", "e"]  # f is relevant to nobody
     assert found["users"].tolist() == [1, 1, 1, 1, 1]
     assert found["title"].tolist() == ["Alpha", "b", "Gamma", "Delta", "Epsilon"]
@@ -163,11 +163,11 @@ def test_each_held_out_item_is_found_for_some_users_and_shown_in_some_lists(
 
 def test_further_down_more_is_shown(space: Workspace, films: dict[str, str]) -> None:
     """b stands third in base's list for 01, who holds it out."""
-    found = space.found_items([films["base"]], 3).set_index("item_id")
+    found = space.overlap.found_items([films["base"]], 3).set_index("item_id")
     assert found.loc["b", [f"found {films['base']}", f"shown {films['base']}"]].tolist() == [1, 1]
 
 
 def test_a_k_beyond_the_depth_is_refused(space: Workspace, films: dict[str, str]) -> None:
-    for ask in (space.found_items, space.headroom):
+    for ask in (space.overlap.found_items, space.overlap.headroom):
         with pytest.raises(InputError, match="the depth is 5"):
             ask([films["base"]], 6)

@@ -193,27 +193,27 @@ def space(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def films(space: Workspace) -> Experiment:
-    return space.create_experiment("Films", TRUTH, depth=2, catalogue=CATALOGUE)
+    return space.experiments.create_experiment("Films", TRUTH, depth=2, catalogue=CATALOGUE)
 
 
 def added(space: Workspace, films: Experiment, **runs: Any) -> list[str]:
-    return [space.add_runs(films.id, lists, name=name)[0].run.id for name, lists in runs.items()]
+    return [space.runs.add_runs(films.id, lists, name=name)[0].run.id for name, lists in runs.items()]
 
 
 def test_attributes_are_what_sorts_the_items_and_numbers(space: Workspace, films: Experiment) -> None:
     """Each title and each imdb id belongs to one film."""
-    assert space.attributes(films.id) == ["genres", "year"]
+    assert space.slices.attributes(films.id) == ["genres", "year"]
 
 
 def test_without_a_catalogue_or_with_ids_only_there_are_no_attributes(space: Workspace) -> None:
-    assert space.attributes(space.create_experiment("None", TRUTH).id) == []
-    ids = space.create_experiment("Ids", TRUTH, catalogue=CATALOGUE[["item_id"]])
-    assert space.attributes(ids.id) == []
+    assert space.slices.attributes(space.experiments.create_experiment("None", TRUTH).id) == []
+    ids = space.experiments.create_experiment("Ids", TRUTH, catalogue=CATALOGUE[["item_id"]])
+    assert space.slices.attributes(ids.id) == []
 
 
 def test_stored_runs_show_what_runs_just_evaluated_do(space: Workspace, films: Experiment) -> None:
     ids = added(space, films, als=LISTS, popular=POPULAR)
-    stored = space.shown_by(ids, "genres", 2)
+    stored = space.slices.shown_by(ids, "genres", 2)
     fresh = evaluated(als=LISTS, popular=POPULAR).shown_by("genres", 2)
     assert stored["run_id"].unique().tolist() == ids
     numbers = ["run", "value", "places", "share", "items", "catalogue_share", "values", "values_shown"]
@@ -222,7 +222,7 @@ def test_stored_runs_show_what_runs_just_evaluated_do(space: Workspace, films: E
 
 def test_a_stored_run_is_not_shown_beyond_its_depth(space: Workspace, films: Experiment) -> None:
     with pytest.raises(InputError, match="the depth is 2"):
-        space.shown_by(added(space, films, als=LISTS), "genres", 3)
+        space.slices.shown_by(added(space, films, als=LISTS), "genres", 3)
 
 
 # ── from a terminal ──────────────────────────────────────────────────────────────────────────

@@ -24,8 +24,8 @@ def whole(demo_folder: Path, tmp_path: Path) -> Path:
     data = tmp_path / "whole"
     shutil.copytree(demo_folder, data)
     space = Workspace.open(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
-    demo = space.experiments()[0].id
-    space.decide(demo, "inconclusive", text="Wait.")
+    demo = space.experiments.all()[0].id
+    space.decisions.decide(demo, "inconclusive", text="Wait.")
     space.store.close()
     return data
 

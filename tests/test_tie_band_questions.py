@@ -97,20 +97,20 @@ def space(tmp_path: Path) -> Workspace:
 
 
 def test_a_stored_run_keeps_its_ties(space: Workspace) -> None:
-    home = space.create_experiment("Films", TRUTH, depth=2)
+    home = space.experiments.create_experiment("Films", TRUTH, depth=2)
     tied, clear = (
-        space.add_runs(home.id, run, name=name)[0].run.id
+        space.runs.add_runs(home.id, run, name=name)[0].run.id
         for name, run in {"tied": TIED, "clear": CLEAR}.items()
     )
-    band = space.tie_band(tied, "mrr", 1)
+    band = space.scores.tie_band(tied, "mrr", 1)
     assert band is not None
     assert (band.worst, band.best, band.n_crossed) == (0.5, 1.0, 1)
-    assert space.tie_band(clear, "mrr", 1) is None
-    assert space.tie_band(tied, "recall", 2) is None
+    assert space.scores.tie_band(clear, "mrr", 1) is None
+    assert space.scores.tie_band(tied, "recall", 2) is None
 
 
 def test_a_band_of_a_stored_run_beyond_its_depth_is_refused(space: Workspace) -> None:
-    home = space.create_experiment("Films", TRUTH, depth=2)
-    (added,) = space.add_runs(home.id, TIED, name="tied")
+    home = space.experiments.create_experiment("Films", TRUTH, depth=2)
+    (added,) = space.runs.add_runs(home.id, TIED, name="tied")
     with pytest.raises(InputError):
-        space.tie_band(added.run.id, "mrr", 3)
+        space.scores.tie_band(added.run.id, "mrr", 3)

@@ -36,13 +36,15 @@ def ab_test(
     rows = [(variant, WATCH, 10_000, mean, 1.0) for variant, mean in zip(variants, means, strict=True)]
     table = pd.DataFrame(rows, columns=["variant", "metric", "n", "mean", "variance"])
     links = dict(zip(variants, runs, strict=False))
-    space.add_online_test(experiment, name, {"aggregates": table}, control="control", links=links)
+    space.online_tests.add_online_test(
+        experiment, name, {"aggregates": table}, control="control", links=links
+    )
 
 
 @pytest.fixture
 def films(workspace: Workspace) -> dict[str, str]:
     made = store(workspace, RUNS)
-    workspace.set_baseline(made["films"], made["third"])
+    workspace.experiments.set_baseline(made["films"], made["third"])
     return made
 
 
@@ -82,7 +84,7 @@ def test_from_six_runs_on_the_best_metric_is_the_headline(workspace: Workspace, 
         f"run{n}": pd.concat([lists(1, USERS[: 3 * n + 1]), lists(2, USERS[3 * n + 1 :])]) for n in range(6)
     }
     made = store(workspace, runs)
-    workspace.set_baseline(made["films"], made["run0"])
+    workspace.experiments.set_baseline(made["films"], made["run0"])
     ab_test(workspace, made["films"], [10, 11, 12, 13, 14, 15], [made[run] for run in runs])
     text = said(open_page("offline_online", k="5"))
     assert "have the order of these runs best Looking for a pattern, no proof: the best of" in text
@@ -95,7 +97,7 @@ def test_a_broken_split_is_not_judged(workspace: Workspace, films: dict[str, str
         for n in range(count)
     ]
     table = pd.DataFrame(rows, columns=["unit_id", "session_id", "variant", "clicks", "watch_s"])
-    workspace.add_online_test(
+    workspace.online_tests.add_online_test(
         films["films"], "Row", {"sessions": table.assign(start_ts="2026-01-01T00:00:00Z")},
         control="control", links={"control": films["third"], "v1": films["first"]},
     )  # fmt: skip
@@ -134,15 +136,15 @@ def test_from_ten_tests_on_the_record_has_a_line_and_a_band(
 def test_a_new_link_is_seen_at_once(workspace: Workspace, films: dict[str, str], open_page: Open) -> None:
     ab_test(workspace, films["films"], [10, 11, 12], all_runs(films)[:2])
     assert "1 of 1 pair of runs." in said(open_page("offline_online", k="5"))
-    (test,) = workspace.online_tests(films["films"])
-    workspace.link_variants(test.id, {**test.links, "v2": films["first"]})
+    (test,) = workspace.online_tests.all(films["films"])
+    workspace.online_tests.link_variants(test.id, {**test.links, "v2": films["first"]})
     assert "3 of 3 pairs of runs." in said(open_page("offline_online", k="5"))
 
 
 def test_names_are_shown_as_text(workspace: Workspace, open_page: Open) -> None:
     hostile = "<img src=x onerror=alert(1)>"
     made = store(workspace, {hostile: lists(3), "first": lists(1)})
-    workspace.set_baseline(made["films"], made[hostile])
+    workspace.experiments.set_baseline(made["films"], made[hostile])
     ab_test(workspace, made["films"], [10, 11], [made[hostile], made["first"]], name=f"{hostile}{hostile}")
     app = open_page("offline_online", k="5")
     assert "<img" not in " ".join(str(one.proto.body) for one in app.get("html"))

@@ -91,7 +91,7 @@ def archived(workspace: Workspace) -> dict[str, str]:
     """An experiment whose two runs are both archived."""
     made = store(workspace, {"poor": lists(3), "good": lists(1)})
     for name in ("poor", "good"):
-        workspace.archive_run(made[name])
+        workspace.runs.archive_run(made[name])
     return made
 
 
@@ -195,11 +195,11 @@ def test_a_damaged_curve_is_absent_with_that_as_its_reason(
         "WHERE metric = 'ndcg' AND run = (SELECT id FROM run WHERE name = ?)"
     )
     change(tmp_path, damaged, "good")
-    found = workspace.scoreboard([ids["poor"], ids["good"]], ["ndcg", "recall"], 3)
+    found = workspace.scores.scoreboard([ids["poor"], ids["good"]], ["ndcg", "recall"], 3)
     assert sorted(zip(found["run"], found["metric"], strict=True)) == [
         ("good", "recall"),
         ("poor", "ndcg"),
         ("poor", "recall"),
     ]
-    assert "damaged" in workspace.absences([ids["good"]], "ndcg")[ids["good"]]
+    assert "damaged" in workspace.scores.absences([ids["good"]], "ndcg")[ids["good"]]
     assert "damaged" in said(open_page("metric_vs_k", m="ndcg"))

@@ -66,7 +66,7 @@ def test_an_empty_page_says_what_to_do_next(shown: Open) -> None:
 @pytest.mark.usefixtures("ids")
 def test_a_candidate_is_proposed_on_the_page(shown: Open, workspace: Workspace, ids: Ids) -> None:
     app = press(write(shown(pr=ids["ease"]), "Why this one?", "It is **cheap**."), "Propose")
-    (review,) = workspace.reviews(ids["films"])
+    (review,) = workspace.journal.reviews(ids["films"])
     assert (review.about, review.entry.text, review.subject.where) == ("ease", "It is **cheap**.", "nDCG@3")
     assert "ease is under review" in said(app)
     assert "It is **cheap**." in said(app)
@@ -76,16 +76,16 @@ def test_a_candidate_is_proposed_on_the_page(shown: Open, workspace: Workspace, 
 def test_the_whole_way_of_a_candidate_on_the_page(
     shown: Open, workspace: Workspace, ids: Ids, test: OnlineTest
 ) -> None:
-    workspace.propose(ids["films"], ids["als"])
+    workspace.reviews.propose(ids["films"], ids["als"])
     app = press(shown(), "Attach offline evidence")
     assert "Offline evidence" in said(app)
     app = press(app, "Attach A/B test")
-    (review,) = workspace.reviews(ids["films"])
+    (review,) = workspace.journal.reviews(ids["films"])
     assert [one.test.name for one in review.online] == [test.name]
     assert "Next: Approve or reject it." in said(app)
     app = write(app, "Why?", "Roll it out.")  # the first one is the review's
     app = passed(next(one for one in app.button if one.label == "Decide").click().run())
-    assert workspace.reviews(ids["films"])[0].state == "approved"
+    assert workspace.journal.reviews(ids["films"])[0].state == "approved"
     text = said(app)
     assert "Ship als 1 decision; 1 review, none open." in text
     assert "Roll it out." in text
@@ -96,22 +96,22 @@ def test_the_whole_way_of_a_candidate_on_the_page(
 def test_a_refusal_stands_where_the_form_is_and_keeps_the_words(
     shown: Open, workspace: Workspace, ids: Ids
 ) -> None:
-    workspace.propose(ids["films"], ids["als"])
+    workspace.reviews.propose(ids["films"], ids["als"])
     app = write(shown(), "Why?", "Roll it out.")
     app = passed(next(one for one in app.button if one.label == "Decide").click().run())
     assert "are not known yet" in app.error[0].value
     assert next(one for one in app.text_area if one.label == "Why?").value == "Roll it out."
     app = write(app, "To approve, say why although", "No time.")
     passed(next(one for one in app.button if one.label == "Decide").click().run())
-    assert workspace.last_decision(ids["films"]).although == "No time."  # type: ignore[union-attr]
+    assert workspace.journal.last_decision(ids["films"]).although == "No time."  # type: ignore[union-attr]
 
 
 def test_a_variant_is_linked_where_the_test_is_asked_for(
     shown: Open, workspace: Workspace, ids: Ids, test: OnlineTest
 ) -> None:
-    workspace.link_variants(test.id, {"control": ids["popular"]})
-    review = workspace.propose(ids["films"], ids["ease"])
-    workspace.add_offline_evidence(review.id)
+    workspace.online_tests.link_variants(test.id, {"control": ids["popular"]})
+    review = workspace.reviews.propose(ids["films"], ids["ease"])
+    workspace.reviews.add_offline_evidence(review.id)
     app = press(shown(), "Link it")
     assert workspace.store.online_test(test.id).links == {"control": ids["popular"], "new": ids["ease"]}
     assert "Attach A/B test" in [one.label for one in app.button]
@@ -121,7 +121,9 @@ def test_a_variant_is_linked_where_the_test_is_asked_for(
 
 
 def decide(workspace: Workspace, ids: Ids, outcome: str = "ship", run: str = "als", **more: str) -> str:
-    return workspace.decide(ids["films"], outcome, run_id=ids[run], **{"text": "Because.", **more}).id
+    return workspace.decisions.decide(
+        ids["films"], outcome, run_id=ids[run], **{"text": "Because.", **more}
+    ).id
 
 
 def test_a_decision_shows_who_why_and_its_numbers_as_they_stood(
@@ -153,8 +155,8 @@ def test_a_decision_shows_the_name_that_the_run_had_and_what_became_of_it(
     shown: Open, workspace: Workspace, ids: Ids
 ) -> None:
     decide(workspace, ids)
-    workspace.rename_run(ids["als"], "als, trained anew")
-    workspace.delete_run(ids["ease"], "ease")
+    workspace.runs.rename_run(ids["als"], "als, trained anew")
+    workspace.runs.delete_run(ids["ease"], "ease")
     text = said(shown())
     assert "▲ Ship als answers" not in text
     assert (
@@ -165,7 +167,7 @@ def test_a_decision_shows_the_name_that_the_run_had_and_what_became_of_it(
 
 def test_a_decision_about_a_run_that_is_gone_still_shows(shown: Open, workspace: Workspace, ids: Ids) -> None:
     decide(workspace, ids)
-    workspace.delete_run(ids["als"], "als")
+    workspace.runs.delete_run(ids["als"], "als")
     assert "nDCG@3 0.875 ▲ +600 % better" in said(shown())
 
 
@@ -187,7 +189,7 @@ def test_a_decision_is_superseded_on_its_card(shown: Open, workspace: Workspace,
     radio = next(one for one in app.radio if one.key.startswith(f"supersede-{first}"))
     radio.set_value("do not ship")
     app = press(app, "Supersede")
-    found = workspace.last_decision(ids["films"])
+    found = workspace.journal.last_decision(ids["films"])
     assert found is not None
     assert (found.outcome, found.supersedes, found.about) == ("do not ship", first, "als")
     assert "Don't ship als 2 decisions" in said(app)
@@ -199,12 +201,12 @@ def test_a_decision_about_another_run_takes_the_place_of_none(
     first = decide(workspace, ids)
     app = press(write(pick(shown(pr=ids["als"]), "About", ids["ease"]), "Why?", "It is simpler."), "Decide")
     assert passed(app)
-    found = workspace.decisions(ids["films"])
+    found = workspace.journal.decisions(ids["films"])
     assert [(one.about, one.supersedes, one.is_current) for one in found] == [
         ("ease", None, True), ("als", None, True),
     ]  # fmt: skip
     app = press(write(pick(shown(pr=ids["ease"]), "About", ids["als"]), "Why?", "Once more."), "Decide")
-    assert workspace.decisions(ids["films"])[0].supersedes == first
+    assert workspace.journal.decisions(ids["films"])[0].supersedes == first
 
 
 def test_the_page_says_whose_days_it_means(shown: Open, workspace: Workspace, ids: Ids) -> None:
@@ -232,7 +234,7 @@ def test_a_viewer_sees_everything_and_can_change_nothing(
     shown: Open, workspace: Workspace, ids: Ids, as_viewer: Callable[[], None]
 ) -> None:
     decide(workspace, ids)
-    workspace.propose(ids["films"], ids["ease"])
+    workspace.reviews.propose(ids["films"], ids["ease"])
     as_viewer()
     app = shown()
     text = said(app)
@@ -259,7 +261,7 @@ def test_a_checked_name_is_not_asked_for(
     monkeypatch.setattr(current_user, "reader", lambda: Person("Mary", "editor"))
     app = press(write(shown(), "Why?", "No gain."), "Decide")
     assert "Your name" not in [one.label for one in app.text_input]
-    assert workspace.journal(ids["films"])[0].author == "Mary"
+    assert workspace.journal.entries(ids["films"])[0].author == "Mary"
 
 
 # ── on other pages ───────────────────────────────────────────────────────────────────────────
@@ -271,7 +273,7 @@ def test_the_overview_tells_the_last_decision_and_leads_to_a_proposal(
     app = open_page()
     assert "Last decision" not in said(app)
     decide(workspace, ids, "needs A/B", text="Four weeks on the home row.")
-    workspace.propose(ids["films"], ids["ease"])
+    workspace.reviews.propose(ids["films"], ids["ease"])
     app = open_page()
     assert "Last decision ⇄ Needs A/B als" in said(app)
     assert "“Four weeks on the home row.”" in said(app)
@@ -288,10 +290,10 @@ def test_a_viewer_is_not_led_to_a_proposal(open_page: Open, ids: Ids, as_viewer:
 def test_a_test_leads_to_the_review_that_waits_for_it(
     open_page: Open, workspace: Workspace, ids: Ids, test: OnlineTest
 ) -> None:
-    review = workspace.propose(ids["films"], ids["als"])
+    review = workspace.reviews.propose(ids["films"], ids["als"])
     waiting = f"to-review-{review.id}"
     assert waiting in [one.key for one in open_page("ab_results").button]
-    workspace.add_online_evidence(review.id, test.id)
+    workspace.reviews.add_online_evidence(review.id, test.id)
     assert waiting not in [one.key for one in open_page("ab_results").button]
 
 

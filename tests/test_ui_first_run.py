@@ -14,7 +14,9 @@ from app_pages import TRUTH, Open, lists, passed, press, said, shell, turn_to
 
 from recdash import ingest
 from recdash.domain.access import Person
+from recdash.domain.records import Experiment
 from recdash.service import Workspace
+from recdash.service.catalog.demo import Demo
 from recdash.ui.app import current_user
 from recdash.ui.overview import first_run
 from recdash.ui.overview.first_run import ANOTHER_RUN, FILES, GROUPS, THREE_LINES, zipped
@@ -33,9 +35,9 @@ FORMATS = {
 @pytest.fixture
 def demo(workspace: Workspace) -> Workspace:
     """A store whose only experiment is a demo of two runs."""
-    made = workspace.create_experiment("Demo", TRUTH, depth=5, demo=True)
+    made = workspace.experiments.create_experiment("Demo", TRUTH, depth=5, demo=True)
     for name, at in (("poor", 9), ("best", 1)):
-        workspace.add_runs(made.id, lists(at), name=name, accept_unknown_ids=True)
+        workspace.runs.add_runs(made.id, lists(at), name=name, accept_unknown_ids=True)
     return workspace
 
 
@@ -55,11 +57,13 @@ def test_nothing_yet_shows_three_steps_with_a_button_each(open_page: Open) -> No
 def test_loading_the_demo_leads_to_its_verdict_and_the_strip_says_what_is_next(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = lambda self, progress=None: self.create_experiment("Demo", TRUTH, depth=5, demo=True)  # noqa: ARG005, E731
-    monkeypatch.setattr(Workspace, "load_demo", small)
+    def small(*_: object) -> Experiment:
+        return workspace.experiments.create_experiment("Demo", TRUTH, depth=5, demo=True)
+
+    monkeypatch.setattr(Demo, "load_demo", small)
     app = turn_to(passed(shell({}).run()), "leaderboard")
     press(app, "Load the demo")
-    assert workspace.has_demo()
+    assert workspace.demo.has_demo()
     assert "This experiment has no runs yet" in said(app)  # the small stand-in has none
 
 
@@ -77,8 +81,8 @@ def test_the_strip_can_be_dismissed(open_page: Open) -> None:
 
 
 def test_the_strip_is_gone_once_own_data_is_there(demo: Workspace, open_page: Open) -> None:
-    first = next(one for one in demo.experiments() if one.demo)
-    demo.create_experiment("songs", TRUTH, depth=3)
+    first = next(one for one in demo.experiments.all() if one.demo)
+    demo.experiments.create_experiment("songs", TRUTH, depth=3)
     assert "You are looking at the demo" not in said(open_page(e=first.id))
 
 
@@ -87,7 +91,7 @@ def test_readers_are_not_asked_to_upload(
 ) -> None:
     monkeypatch.setattr(current_user, "person", lambda: Person("vera", "viewer"))
     assert "You are looking at the demo" not in said(open_page())
-    demo.remove_demo()
+    demo.demo.remove_demo()
     app = open_page()
     assert "An editor uploads" in said(app)
     assert not app.button

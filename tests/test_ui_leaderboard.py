@@ -29,7 +29,7 @@ def runs(workspace: Workspace) -> dict[str, str]:
 def test_the_chosen_correction_decides_who_shares_a_rank(
     workspace: Workspace, runs: dict[str, str], open_page: Open, rule: str, ranks: list[int]
 ) -> None:
-    of_store = workspace.ranks([runs[one] for one in ("als", "bpr", "twin")], "recall", 1, rule)  # type: ignore[arg-type]
+    of_store = workspace.comparisons.ranks([runs[one] for one in ("als", "bpr", "twin")], "recall", 1, rule)  # type: ignore[arg-type]
     assert of_store["rank"].tolist() == ranks
     link = {"e": runs["films"], "b": runs["bpr"], "m": "recall", "k": "1", "corr": rule}
     text = said(open_page("leaderboard", **link))

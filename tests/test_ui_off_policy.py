@@ -24,7 +24,7 @@ ONLY_A = "item_id,probability\na,1\n"
 
 @pytest.fixture
 def shown(open_page: Open, workspace: Workspace) -> Open:
-    assert not workspace.experiments(), "the page needs none"
+    assert not workspace.experiments.all(), "the page needs none"
     return partial(open_page, "off_policy")
 
 
@@ -116,7 +116,7 @@ def test_what_cannot_be_used_is_said_in_words(shown: Open, log: str, target: str
 def test_nothing_is_stored(shown: Open, workspace: Workspace, tmp_path: Path) -> None:
     before = sorted(tmp_path.rglob("*"))
     given(shown(), LOG)
-    assert workspace.experiments() == []
+    assert workspace.experiments.all() == []
     assert sorted(tmp_path.rglob("*")) == before
 
 

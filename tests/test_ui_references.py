@@ -21,9 +21,9 @@ def lists(users: int) -> pd.DataFrame:
 
 
 def add(workspace: Workspace, *users: int) -> str:
-    made = workspace.create_experiment("films", TRUTH, train=TRAIN, depth=5)
+    made = workspace.experiments.create_experiment("films", TRUTH, train=TRAIN, depth=5)
     for n in users:
-        workspace.add_runs(made.id, lists(n), name=f"run{n}")
+        workspace.runs.add_runs(made.id, lists(n), name=f"run{n}")
     return made.id
 
 
@@ -39,15 +39,15 @@ def test_one_click_adds_the_references(workspace: Workspace, open_page: Open, pa
     ]
     app.button(key=f"references-{films}").click().run()
     assert not app.exception, app.exception
-    assert {run.reference for run in workspace.runs(films)} == {None, "popular", "random", "oracle"}
+    assert {run.reference for run in workspace.runs.all(films)} == {None, "popular", "random", "oracle"}
 
 
 def test_of_an_archived_reference_it_is_said_how_to_bring_it_back(
     workspace: Workspace, open_page: Open
 ) -> None:
     films = add(workspace, 10)
-    (oracle,) = workspace.add_references(films, "oracle")
-    workspace.archive_run(oracle.run.id)
+    (oracle,) = workspace.runs.add_references(films, "oracle")
+    workspace.runs.archive_run(oracle.run.id)
     app = open_page("runs")
     assert "Oracle" not in [box.label for box in app.checkbox]
     assert "Oracle is archived; restore it on the Runs page, under Show archived." in [
@@ -56,7 +56,7 @@ def test_of_an_archived_reference_it_is_said_how_to_bring_it_back(
 
 
 def test_an_only_run_is_compared_with_most_popular(workspace: Workspace, open_page: Open) -> None:
-    workspace.add_references(add(workspace, 16), "random,popular,oracle")
+    workspace.runs.add_references(add(workspace, 16), "random,popular,oracle")
     text = said(open_page())
     assert "Ship run16" in text
     assert "run16 reaches" in text
@@ -65,8 +65,8 @@ def test_an_only_run_is_compared_with_most_popular(workspace: Workspace, open_pa
 
 def test_the_oracle_wins_on_no_page(workspace: Workspace, open_page: Open) -> None:
     films = add(workspace, 5, 16)
-    workspace.add_references(films, "oracle,random")
-    ids = {run.name: run.id for run in workspace.runs(films)}
+    workspace.runs.add_references(films, "oracle,random")
+    ids = {run.name: run.id for run in workspace.runs.all(films)}
     chosen = {"b": ids["run5"], "c": f"{ids['run16']}~{ids['Oracle (reference)']}"}
     titles = {
         "overview": "Ship run16",
@@ -79,7 +79,7 @@ def test_the_oracle_wins_on_no_page(workspace: Workspace, open_page: Open) -> No
 
 
 def test_references_stand_below_the_candidates_without_a_rank(workspace: Workspace, open_page: Open) -> None:
-    workspace.add_references(add(workspace, 5, 10), "oracle,random")
+    workspace.runs.add_references(add(workspace, 5, 10), "oracle,random")
     text = said(open_page("leaderboard"))
     table = text[text.index("Finding") :]
     ranks = re.findall(r"(\d|–) (run5|run10|Oracle \(reference\)|Random \(reference\)) ", table)
@@ -91,7 +91,7 @@ def test_references_stand_below_the_candidates_without_a_rank(workspace: Workspa
 
 def test_a_reference_baseline_above_all_is_said_to_be_above(workspace: Workspace, open_page: Open) -> None:
     films = add(workspace, 5, 10)
-    (oracle,) = workspace.add_references(films, "oracle")
+    (oracle,) = workspace.runs.add_references(films, "oracle")
     link = {"b": oracle.run.id}
     assert "Keep Oracle (reference)" in said(open_page(**link))
     text = said(open_page("leaderboard", **link))

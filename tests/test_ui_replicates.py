@@ -29,7 +29,7 @@ def seeds(workspace: Workspace, films: dict[str, str]) -> dict[str, str]:
     """Further runs: als has 5 seeds that find 11 to 15 of 20 items, bpr 3 seeds with 1 to 20."""
     for name, hits in (("als", range(11, 16)), ("bpr", (1, 9, 20))):
         tables = {f"seed {n}": some_hits(n) for n in hits}
-        films[name] = workspace.add_runs(films["films"], tables, name=name)[0].run.id
+        films[name] = workspace.runs.add_runs(films["films"], tables, name=name)[0].run.id
     return films
 
 
@@ -69,8 +69,8 @@ def test_seeds_that_lie_further_apart_than_the_candidates_are_said_to(
 def test_a_large_difference_is_not_significant_across_too_few_seeds(
     open_page: Open, seeds: dict[str, str]
 ) -> None:
-    state.workspace().add_runs(seeds["films"], [some_hits(10), some_hits(17)], name="two")
-    seeds["two"] = next(run.id for run in state.workspace().runs(seeds["films"]) if run.name == "two")
+    state.workspace().runs.add_runs(seeds["films"], [some_hits(10), some_hits(17)], name="two")
+    seeds["two"] = next(run.id for run in state.workspace().runs.all(seeds["films"]) if run.name == "two")
     assert "The difference is not significant across seeds" in said(board(open_page, seeds, "two"))
 
 
@@ -103,14 +103,14 @@ def test_a_metric_without_values_per_user_has_a_spread_too(open_page: Open, seed
 
 def test_names_from_strangers_are_text(open_page: Open, seeds: dict[str, str]) -> None:
     space = state.workspace()
-    space.rename_run(seeds["als"], "<img src=x onerror=alert(1)>" + "a" * 60)
+    space.runs.rename_run(seeds["als"], "<img src=x onerror=alert(1)>" + "a" * 60)
     app = board(open_page, seeds, "als")
     assert all("<img" not in one.proto.body for one in app.get("html"))
 
 
 def test_folds_say_whom_they_count(open_page: Open, workspace: Workspace, films: dict[str, str]) -> None:
     folds = {"1": some_hits(20).query("user_id in @USERS[:6]"), "2": lists(2, USERS[6:12])}
-    films["knn"] = workspace.add_runs(films["films"], folds, name="knn")[0].run.id
+    films["knn"] = workspace.runs.add_runs(films["films"], folds, name="knn")[0].run.id
     text = said(board(open_page, films, "knn"))
     assert "A fold counts only users whom it has lists for; the table above counts the others as 0." in text
     assert "corrected resampled t-test over 2 folds" in text
@@ -219,7 +219,7 @@ def test_several_files_may_be_the_seeds_of_one_candidate(open_page: Open, films:
     app = meaning(upload(open_page, films, als_seed7=some_hits(5), als_seed42=some_hits(9)), "seeds")
     assert next(one for one in app.text_input if one.label == "Name").value == "als"
     press(app, "Score and store the candidate")
-    run = next(one for one in state.workspace().runs(films["films"]) if one.name == "als")
+    run = next(one for one in state.workspace().runs.all(films["films"]) if one.name == "als")
     assert run.replicated is not None
     assert (str(run.replicated), run.replicated.labels) == ("2 seeds", ("7", "42"))
 
@@ -229,7 +229,7 @@ def test_several_files_are_candidates_of_their_own_unless_told(
 ) -> None:
     app = upload(open_page, films, one=some_hits(5), two=some_hits(9))
     press(app, "Score and store 2 candidates")
-    assert {"one", "two"} <= {run.name for run in state.workspace().runs(films["films"])}
+    assert {"one", "two"} <= {run.name for run in state.workspace().runs.all(films["films"])}
 
 
 def test_a_broken_file_among_the_seeds_keeps_the_button_closed(
@@ -250,5 +250,5 @@ def test_folds_that_share_users_are_refused_in_words(open_page: Open, films: dic
 def test_a_column_of_folds_needs_no_telling(open_page: Open, films: dict[str, str]) -> None:
     table = pd.concat([lists(1, USERS[:9]).assign(fold=1), lists(2, USERS[9:]).assign(fold=2)])
     press(upload(open_page, films, knn=table), "Score and store the candidate")
-    run = next(one for one in state.workspace().runs(films["films"]) if one.name == "knn")
+    run = next(one for one in state.workspace().runs.all(films["films"]) if one.name == "knn")
     assert str(run.replicated) == "2 folds"

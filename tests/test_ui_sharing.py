@@ -118,8 +118,8 @@ def furnish(space: Workspace) -> dict[str, str]:
     columns = ["unit_id", "session_id", "variant", "start_ts", "clicks", "watch_s", "plan"]
     table = {"sessions": pd.DataFrame(rows, columns=columns)}
     linked = {"A": ids["poor"], "B": ids["best"]}
-    test = space.add_online_test(ids["films"], "March", table, control="A", links=linked)
-    review = space.propose(ids["films"], ids["best"], text="It leads.")
+    test = space.online_tests.add_online_test(ids["films"], "March", table, control="A", links=linked)
+    review = space.reviews.propose(ids["films"], ids["best"], text="It leads.")
     return {**ids, "March": test.id, "review": review.id}
 
 
@@ -204,7 +204,7 @@ def save(app: AppTest, name: str) -> AppTest:
 def saved(workspace: Workspace, films: dict[str, str]) -> dict[str, str]:
     """The leaderboard by recall at 1 with all columns, saved as weekly-check."""
     view = {"e": films["films"], "m": "recall", "k": "1", "cols": "all"}
-    workspace.save_view(films["films"], "weekly-check", "leaderboard", view)
+    workspace.sharing.save_view(films["films"], "weekly-check", "leaderboard", view)
     return films
 
 
@@ -212,7 +212,7 @@ def test_a_view_is_saved_under_a_name_that_fits_an_address_and_no_other_view_has
     workspace: Workspace, films: dict[str, str], open_page: Open
 ) -> None:
     app = save(open_page("leaderboard", e=films["films"], m="recall", k="1", cols="all"), "Weekly check")
-    view = workspace.saved_view("weekly-check")
+    view = workspace.sharing.saved_view("weekly-check")
     assert (view.page, view.params["m"], view.params["cols"]) == ("leaderboard", "recall", "all")
     assert any(code.value.endswith("?view=weekly-check") for code in app.code)
     assert "Use up to 40 of a to z" in save(app, "Größe").error[0].value.replace("\\", "")
@@ -236,13 +236,13 @@ def test_a_saved_view_opens_from_the_list_and_can_be_forgotten(
     press(app, "Open")
     assert "best is first on Recall@1" in said(app)
     press(open_tab(app, "Saved views"), "Forget")
-    assert workspace.saved_views(saved["films"]) == []
+    assert workspace.sharing.saved_views(saved["films"]) == []
 
 
 @pytest.mark.usefixtures("saved")
 def test_a_view_of_another_experiment_is_not_in_the_list(workspace: Workspace, open_page: Open) -> None:
-    other = workspace.create_experiment("songs", TRUTH, depth=3)
-    workspace.add_runs(other.id, lists(1), name="als")
+    other = workspace.experiments.create_experiment("songs", TRUTH, depth=3)
+    workspace.runs.add_runs(other.id, lists(1), name="als")
     app = open_tab(open_page(e=other.id), "Saved views")
     assert "No view of this experiment is saved yet." in [one.value for one in app.caption]
 
@@ -257,7 +257,7 @@ def test_an_unknown_name_is_warned_of_and_the_usual_view_is_shown(open_page: Ope
 def test_a_saved_page_that_the_reader_does_not_have_becomes_the_overview(
     workspace: Workspace, films: dict[str, str], open_page: Open
 ) -> None:
-    workspace.save_view(films["films"], "of-a-page-gone", "segments-of-old", {"e": films["films"]})
+    workspace.sharing.save_view(films["films"], "of-a-page-gone", "segments-of-old", {"e": films["films"]})
     assert "Ship best" in said(open_page(view="of-a-page-gone"))
 
 
@@ -275,23 +275,23 @@ def test_a_share_link_is_shown_once_and_opens_this_experiment_only(
     app = open_tab(open_page(), "Share link")
     next(one for one in app.text_input if one.label == "For whom").set_value("<b>steering</b>")
     press(app, "Make link")
-    opened = workspace.shared(token_in(app))
+    opened = workspace.sharing.shared(token_in(app))
     assert (opened.experiment, opened.report, opened.label) == (films["films"], None, "<b>steering</b>")
     assert "<b>steering" not in " ".join(str(one.proto.body) for one in app.get("html"))
     press(app, "Done")
     assert not [code for code in app.code if "/s/" in f"/{code.value}"]
-    assert len(workspace.share_links(films["films"])) == 1
+    assert len(workspace.sharing.share_links(films["films"])) == 1
 
 
 def test_a_revoked_link_says_so_and_is_dead(
     workspace: Workspace, films: dict[str, str], open_page: Open
 ) -> None:
-    made = workspace.share(films["films"], days=3, label="review")
+    made = workspace.sharing.share(films["films"], days=3, label="review")
     app = open_tab(open_page(), "Share link")
     assert re.search(r"review this experiment · .* · open until \d+ \w+ 20\d\d", said(app))
     press(app, "Revoke")
     assert re.search(r"revoked \d+ \w+ 20\d\d", said(app))
-    assert workspace.link_state(workspace.store.share_link(made.link.id)) == "revoked"
+    assert workspace.sharing.link_state(workspace.store.share_link(made.link.id)) == "revoked"
     assert "Revoke" not in [button.label for button in app.button]
 
 
@@ -304,7 +304,7 @@ def seen_as(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_a_viewer_opens_saved_views_and_changes_nothing(
     workspace: Workspace, films: dict[str, str], open_page: Open, seen_as: Any
 ) -> None:
-    workspace.save_view(films["films"], "weekly", "leaderboard", {"e": films["films"]})
+    workspace.sharing.save_view(films["films"], "weekly", "leaderboard", {"e": films["films"]})
     seen_as(Person("vera", "viewer"))
     app = open_page()
     assert [tab.label for tab in app.tabs] == ["Link", "Saved views", "Embed"]
@@ -316,7 +316,7 @@ def test_a_viewer_opens_saved_views_and_changes_nothing(
 def test_a_guest_has_no_other_experiment_to_choose(
     workspace: Workspace, films: dict[str, str], open_page: Open, seen_as: Any
 ) -> None:
-    workspace.create_experiment("songs", TRUTH, depth=3)
+    workspace.experiments.create_experiment("songs", TRUTH, depth=3)
     seen_as(Person("guest of ann", "viewer", films["films"]))
     app = open_page()
     assert [tab.label for tab in app.tabs] == ["Link", "Saved views"]
@@ -329,9 +329,9 @@ def test_a_guest_has_no_other_experiment_to_choose(
 
 
 def test_the_snippet_frames_this_view_and_escapes_the_name(workspace: Workspace, open_page: Open) -> None:
-    made = workspace.create_experiment('"><script>alert(1)</script>', TRUTH, depth=5)
-    workspace.add_runs(made.id, lists(1), name="best")
-    workspace.add_runs(made.id, lists(2), name="good")
+    made = workspace.experiments.create_experiment('"><script>alert(1)</script>', TRUTH, depth=5)
+    workspace.runs.add_runs(made.id, lists(1), name="best")
+    workspace.runs.add_runs(made.id, lists(2), name="good")
     app = open_tab(open_page("leaderboard", cols="all"), "Embed")
     (snippet,) = [code.value for code in app.code if code.value.startswith("<iframe")]
     assert "cols=all" in snippet

@@ -60,9 +60,9 @@ def test_the_title_says_for_how_many_the_best_candidate_is_better_and_worse(show
 def test_of_more_than_a_hundred_users_shares_are_said(workspace: Workspace, shown: Open) -> None:
     users = [f"u{n}" for n in range(1, 301)]
     truth = pd.DataFrame({"user_id": users, "item_id": [f"i{n}" for n in range(1, 301)]})
-    made = workspace.create_experiment("many", truth, depth=5)
+    made = workspace.experiments.create_experiment("many", truth, depth=5)
     for name, table in (("base", lists(2, users)), ("new", lists(1, users[:299]))):
-        workspace.add_runs(made.id, table, name=name)
+        workspace.runs.add_runs(made.id, table, name=name)
     assert "new is better for 99.7 of 100 users, worse for 0.3" in said(shown(m="mrr"))
 
 
@@ -248,7 +248,7 @@ def test_without_a_catalogue_ids_are_shown(workspace: Workspace, shown: Open) ->
 
 def test_a_reference_may_be_the_baseline_and_a_candidate(workspace: Workspace, shown: Open) -> None:
     films = store(workspace, {"good": lists(1)}, catalogue=CATALOGUE, train=TRAIN)
-    added = workspace.add_references(films["films"], "popular,oracle")
+    added = workspace.runs.add_references(films["films"], "popular,oracle")
     popular, oracle = (one.run.id for one in added)
     text = said(shown(b=popular, c=f"{films['good']}~{oracle}", u="u1"))
     assert "good is better for 20 of 20 users, worse for 0" in text
@@ -276,10 +276,10 @@ def test_eight_candidates_scroll_inside_their_box_and_the_baseline_stays(
 ) -> None:
     data = tmp_path / "recdash-data"
     space = Workspace.open(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
-    made = space.create_experiment("films", TRUTH, depth=5, catalogue=CATALOGUE)
+    made = space.experiments.create_experiment("films", TRUTH, depth=5, catalogue=CATALOGUE)
     for n in range(9):
         name = f"run {n} " + "with a very long name " * 3
-        space.add_runs(made.id, lists(1 + n % 3).assign(score=n), name=name.strip())
+        space.runs.add_runs(made.id, lists(1 + n % 3).assign(score=n), name=name.strip())
     page.goto(f"{server(data=data).url}/users?u=u3")
     box = page.locator(".rd-lists")
     expect(box.locator(".rd-column")).to_have_count(9)

@@ -23,6 +23,7 @@ from web_house import NAMES, SETTINGS, House, Tab, ask, opened, stream
 from web_provider import COOKIE_SECRET, running_provider, write_secrets
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from recdash.report.reports import Reports
 from recdash.service import Workspace
 from recdash.web.socket_limits import MOST_OF_STRANGERS
 
@@ -86,7 +87,7 @@ def house(lasting_server: Any, tmp_path_factory: pytest.TempPathFactory) -> Hous
     started = lasting_server(data=data, settings=SETTINGS)
     workspace = Workspace.open(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
     ids = store(workspace, {"als": lists(1), "popular": lists(2)})
-    report = workspace.make_report(workspace.question(ids["films"]), title="Films")
+    report = Reports(workspace).make_report(Reports(workspace).question(ids["films"]), title="Films")
     return House(started.url, workspace, ids, "", report.id)
 
 

@@ -29,14 +29,14 @@ from recdash.web.visitor import VISITOR, opened
 def films(workspace: Workspace) -> dict[str, str]:
     """Two experiments; of the ids, films and books."""
     ids = store(workspace, {"als": lists(1), "popular": lists(2)})
-    return {**ids, "books": workspace.create_experiment("books", TRUTH, depth=5).id}
+    return {**ids, "books": workspace.experiments.create_experiment("books", TRUTH, depth=5).id}
 
 
 def browser_of(workspace: Workspace, auth: str = "key") -> Browser:
     """A browser without a name before the door and our addresses; behind them the pages say who reads."""
 
     def guest(token: str) -> Person:
-        return workspace.guest_of(workspace.shared(token))
+        return workspace.sharing.guest_of(workspace.sharing.shared(token))
 
     async def page(asked: Request) -> PlainTextResponse:
         person = opened(asked.headers.get(VISITOR)).person(guest)
@@ -60,7 +60,7 @@ def test_a_link_leads_to_its_experiment_and_counts_from_then_on(
     workspace: Workspace, films: dict[str, str], browser: Browser
 ) -> None:
     assert browser.get("/").status == 403
-    token = workspace.share(films["films"], days=2).token
+    token = workspace.sharing.share(films["films"], days=2).token
     opened = browser.get(f"/s/{token}")
     assert (opened.status, opened.headers["location"]) == (303, f"../?e={films['films']}")
     assert browser.get("/").text == f"guest of {workspace.person.name} reads {films['films']}"
@@ -69,7 +69,7 @@ def test_a_link_leads_to_its_experiment_and_counts_from_then_on(
 def test_no_script_and_no_other_site_gets_at_the_link(
     workspace: Workspace, films: dict[str, str], browser: Browser
 ) -> None:
-    opened = browser.get(f"/s/{workspace.share(films['films'], days=2).token}")
+    opened = browser.get(f"/s/{workspace.sharing.share(films['films'], days=2).token}")
     cookie = opened.cookies["recdash_share_8501"]
     assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "lax", "/")
     assert 2 * 86400 - 60 < int(cookie["max-age"]) <= 2 * 86400
@@ -79,7 +79,7 @@ def test_no_script_and_no_other_site_gets_at_the_link(
 def test_over_https_the_link_stays_there(
     workspace: Workspace, films: dict[str, str], browser: Browser
 ) -> None:
-    path = f"/s/{workspace.share(films['films']).token}"
+    path = f"/s/{workspace.sharing.share(films['films']).token}"
     secure = [
         browser.get(path, scheme=scheme).cookies["recdash_share_8501"]["secure"]
         for scheme in ("http", "https")
@@ -91,7 +91,7 @@ def test_who_leaves_a_link_is_who_they_were(
     workspace: Workspace, films: dict[str, str], browser: Browser
 ) -> None:
     browser.get("/key/the-key")
-    browser.get(f"/s/{workspace.share(films['films']).token}")
+    browser.get(f"/s/{workspace.sharing.share(films['films']).token}")
     assert browser.get("/").text.startswith("guest of ")
     assert browser.get("/s/leave").headers["location"] == "../"
     assert browser.get("/").text == "key holder reads None"
@@ -100,9 +100,9 @@ def test_who_leaves_a_link_is_who_they_were(
 def test_a_revoked_link_is_dead_at_once_and_can_be_left(
     workspace: Workspace, films: dict[str, str], browser: Browser
 ) -> None:
-    shared = workspace.share(films["films"])
+    shared = workspace.sharing.share(films["films"])
     browser.get(f"/s/{shared.token}")
-    workspace.revoke(shared.link.id)
+    workspace.sharing.revoke(shared.link.id)
     for path in ("/", "/media/x.csv", "/reports/x", f"/s/{shared.token}"):
         answer = browser.get(path)
         assert (answer.status, "revoked" in answer.text) == (410, True)
@@ -111,9 +111,9 @@ def test_a_revoked_link_is_dead_at_once_and_can_be_left(
 
 
 def test_an_expired_link_is_dead(films: dict[str, str], workspace: Workspace, browser: Browser) -> None:
-    token = workspace.share(films["films"], days=2).token
+    token = workspace.sharing.share(films["films"], days=2).token
     browser.get(f"/s/{token}")
-    workspace._clock = lambda: datetime.now(UTC) + timedelta(days=2, seconds=1)
+    workspace.context.now = lambda: datetime.now(UTC) + timedelta(days=2, seconds=1)
     for path in ("/", f"/s/{token}"):
         answer = browser.get(path)
         assert (answer.status, "expired" in answer.text) == (410, True)
@@ -162,19 +162,19 @@ def tampered(token: str, other: str, rng: random.Random) -> str:
 def with_another_secret(tmp_path: Path, films: str) -> list[str]:
     """Links of a store that knows the same experiment under another secret."""
     elsewhere = Workspace.open(f"sqlite:///{tmp_path}/elsewhere/recdash.db")
-    made = elsewhere.create_experiment("films", TRUTH, depth=5).id
+    made = elsewhere.experiments.create_experiment("films", TRUTH, depth=5).id
     assert made != films
-    return [elsewhere.share(made).token for _ in range(50)]
+    return [elsewhere.sharing.share(made).token for _ in range(50)]
 
 
 def dead(workspace: Workspace, experiment: str) -> list[str]:
-    revoked = [workspace.share(experiment) for _ in range(25)]
+    revoked = [workspace.sharing.share(experiment) for _ in range(25)]
     for one in revoked:
-        workspace.revoke(one.link.id)
-    now = workspace._clock
-    workspace._clock = lambda: now() - timedelta(days=3)
-    expired = [workspace.share(experiment, days=2) for _ in range(25)]
-    workspace._clock = now
+        workspace.sharing.revoke(one.link.id)
+    now = workspace.context.now
+    workspace.context.now = lambda: now() - timedelta(days=3)
+    expired = [workspace.sharing.share(experiment, days=2) for _ in range(25)]
+    workspace.context.now = now
     return [one.token for one in (*revoked, *expired)]
 
 
@@ -182,7 +182,7 @@ def test_of_a_thousand_tampered_links_none_opens_anything(
     workspace: Workspace, films: dict[str, str], tmp_path: Path
 ) -> None:
     rng = random.Random(20261122)
-    good = [workspace.share(films["films"]).token, workspace.share(films["books"]).token]
+    good = [workspace.sharing.share(films["films"]).token, workspace.sharing.share(films["books"]).token]
     made = [*with_another_secret(tmp_path, films["films"]), *dead(workspace, films["films"])]
     while len(made) < 1000:
         wrong = tampered(rng.choice(good), rng.choice(good), rng)

@@ -17,6 +17,7 @@ from app_pages import TRUTH, lists, store
 from web_house import MEBIBYTE, NAMES, SETTINGS, VISITORS, House, Tab, ask, opened, opening, stream
 from websockets.exceptions import InvalidStatus
 
+from recdash.report.reports import Reports
 from recdash.service import Workspace
 
 
@@ -26,10 +27,10 @@ def house(lasting_server: Any, tmp_path_factory: pytest.TempPathFactory) -> Hous
     started = lasting_server(data=data, settings=SETTINGS)
     workspace = Workspace.open(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
     ids = store(workspace, {"als": lists(1), "popular": lists(2)})
-    ids["books"] = workspace.create_experiment("books", TRUTH, depth=5).id
-    question = workspace.question(ids["films"])
-    report = workspace.make_report(question, title="Films")
-    return House(started.url, workspace, ids, workspace.share(ids["films"]).token, report.id)
+    ids["books"] = workspace.experiments.create_experiment("books", TRUTH, depth=5).id
+    question = Reports(workspace).question(ids["films"])
+    report = Reports(workspace).make_report(question, title="Films")
+    return House(started.url, workspace, ids, workspace.sharing.share(ids["films"]).token, report.id)
 
 
 # ── every address × every kind of visitor ────────────────────────────────────────────────────
@@ -203,14 +204,14 @@ def test_what_is_no_report_is_not_there(house: House, name: str, status: int) ->
 
 
 def test_a_guest_of_one_experiment_reads_no_report_of_another(house: House) -> None:
-    link = house.workspace.share(house.ids["books"])
+    link = house.workspace.sharing.share(house.ids["books"])
     cookie = {"cookie": f"recdash_share_{urlsplit(house.url).port}={link.token}"}
     assert ask(house, "/", cookie).status == 200
     assert ask(house, f"/reports/{house.report}", cookie).status == 404
 
 
 def test_the_link_of_a_report_shows_it_and_opens_nothing_else(house: House) -> None:
-    shared = house.workspace.share(house.ids["films"], report_id=house.report)
+    shared = house.workspace.sharing.share(house.ids["films"], report_id=house.report)
     shown = ask(house, f"/s/{shared.token}", {})
     assert (shown.status, b"Films" in shown.body) == (200, True)
     assert "set-cookie" not in shown.headers
@@ -218,7 +219,7 @@ def test_the_link_of_a_report_shows_it_and_opens_nothing_else(house: House) -> N
     for path in ("/", "/media/x.csv", f"/reports/{house.report}"):
         assert ask(house, path, {"cookie": kept}).status == 404
     assert shown.headers["content-security-policy"].startswith("default-src 'none'")
-    house.workspace.revoke(shared.link.id)
+    house.workspace.sharing.revoke(shared.link.id)
     assert ask(house, f"/s/{shared.token}", {}).status == 410
 
 
@@ -271,10 +272,10 @@ def test_each_page_tells_its_reader_who_they_are(tabs: dict[str, Tab]) -> None:
 
 
 def test_a_link_that_is_taken_back_ends_with_the_next_click(house: House) -> None:
-    shared = house.workspace.share(house.ids["films"])
+    shared = house.workspace.sharing.share(house.ids["films"])
     with opened(replace(house, token=shared.token), "guest") as tab:
         assert "als" in tab.said
-        house.workspace.revoke(shared.link.id)
+        house.workspace.sharing.revoke(shared.link.id)
         tab.said = ""
         tab.run()
         assert "This share link was revoked." in tab.said

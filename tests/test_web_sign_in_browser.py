@@ -146,13 +146,13 @@ def test_a_guest_reads_one_experiment_until_the_link_is_taken_back(
     films: tuple[str, str, Workspace], visit: Callable[[], Page]
 ) -> None:
     url, experiment, workspace = films
-    shared = workspace.share(experiment, days=2)
+    shared = workspace.sharing.share(experiment, days=2)
     page = visit()
     page.goto(f"{url}/s/{shared.token}")
     banner = page.get_by_role("note")
     expect(banner).to_contain_text(f"You read films by a link that {workspace.person.name} shared until")
     assert offered(page) & EDITORS_PAGES == set()
-    workspace.revoke(shared.link.id)
+    workspace.sharing.revoke(shared.link.id)
     page.get_by_test_id("stSidebarNavLink").filter(has_text="Leaderboard").click()
     settle(page, page.get_by_text("This share link was revoked."))
     expect(page.get_by_text("als")).to_have_count(0)

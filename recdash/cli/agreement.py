@@ -33,9 +33,12 @@ def agree(experiment: str, test: str | None, metric: str, online: str, form: str
 
     space, spec = workspace(), parse(metric)
     label, k = spec.label, cutoff_of(spec)
-    chosen = space.online_test_named(space.experiment_named(experiment).id, test)
-    found = space.agreement(chosen.id, label, k, online)
-    best, record = space.best_metric(chosen.id, online), space.track_record(label, k, online)
+    chosen = space.online_tests.online_test_named(space.experiments.named(experiment).id, test)
+    found = space.agreement.agreement(chosen.id, label, k, online)
+    best, record = (
+        space.agreement.best_metric(chosen.id, online),
+        space.track_records.track_record(label, k, online),
+    )
     if form == "json":
         told = {"test": chosen.name, **found.as_dict()}
         further = {"best_metric": best.as_dict(), "track_record": record.as_dict()}

@@ -37,6 +37,6 @@ def _everything_wrong() -> list[Problem]:
     from recdash.service import Workspace
 
     try:
-        return Workspace.open().check()
+        return Workspace.open().audit.check()
     except StoreError as error:
         return [Problem("unusable", "store", str(error), "")]

@@ -123,12 +123,14 @@ def _compare_stored(
     from recdash.metrics import parse
 
     space, spec = workspace(), parse(metric)
-    stored = space.runs(space.experiment_named(experiment).id)
+    stored = space.runs.all(space.experiments.named(experiment).id)
     ids = {run.name: run.id for run in stored}
     own = [run.name for run in stored if not run.reference]
     wanted = [run_named(ids, name) for name in names or own]
     _check_candidates(names or own, baseline)
-    return space.compare(wanted, run_named(ids, baseline), spec.label, cutoff_of(spec), terms, scope)
+    return space.comparisons.compare(
+        wanted, run_named(ids, baseline), spec.label, cutoff_of(spec), terms, scope
+    )
 
 
 def comparison_text(found: Compared) -> str:

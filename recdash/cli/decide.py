@@ -51,9 +51,9 @@ def decide(
 ) -> None:  # fmt: skip
     """Write down an outcome, with the numbers as they stand. It is superseded later, never edited."""
     space = workspace()
-    home = space.experiment_named(experiment).id
+    home = space.experiments.named(experiment).id
     review = None if wanted is None else review_wanted(space, home, wanted)
-    found = space.decide(
+    found = space.decisions.decide(
         home,
         OUTCOMES[outcome],
         text=text,
@@ -74,8 +74,8 @@ def decide(
 def decisions(experiment: str, form: str) -> None:
     """What was decided, the newest first, and what of it still holds; as JSON with every number then."""
     space = workspace()
-    home = space.experiment_named(experiment)
-    found = space.decisions(home.id)
+    home = space.experiments.named(experiment)
+    found = space.journal.decisions(home.id)
     if form == "json":
         facts = {"experiment": home.name, "decisions": [decision_facts(one) for one in found]}
         say_lines(json.dumps(facts, ensure_ascii=False, indent=2))
@@ -117,7 +117,7 @@ def named(
     """Names as ids, a metric with its cutoff as both. Raises UnknownName."""
     from recdash.metrics import parse
 
-    known = {one.name: one.id for one in space.runs(experiment_id, archived=True)}
+    known = {one.name: one.id for one in space.runs.all(experiment_id, archived=True)}
     spec = parse(metric) if metric else None
     return {
         "run_id": None if run is None else run_named(known, run),
@@ -129,7 +129,7 @@ def named(
 
 def review_wanted(space: Workspace, experiment_id: str, wanted: str | None) -> Review:
     """By its id, or by its candidate's name the newest; without either the newest that is open."""
-    known = space.reviews(experiment_id)
+    known = space.journal.reviews(experiment_id)
     if wanted is None:
         found = next((one for one in known if one.is_open), None)
         if found is None:
@@ -150,7 +150,7 @@ def unmet(items: tuple[Item, ...]) -> Iterator[str]:
 
 
 def _last(space: Workspace, experiment_id: str) -> str:
-    found = space.last_decision(experiment_id)
+    found = space.journal.last_decision(experiment_id)
     if found is None:
         raise NotFound("There is no decision to supersede yet.")
     return found.id

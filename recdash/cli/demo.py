@@ -44,10 +44,10 @@ def demo(*, remove: bool, online: Path | None, **test: Any) -> None:
             Problem("no-folder", given, "this is of an invented A/B test", "Add --online FOLDER.")
         )
     elif remove:
-        workspace().remove_demo()
+        workspace().demo.remove_demo()
         say("The demo is removed.")
     else:
-        made = workspace().load_demo(progress=lambda part, text: say(f"{part:4.0%} {text}", err=True))
+        made = workspace().demo.load_demo(progress=lambda part, text: say(f"{part:4.0%} {text}", err=True))
         say(f"Loaded '{made.name}'. See it with: recdash serve")
 
 

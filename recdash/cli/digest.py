@@ -14,6 +14,7 @@ from recdash.cli.fast_start import start_light
 from recdash.cli.options import workspace
 from recdash.cli.terminal import say, say_lines
 from recdash.errors import InputError, Problem
+from recdash.report.digest.digest import Digests
 
 FORMS = ("md", "html", "text", "json")
 _UNITS = {"h": 1, "d": 24, "w": 7 * 24}
@@ -45,7 +46,7 @@ def digest(names: Sequence[str], since: str, form: str | None, output: Path | No
         "json": digest_texts.as_json,
     }
     wanted = form or _ENDINGS.get(output.suffix.lower() if output else "", "md")
-    found = workspace().digest(names, since=period(since), link=checked(link))
+    found = Digests(workspace()).digest(names, since=period(since), link=checked(link))
     text = forms[wanted](found)
     if output is None:
         say_lines(text)

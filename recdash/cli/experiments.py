@@ -92,15 +92,17 @@ def add(
     for kind in ONLINE:
         if more[kind] is not None:
             mappings = _mappings(choice, [kind])
-            space.try_online_test({kind: more[kind][1]}, control=more["control"], mappings=mappings)
+            space.online_tests.try_online_test(
+                {kind: more[kind][1]}, control=more["control"], mappings=mappings
+            )
     choice.check_used()
     chosen = where if isinstance(where, str) else _stored(space, where)
-    for one in space.store_runs(chosen, prepared, {"tags": tuple(tags)}):
+    for one in space.runs.store_runs(chosen, prepared, {"tags": tuple(tags)}):
         tell(one.run.notices)
         _echo_added(one)
-    by_name = {run.name: run.id for run in space.runs(chosen)}
+    by_name = {run.name: run.id for run in space.runs.all(chosen)}
     if baseline is not None:
-        space.set_baseline(chosen, run_named(by_name, baseline))
+        space.experiments.set_baseline(chosen, run_named(by_name, baseline))
     _add_online(space, chosen, by_name, more, choice)
 
 
@@ -145,19 +147,19 @@ def _where(
     facts = {fact: more[fact] for fact in SETUP if more[fact] is not None}
     if truth is not None:
         mappings = _mappings(choice, ["truth", "train", "catalogue", "users", "vectors", "similarity"])
-        return space.read_setup(name, truth, mappings=mappings, **facts)
+        return space.experiments.read_setup(name, truth, mappings=mappings, **facts)
     if facts:
         option = f"--{next(iter(facts)).replace('_', '-')}"
         fix = "The set-up of an experiment is fixed; give --truth for a new one."
         raise InputError(Problem("set-up-without-truth", option, "given without --truth", fix))
-    return space.experiment_named(name).id
+    return space.experiments.named(name).id
 
 
 def _stored(space: Workspace, setup: Setup) -> str:
     """The id of the experiment made from the set-up, or of the one that is the same."""
-    made = space.store_setup(setup)
+    made = space.experiments.store_setup(setup)
     tell(Problem(**notice) for notice in made.settings["notices"])
-    for twin in space.same_truth(made.id):
+    for twin in space.experiments.same_truth(made.id):
         say(f"note: experiment '{twin.name}' has the same truth.", err=True)
     return made.id
 
@@ -174,7 +176,7 @@ def _prepared(
     found = [
         one
         for name, files in uploads.items()
-        for one in space.prepare_runs(
+        for one in space.runs.prepare_runs(
             where,
             files,
             name=name,
@@ -184,7 +186,7 @@ def _prepared(
             **how,
         )
     ]
-    found += space.prepare_references(where, references) if references else []
+    found += space.runs.prepare_references(where, references) if references else []
     check_names("--run", [(one.run.name, Path()) for one in found])
     return found
 
@@ -197,10 +199,17 @@ def _check_names_known(
     links: Sequence[str],
 ) -> None:
     known = next(
-        (one.id for one in space.experiments() if where == one.id or getattr(where, "name", "") == one.name),
+        (
+            one.id
+            for one in space.experiments.all()
+            if where == one.id or getattr(where, "name", "") == one.name
+        ),
         None,
     )
-    names = [*(run.name for run in (space.runs(known) if known else [])), *(one.run.name for one in prepared)]
+    names = [
+        *(run.name for run in (space.runs.all(known) if known else [])),
+        *(one.run.name for one in prepared),
+    ]
     for name in [*([baseline] if baseline is not None else []), *(link.partition("=")[2] for link in links)]:
         run_named(dict.fromkeys(names, ""), name)
 
@@ -219,7 +228,7 @@ def _add_online(
     for kind in ONLINE:
         if more[kind] is not None:
             name, file = more[kind]
-            test = space.add_online_test(
+            test = space.online_tests.add_online_test(
                 experiment,
                 name,
                 {kind: file},
@@ -236,7 +245,7 @@ def _add_online(
 def list_experiments(form: str) -> None:
     """The experiments and their runs."""
     space = workspace()
-    found = [_experiment_facts(space, one) for one in space.experiments()]
+    found = [_experiment_facts(space, one) for one in space.experiments.all()]
     if form == "json":
         say(json.dumps({"experiments": found}, ensure_ascii=False))
     elif not found:
@@ -272,9 +281,9 @@ def _experiment_facts(space: Workspace, one: Any) -> dict[str, Any]:
                 "known_ids": run.overlap.as_dict() if run.overlap else None,
                 "replicates": _replicates_facts(run.replicated),
             }
-            for run in space.runs(one.id)
+            for run in space.runs.all(one.id)
         ],
-        "online_tests": [test.name for test in space.online_tests(one.id)],
+        "online_tests": [test.name for test in space.online_tests.all(one.id)],
     }
 
 
@@ -293,15 +302,15 @@ def definitions(experiment: str, name: str, metric: str, form: str) -> None:
     from recdash.metrics import parse
 
     space, spec = workspace(), parse(metric)
-    home = space.experiment_named(experiment)
-    by_name = {run.name: run for run in space.runs(home.id)}
+    home = space.experiments.named(experiment)
+    by_name = {run.name: run for run in space.runs.all(home.id)}
     run, depth = by_name[run_named(dict.fromkeys(by_name, name), name)], home.settings["depth"]
     asked = (run.id, spec.label, spec.k or depth)
     found = (
-        space.under_presets(*asked),
-        space.preset_causes(*asked),
+        space.definitions.under_presets(*asked),
+        space.definitions.preset_causes(*asked),
         ledger_lines(run.ledger, home.settings["users"], depth, home.settings.get("duplicates", "first")),
-        space.tie_band(*asked),
+        space.scores.tie_band(*asked),
     )
     if form == "json":
         facts = {"experiment": home.name, "run": run.name, "metric": spec.label, "k": asked[-1]}

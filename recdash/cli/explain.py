@@ -43,12 +43,12 @@ def why(
     from recdash.metrics import parse
 
     space, spec = workspace(), parse(metric)
-    home = space.experiment_named(experiment)
-    chosen = space.online_test_named(home.id, test)
+    home = space.experiments.named(experiment)
+    chosen = space.online_tests.online_test_named(home.id, test)
     asked = (spec.label, cutoff_of(spec), online)
-    runs = {one.name: one.id for one in space.runs(home.id, archived=True)}
+    runs = {one.name: one.id for one in space.runs.all(home.id, archived=True)}
     wanted = _variant(space, chosen, variant, None if run is None else run_named(runs, run), asked)
-    found = space.explain(chosen.id, wanted, *asked)
+    found = space.diagnosis.explain(chosen.id, wanted, *asked)
     say_lines(json.dumps(found.as_dict(), ensure_ascii=False, indent=2) if form == "json" else as_text(found))
 
 
@@ -75,7 +75,7 @@ def _telling(
 ) -> str:
     if not served:
         raise NotFound(f"No variant of '{test.name}' is linked to a run. Link them on the Runs page.")
-    rows = space.offline_online(test.id, *asked)
+    rows = space.online_tests.offline_online(test.id, *asked)
     telling = rows[rows["quadrant"].isin(DISAGREE)]["variant"].tolist()
     return str((telling or list(served))[0])
 

@@ -115,16 +115,16 @@ def _kept(
 ) -> OnlineResults:
     """A test that is kept in an experiment, after keeping it where files are given."""
     space = workspace()
-    home = space.experiment_named(experiment)
+    home = space.experiments.named(experiment)
     if tables:
-        runs = {run.name: run.id for run in space.runs(home.id)}
+        runs = {run.name: run.id for run in space.runs.all(home.id)}
         called = name or next(iter(tables.values())).name.split(".")[0]
         linked = {one: run_named(runs, run) for one, _, run in (link.partition("=") for link in links)}
-        return space.ab_results(
-            space.add_online_test(home.id, called, tables, links=linked, **how).id, correction
+        return space.online_tests.ab_results(
+            space.online_tests.add_online_test(home.id, called, tables, links=linked, **how).id, correction
         )
     _refuse_counting()
-    return space.ab_results(space.online_test_named(home.id, name).id, correction)
+    return space.online_tests.ab_results(space.online_tests.online_test_named(home.id, name).id, correction)
 
 
 def _refuse_counting() -> None:

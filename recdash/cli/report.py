@@ -12,6 +12,7 @@ import click
 from recdash.cli.options import run_named, workspace
 from recdash.cli.terminal import say, say_lines
 from recdash.errors import InputError, Problem, UnknownName
+from recdash.report.reports import Reports
 
 if TYPE_CHECKING:
     from recdash.service import Workspace
@@ -53,12 +54,14 @@ def report(experiment: str, output: Path, *, title: str, narrative: str, **asked
     form, space = form_of(output), workspace()
     question, prose, blocks = _question(space, experiment, **asked), _prose(narrative), asked["blocks"]
     if asked["keep"]:
-        kept = space.make_report(question, blocks, title=title, narrative=prose)
-        document = space.report_document(kept.id)
+        kept = Reports(space).make_report(question, blocks, title=title, narrative=prose)
+        document = Reports(space).report_document(kept.id)
         say(f"kept as a snapshot: {kept.title} ({kept.id})", err=True)
     else:
         author = space.person.name
-        document = space.report_content(question, blocks, title=title, narrative=prose, author=author)
+        document = Reports(space).report_content(
+            question, blocks, title=title, narrative=prose, author=author
+        )
     n_bytes = write(document, form, output)
     say(f"{document.lead.headline}. Written: {output} ({n_bytes:,} bytes)")
 
@@ -80,11 +83,11 @@ def _question(
     from recdash.comparison import Terms, read_margin
     from recdash.domain.results import Scope
 
-    home = space.experiment_named(experiment)
-    by_name = {run.name: run.id for run in space.runs(home.id, archived=True)}
+    home = space.experiments.named(experiment)
+    by_name = {run.name: run.id for run in space.runs.all(home.id, archived=True)}
     metric, k = _metric_and_k(asked["metric"], asked["k"])
     terms = Terms(margin=read_margin(asked["margin"]), correction=asked["correction"])
-    return space.question(
+    return Reports(space).question(
         home.id, [run_named(by_name, name) for name in runs],
         run_named(by_name, baseline) if baseline is not None else None, metric, k,
         scope=Scope(asked["part"], asked["relevance_threshold"]), terms=terms, by=asked["by"],
@@ -108,7 +111,7 @@ def _metric_and_k(metric: str | None, k: int | None) -> tuple[str | None, int | 
 def _test_of(space: Workspace, experiment_id: str, name: str | None) -> str | None:
     if name is None:
         return None
-    known = {test.name: test.id for test in space.online_tests(experiment_id, archived=True)}
+    known = {test.name: test.id for test in space.online_tests.all(experiment_id, archived=True)}
     if name not in known:
         raise UnknownName("A/B test", name, list(known))
     return known[name]

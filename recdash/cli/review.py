@@ -48,9 +48,9 @@ def propose(
 ) -> None:
     """Ask for a candidate to be approved."""
     space = workspace()
-    home = space.experiment_named(experiment).id
+    home = space.experiments.named(experiment).id
     asked = named(space, home, run, baseline, metric)
-    _tell(space.propose(home, asked.pop("run_id"), text=text, author=author, **asked))
+    _tell(space.reviews.propose(home, asked.pop("run_id"), text=text, author=author, **asked))
 
 
 @review.command()
@@ -61,8 +61,8 @@ def propose(
 def offline(experiment: str, wanted: str | None, text: str, author: str) -> None:
     """Attach the verdict and its numbers as they stand now."""
     space = workspace()
-    found = review_wanted(space, space.experiment_named(experiment).id, wanted)
-    _tell(space.add_offline_evidence(found.id, text, author=author))
+    found = review_wanted(space, space.experiments.named(experiment).id, wanted)
+    _tell(space.reviews.add_offline_evidence(found.id, text, author=author))
 
 
 @review.command()
@@ -74,10 +74,10 @@ def offline(experiment: str, wanted: str | None, text: str, author: str) -> None
 def online(experiment: str, wanted: str | None, test: str | None, text: str, author: str) -> None:
     """Attach what an A/B test says of the candidate now."""
     space = workspace()
-    home = space.experiment_named(experiment).id
+    home = space.experiments.named(experiment).id
     found = review_wanted(space, home, wanted)
-    chosen = space.online_test_named(home, test)
-    _tell(space.add_online_evidence(found.id, chosen.id, text, author=author))
+    chosen = space.online_tests.online_test_named(home, test)
+    _tell(space.reviews.add_online_evidence(found.id, chosen.id, text, author=author))
 
 
 @review.command()
@@ -89,9 +89,9 @@ def online(experiment: str, wanted: str | None, test: str | None, text: str, aut
 def comment(experiment: str, wanted: str | None, on: str | None, text: str, author: str) -> None:
     """Say something about a review, an entry or a report."""
     space = workspace()
-    home = space.experiment_named(experiment).id
+    home = space.experiments.named(experiment).id
     about = on or review_wanted(space, home, wanted).id
-    say(space.comment(home, about, text, author=author).id)
+    say(space.journal.comment(home, about, text, author=author).id)
 
 
 @review.command()
@@ -101,8 +101,8 @@ def comment(experiment: str, wanted: str | None, on: str | None, text: str, auth
 def show(experiment: str, wanted: str | None, form: str) -> None:
     """The reviews of an experiment: how far each is, and its checklist."""
     space = workspace()
-    home = space.experiment_named(experiment)
-    found = [review_wanted(space, home.id, wanted)] if wanted else space.reviews(home.id)
+    home = space.experiments.named(experiment)
+    found = [review_wanted(space, home.id, wanted)] if wanted else space.journal.reviews(home.id)
     if form == "json":
         facts = {"experiment": home.name, "reviews": [_facts(one) for one in found]}
         say_lines(json.dumps(facts, ensure_ascii=False, indent=2))

@@ -12,6 +12,7 @@ from recdash.cli.options import workspace
 from recdash.cli.output import aligned
 from recdash.cli.terminal import say, say_lines
 from recdash.errors import InputError, NotFound, Problem
+from recdash.report.reports import Reports
 
 if TYPE_CHECKING:
     from recdash.domain.journal import Deed, SavedView, ShareLink
@@ -37,9 +38,9 @@ def share(experiment: str, report: str | None, days: float, label: str, address:
     The link is shown this once and cannot be had again; what is stored does not make one.
     """
     space = workspace()
-    home = space.experiment_named(experiment)
+    home = space.experiments.named(experiment)
     report_id = None if report is None else _report(space, home.id, report)
-    made = space.share(home.id, report_id=report_id, days=days, label=label)
+    made = space.sharing.share(home.id, report_id=report_id, days=days, label=label)
     say(f"{address.rstrip('/')}/s/{made.token}")
     what = "the report" if report_id else f"'{home.name}'"
     say(
@@ -51,7 +52,7 @@ def share(experiment: str, report: str | None, days: float, label: str, address:
 
 def _report(space: Workspace, experiment_id: str, wanted: str) -> str:
     """Of several with one title the newest."""
-    known = space.reports(experiment_id)
+    known = Reports(space).reports(experiment_id)
     found = [one.id for one in known if wanted in (one.id, one.title)]
     if not found:
         titles = ", ".join(f"'{one.title}'" for one in known) or "none"
@@ -65,9 +66,9 @@ def _report(space: Workspace, experiment_id: str, wanted: str) -> str:
 def links(experiment: str, form: str) -> None:
     """The share links of an experiment: who made them, until when they open, and which are dead."""
     space = workspace()
-    home = space.experiment_named(experiment)
-    titles = {one.id: one.title for one in space.reports(home.id, archived=True)}
-    facts = [_link_facts(space, titles, one) for one in space.share_links(home.id)]
+    home = space.experiments.named(experiment)
+    titles = {one.id: one.title for one in Reports(space).reports(home.id, archived=True)}
+    facts = [_link_facts(space, titles, one) for one in space.sharing.share_links(home.id)]
     if form == "json":
         say_lines(json.dumps(facts, ensure_ascii=False, indent=2))
         return
@@ -80,7 +81,7 @@ def _link_facts(space: Workspace, titles: dict[str, str], link: ShareLink) -> di
     opens = "experiment" if link.report is None else f"report '{titles[link.report]}'"
     until = f"{link.expires:%Y-%m-%d %H:%M}"
     return {
-        "id": link.id, "opens": opens, "state": space.link_state(link), "until": until,
+        "id": link.id, "opens": opens, "state": space.sharing.link_state(link), "until": until,
         "author": link.author, "label": link.label,
     }  # fmt: skip
 
@@ -90,13 +91,15 @@ def _link_facts(space: Workspace, titles: dict[str, str], link: ShareLink) -> di
 def revoke(link_id: str) -> None:
     """Take a share link back, at once and for good: the beginning of its id, as recdash links shows it."""
     space = workspace()
-    every = [one for home in space.experiments(archived=True) for one in space.share_links(home.id)]
+    every = [
+        one for home in space.experiments.all(archived=True) for one in space.sharing.share_links(home.id)
+    ]
     found = [one for one in every if one.id.startswith(link_id)]
     if len(found) != 1:
         what = "no share link" if not found else f"{len(found)} share links"
         fix = "recdash links --experiment NAME lists them."
         raise InputError(Problem("which-link", f"'{link_id}'", f"{what} begins so", fix))
-    space.revoke(found[0].id)
+    space.sharing.revoke(found[0].id)
     say(f"Revoked {found[0].id[:ID_SHOWN]}.")
 
 
@@ -120,12 +123,12 @@ def views(
 ) -> None:
     """The saved views of an experiment; save one, or forget one."""
     space = workspace()
-    home = space.experiment_named(experiment)
+    home = space.experiments.named(experiment)
     if name is not None:
-        space.save_view(home.id, name, page, {"e": home.id, **dict(map(_param, params))})
+        space.sharing.save_view(home.id, name, page, {"e": home.id, **dict(map(_param, params))})
     if forget is not None:
-        space.forget_view(space.saved_view(forget).id)
-    facts = [_view_facts(one, address) for one in space.saved_views(home.id)]
+        space.sharing.forget_view(space.sharing.saved_view(forget).id)
+    facts = [_view_facts(one, address) for one in space.sharing.saved_views(home.id)]
     if form == "json":
         say_lines(json.dumps(facts, ensure_ascii=False, indent=2))
         return
@@ -154,7 +157,11 @@ def audit(last: int, form: str) -> None:
     Whoever can write the database can also cut off the end of the log: keep the last hash elsewhere.
     """
     space = workspace()
-    deeds, broken, altered = space.audit_log(last), space.audit_breaks(), space.audit_altered()
+    deeds, broken, altered = (
+        space.audit.audit_log(last),
+        space.audit.audit_breaks(),
+        space.audit.audit_altered(),
+    )
     if form == "json":
         lines = [{**vars(deed), "at": deed.at.isoformat()} for deed in deeds]
         facts = {"broken": broken, "altered": altered, "lines": lines}

@@ -59,7 +59,7 @@ def content(
 
 def _provenance(asked: Asked) -> dict[str, Any]:
     """What the numbers rest on, with the A/B test of the question although it may be archived."""
-    tests = asked.space.online_tests(asked.experiment.id)
+    tests = asked.space.online_tests.all(asked.experiment.id)
     if asked.test is not None and asked.test.id not in {test.id for test in tests}:
         tests = [*tests, asked.test]
     return provenance(asked.experiment, asked.shown, asked.all_runs, tests, asked.versions)

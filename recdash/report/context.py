@@ -48,12 +48,12 @@ class Asked:
 
     @cached_property
     def experiment(self) -> Experiment:
-        return self.space.experiment(self.question.experiment)
+        return self.space.experiments.get(self.question.experiment)
 
     @cached_property
     def all_runs(self) -> Mapping[str, Run]:
         """Every run of the experiment by id, archived ones too."""
-        return {run.id: run for run in self.space.runs(self.experiment.id, archived=True)}
+        return {run.id: run for run in self.space.runs.all(self.experiment.id, archived=True)}
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
@@ -99,19 +99,21 @@ class Asked:
         one = self.question
         if not define(one.metric).is_paired or len(self.contenders) < 2:
             return None
-        return self.space.verdict(self.contenders, one.baseline, one.metric, one.k, one.terms, one.scope)
+        return self.space.comparisons.verdict(
+            self.contenders, one.baseline, one.metric, one.k, one.terms, one.scope
+        )
 
     @cached_property
     def test(self) -> OnlineTest | None:
         """The A/B test beside it; of a part of the users or items a test says nothing."""
         if self.question.test is None or self.question.scope != WHOLE:
             return None
-        tests = self.space.online_tests(self.experiment.id, archived=True)
+        tests = self.space.online_tests.all(self.experiment.id, archived=True)
         return next((test for test in tests if test.id == self.question.test), None)
 
     def scores(self, *metrics: str) -> pd.DataFrame:
         """The scoreboard of the shown runs at the question's k."""
-        return self.space.scoreboard(self.shown, list(metrics), self.question.k, self.question.scope)
+        return self.space.scores.scoreboard(self.shown, list(metrics), self.question.k, self.question.scope)
 
     def looks(self) -> tuple[RunLook, ...]:
         """The shown runs, and others that an A/B test served, as they are named and drawn."""

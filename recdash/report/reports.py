@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recdash.domain.access import Person
 from recdash.domain.journal import Report
 from recdash.domain.records import OnlineTest, Run
 from recdash.domain.results import WHOLE, Scope
@@ -23,14 +24,14 @@ from recdash.metrics.naming import ordered_metrics
 from recdash.report.document import Document
 from recdash.report.formats.json import from_json, to_json
 from recdash.report.sections import check_blocks
+from recdash.service.access.sharing import LinkDead
 from recdash.service.defaults import MOST_CANDIDATES, usual_baseline, usual_candidates, usual_k, usual_metric
-from recdash.service.offline.slices import Parts
-from recdash.service.online.track_record import TrackRecords
 from recdash.service.question import Question
 from recdash.service.validation import check_typed, one_line, short_text
 
 if TYPE_CHECKING:
     from recdash.comparison import Terms
+    from recdash.service import Workspace
 
 DISAGREE = ("won offline, lost online", "lost offline, won online")
 MOST_TITLE, MOST_NARRATIVE = 200, 20_000
@@ -45,8 +46,11 @@ class ReportFile:
     content: bytes
 
 
-class Reports(Parts, TrackRecords):
+class Reports:
     """What is told of an experiment, to be read elsewhere."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
 
     # ── what is asked ────────────────────────────────────────────────────────────────────────
 
@@ -73,7 +77,7 @@ class Reports(Parts, TrackRecords):
 
         candidates, base = self._whom(experiment_id, runs, baseline)
         asked = str(define(metric)) if metric else self._usual_metric_of((base, *candidates))
-        depth = self.depth(experiment_id)
+        depth = self._workspace.context.depth(experiment_id)
         cutoff = usual_k(depth) if k is None else k
         check_k(cutoff, depth)
         beside = self._beside(experiment_id, test)
@@ -87,7 +91,7 @@ class Reports(Parts, TrackRecords):
         self, experiment_id: str, runs: Sequence[str], baseline: str | None
     ) -> tuple[tuple[str, ...], str]:
         """The candidates and the baseline."""
-        known = {run.id: run for run in self.runs(experiment_id, archived=True)}
+        known = {run.id: run for run in self._workspace.context.runs(experiment_id, archived=True)}
         for run in (*runs, *([baseline] if baseline else [])):
             if run not in known:
                 raise NotFound(f"Run {run} is not in this experiment.")
@@ -95,7 +99,11 @@ class Reports(Parts, TrackRecords):
         if not active and not baseline:
             fix = "Upload the scored output of a recommender first."
             raise InputError(Problem("no-run", "report", "the experiment has no run", fix))
-        base = known[baseline] if baseline else usual_baseline(self.experiment(experiment_id), active)
+        base = (
+            known[baseline]
+            if baseline
+            else usual_baseline(self._workspace.context.experiment(experiment_id), active)
+        )
         chosen: Sequence[Run] = [known[run] for run in runs] or usual_candidates(active, base)
         candidates = tuple(run for run in dict.fromkeys(one.id for one in chosen) if run != base.id)
         if len(candidates) > MOST_CANDIDATES:
@@ -104,19 +112,19 @@ class Reports(Parts, TrackRecords):
         return candidates, base.id
 
     def _usual_metric_of(self, runs: Sequence[str]) -> str:
-        return usual_metric(ordered_metrics(self.metrics_of(runs)))
+        return usual_metric(ordered_metrics(self._workspace.scores.metrics_of(runs)))
 
     def _slices_of(self, experiment_id: str, by: str | None) -> str:
-        known = self.slices(experiment_id)
+        known = self._workspace.slices.of(experiment_id)
         if by is None:
             return known[0] if known else ""
         if by:
-            self._slices(experiment_id, by)  # refuses what it cannot tell apart
+            self._workspace.data.slices_by(experiment_id, by)  # refuses what it cannot tell apart
         return by
 
     def _beside(self, experiment_id: str, test: str | None) -> OnlineTest | None:
         """The test with that id; without one the newest that is linked to a run."""
-        tests = self.online_tests(experiment_id, archived=test is not None)
+        tests = self._workspace.online_tests.all(experiment_id, archived=test is not None)
         if test is None:
             return max((one for one in tests if one.links), key=lambda one: one.created, default=None)
         found = next((one for one in tests if one.id == test), None)
@@ -128,10 +136,14 @@ class Reports(Parts, TrackRecords):
         """The first by which a run won on one side and lost on the other; else the first."""
         known = list(dict.fromkeys(str(row["metric"]) for row in test.results))
         if online_metric is not None:
-            self._both_sides(test.id, online_metric)  # refuses one that the test lacks
+            self._workspace.agreement.both_sides(test.id, online_metric)  # refuses one that the test lacks
             return online_metric
         for one in known:
-            if self.offline_online(test.id, metric, k, one)["quadrant"].isin(DISAGREE).any():
+            if (
+                self._workspace.online_tests.offline_online(test.id, metric, k, one)["quadrant"]
+                .isin(DISAGREE)
+                .any()
+            ):
                 return one
         return known[0]
 
@@ -157,13 +169,19 @@ class Reports(Parts, TrackRecords):
         from recdash.report.build import content
 
         test = next(
-            iter(_not_deleted(self.store.online_test, [question.test] if question.test else [])), None
+            iter(
+                _not_deleted(
+                    self._workspace.context.store.online_test, [question.test] if question.test else []
+                )
+            ),
+            None,
         )
-        self._refuse_damage(_not_deleted(self.store.run, question.shown), test)
-        told: Any = self  # the whole workspace: this class is one of its parts
+        self._workspace.data.refuse_damage(
+            _not_deleted(self._workspace.context.store.run, question.shown), test
+        )
         return content(
-            told, question, moment or self._clock(), blocks=blocks, title=title, narrative=narrative,
-            author=author, live=live, versions=versions,
+            self._workspace, question, moment or self._workspace.context.now(), blocks=blocks, title=title,
+            narrative=narrative, author=author, live=live, versions=versions,
         )  # fmt: skip
 
     def write_report(
@@ -176,7 +194,9 @@ class Reports(Parts, TrackRecords):
         from recdash.report.formats.registry import form_of, write
 
         form = form_of(Path(file))
-        document = self.report_content(question, blocks, **{"author": self.person.name, **told})
+        document = self.report_content(
+            question, blocks, **{"author": self._workspace.context.person.name, **told}
+        )
         write(document, form, Path(file))
         return document
 
@@ -196,31 +216,40 @@ class Reports(Parts, TrackRecords):
         ``author`` may only be given where nobody checked who is asking; ``key`` is any text that a form has
         once, so that sending the same twice makes one report. Raises Forbidden for a viewer.
         """
-        self._may_write()
-        home = self.experiment(question.experiment)
+        self._workspace.context.must_be_editor()
+        home = self._workspace.context.experiment(question.experiment)
         told = one_line("title", title, MOST_TITLE) or home.name
         prose = short_text("narrative", narrative, MOST_NARRATIVE)
-        by = one_line("author", author, MOST_TITLE) if author and not self.person.named else self.person.name
-        now, chosen = self._clock(), check_blocks(blocks)
+        by = (
+            one_line("author", author, MOST_TITLE)
+            if author and not self._workspace.context.person.named
+            else self._workspace.context.person.name
+        )
+        now, chosen = self._workspace.context.now(), check_blocks(blocks)
         document = self.report_content(
             question, chosen, title=told, narrative=prose, author=by, live=live, moment=now
         )
-        kept = None if live else self.store.put_file(to_json(document).encode())
+        kept = None if live else self._workspace.context.store.put_file(to_json(document).encode())
         facts = question.as_dict()
-        made = _id_of(key, home.id, told, prose, by, live, document.blocks, facts) or self._new_id()
+        made = (
+            _id_of(key, home.id, told, prose, by, live, document.blocks, facts)
+            or self._workspace.context.new_id()
+        )
         report = Report(made, home.id, now, by, told, prose, document.blocks, facts, kept)
-        return self._write().add_report(report)
+        return self._workspace.context.writable_store().add_report(report)
 
     # ── what is kept ─────────────────────────────────────────────────────────────────────────
 
     def reports(self, experiment_id: str, archived: bool = False) -> list[Report]:
         """The reports on an experiment, the newest first."""
-        return self.store.reports(self.experiment(experiment_id).id, archived)
+        return self._workspace.context.store.reports(
+            self._workspace.context.experiment(experiment_id).id, archived
+        )
 
     def report(self, report_id: str) -> Report:
         """Raises NotFound, for readers also where the report was put away."""
-        found = self.store.report(report_id)
-        if found.archived is not None and not self.person.may("editor"):
+        found = self._workspace.context.store.report(report_id)
+        if found.archived is not None and not self._workspace.context.person.may("editor"):
             raise NotFound("This report was put away.")
         return found
 
@@ -228,7 +257,7 @@ class Reports(Parts, TrackRecords):
         """A snapshot as it was kept, a live report as it stands now."""
         report = self.report(report_id)
         if report.document is not None:
-            return from_json(self.store.path(report.document).read_text(encoding="utf-8"))
+            return from_json(self._workspace.context.store.path(report.document).read_text(encoding="utf-8"))
         return self.report_content(
             Question.of(report.question), report.blocks, title=report.title, narrative=report.narrative,
             author=report.author,
@@ -243,18 +272,31 @@ class Reports(Parts, TrackRecords):
         content = chosen.write(self.report_document(report_id))
         return ReportFile(f"{file_name(report.title)}.{chosen.name}", chosen.media_type, content)
 
+    def shared_report(self, token: str) -> ReportFile:
+        """The one report that a share link opens, as a page; the rest of its experiment stays closed.
+
+        Raises LinkDead, also for the link of a whole experiment.
+        """
+        link = self._workspace.sharing.shared(token)
+        if link.report is None:
+            raise LinkDead("unknown")
+        guest = Person(f"guest of {link.author}", "viewer", link.experiment)
+        return Reports(self._workspace.seen_by(guest)).report_file(link.report)
+
     def archive_report(self, report_id: str) -> Report:
-        return self._write().update_report(report_id, archived=self._clock())
+        return self._workspace.context.writable_store().update_report(
+            report_id, archived=self._workspace.context.now()
+        )
 
     def restore_report(self, report_id: str) -> Report:
-        return self._write().update_report(report_id, archived=None)
+        return self._workspace.context.writable_store().update_report(report_id, archived=None)
 
     def delete_report(self, report_id: str, typed_name: str) -> None:
         """Raises InputError unless the title was typed exactly."""
-        self._may_write()
-        check_typed(typed_name, self.store.report(report_id).title)
-        self._write().delete_report(report_id)
-        self.store.collect()
+        self._workspace.context.must_be_editor()
+        check_typed(typed_name, self._workspace.context.store.report(report_id).title)
+        self._workspace.context.writable_store().delete_report(report_id)
+        self._workspace.context.store.collect()
 
 
 def _id_of(key: str, *words: Any) -> str:

@@ -13,7 +13,7 @@ R = TypeVar("R")
 ROOM = 256 << 20
 
 
-class Kept(Generic[P, R]):
+class SizedCache(Generic[P, R]):
     """A function of hashable arguments that keeps its last answers.
 
     ``least`` of them whatever they weigh, and more while all together weigh at most ``room`` bytes: many

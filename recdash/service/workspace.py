@@ -1,56 +1,119 @@
-"""The workspace: everything that a user can ask, over one store; and the demo."""
+"""The workspace: everything that a user can ask of one store."""
 
 from __future__ import annotations
 
-import copy
-from functools import lru_cache
+from collections.abc import Callable
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from recdash.domain.access import Person
-from recdash.domain.records import Experiment
-from recdash.report.digest.digest import Digests
-from recdash.report.reports import Reports
-from recdash.service.access.audit import Audits
-from recdash.service.access.sharing import LinkDead, Sharing
+from recdash.service.access.audit import AuditLog
+from recdash.service.access.sharing import Sharing
+from recdash.service.catalog.demo import Demo
 from recdash.service.catalog.experiments import Experiments
+from recdash.service.catalog.overview import ExperimentCards
 from recdash.service.catalog.runs import Runs
-from recdash.service.context import person_here
+from recdash.service.context import ServiceContext, now_in_utc, person_here
 from recdash.service.decisions.decisions import Decisions
-from recdash.service.offline.cutoffs import AcrossCutoffs
-from recdash.service.offline.definitions import UnderPresets
-from recdash.service.offline.overlap import WhatIsFound
+from recdash.service.decisions.journal import Journal
+from recdash.service.decisions.reviews import Reviews
+from recdash.service.decisions.snapshots import Snapshots
+from recdash.service.diagnosis.explain import Diagnosis
+from recdash.service.diagnosis.offline_evidence import OfflineEvidence
+from recdash.service.diagnosis.online_evidence import OnlineEvidence
+from recdash.service.diagnosis.served_evidence import ServedEvidence
+from recdash.service.metric_values import MetricValues
+from recdash.service.offline.comparisons import Comparisons
+from recdash.service.offline.cutoffs import CutoffComparisons
+from recdash.service.offline.definitions import PresetResults
+from recdash.service.offline.lists import StoredLists
+from recdash.service.offline.overlap import Overlap
+from recdash.service.offline.replicates import Replicates
+from recdash.service.offline.run_curves import RunCurves
 from recdash.service.offline.scopes import Scopes
+from recdash.service.offline.scores import Scores
 from recdash.service.offline.segments import Segments
+from recdash.service.offline.slices import Slices
 from recdash.service.offline.tradeoffs import TradeOffs
-from recdash.service.offline.users import PerUser
-from recdash.service.validation import Progress, quiet
-from recdash.store import OneExperiment, open_store
+from recdash.service.offline.users import Users
+from recdash.service.online.agreement import OnlineAgreement
+from recdash.service.online.analysis import OnlineAnalysis
+from recdash.service.online.tests import OnlineTests
+from recdash.service.online.track_record import TrackRecords
+from recdash.service.run_data import RunData
+from recdash.store import OneExperiment, Store, new_id, open_store
 
 if TYPE_CHECKING:
     import os
 
     from recdash.ingest import Limits
-    from recdash.report.reports import ReportFile
     from recdash.store import FoundArtifacts
 
 
-class Workspace(
-    Decisions,
-    UnderPresets,
-    AcrossCutoffs,
-    Scopes,
-    TradeOffs,
-    Segments,
-    PerUser,
-    WhatIsFound,
-    Experiments,
-    Runs,
-    Reports,
-    Sharing,
-    Audits,
-    Digests,
-):
-    """Experiments, runs and online tests of one store, seen by one person."""
+class Workspace:
+    """Everything in one store, seen by one person: a service for each kind of question."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        person: Person | None = None,
+        limits: Limits | None = None,
+        clock: Callable[[], datetime] = now_in_utc,
+        make_id: Callable[[], str] = new_id,
+    ) -> None:
+        self._wire(ServiceContext(store, person=person, limits=limits, clock=clock, make_id=make_id))
+
+    def _wire(self, context: ServiceContext) -> None:
+        self.context = context
+        self.data = RunData(context)
+        self.values = MetricValues(context, self.data)
+        self.experiments = Experiments(context)
+        self.runs = Runs(context, self.data)
+        self._lists = StoredLists(context, self.data)
+        self.cutoffs = CutoffComparisons(context, self.values)
+        self.scopes = Scopes(context, self.data)
+        self.slices = Slices(context, self.data, self.values)
+        self.users = Users(context, self.data, self.values, self._lists)
+        self.overlap = Overlap(context, self.data, self._lists)
+        self.sharing = Sharing(context)
+        self.audit = AuditLog(context)
+        self._run_curves = RunCurves(context, self.data, self.values, self.slices)
+        self.scores = Scores(context, self.data, self.values, self._run_curves)
+        self.replicates = Replicates(context, self.data, self._run_curves)
+        self.comparisons = Comparisons(
+            context, self.data, self.values, self._run_curves, self.scores, self.replicates
+        )
+        self.tradeoffs = TradeOffs(context, self.scores, self.comparisons)
+        self.segments = Segments(context, self.data, self.values, self.scores, self.slices)
+        self.definitions = PresetResults(context, self.data, self._run_curves)
+        self.online_tests = OnlineTests(context, self.scores, self.comparisons)
+        self.online_analysis = OnlineAnalysis(context, self.online_tests)
+        self.agreement = OnlineAgreement(context, self.scores, self.comparisons, self.online_analysis)
+        self.track_records = TrackRecords(context, self.comparisons, self.online_tests, self.agreement)
+        self.overview = ExperimentCards(context, self.scores, self.comparisons)
+        self._online_evidence = OnlineEvidence(context, self.online_tests, self.online_analysis)
+        self._offline_evidence = OfflineEvidence(
+            context,
+            self.data,
+            self.values,
+            self.comparisons,
+            overlap=self.overlap,
+            online_tests=self.online_tests,
+            online_evidence=self._online_evidence,
+        )
+        self._served_evidence = ServedEvidence(context, self.data, self._lists, self._offline_evidence)
+        self.diagnosis = Diagnosis(
+            context, self.comparisons, self._online_evidence, self._offline_evidence, self._served_evidence
+        )
+        self._snapshots = Snapshots(
+            context, self.comparisons, self.online_tests, self.online_analysis, self.diagnosis
+        )
+        self.journal = Journal(context, self.scores)
+        self.reviews = Reviews(context, self.online_tests, self._snapshots, self.journal)
+        self.decisions = Decisions(context, self.online_tests, self._snapshots, self.journal)
+        self.demo = Demo(context, self.experiments, self.runs, self.online_tests)
+        self._narrowed = context.cached(8, self._narrow_to)
 
     @classmethod
     def open(
@@ -71,9 +134,13 @@ class Workspace(
         store = open_store(database_url, artifacts, read_only=reading, found_artifacts=found_artifacts)
         return cls(store, person=person, limits=limits)
 
-    def _keep(self) -> None:
-        super()._keep()
-        self._narrowed = lru_cache(maxsize=8)(self._narrow_to)
+    @property
+    def person(self) -> Person:
+        return self.context.person
+
+    @property
+    def store(self) -> Store:
+        return self.context.store
 
     def seen_by(self, person: Person) -> Workspace:
         """The same workspace for another person, who shares what was read and computed.
@@ -82,60 +149,13 @@ class Workspace(
         """
         if person == self.person:
             return self
-        seen = copy.copy(self if person.experiment is None else self._narrowed(person.experiment))
-        seen.person = person
-        seen.store = seen.store.by(person.name, person.role, read_only=not person.may("editor"))
+        whole = self if person.experiment is None else self._narrowed(person.experiment)
+        seen = object.__new__(type(self))
+        seen._wire(whole.context.seen_by(person))
         return seen
 
     def _narrow_to(self, experiment_id: str) -> Workspace:
         """With answers of its own: no id of another experiment finds anything there."""
         store = OneExperiment(self.store, experiment_id)
         guest = Person("guest", "viewer", experiment_id)
-        return type(self)(store, person=guest, limits=self.limits, clock=self._clock)
-
-    def shared_report(self, token: str) -> ReportFile:
-        """The one report that a share link opens, as a page; the rest of its experiment stays closed.
-
-        Raises LinkDead, also for the link of a whole experiment.
-        """
-        link = self.shared(token)
-        if link.report is None:
-            raise LinkDead("unknown")
-        inside = self.seen_by(Person(f"guest of {link.author}", "viewer", link.experiment))
-        return inside.report_file(link.report)
-
-    def has_demo(self) -> bool:
-        return any(one.demo for one in self.experiments(archived=True))
-
-    def load_demo(self, progress: Progress | None = None) -> Experiment:
-        """Five candidates of an invented film service, and an A/B test; loading again changes nothing."""
-        self._may_write()
-        from recdash.demo import film_service
-
-        tell = progress or quiet
-        tell(0.0, "Inventing a film service")
-        made = film_service.make()
-        known = [one for one in self.experiments(archived=True) if one.demo]
-        experiment = (
-            self.restore_experiment(known[0].id)
-            if known
-            else self.create_experiment(
-                made.experiment, made.truth, train=made.train, catalogue=made.catalogue, demo=True
-            )
-        )
-        ids = {}
-        for place, (name, table) in enumerate(made.runs.items(), start=1):
-            ids[name] = self.add_runs(experiment.id, table, name=name)[0].run.id
-            tell(place / (len(made.runs) + 1), f"Scored {name}")
-        if not self.online_tests(experiment.id, archived=True):
-            links = {variant: ids[run] for variant, run in made.links.items()}
-            tables = {"sessions": made.sessions, "served": made.served}
-            self.add_online_test(experiment.id, made.test, tables, control=made.control, links=links)
-        tell(1.0, "Done")
-        return self.set_baseline(experiment.id, ids[made.baseline])
-
-    def remove_demo(self) -> None:
-        self._may_write()
-        for one in self.experiments(archived=True):
-            if one.demo:
-                self._write().delete_experiment(one.id)
+        return type(self)(store, person=guest, limits=self.context.limits, clock=self.context.now)

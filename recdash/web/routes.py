@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from recdash.domain.journal import ShareLink
 from recdash.errors import Forbidden, NotFound, RecdashError, StoreBusy, UnknownName
-from recdash.report.reports import ReportFile
+from recdash.report.reports import ReportFile, Reports
 from recdash.service import LinkDead, Workspace
 from recdash.web.auth import KEY, SHARE, Door, cookie, same
 from recdash.web.error_pages import Refused
@@ -68,11 +68,11 @@ class ShareLinks:
         """
         token = asked.path_params["token"]
         try:
-            link = await run_in_threadpool(lambda: self.whole().shared(token))
+            link = await run_in_threadpool(lambda: self.whole().sharing.shared(token))
             if link.report is None:
                 return self.to_experiment(asked, token, link)
             reader = f"{address_of(asked)} {link.id}"
-            file = await self.turns.make(reader, lambda: self.whole().shared_report(token))
+            file = await self.turns.make(reader, lambda: Reports(self.whole()).shared_report(token))
             return report_page(file, self.door)
         except LinkDead as why:
             return dead(why).response(asked.headers)
@@ -122,7 +122,7 @@ class ReportShelf:
         reader = person_of(asked.headers, self.door.guest)
         if reader is None:
             raise Forbidden("Sign in to read this.")
-        return self.whole().seen_by(reader).report_file(report, form)
+        return Reports(self.whole().seen_by(reader)).report_file(report, form)
 
 
 def reader_of(asked: Request) -> str:

@@ -16,11 +16,12 @@ from recdash.formatting import numbers
 from recdash.formatting.wording import day, listed, many
 from recdash.metrics.naming import metric_at
 from recdash.service.catalog.history import Happening
-from recdash.service.catalog.overview import Card, Cards, CardVerdict
+from recdash.service.catalog.overview import Card, CardVerdict
 
 if TYPE_CHECKING:
     from recdash.comparison.pairs import Pair
     from recdash.comparison.verdict import Verdict
+    from recdash.service import Workspace
 
 USUAL_SINCE = timedelta(days=7)
 MOST_SENTENCES, MOST_CHANGES, MOST_QUOTED = 2, 5, 240
@@ -88,31 +89,34 @@ class Digest:
         return f"since {day(self.begin)}"
 
 
-class Digests(Cards):
+class Digests:
     """What a workspace tells those who read no tables."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
 
     def digest(self, names: Sequence[str] = (), *, since: timedelta = USUAL_SINCE, link: str = "") -> Digest:
         """The experiments of these names, or all of them; the demo only where it is named or alone.
 
         ``since``: how far back to tell what changed. Raises NotFound for a name that is not there.
         """
-        now = self._clock()
+        now = self._workspace.context.now()
         told = [self._told(card, now - since) for card in self._cards_named(names)]
         return Digest(now, now - since, tuple(told), f"{link.rstrip('/')}/" if link else "")
 
     def _cards_named(self, names: Sequence[str]) -> list[Card]:
-        cards = self.cards()
+        cards = self._workspace.overview.cards()
         if not names:
             own = [card for card in cards if not card.experiment.demo]
             return own or cards
-        known = {card.experiment.name: card for card in self.cards(archived=True)}
+        known = {card.experiment.name: card for card in self._workspace.overview.cards(archived=True)}
         if missing := [name for name in names if name not in known]:
             there = ", ".join(f"'{name}'" for name in known) or "none"
             raise NotFound(f"No experiment is called '{missing[0]}'. There are: {there}.")
         return [known[name] for name in dict.fromkeys(names)]
 
     def _told(self, card: Card, begin: datetime) -> Told:
-        found = self.card_verdict(card.experiment.id)
+        found = self._workspace.overview.card_verdict(card.experiment.id)
         happened = [one for one in card.happened if one.when >= begin]
         return Told(
             card.experiment.name, f"?e={card.experiment.id}", card.question, _headline(found),

@@ -20,6 +20,7 @@ from recdash.evaluation.replicate_merge import LABEL, together
 from recdash.evaluation.replicates import grouped, score_candidate
 from recdash.evaluation.scoring import score_predictions
 from recdash.report.document import Document
+from recdash.report.reports import Reports
 from recdash.service.catalog.runs import PreparedRun, rows_of_predictions
 from recdash.service.provenance import RULES
 from recdash.service.question import Question
@@ -40,27 +41,32 @@ def recomputed(space: Workspace, document: Document) -> Document:
     memory = MemoryStore(
         space.store, _as_reported(stored, known["experiment"]), space.store.entries(stored.id)
     )
-    again = FromUploads(memory, person=replace(space.person, role="admin"), clock=lambda: moment)
+    admin = replace(space.person, role="admin")
+    workspace = Workspace(memory, person=admin, clock=lambda: moment)
+    again = FromUploads(workspace)
     runs = {facts["id"]: _run_of(space, stored, facts) for facts in known["runs"]}
     for facts in known["runs"]:
         again.score_again(memory, facts, runs[facts["id"]])
     for facts in known["tests"]:
         memory.add_online_test(again.count_again(facts, _test_of(space, stored, facts), space))
-    return again.report_content(
+    return Reports(workspace).report_content(
         Question.of(document.question), document.blocks, title=document.title, narrative=document.narrative,
         author=document.author, live=document.live, moment=moment,
         versions=known["versions"],
     )  # fmt: skip
 
 
-class FromUploads(Workspace):
-    """A workspace over a store in memory."""
+class FromUploads:
+    """Runs and tests of a report, scored and counted again in a workspace over a store in memory."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
 
     def score_again(self, memory: MemoryStore, facts: Facts, stored: Run) -> None:
         """Score an upload as on its first day; what was said while the file was read is as it is stored."""
         home = next(iter(memory.experiments()))
         prepared = self._prepared_again(home, facts, stored)
-        added = self._add_run(home.id, prepared, str(stored.upload), {}).run
+        added = self._workspace.runs.add_scored(home.id, prepared, str(stored.upload), {}).run
         memory.update_run(
             added.id, id=facts["id"], name=facts["name"], slot=facts["slot"], created=stored.created,
             notices=tuple(_renamed(one, stored.name, facts["name"]) for one in stored.notices),
@@ -74,7 +80,10 @@ class FromUploads(Workspace):
         several = facts.get("replicates")
         mapping = {"replicate": LABEL} if several else None
         read = ingest.read_recommendations(
-            self.store.path(str(stored.upload)), name=facts["name"], mapping=mapping, checked=True
+            self._workspace.context.store.path(str(stored.upload)),
+            name=facts["name"],
+            mapping=mapping,
+            checked=True,
         )
         reference, noun = facts.get("reference"), several["noun"] if several else ""
         (runs,) = grouped([replace(one, reference=reference, noun=noun) for one in read])
@@ -84,28 +93,34 @@ class FromUploads(Workspace):
         )  # fmt: skip
         rules = replace(rules, accept_unknown_ids=True)  # they were, when it was stored
         rated = facts.get("predictions")
-        table = None if rated is None else ingest.read_upload("predictions", self.store.path(rated))
+        table = (
+            None
+            if rated is None
+            else ingest.read_upload("predictions", self._workspace.context.store.path(rated))
+        )
         kind = several["kind"] if several else None
-        scored = score_candidate(runs, self._reference(home.id), asked, rules, kind, predictions=table)
+        scored = score_candidate(
+            runs, self._workspace.data.reference(home.id), asked, rules, kind, predictions=table
+        )
         return PreparedRun(together(runs, labelled=True) if len(runs) > 1 else runs[0], scored)
 
     def _rated_again(self, home: Experiment, facts: Facts) -> PreparedRun:
-        rated = ingest.read_upload("predictions", self.store.path(facts["predictions"]))
-        reference, asked, rules = self._how_scored(home.id, accept_unknown_ids=True)
+        rated = ingest.read_upload("predictions", self._workspace.context.store.path(facts["predictions"]))
+        reference, asked, rules = self._workspace.runs.how_scored(home.id, accept_unknown_ids=True)
         scored = score_predictions(facts["name"], rated, reference, asked, rules)
         return PreparedRun(rows_of_predictions(facts["name"], rated), scored)
 
     def count_again(self, facts: Facts, stored: OnlineTest, space: Workspace) -> OnlineTest:
         """The test by the report's own rules and links; what was said while its logs were read stays."""
-        before = space.ab_results(stored.id).notices
+        before = space.online_tests.ab_results(stored.id).notices
         said = [notice for notice in stored.notices if notice not in before]
         test = OnlineTest(
-            facts["id"], self.experiments()[0].id, facts["name"], datetime.fromisoformat(facts["created"]),
-            facts["kind"], facts["upload"], facts["control"], facts["tables"], facts["rules"],
-            facts["metrics"], facts["removed"], facts["links"],
+            facts["id"], self._workspace.context.experiments()[0].id, facts["name"],
+            datetime.fromisoformat(facts["created"]), facts["kind"], facts["upload"], facts["control"],
+            facts["tables"], facts["rules"], facts["metrics"], facts["removed"], facts["links"],
             archived=datetime.now(UTC) if facts["archived"] else None,
         )  # fmt: skip
-        found = self._results_of(test)
+        found = self._workspace.online_tests.results_of(test)
         return replace(test, results=found.records(), notices=(*said, *found.notices))
 
 
@@ -126,7 +141,7 @@ def _order(order: str) -> Any:
 
 def experiment_of(space: Workspace, facts: Facts) -> Experiment:
     """The stored one with the very same tables and rules."""
-    same = [one for one in space.experiments(archived=True) if _tables_of(one) == _tables_of(facts)]
+    same = [one for one in space.experiments.all(archived=True) if _tables_of(one) == _tables_of(facts)]
     alike = [one for one in same if _rules_of(one.settings) == _rules_of(facts["settings"])]
     if not same:
         raise NotFound(
@@ -161,7 +176,7 @@ def _run_of(space: Workspace, home: Experiment, facts: Facts) -> Run:
     """The stored run of the same upload."""
     known = [
         run
-        for run in space.runs(home.id, archived=True)
+        for run in space.runs.all(home.id, archived=True)
         if run.upload == facts["upload"] and run.hits.get("predictions") == facts.get("predictions")
     ]
     if not known:
@@ -172,7 +187,7 @@ def _run_of(space: Workspace, home: Experiment, facts: Facts) -> Run:
 def _test_of(space: Workspace, home: Experiment, facts: Facts) -> OnlineTest:
     known = [
         test
-        for test in space.online_tests(home.id, archived=True)
+        for test in space.online_tests.all(home.id, archived=True)
         if test.upload == facts["upload"] and dict(test.tables) == dict(facts["tables"])
     ]
     if not known:
@@ -228,6 +243,6 @@ def _plain(value: Any) -> Any:
 def renamed(space: Workspace, document: Document) -> list[Renamed]:
     known = document.provenance
     home = experiment_of(space, known["experiment"])
-    names = {run.name for run in space.runs(home.id, archived=True)}
+    names = {run.name for run in space.runs.all(home.id, archived=True)}
     pairs = [(facts["name"], _run_of(space, home, facts).name) for facts in known["runs"]]
     return [Renamed(then, now, then in names) for then, now in pairs if then != now]

@@ -10,6 +10,7 @@ from recdash.domain.journal import Report
 from recdash.formatting.wording import listed
 from recdash.report.document import Document
 from recdash.report.formats.json import from_json, to_json
+from recdash.report.reports import Reports
 from recdash.report.reproduce.recompute import experiment_of
 from recdash.service.workspace import Workspace
 
@@ -56,7 +57,7 @@ def _snapshots(space: Workspace, document: Document) -> Iterator[tuple[Report, D
     """Those of the same experiment and moment."""
     home = experiment_of(space, document.provenance["experiment"])
     moment = datetime.fromisoformat(document.moment)
-    for report in space.reports(home.id, archived=True):
+    for report in Reports(space).reports(home.id, archived=True):
         if report.document is not None and report.created == moment:
             yield report, from_json(space.store.path(report.document).read_text(encoding="utf-8"))
 

@@ -32,7 +32,7 @@ def caveats(asked: Asked) -> Section:
 
 
 def _between(asked: Asked) -> Iterable[Problem]:
-    found = asked.space.comparability(list(asked.contenders))
+    found = asked.space.scores.comparability(list(asked.contenders))
     return (one for one in found if one.code not in CAVEATS)  # their runs' notices say these
 
 
@@ -53,7 +53,7 @@ def _of_tests(asked: Asked) -> Iterable[Problem]:
 def _missing(asked: Asked) -> list[Notice]:
     """Metrics that a run lacks although another has them, with the reason, once for all alike."""
     said: dict[tuple[str, str], list[str]] = {}
-    for metric in asked.space.metrics_of(asked.shown):
-        for run, why in asked.space.absences(asked.shown, metric, asked.question.scope).items():
+    for metric in asked.space.scores.metrics_of(asked.shown):
+        for run, why in asked.space.scores.absences(asked.shown, metric, asked.question.scope).items():
             said.setdefault((asked.names[run], why), []).append(metric_name(metric))
     return [Notice(run, f"no {listed(metrics)}: {why}.") for (run, why), metrics in said.items()]

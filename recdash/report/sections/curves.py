@@ -24,12 +24,12 @@ DRAWN_K = (*range(1, 11), 12, 15, 20, 25, 30, 40, 50, 75, 100, 200, 500, 1000)
 
 def curves(asked: Asked) -> Section | None:
     """The primary metric and three more; None where none has a cutoff."""
-    offered = asked.space.metrics_of(asked.shown)
+    offered = asked.space.scores.metrics_of(asked.shown)
     known = [one for one in (asked.question.metric, *USUAL) if one in offered and has_k(one)]
     metrics = list(dict.fromkeys(known))[:FEW]
     if not metrics:
         return None
-    found = asked.space.curves(asked.shown, metrics, asked.question.scope).dropna(subset=["k"])
+    found = asked.space.scores.curves(asked.shown, metrics, asked.question.scope).dropna(subset=["k"])
     parts: list[Part] = [_figure(asked, found, metric) for metric in metrics]
     title = f"{listed([metric_name(metric) for metric in metrics])} against k"
     return Section("curves", title, _note(asked, found), tuple(parts))
@@ -47,7 +47,7 @@ def _note(asked: Asked, found: pd.DataFrame) -> str:
 
 def last_k(asked: Asked) -> dict[str, int | None]:
     """Run → the last k at which most of its lists still have an item; None: they reach the depth."""
-    ends = asked.space.list_ends(asked.shown)
+    ends = asked.space.scores.list_ends(asked.shown)
     return {run: None if end is None else max(1, end - 1) for run, end in ends.items()}
 
 

@@ -10,7 +10,7 @@ from recdash.report.document import Paragraph, Part, Section
 
 def decided(asked: Asked) -> Section | None:
     """None where nothing was decided yet; the newest first."""
-    journal = [one for one in asked.space.journal(asked.experiment.id) if one.created <= asked.moment]
+    journal = [one for one in asked.space.journal.entries(asked.experiment.id) if one.created <= asked.moment]
     found = decisions(journal[::-1])
     if not found:
         return None

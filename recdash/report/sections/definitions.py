@@ -60,7 +60,7 @@ def _population(asked: Asked) -> str:
 def _part(asked: Asked) -> str:
     if asked.question.scope == WHOLE:
         return ""
-    titles = asked.space.scopes(asked.experiment.id, asked.question.scope.threshold)
+    titles = asked.space.scopes.of(asked.experiment.id, asked.question.scope.threshold)
     part = titles.get(asked.question.scope.slice, asked.question.scope.slice)
     return f"Of a part only: {part}." if part else "With a threshold of its own."
 
@@ -86,7 +86,7 @@ def _ledger(asked: Asked) -> Table:
         if run.ledger:
             titles = tuple(lines[name].title for name in LEDGER)
             counts = (_counted(lines[name].count) for name in LEDGER)
-            rows.append((RunName(run.id), *counts, *known_cells(asked.space.id_overlap(run.id))))
+            rows.append((RunName(run.id), *counts, *known_cells(asked.space.scores.id_overlap(run.id))))
     columns = (Column("Run"), *(Column(title, number=True) for title in (*titles, *KNOWN_TITLES)))
     return Table("Who was counted", columns, tuple(rows))
 

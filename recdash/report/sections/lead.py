@@ -42,7 +42,7 @@ def _standing(asked: Asked) -> str:
         for run in values(asked.scores(asked.question.metric), asked.question.metric)
         if _is_own(asked, run)
     ]
-    return stands(asked.space.standing(asked.contenders, asked.question.metric, asked.question.k), own)
+    return stands(asked.space.scores.standing(asked.contenders, asked.question.metric, asked.question.k), own)
 
 
 def _is_own(asked: Asked, run: str) -> bool:

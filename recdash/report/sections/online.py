@@ -49,16 +49,16 @@ def online(asked: Asked) -> Section | None:
     test, metric = asked.test, asked.question.online_metric
     if test is None or metric is None:
         return None
-    joined = asked.space.offline_online(test.id, asked.question.metric, asked.question.k, metric)
+    joined = asked.space.online_tests.offline_online(test.id, asked.question.metric, asked.question.k, metric)
     rows = joined[joined["quadrant"] != "control"]
     rows = rows[rows["run_id"].isin(list(asked.names))].reset_index(drop=True)
     if rows.empty:
         return None
-    results = asked.space.online_results(test.id)
+    results = asked.space.online_tests.online_results(test.id)
     title = str(results.loc[results["metric"] == metric, "title"].iloc[0])
     parts: list[Part] = [*_broken(test), *_figures(asked, test, rows, title)]
     parts += [Paragraph(text) for text in rows["sentence"]]
-    told = asked.space.agreement(test.id, asked.question.metric, asked.question.k, metric).sentences
+    told = asked.space.agreement.agreement(test.id, asked.question.metric, asked.question.k, metric).sentences
     parts += [Paragraph(text, "muted") for text in told]
     parts += _why(asked, test, rows)
     parts.append(_all_lifts(asked, test, results))
@@ -204,7 +204,7 @@ def _why(asked: Asked, test: OnlineTest, rows: pd.DataFrame) -> list[Paragraph]:
 def _explained(asked: Asked, test: OnlineTest, variant: str) -> list[Paragraph]:
     one = asked.question
     try:
-        found = asked.space.explain(test.id, variant, one.metric, one.k, one.online_metric or "")
+        found = asked.space.diagnosis.explain(test.id, variant, one.metric, one.k, one.online_metric or "")
     except RecdashError as error:
         return [Paragraph(f"{variant} cannot be explained here: {error}", "muted")]
     return [Paragraph(f"{found.question} {found.summary}")]

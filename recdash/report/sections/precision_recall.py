@@ -25,7 +25,7 @@ NOTE = (
 
 
 def precision_recall(asked: Asked) -> Section | None:
-    found = asked.space.curves(asked.shown, SIDES, asked.question.scope)
+    found = asked.space.scores.curves(asked.shown, SIDES, asked.question.scope)
     sides = {side: found[found["metric"] == side] for side in SIDES}
     if any(rows.empty for rows in sides.values()):
         return None

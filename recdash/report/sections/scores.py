@@ -11,7 +11,7 @@ from recdash.report.document import Cell, Column, Section, Table
 def scores(asked: Asked) -> Section | None:
     """One row per metric, one column per run: a metric keeps its format, and names have room."""
     shown, k = asked.shown, asked.question.k
-    metrics = ordered_metrics(asked.space.metrics_of(shown))
+    metrics = ordered_metrics(asked.space.scores.metrics_of(shown))
     if asked.question.metric not in metrics:
         metrics = [asked.question.metric, *metrics]
     known = _values(asked, metrics)
@@ -32,6 +32,6 @@ def _values(asked: Asked, metrics: list[str]) -> dict[tuple[str, str], float | N
 def _row(asked: Asked, metric: str, known: dict[tuple[str, str], float | None]) -> tuple[Cell, ...]:
     values = [known.get((run, metric)) for run in asked.shown]
     lacking = [run for run, value in zip(asked.shown, values, strict=True) if value is None]
-    reasons = asked.space.absences(lacking, metric, asked.question.scope) if lacking else {}
+    reasons = asked.space.scores.absences(lacking, metric, asked.question.scope) if lacking else {}
     why = [reasons.get(run, "") for run in asked.shown]
     return metric_at(metric, asked.question.k), *metric_values(metric, values, why)

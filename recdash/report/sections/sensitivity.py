@@ -10,7 +10,9 @@ def changes(asked: Asked) -> Section | None:
     if asked.verdict is None or asked.verdict.weighed.leader is None:
         return None
     one = asked.question
-    found = asked.space.changes(asked.contenders, one.baseline, one.metric, one.k, one.terms, one.scope)
+    found = asked.space.comparisons.changes(
+        asked.contenders, one.baseline, one.metric, one.k, one.terms, one.scope
+    )
     if not found:
         return None
     matter = sum(change.matters for change in found)

@@ -25,7 +25,7 @@ def slices(asked: Asked) -> Section | None:
     put = asked.question
     if not put.by or put.scope != WHOLE:
         return None
-    found = asked.space.segmented(asked.shown, put.baseline, put.metric, put.k, put.by, put.terms)
+    found = asked.space.segments.segmented(asked.shown, put.baseline, put.metric, put.k, put.by, put.terms)
     parts: list[Part] = [Paragraph(flagged(found, flag), "worse") for flag in flags(found)]
     named = _most(found)
     if not found.candidates:

@@ -17,7 +17,7 @@ from itsdangerous import BadSignature, Signer
 from recdash.domain.access import Person
 from recdash.domain.journal import SavedView, ShareLink
 from recdash.errors import InputError, NotFound, Problem, RecdashError
-from recdash.service.context import Evidence
+from recdash.service.context import ServiceContext
 from recdash.service.validation import one_line
 
 MOST_DAYS, USUAL_DAYS = 366, 30
@@ -52,12 +52,15 @@ class SharedLink:
     link: ShareLink
 
 
-class Sharing(Evidence):
+class Sharing:
     """What of a workspace others get to see, and for how long."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
 
     @cached_property
     def _signer(self) -> Signer:
-        key = hashlib.sha256(b"recdash share link" + self.secret()).digest()
+        key = hashlib.sha256(b"recdash share link" + self._context.secret()).digest()
         return Signer(key, salt="recdash.share", key_derivation="hmac", digest_method=hashlib.sha256)
 
     def share(
@@ -67,18 +70,18 @@ class Sharing(Evidence):
 
         Raises InputError for days that are not between 0 and 366, and for a label that is too long.
         """
-        store, experiment = self._write(), self.experiment(experiment_id)
+        store, experiment = self._context.writable_store(), self._context.experiment(experiment_id)
         if not 0 < days <= MOST_DAYS:
             fix = f"Give more than 0 and at most {MOST_DAYS} days."
             raise InputError(Problem("bad-days", "days", f"'{days:g}'", fix))
         if report_id is not None and store.report(report_id).experiment != experiment.id:
             raise NotFound(f"There is no report with the id '{report_id}'.")
-        raw, now = secrets.token_bytes(ID_BYTES), self._clock()
+        raw, now = secrets.token_bytes(ID_BYTES), self._context.now()
         link = ShareLink(
             id=hashlib.sha256(raw).hexdigest(),
             experiment=experiment.id,
             created=now,
-            author=self.person.name,
+            author=self._context.person.name,
             expires=now + timedelta(days=days),
             report=report_id,
             label=one_line("label", label, LABEL_CHARS),
@@ -88,7 +91,7 @@ class Sharing(Evidence):
     def shared(self, token: str) -> ShareLink:
         """The link that a token belongs to. Raises LinkDead, saying why, unless it is alive."""
         try:
-            link = self.store.share_link(hashlib.sha256(self._carried(token)).hexdigest())
+            link = self._context.store.share_link(hashlib.sha256(self._carried(token)).hexdigest())
         except (BadSignature, UnicodeError, ValueError, NotFound):
             raise LinkDead("unknown") from None
         state = self.link_state(link)
@@ -99,9 +102,9 @@ class Sharing(Evidence):
         return link
 
     def _is_put_away(self, link: ShareLink) -> bool:
-        report = None if link.report is None else self.store.report(link.report)
+        report = None if link.report is None else self._context.store.report(link.report)
         gone = report is not None and report.archived is not None
-        return gone or self.store.experiment(link.experiment).archived is not None
+        return gone or self._context.store.experiment(link.experiment).archived is not None
 
     def _carried(self, token: str) -> bytes:
         """The id in a token. Raises BadSignature or ValueError for one that was not made here."""
@@ -115,7 +118,7 @@ class Sharing(Evidence):
     def link_state(self, link: ShareLink) -> State:
         if link.revoked is not None:
             return "revoked"
-        return "expired" if self._clock() >= link.expires else "alive"
+        return "expired" if self._context.now() >= link.expires else "alive"
 
     def guest_of(self, link: ShareLink) -> Person:
         """Whoever reads an experiment by this link. Raises LinkDead for one that opens a report only."""
@@ -125,15 +128,19 @@ class Sharing(Evidence):
 
     def share_links(self, experiment_id: str) -> list[ShareLink]:
         """The links of an experiment and of its reports, the newest first, dead ones included."""
-        self.person.must_be("editor")
-        return self.store.share_links(experiment_id)
+        self._context.person.must_be("editor")
+        return self._context.store.share_links(experiment_id)
 
     def revoke(self, link_id: str) -> ShareLink:
         """Take a link back, for good; who made it may, by name, and admins. Twice is the same as once."""
-        store, link = self._write(), self.store.share_link(link_id)
-        if link.author != self.person.name:
-            self.person.must_be("admin")
-        return link if link.revoked is not None else store.update_share_link(link_id, revoked=self._clock())
+        store, link = self._context.writable_store(), self._context.store.share_link(link_id)
+        if link.author != self._context.person.name:
+            self._context.person.must_be("admin")
+        return (
+            link
+            if link.revoked is not None
+            else store.update_share_link(link_id, revoked=self._context.now())
+        )
 
     # saved views ───────────────────────────────────────────────────────────────────────────────
 
@@ -143,30 +150,36 @@ class Sharing(Evidence):
         Saving the very same view again changes nothing. Raises InputError for a name that does not fit an
         address, NameTaken for one that another view has.
         """
-        store, experiment = self._write(), self.experiment(experiment_id)
+        store, experiment = self._context.writable_store(), self._context.experiment(experiment_id)
         if not SLUG.fullmatch(name):
             fix = "Use up to 40 of a to z, 0 to 9 and -, such as weekly-check."
             raise InputError(Problem("bad-view-name", "name of the view", f"'{name[:80]}'", fix))
         known = store.saved_view_named(name)
         new = SavedView(
-            self._new_id(), experiment.id, name, self._clock(), self.person.name, page, dict(params)
+            self._context.new_id(),
+            experiment.id,
+            name,
+            self._context.now(),
+            self._context.person.name,
+            page,
+            dict(params),
         )
         if known is not None and _same_view(known, new):
             return known
         return store.add_saved_view(new)
 
     def saved_views(self, experiment_id: str) -> list[SavedView]:
-        return self.store.saved_views(experiment_id)
+        return self._context.store.saved_views(experiment_id)
 
     def saved_view(self, name: str) -> SavedView:
         """Raises NotFound where no view has this name."""
-        found = self.store.saved_view_named(name)
+        found = self._context.store.saved_view_named(name)
         if found is None:
             raise NotFound(f"No saved view is called '{name}'.")
         return found
 
     def forget_view(self, view_id: str) -> None:
-        self._write().delete_saved_view(view_id)
+        self._context.writable_store().delete_saved_view(view_id)
 
 
 def _same_view(one: SavedView, other: SavedView) -> bool:

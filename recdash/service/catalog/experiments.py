@@ -14,7 +14,7 @@ from recdash.errors import Problem
 from recdash.evaluation import reading, request
 from recdash.evaluation.column_choice import ColumnsGiven, column_choice, mappings_of
 from recdash.formatting.sanitize import check_note
-from recdash.service.context import Evidence
+from recdash.service.context import ServiceContext
 from recdash.service.validation import check_typed, clean_name
 
 if TYPE_CHECKING:
@@ -33,8 +33,26 @@ class Setup:
     demo: bool = False
 
 
-class Experiments(Evidence):
+class Experiments:
     """Everything that is done to an experiment as a whole."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+
+    def all(self, archived: bool = False) -> list[Experiment]:
+        return self._context.experiments(archived)
+
+    def get(self, experiment_id: str) -> Experiment:
+        """Raises NotFound."""
+        return self._context.experiment(experiment_id)
+
+    def named(self, name: str) -> Experiment:
+        """Raises NotFound, naming the experiments there are."""
+        return self._context.experiment_named(name)
+
+    def depth(self, experiment_id: str) -> int:
+        """How many places of each list were read."""
+        return self._context.depth(experiment_id)
 
     def preview(
         self,
@@ -47,7 +65,9 @@ class Experiments(Evidence):
         """How a file would be read; stores nothing. ``zone``: of the times of a log that say none."""
         from recdash import ingest
 
-        return ingest.preview(kind, source, name=name, mapping=mapping, zone=zone, limits=self.limits)
+        return ingest.preview(
+            kind, source, name=name, mapping=mapping, zone=zone, limits=self._context.limits
+        )
 
     def create_experiment(self, name: str, truth: Any, **how: Any) -> Experiment:
         """Store an evaluation set-up; arguments as for ``read_setup``.
@@ -82,14 +102,14 @@ class Experiments(Evidence):
         ``columns`` says which column means what, as for ``recdash.evaluate``; ``mappings`` is the same by
         table only.
         """
-        self._may_write()
+        self._context.must_be_editor()
         sources: dict[TableKind, Any] = {
             "truth": truth, "train": train, "catalogue": catalogue, "users": user_attributes,
             "vectors": item_vectors, "similarity": item_similarity,
         }  # fmt: skip
         choice = column_choice(columns, tuple(sources))
         mappings = mappings_of(choice, tuple(sources), mappings)
-        tables = reading.read_tables(sources, relevance, mappings, self.limits)
+        tables = reading.read_tables(sources, relevance, mappings, self._context.limits)
         choice.check_used()
         request.check_depth(depth)
         request.check_choice("users", users, get_args(Users))
@@ -110,16 +130,16 @@ class Experiments(Evidence):
 
     def store_setup(self, setup: Setup) -> Experiment:
         """Store what ``read_setup`` read."""
-        self._may_write()
-        artifacts = {kind: self.store.put(upload.table) for kind, upload in setup.tables.items()}
-        known = self.store.experiment_named(setup.name)
+        self._context.must_be_editor()
+        artifacts = {kind: self._context.store.put(upload.table) for kind, upload in setup.tables.items()}
+        known = self._context.store.experiment_named(setup.name)
         if known is not None and _same_setup(known, setup.settings, artifacts):
             return known
-        return self.store.add_experiment(
+        return self._context.store.add_experiment(
             Experiment(
-                id=self._new_id(),
+                id=self._context.new_id(),
                 name=setup.name,
-                created=self._clock(),
+                created=self._context.now(),
                 truth=artifacts["truth"],
                 train=artifacts.get("train"),
                 catalogue=artifacts.get("catalogue"),
@@ -132,37 +152,39 @@ class Experiments(Evidence):
 
     def same_truth(self, experiment_id: str) -> list[Experiment]:
         """Other experiments over the very same truth."""
-        truth = self.experiment(experiment_id).truth
+        truth = self._context.experiment(experiment_id).truth
         return [
-            one for one in self.experiments(archived=True) if one.truth == truth and one.id != experiment_id
+            one
+            for one in self._context.experiments(archived=True)
+            if one.truth == truth and one.id != experiment_id
         ]
 
     def rename_experiment(self, experiment_id: str, name: str) -> Experiment:
-        return self._write().update_experiment(experiment_id, name=clean_name(name))
+        return self._context.writable_store().update_experiment(experiment_id, name=clean_name(name))
 
     def note_experiment(self, experiment_id: str, note: str) -> Experiment:
-        return self._write().update_experiment(experiment_id, note=check_note("note", note))
+        return self._context.writable_store().update_experiment(experiment_id, note=check_note("note", note))
 
     def set_baseline(self, experiment_id: str, run_id: str | None) -> Experiment:
-        return self._write().update_experiment(experiment_id, baseline=run_id)
+        return self._context.writable_store().update_experiment(experiment_id, baseline=run_id)
 
     def archive_experiment(self, experiment_id: str) -> Experiment:
-        return self._write().update_experiment(experiment_id, archived=self._clock())
+        return self._context.writable_store().update_experiment(experiment_id, archived=self._context.now())
 
     def restore_experiment(self, experiment_id: str) -> Experiment:
-        return self._write().update_experiment(experiment_id, archived=None)
+        return self._context.writable_store().update_experiment(experiment_id, archived=None)
 
     def delete_experiment(self, experiment_id: str, typed_name: str) -> None:
         """Raises InputError unless the name was typed exactly.
 
         Decisions are never taken back, so an experiment that has some goes only by an admin's hand.
         """
-        self._may_write()
-        if any(entry.kind == "decision" for entry in self.store.entries(experiment_id)):
-            self.person.must_be("admin")
-        check_typed(typed_name, self.experiment(experiment_id).name)
-        self._write().delete_experiment(experiment_id)
-        self.store.collect()
+        self._context.must_be_editor()
+        if any(entry.kind == "decision" for entry in self._context.store.entries(experiment_id)):
+            self._context.person.must_be("admin")
+        check_typed(typed_name, self._context.experiment(experiment_id).name)
+        self._context.writable_store().delete_experiment(experiment_id)
+        self._context.store.collect()
 
 
 def _same_setup(known: Experiment, settings: Mapping[str, Any], artifacts: Mapping[TableKind, str]) -> bool:

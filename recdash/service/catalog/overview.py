@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from recdash.decisions import Decision, Review, last_decision, reviews
@@ -18,8 +18,10 @@ from recdash.formatting.wording import many
 from recdash.metrics import define
 from recdash.metrics.naming import metric_at, ordered_metrics
 from recdash.service.catalog.history import Happening, Stored, happenings
+from recdash.service.context import ServiceContext
 from recdash.service.defaults import Usual, usual
-from recdash.service.online.tests import OnlineTests
+from recdash.service.offline.comparisons import Comparisons
+from recdash.service.offline.scores import Scores
 
 if TYPE_CHECKING:
     from recdash.comparison.verdict import Verdict
@@ -99,50 +101,57 @@ class CardVerdict:
         return metric_at(self.asked.metric, self.asked.k) if self.asked else ""
 
 
-class Cards(OnlineTests):
+class ExperimentCards:
     """The experiments of a workspace, each in a few words."""
 
-    def _keep(self) -> None:
-        super()._keep()
-        self._cards = lru_cache(maxsize=4)(self._read_cards)
+    def __init__(self, context: ServiceContext, scores: Scores, comparisons: Comparisons) -> None:
+        self._context, self._scores, self._comparisons = context, scores, comparisons
+        self._cards = context.cached(4, self._read_cards)
 
     def cards(self, search: str = "", *, archived: bool = False) -> list[Card]:
         """Those that hold every word of ``search``, what changed last first; verdicts are asked apart."""
-        found = self._read_cards(archived) if self.person.is_guest else self._cards(archived, self._last())
+        found = (
+            self._read_cards(archived)
+            if self._context.person.is_guest
+            else self._cards(archived, self._last())
+        )
         return [card for card in found if card.mentions(search)]
 
     def _read_cards(self, archived: bool, last: int = 0) -> tuple[Card, ...]:  # noqa: ARG002 - a key
         deeds = self._deeds()
-        found = [self._card(one, deeds.get(one.id, ())) for one in self.experiments(archived)]
+        found = [self._card(one, deeds.get(one.id, ())) for one in self._context.experiments(archived)]
         return tuple(sorted(found, key=lambda card: card.last_change.when, reverse=True))
 
     def _last(self) -> int:
         """Each write adds a line to the log: while its last number is the same, so is all that is stored."""
-        last = self.store.deeds(1)
+        last = self._context.store.deeds(1)
         return last[0].number if last else 0
 
     def card(self, experiment_id: str) -> Card:
-        return self._card(self.experiment(experiment_id), self._deeds().get(experiment_id, ()))
+        return self._card(self._context.experiment(experiment_id), self._deeds().get(experiment_id, ()))
 
     def card_verdict(self, experiment_id: str) -> CardVerdict:
         """The verdict that the experiment's overview opens with; kept for the next question."""
-        experiment, runs = self.experiment(experiment_id), self.store.runs(experiment_id)
+        experiment, runs = self._context.experiment(experiment_id), self._context.store.runs(experiment_id)
         if not runs:
             return CardVerdict(None, None, "No run yet")
-        metrics = ordered_metrics(self.metrics_of([run.id for run in runs]))
-        asked = usual(experiment, runs, metrics, self.depth(experiment_id))
+        metrics = ordered_metrics(self._scores.metrics_of([run.id for run in runs]))
+        asked = usual(experiment, runs, metrics, self._context.depth(experiment_id))
         if not asked.candidates:
             return CardVerdict(asked, None, f"One run, {asked.baseline.name}: add a second to compare")
         try:
-            found = self.verdict(asked.contender_ids, asked.baseline.id, asked.metric, asked.k)
+            found = self._comparisons.verdict(asked.contender_ids, asked.baseline.id, asked.metric, asked.k)
         except RecdashError as error:  # one experiment's damage must not hide the others
             return CardVerdict(asked, None, why_not(error, asked))
         return CardVerdict(asked, found)
 
     def _card(self, experiment: Experiment, deeds: Sequence[Deed]) -> Card:
         home = experiment.id
-        runs, tests = self.store.runs(home, archived=True), self.store.online_tests(home, archived=True)
-        entries, reports = self.store.entries(home), self.store.reports(home, archived=True)
+        runs, tests = (
+            self._context.store.runs(home, archived=True),
+            self._context.store.online_tests(home, archived=True),
+        )
+        entries, reports = self._context.store.entries(home), self._context.store.reports(home, archived=True)
         found = happenings(experiment, Stored(runs, tests, entries, reports), deeds)
         shown = tuple(run for run in runs if run.archived is None)
         beside = tuple(test for test in tests if test.archived is None)
@@ -151,8 +160,8 @@ class Cards(OnlineTests):
     def _deeds(self) -> Mapping[str, Sequence[Deed]]:
         """The newest lines of the audit log by experiment; none for a guest."""
         found: dict[str, list[Deed]] = defaultdict(list)
-        if not self.person.is_guest:
-            for one in self.store.deeds(MOST_DEEDS):
+        if not self._context.person.is_guest:
+            for one in self._context.store.deeds(MOST_DEEDS):
                 found[str(one.details.get("experiment", one.target))].append(one)
         return found
 

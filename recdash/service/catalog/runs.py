@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from recdash.domain.hits import Hits, IdOverlap
@@ -25,7 +24,8 @@ from recdash.formatting.sanitize import check_name, check_note, visible
 from recdash.references import REFERENCES, make_references
 from recdash.service import frames
 from recdash.service.catalog.experiments import Setup
-from recdash.service.context import Evidence
+from recdash.service.context import ServiceContext
+from recdash.service.run_data import RunData
 from recdash.service.validation import Progress, check_typed, clean_name, quiet
 
 if TYPE_CHECKING:
@@ -81,12 +81,16 @@ class FirstIds:
     problems: tuple[Problem, ...]
 
 
-class Runs(Evidence):
+class Runs:
     """Everything that is done to runs."""
 
-    def _keep(self) -> None:
-        super()._keep()
-        self._lacks = lru_cache(maxsize=64)(self._read_lacks)
+    def __init__(self, context: ServiceContext, data: RunData) -> None:
+        self._context, self._data = context, data
+        self._lacks = context.cached(64, self._read_lacks)
+
+    def all(self, experiment_id: str, archived: bool = False) -> list[Run]:
+        """The candidates of an experiment."""
+        return self._context.runs(experiment_id, archived)
 
     def add_runs(
         self,
@@ -151,15 +155,15 @@ class Runs(Evidence):
 
         Raises InputError for a file that cannot be used, and for predictions alone without a name.
         """
-        self._may_write()
+        self._context.must_be_editor()
         tell = progress or quiet
         tell(0.0, "Reading the file")
         own = [name] if name else []
         choice = column_choice(columns, ("run", "predictions"), own)
         lists = choice.of("run", *own, also=mapping) if columns else mapping
         ratings = choice.of("predictions", *own, also=predictions_mapping) if columns else predictions_mapping
-        found = [] if source is None else grouped(read_uploads(source, name, lists, self.limits))
-        rated = reading.open_predictions(predictions, ratings, self.limits)
+        found = [] if source is None else grouped(read_uploads(source, name, lists, self._context.limits))
+        rated = reading.open_predictions(predictions, ratings, self._context.limits)
         choice.check_used()
         if source is None:
             return [self._rated_only(where, name, rated, accept_unknown_ids=accept_unknown_ids)]
@@ -176,9 +180,9 @@ class Runs(Evidence):
         mapping: Mapping[str, str] | None = None,
     ) -> FirstIds:
         """How far the ids in the first rows of an upload are those of the experiment; stores nothing."""
-        n_rows, reference = 0, self._reference(experiment_id)
+        n_rows, reference = 0, self._data.reference(experiment_id)
         try:
-            run, *_ = read_uploads(source, name, mapping, self.limits)
+            run, *_ = read_uploads(source, name, mapping, self._context.limits)
             rows = next(iter(run.batches(columns=("user_id", "item_id"))))
             n_rows = rows.num_rows
             first = replace(
@@ -197,17 +201,17 @@ class Runs(Evidence):
         progress: Progress | None = None,
     ) -> list[AddedRun]:
         """Store scored runs, all or, when a name is taken, none. ``facts``: tags, note, params of each."""
-        self._may_write()
+        self._context.must_be_editor()
         _check_facts(facts or {})
         tell = progress or quiet
         for one in prepared:
             clean_name(one.run.name)
-        uploads = {one.run.name: self.store.put(one.run.batches()) for one in prepared}
+        uploads = {one.run.name: self._context.store.put(one.run.batches()) for one in prepared}
         self._check_names_free(experiment_id, uploads)
         added = []
         for place, one in enumerate(prepared, start=1):
             tell(place / len(prepared), f"Storing {one.run.name}")
-            added.append(self._add_run(experiment_id, one, uploads[one.run.name], facts or {}))
+            added.append(self.add_scored(experiment_id, one, uploads[one.run.name], facts or {}))
         return added
 
     def add_references(
@@ -225,20 +229,20 @@ class Runs(Evidence):
         self, where: str | Setup, names: str | Sequence[str], progress: Progress | None = None
     ) -> list[PreparedRun]:
         """Compute and score reference candidates for an experiment (its id) or a set-up; stores nothing."""
-        self._may_write()
+        self._context.must_be_editor()
         if isinstance(where, Setup):
             tables, reference, settings = where.tables, where.reference, where.settings
         else:
-            tables, reference = self._tables(where), self._reference(where)
-            settings = self.experiment(where).settings
+            tables, reference = self._data.tables(where), self._data.reference(where)
+            settings = self._context.experiment(where).settings
         found = make_references(names, reference, tables, settings["depth"])
         return self._scored(where, [(one,) for one in found], None, progress or quiet)
 
     def reference_choices(self, experiment_id: str) -> list[ReferenceChoice]:
         """The reference candidates that this experiment may have, has, or lacks a table for."""
         lacks = self._lacks(experiment_id)
-        there = {run.reference for run in self.runs(experiment_id, archived=True)}
-        in_sight = {run.reference for run in self.runs(experiment_id)}
+        there = {run.reference for run in self._context.runs(experiment_id, archived=True)}
+        in_sight = {run.reference for run in self._context.runs(experiment_id)}
         return [
             ReferenceChoice(
                 one.name,
@@ -253,7 +257,7 @@ class Runs(Evidence):
 
     def _read_lacks(self, experiment_id: str) -> dict[str, str]:
         """What each reference candidate lacks in the experiment's tables, by its name."""
-        tables = self._tables(experiment_id)
+        tables = self._data.tables(experiment_id)
         return {name: one.lacks(tables) for name, one in REFERENCES.items()}
 
     def _scored(
@@ -281,7 +285,7 @@ class Runs(Evidence):
             found = "neither lists nor predictions" if rated is None else "predictions without a name"
             fix = "Give the candidate lists, or predictions and a name."
             raise InputError(Problem("no-run", "candidate", found, fix))
-        reference, asked, rules = self._how_scored(where, accept_unknown_ids=accept_unknown_ids)
+        reference, asked, rules = self.how_scored(where, accept_unknown_ids=accept_unknown_ids)
         scored = scoring.score_predictions(name, rated, reference, asked, rules)
         return PreparedRun(rows_of_predictions(name, rated), scored)
 
@@ -293,17 +297,17 @@ class Runs(Evidence):
         kind: Replication | None,
         accept_unknown_ids: bool,
     ) -> scoring.Scored:
-        reference, asked, rules = self._how_scored(where, accept_unknown_ids=accept_unknown_ids)
+        reference, asked, rules = self.how_scored(where, accept_unknown_ids=accept_unknown_ids)
         return score_candidate(runs, reference, asked, rules, kind, predictions=predictions)
 
-    def _how_scored(
+    def how_scored(
         self, where: str | Setup, *, accept_unknown_ids: bool
     ) -> tuple[Reference, Sequence[request.Asked], request.Rules]:
         """The shared tables, the metrics and the rules of an experiment or a set-up."""
         if isinstance(where, Setup):
             settings, reference = where.settings, where.reference
         else:
-            settings, reference = self.experiment(where).settings, self._reference(where)
+            settings, reference = self._context.experiment(where).settings, self._data.reference(where)
         asked, rules = request.read_question(
             None,
             depth=settings["depth"],
@@ -312,7 +316,7 @@ class Runs(Evidence):
         )
         return reference, asked, replace(rules, accept_unknown_ids=accept_unknown_ids)
 
-    def _add_run(
+    def add_scored(
         self, experiment_id: str, prepared: PreparedRun, upload: str, facts: Mapping[str, Any]
     ) -> AddedRun:
         run, scored = prepared.run, prepared.scored
@@ -320,17 +324,17 @@ class Runs(Evidence):
         # Put again even if the run is there: that mends files that were lost or damaged.
         tables = self._put_hits(scored.hits)
         below = self._replicates(experiment_id, run, scored)
-        known = self.store.find_run(experiment_id, upload)
+        known = self._context.store.find_run(experiment_id, upload)
         if known is not None:
             _check_nothing_new(known, scored)
             return AddedRun(known, already_there=True)
         if scored.predictions is not None:
-            tables["predictions"] = self.store.put(scored.predictions)
+            tables["predictions"] = self._context.store.put(scored.predictions)
         new = Run(
-            id=self._new_id(),
+            id=self._context.new_id(),
             experiment=experiment_id,
             name=run.name,
-            created=self._clock(),
+            created=self._context.now(),
             slot=-1,
             upload=upload,
             hits=tables,
@@ -341,10 +345,12 @@ class Runs(Evidence):
             **_tagged(facts, run),
         )
         try:
-            return AddedRun(self.store.add_run(new, list(scored.curves.values()), below), already_there=False)
+            return AddedRun(
+                self._context.store.add_run(new, list(scored.curves.values()), below), already_there=False
+            )
         except NameTaken:
             # Another tab may have stored the same upload since we looked.
-            known = self.store.find_run(experiment_id, upload)
+            known = self._context.store.find_run(experiment_id, upload)
             if known is None:
                 raise
             return AddedRun(known, already_there=True)
@@ -352,7 +358,9 @@ class Runs(Evidence):
     def _put_hits(self, hits: Hits | None) -> dict[str, str]:
         """{kind: sha256}; the mean of seeds has no hits of its own."""
         return (
-            {} if hits is None else {kind: self.store.put(one) for kind, one in hits_to_tables(hits).items()}
+            {}
+            if hits is None
+            else {kind: self._context.store.put(one) for kind, one in hits_to_tables(hits).items()}
         )
 
     def _replicates(
@@ -377,10 +385,10 @@ class Runs(Evidence):
     ) -> Run:
         hits = hits_of(scored)
         return Run(
-            id=self._new_id(),
+            id=self._context.new_id(),
             experiment=experiment_id,
             name=label,
-            created=self._clock(),
+            created=self._context.now(),
             slot=-1,
             upload=None,
             hits=self._put_hits(hits),
@@ -405,7 +413,7 @@ class Runs(Evidence):
             "ties": "file",
             "depth": hits.depth,
             "duplicates": hits.duplicates,
-            "users": self.experiment(experiment_id).settings["users"],
+            "users": self._context.experiment(experiment_id).settings["users"],
             "mapping": dict(run.mapping),
             "list_end": frames.list_end(hits),
             "served": served(hits),
@@ -417,38 +425,38 @@ class Runs(Evidence):
 
     def _check_names_free(self, experiment_id: str, uploads: Mapping[str, str]) -> None:
         """Before any of the uploads, by name, is stored. The very same upload may come again: it repairs."""
-        known = {run.name: run for run in self.runs(experiment_id, archived=True)}
+        known = {run.name: run for run in self._context.runs(experiment_id, archived=True)}
         for name in sorted(known.keys() & uploads.keys()):
             again = known[name].upload == uploads[name]
-            if not again and self.store.find_run(experiment_id, uploads[name]) is None:
+            if not again and self._context.store.find_run(experiment_id, uploads[name]) is None:
                 raise NameTaken(_taken(known[name]))
 
     def rename_run(self, run_id: str, name: str) -> Run:
-        return self._write().update_run(run_id, name=clean_name(name))
+        return self._context.writable_store().update_run(run_id, name=clean_name(name))
 
     def tag_run(self, run_id: str, tags: Sequence[str]) -> Run:
         cleaned = dict.fromkeys(check_name("tag", tag) for tag in tags if tag.strip())
-        return self._write().update_run(run_id, tags=tuple(cleaned))
+        return self._context.writable_store().update_run(run_id, tags=tuple(cleaned))
 
     def note_run(self, run_id: str, note: str) -> Run:
-        return self._write().update_run(run_id, note=check_note("note", note))
+        return self._context.writable_store().update_run(run_id, note=check_note("note", note))
 
     def set_params(self, run_id: str, params: Mapping[str, str]) -> Run:
         _check_facts({"params": params})
-        return self._write().update_run(run_id, params=dict(params))
+        return self._context.writable_store().update_run(run_id, params=dict(params))
 
     def archive_run(self, run_id: str) -> Run:
-        return self._write().update_run(run_id, archived=self._clock())
+        return self._context.writable_store().update_run(run_id, archived=self._context.now())
 
     def restore_run(self, run_id: str) -> Run:
-        return self._write().update_run(run_id, archived=None)
+        return self._context.writable_store().update_run(run_id, archived=None)
 
     def delete_run(self, run_id: str, typed_name: str) -> None:
         """A damaged run can be deleted, too. Raises InputError unless the name was typed exactly."""
-        self._may_write()
-        check_typed(typed_name, self.store.run_name(run_id))
-        self._write().delete_run(run_id)
-        self.store.collect()
+        self._context.must_be_editor()
+        check_typed(typed_name, self._context.store.run_name(run_id))
+        self._context.writable_store().delete_run(run_id)
+        self._context.store.collect()
 
 
 def rows_of_predictions(name: str, rated: Upload) -> Recommendations:

@@ -20,8 +20,11 @@ from recdash.decisions.changes_since import Changed, offline_changes, online_cha
 from recdash.decisions.review import offline_of, online_of
 from recdash.decisions.snapshot import Offline, Online
 from recdash.errors import InputError, NotFound, Problem, UnknownName
-from recdash.service.decisions.journal import MOST_CHARS, prose
-from recdash.service.decisions.reviews import Reviews, refuse_closed, refuse_superseded, served_by, still_open
+from recdash.service.context import ServiceContext
+from recdash.service.decisions.journal import MOST_CHARS, Journal, prose
+from recdash.service.decisions.reviews import refuse_closed, refuse_superseded, served_by, still_open
+from recdash.service.decisions.snapshots import Snapshots
+from recdash.service.online.tests import OnlineTests
 from recdash.service.validation import long_text
 
 
@@ -45,8 +48,18 @@ class Numbers(NamedTuple):
         }
 
 
-class Decisions(Reviews):
+class Decisions:
     """What is done, and why."""
+
+    def __init__(
+        self, context: ServiceContext, online_tests: OnlineTests, snapshots: Snapshots, journal: Journal
+    ) -> None:
+        self._context, self._online_tests, self._snapshots, self._journal = (
+            context,
+            online_tests,
+            snapshots,
+            journal,
+        )
 
     def decide(
         self, experiment_id: str, outcome: str, *, run_id: str | None = None, text: str,
@@ -62,26 +75,31 @@ class Decisions(Reviews):
         """
         asked = (run_id, baseline, metric, k)
         words = (experiment_id, outcome, text, about, supersedes, although, *asked, runs)
-        by, home = self._writing(author, key, "decide", *words), self.experiment(experiment_id).id
+        by, home = (
+            self._journal.writing(author, key, "decide", *words),
+            self._context.experiment(experiment_id).id,
+        )
         told, reason = prose("reason", text), long_text("although", although, MOST_CHARS)
-        twice = self._written(home, by)
+        twice = self._journal.written(home, by)
         if twice is not None:
-            return self.decision(twice.id)
+            return self._journal.decision(twice.id)
         old = self._to_supersede(home, supersedes)
         review = self._to_answer(home, about or _review_of(old, run_id), old)
         found = self._rests_on(home, review, old, asked, runs)
         _check(outcome, review, found, run_id, reason)
         if outcome == "ship":
-            self._refuse_gone(replace(found.subject, baseline=None))
+            self._journal.refuse_gone(replace(found.subject, baseline=None))
         facts = {"outcome": outcome, "supersedes": supersedes, "although": reason, **found.as_dict()}
         about = review.id if review else None
         check = still_open(about or "", supersedes)
-        return self.decision(self._add(by, home, "decision", told, facts, about, check=check).id)
+        return self._journal.decision(
+            self._journal.add(by, home, "decision", told, facts, about, check=check).id
+        )
 
     def _to_supersede(self, experiment_id: str, decision_id: str | None) -> Decision | None:
         if decision_id is None:
             return None
-        found = self.decision(decision_id)
+        found = self._journal.decision(decision_id)
         if found.entry.experiment != experiment_id:
             raise NotFound(f"There is no decision with the id '{decision_id}' in this experiment.")
         refuse_superseded(found)
@@ -91,7 +109,7 @@ class Decisions(Reviews):
         """The review that is answered. A closed one only by superseding what closed it."""
         if proposal_id is None:
             return None
-        review = self.review(proposal_id)
+        review = self._journal.review(proposal_id)
         if review.entry.experiment != experiment_id:
             raise NotFound(f"There is no review with the id '{proposal_id}' in this experiment.")
         refuse_closed(review, old)
@@ -107,10 +125,10 @@ class Decisions(Reviews):
         run_id, baseline, metric, k = asked
         if run_id is None and old is not None and old.subject.run is not None:
             run_id = old.subject.run.id
-        subject = self._subject(experiment_id, run_id, baseline, metric, k, runs)
-        offline = self._frozen_offline(experiment_id, subject)
+        subject = self._journal.subject(experiment_id, run_id, baseline, metric, k, runs)
+        offline = self._snapshots.frozen_offline(experiment_id, subject)
         online = self._every_test(experiment_id, subject)
-        provenance = self._provenance_now(experiment_id, subject)
+        provenance = self._snapshots.provenance_now(experiment_id, subject)
         is_candidate = subject.run is not None and subject.run != subject.baseline
         items = checklist(offline, online) if is_candidate else ()
         return Numbers(subject, offline, online, items, provenance)
@@ -120,16 +138,16 @@ class Decisions(Reviews):
         if review.offline is not None:
             subject = review.offline.subject
             return Numbers(subject, review.offline, review.online, review.checklist, _provenance_of(review))
-        subject = self._named_now(review.subject)
-        offline = self._frozen_offline(experiment_id, subject)
-        provenance = self._provenance_now(experiment_id, subject)
+        subject = self._journal.named_now(review.subject)
+        offline = self._snapshots.frozen_offline(experiment_id, subject)
+        provenance = self._snapshots.provenance_now(experiment_id, subject)
         return Numbers(subject, offline, review.online, review.checklist, provenance)
 
     def _every_test(self, experiment_id: str, subject: Subject) -> tuple[Online, ...]:
         """What every A/B test in which a variant served the run says of it."""
         return tuple(
-            self._frozen_online(test, subject)
-            for test in self.online_tests(experiment_id)
+            self._snapshots.frozen_online(test, subject)
+            for test in self._online_tests.all(experiment_id)
             if subject.run is not None and served_by(test, subject.run.id)
         )
 
@@ -137,7 +155,7 @@ class Decisions(Reviews):
 
     def since(self, entry_id: str) -> list[Changed]:
         """What is another today than in the numbers that an entry froze, and who is gone or renamed."""
-        entry = self.store.entry(entry_id)
+        entry = self._context.store.entry(entry_id)
         offline, online = offline_of(entry), online_of(entry)
         return [
             *(self._runs_since(offline.subject) if offline else ()),
@@ -146,7 +164,7 @@ class Decisions(Reviews):
         ]
 
     def _runs_since(self, subject: Subject) -> Iterator[Changed]:
-        names = self._names(subject)
+        names = self._journal.names(subject)
         for one in (subject.run, subject.baseline, *subject.others):
             if one is not None and one.id not in names:
                 yield Changed(one.name, "one of the runs", "deleted")
@@ -154,21 +172,21 @@ class Decisions(Reviews):
                 yield Changed(one.name, one.name, f"now called {names[one.id]}")
 
     def _offline_since(self, experiment_id: str, then: Offline) -> list[Changed]:
-        if self._gone(then.subject):
+        if self._journal.gone(then.subject):
             return []
-        now = self._frozen_offline(experiment_id, self._named_now(then.subject))
+        now = self._snapshots.frozen_offline(experiment_id, self._journal.named_now(then.subject))
         return offline_changes(then, now) if now else []
 
     def _online_since(self, then: Online) -> list[Changed]:
         try:
-            test = self.store.online_test(then.test.id)
+            test = self._context.store.online_test(then.test.id)
         except NotFound:
             return [Changed(then.test.name, "an A/B test", "deleted")]
-        if self._gone(then.subject) or then.subject.run is None:
+        if self._journal.gone(then.subject) or then.subject.run is None:
             return []
         if test.links.get(then.variant) != then.subject.run.id:
             return [Changed(then.test.name, f"{then.variant} served the run", "linked otherwise")]
-        return online_changes(then, self._frozen_online(test, then.subject, explained=False))
+        return online_changes(then, self._snapshots.frozen_online(test, then.subject, explained=False))
 
 
 def _review_of(old: Decision | None, run_id: str | None) -> str | None:

@@ -16,9 +16,10 @@ from recdash.domain.records import Run
 from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.metrics import define
 from recdash.metrics.naming import ordered_metrics
-from recdash.service.decisions.snapshots import FrozenNumbers
+from recdash.service.context import ServiceContext
 from recdash.service.defaults import MOST_CANDIDATES, usual_baseline, usual_candidates, usual_k, usual_metric
 from recdash.service.frames import check_cutoff
+from recdash.service.offline.scores import Scores
 from recdash.service.validation import long_text, one_line
 
 MOST_CHARS, MOST_AUTHOR = 10_000, 200
@@ -33,14 +34,17 @@ class Writing:
     mark: str = ""
 
 
-class Journals(FrozenNumbers):
+class Journal:
     """What people wrote about an experiment.
 
     ``author`` may only be given where nobody checked who is asking; ``key`` is any text that a form has once,
     so that sending it twice writes one entry. Without it each call writes what it is told.
     """
 
-    def journal(self, experiment_id: str) -> list[Entry]:
+    def __init__(self, context: ServiceContext, scores: Scores) -> None:
+        self._context, self._scores = context, scores
+
+    def entries(self, experiment_id: str) -> list[Entry]:
         """Who wrote what, the newest first."""
         return self._entries(experiment_id)[::-1]
 
@@ -50,7 +54,7 @@ class Journals(FrozenNumbers):
 
     def review(self, proposal_id: str) -> Review:
         """Raises NotFound for an id that is not a proposal's."""
-        known = self.reviews(self.store.entry(proposal_id).experiment)
+        known = self.reviews(self._context.store.entry(proposal_id).experiment)
         found = next((one for one in known if one.id == proposal_id), None)
         if found is None:
             raise NotFound(f"There is no review with the id '{proposal_id}'.")
@@ -62,7 +66,7 @@ class Journals(FrozenNumbers):
 
     def decision(self, decision_id: str) -> Decision:
         """Raises NotFound for an id that is not a decision's."""
-        known = self.decisions(self.store.entry(decision_id).experiment)
+        known = self.decisions(self._context.store.entry(decision_id).experiment)
         found = next((one for one in known if one.id == decision_id), None)
         if found is None:
             raise NotFound(f"There is no decision with the id '{decision_id}'.")
@@ -74,27 +78,27 @@ class Journals(FrozenNumbers):
 
     def comment(self, experiment_id: str, about: str, text: str, *, author: str = "", key: str = "") -> Entry:
         """Say something about an entry or a report of the experiment."""
-        by = self._writing(author, key, "comment", experiment_id, about, text)
-        home = self.experiment(experiment_id).id
+        by = self.writing(author, key, "comment", experiment_id, about, text)
+        home = self._context.experiment(experiment_id).id
         if self._home_of(about) != home:
             raise NotFound(f"There is nothing with the id '{about}' to comment on.")
-        return self._add(by, home, "comment", prose("comment", text), {}, about)
+        return self.add(by, home, "comment", prose("comment", text), {}, about)
 
     def _home_of(self, thing_id: str) -> str:
         """The experiment of an entry or a report."""
         try:
-            return self.store.entry(thing_id).experiment
+            return self._context.store.entry(thing_id).experiment
         except NotFound:
-            return self.store.report(thing_id).experiment
+            return self._context.store.report(thing_id).experiment
 
     def _entries(self, experiment_id: str) -> list[Entry]:
-        return self.store.entries(self.experiment(experiment_id).id)
+        return self._context.store.entries(self._context.experiment(experiment_id).id)
 
     # ── a line more ──────────────────────────────────────────────────────────────────────────
 
-    def _writing(self, author: str, key: str, *words: Any) -> Writing:
+    def writing(self, author: str, key: str, *words: Any) -> Writing:
         """Raises Forbidden for a viewer, InputError for a name that is not the person's own."""
-        self._may_write()
+        self._context.must_be_editor()
         by = self._author(author)
         if not key:
             return Writing(by)
@@ -103,20 +107,20 @@ class Journals(FrozenNumbers):
 
     def _author(self, given: str) -> str:
         name = one_line("author", given, MOST_AUTHOR)
-        if self.person.named and name not in {"", self.person.name}:
-            found = f"'{name}', but {self.person.name} is signed in"
+        if self._context.person.named and name not in {"", self._context.person.name}:
+            found = f"'{name}', but {self._context.person.name} is signed in"
             raise InputError(
                 Problem("other-author", "author", found, "Everybody writes under their own name.")
             )
-        return name or self.person.name
+        return name or self._context.person.name
 
-    def _written(self, experiment_id: str, by: Writing) -> Entry | None:
+    def written(self, experiment_id: str, by: Writing) -> Entry | None:
         """What the same form has written already."""
         if not by.mark:
             return None
         return next((one for one in self._entries(experiment_id) if one.facts.get("mark") == by.mark), None)
 
-    def _add(
+    def add(
         self, by: Writing, experiment_id: str, kind: EntryKind, text: str, facts: Mapping[str, Any],
         about: str | None = None, *, check: Check | None = None,
     ) -> Entry:  # fmt: skip
@@ -124,38 +128,38 @@ class Journals(FrozenNumbers):
 
         ``check`` is shown the journal when nobody else can write to it any more, and may raise.
         """
-        found = self._written(experiment_id, by)
+        found = self.written(experiment_id, by)
         if found is not None:
             return found
         entry = Entry(
-            id=by.mark[:10] or self._new_id(),
+            id=by.mark[:10] or self._context.new_id(),
             experiment=experiment_id,
-            created=self._clock(),
+            created=self._context.now(),
             author=by.author,
             kind=kind,
             about=about,
             text=text,
             facts={**facts, **({"mark": by.mark} if by.mark else {})},
         )
-        return self._write().add_entry(entry, check)
+        return self._context.writable_store().add_entry(entry, check)
 
     # ── whom it is about ─────────────────────────────────────────────────────────────────────
 
-    def _subject(
+    def subject(
         self, experiment_id: str, run_id: str | None, baseline: str | None, metric: str | None,
         k: int | None, runs: Sequence[str] | None,
     ) -> Subject:  # fmt: skip
         """What is asked, with what is usual in place of what is not said. Raises InputError."""
-        experiment = self.experiment(experiment_id)
-        known = {run.id: run for run in self.runs(experiment_id, archived=True)}
+        experiment = self._context.experiment(experiment_id)
+        known = {run.id: run for run in self._context.runs(experiment_id, archived=True)}
         for one in (run_id, baseline, *(runs or ())):
             if one is not None and one not in known:
                 raise UnknownName("run", one, [run.name for run in known.values() if run.archived is None])
         active = [run for run in known.values() if run.archived is None]
         base = known.get(baseline or "") or (usual_baseline(experiment, active) if active else None)
         metric = str(define(metric)) if metric else self._usual_metric(active)
-        k = usual_k(self.depth(experiment_id)) if k is None else k
-        check_cutoff(k, self.depth(experiment_id))
+        k = usual_k(self._context.depth(experiment_id)) if k is None else k
+        check_cutoff(k, self._context.depth(experiment_id))
         beside = usual_candidates(active, base) if runs is None else [known[one] for one in runs]
         others = [run for run in beside if run != base and run.id != run_id]
         most = MOST_CANDIDATES - (run_id is not None) if runs is None else len(others)
@@ -163,35 +167,35 @@ class Journals(FrozenNumbers):
         return Subject(_named(known.get(run_id or "")), _named(base), metric, k, named)
 
     def _usual_metric(self, runs: Sequence[Run]) -> str:
-        return usual_metric(ordered_metrics(self.metrics_of([run.id for run in runs])))
+        return usual_metric(ordered_metrics(self._scores.metrics_of([run.id for run in runs])))
 
-    def _named_now(self, subject: Subject) -> Subject:
+    def named_now(self, subject: Subject) -> Subject:
         """With the names of today. Raises InputError where run or baseline is gone; others are left out."""
-        self._refuse_gone(subject)
-        names = self._names(subject)
+        self.refuse_gone(subject)
+        names = self.names(subject)
         run, baseline = (one and Named(one.id, names[one.id]) for one in (subject.run, subject.baseline))
         others = tuple(Named(one.id, names[one.id]) for one in subject.others if one.id in names)
         return replace(subject, run=run, baseline=baseline, others=others)
 
-    def _refuse_gone(self, subject: Subject) -> None:
+    def refuse_gone(self, subject: Subject) -> None:
         """Raises InputError where run or baseline was deleted."""
-        gone = self._gone(subject)
+        gone = self.gone(subject)
         if gone:
             fix = "Its numbers cannot be had any more; what was written down before stays."
             raise InputError([Problem("run-gone", f"run '{name}'", "it was deleted", fix) for name in gone])
 
-    def _gone(self, subject: Subject) -> list[str]:
+    def gone(self, subject: Subject) -> list[str]:
         """The names of run and baseline, where they were deleted."""
-        names = self._names(subject)
+        names = self.names(subject)
         return [one.name for one in (subject.run, subject.baseline) if one and one.id not in names]
 
-    def _names(self, subject: Subject) -> dict[str, str]:
+    def names(self, subject: Subject) -> dict[str, str]:
         """Run id → name today, of those that are still there."""
         asked = [one.id for one in (subject.run, subject.baseline, *subject.others) if one]
         known: dict[str, str] = {}
         for run_id in asked:
             try:
-                known[run_id] = self.store.run(run_id).name
+                known[run_id] = self._context.store.run(run_id).name
             except NotFound:
                 continue
         return known

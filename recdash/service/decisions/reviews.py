@@ -9,12 +9,25 @@ from recdash.decisions import review as fold
 from recdash.domain.journal import Entry
 from recdash.domain.records import OnlineTest
 from recdash.errors import InputError, NotFound, Problem
-from recdash.service.decisions.journal import MOST_CHARS, Check, Journals
+from recdash.service.context import ServiceContext
+from recdash.service.decisions.journal import MOST_CHARS, Check, Journal
+from recdash.service.decisions.snapshots import Snapshots
+from recdash.service.online.tests import OnlineTests
 from recdash.service.validation import long_text
 
 
-class Reviews(Journals):
+class Reviews:
     """How a candidate comes before the one who approves it."""
+
+    def __init__(
+        self, context: ServiceContext, online_tests: OnlineTests, snapshots: Snapshots, journal: Journal
+    ) -> None:
+        self._context, self._online_tests, self._snapshots, self._journal = (
+            context,
+            online_tests,
+            snapshots,
+            journal,
+        )
 
     def propose(
         self, experiment_id: str, run_id: str, *, baseline: str | None = None, metric: str | None = None,
@@ -27,31 +40,34 @@ class Reviews(Journals):
         of the experiment, and where both are the same.
         """
         asked = (run_id, baseline, metric, k, list(runs or ()))
-        by = self._writing(author, key, "propose", experiment_id, text, *asked)
-        subject = self._subject(experiment_id, run_id, baseline, metric, k, runs)
+        by = self._journal.writing(author, key, "propose", experiment_id, text, *asked)
+        subject = self._journal.subject(experiment_id, run_id, baseline, metric, k, runs)
         if subject.baseline is None or subject.run == subject.baseline:
             found = "it is the baseline itself" if subject.baseline else "there is no baseline to beat"
             raise InputError(
                 Problem("no-candidate", "run", found, "Propose a candidate beside the baseline.")
             )
         facts = {"subject": subject.as_dict()}
-        return self.review(self._add(by, experiment_id, "proposal", _note(text), facts).id)
+        return self._journal.review(self._journal.add(by, experiment_id, "proposal", _note(text), facts).id)
 
     def add_offline_evidence(
         self, proposal_id: str, text: str = "", *, author: str = "", key: str = ""
     ) -> Review:
         """Attach the verdict and its numbers as they stand now. Once more replaces them; both are kept."""
-        by, review = self._writing(author, key, "offline", proposal_id, text), self._open_review(proposal_id)
-        home, subject = review.entry.experiment, self._named_now(review.subject)
-        found = self._frozen_offline(home, subject)
+        by, review = (
+            self._journal.writing(author, key, "offline", proposal_id, text),
+            self._open_review(proposal_id),
+        )
+        home, subject = review.entry.experiment, self._journal.named_now(review.subject)
+        found = self._snapshots.frozen_offline(home, subject)
         facts = {
             "offline": found.as_dict() if found else None,
-            "provenance": self._provenance_now(home, subject),
+            "provenance": self._snapshots.provenance_now(home, subject),
         }
-        self._add(
+        self._journal.add(
             by, home, "offline evidence", _note(text), facts, proposal_id, check=still_open(proposal_id)
         )
-        return self.review(proposal_id)
+        return self._journal.review(proposal_id)
 
     def add_online_evidence(
         self, proposal_id: str, test_id: str, text: str = "", *, author: str = "", key: str = ""
@@ -60,35 +76,37 @@ class Reviews(Journals):
 
         Raises NotFound for a test of another experiment, InputError where no variant served the run.
         """
-        by = self._writing(author, key, "online", proposal_id, test_id, text)
+        by = self._journal.writing(author, key, "online", proposal_id, test_id, text)
         review = self._open_review(proposal_id)
-        home, subject = review.entry.experiment, self._named_now(review.subject)
+        home, subject = review.entry.experiment, self._journal.named_now(review.subject)
         test = self._test_of(home, test_id)
         facts = {
-            "online": [self._frozen_online(test, subject).as_dict()],
-            "provenance": self._provenance_now(home, subject),
+            "online": [self._snapshots.frozen_online(test, subject).as_dict()],
+            "provenance": self._snapshots.provenance_now(home, subject),
         }
-        self._add(by, home, "online evidence", _note(text), facts, proposal_id, check=still_open(proposal_id))
-        return self.review(proposal_id)
+        self._journal.add(
+            by, home, "online evidence", _note(text), facts, proposal_id, check=still_open(proposal_id)
+        )
+        return self._journal.review(proposal_id)
 
     def tests_for(self, proposal_id: str) -> list[Named]:
         """The A/B tests in which a variant beside the control served the proposed run."""
-        review = self.review(proposal_id)
+        review = self._journal.review(proposal_id)
         run = review.subject.run.id if review.subject.run else ""
         return [
             Named(test.id, test.name)
-            for test in self.online_tests(review.entry.experiment)
+            for test in self._online_tests.all(review.entry.experiment)
             if served_by(test, run)
         ]
 
     def _open_review(self, proposal_id: str) -> Review:
         """Raises InputError for one that was decided."""
-        review = self.review(proposal_id)
+        review = self._journal.review(proposal_id)
         refuse_closed(review)
         return review
 
     def _test_of(self, experiment_id: str, test_id: str) -> OnlineTest:
-        test = self.store.online_test(test_id)
+        test = self._context.store.online_test(test_id)
         if test.experiment != experiment_id:
             raise NotFound(f"There is no online test with the id '{test_id}' in this experiment.")
         return test

@@ -32,7 +32,11 @@ from recdash.metrics.naming import metric_title
 from recdash.metrics.ranking import RankingMetric
 from recdash.online import OnlineResults, OnlineRow
 from recdash.online.agreement.join import SPLIT_BROKEN, judged_by
-from recdash.service.diagnosis.explain import Explanations
+from recdash.service.context import ServiceContext
+from recdash.service.diagnosis.explain import Diagnosis
+from recdash.service.offline.comparisons import Comparisons
+from recdash.service.online.analysis import OnlineAnalysis
+from recdash.service.online.tests import OnlineTests
 
 if TYPE_CHECKING:
     from recdash.comparison.evidence import Guardrail as WeighedRail
@@ -41,17 +45,33 @@ if TYPE_CHECKING:
 CORRECTIONS = {"holm": "Holm", "bh": "Benjamini–Hochberg", "off": "none"}
 
 
-class FrozenNumbers(Explanations):
+class Snapshots:
     """The verdict and an A/B test, written down with definitions."""
+
+    def __init__(
+        self,
+        context: ServiceContext,
+        comparisons: Comparisons,
+        online_tests: OnlineTests,
+        online_analysis: OnlineAnalysis,
+        diagnosis: Diagnosis,
+    ) -> None:
+        self._context, self._comparisons, self._online_tests, self._online_analysis, self._diagnosis = (
+            context,
+            comparisons,
+            online_tests,
+            online_analysis,
+            diagnosis,
+        )
 
     # ── offline ──────────────────────────────────────────────────────────────────────────────
 
-    def _frozen_offline(self, experiment_id: str, subject: Subject) -> Offline | None:
+    def frozen_offline(self, experiment_id: str, subject: Subject) -> Offline | None:
         """None where there is no baseline. Raises InputError for a metric without a value per user."""
         if subject.baseline is None:
             return None
         runs = [subject.baseline.id, *(one.id for one in subject.candidates)]
-        told = self.verdict(runs, subject.baseline.id, subject.metric, subject.k)
+        told = self._comparisons.verdict(runs, subject.baseline.id, subject.metric, subject.k)
         comparison, k = told.weighed.comparison, subject.k
         found = Offline(
             subject=subject,
@@ -71,7 +91,9 @@ class FrozenNumbers(Explanations):
         run, baseline = found.subject.run, found.subject.baseline
         if run is None or baseline is None or run.id == baseline.id:
             return found
-        alone = self.verdict([run.id], baseline.id, found.subject.metric, found.subject.k).weighed
+        alone = self._comparisons.verdict(
+            [run.id], baseline.id, found.subject.metric, found.subject.k
+        ).weighed
         k = found.subject.k
         return replace(
             found,
@@ -84,17 +106,17 @@ class FrozenNumbers(Explanations):
 
     def _definitions(self, experiment_id: str, found: Offline) -> tuple[Definition, ...]:
         """Of every metric that has a number in it."""
-        users = self._settings(experiment_id)["users"]
+        users = self._context.settings_of(experiment_id)["users"]
         others = [*(one.metric for one in found.metrics), *(one.metric for one in found.guardrails)]
         metrics = (found.subject.metric, *others)
         return tuple(_definition(metric, users) for metric in dict.fromkeys(metrics))
 
     # ── online ───────────────────────────────────────────────────────────────────────────────
 
-    def _frozen_online(self, test: OnlineTest, subject: Subject, *, explained: bool = True) -> Online:
+    def frozen_online(self, test: OnlineTest, subject: Subject, *, explained: bool = True) -> Online:
         """Raises InputError where no variant beside the control served the subject."""
         variant = _variant_of(test, subject)
-        found = self.ab_results(test.id)
+        found = self._online_tests.ab_results(test.id)
         rows = {(row.metric, row.variant): row for row in found.rows}
         own = [row for row in found.rows if row.variant == variant]
         return Online(
@@ -120,7 +142,9 @@ class FrozenNumbers(Explanations):
         for row in rows:
             if row.role != "goal" or row.is_control:
                 continue
-            joined = records(self.offline_online(test.id, subject.metric, subject.k, row.metric))
+            joined = records(
+                self._online_tests.offline_online(test.id, subject.metric, subject.k, row.metric)
+            )
             own = next((one for one in joined if one["variant"] == variant), None)
             if own is not None:
                 contradicts = explained and "offline" in own["quadrant"]
@@ -130,13 +154,17 @@ class FrozenNumbers(Explanations):
     def _why(self, test: OnlineTest, subject: Subject, variant: str, metric: str) -> str:
         """What explains a contradiction; empty where none of the checks does."""
         try:
-            found = self.explain(test.id, variant, subject.metric, subject.k, metric)
+            found = self._diagnosis.explain(test.id, variant, subject.metric, subject.k, metric)
         except RecdashError:
             return ""
         return found.summary.partition(" Ruled out:")[0] if likely(found.answers) else ""
 
     def _online_definitions(self, test: OnlineTest, rows: Sequence[OnlineRow]) -> Iterator[OnlineDefinition]:
-        known = {} if test.kind == "aggregates" else {one.name: one for one in self.online_metrics(test.id)}
+        known = (
+            {}
+            if test.kind == "aggregates"
+            else {one.name: one for one in self._online_analysis.online_metrics(test.id)}
+        )
         for row in rows:
             metric = known.get(row.metric)
             if metric is None:
@@ -148,7 +176,7 @@ class FrozenNumbers(Explanations):
 
     # ── where the numbers come from ──────────────────────────────────────────────────────────
 
-    def _provenance_now(self, experiment_id: str, subject: Subject) -> dict[str, Any]:
+    def provenance_now(self, experiment_id: str, subject: Subject) -> dict[str, Any]:
         """Hashes of everything that the numbers are computed from, the versions, and the moment.
 
         Empty where there is no baseline, and so no number.
@@ -157,10 +185,10 @@ class FrozenNumbers(Explanations):
 
         if subject.baseline is None:
             return {}
-        moment, experiment = self._clock(), self.experiment(experiment_id)
+        moment, experiment = self._context.now(), self._context.experiment(experiment_id)
         shown = (subject.baseline.id, *(run.id for run in subject.candidates))
-        runs = {run.id: run for run in self.runs(experiment_id, archived=True)}
-        hashes = provenance(experiment, shown, runs, self.online_tests(experiment_id), versions_here())
+        runs = {run.id: run for run in self._context.runs(experiment_id, archived=True)}
+        hashes = provenance(experiment, shown, runs, self._online_tests.all(experiment_id), versions_here())
         return {"moment": moment.isoformat(timespec="seconds"), **hashes}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Hashable
-from functools import lru_cache
 from typing import Any
 
 from recdash.diagnosis import Evidence, Lacking, ask_all, summary
@@ -16,16 +15,33 @@ from recdash.metrics import define, naming
 from recdash.online.agreement.agreement import quadrant
 from recdash.online.agreement.join import BLOCKED, SPLIT_BROKEN
 from recdash.service import frames
+from recdash.service.context import ServiceContext
 from recdash.service.diagnosis.case import Case, Explanation
-from recdash.service.diagnosis.served_evidence import ExplainedServed
+from recdash.service.diagnosis.offline_evidence import OfflineEvidence
+from recdash.service.diagnosis.online_evidence import OnlineEvidence
+from recdash.service.diagnosis.served_evidence import ServedEvidence
+from recdash.service.offline.comparisons import Comparisons
 
 
-class Explanations(ExplainedServed):
+class Diagnosis:
     """The section "Why?" for any variant that is linked to a run."""
 
-    def _keep(self) -> None:
-        super()._keep()
-        self._explained = lru_cache(maxsize=256)(self._explain)
+    def __init__(
+        self,
+        context: ServiceContext,
+        comparisons: Comparisons,
+        online_evidence: OnlineEvidence,
+        offline_evidence: OfflineEvidence,
+        served_evidence: ServedEvidence,
+    ) -> None:
+        (
+            self._context,
+            self._comparisons,
+            self._online_evidence,
+            self._offline_evidence,
+            self._served_evidence,
+        ) = context, comparisons, online_evidence, offline_evidence, served_evidence
+        self._explained = context.cached(256, self._explain)
 
     def explain(self, test_id: str, variant: str, metric: str, k: int, online_metric: str) -> Explanation:
         """The twelve checks for a variant: its run against that of the control (else the baseline).
@@ -35,8 +51,10 @@ class Explanations(ExplainedServed):
         for a metric without a value per user and where there is no run to compare with.
         """
         frames.check_cutoff(k)
-        case = self._case(self.store.online_test(test_id), variant, str(define(metric)), k, online_metric)
-        told = self._told_of(case.run_id), _counted_by(case.test)
+        case = self._case(
+            self._context.store.online_test(test_id), variant, str(define(metric)), k, online_metric
+        )
+        told = self._comparisons.told_of(case.run_id), _counted_by(case.test)
         return self._explained(case.test.id, variant, case.metric, k, online_metric, told)
 
     def _case(self, test: OnlineTest, variant: str, metric: str, k: int, online_metric: str) -> Case:
@@ -46,7 +64,7 @@ class Explanations(ExplainedServed):
         metrics = list(dict.fromkeys(str(row["metric"]) for row in test.results))
         if online_metric not in metrics:
             raise UnknownName("online metric", online_metric, metrics)
-        base = test.links.get(test.control) or self.experiment(test.experiment).baseline
+        base = test.links.get(test.control) or self._context.experiment(test.experiment).baseline
         if variant not in test.links:
             raise NotFound(f"Variant '{variant}' is not linked to a run. Link it on the Runs page.")
         if base is None or base == test.links[variant]:
@@ -58,7 +76,7 @@ class Explanations(ExplainedServed):
         self, test_id: str, variant: str, metric: str, k: int, online_metric: str,
         told: Hashable,  # noqa: ARG002 - a key of what is kept
     ) -> Explanation:  # fmt: skip
-        case = self._case(self.store.online_test(test_id), variant, metric, k, online_metric)
+        case = self._case(self._context.store.online_test(test_id), variant, metric, k, online_metric)
         evidence = self._evidence(case)
         answers = ask_all(evidence)
         about = evidence.about
@@ -70,36 +88,36 @@ class Explanations(ExplainedServed):
     def _evidence(self, case: Case) -> Evidence:
         return Evidence(
             about=self._case_about(case),
-            gain=_there(self._case_gain, case),
+            gain=_there(self._offline_evidence.case_gain, case),
             lift=_there(self._case_lift, case),
-            detectable=_there(self._case_detectable, case),
-            split=_there(self._case_split, case),
-            popularity=_there(self._case_popularity, case),
-            times=_there(self._case_times, case),
-            audience=_there(self._case_audience, case),
-            seen=_there(self._case_seen, case),
-            places=_there(self._case_places, case),
-            served=_there(self._case_served, case),
-            fading=_there(self._case_fading, case),
-            stricter=_there(self._case_stricter, case),
+            detectable=_there(self._online_evidence.case_detectable, case),
+            split=_there(self._online_evidence.case_split, case),
+            popularity=_there(self._offline_evidence.case_popularity, case),
+            times=_there(self._offline_evidence.case_times, case),
+            audience=_there(self._offline_evidence.case_audience, case),
+            seen=_there(self._served_evidence.case_seen, case),
+            places=_there(self._served_evidence.case_places, case),
+            served=_there(self._served_evidence.case_served, case),
+            fading=_there(self._online_evidence.case_fading, case),
+            stricter=_there(self._offline_evidence.case_stricter, case),
             sessions=_there(self._case_sessions, case),
-            segments=_there(self._case_segments, case),
+            segments=_there(self._online_evidence.case_segments, case),
         )
 
     def _case_about(self, case: Case) -> About:
-        run, base = self._runs([case.run_id, case.base_id])
+        run, base = self._context.runs_of([case.run_id, case.base_id])
         titles = {str(row["metric"]): str(row["title"]) for row in case.test.results}
         title = naming.metric_title(case.metric, case.k)
-        per = _there(self._per, case)
+        per = _there(self._online_evidence.per, case)
         per = None if isinstance(per, Lacking) else per
         names = (run.name, base.name, case.variant, case.test.control)
         return About(*names, title, case.k, titles[case.online_metric], per)
 
     def _case_lift(self, case: Case) -> Lift | Lacking:
-        return self._lift_of(case, case.online_metric)
+        return self._online_evidence.lift_of(case, case.online_metric)
 
     def _case_sessions(self, case: Case) -> Lift | Lacking:
-        return self._lift_of(case, "sessions_per_user")
+        return self._online_evidence.lift_of(case, "sessions_per_user")
 
 
 def _counted_by(test: OnlineTest) -> str:

@@ -16,9 +16,14 @@ from recdash.domain.inputs import Truth
 from recdash.domain.kinds import Floats, Mask
 from recdash.domain.results import WHOLE, Scope, UserValues, common_bound
 from recdash.formatting.numbers import three
+from recdash.service.context import ServiceContext
 from recdash.service.diagnosis.case import Case
-from recdash.service.diagnosis.online_evidence import SESSIONS, ExplainedOnline
-from recdash.service.offline.overlap import WhatIsFound
+from recdash.service.diagnosis.online_evidence import SESSIONS, OnlineEvidence
+from recdash.service.metric_values import MetricValues
+from recdash.service.offline.comparisons import Comparisons
+from recdash.service.offline.overlap import Overlap
+from recdash.service.online.tests import OnlineTests
+from recdash.service.run_data import RunData
 from recdash.stats import LEAST, paired_difference
 
 if TYPE_CHECKING:
@@ -34,13 +39,34 @@ GRADES = Lacking("a rating or a watch time in the truth (a column relevance)")
 LISTS = Lacking("lists of the run and of the control's run")
 
 
-class ExplainedOffline(WhatIsFound, ExplainedOnline):
+class OfflineEvidence:
     """The offline half of the evidence."""
 
-    def _case_gain(self, case: Case) -> Gain | Lacking:
+    def __init__(
+        self,
+        context: ServiceContext,
+        data: RunData,
+        values: MetricValues,
+        comparisons: Comparisons,
+        *,
+        overlap: Overlap,
+        online_tests: OnlineTests,
+        online_evidence: OnlineEvidence,
+    ) -> None:
+        (
+            self._context,
+            self._data,
+            self._values,
+            self._comparisons,
+            self._overlap,
+            self._online_tests,
+            self._online_evidence,
+        ) = context, data, values, comparisons, overlap, online_tests, online_evidence
+
+    def case_gain(self, case: Case) -> Gain | Lacking:
         """As on the page: corrected over all linked variants."""
         others = [run for run in dict.fromkeys(case.test.links.values()) if run != case.base_id]
-        rows = self.pairs(others, case.base_id, case.metric, case.k)
+        rows = self._comparisons.pairs(others, case.base_id, case.metric, case.k)
         rows = rows[rows["run_id"] == case.run_id]
         if rows.empty:
             return Lacking(f"{case.metric} of both runs, over the same users")
@@ -48,26 +74,30 @@ class ExplainedOffline(WhatIsFound, ExplainedOnline):
         ends = float(row["ci_low"]), float(row["ci_high"])
         return Gain(float(row["mean_diff"]), *ends, float(row["base_value"]), int(row["n_users"]))
 
-    def _gain_at(self, case: Case, k: int, scope: Scope = WHOLE) -> Gain | None:
+    def gain_at(self, case: Case, k: int, scope: Scope = WHOLE) -> Gain | None:
         """By itself, with a plain 95 % interval; None where the runs share no user."""
         both = self._both(case, k, scope)
         return None if both is None else _gain_of(*both)
 
     def _both(self, case: Case, k: int, scope: Scope = WHOLE) -> tuple[UserValues, UserValues] | None:
         """Run and baseline over the users who count in both."""
-        mine, base = (self._values(one, case.metric, k, None, scope) for one in (case.run_id, case.base_id))
+        mine, base = (
+            self._values.user_values(one, case.metric, k, None, scope) for one in (case.run_id, case.base_id)
+        )
         both = None if mine is None or base is None else shared(mine, base)
         return both if both and len(both[0].users) else None
 
-    def _case_popularity(self, case: Case) -> Popularity | Lacking:
-        reference = self._reference(case.experiment_id)
+    def case_popularity(self, case: Case) -> Popularity | Lacking:
+        reference = self._data.reference(case.experiment_id)
         if reference.train_users is None:
             return TRAIN
         head = evidence_math.head_of(reference.train_users)
         of_row = head[reference.truth.item]
-        run, base = (self._found(one, case.k, WHOLE) for one in (case.run_id, case.base_id))
+        run, base = (self._overlap.found(one, case.k, WHOLE) for one in (case.run_id, case.base_id))
         change, leaning = _changes(reference.truth, of_row, run, base, case.k)
-        spread = [self.value(one, "gini(of=train)", case.k) for one in (case.run_id, case.base_id)]
+        spread = [
+            self._comparisons.value(one, "gini(of=train)", case.k) for one in (case.run_id, case.base_id)
+        ]
         gini = [float("nan") if one is None else one for one in spread]
         return Popularity(
             run_head=int((run & of_row).sum()),
@@ -82,10 +112,10 @@ class ExplainedOffline(WhatIsFound, ExplainedOnline):
             gini_base=gini[1],
         )
 
-    def _case_times(self, case: Case) -> Times | Lacking:
+    def case_times(self, case: Case) -> Times | Lacking:
         from recdash.online.times import seconds
 
-        tables = self._tables(case.experiment_id)
+        tables = self._data.tables(case.experiment_id)
         stamps = [
             seconds(tables[kind].table["timestamp"])
             for kind in ("truth", "train")
@@ -96,31 +126,31 @@ class ExplainedOffline(WhatIsFound, ExplainedOnline):
             return TIMES
         return Times(known[0], float(np.quantile(known[1], TRAIN_ENDS, method="lower")))
 
-    def _case_stricter(self, case: Case) -> Stricter | Lacking:
+    def case_stricter(self, case: Case) -> Stricter | Lacking:
         """With what counts online: a watch time by the rule of the test, a grade from 80 % of the best on."""
-        truth = self._reference(case.experiment_id).truth
+        truth = self._data.reference(case.experiment_id).truth
         gains = truth.gains(np.flatnonzero(truth.relevant()))
         if len(np.unique(gains)) < 2:
             return GRADES
         least, rule = self._online_rule(case, gains)
         kept = float((gains >= least).mean())
         if truth.threshold is not None and truth.threshold >= least:
-            gain = self._gain_at(case, case.k)
+            gain = self.gain_at(case, case.k)
             return LISTS if gain is None else Stricter(rule, gain, kept, already=True)
-        gain = self._gain_at(case, case.k, Scope(threshold=least))
+        gain = self.gain_at(case, case.k, Scope(threshold=least))
         return LISTS if gain is None else Stricter(rule, gain, kept)
 
     def _online_rule(self, case: Case, gains: Floats) -> tuple[float, str]:
         """From which relevance on a row counts, and that in words."""
-        column = str(self.experiment(case.experiment_id).settings.get("relevance") or "").casefold()
+        column = str(self._context.experiment(case.experiment_id).settings.get("relevance") or "").casefold()
         seconds = float(case.test.rules.get("threshold_s", 120.0))
         if any(word in column for word in ("watch", "second", "duration")) and gains.max() > seconds:
             return float(np.nextafter(seconds, np.inf)), f"rows with more than {three(seconds)} s watched"
         least = evidence_math.strict_grade(gains)
         return least, f"grades of {_short(least)} and more"
 
-    def _case_audience(self, case: Case) -> Audience | Lacking:
-        reference = self._reference(case.experiment_id)
+    def case_audience(self, case: Case) -> Audience | Lacking:
+        reference = self._data.reference(case.experiment_id)
         if case.test.kind == "aggregates":
             return SESSIONS
         if reference.history is None:
@@ -143,10 +173,10 @@ class ExplainedOffline(WhatIsFound, ExplainedOnline):
 
     def _units_offline(self, case: Case, reference: Reference) -> tuple[Mask, Mask]:
         """[units] of the variant and the control: True for who counts offline, and who has a train row."""
-        users = self.online_users(case.test.id)
+        users = self._online_tests.online_users(case.test.id)
         ids = users.unit if isinstance(users.unit, pa.Array) else pa.array(users.unit)
         index, truth = reference.users.copy(), reference.truth
-        had = index.codes(pc.unique(self._tables(case.experiment_id)["train"].table["user_id"]))
+        had = index.codes(pc.unique(self._data.tables(case.experiment_id)["train"].table["user_id"]))
         codes = index.codes(ids.filter(pa.array(_in_case(users, case))), grow=False)
         counts, in_train = (np.zeros(len(index) + 1, dtype=bool) for _ in range(2))  # the last is nobody's
         counts[: truth.n_users] = truth.users_who_count()
@@ -158,7 +188,7 @@ class ExplainedOffline(WhatIsFound, ExplainedOnline):
         from recdash.online.analysis.segments import by_segment
         from recdash.online.users import Segment
 
-        users, metric = self.online_users(case.test.id), self._measure(case)
+        users, metric = self._online_tests.online_users(case.test.id), self._online_evidence.measure(case)
         label = np.full(len(users), -1)
         label[np.flatnonzero(_in_case(users, case))[evaluated]] = 0
         cut = replace(users, segments={"evaluated": Segment(("yes",), label)})

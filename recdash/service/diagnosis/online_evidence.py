@@ -10,8 +10,10 @@ import numpy as np
 from recdash.diagnosis import evidence_math
 from recdash.diagnosis.evidence import Fading, Lacking, Lift, SegmentLift, Segments, Split
 from recdash.online.metrics import OnlineMetric
+from recdash.service.context import ServiceContext
 from recdash.service.diagnosis.case import Case
-from recdash.service.online.analysis import OnlineAnswers
+from recdash.service.online.analysis import OnlineAnalysis
+from recdash.service.online.tests import OnlineTests
 from recdash.stats.family import benjamini_hochberg
 
 if TYPE_CHECKING:
@@ -22,10 +24,15 @@ SESSIONS = Lacking("a table of sessions, with the user of each")
 SEGMENTS = Lacking("a column of the users' segments (country, device …) in the sessions")
 
 
-class ExplainedOnline(OnlineAnswers):
+class OnlineEvidence:
     """The online half of the evidence."""
 
-    def _lift_of(self, case: Case, metric: str) -> Lift | Lacking:
+    def __init__(
+        self, context: ServiceContext, online_tests: OnlineTests, online_analysis: OnlineAnalysis
+    ) -> None:
+        self._context, self._online_tests, self._online_analysis = context, online_tests, online_analysis
+
+    def lift_of(self, case: Case, metric: str) -> Lift | Lacking:
         """The variant's lift with the interval that judges it, turned so that above 0 is better."""
         from recdash.online.agreement.join import judged_by
 
@@ -35,34 +42,34 @@ class ExplainedOnline(OnlineAnswers):
         found = Lift(rows[0]["lift"], *judged_by(rows[0]))
         return evidence_math.turned(found) if rows[0].get("direction") == "down" else found
 
-    def _case_detectable(self, case: Case) -> float | Lacking:
+    def case_detectable(self, case: Case) -> float | Lacking:
         if case.test.kind == "aggregates":
             return SESSIONS
-        smallest = self.detectable(case.test.id, case.online_metric)[case.variant]
+        smallest = self._online_analysis.detectable(case.test.id, case.online_metric)[case.variant]
         return Lacking("users who differ") if smallest is None else smallest
 
-    def _case_split(self, case: Case) -> Split | Lacking:
+    def case_split(self, case: Case) -> Split | Lacking:
         from recdash.online.analysis import aggregates, health
 
         planned = case.test.rules.get("split") or {}
         if case.test.kind == "aggregates":
-            rows = aggregates.summaries(self.store.table(case.test.upload))
+            rows = aggregates.summaries(self._context.store.table(case.test.upload))
             found, counts = health.of_summary(aggregates.user_counts(rows), {case.variant}, planned)
             if found.srm_p is None:
                 return Lacking("the number of users by variant (column 'n')")
             return Split(found.srm_p, counts, None, None)
-        users = self.online_users(case.test.id)
+        users = self._online_tests.online_users(case.test.id)
         machines = next((one.by_variant for one in users.removed if one.rule == "bots"), {})
         p = health.sample_ratio(users.assigned, planned)[0]
         return Lacking("a second variant") if p is None else Split(p, users.assigned, users.crossed, machines)
 
-    def _case_fading(self, case: Case) -> Fading | Lacking:
+    def case_fading(self, case: Case) -> Fading | Lacking:
         from recdash.online.analysis.novelty_effect import fading
 
         if case.test.kind == "aggregates":
             return SESSIONS
-        metric = self._measure(case)
-        rows = fading(self.online_users(case.test.id), metric, case.test.control)
+        metric = self.measure(case)
+        rows = fading(self._online_tests.online_users(case.test.id), metric, case.test.control)
         row = next(row for row in rows if row.variant == case.variant)
         if row.early_lift is None or row.late_lift is None or row.difference is None:
             return Lacking(f"more days or users ({row.note})")
@@ -72,16 +79,21 @@ class ExplainedOnline(OnlineAnswers):
             return Fading(-row.early_lift, -row.late_lift, -row.difference, -row.high, -row.low)
         return Fading(row.early_lift, row.late_lift, row.difference, row.low, row.high)
 
-    def _measure(self, case: Case) -> OnlineMetric:
-        return self.online_metric(case.test.id, case.online_metric)
+    def measure(self, case: Case) -> OnlineMetric:
+        return self._online_analysis.online_metric(case.test.id, case.online_metric)
 
-    def _per(self, case: Case) -> str | None:
+    def per(self, case: Case) -> str | None:
         """What the online metric is divided by, in words; None: by users. In a summary its name tells."""
         from recdash.online.ab_test import with_own
         from recdash.online.analysis.lift import per
 
         metric = next(
-            (one for one in with_own(self.own_metrics(case.test.id)) if one.name == case.online_metric), None
+            (
+                one
+                for one in with_own(self._online_analysis.own_metrics(case.test.id))
+                if one.name == case.online_metric
+            ),
+            None,
         )
         if metric is not None:
             return per(metric) if metric.denominator else None
@@ -90,17 +102,17 @@ class ExplainedOnline(OnlineAnswers):
     def _is_of_trials(self, case: Case) -> bool:
         from recdash.online.analysis import aggregates
 
-        rows = aggregates.summaries(self.store.table(case.test.upload))
+        rows = aggregates.summaries(self._context.store.table(case.test.upload))
         return any(row.of_trials for row in rows if row.metric == case.online_metric)
 
-    def _case_segments(self, case: Case) -> Segments | Lacking:
+    def case_segments(self, case: Case) -> Segments | Lacking:
         if case.test.kind == "aggregates":
             return SESSIONS
-        users = self.online_users(case.test.id)
-        lift = self._lift_of(case, case.online_metric)
+        users = self._online_tests.online_users(case.test.id)
+        lift = self.lift_of(case, case.online_metric)
         if not users.segments or isinstance(lift, Lacking):
             return SEGMENTS
-        return _segments(users, self._measure(case), case)
+        return _segments(users, self.measure(case), case)
 
 
 def _segments(users: Users, metric: OnlineMetric, case: Case) -> Segments:

@@ -12,8 +12,11 @@ from recdash.diagnosis import evidence_math
 from recdash.diagnosis.evidence import Lacking, Places, Seen, Served
 from recdash.domain.kinds import Ints, Mask
 from recdash.engines.user_lists import UserLists
+from recdash.service.context import ServiceContext
 from recdash.service.diagnosis.case import Case
-from recdash.service.diagnosis.offline_evidence import LISTS, ExplainedOffline
+from recdash.service.diagnosis.offline_evidence import LISTS, OfflineEvidence
+from recdash.service.offline.lists import StoredLists
+from recdash.service.run_data import RunData
 
 SERVED = Lacking("a table of served lists (request_id, unit_id, variant, rank, item_id)")
 NO_ROWS = Lacking("served lists of this variant and of the control")
@@ -33,14 +36,24 @@ class Requests:
     clicked: Mask | None
 
 
-class ExplainedServed(ExplainedOffline):
+class ServedEvidence:
     """The evidence that served lists bring."""
+
+    def __init__(
+        self, context: ServiceContext, data: RunData, lists: StoredLists, offline_evidence: OfflineEvidence
+    ) -> None:
+        self._context, self._data, self._lists, self._offline_evidence = (
+            context,
+            data,
+            lists,
+            offline_evidence,
+        )
 
     def _requests(self, case: Case, variant: str) -> Requests | Lacking:
         sha = case.test.tables.get("served")
         if sha is None:
             return SERVED
-        table = self.store.table(sha)
+        table = self._context.store.table(sha)
         rows = table.filter(pc.equal(table["variant"].cast(pa.string()), variant))
         if not len(rows):
             return NO_ROWS
@@ -51,7 +64,7 @@ class ExplainedServed(ExplainedOffline):
         clicked = rows["click"].to_numpy() > 0 if "click" in rows.column_names else None
         return Requests(request, np.bincount(request), rows["unit_id"], rows["item_id"], rank, clicked)
 
-    def _case_seen(self, case: Case) -> Seen | Lacking:
+    def case_seen(self, case: Case) -> Seen | Lacking:
         shown = self._requests(case, case.test.control)
         if isinstance(shown, Lacking):
             return shown
@@ -62,7 +75,7 @@ class ExplainedServed(ExplainedOffline):
 
     def _unseen(self, run_id: str, case: Case, shown: Requests) -> float | None:
         """Share of the run's places within k with an item that nobody met before the test."""
-        exposure, reference = self._hits(run_id).exposure, self._reference(case.experiment_id)
+        exposure, reference = self._data.hits(run_id).exposure, self._data.reference(case.experiment_id)
         if exposure is None:
             return None
         end = int(exposure.shown.start[case.k])
@@ -78,29 +91,29 @@ class ExplainedServed(ExplainedOffline):
 
     def _judged(self, run_id: str, case: Case) -> float | None:
         """Share of the places within k with a row of the truth; None where all of its rows are relevant."""
-        hits = self._hits(run_id)
+        hits = self._data.hits(run_id)
         if hits.truth.relevant().all():
             return None
         places = int(np.minimum(hits.list_length, case.k).sum())
         return float((hits.rank <= case.k).sum() / max(places, 1))
 
-    def _case_places(self, case: Case) -> Places | Lacking:
+    def case_places(self, case: Case) -> Places | Lacking:
         served = self._requests(case, case.variant)
         if isinstance(served, Lacking):
             return served
         slots = int(np.median(evidence_math.deepest(served.request, served.rank)))
-        gain = self._gain_at(case, min(slots, self.depth(case.experiment_id)))
+        gain = self._offline_evidence.gain_at(case, min(slots, self._context.depth(case.experiment_id)))
         if gain is None:
             return LISTS
         shown = _by_rank(served.rank, slots)
         clicked = None if served.clicked is None else _by_rank(served.rank[served.clicked], slots)
         return Places(slots, gain, shown, clicked)
 
-    def _case_served(self, case: Case) -> Served | Lacking:
+    def case_served(self, case: Case) -> Served | Lacking:
         served = self._requests(case, case.variant)
         if isinstance(served, Lacking):
             return served
-        reference, hits = self._reference(case.experiment_id), self._hits(case.run_id)
+        reference, hits = self._data.reference(case.experiment_id), self._data.hits(case.run_id)
         users = reference.users.codes(served.unit, grow=False).astype(np.int64)
         users[users >= reference.truth.n_users] = -1
         known = np.unique(users[users >= 0])
@@ -125,8 +138,8 @@ class ExplainedServed(ExplainedOffline):
 
     def _lists_to_compare(self, case: Case) -> UserLists:
         """Of all users, or of a large upload those of some of them."""
-        small = self._is_small(self.store.run(case.run_id))
-        return self._small_lists(case.run_id) if small else self._sampled_lists(case.run_id)
+        small = self._lists.is_small(self._context.store.run(case.run_id))
+        return self._lists.small_lists(case.run_id) if small else self._lists.sampled_lists(case.run_id)
 
 
 def _by_rank(rank: Ints, slots: int) -> Ints:

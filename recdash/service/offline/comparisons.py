@@ -20,7 +20,12 @@ from recdash.evaluation.slices import Slice, user_slices
 from recdash.metrics import define
 from recdash.online.agreement.join import SPLIT_BROKEN, judged_by
 from recdash.service import frames
+from recdash.service.context import ServiceContext
+from recdash.service.metric_values import MetricValues
 from recdash.service.offline.replicates import Replicates
+from recdash.service.offline.run_curves import RunCurves
+from recdash.service.offline.scores import Scores
+from recdash.service.run_data import RunData
 from recdash.stats import Correction, grouped, standings
 from recdash.stats.jackknife import Pulls
 from recdash.stats.replicates import ReplicateDifference
@@ -57,19 +62,28 @@ class Asked(NamedTuple):
         return cls(tuple(runs), baseline, str(define(metric)), k, terms or Terms(), scope)
 
 
-class Comparisons(Replicates):
+class Comparisons:
     """Which of several runs to choose, and on what evidence."""
 
-    def _keep(self) -> None:
-        super()._keep()
-        self._cut_users = lru_cache(maxsize=8)(self._read_user_slices)
-        self._value_at = lru_cache(maxsize=4096)(self._read_value)
-        self._verdicts = lru_cache(maxsize=256)(self._decide)
-        self._changes = lru_cache(maxsize=256)(self._ask_otherwise)
+    def __init__(
+        self,
+        context: ServiceContext,
+        data: RunData,
+        values: MetricValues,
+        run_curves: RunCurves,
+        scores: Scores,
+        replicates: Replicates,
+    ) -> None:
+        self._context, self._data, self._values, self._run_curves = context, data, values, run_curves
+        self._scores, self._replicates = scores, replicates
+        self._cut_users = context.cached(8, self._read_user_slices)
+        self._value_at = context.cached(4096, self._read_value)
+        self._verdicts = context.cached(256, self._decide)
+        self._changes = context.cached(256, self._ask_otherwise)
 
     def source(self, experiment_id: str, scope: Scope = WHOLE) -> Source:
         """The runs of an experiment, or of a part of it, as what ``recdash.comparison`` asks."""
-        return StoredSource(self, experiment_id, scope)
+        return StoredSource(self, self._context, self._scores, self._replicates, experiment_id, scope)
 
     def compare(
         self,
@@ -87,8 +101,8 @@ class Comparisons(Replicates):
         """
         from recdash.comparison.result import compared
 
-        self._refuse_damage([baseline_id, *run_ids])
-        source = self.source(self.store.run(baseline_id).experiment, scope)
+        self._data.refuse_damage([baseline_id, *run_ids])
+        source = self.source(self._context.store.run(baseline_id).experiment, scope)
         return compared(source, run_ids, baseline_id, str(define(metric)), k, terms)
 
     def verdict(
@@ -105,7 +119,7 @@ class Comparisons(Replicates):
         Raises InputError for a metric without a value per user.
         """
         asked = Asked.of(run_ids, baseline_id, metric, k, terms, scope)
-        return self._verdicts(asked, self._told_of(baseline_id))
+        return self._verdicts(asked, self.told_of(baseline_id))
 
     def changes(
         self,
@@ -118,14 +132,14 @@ class Comparisons(Replicates):
     ) -> list[Change]:
         """What would change the verdict: other cutoffs, metric, definition, users, slices."""
         asked = Asked.of(run_ids, baseline_id, metric, k, terms, scope)
-        return self._changes(asked, self._told_of(baseline_id))
+        return self._changes(asked, self.told_of(baseline_id))
 
-    def _told_of(self, run_id: str) -> Hashable:
+    def told_of(self, run_id: str) -> Hashable:
         """What a verdict tells and somebody may change: the names of the runs, and the online tests."""
-        experiment = self.store.run(run_id).experiment
-        names = [(run.id, run.name) for run in self.store.runs(experiment, archived=True)]
-        tests = self.store.online_tests(experiment)
-        found = self.experiment(experiment).baseline
+        experiment = self._context.store.run(run_id).experiment
+        names = [(run.id, run.name) for run in self._context.store.runs(experiment, archived=True)]
+        tests = self._context.store.online_tests(experiment)
+        found = self._context.experiment(experiment).baseline
         return (found, *names, *((test.id, test.name, *sorted(test.links.items())) for test in tests))
 
     def pairs(
@@ -138,7 +152,7 @@ class Comparisons(Replicates):
         """
         import pandas as pd
 
-        source = self.source(self.store.run(baseline_id).experiment, scope)
+        source = self.source(self._context.store.run(baseline_id).experiment, scope)
         found = compare(source, run_ids, baseline_id, str(define(metric)), k, terms, among=among)
         return pd.DataFrame(_pair_rows(found), columns=PAIR_COLUMNS)
 
@@ -154,12 +168,15 @@ class Comparisons(Replicates):
         import pandas as pd
 
         frames.check_cutoff(k)
-        known = {run.id: self._values(run.id, metric, k, None, scope) for run in self._runs(run_ids)}
+        known = {
+            run.id: self._values.user_values(run.id, metric, k, None, scope)
+            for run in self._context.runs_of(run_ids)
+        }
         there = {run_id: values for run_id, values in known.items() if values is not None}
         ranked = _over_the_same_rows(there)
         lower = define(metric).lower_is_better
         rows = _rank_rows(ranked, correction, lower_is_better=lower) if len(ranked) > 1 else []
-        names = {run.id: run.name for run in self._runs(run_ids)}
+        names = {run.id: run.name for run in self._context.runs_of(run_ids)}
         return pd.DataFrame([{**row, "run": names[row["run_id"]]} for row in rows], columns=RANK_COLUMNS)
 
     def values(
@@ -169,7 +186,7 @@ class Comparisons(Replicates):
 
         Raises InputError for a metric without a value per user, and for a k beyond the depth.
         """
-        return self._values(run_id, metric, k, users, scope)
+        return self._values.user_values(run_id, metric, k, users, scope)
 
     def replicate_differences(
         self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, scope: Scope = WHOLE
@@ -179,7 +196,7 @@ class Comparisons(Replicates):
         Without the runs that lack the metric, and those that were uploaded once where the baseline was too.
         """
         frames.check_cutoff(k)
-        source = self.source(self.store.run(baseline_id).experiment, scope)
+        source = self.source(self._context.store.run(baseline_id).experiment, scope)
         return replicate_differences(source, run_ids, baseline_id, str(define(metric)), k)
 
     def value(self, run_id: str, metric: str, k: int, scope: Scope = WHOLE) -> float | None:
@@ -187,7 +204,7 @@ class Comparisons(Replicates):
         return self._value_at(run_id, metric, k, scope)
 
     def _read_value(self, run_id: str, metric: str, k: int, scope: Scope) -> float | None:
-        curve = self._curves([run_id], [metric], scope)[run_id].get(metric)
+        curve = self._run_curves.of([run_id], [metric], scope)[run_id].get(metric)
         return None if curve is None else float(frames.at(curve, k)["value"])
 
     def list_pulls(self, run_ids: Sequence[str], metrics: Sequence[str], k: int) -> list[Mapping[str, Pulls]]:
@@ -195,19 +212,21 @@ class Comparisons(Replicates):
 
         Raises InputError where an upload was not kept.
         """
-        reference = self._reference(self.store.run(run_ids[0]).experiment)
-        sources = (map(self._list_source, self._parts_with_lists(run)) for run in self._runs(run_ids))
+        reference = self._data.reference(self._context.store.run(run_ids[0]).experiment)
+        sources = (
+            map(self._list_source, self._parts_with_lists(run)) for run in self._context.runs_of(run_ids)
+        )
         return pulls_of_runs(sources, reference, [*map(define, metrics)], k)
 
     def _parts_with_lists(self, run: Run) -> Sequence[Run]:
         """The run itself, of seeds each of them."""
-        return self._below(run.id) if run.is_mean else (run,)
+        return self._data.replicates_of(run.id) if run.is_mean else (run,)
 
     def _list_source(self, run: Run) -> ListSource:
-        shelf, hits = self._material_for(run.id, define("coverage")).shelf, self._hits(run.id)
+        shelf, hits = self._values.material_for(run.id, define("coverage")).shelf, self._data.hits(run.id)
         if shelf is None:
             raise InputError(Problem("no-lists", f"run '{run.name}'", "its lists are not there", ""))
-        return ListSource(self._lists_of(run), shelf, hits.order, duplicates=hits.duplicates)
+        return ListSource(self._data.lists_of(run), shelf, hits.order, duplicates=hits.duplicates)
 
     def online_lifts(self, run_id: str, baseline_id: str) -> list[OnlineLift]:
         """What the experiment's A/B tests found of a run by goals and guardrails, where the control served
@@ -216,10 +235,10 @@ class Comparisons(Replicates):
         A control that is not linked served the experiment's own baseline. A test with a broken split of
         users has found nothing; an uploaded summary does not say whether more is better.
         """
-        experiment = self.experiment(self.store.run(run_id).experiment)
+        experiment = self._context.experiment(self._context.store.run(run_id).experiment)
         tests = [
             test
-            for test in self.store.online_tests(experiment.id)
+            for test in self._context.store.online_tests(experiment.id)
             if test.kind != "aggregates"
             and test.links.get(test.control, experiment.baseline) == baseline_id
             and all(notice.code != SPLIT_BROKEN for notice in test.notices)
@@ -238,19 +257,19 @@ class Comparisons(Replicates):
         return self._cut_users(experiment_id, threshold)
 
     def _read_user_slices(self, experiment_id: str, threshold: float | None) -> Sequence[Slice]:
-        return user_slices(self._reference_under(experiment_id, threshold))
+        return user_slices(self._data.reference_under(experiment_id, threshold))
 
     def _decide(self, asked: Asked, told: Hashable) -> Verdict:  # noqa: ARG002 - a key of what is kept
         from recdash.comparison import decide, weigh
 
-        source = self.source(self.store.run(asked.baseline).experiment, asked.scope)
+        source = self.source(self._context.store.run(asked.baseline).experiment, asked.scope)
         found = compare(source, asked.runs, asked.baseline, asked.metric, asked.k, asked.terms)
         return decide(weigh(source, found))
 
     def _ask_otherwise(self, asked: Asked, told: Hashable) -> list[Change]:
         from recdash.comparison.sensitivity import changes
 
-        experiment = self.experiment(self.store.run(asked.baseline).experiment)
+        experiment = self._context.experiment(self._context.store.run(asked.baseline).experiment)
         depth, users = int(experiment.settings["depth"]), experiment.settings["users"]
         return changes(self.source(experiment.id, asked.scope), self._verdicts(asked, told), depth, users)
 
@@ -259,46 +278,57 @@ class StoredSource:
     """The runs of one experiment as what a comparison asks."""
 
     def __init__(
-        self, answers: Comparisons, experiment_id: str, scope: Scope, users: Users | None = None
+        self,
+        comparisons: Comparisons,
+        context: ServiceContext,
+        scores: Scores,
+        replicates: Replicates,
+        experiment_id: str,
+        scope: Scope,
+        *,
+        users: Users | None = None,
     ) -> None:
-        self._answers, self._experiment, self._scope = answers, experiment_id, scope
-        self._users = users
-        self._problems = lru_cache(maxsize=16)(answers.comparability)
+        self._comparisons, self._context, self._scores = comparisons, context, scores
+        self._replicates, self._experiment, self._scope, self._users = replicates, experiment_id, scope, users
+        self._problems = lru_cache(maxsize=16)(scores.comparability)
 
     @cached_property
     def names(self) -> Mapping[str, str]:
-        return {run.id: run.name for run in self._answers.store.runs(self._experiment, archived=True)}
+        return {run.id: run.name for run in self._context.store.runs(self._experiment, archived=True)}
 
     def under(self, users: Users) -> StoredSource:
-        return StoredSource(self._answers, self._experiment, self._scope, users)
+        return StoredSource(
+            self._comparisons, self._context, self._scores, self._replicates, self._experiment, self._scope,
+            users=users,
+        )  # fmt: skip
 
     def values(self, run: str, metric: str, k: int) -> UserValues | None:
-        return self._answers.values(run, metric, k, self._users, self._scope)
+        return self._comparisons.values(run, metric, k, self._users, self._scope)
 
     def value(self, run: str, metric: str, k: int) -> float | None:
         if self._users is None or not define(metric).has_user_values:
-            return self._answers.value(run, metric, k, self._scope)
+            return self._comparisons.value(run, metric, k, self._scope)
         own = self.values(run, metric, k)
         return float(own.values.mean()) if own is not None and len(own.users) else None
 
     def why_absent(self, run: str, metric: str) -> str:
-        return self._answers.absences([run], metric, self._scope).get(run, "")
+        return self._scores.absences([run], metric, self._scope).get(run, "")
 
     def parts(self) -> Sequence[Slice]:
-        return self._answers.user_slices(self._experiment, self._scope.threshold)
+        return self._comparisons.user_slices(self._experiment, self._scope.threshold)
 
     def replicated(self, run: str) -> Replicated | None:
-        return self._answers.store.run(run).replicated
+        return self._context.store.run(run).replicated
 
     def replicate_value(self, run: str, label: str, metric: str, k: int) -> float | None:
-        return self._answers.value(self._replicate(run, label), metric, k, self._scope)
+        return self._comparisons.value(self._replicate(run, label), metric, k, self._scope)
 
     def replicate_values(self, run: str, label: str, metric: str, k: int) -> UserValues | None:
         users: Users | None = "both" if self._of_folds(run) else self._users
-        return self._answers.values(self._replicate(run, label), metric, k, users, self._scope)
+        return self._comparisons.values(self._replicate(run, label), metric, k, users, self._scope)
 
     def _replicate(self, run: str, label: str) -> str:
-        return next(one.id for one in self._answers.replicates(run) if one.name == label)
+        return next(one.id for one in self._replicates.of(run) if one.name == label)
 
     def _of_folds(self, run: str) -> bool:
         replicated = self.replicated(run)
@@ -307,14 +337,14 @@ class StoredSource:
     def list_pulls(
         self, runs: Sequence[str], metrics: Sequence[str], k: int
     ) -> Sequence[Mapping[str, Pulls]]:
-        return self._answers.list_pulls(runs, metrics, k)
+        return self._comparisons.list_pulls(runs, metrics, k)
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         """Of everybody: a test says nothing of a part of its users."""
-        return self._answers.online_lifts(run, baseline) if self._scope == WHOLE else []
+        return self._comparisons.online_lifts(run, baseline) if self._scope == WHOLE else []
 
     def known_ids(self, run: str) -> IdOverlap | None:
-        return self._answers.id_overlap(run)
+        return self._scores.id_overlap(run)
 
     def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
         return self._problems(tuple(runs))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,8 @@ import numpy as np
 from recdash.comparison.pairs import shared
 from recdash.domain.results import WHOLE, Scope, UserValues, common_bound
 from recdash.metrics import define
-from recdash.service.offline.comparisons import Comparisons
+from recdash.service.context import ServiceContext
+from recdash.service.metric_values import MetricValues
 from recdash.stats.all_pairs import AllPairs, all_pairs, leaders
 from recdash.stats.sparse import Method
 
@@ -28,12 +28,12 @@ def cutoffs_within(depth: int) -> tuple[int, ...]:
     return (*(k for k in CUTOFFS if k < depth), depth)
 
 
-class AcrossCutoffs(Comparisons):
+class CutoffComparisons:
     """Comparisons at several cutoffs at once; kept by run, so that another baseline costs nothing."""
 
-    def _keep(self) -> None:
-        super()._keep()
-        self._across = lru_cache(maxsize=256)(self._compare_across)
+    def __init__(self, context: ServiceContext, values: MetricValues) -> None:
+        self._context, self._values = context, values
+        self._across = context.cached(256, self._compare_across)
 
     def delta_curves(
         self, run_ids: Sequence[str], baseline_id: str, metric: str, scope: Scope = WHOLE
@@ -46,7 +46,7 @@ class AcrossCutoffs(Comparisons):
         import pandas as pd
 
         place, found = self._of(sorted({*run_ids, baseline_id}), metric, scope)
-        names = {run.id: run.name for run in self._runs(run_ids)}
+        names = {run.id: run.name for run in self._context.runs_of(run_ids)}
         others = [run for run in run_ids if run in place and run != baseline_id]
         rows = [
             {"run_id": run, "run": names[run], "k": k, **_cells(pairs, place[baseline_id], place[run])}
@@ -81,12 +81,12 @@ class AcrossCutoffs(Comparisons):
     ) -> tuple[Mapping[str, int], Mapping[int, AllPairs]]:
         """Run → its place among those that have the metric for somebody; k → all their pairs."""
         define(metric).formula()  # refuses a metric without a value per user
-        depth = self.depth(self.store.run(run_ids[0]).experiment)
+        depth = self._context.depth(self._context.store.run(run_ids[0]).experiment)
         known: tuple[str, ...] = run_ids
         found: dict[int, AllPairs] = {}
         for k in cutoffs_within(depth):
             # Not kept: these values of many cutoffs would push out those that pages ask for again.
-            values = {run: self._compute_values(run, metric, k, None, scope) for run in known}
+            values = {run: self._values.compute_user_values(run, metric, k, None, scope) for run in known}
             there = {run: one for run, one in values.items() if one is not None and one.users.size}
             known = tuple(there)
             found[k] = _all_pairs(list(there.values()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from recdash.definitions import conventions
@@ -18,7 +17,10 @@ from recdash.metrics import Definition, define, sample_of
 from recdash.metrics import preset as preset_named
 from recdash.metrics.sample import Sample
 from recdash.service import frames
-from recdash.service.context import Evidence, absent_for
+from recdash.service.context import ServiceContext
+from recdash.service.metric_values import absent_for
+from recdash.service.offline.run_curves import RunCurves
+from recdash.service.run_data import RunData
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,20 +28,20 @@ if TYPE_CHECKING:
     from recdash.definitions.worked_example import Worked
 
 
-class UnderPresets(Evidence):
+class PresetResults:
     """What each library would report of a run, and why."""
 
-    def _keep(self) -> None:
-        super()._keep()
-        self._counted = lru_cache(maxsize=1024)(self._count)
-        self._hits_again = lru_cache(maxsize=8)(self._read_hits_again)
+    def __init__(self, context: ServiceContext, data: RunData, run_curves: RunCurves) -> None:
+        self._context, self._data, self._run_curves = context, data, run_curves
+        self._counted = context.cached(1024, self._count)
+        self._hits_again = context.cached(8, self._read_hits_again)
 
     def under_presets(self, run_id: str, metric: str, k: int) -> pd.DataFrame:
         """The run as every preset would count it; columns as in ``conventions.preset_frame``.
 
         Parameters written in ``metric`` win over the presets'. Raises InputError for a k beyond the depth.
         """
-        own_order = self.store.run(run_id).provenance.get("order", "rank")
+        own_order = self._context.store.run(run_id).provenance.get("order", "rank")
         return conventions.preset_frame(self._habits(run_id, metric), self._count_at(run_id, k), own_order)
 
     def preset_causes(self, run_id: str, metric: str, k: int) -> pd.DataFrame:
@@ -55,7 +57,7 @@ class UnderPresets(Evidence):
 
         Raises UnknownName for an unknown preset, InputError for a k beyond the depth.
         """
-        if not self.store.run(run_id).has_lists:
+        if not self._context.store.run(run_id).has_lists:
             return None
         habit = self._habits(run_id, metric)[preset_named(preset).name]
         hits, reference = self._hits_under(run_id, habit)
@@ -63,7 +65,9 @@ class UnderPresets(Evidence):
         return worked.of_run(define(habit.spec), hits, k, scoring.familiar_of(reference))
 
     def _habits(self, run_id: str, metric: str) -> dict[str, Habit]:
-        return conventions.of_metric(metric, self.experiment(self.store.run(run_id).experiment).settings)
+        return conventions.of_metric(
+            metric, self._context.experiment(self._context.store.run(run_id).experiment).settings
+        )
 
     def _count_at(self, run_id: str, k: int) -> conventions.Count:
         """Scores the run under a habit, at k."""
@@ -79,20 +83,20 @@ class UnderPresets(Evidence):
 
     def _count(self, run_id: str, habit: Habit) -> Curve | Absent:
         definition = define(habit.spec)
-        if self.store.run(run_id).is_mean:
+        if self._context.store.run(run_id).is_mean:
             return self._count_mean(run_id, habit, definition)
-        if not self.store.run(run_id).has_lists:
-            return self._computed(run_id, habit.spec)
+        if not self._context.store.run(run_id).has_lists:
+            return self._run_curves.curve(run_id, habit.spec)
         try:
             hits, reference = self._hits_under(run_id, habit)
         except InputError as error:
             return absent_for(habit.spec, error)
-        rated = self._predictions(run_id)
+        rated = self._data.predictions(run_id)
         curves, absent = scoring.score_hits(hits, reference, [definition], habit.users, rated)
         return curves[habit.spec] if curves else Absent(habit.spec, absent[habit.spec])
 
     def _count_mean(self, run_id: str, habit: Habit, definition: Definition) -> Curve | Absent:
-        below = [one.id for one in self._below(run_id)]
+        below = [one.id for one in self._data.replicates_of(run_id)]
         counted = [self._counted(one, habit) for one in below]
         absent = next((one for one in counted if isinstance(one, Absent)), None)
         if absent is not None:
@@ -112,16 +116,16 @@ class UnderPresets(Evidence):
 
         Raises InputError when the upload lacks the column to order by.
         """
-        reference = self._reference(self.store.run(run_id).experiment)
+        reference = self._data.reference(self._context.store.run(run_id).experiment)
         truth = conventions.truth_under(reference.truth, habit)
-        hits = self._hits(run_id)
+        hits = self._data.hits(run_id)
         if conventions.needs_upload(hits, truth, habit):
             hits = self._hits_again(run_id, conventions.of_upload(habit))
         return replace(hits, truth=truth), replace(reference, truth=truth)
 
     def _read_hits_again(self, run_id: str, habit: Habit) -> Hits:
-        kept = self._reference(self.store.run(run_id).experiment)
+        kept = self._data.reference(self._context.store.run(run_id).experiment)
         reference = replace(kept, truth=conventions.truth_under(kept.truth, habit))
-        wanted = list_metrics([define(habit.spec)], reference, self._hits(run_id).depth)
+        wanted = list_metrics([define(habit.spec)], reference, self._data.hits(run_id).depth)
         how = {"order": habit.order, "ties": habit.ties, "duplicates": habit.duplicates}
-        return self._match_again(run_id, reference, list_metrics=wanted, **how)
+        return self._data.match_again(run_id, reference, list_metrics=wanted, **how)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 
@@ -12,7 +11,8 @@ from recdash.domain.records import Run
 from recdash.engines.row_groups import FEW, RowGroups
 from recdash.engines.user_lists import UserLists, read_lists
 from recdash.evaluation.user_detail import ItemFacts
-from recdash.service.context import Evidence
+from recdash.service.context import ServiceContext
+from recdash.service.run_data import RunData
 
 SMALL_ROWS, LARGE_ROWS = 2_000_000, 1 << 25
 """Uploads of up to so many rows are kept as lists, 4 bytes for each row; those with every user all over the
@@ -21,27 +21,27 @@ SAMPLE_USERS, SEED = 2_000, 20261121
 """Whose lists are kept of a large upload, to compare them."""
 
 
-class StoredLists(Evidence):
+class StoredLists:
     """Lists in the order in which they were scored; what was found once is kept."""
 
-    def _keep(self) -> None:
-        super()._keep()
-        self._row_groups = lru_cache(maxsize=64)(self._open_row_groups)
-        self._small_lists = lru_cache(maxsize=64)(self._read_all_lists)
-        self._large_lists = lru_cache(maxsize=10)(self._read_all_lists)
-        self._sampled_lists = lru_cache(maxsize=64)(self._read_sample)
-        self._one_list = lru_cache(maxsize=4096)(self._find_list)
-        self._facts = lru_cache(maxsize=4)(self._read_facts)
+    def __init__(self, context: ServiceContext, data: RunData) -> None:
+        self._context, self._data = context, data
+        self._row_groups = context.cached(64, self._open_row_groups)
+        self.small_lists = context.cached(64, self._read_all_lists)
+        self._large_lists = context.cached(10, self._read_all_lists)
+        self.sampled_lists = context.cached(64, self._read_sample)
+        self.one_list = context.cached(4096, self._find_list)
+        self.facts = context.cached(4, self._read_facts)
 
     def _find_list(self, run_id: str, user: int) -> UserLists:
         """Lists of a run, that of one truth user among them where there is one.
 
         Of a large upload only the row groups with the user are read, unless each user is all over the file.
         """
-        run = self.store.run(run_id)
-        if self._is_small(run):
-            return self._small_lists(run_id)
-        truth = self._reference(run.experiment).truth
+        run = self._context.store.run(run_id)
+        if self.is_small(run):
+            return self.small_lists(run_id)
+        truth = self._data.reference(run.experiment).truth
         groups = None if run.replicate_of else self._row_groups(run_id).of(user, truth.users[user])
         if groups and len(groups) > FEW and self._n_rows(run) <= LARGE_ROWS:
             return self._large_lists(run_id)
@@ -49,28 +49,30 @@ class StoredLists(Evidence):
         wanted[user] = True
         return self._lists_in(run, groups, wanted)
 
-    def _has_lists(self, run: Run) -> bool:
+    def has_lists(self, run: Run) -> bool:
         """One list for each user at most, and the upload was kept; a replicate's is that of its candidate."""
-        home = self.store.run(run.replicate_of) if run.replicate_of else run
+        home = self._context.store.run(run.replicate_of) if run.replicate_of else run
         return run.has_lists and not run.is_mean and home.upload is not None
 
-    def _is_small(self, run: Run) -> bool:
+    def is_small(self, run: Run) -> bool:
         return self._n_rows(run) <= SMALL_ROWS
 
     def _n_rows(self, run: Run) -> int:
         return run.ledger["rows"] or 0
 
     def _open_row_groups(self, run_id: str) -> RowGroups:
-        run = self.store.run(run_id)
-        return RowGroups(self.store.path(run.upload or ""), self._reference(run.experiment).users.copy())
+        run = self._context.store.run(run_id)
+        return RowGroups(
+            self._context.store.path(run.upload or ""), self._data.reference(run.experiment).users.copy()
+        )
 
     def _lists_in(
         self, run: Run, groups: Sequence[int] | None = None, wanted: Mask | None = None
     ) -> UserLists:
         """From some row groups of a run's upload, or from all; of some truth users, or of all."""
-        hits = self._hits(run.id)
-        rows = self._lists_of(run) if groups is None else self._row_groups(run.id).lists_in(groups)
-        reference = self._reference(run.experiment)
+        hits = self._data.hits(run.id)
+        rows = self._data.lists_of(run) if groups is None else self._row_groups(run.id).lists_in(groups)
+        reference = self._data.reference(run.experiment)
         return read_lists(
             rows,
             reference,
@@ -81,15 +83,15 @@ class StoredLists(Evidence):
         )
 
     def _read_all_lists(self, run_id: str) -> UserLists:
-        return self._lists_in(self.store.run(run_id))
+        return self._lists_in(self._context.store.run(run_id))
 
     def _read_facts(self, experiment_id: str) -> ItemFacts:
-        return ItemFacts(self._reference(experiment_id))
+        return ItemFacts(self._data.reference(experiment_id))
 
     def _read_sample(self, run_id: str) -> UserLists:
         """The same users for every run of an experiment."""
-        run = self.store.run(run_id)
-        truth = self._reference(run.experiment).truth
+        run = self._context.store.run(run_id)
+        truth = self._data.reference(run.experiment).truth
         chosen = np.flatnonzero(truth.users_who_count())
         if len(chosen) > SAMPLE_USERS:
             chosen = np.random.default_rng(SEED).choice(chosen, SAMPLE_USERS, replace=False)

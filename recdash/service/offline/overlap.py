@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +13,9 @@ from recdash.domain.results import WHOLE, Scope
 from recdash.evaluation import hit_overlap
 from recdash.evaluation.hit_overlap import Headroom
 from recdash.service import frames
+from recdash.service.context import ServiceContext
 from recdash.service.offline.lists import StoredLists
+from recdash.service.run_data import RunData
 from recdash.stats.list_overlap import ManyLists, overlap, rank_biased_overlap
 
 if TYPE_CHECKING:
@@ -26,14 +27,14 @@ LIKENESS_COLUMNS = (
 _NO_LIKENESS = (np.zeros(0), float("nan"), 0)
 
 
-class WhatIsFound(StoredLists):
+class Overlap:
     """Comparing lists, and hits, without a metric."""
 
-    def _keep(self) -> None:
-        super()._keep()
-        self._found = lru_cache(maxsize=256)(self._find)
-        self._relevant = lru_cache(maxsize=32)(self._look_for_relevant)
-        self._alike = lru_cache(maxsize=1024)(self._compare_lists)
+    def __init__(self, context: ServiceContext, data: RunData, lists: StoredLists) -> None:
+        self._context, self._data, self._lists = context, data, lists
+        self.found = context.cached(256, self._find)
+        self._relevant = context.cached(32, self._look_for_relevant)
+        self._alike = context.cached(1024, self._compare_lists)
 
     def list_overlap(
         self, run_ids: Sequence[str], baseline_id: str, k: int, scope: Scope = WHOLE
@@ -48,8 +49,8 @@ class WhatIsFound(StoredLists):
         import pandas as pd
 
         frames.check_cutoff(k)
-        base, *others = self._runs(list(dict.fromkeys((baseline_id, *run_ids))))
-        masks = {run.id: self._found(run.id, k, scope) for run in (base, *others) if run.has_lists}
+        base, *others = self._context.runs_of(list(dict.fromkeys((baseline_id, *run_ids))))
+        masks = {run.id: self.found(run.id, k, scope) for run in (base, *others) if run.has_lists}
         counts = dict(
             zip(masks, hit_overlap.hit_counts(list(masks.values()), masks.get(base.id)), strict=True)
         )
@@ -64,17 +65,21 @@ class WhatIsFound(StoredLists):
         """Mean overlap, mean rbo, over how many users, of how many with both lists."""
         if run.id == base.id or not base.has_lists:
             return float("nan"), float("nan"), 0, 0
-        lengths = [self._hits(one.id).list_length for one in (run, base)]
+        lengths = [self._data.hits(one.id).list_length for one in (run, base)]
         counted = self._users_in(run.experiment, scope) & (lengths[0] > 0) & (lengths[1] > 0)
         overlaps, rbo, n_users = self._alike(run.id, base.id, scope)
         return float(overlaps[k - 1]) if n_users else float("nan"), rbo, n_users, int(counted.sum())
 
     def _compare_lists(self, run_id: str, baseline_id: str, scope: Scope) -> tuple[Floats, float, int]:
         """Mean overlap at k = 1..depth, mean rbo, over how many users."""
-        run, base = self.store.run(run_id), self.store.run(baseline_id)
-        if not (self._has_lists(run) and self._has_lists(base)):
+        run, base = self._context.store.run(run_id), self._context.store.run(baseline_id)
+        if not (self._lists.has_lists(run) and self._lists.has_lists(base)):
             return _NO_LIKENESS
-        of = self._small_lists if self._is_small(run) and self._is_small(base) else self._sampled_lists
+        of = (
+            self._lists.small_lists
+            if self._lists.is_small(run) and self._lists.is_small(base)
+            else self._lists.sampled_lists
+        )
         mine, theirs = of(run_id), of(baseline_id)
         counted = np.flatnonzero(self._users_in(run.experiment, scope))
         users = np.intersect1d(np.intersect1d(mine.user, theirs.user), counted)
@@ -82,40 +87,42 @@ class WhatIsFound(StoredLists):
             return _NO_LIKENESS
         mine, theirs = mine.only(users), theirs.only(users)
         a, b = ManyLists(mine.start, mine.item), ManyLists(theirs.start, theirs.coded_as(mine))
-        by_k: Floats = overlap(a, b, self._hits(run_id).depth).mean(axis=0)
+        by_k: Floats = overlap(a, b, self._data.hits(run_id).depth).mean(axis=0)
         return by_k, float(rank_biased_overlap(a, b).mean()), len(users)
 
     def headroom(self, run_ids: Sequence[str], k: int, scope: Scope = WHOLE) -> Headroom | None:
         """What the lists of all these runs together reach within k; None where none has lists."""
         frames.check_cutoff(k)
-        runs = [run for run in self._runs(run_ids) if run.has_lists]
+        runs = [run for run in self._context.runs_of(run_ids) if run.has_lists]
         if not runs:
             return None
-        hits = [self._hits(run.id) for run in runs]
-        users = self.experiment(runs[0].experiment).settings["users"]
-        masks = [self._found(run.id, k, scope) for run in runs]
+        hits = [self._data.hits(run.id) for run in runs]
+        users = self._context.experiment(runs[0].experiment).settings["users"]
+        masks = [self.found(run.id, k, scope) for run in runs]
         relevant = self._relevant(runs[0].experiment, scope)
         return hit_overlap.headroom(hits[0].truth, relevant, masks, hit_overlap.users_of_all(hits, users))
 
     def _find(self, run_id: str, k: int, scope: Scope) -> Mask:
-        hits = self._hits(run_id)
+        hits = self._data.hits(run_id)
         frames.check_cutoff(k, hits.depth)
-        return hit_overlap.found_rows(hits, k, self._relevant(self.store.run(run_id).experiment, scope))
+        return hit_overlap.found_rows(
+            hits, k, self._relevant(self._context.store.run(run_id).experiment, scope)
+        )
 
     def _look_for_relevant(self, experiment_id: str, scope: Scope) -> Mask:
         """[T] the rows of the truth that are relevant, in the part that is looked at."""
-        truth = self._reference_under(experiment_id, scope.threshold).truth
+        truth = self._data.reference_under(experiment_id, scope.threshold).truth
         relevant = truth.relevant()
         if not scope.slice:
             return relevant
-        of = self._slice(experiment_id, scope)
+        of = self._data.slice(experiment_id, scope)
         if of.users is not None:
             relevant = relevant & np.repeat(of.users, np.diff(truth.start))
         return relevant if of.rows is None else relevant & of.rows
 
     def _users_in(self, experiment_id: str, scope: Scope) -> Mask:
         """[U] the users with a relevant row there."""
-        return self._reference(experiment_id).truth.per_user(self._relevant(experiment_id, scope)) > 0
+        return self._data.reference(experiment_id).truth.per_user(self._relevant(experiment_id, scope)) > 0
 
     def found_items(self, run_ids: Sequence[str], k: int) -> pd.DataFrame:
         """Which held-out items each run finds and shows within k, one row per relevant item.
@@ -127,13 +134,13 @@ class WhatIsFound(StoredLists):
         import pandas as pd
 
         frames.check_cutoff(k)
-        runs = [run for run in self._runs(run_ids) if run.has_lists]
+        runs = [run for run in self._context.runs_of(run_ids) if run.has_lists]
         if not runs:
             return pd.DataFrame(columns=["item_id", "title", "users", "finders", "showers"])
         experiment_id = runs[0].experiment
-        truth, facts = self._reference(experiment_id).truth, self._facts(experiment_id)
-        exposures = [exposure for run in runs if (exposure := self._hits(run.id).exposure) is not None]
-        of = hit_overlap.items_found(truth, [self._found(run.id, k, WHOLE) for run in runs], exposures, k)
+        truth, facts = self._data.reference(experiment_id).truth, self._lists.facts(experiment_id)
+        exposures = [exposure for run in runs if (exposure := self._data.hits(run.id).exposure) is not None]
+        of = hit_overlap.items_found(truth, [self.found(run.id, k, WHOLE) for run in runs], exposures, k)
         ids = [truth.items[code] for code in of.item.tolist()]
         titles = [title or one for title, one in zip(facts.titles(of.item), ids, strict=True)]
         columns: Mapping[str, object] = {

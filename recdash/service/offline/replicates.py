@@ -10,7 +10,9 @@ import numpy as np
 from recdash.domain.records import Run
 from recdash.domain.results import WHOLE, Scope
 from recdash.service import frames
-from recdash.service.offline.scores import Answers
+from recdash.service.context import ServiceContext
+from recdash.service.offline.run_curves import RunCurves
+from recdash.service.run_data import RunData
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,12 +20,15 @@ if TYPE_CHECKING:
 SPREAD_COLUMNS = ("run_id", "run", "replicate", "value", "n_users")
 
 
-class Replicates(Answers):
+class Replicates:
     """What is below the candidates that were uploaded several times."""
 
-    def replicates(self, run_id: str) -> list[Run]:
+    def __init__(self, context: ServiceContext, data: RunData, run_curves: RunCurves) -> None:
+        self._context, self._data, self._run_curves = context, data, run_curves
+
+    def of(self, run_id: str) -> list[Run]:
         """The folds or seeds of a run, in their order; each is a run too, called by its label."""
-        return list(self._below(run_id))
+        return list(self._data.replicates_of(run_id))
 
     def spread(self, run_ids: Sequence[str], metric: str, k: int, scope: Scope = WHOLE) -> pd.DataFrame:
         """Each replicate's own value: ``SPREAD_COLUMNS``; no rows for a run that was uploaded once.
@@ -35,7 +40,7 @@ class Replicates(Answers):
         frames.check_cutoff(k)
         rows = [
             {"run_id": run.id, "run": run.name, "replicate": one.name, **found}
-            for run in self._runs(run_ids)
+            for run in self._context.runs_of(run_ids)
             if run.replicated
             for one, found in self._found_below(run.id, metric, k, scope)
         ]
@@ -44,8 +49,8 @@ class Replicates(Answers):
     def _found_below(
         self, run_id: str, metric: str, k: int, scope: Scope
     ) -> list[tuple[Run, dict[str, float]]]:
-        below = self._below(run_id)
-        curves = self._curves([one.id for one in below], [metric], scope)
+        below = self._data.replicates_of(run_id)
+        curves = self._run_curves.of([one.id for one in below], [metric], scope)
         found = [(one, curves[one.id].get(metric)) for one in below]
         return [
             (one, {"value": float(at["value"]), "n_users": at["n_users"]})

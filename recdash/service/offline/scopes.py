@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 
 import numpy as np
 
 from recdash.errors import InputError
 from recdash.evaluation.slices import known_slices
-from recdash.service.context import Evidence
+from recdash.service.context import ServiceContext
+from recdash.service.run_data import RunData
 
 MOST_THRESHOLDS = 12
 
 
-class Scopes(Evidence):
+class Scopes:
     """Which slices and thresholds a ``Scope`` can name."""
 
-    def _keep(self) -> None:
-        super()._keep()
-        self._named_slices = lru_cache(maxsize=16)(self._name_slices)
-        self._grades = lru_cache(maxsize=16)(self._read_grades)
+    def __init__(self, context: ServiceContext, data: RunData) -> None:
+        self._context, self._data = context, data
+        self._named_slices = context.cached(16, self._name_slices)
+        self._grades = context.cached(16, self._read_grades)
 
-    def scopes(self, experiment_id: str, threshold: float | None = None) -> Mapping[str, str]:
+    def of(self, experiment_id: str, threshold: float | None = None) -> Mapping[str, str]:
         """``by=value`` → title of every slice in which somebody counts."""
         return self._named_slices(experiment_id, threshold)
 
@@ -35,16 +35,16 @@ class Scopes(Evidence):
 
     def _name_slices(self, experiment_id: str, threshold: float | None) -> Mapping[str, str]:
         found: dict[str, str] = {}
-        for by in known_slices(self._reference(experiment_id)):
+        for by in known_slices(self._data.reference(experiment_id)):
             try:
-                cuts = self._slices(experiment_id, by, threshold)
+                cuts = self._data.slices_by(experiment_id, by, threshold)
             except InputError:
                 continue  # a column that cannot be cut stands in the way of no other
             found |= {f"{one.by}={one.value}": one.title for one in cuts}
         return found
 
     def _read_grades(self, experiment_id: str) -> tuple[float, ...]:
-        truth = self._reference(experiment_id).truth
+        truth = self._data.reference(experiment_id).truth
         gains = truth.gain[truth.gain > 0]
         grades = np.unique(gains)
         if len(grades) > MOST_THRESHOLDS:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,30 +23,35 @@ from recdash.metrics import define, naming
 from recdash.metrics.tie_band import TieBand, tie_band
 from recdash.references import reference_scale
 from recdash.service import frames
-from recdash.service.context import Evidence
+from recdash.service.context import ServiceContext
+from recdash.service.metric_values import MetricValues
+from recdash.service.offline.run_curves import RunCurves
+from recdash.service.run_data import RunData
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class Answers(Evidence):
+class Scores:
     """Curves, scores, paired differences, and what stands between them."""
 
-    def _keep(self) -> None:
-        super()._keep()
-        self._means = lru_cache(maxsize=4096)(self._compute_mean)
-        self._tie_bands = lru_cache(maxsize=1024)(self._compute_tie_band)
-        self._ties_again = lru_cache(maxsize=32)(self._find_ties)
-        self._stored_overlap = lru_cache(maxsize=1024)(self._count_known)
-        self._stored_caveats = lru_cache(maxsize=1024)(self._look_at_ids)
+    def __init__(
+        self, context: ServiceContext, data: RunData, values: MetricValues, run_curves: RunCurves
+    ) -> None:
+        self._context, self._data, self._values, self._run_curves = context, data, values, run_curves
+        self._means = context.cached(4096, self._compute_mean)
+        self._tie_bands = context.cached(1024, self._compute_tie_band)
+        self._ties_again = context.cached(32, self._find_ties)
+        self._stored_overlap = context.cached(1024, self._count_known)
+        self._stored_caveats = context.cached(1024, self._look_at_ids)
 
     def metrics_of(self, run_ids: Sequence[str]) -> list[str]:
         """Canonical specs that at least one of the runs has or, of the usual ones, can have; these first, in
         the order of the guide.
         """
-        stored = {metric for metrics in self.store.metrics(run_ids).values() for metric in metrics}
+        stored = {metric for metrics in self._context.store.metrics(run_ids).values() for metric in metrics}
         usual = [str(define(metric)) for metric in request.DEFAULT_METRICS]
-        runs = self._runs(run_ids)
+        runs = self._context.runs_of(run_ids)
         offered = [
             metric
             for metric in usual
@@ -56,29 +60,31 @@ class Answers(Evidence):
         return offered + sorted(stored.difference(usual))
 
     def _can_be_had(self, run: Run, metric: str) -> bool:
-        return metric not in run.absent and self._possible(run.id, metric)
+        return metric not in run.absent and self._values.is_possible(run.id, metric)
 
     def curves(self, run_ids: Sequence[str], metrics: Sequence[str], scope: Scope = WHOLE) -> pd.DataFrame:
         """Tidy: run_id, run, metric, k, value, std_error, n_users.
 
         A definition that was not stored, and a part of the experiment, are computed from the hits.
         """
-        return frames.curve_frame(self._runs(run_ids), self._curves(run_ids, metrics, scope))
+        return frames.curve_frame(
+            self._context.runs_of(run_ids), self._run_curves.of(run_ids, metrics, scope)
+        )
 
     def scoreboard(
         self, run_ids: Sequence[str], metrics: Sequence[str], k: int, scope: Scope = WHOLE
     ) -> pd.DataFrame:
         """run_id, run, metric, value, std_error, n_users at k; best first by the first metric."""
         frames.check_cutoff(k)
-        stored = self.store.curves(run_ids, metrics) if scope == WHOLE else {}
+        stored = self._context.store.curves(run_ids, metrics) if scope == WHOLE else {}
         scores = {
             (run.id, metric): score
-            for run in self._runs(run_ids)
+            for run in self._context.runs_of(run_ids)
             for metric in metrics
             if metric not in run.absent
             and (score := self._score_at(run.id, metric, k, scope, stored.get(run.id, {}).get(metric)))
         }
-        return frames.score_rows(self._runs(run_ids), scores, metrics)
+        return frames.score_rows(self._context.runs_of(run_ids), scores, metrics)
 
     def _score_at(
         self, run_id: str, metric: str, k: int, scope: Scope, stored: Curve | Absent | None
@@ -88,36 +94,39 @@ class Answers(Evidence):
         """
         if stored is not None:
             return frames.at(stored, k) if isinstance(stored, Curve) else None
-        if define(metric).has_user_values and self._rule(self._lasting(run_id), None) != "run":
-            found = self._values(run_id, metric, k, None, scope)
+        if (
+            define(metric).has_user_values
+            and self._values.rule(self._data.lasting_run(run_id), None) != "run"
+        ):
+            found = self._values.user_values(run_id, metric, k, None, scope)
             return None if found is None or not len(found.users) else frames.of_values(found)
-        curve = self._computed(run_id, metric, scope)
+        curve = self._run_curves.curve(run_id, metric, scope)
         return frames.at(curve, k) if isinstance(curve, Curve) else None
 
     def absences(self, run_ids: Sequence[str], metric: str, scope: Scope = WHOLE) -> dict[str, str]:
         """Why a run lacks the metric, for the runs that do."""
-        stored = self.store.curves(run_ids, [metric]) if scope == WHOLE else {}
+        stored = self._context.store.curves(run_ids, [metric]) if scope == WHOLE else {}
         reasons = {
             run.id: run.absent.get(metric)
             or self._why_not(run.id, metric, scope, stored.get(run.id, {}).get(metric))
-            for run in self._runs(run_ids)
+            for run in self._context.runs_of(run_ids)
         }
         return {run_id: reason for run_id, reason in reasons.items() if reason}
 
     def _why_not(self, run_id: str, metric: str, scope: Scope, stored: Curve | Absent | None) -> str:
-        found = stored or self._computed(run_id, metric, scope)
+        found = stored or self._run_curves.curve(run_id, metric, scope)
         return found.reason if isinstance(found, Absent) else ""
 
     def list_ends(self, run_ids: Sequence[str]) -> dict[str, int | None]:
         """The k from which more than half of a run's lists have ended; None = never within depth."""
-        return {run.id: run.provenance.get("list_end") for run in self._runs(run_ids)}
+        return {run.id: run.provenance.get("list_end") for run in self._context.runs_of(run_ids)}
 
     def population_effect(
         self, run_ids: Sequence[str], metric: str, k: int
     ) -> population.PopulationEffect | None:
         """Does the winner depend on whether users without a list count? None below two runs with lists."""
         frames.check_cutoff(k)
-        names = {run.id: run.name for run in self._runs(run_ids) if run.has_lists or run.is_mean}
+        names = {run.id: run.name for run in self._context.runs_of(run_ids) if run.has_lists or run.is_mean}
         if len(names) < 2:
             return None
         values: dict[str, dict[str, float]] = {"truth": {}, "both": {}}
@@ -134,7 +143,7 @@ class Answers(Evidence):
 
     def _compute_mean(self, run_id: str, metric: str, k: int, users: Users | None) -> tuple[float, int]:
         """Mean and number of users; (0, 0) where nobody counts."""
-        found = self._compute_values(run_id, metric, k, users)
+        found = self._values.compute_user_values(run_id, metric, k, users)
         if found is None or not len(found.users):
             return 0.0, 0
         return float(found.values.mean()), len(found.users)
@@ -144,15 +153,15 @@ class Answers(Evidence):
         frames.check_cutoff(k)
         references = [
             run.id
-            for experiment in {run.experiment for run in self._runs(run_ids)}
-            for run in self.runs(experiment)
+            for experiment in {run.experiment for run in self._context.runs_of(run_ids)}
+            for run in self._context.runs(experiment)
             if run.reference
         ]
         everyone = list(dict.fromkeys((*run_ids, *references)))
         if not references or not define(metric).ideal_is_best:
             return None
         return reference_scale.standing(
-            self._runs(everyone), self.scoreboard(everyone, [metric], k), metric, k
+            self._context.runs_of(everyone), self.scoreboard(everyone, [metric], k), metric, k
         )
 
     def tie_band(self, run_id: str, metric: str, k: int) -> TieBand | None:
@@ -164,18 +173,18 @@ class Answers(Evidence):
         return self._tie_bands(run_id, metric, k)
 
     def _compute_tie_band(self, run_id: str, metric: str, k: int) -> TieBand | None:
-        run = self.store.run(run_id)
+        run = self._context.store.run(run_id)
         if run.is_mean and metric not in run.absent:
             return self._mean_band(run_id, metric, k)
         if not run.has_lists or metric in run.absent:
             return None
-        sample = self._sample(run_id)
+        sample = self._values.sample(run_id)
         frames.check_cutoff(k, sample.depth)
         return tie_band(define(metric), self._tied(run_id), sample, k)
 
     def _mean_band(self, run_id: str, metric: str, k: int) -> TieBand | None:
         """Of a mean over replicates: the worst is the mean of their worsts, and so on."""
-        below = self._below(run_id)
+        below = self._data.replicates_of(run_id)
         bands = {one.id: self._tie_bands(one.id, metric, k) for one in below}
         counted = {self._means(one.id, metric, k, None)[1] for one in below}
         known = [band for band in bands.values() if band is not None]
@@ -194,18 +203,18 @@ class Answers(Evidence):
 
     def _tied(self, run_id: str) -> Hits:
         """The run's hits with their ties; where these were not stored, from another look at the upload."""
-        hits = self._hits(run_id)
+        hits = self._data.hits(run_id)
         if hits.ties is not None or hits.order != "score" or not hits.ledger.tied_rows:
             return hits
         return replace(hits, ties=self._ties_again(run_id))
 
     def _find_ties(self, run_id: str) -> TiedHits | None:
-        return self._match_again(run_id, exposure=False).ties
+        return self._data.match_again(run_id, exposure=False).ties
 
     def comparability(self, run_ids: Sequence[str]) -> list[Problem]:
         """Why the numbers of these runs may not stand side by side as they are; empty where they may."""
-        runs = [run for run in self._runs(run_ids) if run.has_lists or run.is_mean]
-        experiments = {id_: self.experiment(id_) for id_ in {run.experiment for run in runs}}
+        runs = [run for run in self._context.runs_of(run_ids) if run.has_lists or run.is_mean]
+        experiments = {id_: self._context.experiment(id_) for id_ in {run.experiment for run in runs}}
         return problems([basis_of(run, experiments[run.experiment], self._id_caveats(run)) for run in runs])
 
     def id_overlap(self, run_id: str) -> IdOverlap | None:
@@ -214,17 +223,17 @@ class Answers(Evidence):
         Where that was not noted when the run was scored, its items are counted from its hits; its users are
         not known then.
         """
-        run = self.store.run(run_id)
+        run = self._context.store.run(run_id)
         return run.overlap or self._stored_overlap(run_id)
 
     def _count_known(self, run_id: str) -> IdOverlap | None:
-        run = self.store.run(run_id)
+        run = self._context.store.run(run_id)
         if run.is_mean:
-            below = [found for one in self._below(run_id) if (found := self.id_overlap(one.id))]
+            below = [found for one in self._data.replicates_of(run_id) if (found := self.id_overlap(one.id))]
             return min(below, key=lambda one: one.items.share, default=None)
-        if run.reference or not run.has_lists or (exposure := self._hits(run_id).exposure) is None:
+        if run.reference or not run.has_lists or (exposure := self._data.hits(run_id).exposure) is None:
             return None
-        return stored_overlap(exposure, self._reference(run.experiment))
+        return stored_overlap(exposure, self._data.reference(run.experiment))
 
     def _id_caveats(self, run: Run) -> tuple[Problem, ...]:
         """What is wrong with a run's ids; of one scored before they were counted, looked for now."""
@@ -233,11 +242,13 @@ class Answers(Evidence):
         return self._stored_caveats(run.id, run.name) if run.reference is None else ()
 
     def _look_at_ids(self, run_id: str, name: str) -> tuple[Problem, ...]:
-        run = self._lasting(run_id)
+        run = self._data.lasting_run(run_id)
         if run.is_mean:
-            return next((found for one in self._below(run_id) if (found := self._id_caveats(one))), ())
-        reference = self._reference(run.experiment)
-        return stored_problems(name, self._hits(run_id), reference) if run.has_lists else ()
+            return next(
+                (found for one in self._data.replicates_of(run_id) if (found := self._id_caveats(one))), ()
+            )
+        reference = self._data.reference(run.experiment)
+        return stored_problems(name, self._data.hits(run_id), reference) if run.has_lists else ()
 
     def guide(self) -> list[MetricGuide]:
         return metric_guides()

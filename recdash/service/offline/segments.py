@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from recdash.comparison import Terms
@@ -14,8 +13,11 @@ from recdash.evaluation import replicates
 from recdash.metrics import Definition, define
 from recdash.metrics.sample import Sample
 from recdash.service import frames
-from recdash.service.offline.comparisons import Comparisons
-from recdash.service.offline.slices import Parts
+from recdash.service.context import ServiceContext
+from recdash.service.metric_values import MetricValues
+from recdash.service.offline.scores import Scores
+from recdash.service.offline.slices import Slices
+from recdash.service.run_data import RunData
 from recdash.stats import LEAST
 
 if TYPE_CHECKING:
@@ -27,16 +29,24 @@ SEGMENT_COLUMNS = [
 ]  # fmt: skip
 
 
-class Segments(Parts, Comparisons):
+class Segments:
     """For whom a candidate is better, and for whom it is not."""
 
-    def _keep(self) -> None:
-        super()._keep()
-        self._inside = lru_cache(maxsize=256)(self._values_inside)
-        self._segmented = lru_cache(maxsize=256)(self._cut_and_judge)
-        self._slice_samples = lru_cache(maxsize=10)(self._sample_slices)  # 45 MB each with 162k users
+    def __init__(
+        self, context: ServiceContext, data: RunData, values: MetricValues, scores: Scores, slices: Slices
+    ) -> None:
+        self._context, self._data, self._values, self._scores, self._slices = (
+            context,
+            data,
+            values,
+            scores,
+            slices,
+        )
+        self._inside = context.cached(256, self._values_inside)
+        self._segmented = context.cached(256, self._cut_and_judge)
+        self._slice_samples = context.cached(10, self._sample_slices)  # 45 MB each with 162k users
 
-    def segments(
+    def of(
         self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, by: str,
         terms: Terms | None = None, *, least: int = LEAST,
     ) -> pd.DataFrame:  # fmt: skip
@@ -64,13 +74,13 @@ class Segments(Parts, Comparisons):
         frames.check_cutoff(k)
         runs = tuple(dict.fromkeys((baseline_id, *run_ids)))
         found = self._segmented(runs, str(define(metric)), k, by, terms or Terms(), least)
-        return replace(found, names={run.id: run.name for run in self._runs(runs)})
+        return replace(found, names={run.id: run.name for run in self._context.runs_of(runs)})
 
     def _cut_and_judge(
         self, run_ids: tuple[str, ...], metric: str, k: int, by: str, terms: Terms, least: int
     ) -> Segmented:
         """The first run is the baseline."""
-        cuts = self._slices(self.store.run(run_ids[0]).experiment, by)
+        cuts = self._data.slices_by(self._context.store.run(run_ids[0]).experiment, by)
         titles = {one.value: one.title for one in cuts}
         of_items = any(one.rows is not None for one in cuts)
         empty = Segmented(by, metric, k, run_ids[0], {}, titles, {}, least, terms, of_items)
@@ -84,7 +94,10 @@ class Segments(Parts, Comparisons):
 
     def _values_inside(self, run_id: str, by: str, metric: str, k: int) -> tuple[UserValues | None, ...]:
         """A run's values of everybody, then of each slice; None where it lacks the metric."""
-        everybody, cuts = self._values(run_id, metric, k), self._slices(self.store.run(run_id).experiment, by)
+        everybody, cuts = (
+            self._values.user_values(run_id, metric, k),
+            self._data.slices_by(self._context.store.run(run_id).experiment, by),
+        )
         if everybody is None:
             return (None,) * (1 + len(cuts))
         of_users = [everybody.of(one.users[everybody.users]) for one in cuts if one.users is not None]
@@ -95,21 +108,21 @@ class Segments(Parts, Comparisons):
 
     def _sample_slices(self, run_id: str, by: str) -> list[list[Sample]]:
         """For each slice who counts in it: one sample, or one per seed."""
-        run = self.store.run(run_id)
-        ids = [one.id for one in self._below(run_id)] if run.is_mean else [run_id]
-        parts = [Scope(f"{by}={cut.value}") for cut in self._slices(run.experiment, by)]
+        run = self._context.store.run(run_id)
+        ids = [one.id for one in self._data.replicates_of(run_id)] if run.is_mean else [run_id]
+        parts = [Scope(f"{by}={cut.value}") for cut in self._data.slices_by(run.experiment, by)]
         # not through the cache of materials, which so many would empty
-        samples = [[self._read_material(one, None, part).sample for one in ids] for part in parts]
+        samples = [[self._values.read_material(one, None, part).sample for one in ids] for part in parts]
         return [[one for one in of_part if one is not None] for of_part in samples]
 
     # ── without ──────────────────────────────────────────────────────────────────────────────
 
     def _by_value(self, run_ids: Sequence[str], by: str, metric: str, k: int) -> dict[tuple[str, str], Cell]:
         """Values alone, of metrics that look at the lists as a whole."""
-        absent = self.absences(run_ids, metric).items()
+        absent = self._scores.absences(run_ids, metric).items()
         cells = {(EVERYBODY, run): Cell(float("nan"), 0, why=reason) for run, reason in absent}
-        whole = self.scoreboard(run_ids, [metric], k).assign(slice=EVERYBODY, reason="")
-        for rows in (whole, self.sliced(run_ids, by, [metric], k)):
+        whole = self._scores.scoreboard(run_ids, [metric], k).assign(slice=EVERYBODY, reason="")
+        for rows in (whole, self._slices.sliced(run_ids, by, [metric], k)):
             for row in rows.to_dict("records"):
                 value, n = float(row["value"]), int(row["n_users"])
                 cells[row["slice"], row["run_id"]] = Cell(value, n, why=row["reason"])

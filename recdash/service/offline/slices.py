@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from recdash.domain.hits import Exposure
-from recdash.domain.results import WHOLE, Absent, Curve, Scope
 from recdash.engines import list_metrics
 from recdash.evaluation import replicates, scoring
 from recdash.evaluation.attribute_shares import COLUMNS as SHOWN_COLUMNS
@@ -16,7 +14,9 @@ from recdash.evaluation.slices import known_slices
 from recdash.metrics import Definition, define
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.service import frames
-from recdash.service.context import Evidence
+from recdash.service.context import ServiceContext
+from recdash.service.metric_values import MetricValues
+from recdash.service.run_data import RunData
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from recdash.evaluation.scoring import SliceScores
 
 
-class Parts(Evidence):
+class Slices:
     """The same numbers for some users or items; what is shown by attribute."""
 
-    def _keep(self) -> None:
-        super()._keep()
-        self._shown = lru_cache(maxsize=4)(self._look_at_slices)
-        self._slice_scores = lru_cache(maxsize=1024)(self._score_slices)
-        self._attributes = lru_cache(maxsize=64)(self._read_attributes)
-        self._shown_rows = lru_cache(maxsize=1024)(self._count_shown)
+    def __init__(self, context: ServiceContext, data: RunData, values: MetricValues) -> None:
+        self._context, self._data, self._values = context, data, values
+        self._shown = context.cached(4, self._look_at_slices)
+        self.slice_scores = context.cached(1024, self._score_slices)
+        self._attributes = context.cached(64, self._read_attributes)
+        self._shown_rows = context.cached(1024, self._count_shown)
 
-    def slices(self, experiment_id: str) -> list[str]:
+    def of(self, experiment_id: str) -> list[str]:
         """What ``sliced`` can tell apart here, such as ``user_warmth`` or ``item:genre``."""
-        return known_slices(self._reference(experiment_id))
+        return known_slices(self._data.reference(experiment_id))
 
     def sliced(self, run_ids: Sequence[str], by: str, metrics: Sequence[str], k: int) -> pd.DataFrame:
         """One row per run, slice and metric; columns as in ``recdash.service.frames.slice_rows``.
@@ -44,32 +44,20 @@ class Parts(Evidence):
         Raises UnknownName for an unknown ``by``, InputError for one whose table is missing.
         """
         frames.check_cutoff(k)
-        runs = self._runs(run_ids)
-        scores = [(run, metric, self._slice_scores(run.id, by, metric)) for run in runs for metric in metrics]
+        runs = self._context.runs_of(run_ids)
+        scores = [(run, metric, self.slice_scores(run.id, by, metric)) for run in runs for metric in metrics]
         return frames.slice_rows(scores, k)
 
-    def _compute_curve(self, run_id: str, metric: str, scope: Scope = WHOLE) -> Curve | Absent:
-        """What is shown to a slice of users does not depend on what counts as relevant."""
-        if not scope.slice or not isinstance(define(metric).metric, CatalogueMetric):
-            return super()._compute_curve(run_id, metric, scope)
-        of = self._slice(self.store.run(run_id).experiment, scope)
-        for scores in self._slice_scores(run_id, of.by, metric):
-            if scores.of.value == of.value and metric in scores.curves:
-                return scores.curves[metric]
-            if scores.of.value == of.value:
-                return Absent(metric, scores.absent.get(metric, "nothing is shown to this slice"))
-        return Absent(metric, "nobody in this slice counts")
-
     def _score_slices(self, run_id: str, by: str, metric: str) -> tuple[SliceScores, ...]:
-        run, definition = self.store.run(run_id), define(metric)
+        run, definition = self._context.store.run(run_id), define(metric)
         if run.is_mean:
             return self._mean_slices(run_id, by, definition)
-        hits, reference = self._hits(run_id), self._reference(run.experiment)
-        users = self.experiment(run.experiment).settings["users"]
+        hits, reference = self._data.hits(run_id), self._data.reference(run.experiment)
+        users = self._context.experiment(run.experiment).settings["users"]
         # Metrics that counts suffice for share one look at the lists; the others need their own.
         watch = metric if list_metrics([definition], reference, hits.depth) else ""
         asks_what_is_shown = isinstance(definition.metric, CatalogueMetric)
-        cuts = self._slices(run.experiment, by)
+        cuts = self._data.slices_by(run.experiment, by)
         shown = self._shown(run_id, by, watch) if asks_what_is_shown else [None] * len(cuts)
         return tuple(
             scoring.score_slice(hits, reference, [definition], users, one, to_its_users)
@@ -78,13 +66,16 @@ class Parts(Evidence):
 
     def _mean_slices(self, run_id: str, by: str, definition: Definition) -> tuple[SliceScores, ...]:
         """Of a run whose users have a list in each of its replicates."""
-        run, below = self.store.run(run_id), self._below(run_id)
-        reference, users = self._reference(run.experiment), self.experiment(run.experiment).settings["users"]
-        hits = [self._hits(one.id) for one in below]
-        parts = [self._slice_scores(one.id, by, str(definition)) for one in below]
+        run, below = self._context.store.run(run_id), self._data.replicates_of(run_id)
+        reference, users = (
+            self._data.reference(run.experiment),
+            self._context.experiment(run.experiment).settings["users"],
+        )
+        hits = [self._data.hits(one.id) for one in below]
+        parts = [self.slice_scores(one.id, by, str(definition)) for one in below]
         return tuple(
             replicates.mean_slice(of, [definition], hits, [part[at] for part in parts], reference, users)
-            for at, of in enumerate(self._slices(run.experiment, by))
+            for at, of in enumerate(self._data.slices_by(run.experiment, by))
         )
 
     def _look_at_slices(self, run_id: str, by: str, watch: str) -> Sequence[Exposure | None]:
@@ -92,14 +83,14 @@ class Parts(Evidence):
 
         ``watch`` is a metric that needs the lists themselves, or nothing.
         """
-        run = self.store.run(run_id)
-        hits, reference = self._hits(run_id), self._reference(run.experiment)
-        cuts = self._slices(run.experiment, by)
+        run = self._context.store.run(run_id)
+        hits, reference = self._data.hits(run_id), self._data.reference(run.experiment)
+        cuts = self._data.slices_by(run.experiment, by)
         users = scoring.users_of(cuts)
         if not users:
             return [None] * len(cuts)
         wanted = list_metrics([define(watch)] if watch else [], reference, hits.depth)
-        return scoring.shown_in(cuts, self._match_again(run_id, shown_to=users, list_metrics=wanted))
+        return scoring.shown_in(cuts, self._data.match_again(run_id, shown_to=users, list_metrics=wanted))
 
     def attributes(self, experiment_id: str) -> list[str]:
         """The columns of the catalogue that ``shown_by`` says something by; empty without a catalogue."""
@@ -117,23 +108,25 @@ class Parts(Evidence):
         frames.check_cutoff(k)
         rows = [
             {"run_id": run.id, "run": run.name, **row}
-            for run in self._runs(run_ids)
+            for run in self._context.runs_of(run_ids)
             for row in self._shown_rows(run.id, attribute, k)
         ]
         return pd.DataFrame(rows, columns=["run_id", "run", *SHOWN_COLUMNS])
 
     def _read_attributes(self, experiment_id: str) -> Sequence[str]:
-        return attributes_of(self._reference(experiment_id))
+        return attributes_of(self._data.reference(experiment_id))
 
     def _count_shown(self, run_id: str, attribute: str, k: int) -> Sequence[Mapping[str, Any]]:
-        run = self.store.run(run_id)
+        run = self._context.store.run(run_id)
         if run.is_mean:
-            return mean_rows([self._shown_rows(one.id, attribute, k) for one in self._below(run_id)])
-        reference = self._reference(run.experiment)
+            return mean_rows(
+                [self._shown_rows(one.id, attribute, k) for one in self._data.replicates_of(run_id)]
+            )
+        reference = self._data.reference(run.experiment)
         check_attribute(reference, attribute)
-        shelf = self._material(run_id).shelf if run.has_lists else None
+        shelf = self._values.material(run_id).shelf if run.has_lists else None
         if shelf is not None and not shelf.is_whole:
-            shelf = self._whole_shelf(run_id)
+            shelf = self._values.whole_shelf(run_id)
         if shelf is None:
             return []
         frames.check_cutoff(k, shelf.depth)

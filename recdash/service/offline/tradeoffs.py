@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from recdash.comparison import Terms
 from recdash.domain.results import WHOLE, Scope
 from recdash.metrics import define
+from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
+from recdash.service.offline.scores import Scores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,8 +20,11 @@ if TYPE_CHECKING:
     from recdash.comparison.pareto import Place, TradeOff
 
 
-class TradeOffs(Comparisons):
+class TradeOffs:
     """What more of one metric costs of another."""
+
+    def __init__(self, context: ServiceContext, scores: Scores, comparisons: Comparisons) -> None:
+        self._context, self._scores, self._comparisons = context, scores, comparisons
 
     def trade_off(
         self,
@@ -38,11 +43,11 @@ class TradeOffs(Comparisons):
         from recdash.comparison.pareto import trade_off
 
         named = (str(define(metrics[0])), str(define(metrics[1])))
-        scores = self.scoreboard(run_ids, named, k, scope)
+        scores = self._scores.scoreboard(run_ids, named, k, scope)
         places = {
             run: place for run, place in _pairs(scores, named, "value").items() if all(map(isfinite, place))
         }
-        source = self.source(self.store.run(run_ids[0]).experiment, scope)
+        source = self._comparisons.source(self._context.store.run(run_ids[0]).experiment, scope)
         found = trade_off(source, named, k, places, run_ids if asked is None else asked, terms or Terms())
         return replace(found, errors=_pairs(scores, named, "std_error"))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +14,10 @@ from recdash.domain.results import WHOLE, Scope, UserValues
 from recdash.errors import NotFound
 from recdash.evaluation.user_detail import Beside, Histories, OneUser, held_out_of
 from recdash.service import frames
+from recdash.service.context import ServiceContext
+from recdash.service.metric_values import MetricValues
 from recdash.service.offline.lists import StoredLists
+from recdash.service.run_data import RunData
 from recdash.stats import differences
 from recdash.stats.user_changes import Bars, alternately, bars, changes
 
@@ -33,13 +35,15 @@ CHANGE_COLUMNS = (
 DECISIVE_COLUMNS = ("user_id", "difference", "value", "baseline_value", "n_relevant")
 
 
-class PerUser(StoredLists):
+class Users:
     """What is behind the means, user by user."""
 
-    def _keep(self) -> None:
-        super()._keep()
-        self._histories = lru_cache(maxsize=2)(self._read_histories)
-        self._gaps = lru_cache(maxsize=64)(self._compare_users)
+    def __init__(
+        self, context: ServiceContext, data: RunData, values: MetricValues, lists: StoredLists
+    ) -> None:
+        self._context, self._data, self._values, self._lists = context, data, values, lists
+        self._histories = context.cached(2, self._read_histories)
+        self._gaps = context.cached(64, self._compare_users)
 
     # ── who gains, who loses ─────────────────────────────────────────────────────────────────
 
@@ -57,7 +61,7 @@ class PerUser(StoredLists):
         import pandas as pd
 
         rows = []
-        for run in self._runs(run_ids):
+        for run in self._context.runs_of(run_ids):
             gaps = self._gaps(run.id, baseline_id, metric, k, scope)
             if gaps is not None:
                 rows.append([run.id, run.name, *vars(changes(gaps)).values()])
@@ -103,7 +107,7 @@ class PerUser(StoredLists):
         gap = differences(mine.own, usual)
         others = [self._user_values(one, metric, k, scope) for one in beside]
         chosen = alternately(gap, spread(mine, others), n)
-        truth = self._reference_under(self.store.run(run_id).experiment, scope.threshold).truth
+        truth = self._data.reference_under(self._context.store.run(run_id).experiment, scope.threshold).truth
         relevant = truth.per_user(truth.relevant())[mine.users]
         names = [truth.users[user] for user in mine.users[chosen].tolist()]
         columns = (names, *(one[chosen] for one in (gap, mine.own, base.own, relevant)))
@@ -125,7 +129,7 @@ class PerUser(StoredLists):
 
     def _user_values(self, run_id: str, metric: str, k: int, scope: Scope) -> UserValues | None:
         frames.check_cutoff(k)
-        return self._values(run_id, metric, k, None, scope)
+        return self._values.user_values(run_id, metric, k, None, scope)
 
     def _compare_users(
         self, run_id: str, baseline_id: str, metric: str, k: int, scope: Scope
@@ -150,14 +154,14 @@ class PerUser(StoredLists):
         the truth does not know.
         """
         frames.check_cutoff(k)
-        experiment_id = self.store.run(run_ids[0]).experiment
+        experiment_id = self._context.store.run(run_ids[0]).experiment
         user = self._user(experiment_id, user_id)
-        reference, facts = self._reference(experiment_id), self._facts(experiment_id)
-        truth = self._reference_under(experiment_id, scope.threshold).truth
+        reference, facts = self._data.reference(experiment_id), self._lists.facts(experiment_id)
+        truth = self._data.reference_under(experiment_id, scope.threshold).truth
         histories = self._histories(experiment_id)
         had = histories.of(user) if histories else np.zeros(0, dtype=np.int64)
-        runs = [run for run in self._runs(run_ids) if self._has_lists(run)]
-        base = next((self._one_list(run.id, user) for run in runs if run.id == baseline_id), None)
+        runs = [run for run in self._context.runs_of(run_ids) if self._lists.has_lists(run)]
+        base = next((self._lists.one_list(run.id, user) for run in runs if run.id == baseline_id), None)
         beside = Beside(truth, user, facts, base, k, MOST_PLACES)
         rows = slice(truth.start[user], truth.start[user + 1])
         return OneUser(
@@ -168,7 +172,7 @@ class PerUser(StoredLists):
             history=tuple(facts.of(had[:MOST_HISTORY], reference.items.ids())),
             n_history=len(had),
             dated=bool(histories and histories.dated),
-            lists=tuple(beside.list_of(run.id, self._one_list(run.id, user)) for run in runs),
+            lists=tuple(beside.list_of(run.id, self._lists.one_list(run.id, user)) for run in runs),
         )
 
     def user_values(
@@ -177,7 +181,7 @@ class PerUser(StoredLists):
         """What one user got by the metric from each run, for the runs in which the user counts."""
         if not run_ids:
             return {}
-        user = self._user(self.store.run(run_ids[0]).experiment, user_id)
+        user = self._user(self._context.store.run(run_ids[0]).experiment, user_id)
         found_values = {}
         for run_id in run_ids:
             known = self._user_values(run_id, metric, k, scope)
@@ -189,14 +193,14 @@ class PerUser(StoredLists):
     def _user(self, experiment_id: str, user_id: str) -> int:
         """The user's code in the truth; another spelling of a number finds it as everywhere."""
         ids = pa.array([user_id.strip()], pa.string())
-        code = int(self._reference(experiment_id).users.codes(ids, grow=False)[0])
+        code = int(self._data.reference(experiment_id).users.codes(ids, grow=False)[0])
         if code < 0:
             raise NotFound(f"The truth of this experiment knows no user '{user_id}'.")
         return code
 
     def _read_histories(self, experiment_id: str) -> Histories | None:
-        train = self._tables(experiment_id).get("train")
-        return None if train is None else Histories(train, self._reference(experiment_id))
+        train = self._data.tables(experiment_id).get("train")
+        return None if train is None else Histories(train, self._data.reference(experiment_id))
 
 
 def spread(mine: UserValues, others: Sequence[UserValues | None]) -> Floats:

@@ -20,7 +20,10 @@ from recdash.online.agreement.agreement import (
     best_metric,
 )
 from recdash.service import frames
-from recdash.service.online.analysis import OnlineAnswers
+from recdash.service.context import ServiceContext
+from recdash.service.offline.comparisons import Comparisons
+from recdash.service.offline.scores import Scores
+from recdash.service.online.analysis import OnlineAnalysis
 from recdash.service.online.offline_online import BothSides, number_of, sign_of, turned
 
 if TYPE_CHECKING:
@@ -31,8 +34,22 @@ CUTOFFS = (1, 5, 10, 20, 50, 100)
 """The k at which metrics are asked which of them ordered the runs best."""
 
 
-class OnlineAgreement(OnlineAnswers):
+class OnlineAgreement:
     """What an A/B test says about offline metrics."""
+
+    def __init__(
+        self,
+        context: ServiceContext,
+        scores: Scores,
+        comparisons: Comparisons,
+        online_analysis: OnlineAnalysis,
+    ) -> None:
+        self._context, self._scores, self._comparisons, self._online_analysis = (
+            context,
+            scores,
+            comparisons,
+            online_analysis,
+        )
 
     def agreement(self, test_id: str, metric: str, k: int, online_metric: str) -> Agreement:
         """Whether metric@k and an online metric order the test's runs alike.
@@ -41,7 +58,7 @@ class OnlineAgreement(OnlineAnswers):
         UnknownName for an online metric that the test lacks, InputError for a k beyond the depth.
         """
         frames.check_cutoff(k)
-        metric, sides = str(define(metric)), self._both_sides(test_id, online_metric)
+        metric, sides = str(define(metric)), self.both_sides(test_id, online_metric)
         title = naming.metric_title(metric, k)
         if sides.broken:
             return agreement(title, sides.title, [], {}, sides.broken)
@@ -61,7 +78,7 @@ class OnlineAgreement(OnlineAnswers):
 
     def best_metric(self, test_id: str, online_metric: str) -> BestMetric:
         """Which of all metrics, at a few k, ordered the test's runs as the online metric did."""
-        sides = self._both_sides(test_id, online_metric)
+        sides = self.both_sides(test_id, online_metric)
         there = [variant for variant in sides.variants if sides.lift(variant) is not None]
         runs = [sides.runs[variant] for variant in there]
         candidates = {} if sides.broken or not runs else self._candidates(runs, sides.test.experiment)
@@ -69,23 +86,23 @@ class OnlineAgreement(OnlineAnswers):
 
     # ── both sides of one test ───────────────────────────────────────────────────────────────
 
-    def _both_sides(self, test_id: str, online_metric: str) -> BothSides:
-        return self._sides_of(self.store.online_test(test_id), online_metric)
+    def both_sides(self, test_id: str, online_metric: str) -> BothSides:
+        return self.sides_of(self._context.store.online_test(test_id), online_metric)
 
-    def _sides_of(self, test: OnlineTest, online_metric: str) -> BothSides:
+    def sides_of(self, test: OnlineTest, online_metric: str) -> BothSides:
         rows = {str(row["variant"]): row for row in test.results if row["metric"] == online_metric}
         if not rows:
             known = list(dict.fromkeys(str(row["metric"]) for row in test.results))
             raise UnknownName("online metric", online_metric, known)
-        control = test.links.get(test.control) or self.experiment(test.experiment).baseline
+        control = test.links.get(test.control) or self._context.experiment(test.experiment).baseline
         served = {variant: run for variant, run in test.links.items() if variant != test.control}
         runs = {test.control: control, **served} if control else served
-        names = {run.id: run.name for run in self._runs(list(dict.fromkeys(runs.values())))}
+        names = {run.id: run.name for run in self._context.runs_of(list(dict.fromkeys(runs.values())))}
         return BothSides(test, online_metric, rows, runs, names)
 
     def _offline_values(self, sides: BothSides, metric: str, k: int) -> dict[str, float]:
         """Run id → value, more is better."""
-        board = self.scoreboard(list(dict.fromkeys(sides.runs.values())), [metric], k)
+        board = self._scores.scoreboard(list(dict.fromkeys(sides.runs.values())), [metric], k)
         return {
             run: sign_of(metric) * value for run, value in zip(board["run_id"], board["value"], strict=True)
         }
@@ -109,7 +126,7 @@ class OnlineAgreement(OnlineAnswers):
         if len(runs) < 2 or not define(metric).has_user_values:
             return {}
         found: dict[tuple[str, str], Interval] = {}
-        for row in self.pairs(runs[1:], runs[0], metric, k, among=True).to_dict("records"):
+        for row in self._comparisons.pairs(runs[1:], runs[0], metric, k, among=True).to_dict("records"):
             ends = Interval(number_of(row["ci_low"]), number_of(row["ci_high"]))
             found[row["baseline_id"], row["run_id"]] = turned(ends, sign_of(metric))
             found[row["run_id"], row["baseline_id"]] = turned(ends, -sign_of(metric))
@@ -145,9 +162,9 @@ class OnlineAgreement(OnlineAnswers):
 
         test = sides.test
         if test.kind != "aggregates":
-            return self._arms(test.id, sides.online_metric)[:2]
+            return self._online_analysis.arms(test.id, sides.online_metric)[:2]
         own = [OnlineMetric(**one) for one in test.metrics]
-        known = aggregates.measured(aggregates.summaries(self.store.table(test.upload)), own)
+        known = aggregates.measured(aggregates.summaries(self._context.store.table(test.upload)), own)
         return next((metric, arms) for metric, arms in known if metric.name == sides.online_metric)
 
     # ── all metrics ──────────────────────────────────────────────────────────────────────────
@@ -156,8 +173,8 @@ class OnlineAgreement(OnlineAnswers):
         self, runs: Sequence[str], experiment_id: str
     ) -> dict[tuple[str, int | None, str], list[float | None]]:
         """Each metric at each of the cutoffs → the runs' values, more is better, None where one lacks it."""
-        distinct, depth = list(dict.fromkeys(runs)), self.depth(experiment_id)
-        rows = self.curves(distinct, self.metrics_of(distinct)).to_dict("records")
+        distinct, depth = list(dict.fromkeys(runs)), self._context.depth(experiment_id)
+        rows = self._scores.curves(distinct, self._scores.metrics_of(distinct)).to_dict("records")
         found: dict[tuple[str, int | None, str], dict[str, float]] = {}
         for row in rows:
             k = None if math.isnan(row["k"]) else int(row["k"])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from recdash.domain.records import OnlineTest
 from recdash.errors import UnknownName
+from recdash.service.context import ServiceContext
 from recdash.service.online.tests import OnlineTests
 
 if TYPE_CHECKING:
@@ -20,14 +21,17 @@ if TYPE_CHECKING:
 OverTime = Literal["cumulative", "daily", "since"]
 
 
-class OnlineAnswers(OnlineTests):
+class OnlineAnalysis:
     """Questions to a test that is known user by user; NotFound for one that is known by aggregates only."""
+
+    def __init__(self, context: ServiceContext, online_tests: OnlineTests) -> None:
+        self._context, self._online_tests = context, online_tests
 
     def online_metrics(self, test_id: str) -> tuple[OnlineMetric, ...]:
         """The metrics that the test's logs allow, its own ones included."""
         from recdash.online.ab_test import with_own
 
-        totals = self.online_users(test_id).totals
+        totals = self._online_tests.online_users(test_id).totals
         return tuple(one for one in with_own(self.own_metrics(test_id)) if one.is_in(totals))
 
     def online_metric(self, test_id: str, name: str) -> OnlineMetric:
@@ -38,21 +42,21 @@ class OnlineAnswers(OnlineTests):
 
     def online_totals(self, test_id: str) -> list[str]:
         """What is added up per user: the numerators and denominators that a metric may have."""
-        return list(self.online_users(test_id).totals)
+        return list(self._online_tests.online_users(test_id).totals)
 
     def own_metrics(self, test_id: str) -> tuple[OnlineMetric, ...]:
         from recdash.online import OnlineMetric
 
-        return tuple(OnlineMetric(**one) for one in self.store.online_test(test_id).metrics)
+        return tuple(OnlineMetric(**one) for one in self._context.store.online_test(test_id).metrics)
 
     def set_online_metrics(self, test_id: str, metrics: Sequence[OnlineMetric]) -> OnlineTest:
         """Give the test metrics of its own; one with the name of a known metric replaces it."""
         from recdash.online.metrics import check
 
-        self._may_write()
+        self._context.must_be_editor()
         for metric in metrics:
             check(metric, self.online_totals(test_id))
-        return self._count_again(test_id, metrics=[asdict(metric) for metric in metrics])
+        return self._online_tests.count_again(test_id, metrics=[asdict(metric) for metric in metrics])
 
     def over_time(self, test_id: str, metric: str, how: OverTime) -> pd.DataFrame:
         """The lift up to each day, of each day, or by days since the exposure.
@@ -64,7 +68,7 @@ class OnlineAnswers(OnlineTests):
 
         question = self._question(test_id, metric)
         if how == "cumulative":
-            planned = self.online_rules(test_id).planned_users
+            planned = self._online_tests.online_rules(test_id).planned_users
             return _frame(over_time.cumulative(*question, planned), over_time.Moment)
         asked = over_time.daily if how == "daily" else over_time.since_exposure
         return _frame(asked(*question), over_time.Moment)
@@ -77,7 +81,7 @@ class OnlineAnswers(OnlineTests):
 
     def online_segments(self, test_id: str) -> list[str]:
         """What the test's users can be told apart by."""
-        return sorted(self.online_users(test_id).segments)
+        return sorted(self._online_tests.online_users(test_id).segments)
 
     def by_segment(self, test_id: str, metric: str, segment: str) -> pd.DataFrame:
         """One row per variant and segment; columns: the fields of ``SegmentLift``."""
@@ -100,8 +104,8 @@ class OnlineAnswers(OnlineTests):
             raise UnknownName("segment", segment, known)
 
     def _question(self, test_id: str, metric: str) -> tuple[Any, OnlineMetric, str]:
-        test = self.store.online_test(test_id)
-        return self.online_users(test_id), self.online_metric(test_id, metric), test.control
+        test = self._context.store.online_test(test_id)
+        return self._online_tests.online_users(test_id), self.online_metric(test_id, metric), test.control
 
     # ── how many users ───────────────────────────────────────────────────────────────────────
 
@@ -109,7 +113,7 @@ class OnlineAnswers(OnlineTests):
         """By variant the smallest lift (a share) that a test of this size finds in four of five cases."""
         from recdash.online.analysis import lift, power
 
-        chosen, arms, control = self._arms(test_id, metric)
+        chosen, arms, control = self.arms(test_id, metric)
         base, others = arms[control], {name: arm for name, arm in arms.items() if name != control}
         return {
             name: power.detectable(
@@ -123,13 +127,13 @@ class OnlineAnswers(OnlineTests):
         """Users still missing, in control and variant together, to find a lift of ``effect`` (a share)."""
         from recdash.online.analysis import lift, power
 
-        chosen, arms, control = self._arms(test_id, metric)
+        chosen, arms, control = self.arms(test_id, metric)
         if variant not in arms:
             raise UnknownName("variant", variant, list(arms))
         adjusted = lift.is_adjusted(chosen, arms[control], arms[variant])
         return power.more_users(chosen, arms[control], arms[variant], effect, adjusted=adjusted)
 
-    def _arms(self, test_id: str, metric: str) -> tuple[OnlineMetric, dict[str, Any], str]:
+    def arms(self, test_id: str, metric: str) -> tuple[OnlineMetric, dict[str, Any], str]:
         from recdash.online.analysis.results import arms_of
 
         users, chosen, control = self._question(test_id, metric)

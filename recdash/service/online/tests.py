@@ -17,8 +17,9 @@ from recdash.online.ab_test import Logs, read_logs, results_of, users_of, with_o
 from recdash.online.analysis.results import of_users
 from recdash.online.rules import AT_THE_DOOR, USUAL, WHEN_FOLDED, Rules
 from recdash.online.users import Removed, Users
-from recdash.service.cache import Kept
+from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
+from recdash.service.offline.scores import Scores
 from recdash.service.validation import check_typed, clean_name
 
 if TYPE_CHECKING:
@@ -27,21 +28,21 @@ if TYPE_CHECKING:
     from recdash.stats import Correction
 
 
-class OnlineTests(Comparisons):
+class OnlineTests:
     """Everything that is done to online tests, and asked of them."""
 
-    def _keep(self) -> None:
-        super()._keep()
-        self._users = Kept(self._read_users, least=2)
+    def __init__(self, context: ServiceContext, scores: Scores, comparisons: Comparisons) -> None:
+        self._context, self._scores, self._comparisons = context, scores, comparisons
+        self._users = context.sized_cache(self._read_users, least=2)
 
-    def online_tests(self, experiment_id: str, archived: bool = False) -> list[OnlineTest]:
-        return self.store.online_tests(experiment_id, archived)
+    def all(self, experiment_id: str, archived: bool = False) -> list[OnlineTest]:
+        return self._context.store.online_tests(experiment_id, archived)
 
     def online_test_named(self, experiment_id: str, name: str | None = None) -> OnlineTest:
         """The test of that name, without one the newest. Raises NotFound where there is none at all."""
-        tests = self.online_tests(experiment_id)
+        tests = self.all(experiment_id)
         if not tests:
-            home = self.experiment(experiment_id).name
+            home = self._context.experiment(experiment_id).name
             raise NotFound(f"'{home}' has no A/B test yet. Add one with recdash add, or on the page Upload.")
         by_name = {test.name: test for test in tests}
         if name is not None and name not in by_name:
@@ -67,18 +68,18 @@ class OnlineTests(Comparisons):
         there already, counted by the same rules, is linked anew, and comes back if it was archived.
         ``columns`` as for ``recdash.ab_test``.
         """
-        self._may_write()
+        self._context.must_be_editor()
         logs, users = self._read_logs(tables, rules, mappings, columns)
         found = results_of(logs, control, rules, metrics, users=users)
         self._check_links(experiment_id, links or {}, found.variants)
         test = OnlineTest(
-            id=self._new_id(),
+            id=self._context.new_id(),
             experiment=experiment_id,
             name=clean_name(name),
-            created=self._clock(),
+            created=self._context.now(),
             kind=logs.kind,
-            upload=self.store.put(logs.table),
-            tables={kind: self.store.put(table) for kind, table in logs.beside.items()},
+            upload=self._context.store.put(logs.table),
+            tables={kind: self._context.store.put(table) for kind, table in logs.beside.items()},
             rules=rules.as_dict(),
             metrics=[asdict(metric) for metric in metrics],
             removed=[asdict(one) for one in logs.removed],
@@ -96,7 +97,7 @@ class OnlineTests(Comparisons):
         same = self._same_test(test)
         if same is None:
             try:
-                return self.store.add_online_test(test)
+                return self._context.store.add_online_test(test)
             except NameTaken:  # by somebody who stored it while this one was read
                 same = self._same_test(test)
                 if same is None:
@@ -112,7 +113,7 @@ class OnlineTests(Comparisons):
             rules = Rules(**one.rules)
             return one.name, one.upload, dict(one.tables), rules, list(one.metrics), one.control
 
-        known = self.online_tests(test.experiment, archived=True)
+        known = self.all(test.experiment, archived=True)
         return next((one for one in known if known_by(one) == known_by(test)), None)
 
     def try_online_test(
@@ -137,14 +138,14 @@ class OnlineTests(Comparisons):
         columns: ColumnsGiven | None = None,
     ) -> tuple[Logs, Users | None]:
         """The logs and their users; None for the users of a table that is added up already."""
-        logs = read_logs(tables, rules, mappings, self.limits, columns)
+        logs = read_logs(tables, rules, mappings, self._context.limits, columns)
         counted = logs.kind != "aggregates"
         return logs, users_of(logs.table, logs.beside, rules) if counted else None
 
     # ── how a stored test is counted ─────────────────────────────────────────────────────────
 
     def online_rules(self, test_id: str) -> Rules:
-        return Rules(**self.store.online_test(test_id).rules)
+        return Rules(**self._context.store.online_test(test_id).rules)
 
     def set_online_rules(self, test_id: str, rules: Rules) -> OnlineTest:
         """Count the test's logs by other rules.
@@ -152,13 +153,13 @@ class OnlineTests(Comparisons):
         Raises InputError for one by which the logs were read, or events became sessions: that needs the logs
         themselves again.
         """
-        self._may_write()
+        self._context.must_be_editor()
         rules.check()
         self._refuse_fixed(test_id, rules)
-        return self._count_again(test_id, rules=rules.as_dict())
+        return self.count_again(test_id, rules=rules.as_dict())
 
     def _refuse_fixed(self, test_id: str, rules: Rules) -> None:
-        test, known = self.store.online_test(test_id), self.online_rules(test_id)
+        test, known = self._context.store.online_test(test_id), self.online_rules(test_id)
         fixed = (*AT_THE_DOOR, *(WHEN_FOLDED if test.kind == "events" else ()))
         changed = [name for name in fixed if getattr(rules, name) != getattr(known, name)]
         if changed:
@@ -166,14 +167,14 @@ class OnlineTests(Comparisons):
             fix = "Upload them again under the new rules."
             raise InputError([Problem("fixed-rule", f"rule '{name}'", found, fix) for name in changed])
 
-    def _count_again(self, test_id: str, **changed: Any) -> OnlineTest:
+    def count_again(self, test_id: str, **changed: Any) -> OnlineTest:
         """Store the change with the results that follow from it; nothing where they cannot be had."""
-        self._may_write()
-        test = self.store.online_test(test_id)
+        self._context.must_be_editor()
+        test = self._context.store.online_test(test_id)
         before = self.ab_results(test_id).notices
-        found = self._results_of(replace(test, **changed))
+        found = self.results_of(replace(test, **changed))
         said = [notice for notice in test.notices if notice not in before]
-        return self.store.update_online_test(
+        return self._context.store.update_online_test(
             test_id, **changed, results=found.records(), notices=(*said, *found.notices)
         )
 
@@ -181,19 +182,19 @@ class OnlineTests(Comparisons):
 
     def ab_results(self, test_id: str, correction: Correction = "holm") -> OnlineResults:
         """Health, values, lifts and words of a stored test; ``correction`` of the family of its goals."""
-        return self._results_of(self.store.online_test(test_id), correction)
+        return self.results_of(self._context.store.online_test(test_id), correction)
 
-    def _results_of(self, test: OnlineTest, correction: Correction = "holm") -> OnlineResults:
+    def results_of(self, test: OnlineTest, correction: Correction = "holm") -> OnlineResults:
         rules, own = Rules(**test.rules), [OnlineMetric(**one) for one in test.metrics]
         if test.kind == "aggregates":
-            logs = Logs(test.kind, self.store.table(test.upload), {})
+            logs = Logs(test.kind, self._context.store.table(test.upload), {})
             return results_of(logs, test.control, rules, own, correction=correction)
         found = of_users(self._users_of(test), test.control, rules, with_own(own), correction)
         return replace(found, removed=(*(Removed(**one) for one in test.removed), *found.removed))
 
     def online_users(self, test_id: str) -> Users:
         """One row per user of a test. Raises NotFound for one that is known by aggregates only."""
-        test = self.store.online_test(test_id)
+        test = self._context.store.online_test(test_id)
         if test.kind == "aggregates":
             raise NotFound(f"Of '{test.name}' only sums are known, not its users.")
         return self._users_of(test)
@@ -202,18 +203,18 @@ class OnlineTests(Comparisons):
         return self._users(*_counted_by(test))
 
     def _read_users(self, upload: str, exposures: str | None, rules: str) -> Users:
-        beside = {"exposures": self.store.table(exposures)} if exposures else {}
-        return users_of(self.store.table(upload), beside, Rules(**json.loads(rules)))
+        beside = {"exposures": self._context.store.table(exposures)} if exposures else {}
+        return users_of(self._context.store.table(upload), beside, Rules(**json.loads(rules)))
 
     def link_variants(self, test_id: str, links: Mapping[str, str]) -> OnlineTest:
         """Say which run each variant served: {variant: run id}."""
-        self._may_write()
-        test = self.store.online_test(test_id)
+        self._context.must_be_editor()
+        test = self._context.store.online_test(test_id)
         self._check_links(test.experiment, links, [str(row["variant"]) for row in test.results])
-        return self.store.update_online_test(test_id, links=dict(links))
+        return self._context.store.update_online_test(test_id, links=dict(links))
 
     def _check_links(self, experiment_id: str, links: Mapping[str, str], variants: Sequence[str]) -> None:
-        known = {run.id for run in self.runs(experiment_id, archived=True)}
+        known = {run.id for run in self._context.runs(experiment_id, archived=True)}
         for variant, run_id in links.items():
             if variant not in variants:
                 raise UnknownName("variant", variant, sorted(set(variants)))
@@ -221,15 +222,15 @@ class OnlineTests(Comparisons):
                 raise NotFound(f"Variant '{variant}' is linked to a run that is not in this experiment.")
 
     def archive_online_test(self, test_id: str) -> OnlineTest:
-        return self._write().update_online_test(test_id, archived=self._clock())
+        return self._context.writable_store().update_online_test(test_id, archived=self._context.now())
 
     def restore_online_test(self, test_id: str) -> OnlineTest:
-        return self._write().update_online_test(test_id, archived=None)
+        return self._context.writable_store().update_online_test(test_id, archived=None)
 
     def delete_online_test(self, test_id: str, typed_name: str) -> None:
-        self._may_write()
-        check_typed(typed_name, self.store.online_test_name(test_id))
-        self._write().delete_online_test(test_id)
+        self._context.must_be_editor()
+        check_typed(typed_name, self._context.store.online_test_name(test_id))
+        self._context.writable_store().delete_online_test(test_id)
 
     def online_results(self, test_id: str) -> pd.DataFrame:
         """One row per metric and variant.
@@ -238,7 +239,7 @@ class OnlineTests(Comparisons):
         """
         import pandas as pd
 
-        test = self.store.online_test(test_id)
+        test = self._context.store.online_test(test_id)
         frame = pd.DataFrame([asdict(OnlineRow(**row)) for row in test.results])
         frame.insert(4, "run_id", frame["variant"].map(dict(test.links)))
         return frame
@@ -251,17 +252,17 @@ class OnlineTests(Comparisons):
         """
         from recdash.online.agreement.join import SPLIT_BROKEN, join_offline
 
-        test = self.store.online_test(test_id)
-        names = {run.id: run.name for run in self._runs(list(test.links.values()))}
-        reference = test.links.get(test.control) or self.experiment(test.experiment).baseline
+        test = self._context.store.online_test(test_id)
+        names = {run.id: run.name for run in self._context.runs_of(list(test.links.values()))}
+        reference = test.links.get(test.control) or self._context.experiment(test.experiment).baseline
         others = [run_id for run_id in names if run_id != reference]
         paired = reference is not None and define(metric).has_user_values
-        delta = self.pairs(others, reference, metric, k) if paired and reference else None
+        delta = self._comparisons.pairs(others, reference, metric, k) if paired and reference else None
         return join_offline(
             self.online_results(test_id),
             online_metric,
             names,
-            scores=self.scoreboard(list(names), [metric], k),
+            scores=self._scores.scoreboard(list(names), [metric], k),
             differences=delta,
             offline_title=naming.metric_title(metric, k),
             broken_split=any(notice.code == SPLIT_BROKEN for notice in test.notices),

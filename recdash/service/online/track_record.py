@@ -12,16 +12,33 @@ from recdash.metrics import define, naming
 from recdash.online.agreement.agreement import UNDECIDED, Interval, quadrant
 from recdash.online.agreement.track_record import Point, TrackRecord, track_record
 from recdash.service import frames
+from recdash.service.context import ServiceContext
+from recdash.service.offline.comparisons import Comparisons
 from recdash.service.online.agreement import OnlineAgreement
 from recdash.service.online.offline_online import BothSides, number_of, sign_of, turned
+from recdash.service.online.tests import OnlineTests
 from recdash.stats import NORMAL_95
 
 if TYPE_CHECKING:
     from recdash.comparison.pairs import Pair
 
 
-class TrackRecords(OnlineAgreement):
+class TrackRecords:
     """What all A/B tests together say about an offline metric."""
+
+    def __init__(
+        self,
+        context: ServiceContext,
+        comparisons: Comparisons,
+        online_tests: OnlineTests,
+        agreement: OnlineAgreement,
+    ) -> None:
+        self._context, self._comparisons, self._online_tests, self._agreement = (
+            context,
+            comparisons,
+            online_tests,
+            agreement,
+        )
 
     def track_record(self, metric: str, k: int, online_metric: str) -> TrackRecord:
         """How metric@k has called all A/B tests that are stored, of every experiment, oldest first."""
@@ -29,7 +46,7 @@ class TrackRecords(OnlineAgreement):
         metric = str(define(metric))
         points: list[Point] = []
         left_out: list[tuple[str, str]] = []
-        tests = [test for one in self.experiments() for test in self.online_tests(one.id)]
+        tests = [test for one in self._context.experiments() for test in self._online_tests.all(one.id)]
         for test in sorted(tests, key=lambda test: test.created):
             found, why_none = self._points(test, metric, k, online_metric)
             points += found
@@ -39,7 +56,7 @@ class TrackRecords(OnlineAgreement):
     def _points(self, test: OnlineTest, metric: str, k: int, online_metric: str) -> tuple[list[Point], str]:
         """One for each variant of the test that has both sides, or why there is none."""
         try:
-            sides = self._sides_of(test, online_metric)
+            sides = self._agreement.sides_of(test, online_metric)
             if sides.broken:
                 return [], sides.broken
             pairs = self._against_control(sides, metric, k)
@@ -49,7 +66,7 @@ class TrackRecords(OnlineAgreement):
             return [], str(error)
         if not pairs:
             return [], "its variants are not linked to runs, or these lack the metric"
-        experiment = self.experiment(test.experiment).name
+        experiment = self._context.experiment(test.experiment).name
         points = [
             _point(experiment, sides, variant, pair, sign_of(metric)) for variant, pair in pairs.items()
         ]
@@ -62,7 +79,7 @@ class TrackRecords(OnlineAgreement):
         others = {variant: sides.runs[variant] for variant in sides.variants if variant != sides.test.control}
         if reference is None or not others:
             return {}
-        source = self.source(sides.test.experiment)
+        source = self._comparisons.source(sides.test.experiment)
         found = compare(source, list(others.values()), reference, metric, k, among=False)
         return {variant: pair for variant, run in others.items() if (pair := found.to(run)) is not None}
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
@@ -20,24 +21,27 @@ if TYPE_CHECKING:
     from recdash.stats import Correction
 
 
+Answer = TypeVar("Answer")
 Version = tuple[str, str]
 """A test's id, and its rules and metrics as one text: under others it says something else."""
 
 
 @st.cache_data(show_spinner=False, max_entries=256)
-def _kept(method: str, version: Version, arguments: tuple[Any, ...]) -> Any:
-    return getattr(workspace(), method)(version[0], *arguments)
+def _kept(_method: Callable[..., Any], name: str, version: Version, arguments: tuple[Any, ...]) -> Any:  # noqa: ARG001 - the name is the key
+    return _method(version[0], *arguments)
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
 def _census(version: Version) -> Census:
     from recdash.online.analysis import sample
 
-    return sample.taken(workspace().online_users(version[0]))
+    return sample.taken(workspace().online_tests.online_users(version[0]))
 
 
-def _ask(method: str, test: OnlineTest, *arguments: Any) -> Any:
-    return _kept(method, _version(test), arguments)
+def _ask(method: Callable[..., Answer], test: OnlineTest, *arguments: Any) -> Answer:
+    """What a method of a service answers, kept by its name, the test as it is counted, and the arguments."""
+    answer: Answer = _kept(method, method.__qualname__, _version(test), arguments)
+    return answer
 
 
 def _version(test: OnlineTest) -> Version:
@@ -46,8 +50,7 @@ def _version(test: OnlineTest) -> Version:
 
 
 def results(test: OnlineTest, correction: Correction) -> OnlineResults:
-    found: OnlineResults = _ask("ab_results", test, correction)
-    return found
+    return _ask(workspace().online_tests.ab_results, test, correction)
 
 
 def census(test: OnlineTest) -> Census | None:
@@ -59,44 +62,36 @@ def metrics(test: OnlineTest) -> dict[str, OnlineMetric]:
     """The definitions by name; none for a test of aggregates, which was added up elsewhere."""
     if test.kind == "aggregates":
         return {}
-    return {one.name: one for one in _ask("online_metrics", test)}
+    return {one.name: one for one in _ask(workspace().online_analysis.online_metrics, test)}
 
 
 def totals(test: OnlineTest) -> list[str]:
-    found: list[str] = _ask("online_totals", test)
-    return found
+    return _ask(workspace().online_analysis.online_totals, test)
 
 
 def over_time(test: OnlineTest, metric: str, how: str) -> pd.DataFrame:
-    found: pd.DataFrame = _ask("over_time", test, metric, how)
-    return found
+    return _ask(workspace().online_analysis.over_time, test, metric, how)
 
 
 def fading(test: OnlineTest, metric: str) -> list[Fading]:
-    found: list[Fading] = _ask("online_fading", test, metric)
-    return found
+    return _ask(workspace().online_analysis.online_fading, test, metric)
 
 
 def segments(test: OnlineTest) -> list[str]:
-    found: list[str] = _ask("online_segments", test)
-    return found
+    return _ask(workspace().online_analysis.online_segments, test)
 
 
 def by_segment(test: OnlineTest, metric: str, segment: str) -> pd.DataFrame:
-    found: pd.DataFrame = _ask("by_segment", test, metric, segment)
-    return found
+    return _ask(workspace().online_analysis.by_segment, test, metric, segment)
 
 
 def reversals(test: OnlineTest, metric: str, segment: str) -> tuple[Reversal, ...]:
-    found: tuple[Reversal, ...] = _ask("reversals", test, metric, segment)
-    return found
+    return _ask(workspace().online_analysis.reversals, test, metric, segment)
 
 
 def detectable(test: OnlineTest, metric: str) -> dict[str, float | None]:
-    found: dict[str, float | None] = _ask("detectable", test, metric)
-    return found
+    return _ask(workspace().online_analysis.detectable, test, metric)
 
 
 def more_users(test: OnlineTest, metric: str, variant: str, effect: float) -> int | None:
-    found: int | None = _ask("more_users", test, metric, variant, effect)
-    return found
+    return _ask(workspace().online_analysis.more_users, test, metric, variant, effect)

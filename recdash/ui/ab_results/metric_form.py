@@ -27,7 +27,7 @@ def show(found: AbTest, save: Save) -> None:
     if found.census is None:
         st.caption("The table was added up before the upload: it holds no sums to make other metrics of.")
         return
-    own = {one.name: one for one in state.workspace().own_metrics(found.test.id)}
+    own = {one.name: one for one in state.workspace().online_analysis.own_metrics(found.test.id)}
     names = {NEW: "A new metric", **{name: one.title for name, one in found.metrics.items()}}
     chosen: str = st.selectbox(
         "Metric", list(names), format_func=names.__getitem__, key=f"ab-own-{found.test.id}", width=420
@@ -124,4 +124,8 @@ def _remove(found: AbTest, save: Save, own: dict[str, OnlineMetric], name: str) 
 
 def _set(found: AbTest, save: Save, own: dict[str, OnlineMetric], said: str) -> None:
     metrics = tuple(own.values())
-    save(found.test.id, lambda: state.workspace().set_online_metrics(found.test.id, metrics), [said])
+    save(
+        found.test.id,
+        lambda: state.workspace().online_analysis.set_online_metrics(found.test.id, metrics),
+        [said],
+    )

@@ -80,7 +80,7 @@ def no_test() -> None:
     with st.container(horizontal=True):
         links.offer("Upload an online test", "upload")
         if state.person().may("editor") and st.button("Load the demo", key="load-demo"):
-            state.show_experiment(state.workspace().load_demo().id)
+            state.show_experiment(state.workspace().demo.load_demo().id)
             st.rerun()
 
 
@@ -97,14 +97,14 @@ def choose(tests: Sequence[OnlineTest]) -> tuple[OnlineTest, Correction]:
 
 def gather(view: View, test: OnlineTest, correction: Correction) -> AbTest:
     found = cached.results(test, correction)
-    runs = {run.id: run for run in state.workspace().runs(view.experiment.id, archived=True)}
+    runs = {run.id: run for run in state.workspace().runs.all(view.experiment.id, archived=True)}
     runs |= {run.id: run for run in view.runs}
     return AbTest(
         test=test,
         results=found,
         metrics=cached.metrics(test),
         marks=variant_marks(found, test.links, runs),
-        rules=state.workspace().online_rules(test.id),
+        rules=state.workspace().online_tests.online_rules(test.id),
         census=cached.census(test),
         correction=correction,
     )

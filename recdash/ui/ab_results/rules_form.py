@@ -38,7 +38,7 @@ def show(found: AbTest, save: Save) -> None:
     if not changed:
         st.info("These are the rules in force.")
         return
-    save(test.id, lambda: state.workspace().set_online_rules(test.id, wanted), changed)
+    save(test.id, lambda: state.workspace().online_tests.set_online_rules(test.id, wanted), changed)
 
 
 def _split(found: AbTest) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def not_for(title: str) -> Callable[[], None]:
 
 def show_guest(link: ShareLink) -> None:
     """Above each page for whoever came by a share link: whose it is, and until when."""
-    experiment = current_user.whole().experiment(link.experiment).name
+    experiment = current_user.whole().experiments.get(link.experiment).name
     st.html(_banner(experiment, link))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
@@ -31,9 +31,18 @@ if TYPE_CHECKING:
     from recdash.stats.user_changes import Bars
 
 
+Answer = TypeVar("Answer")
+
+
+def _numbers(method: Callable[..., Answer], arguments: tuple[Any, ...], scope: Scope | None = None) -> Answer:
+    """What a method of a service answers, kept by its name, the arguments and the scope."""
+    answer: Answer = _kept(method, method.__qualname__, arguments, scope)
+    return answer
+
+
 @st.cache_data(show_spinner=False, max_entries=512)
-def _numbers(method: str, arguments: tuple[Any, ...], scope: Scope | None = None) -> Any:
-    return getattr(workspace(), method)(*arguments, **({"scope": scope} if scope else {}))
+def _kept(_method: Callable[..., Any], name: str, arguments: tuple[Any, ...], scope: Scope | None) -> Any:  # noqa: ARG001 - the name is the key
+    return _method(*arguments, **({"scope": scope} if scope else {}))
 
 
 def _named(frame: pd.DataFrame, view: View) -> pd.DataFrame:
@@ -42,17 +51,17 @@ def _named(frame: pd.DataFrame, view: View) -> pd.DataFrame:
 
 
 def curves(view: View, run_ids: tuple[str, ...], metrics: tuple[str, ...]) -> pd.DataFrame:
-    return _named(_numbers("curves", (run_ids, metrics), view.scope), view)
+    return _named(_numbers(workspace().scores.curves, (run_ids, metrics), view.scope), view)
 
 
 def scoreboard(view: View, run_ids: tuple[str, ...], metrics: tuple[str, ...], k: int) -> pd.DataFrame:
-    return _named(_numbers("scoreboard", (run_ids, metrics, k), view.scope), view)
+    return _named(_numbers(workspace().scores.scoreboard, (run_ids, metrics, k), view.scope), view)
 
 
 def verdict(view: View) -> Verdict | None:
     """Whom of the view's candidates to ship; None for a metric without a value per user."""
     try:
-        return workspace().verdict(
+        return workspace().comparisons.verdict(
             view.contender_ids, view.shown[0].id, view.metric, view.k, scope=view.scope
         )
     except InputError:
@@ -61,17 +70,19 @@ def verdict(view: View) -> Verdict | None:
 
 def card_verdict(experiment_id: str) -> CardVerdict:
     """The verdict that an experiment's overview opens with; kept by the workspace."""
-    return workspace().card_verdict(experiment_id)
+    return workspace().overview.card_verdict(experiment_id)
 
 
 def changes(view: View) -> list[Change]:
     """What would change the view's verdict."""
-    return workspace().changes(view.contender_ids, view.shown[0].id, view.metric, view.k, scope=view.scope)
+    return workspace().comparisons.changes(
+        view.contender_ids, view.shown[0].id, view.metric, view.k, scope=view.scope
+    )
 
 
 def explanation(view: View, test_id: str, variant: str, online_metric: str) -> Explanation:
-    """What the twelve checks say of a variant by the view's metric: see ``Workspace.explain``."""
-    return workspace().explain(test_id, variant, view.metric, view.k, online_metric)
+    """What the twelve checks say of a variant by the view's metric: see ``Diagnosis.explain``."""
+    return workspace().diagnosis.explain(test_id, variant, view.metric, view.k, online_metric)
 
 
 def pairs(
@@ -79,7 +90,7 @@ def pairs(
 ) -> pd.DataFrame:
     """The differences of ``run_ids`` to ``baseline`` at the view's k, judged as one family.
 
-    See ``Workspace.pairs``; no rows for a metric without a value per user.
+    See ``Comparisons.pairs``; no rows for a metric without a value per user.
     """
     import pandas as pd
 
@@ -88,18 +99,21 @@ def pairs(
     others = tuple(run_id for run_id in run_ids if run_id != baseline)
     asked = (others, baseline, metric, view.k, Terms(correction=correction))
     try:
-        found = _numbers("pairs", asked, view.scope)
+        found = _numbers(workspace().comparisons.pairs, asked, view.scope)
     except InputError:
         return pd.DataFrame(columns=["run_id", "run", "word"])
     return _named(found, view)
 
 
 def ranks(view: View, run_ids: tuple[str, ...], correction: Correction = "holm") -> pd.DataFrame:
-    """Honest ranks by the primary metric: see ``Workspace.ranks``; no rows where it has none per user."""
+    """Honest ranks by the primary metric: see ``Comparisons.ranks``; no rows where it has none per user."""
     import pandas as pd
 
     try:
-        return _named(_numbers("ranks", (run_ids, view.metric, view.k, correction), view.scope), view)
+        return _named(
+            _numbers(workspace().comparisons.ranks, (run_ids, view.metric, view.k, correction), view.scope),
+            view,
+        )
     except InputError:
         return pd.DataFrame(columns=["run_id", "run", "rank"])
 
@@ -108,18 +122,16 @@ def trade_off(
     view: View, run_ids: tuple[str, ...], metrics: tuple[str, str], asked: tuple[str, ...]
 ) -> TradeOff:
     """Runs by two metrics, and who beats those ``asked`` about."""
-    found: TradeOff = _numbers("trade_off", (run_ids, metrics, view.k, asked), view.scope)
-    return found
+    return _numbers(workspace().tradeoffs.trade_off, (run_ids, metrics, view.k, asked), view.scope)
 
 
 def delta_curves(view: View, run_ids: tuple[str, ...], baseline: str, metric: str) -> pd.DataFrame:
-    return _named(_numbers("delta_curves", (run_ids, baseline, metric), view.scope), view)
+    return _named(_numbers(workspace().cutoffs.delta_curves, (run_ids, baseline, metric), view.scope), view)
 
 
 def leaders_by_k(view: View, run_ids: tuple[str, ...], metric: str) -> dict[int, tuple[str, ...]]:
-    """k → the runs that none is significantly better than; see ``Workspace.leaders_by_k``."""
-    found: dict[int, tuple[str, ...]] = _numbers("leaders_by_k", (run_ids, metric), view.scope)
-    return found
+    """k → the runs that none is significantly better than; see ``CutoffComparisons.leaders_by_k``."""
+    return _numbers(workspace().cutoffs.leaders_by_k, (run_ids, metric), view.scope)
 
 
 def cutoffs(view: View) -> tuple[int, ...]:
@@ -131,89 +143,80 @@ def cutoffs(view: View) -> tuple[int, ...]:
 
 def slices(experiment_id: str) -> list[str]:
     """What users or items can be told apart by."""
-    found: list[str] = _numbers("slices", (experiment_id,))
-    return found
+    return _numbers(workspace().slices.of, (experiment_id,))
 
 
 def attributes(experiment_id: str) -> list[str]:
-    found: list[str] = _numbers("attributes", (experiment_id,))
-    return found
+    return _numbers(workspace().slices.attributes, (experiment_id,))
 
 
 def shown_by(view: View, run_ids: tuple[str, ...], attribute: str) -> pd.DataFrame:
     """How the runs' places within k fall on an attribute's values; a run without lists has no rows."""
-    return _named(_numbers("shown_by", (run_ids, attribute, view.k)), view)
+    return _named(_numbers(workspace().slices.shown_by, (run_ids, attribute, view.k)), view)
 
 
 def user_changes(view: View, run_ids: tuple[str, ...], baseline: str) -> pd.DataFrame:
-    """For how many users each run is better, the same or worse; see ``Workspace.user_changes``."""
-    return _named(_numbers("user_changes", (run_ids, baseline, view.metric, view.k), view.scope), view)
+    """For how many users each run is better, the same or worse; see ``Users.user_changes``."""
+    return _named(
+        _numbers(workspace().users.user_changes, (run_ids, baseline, view.metric, view.k), view.scope), view
+    )
 
 
 def change_bars(view: View, run_id: str, baseline: str) -> Bars:
-    found: Bars = _numbers("change_bars", (run_id, baseline, view.metric, view.k), view.scope)
-    return found
+    return _numbers(workspace().users.change_bars, (run_id, baseline, view.metric, view.k), view.scope)
 
 
 def value_bars(view: View, run_id: str) -> tuple[Bars, int, int]:
     """One run's users by their values; how many have 0; of how many."""
-    found: tuple[Bars, int, int] = _numbers("value_bars", (run_id, view.metric, view.k), view.scope)
-    return found
+    return _numbers(workspace().users.value_bars, (run_id, view.metric, view.k), view.scope)
 
 
 def decisive_users(view: View, run_id: str, baseline: str | None) -> pd.DataFrame:
-    found: pd.DataFrame = _numbers(
-        "decisive_users", (run_id, baseline, view.metric, view.k, view.candidate_ids), view.scope
+    return _numbers(
+        workspace().users.decisive_users,
+        (run_id, baseline, view.metric, view.k, view.candidate_ids),
+        view.scope,
     )
-    return found
 
 
 def user_lists(view: View, user_id: str) -> OneUser:
     """Raises NotFound for a user whom the truth does not know."""
     baseline = view.baseline.id if view.baseline else None
-    found: OneUser = _numbers("user_lists", (view.shown_ids, user_id, view.k, baseline), view.scope)
-    return found
+    return _numbers(workspace().users.user_lists, (view.shown_ids, user_id, view.k, baseline), view.scope)
 
 
 def user_values(view: View, user_id: str) -> dict[str, float]:
-    found: dict[str, float] = _numbers(
-        "user_values", (view.shown_ids, user_id, view.metric, view.k), view.scope
-    )
-    return found
+    return _numbers(workspace().users.user_values, (view.shown_ids, user_id, view.metric, view.k), view.scope)
 
 
 def list_overlap(view: View, baseline: str) -> pd.DataFrame:
-    return _named(_numbers("list_overlap", (view.shown_ids, baseline, view.k), view.scope), view)
+    return _named(
+        _numbers(workspace().overlap.list_overlap, (view.shown_ids, baseline, view.k), view.scope), view
+    )
 
 
 def headroom(view: View) -> Headroom | None:
-    found: Headroom | None = _numbers("headroom", (view.shown_ids, view.k), view.scope)
-    return found
+    return _numbers(workspace().overlap.headroom, (view.shown_ids, view.k), view.scope)
 
 
 def found_items(run_ids: tuple[str, ...], k: int) -> pd.DataFrame:
-    found: pd.DataFrame = _numbers("found_items", (run_ids, k))
-    return found
+    return _numbers(workspace().overlap.found_items, (run_ids, k))
 
 
 def under_presets(run_id: str, metric: str, k: int) -> pd.DataFrame:
-    found: pd.DataFrame = _numbers("under_presets", (run_id, metric, k))
-    return found
+    return _numbers(workspace().definitions.under_presets, (run_id, metric, k))
 
 
 def preset_causes(run_id: str, metric: str, k: int) -> pd.DataFrame:
-    found: pd.DataFrame = _numbers("preset_causes", (run_id, metric, k))
-    return found
+    return _numbers(workspace().definitions.preset_causes, (run_id, metric, k))
 
 
 def worked_example(run_id: str, metric: str, k: int, preset: str) -> Worked | None:
-    found: Worked | None = _numbers("worked_example", (run_id, metric, k, preset))
-    return found
+    return _numbers(workspace().definitions.worked_example, (run_id, metric, k, preset))
 
 
 def tie_band(run_id: str, metric: str, k: int) -> TieBand | None:
-    found: TieBand | None = _numbers("tie_band", (run_id, metric, k))
-    return found
+    return _numbers(workspace().scores.tie_band, (run_id, metric, k))
 
 
 def population_effect(view: View, run_ids: tuple[str, ...]) -> PopulationEffect | None:
@@ -224,19 +227,19 @@ def population_effect(view: View, run_ids: tuple[str, ...]) -> PopulationEffect 
     if view.scope != WHOLE:
         return None
     try:
-        return workspace().population_effect(run_ids, view.metric, view.k)
+        return workspace().scores.population_effect(run_ids, view.metric, view.k)
     except InputError:
         return None
 
 
 def standing(view: View, run_ids: tuple[str, ...]) -> Standing | None:
     """Where runs stand between the experiment's reference candidates, in the whole experiment."""
-    return None if view.scope != WHOLE else workspace().standing(run_ids, view.metric, view.k)
+    return None if view.scope != WHOLE else workspace().scores.standing(run_ids, view.metric, view.k)
 
 
 def spread(view: View, run_ids: tuple[str, ...]) -> pd.DataFrame:
-    """The values of the runs' folds or seeds at the view's metric and k: see ``Workspace.spread``."""
-    return _named(_numbers("spread", (run_ids, view.metric, view.k), view.scope), view)
+    """The values of the runs' folds or seeds at the view's metric and k: see ``Replicates.spread``."""
+    return _named(_numbers(workspace().replicates.spread, (run_ids, view.metric, view.k), view.scope), view)
 
 
 def replicate_differences(
@@ -244,18 +247,15 @@ def replicate_differences(
 ) -> dict[str, ReplicateDifference]:
     """The runs' differences to the baseline over folds or seeds, as of the workspace's method."""
     asked = (run_ids, baseline, view.metric, view.k)
-    found: dict[str, ReplicateDifference] = _numbers("replicate_differences", asked, view.scope)
-    return found
+    return _numbers(workspace().comparisons.replicate_differences, asked, view.scope)
 
 
 def absences(run_ids: tuple[str, ...], metric: str, scope: Scope = WHOLE) -> dict[str, str]:
-    found: dict[str, str] = _numbers("absences", (run_ids, metric), scope)
-    return found
+    return _numbers(workspace().scores.absences, (run_ids, metric), scope)
 
 
 def list_ends(run_ids: tuple[str, ...]) -> dict[str, int | None]:
-    found: dict[str, int | None] = _numbers("list_ends", (run_ids,))
-    return found
+    return _numbers(workspace().scores.list_ends, (run_ids,))
 
 
 def progress(text: str) -> Callable[[float, str], None]:

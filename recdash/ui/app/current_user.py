@@ -23,7 +23,7 @@ def whole() -> Workspace:
 
 def guest(token: str) -> Person:
     """Whom a share link lets in. Raises LinkDead, in words, for one that lets nobody in."""
-    return whole().guest_of(whole().shared(token))
+    return whole().sharing.guest_of(whole().sharing.shared(token))
 
 
 def person() -> Person | None:
@@ -42,7 +42,7 @@ def visitor() -> Visitor:
 def link() -> ShareLink | None:
     """The share link that this page is read by. Raises LinkDead like :func:`person`."""
     token = visitor().share
-    return None if token is None else whole().shared(token)
+    return None if token is None else whole().sharing.shared(token)
 
 
 def reader() -> Person:

@@ -27,7 +27,7 @@ def show(*, scoped: bool = False, without_runs: bool = False, with_lists: bool =
     whose upload is lost or damaged are left out and named.
     """
     experiment, view = _draw_frame(scoped=scoped, with_lists=with_lists)
-    widgets.damaged(state.workspace().damaged(experiment.id))
+    widgets.damaged(state.workspace().context.damaged(experiment.id))
     if view is None and without_runs:
         state.choose(e=experiment.id)
         return state.view_without_runs(experiment)
@@ -40,9 +40,9 @@ def show(*, scoped: bool = False, without_runs: bool = False, with_lists: bool =
 
 def _draw_frame(*, scoped: bool, with_lists: bool) -> tuple[Experiment, View | None]:
     """Stops where there is no experiment, or not the one of the link."""
-    experiments = state.workspace().experiments()
+    experiments = state.workspace().experiments.all()
     if not experiments:
-        widgets.damaged(state.workspace().damaged())
+        widgets.damaged(state.workspace().context.damaged())
         first_run.show()
         state.stop()
     experiment = _experiment(experiments)
@@ -58,7 +58,7 @@ def _draw_frame(*, scoped: bool, with_lists: bool) -> tuple[Experiment, View | N
                 first_run.show_strip(view)
         st.html('<hr class="rd-rule">')
     if experiment is None:
-        widgets.damaged(state.workspace().damaged())
+        widgets.damaged(state.workspace().context.damaged())
         wanted = markdown(state.params().get("e", ""))
         st.warning(f"The link's experiment, {wanted}, is not here: deleted, archived, or kept elsewhere. "
                    "Choose another above.")  # fmt: skip
@@ -179,7 +179,7 @@ def _write(view: View) -> None:
 def _no_runs(experiment: Experiment) -> None:
     """What is to do next; whoever may not do it is told who may."""
     may_write = state.workspace().person.may("editor")
-    archived = len(state.workspace().runs(experiment.id, archived=True))
+    archived = len(state.workspace().runs.all(experiment.id, archived=True))
     if archived:
         are = f"{many(archived, 'run')} {'is' if archived == 1 else 'are'} archived"
         empty(f"No run to show: {are}", "Restore what you need on the page Runs, or upload others."

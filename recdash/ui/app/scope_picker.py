@@ -24,7 +24,7 @@ def choose(view: View) -> None:
         "Users and items", list(slices), format_func=lambda one: slices[one], key="frame-slice",
         on_change=lambda: state.choose(s=st.session_state["frame-slice"] or None),
     )  # fmt: skip
-    thresholds = {f"{one:g}": one for one in workspace().thresholds(view.experiment.id)}
+    thresholds = {f"{one:g}": one for one in workspace().scopes.thresholds(view.experiment.id)}
     if thresholds:
         options = [ALL, *thresholds]
         st.session_state["frame-threshold"] = asked.get("th", ALL) if asked.get("th") in thresholds else ALL
@@ -36,7 +36,7 @@ def choose(view: View) -> None:
 
 
 def _slices(view: View) -> Mapping[str, str]:
-    return workspace().scopes(view.experiment.id, view.scope.threshold)
+    return workspace().scopes.of(view.experiment.id, view.scope.threshold)
 
 
 def _usual(view: View) -> str:

@@ -40,7 +40,7 @@ def _door(rules: Settings) -> Door:
         oidc.refuse_unready()
     key = ""
     if rules.auth == "key":
-        key = key_of(current_user.whole().secret())
+        key = key_of(current_user.whole().context.secret())
         click.echo(greeting(address, config.get_option("server.port"), key))
     return Door(
         rules,

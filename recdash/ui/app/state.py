@@ -180,14 +180,16 @@ def view_of(experiment: Experiment, *, scoped: bool = False, with_lists: bool = 
     runs whose lists cannot be read.
     """
     source = workspace()
-    runs, unreadable = _readable(experiment, tuple(source.runs(experiment.id)), with_lists)
+    runs, unreadable = _readable(experiment, tuple(source.runs.all(experiment.id)), with_lists)
     if not runs:
         warn(unreadable)
         return None
     baseline, baseline_missing = _baseline(experiment, runs)
     candidates, candidates_missing = _candidates(runs, baseline)
-    metrics, metric, metric_missing = _metric(ordered_metrics(source.metrics_of([run.id for run in runs])))
-    depth = source.depth(experiment.id)
+    metrics, metric, metric_missing = _metric(
+        ordered_metrics(source.scores.metrics_of([run.id for run in runs]))
+    )
+    depth = source.experiments.depth(experiment.id)
     k, k_missing = _k(depth)
     scope, scope_missing = _scope(experiment) if scoped else (WHOLE, [])
     missing = (
@@ -207,7 +209,7 @@ def _readable(
     while runs:
         baseline, _ = _baseline(experiment, runs)
         shown = [run.id for run in (baseline, *_candidates(runs, baseline)[0]) if run is not None]
-        why = workspace().unreadable(shown, with_lists=with_lists)
+        why = workspace().data.unreadable(shown, with_lists=with_lists)
         said += [_left_out(run, why[run.id]) for run in runs if run.id in why]
         if not why:
             break
@@ -227,7 +229,7 @@ def _left_out(run: Run, why: str) -> str:
 
 def view_without_runs(experiment: Experiment) -> View:
     """Of an experiment that has none: for a page that shows something else of it."""
-    depth = workspace().depth(experiment.id)
+    depth = workspace().experiments.depth(experiment.id)
     metrics = ordered_metrics([usual_metric(())])
     return View(experiment, (), None, (), tuple(metrics), metrics[0], usual_k(depth), depth)
 
@@ -258,7 +260,7 @@ def _candidates(runs: Sequence[Run], baseline: Run | None) -> tuple[tuple[Run, .
 def _gone(experiment: Experiment | str, run_id: str) -> str:
     """What became of a run that is not among the active ones."""
     experiment_id = experiment if isinstance(experiment, str) else experiment.id
-    archived = {run.id: run.name for run in workspace().runs(experiment_id, archived=True)}
+    archived = {run.id: run.name for run in workspace().runs.all(experiment_id, archived=True)}
     if run_id in archived:
         return f"{archived[run_id]} ({run_id}), is archived"
     return f"run {run_id}, no longer exists here"
@@ -294,11 +296,11 @@ def _scope(experiment: Experiment) -> tuple[Scope, list[str]]:
     """The part of the users or items, and the relevance from which a row counts."""
     missing = []
     threshold = _number(params().get("th", ""))
-    if "th" in params() and threshold not in workspace().thresholds(experiment.id):
+    if "th" in params() and threshold not in workspace().scopes.thresholds(experiment.id):
         missing.append(f"The link's threshold, {params()['th']}, cannot be had here; the usual one holds")
         threshold = None
     part = params().get("s", "")
-    if part and part not in workspace().scopes(experiment.id, threshold):
+    if part and part not in workspace().scopes.of(experiment.id, threshold):
         missing.append(f"The link's part, {part}, is empty or not known here; all users and items are shown")
         part = ""
     return Scope(part, threshold), missing

@@ -32,7 +32,7 @@ MOST_ROWS = 16
 
 @dataclass(frozen=True)
 class Found:
-    """The rows of ``Workspace.shown_by`` for the runs in the frame, by one attribute."""
+    """The rows of ``Slices.shown_by`` for the runs in the frame, by one attribute."""
 
     attribute: str
     frame: pd.DataFrame

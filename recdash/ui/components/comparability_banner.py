@@ -13,7 +13,7 @@ from recdash.ui.app.state import workspace
 
 def banner(run_ids: Sequence[str]) -> None:
     """Why these runs' numbers may not be compared as they are; nothing where they may."""
-    found = workspace().comparability(list(dict.fromkeys(run_ids)))
+    found = workspace().scores.comparability(list(dict.fromkeys(run_ids)))
     if found:
         st.html(banner_html(found))
 

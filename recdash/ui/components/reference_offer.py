@@ -18,7 +18,9 @@ USUAL = ("popular", "random", "oracle")
 
 def offer(workspace: Workspace, experiment: Experiment) -> None:
     """Check boxes and the button; nothing where all are in sight already, and for viewers."""
-    left = [one for one in workspace.reference_choices(experiment.id) if not one.is_there or one.is_archived]
+    left = [
+        one for one in workspace.runs.reference_choices(experiment.id) if not one.is_there or one.is_archived
+    ]
     possible = [one for one in left if not one.lacks and not one.is_archived]
     archived = [one for one in left if one.is_archived]
     if not workspace.person.may("editor") or not (possible or archived):
@@ -55,7 +57,7 @@ def reasons(choices: Sequence[ReferenceChoice]) -> list[str]:
 
 def _add(workspace: Workspace, experiment: Experiment, names: Sequence[str]) -> None:
     try:
-        workspace.add_references(experiment.id, names, cached.progress("Computing reference candidates"))
+        workspace.runs.add_references(experiment.id, names, cached.progress("Computing reference candidates"))
     except RecdashError as error:
         widgets.problems(error)
     else:

@@ -122,7 +122,7 @@ def _all_numbers(one: Decision) -> None:
 @in_words
 def _since(entry_id: str) -> None:
     """Worked out beside the page, since the verdict is asked again."""
-    tables.show_since(workspace().since(entry_id))
+    tables.show_since(workspace().decisions.since(entry_id))
 
 
 def show_evidence(entry: Entry) -> None:

@@ -50,7 +50,7 @@ def _about(held: Sequence[Decision], run_id: str) -> str | None:
 
 
 def _held(view: View) -> list[Decision]:
-    return [one for one in workspace().decisions(view.experiment.id) if one.is_current]
+    return [one for one in workspace().journal.decisions(view.experiment.id) if one.is_current]
 
 
 # ── begin ────────────────────────────────────────────────────────────────────────────────────
@@ -93,7 +93,7 @@ def _propose(view: View, wanted: str | None) -> None:
 
 
 def _proposed(view: View, run_id: str, text: str, sent: idempotent_form.Sent) -> None:
-    found = workspace().propose(view.experiment.id, run_id, text=text, **_asked(view), **sent)
+    found = workspace().reviews.propose(view.experiment.id, run_id, text=text, **_asked(view), **sent)
     state.choose(rev=found.id, pr=None)
 
 
@@ -128,7 +128,9 @@ def _decide(view: View, wanted: str | None) -> None:
 
 
 def _decided(view: View, outcome: str, run_id: str, text: str, sent: idempotent_form.Sent) -> None:
-    workspace().decide(view.experiment.id, outcome, run_id=run_id or None, text=text, **_asked(view), **sent)
+    workspace().decisions.decide(
+        view.experiment.id, outcome, run_id=run_id or None, text=text, **_asked(view), **sent
+    )
     state.choose(dec=None, pr=None)
 
 
@@ -163,13 +165,15 @@ def _offline(_: View, review: Review) -> None:
         idempotent_form.author(form)
         if st.form_submit_button("Attach offline evidence", type="primary", key=f"{form}-send"):
             idempotent_form.send(
-                form, lambda sent: workspace().add_offline_evidence(review.id, text, **sent), "Attached."
+                form,
+                lambda sent: workspace().reviews.add_offline_evidence(review.id, text, **sent),
+                "Attached.",
             )
 
 
 def _online(view: View, review: Review) -> None:
     form = f"online-{review.id}"
-    tests = {one.id: one.name for one in workspace().tests_for(review.id)}
+    tests = {one.id: one.name for one in workspace().reviews.tests_for(review.id)}
     if not tests:
         _no_test(view, review)
         return
@@ -181,14 +185,16 @@ def _online(view: View, review: Review) -> None:
         idempotent_form.author(form)
         if st.form_submit_button("Attach A/B test", type="primary", key=f"{form}-send"):
             idempotent_form.send(
-                form, lambda sent: workspace().add_online_evidence(review.id, test, text, **sent), "Attached."
+                form,
+                lambda sent: workspace().reviews.add_online_evidence(review.id, test, text, **sent),
+                "Attached.",
             )
 
 
 def _no_test(view: View, review: Review) -> None:
     """Link one that is there, right here; or upload one."""
     st.caption(f"No A/B test in which a variant served {markdown(review.about)} is here yet.")
-    tests = [one for one in workspace().online_tests(view.experiment.id) if _free(one)]
+    tests = [one for one in workspace().online_tests.all(view.experiment.id) if _free(one)]
     if not tests or review.subject.run is None:
         if st.button("Upload an A/B test", key="go-upload"):
             links.go("upload")
@@ -205,7 +211,9 @@ def _no_test(view: View, review: Review) -> None:
             at, _, variant = chosen.partition("~")
             test = tests[int(at)]
             idempotent_form.send(
-                form, lambda _: workspace().link_variants(test.id, {**test.links, variant: run_id}), "Linked."
+                form,
+                lambda _: workspace().online_tests.link_variants(test.id, {**test.links, variant: run_id}),
+                "Linked.",
             )
 
 
@@ -229,7 +237,7 @@ def _answer(view: View, review: Review) -> None:
         if st.form_submit_button("Decide", type="primary", key=f"{form}-send"):
             idempotent_form.send(
                 form,
-                lambda sent: workspace().decide(
+                lambda sent: workspace().decisions.decide(
                     view.experiment.id,
                     outcome,
                     text=text,
@@ -263,7 +271,7 @@ def supersede(view: View, old: Decision) -> None:
         st.caption("It stays where it is, marked; the new one takes its place.")
         outcome = idempotent_form.outcome(form, OUTCOME_NAMES)
         text = idempotent_form.words(form, "What changed?")
-        review = workspace().review(old.review) if old.review else None
+        review = workspace().journal.review(old.review) if old.review else None
         although = _although(form, review) if review else ""
         idempotent_form.author(form)
         if st.form_submit_button("Supersede", type="primary", key=f"{form}-send"):
@@ -275,7 +283,7 @@ def supersede(view: View, old: Decision) -> None:
 def _superseded(
     view: View, old: Decision, outcome: str, text: str, although: str, sent: idempotent_form.Sent
 ) -> None:
-    workspace().decide(
+    workspace().decisions.decide(
         view.experiment.id, outcome, text=text, supersedes=old.id, although=although, **_asked(view), **sent
     )
     state.choose(dec=None)
@@ -290,5 +298,7 @@ def comment(view: View, about: str) -> None:
         idempotent_form.author(form)
         if st.form_submit_button("Comment", key=f"{form}-send"):
             idempotent_form.send(
-                form, lambda sent: workspace().comment(view.experiment.id, about, text, **sent), "Said."
+                form,
+                lambda sent: workspace().journal.comment(view.experiment.id, about, text, **sent),
+                "Said.",
             )

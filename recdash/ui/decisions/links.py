@@ -25,8 +25,8 @@ PAGE = "reports"
 
 def show_last(view: View) -> None:
     """What was decided last and is not superseded, and how many candidates are under review."""
-    one = workspace().last_decision(view.experiment.id)
-    open_ = [review for review in workspace().reviews(view.experiment.id) if review.is_open]
+    one = workspace().journal.last_decision(view.experiment.id)
+    open_ = [review for review in workspace().journal.reviews(view.experiment.id) if review.is_open]
     if one is None and not open_:
         return
     widgets.section("Last decision")
@@ -59,7 +59,7 @@ def offer_to_reviews(view: View, test: OnlineTest) -> None:
     """Open reviews of runs that a variant of the test served, and that do not rest on it yet."""
     if not forms.may_write():
         return
-    for one in workspace().reviews(view.experiment.id):
+    for one in workspace().journal.reviews(view.experiment.id):
         if _awaits(one, test):
             with st.container(horizontal=True, vertical_alignment="center", key=f"awaits-{one.id}"):
                 st.markdown(f"The review of **{markdown(one.about)}** has no evidence of this test yet.")

@@ -26,7 +26,7 @@ FEW = 12
 def show(view: View) -> None:
     """Everything but the reports."""
     idempotent_form.show_toast()
-    entries = workspace().journal(view.experiment.id)
+    entries = workspace().journal.entries(view.experiment.id)
     made, asked = decisions(entries[::-1]), reviews(entries[::-1])
     open_ = [one for one in asked if one.is_open]
     if not entries:

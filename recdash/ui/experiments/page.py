@@ -58,8 +58,8 @@ def show() -> None:
 
 def gather(words: str, *, archived: bool) -> Listed:
     space = state.workspace()
-    holding = space.cards(words, archived=True)
-    everything = space.cards(archived=True)
+    holding = space.overview.cards(words, archived=True)
+    everything = space.overview.cards(archived=True)
     if archived:
         return Listed(holding, len(everything), 0, words)
     active = [card for card in holding if card.experiment.archived is None]

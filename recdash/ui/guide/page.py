@@ -35,8 +35,8 @@ class Chapter:
 
 def chapters(workspace: Workspace) -> dict[str, Chapter]:
     """All chapters by slug, in reading order."""
-    metrics = tuple(map(metric_article, workspace.guide()))
-    presets = (DISAGREE, *map(preset_article, workspace.presets()))
+    metrics = tuple(map(metric_article, workspace.scores.guide()))
+    presets = (DISAGREE, *map(preset_article, workspace.scores.presets()))
     return {
         "metrics": Chapter("Metrics", SYMBOLS, metrics),
         "presets": Chapter("Presets", "One word sets every parameter, the ties and who is counted.", presets),

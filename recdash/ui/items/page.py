@@ -30,7 +30,7 @@ USERS, TITLE = "users", "title"
 
 @dataclass(frozen=True)
 class Items:
-    """``Workspace.found_items`` of the runs in the frame that have lists."""
+    """``Overlap.found_items`` of the runs in the frame that have lists."""
 
     frame: pd.DataFrame
     run_ids: tuple[str, ...]

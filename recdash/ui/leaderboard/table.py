@@ -100,7 +100,7 @@ def places_by_value(scores: Mapping[str, float]) -> dict[str, Place]:
 
 
 def places_of(ranks: pd.DataFrame) -> dict[str, Place]:
-    """From the rows of ``Workspace.ranks``."""
+    """From the rows of ``Comparisons.ranks``."""
     return {
         row["run_id"]: Place(row["rank"], row["rank_low"], row["rank_high"], row["shared"])
         for row in records(ranks)

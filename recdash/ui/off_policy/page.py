@@ -137,7 +137,7 @@ def _estimated(
 ) -> OffPolicy:
     for file in filter(None, (_asked.log, _asked.target)):
         file.seek(0)
-    limits = state.workspace().limits
+    limits = state.workspace().context.limits
     return ope(
         _asked.log,
         _asked.target or UNIFORM,

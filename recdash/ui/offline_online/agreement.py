@@ -201,7 +201,7 @@ def _asked(method: str, arguments: tuple[Any, ...], told: tuple[str, ...]) -> An
 def _told(view: View) -> tuple[str, ...]:
     """All that somebody may change and that the answers tell: tests with their links, baselines, names."""
     source = state.workspace()
-    experiments = source.experiments()
-    tests = [repr(test) for one in experiments for test in source.online_tests(one.id)]
+    experiments = source.experiments.all()
+    tests = [repr(test) for one in experiments for test in source.online_tests.all(one.id)]
     names = [f"{run.id} {run.name}" for run in view.runs]
     return (*map(repr, experiments), *tests, *names)

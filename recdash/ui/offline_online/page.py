@@ -74,7 +74,7 @@ class BothSides:
 
 
 def tests(view: View) -> list[OnlineTest]:
-    return list(state.workspace().online_tests(view.experiment.id))
+    return list(state.workspace().online_tests.all(view.experiment.id))
 
 
 def no_test() -> None:
@@ -108,7 +108,11 @@ def _telling(view: View, test: OnlineTest, metrics: list[str]) -> str:
     """The first online metric by which a run won on one side and lost on the other; else the first."""
     source = state.workspace()
     for metric in metrics:
-        if source.offline_online(test.id, view.metric, view.k, metric)["quadrant"].isin(DISAGREE).any():
+        if (
+            source.online_tests.offline_online(test.id, view.metric, view.k, metric)["quadrant"]
+            .isin(DISAGREE)
+            .any()
+        ):
             return metric
     return metrics[0]
 
@@ -118,7 +122,7 @@ def disagreements(view: View) -> list[Problem]:
     source, found = state.workspace(), []
     for test in tests(view):
         for metric in online_metrics(test.id):
-            rows = records(source.offline_online(test.id, view.metric, view.k, metric))
+            rows = records(source.online_tests.offline_online(test.id, view.metric, view.k, metric))
             found += [
                 Problem("sides-disagree", test.name, row["sentence"], "See Offline vs online.")
                 for row in rows
@@ -172,15 +176,15 @@ def choose_test(tests: list[OnlineTest]) -> OnlineTest:
 
 def online_metrics(test_id: str) -> dict[str, str]:
     """Online metric → title, in the order of the results."""
-    results = state.workspace().online_results(test_id)
+    results = state.workspace().online_tests.online_results(test_id)
     return dict(zip(results["metric"], results["title"], strict=True))
 
 
 def gather(view: View, test: OnlineTest, online_metric: str) -> BothSides:
     source = state.workspace()
-    results = source.online_results(test.id)
-    rows = source.offline_online(test.id, view.metric, view.k, online_metric)
-    known = {run.id: run for run in (*source.runs(view.experiment.id, archived=True), *view.runs)}
+    results = source.online_tests.online_results(test.id)
+    rows = source.online_tests.offline_online(test.id, view.metric, view.k, online_metric)
+    known = {run.id: run for run in (*source.runs.all(view.experiment.id, archived=True), *view.runs)}
     rows = rows[rows["run_id"].isin(list(known)) & (rows["quadrant"] != CONTROL)]
     place = {run: at for at, run in enumerate(dict.fromkeys([*view.candidate_ids, *known]))}
     rows = rows.sort_values("run_id", key=lambda ids: ids.map(place), kind="stable", ignore_index=True)

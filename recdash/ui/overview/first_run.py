@@ -64,14 +64,14 @@ def show() -> None:
 
 
 def _tell_archived() -> None:
-    archived = len(workspace().experiments(archived=True))
+    archived = len(workspace().experiments.all(archived=True))
     if archived:
         st.caption(f"{many(archived, 'experiment').capitalize()} archived: see Experiments or Runs.")
 
 
 def _steps() -> tuple[Step, Step, Step]:
     """How far this person is."""
-    loaded, read = workspace().has_demo(), bool(st.session_state.get(_READ))
+    loaded, read = workspace().demo.has_demo(), bool(st.session_state.get(_READ))
     return (
         Step("Load the demo", LOAD, done=loaded, now=not loaded),
         Step("Read the verdict", READ, done=loaded and read, now=loaded and not read),
@@ -98,7 +98,7 @@ def _button(title: str) -> None:
 
 
 def load_demo() -> None:
-    demo = workspace().load_demo(progress=cached.progress("Making the demo"))
+    demo = workspace().demo.load_demo(progress=cached.progress("Making the demo"))
     state.show_experiment(demo.id)
     links.go("overview")
 
@@ -154,7 +154,7 @@ def show_strip(view: View) -> None:
 def _is_wanted(view: View) -> bool:
     if not view.experiment.demo or st.session_state.get(_DISMISSED) or not workspace().person.may("editor"):
         return False
-    return all(one.demo for one in workspace().experiments(archived=True))
+    return all(one.demo for one in workspace().experiments.all(archived=True))
 
 
 def _dismiss() -> None:

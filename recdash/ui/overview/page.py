@@ -237,7 +237,7 @@ def _alt(view: View, found: pd.DataFrame) -> str:
 
 def _nothing(view: View) -> str:
     """What to say when nothing was noticed; what stands between the runs is in the banner above."""
-    if workspace().comparability(list(view.contender_ids)):
+    if workspace().scores.comparability(list(view.contender_ids)):
         return "Nothing was noticed in the uploads and the online tests"
     many = named_number(len(view.contender_ids)).lower()
     return f"Same truth and definitions for all {many} runs"

@@ -8,7 +8,7 @@ import streamlit as st
 
 from recdash.formatting.wording import listed
 from recdash.metrics.naming import metric_at
-from recdash.report.reports import MOST_NARRATIVE, MOST_TITLE
+from recdash.report.reports import MOST_NARRATIVE, MOST_TITLE, Reports
 from recdash.report.sections import BLOCKS
 from recdash.ui.app import idempotent_form, state
 from recdash.ui.app.state import View, workspace
@@ -56,14 +56,14 @@ def _fields(view: View) -> dict[str, Any]:
 
 def _make(view: View, given: dict[str, Any], sent: idempotent_form.Sent) -> None:
     source, asked = workspace(), state.params()
-    tests = {test.id for test in source.online_tests(view.experiment.id)}
+    tests = {test.id for test in source.online_tests.all(view.experiment.id)}
     test = asked.get("t") if asked.get("t") in tests else None
-    question = source.question(
+    question = Reports(source).question(
         view.experiment.id, view.candidate_ids, view.shown[0].id, view.metric, view.k, scope=view.scope,
         test=test,
     )  # fmt: skip
     with st.spinner("Gathering every number"):
-        source.make_report(
+        Reports(source).make_report(
             question, given["blocks"], title=given["title"], narrative=given["narrative"], live=given["live"],
             **sent,
         )  # fmt: skip

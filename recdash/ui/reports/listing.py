@@ -11,6 +11,7 @@ from recdash.formatting.html import Html, html, join, markdown
 from recdash.formatting.wording import day, many
 from recdash.report.formats.pdf import why_no_pdf
 from recdash.report.formats.registry import FORMS
+from recdash.report.reports import Reports
 from recdash.service import SharedLink
 from recdash.service.access.sharing import MOST_DAYS, USUAL_DAYS
 from recdash.ui.app import links
@@ -26,7 +27,11 @@ def show(view: View) -> None:
     """Everybody sees the list; what changes it is for editors."""
     source = workspace()
     may = source.person.may("editor")
-    known = source.reports(view.experiment.id, archived=True) if may else source.reports(view.experiment.id)
+    known = (
+        Reports(source).reports(view.experiment.id, archived=True)
+        if may
+        else Reports(source).reports(view.experiment.id)
+    )
     here = [one for one in known if one.archived is None]
     widgets.section("Reports", _said(here, may=may))
     if here:
@@ -107,16 +112,18 @@ def _share(view: View, report: Report) -> None:
 
 
 def _link(view: View, report: Report, days: int) -> SharedLink:
-    return workspace().share(view.experiment.id, report_id=report.id, days=days, label=report.title[:60])
+    return workspace().sharing.share(
+        view.experiment.id, report_id=report.id, days=days, label=report.title[:60]
+    )
 
 
 def _archive(report: Report) -> None:
     source = workspace()
     if report.archived is not None:
         if st.button("Restore", key=f"report-restore-{report.id}"):
-            forms.attempt(lambda: source.restore_report(report.id), "Restored.")
+            forms.attempt(lambda: Reports(source).restore_report(report.id), "Restored.")
     elif st.button("Archive", key=f"report-archive-{report.id}", help="Hides it; it can be restored."):
-        forms.attempt(lambda: source.archive_report(report.id), "Archived. It can be restored here.")
+        forms.attempt(lambda: Reports(source).archive_report(report.id), "Archived. It can be restored here.")
 
 
 def _delete(report: Report) -> None:
@@ -127,4 +134,6 @@ def _delete(report: Report) -> None:
         )  # fmt: skip
         if st.form_submit_button("Delete for good", key=f"report-delete-{report.id}"):
             name = markdown(report.title)
-            forms.attempt(lambda: workspace().delete_report(report.id, typed), f"Deleted the report {name}.")
+            forms.attempt(
+                lambda: Reports(workspace()).delete_report(report.id, typed), f"Deleted the report {name}."
+            )

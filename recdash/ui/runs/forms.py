@@ -68,12 +68,12 @@ def run_panel(workspace: Workspace, experiment: Experiment, run: Run, known_tags
         _replicates(workspace, run)
     with remove:
         _archive_run(workspace, run)
-        _delete("run", run.name, run.id, lambda typed: workspace.delete_run(run.id, typed))
+        _delete("run", run.name, run.id, lambda typed: workspace.runs.delete_run(run.id, typed))
 
 
 def _replicates(workspace: Workspace, run: Run) -> None:
     """Who was counted in each fold or seed."""
-    below = workspace.replicates(run.id)
+    below = workspace.replicates.of(run.id)
     if below:
         widgets.section(str(run.replicated).capitalize(), "Each scored by itself, too.")
         names = ledger_names(below)
@@ -106,27 +106,27 @@ def _save_run(workspace: Workspace, run: Run, name: str, tags: Sequence[str], no
     """Only what changed is written; parameters are read first, so that a slip there changes nothing."""
     read = params_from(params)
     if name != run.name:
-        workspace.rename_run(run.id, name)
+        workspace.runs.rename_run(run.id, name)
     if tuple(tags) != run.tags:
-        workspace.tag_run(run.id, tuple(tags))
+        workspace.runs.tag_run(run.id, tuple(tags))
     if note != run.note:
-        workspace.note_run(run.id, note)
+        workspace.runs.note_run(run.id, note)
     if read != dict(run.params):
-        workspace.set_params(run.id, read)
+        workspace.runs.set_params(run.id, read)
 
 
 def _set_baseline(workspace: Workspace, experiment: Experiment, run: Run) -> None:
-    workspace.set_baseline(experiment.id, run.id)
+    workspace.experiments.set_baseline(experiment.id, run.id)
     state.choose(b=None, c=None)
 
 
 def _archive_run(workspace: Workspace, run: Run) -> None:
     if run.archived is not None:
         if st.button("Restore", key=f"run-restore-{run.id}"):
-            attempt(lambda: workspace.restore_run(run.id), "Restored.")
+            attempt(lambda: workspace.runs.restore_run(run.id), "Restored.")
     elif st.button("Archive", key=f"run-archive-{run.id}", help="Hides the run; it can be restored."):
-        workspace.archive_run(run.id)
-        offer_undo("run", run.name, lambda: workspace.restore_run(run.id))
+        workspace.runs.archive_run(run.id)
+        offer_undo("run", run.name, lambda: workspace.runs.restore_run(run.id))
         st.rerun()
 
 
@@ -149,7 +149,7 @@ def experiment_panel(workspace: Workspace, experiment: Experiment) -> None:
         with st.form(f"rename-{experiment.id}", border=False):
             name = st.text_input("Name", experiment.name, key=f"experiment-name-{experiment.id}", width=420)
             if st.form_submit_button("Rename", key=f"experiment-rename-{experiment.id}"):
-                attempt(lambda: workspace.rename_experiment(experiment.id, name.strip()))
+                attempt(lambda: workspace.experiments.rename_experiment(experiment.id, name.strip()))
         _archive_experiment(workspace, experiment)
         delete = partial(_gone, workspace, experiment)
         _delete("experiment", experiment.name, experiment.id, delete)
@@ -158,16 +158,18 @@ def experiment_panel(workspace: Workspace, experiment: Experiment) -> None:
 def _archive_experiment(workspace: Workspace, experiment: Experiment) -> None:
     if experiment.archived is not None:
         if st.button("Restore", key=f"experiment-restore-{experiment.id}"):
-            attempt(lambda: workspace.restore_experiment(experiment.id), "Restored.")
+            attempt(lambda: workspace.experiments.restore_experiment(experiment.id), "Restored.")
     elif st.button("Archive", key=f"experiment-archive-{experiment.id}"):
-        workspace.archive_experiment(experiment.id)
+        workspace.experiments.archive_experiment(experiment.id)
         state.choose(e=None, b=None, c=None, t=None)
-        offer_undo("experiment", experiment.name, lambda: workspace.restore_experiment(experiment.id))
+        offer_undo(
+            "experiment", experiment.name, lambda: workspace.experiments.restore_experiment(experiment.id)
+        )
         st.rerun()
 
 
 def _gone(workspace: Workspace, experiment: Experiment, typed: str) -> None:
-    workspace.delete_experiment(experiment.id, typed)
+    workspace.experiments.delete_experiment(experiment.id, typed)
     state.choose(e=None, b=None, c=None, t=None)
 
 
@@ -176,7 +178,7 @@ def _gone(workspace: Workspace, experiment: Experiment, typed: str) -> None:
 
 def online_panel(workspace: Workspace, experiment: Experiment) -> None:
     widgets.section("Online tests", "Each variant is linked to the run that it served.")
-    tests, runs = workspace.online_tests(experiment.id), workspace.runs(experiment.id, archived=True)
+    tests, runs = workspace.online_tests.all(experiment.id), workspace.runs.all(experiment.id, archived=True)
     if not tests:
         widgets.notices([], nothing="No online test yet. Add one under Upload.")
     for test in tests:
@@ -188,7 +190,12 @@ def _online_test(workspace: Workspace, test: OnlineTest, runs: Sequence[Run]) ->
     variants = list(dict.fromkeys(str(row["variant"]) for row in test.results))
     links = link_boxes(f"relink-{test.id}", runs, variants, test.links)
     if st.button("Save links", key=f"online-links-{test.id}", disabled=links == dict(test.links)):
-        attempt(lambda: workspace.link_variants(test.id, links))
+        attempt(lambda: workspace.online_tests.link_variants(test.id, links))
     if test.notices:
         widgets.notices(test.notices)
-    _delete("online test", test.name, test.id, lambda typed: workspace.delete_online_test(test.id, typed))
+    _delete(
+        "online test",
+        test.name,
+        test.id,
+        lambda typed: workspace.online_tests.delete_online_test(test.id, typed),
+    )

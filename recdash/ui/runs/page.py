@@ -31,7 +31,7 @@ def choose_experiment(workspace: Workspace) -> tuple[Experiment | None, bool]:
     """The experiment of the view, and whether archived things are shown too."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         archived = st.session_state.get("runs-archived", False)
-        found = {one.id: one for one in workspace.experiments(archived=archived)}
+        found = {one.id: one for one in workspace.experiments.all(archived=archived)}
         chosen = _experiment_box(found) if found else None
         archived = st.toggle("Show archived", key="runs-archived")
     return chosen, archived
@@ -90,7 +90,7 @@ def show_ledger(workspace: Workspace, experiment: Experiment, runs: Sequence[Run
         [
             widgets.run_cell(_mark(experiment, run)),
             *ledger_row(run, names),
-            *known_cells(workspace.id_overlap(run.id)),
+            *known_cells(workspace.scores.id_overlap(run.id)),
         ]
         for run in runs
     ]

@@ -101,7 +101,7 @@ def _choose_least() -> int:
 def gather(view: View, by: str, least: int, correction: Correction) -> Segmented:
     """The runs in the frame; the first of them is what the others are compared with."""
     terms = Terms(correction=correction)
-    return state.workspace().segmented(
+    return state.workspace().segments.segmented(
         view.shown_ids, view.shown_ids[0], view.metric, view.k, by, terms, least=least
     )
 
@@ -274,8 +274,8 @@ def _value(found: Segmented, segment: str, run: str, decimals: int) -> Html:
 
 
 def tidy(view: View, found: Segmented) -> pd.DataFrame:
-    """One row per segment and run, as ``Workspace.segments`` gives them."""
-    frame_of = state.workspace().segments(
+    """One row per segment and run, as ``Segments.of`` gives them."""
+    frame_of = state.workspace().segments.of(
         view.shown_ids, found.baseline, found.metric, found.k, found.by, found.terms, least=found.least
     )
     return frame_of.drop(columns=["run_id", "segment"]).rename(columns={"title": "segment"})

@@ -65,7 +65,7 @@ def _link(_: View) -> None:
 
 
 def _saved_views(view: View) -> None:
-    known = workspace().saved_views(view.experiment.id)
+    known = workspace().sharing.saved_views(view.experiment.id)
     may_write = workspace().person.may("editor")
     if may_write:
         _save(view)
@@ -85,7 +85,7 @@ def _save(view: View) -> None:
         return
     params = {name: value for name, value in state.shown().items() if name != VIEW}
     try:
-        saved = workspace().save_view(view.experiment.id, _as_slug(name), state.page(), params)
+        saved = workspace().sharing.save_view(view.experiment.id, _as_slug(name), state.page(), params)
     except RecdashError as error:
         widgets.problems(error)
         return
@@ -118,7 +118,7 @@ def _row(saved: SavedView, *, may_write: bool) -> None:
 def _forget(view_id: str) -> None:
     """A second click finds it gone."""
     with suppress(NotFound):
-        workspace().forget_view(view_id)
+        workspace().sharing.forget_view(view_id)
 
 
 def _words(saved: SavedView) -> str:
@@ -135,7 +135,7 @@ def open_saved_view(name: str) -> str | None:
     Of an unknown name it warns and returns None; of a page that this person does not have, the overview.
     """
     try:
-        saved = workspace().saved_view(name)
+        saved = workspace().sharing.saved_view(name)
     except NotFound:
         st.warning(f"There is no saved view called {markdown(name)} here: forgotten, or kept elsewhere.")
         return None

@@ -38,7 +38,7 @@ def show(view: View) -> None:
         _show_once(desk, desk.made)
     else:
         _form(desk, view)
-    _list(desk, workspace().share_links(view.experiment.id))
+    _list(desk, workspace().sharing.share_links(view.experiment.id))
 
 
 def _form(desk: Desk, view: View) -> None:
@@ -60,7 +60,7 @@ def _make(desk: Desk, turn: int, view: View, label: str, days: str) -> None:
         return
     asked = st.session_state[label], int(st.session_state[days])
     try:
-        desk.made = workspace().share(view.experiment.id, label=asked[0], days=asked[1])
+        desk.made = workspace().sharing.share(view.experiment.id, label=asked[0], days=asked[1])
         desk.turn, desk.refused = turn + 1, None
     except RecdashError as error:
         desk.refused = error
@@ -90,7 +90,7 @@ def _list(desk: Desk, known: Sequence[ShareLink]) -> None:
 
 def _revoke(desk: Desk, link: ShareLink) -> None:
     """For good: whoever reads by it sees why it is dead."""
-    person, is_alive = workspace().person, workspace().link_state(link) == "alive"
+    person, is_alive = workspace().person, workspace().sharing.link_state(link) == "alive"
     mine = link.author == person.name or person.may("admin")
     if is_alive and mine:
         st.button("Revoke", key=f"revoke-{link.id}", type="tertiary", on_click=_take_back,
@@ -98,7 +98,7 @@ def _revoke(desk: Desk, link: ShareLink) -> None:
 
 
 def _take_back(desk: Desk, link_id: str) -> None:
-    workspace().revoke(link_id)
+    workspace().sharing.revoke(link_id)
     if desk.made is not None and desk.made.link.id == link_id:
         desk.made = None
 
@@ -112,7 +112,7 @@ def _words(link: ShareLink) -> Html:
 
 
 def _state(link: ShareLink) -> str:
-    state = workspace().link_state(link)
+    state = workspace().sharing.link_state(link)
     if state == "revoked" and link.revoked is not None:
         return f"revoked {day(link.revoked)}"
     return f"{'open until' if state == 'alive' else 'expired'} {day(link.expires)}"

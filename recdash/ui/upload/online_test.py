@@ -128,7 +128,9 @@ def _trial(desk: Desk, workspace: Workspace, tables: Tables, rules: Rules) -> On
 def _results(workspace: Workspace, tables: Tables, rules: Rules) -> OnlineResults | InputError:
     try:
         with st.spinner("Counting by these rules"):
-            return workspace.try_online_test(_data(tables), rules=rules, mappings=_mappings(tables))
+            return workspace.online_tests.try_online_test(
+                _data(tables), rules=rules, mappings=_mappings(tables)
+            )
     except InputError as error:
         return error
 
@@ -155,7 +157,7 @@ def _fields(
         "Control", trial.variants, index=trial.variants.index(trial.control), key=desk.key("control"),
         width=420, help="The variant that the others are compared with.",
     )  # fmt: skip
-    links = link_boxes(desk.key("link"), workspace.runs(experiment.id), trial.variants, None)
+    links = link_boxes(desk.key("link"), workspace.runs.all(experiment.id), trial.variants, None)
     return OnlineForm(tables, rules, name.strip(), control, links)
 
 
@@ -198,7 +200,7 @@ def _stored(made: OnlineTest) -> Outcome:
 def _store(desk: Desk, workspace: Workspace, experiment: Experiment, form: OnlineForm) -> None:
     with st.status("Computing the results of each variant", expanded=True):
         try:
-            made = workspace.add_online_test(
+            made = workspace.online_tests.add_online_test(
                 experiment.id, form.name, _data(form.tables), control=form.control, rules=form.rules,
                 mappings=_mappings(form.tables), links=form.links,
             )  # fmt: skip

@@ -84,7 +84,7 @@ def _see_it(workspace: Workspace, last: Outcome, runs: Sequence[str]) -> None:
         st.caption("Next: add its candidates below.")
     elif st.button("See it", type="primary", key="see-it"):
         state.show_experiment(str(last.experiment))
-        if len(workspace.runs(str(last.experiment))) > MOST_CANDIDATES + 1:
+        if len(workspace.runs.all(str(last.experiment))) > MOST_CANDIDATES + 1:
             state.choose(c=state.SEPARATOR.join(runs[:MOST_CANDIDATES]) or None)
         frame.go("leaderboard")
 
@@ -189,10 +189,10 @@ def _create(
     desk: Desk, workspace: Workspace, checked: Mapping[TableKind, CheckedFile], fields: ExperimentForm
 ) -> None:
     data = {kind: file.data for kind, file in checked.items()}
-    known = {one.id for one in workspace.experiments(archived=True)}
+    known = {one.id for one in workspace.experiments.all(archived=True)}
     with st.status("Reading and storing the tables", expanded=True):
         try:
-            made = workspace.create_experiment(
+            made = workspace.experiments.create_experiment(
                 fields.name, data["truth"], train=data.get("train"), catalogue=data.get("catalogue"),
                 user_attributes=data.get("users"), item_vectors=data.get("vectors"),
                 item_similarity=data.get("similarity"),
@@ -246,7 +246,7 @@ def candidates(desk: Desk, workspace: Workspace) -> None:
     if not files and not rated:
         return
     st.subheader("2 · Columns, checks, names")
-    tags = sorted({tag for run in workspace.runs(experiment.id, archived=True) for tag in run.tags})
+    tags = sorted({tag for run in workspace.runs.all(experiment.id, archived=True) for tag in run.tags})
     described = describe_all(desk, workspace, files, tags, experiment.id) if files else []
     described += [describe_rated(desk, workspace, file, tags) for file in rated]
     st.subheader("3 · Score")
@@ -259,7 +259,7 @@ def _score_label(n: int) -> str:
 
 
 def choose_experiment(desk: Desk, workspace: Workspace) -> Experiment | None:
-    experiments = {experiment.id: experiment for experiment in workspace.experiments()}
+    experiments = {experiment.id: experiment for experiment in workspace.experiments.all()}
     if not experiments:
         st.info("There is no experiment yet. Add one first: the truth to score candidates against.")
         return None
@@ -279,10 +279,10 @@ def demo(workspace: Workspace) -> None:
     """Load or remove the demo, and take away a file that the checks refuse."""
     widgets.section("Demo", "A small film service: five candidates, two of them tied, and an online test.")
     with st.container(horizontal=True):
-        if workspace.has_demo():
+        if workspace.demo.has_demo():
             _remove_demo(workspace)
         elif st.button("Load the demo", key="upload-load-demo"):
-            made = workspace.load_demo(progress=data.progress("Making the demo"))
+            made = workspace.demo.load_demo(progress=data.progress("Making the demo"))
             state.show_experiment(made.id)
             frame.go("overview")
         st.download_button(
@@ -294,7 +294,7 @@ def demo(workspace: Workspace) -> None:
 
 def _remove_demo(workspace: Workspace) -> None:
     if st.button("Remove the demo", key="upload-remove-demo"):
-        workspace.remove_demo()
+        workspace.demo.remove_demo()
         state.choose(e=None, b=None, c=None, t=None)
         st.toast("The demo is removed.")
         st.rerun()

@@ -175,7 +175,7 @@ def _preview(
 
     def read() -> Preview:
         with st.spinner("Reading the file"):
-            return workspace.preview(kind, file.getvalue(), file.name, mapping=mapping, zone=zone)
+            return workspace.experiments.preview(kind, file.getvalue(), file.name, mapping=mapping, zone=zone)
 
     found: Preview = desk.remembered(key, read)
     return found
@@ -275,7 +275,9 @@ def accepts_ids(desk: Desk, workspace: Workspace, experiment: str, checked: Chec
     key = ("ids", checked.file.file_id, experiment, tuple(sorted((checked.mapping or {}).items())))
     first: FirstIds = desk.remembered(
         key,
-        lambda: workspace.first_ids(experiment, checked.data, name=checked.name, mapping=checked.mapping),
+        lambda: workspace.runs.first_ids(
+            experiment, checked.data, name=checked.name, mapping=checked.mapping
+        ),
     )
     if first.overlap is not None:
         st.caption(f"In the first {first.rows:,} rows: {known_sentence(first.overlap)}")
@@ -417,7 +419,7 @@ def _store_candidate(
         bar(fraction, f"{shown}: {text}")
 
     try:
-        added = workspace.add_runs(
+        added = workspace.runs.add_runs(
             experiment.id,
             candidate.data,
             name=candidate.name,

@@ -1,0 +1,56 @@
+"""The demo in a store: loaded, found again, removed."""
+
+from __future__ import annotations
+
+from recdash.domain.records import Experiment
+from recdash.service.catalog.experiments import Experiments
+from recdash.service.catalog.runs import Runs
+from recdash.service.context import ServiceContext
+from recdash.service.online.tests import OnlineTests
+from recdash.service.validation import Progress, quiet
+
+
+class Demo:
+    def __init__(
+        self, context: ServiceContext, experiments: Experiments, runs: Runs, online_tests: OnlineTests
+    ) -> None:
+        self._context, self._experiments, self._runs = context, experiments, runs
+        self._online_tests = online_tests
+
+    def has_demo(self) -> bool:
+        return any(one.demo for one in self._context.experiments(archived=True))
+
+    def load_demo(self, progress: Progress | None = None) -> Experiment:
+        """Five candidates of an invented film service, and an A/B test; loading again changes nothing."""
+        self._context.must_be_editor()
+        from recdash.demo import film_service
+
+        tell = progress or quiet
+        tell(0.0, "Inventing a film service")
+        made = film_service.make()
+        known = [one for one in self._context.experiments(archived=True) if one.demo]
+        experiment = (
+            self._experiments.restore_experiment(known[0].id)
+            if known
+            else self._experiments.create_experiment(
+                made.experiment, made.truth, train=made.train, catalogue=made.catalogue, demo=True
+            )
+        )
+        ids = {}
+        for place, (name, table) in enumerate(made.runs.items(), start=1):
+            ids[name] = self._runs.add_runs(experiment.id, table, name=name)[0].run.id
+            tell(place / (len(made.runs) + 1), f"Scored {name}")
+        if not self._online_tests.all(experiment.id, archived=True):
+            links = {variant: ids[run] for variant, run in made.links.items()}
+            tables = {"sessions": made.sessions, "served": made.served}
+            self._online_tests.add_online_test(
+                experiment.id, made.test, tables, control=made.control, links=links
+            )
+        tell(1.0, "Done")
+        return self._experiments.set_baseline(experiment.id, ids[made.baseline])
+
+    def remove_demo(self) -> None:
+        self._context.must_be_editor()
+        for one in self._context.experiments(archived=True):
+            if one.demo:
+                self._context.writable_store().delete_experiment(one.id)

@@ -1,0 +1,154 @@
+"""What metrics make of a run: curves, values of users, and whether there is what a metric needs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from recdash.domain.kinds import Users
+from recdash.domain.records import Run
+from recdash.domain.results import WHOLE, Absent, Scope, UserValues
+from recdash.engines import list_metrics
+from recdash.errors import InputError
+from recdash.evaluation import replicates, scoring
+from recdash.evaluation.replicate_means import rated_values
+from recdash.metrics import Definition, Material, define
+from recdash.metrics.catalogue import CatalogueMetric, Shelf
+from recdash.metrics.ratings import RatingMetric
+from recdash.metrics.sample import Ideals, Sample, sample_of
+from recdash.service.context import ServiceContext
+from recdash.service.run_data import RunData
+
+if TYPE_CHECKING:
+    pass
+
+
+def _needs_lists(definition: Definition) -> bool:
+    metric = definition.metric
+    return isinstance(metric, CatalogueMetric) and metric.from_lists(definition.parameters)
+
+
+def absent_for(metric: str, error: InputError) -> Absent:
+    """The metric, absent because of what was found in its input."""
+    return Absent(metric, "; ".join(problem.found for problem in error.problems))
+
+
+class MetricValues:
+    """Metrics of stored runs, computed once."""
+
+    def __init__(self, context: ServiceContext, data: RunData) -> None:
+        self._context, self._data = context, data
+        self._ideals = context.cached(8, self._make_ideals)
+        self.user_values = context.sized_cache(self.compute_user_values, least=64)
+        self.material = context.sized_cache(self.read_material, least=64)
+        self.is_possible = context.cached(4096, self._ask_whether_possible)
+        self.whole_shelf = context.cached(16, self._look_at_all_lists)
+
+    def _make_ideals(self, experiment_id: str, scope: Scope) -> Ideals:  # noqa: ARG002 - a key
+        return Ideals()
+
+    def material_for(self, run_id: str, definition: Definition, scope: Scope = WHOLE) -> Material:
+        """What the metric is computed from; what was not stored of the lists comes from the upload.
+
+        Raises InputError when the upload was not kept.
+        """
+        if isinstance(definition.metric, RatingMetric):
+            return Material(predictions=self._data.predictions(run_id))
+        if not self._context.store.run(run_id).has_lists:
+            return Material()
+        material = self.material(run_id, None, scope)
+        shelf = material.shelf
+        if shelf is None or not isinstance(definition.metric, CatalogueMetric):
+            return material
+        if _needs_lists(definition) and definition.of_lists not in shelf.exposure.list_means:
+            shelf = self._with_list_means(run_id, shelf, definition)
+        elif definition.parameters["users"] == "run" and not shelf.is_whole:
+            shelf = self.whole_shelf(run_id)
+        return replace(material, shelf=shelf)
+
+    def _with_list_means(self, run_id: str, shelf: Shelf, definition: Definition) -> Shelf:
+        """With the metric's means over the lists; without them where the set-up lacks what it needs."""
+        reference = self._data.reference(self._context.store.run(run_id).experiment)
+        wanted = list_metrics([definition], reference, shelf.depth)
+        if not wanted:
+            return shelf
+        again = self._data.match_again(run_id, list_metrics=wanted)
+        return scoring.shelf_of(again, reference) or shelf
+
+    def _look_at_all_lists(self, run_id: str) -> Shelf | None:
+        """What the stored upload shows to everybody, for a run that was scored before that was counted."""
+        return scoring.shelf_of(
+            self._data.match_again(run_id), self._data.reference(self._context.store.run(run_id).experiment)
+        )
+
+    def _ask_whether_possible(self, run_id: str, metric: str) -> bool:
+        """Are the tables there that the metric needs? Asks without computing it."""
+        definition, run = define(metric), self._context.store.run(run_id)
+        if run.is_mean:
+            return all(self.is_possible(one.id, metric) for one in self._data.replicates_of(run_id))
+        if isinstance(definition.metric, RatingMetric):
+            return "predictions" in run.hits
+        if not run.has_lists:
+            return False
+        if isinstance(definition.metric, CatalogueMetric):
+            shelf = self.material(run_id).shelf
+            return shelf is not None and not definition.metric.lacks(
+                shelf.of(definition.parameters["users"]), definition.parameters
+            )
+        return not definition.lacks(self.sample(run_id))
+
+    def compute_user_values(
+        self, run_id: str, metric: str, k: int, users: Users | None = None, scope: Scope = WHOLE
+    ) -> UserValues | None:
+        """None without lists, and for a metric that the run lacks."""
+        definition = define(metric)
+        if isinstance(definition.metric, RatingMetric):
+            return None if scope.slice else self._rated_values(run_id, definition)
+        definition.formula()  # refuses a metric without a value per user
+        run, users = self._data.lasting_run(run_id), definition.own_rule or users
+        if run.is_mean:
+            samples = [self.sample(one.id, users, scope) for one in self._data.replicates_of(run_id)]
+            return replicates.user_values(definition, samples, k)
+        if not run.has_lists:
+            return None
+        if definition.own_rule is None and self.rule(run, users) == "both":
+            found = self.user_values(run_id, metric, k, "truth", scope)
+            if found is not None:  # what a user got does not depend on who else counts
+                return found.of(self.sample(run_id, "truth", scope).list_length > 0)
+        return replicates.user_values(definition, [self.sample(run_id, users, scope)], k)
+
+    def _rated_values(self, run_id: str, definition: Definition) -> UserValues | None:
+        """None without predictions."""
+        run = self._data.lasting_run(run_id)
+        if "predictions" not in run.hits:
+            return None
+        table = self._context.store.table(run.hits["predictions"])
+        return rated_values(definition, self._data.rated_pairs(run.experiment).rows(table))
+
+    def sample(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> Sample:
+        """The run's users who count, by the experiment's rule unless another is named."""
+        sample = self.material(run_id, users, scope).sample
+        if sample is None:
+            raise ValueError(f"run '{run_id}' has no lists")
+        return sample
+
+    def read_material(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> Material:
+        """Of a slice only what accuracy rests on: what it is shown takes another look at the lists."""
+        run = self._data.lasting_run(run_id)
+        rule = self.rule(run, users)
+        reference = self._data.reference_under(run.experiment, scope.threshold)
+        hits = replace(self._data.hits(run_id), truth=reference.truth)
+        # where the same users count for every run, what their best lists gain is worked out once
+        ideals = self._ideals(run.experiment, scope) if rule == "truth" else None
+        if not scope.slice:
+            return scoring.material_of(hits, reference, rule, ideals=ideals)
+        of = self._data.slice(run.experiment, scope)
+        known = scoring.familiar_of(reference)
+        return Material(sample_of(hits, rule, of.users, of.rows, known, ideals))
+
+    def rule(self, run: Run, users: Users | None) -> Users:
+        """Who counts: by the rule named, that of the replicate, or that of the experiment."""
+        rule: Users = (
+            users or run.provenance.get("users") or self._context.settings_of(run.experiment)["users"]
+        )
+        return rule

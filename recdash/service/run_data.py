@@ -1,0 +1,196 @@
+"""What is stored of runs and their experiment, read once: tables, lists, hits, replicates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from recdash.domain.hits import Hits
+from recdash.domain.inputs import Recommendations, Upload
+from recdash.domain.kinds import TableKind
+from recdash.domain.records import Run
+from recdash.domain.results import Absent, Scope
+from recdash.engines import Reference, hits_from_tables, match
+from recdash.errors import EvidenceDamaged, InputError, NotFound, Problem, UnknownName
+from recdash.evaluation import reading, replicate_merge
+from recdash.evaluation.slices import Slice, known_slices, slices_of
+from recdash.service.context import ServiceContext
+
+if TYPE_CHECKING:
+    from recdash.metrics.ratings import Predictions
+
+
+def _several_lists(run: Run) -> Problem:
+    found = f"it is the mean of {run.replicated}, so that each user has several lists"
+    return Problem("several-lists", f"run '{run.name}'", found, "Upload one of them by itself to see lists.")
+
+
+def _files_of(run: Run, with_lists: bool) -> list[str]:
+    """The hashes of the stored files that a page reads of a run; its upload, if it was kept, for lists."""
+    upload = [run.upload] if with_lists and run.upload else []
+    return [*run.hits.values(), *upload]
+
+
+class RunData:
+    """Tables, lists and hits behind the runs of a store, keyed by ids of things that never change."""
+
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
+        self.reference = context.cached(4, self._read_reference)
+        self.hits = context.sized_cache(self._read_hits, least=64)
+        self.lasting_run = context.cached(4096, self._read_run)
+        """What never changes of a run: hits, provenance, experiment. Its name and archive may."""
+        self.reference_under = context.cached(8, self._take_as_relevant)
+        self.slices_by = context.cached(32, self._cut_into)
+        self.rated_pairs = context.cached(4, self._read_rated_pairs)
+        self.replicates_of = context.cached(4096, self._read_replicates)
+
+    def _read_run(self, run_id: str) -> Run:
+        return self._context.store.run(run_id)
+
+    def _read_rated_pairs(self, experiment_id: str) -> reading.RatedPairs:
+        return reading.RatedPairs(self.reference(experiment_id))
+
+    def unreadable(self, run_ids: Sequence[str], *, with_lists: bool = False) -> dict[str, str]:
+        """{run id: why} of the runs whose stored hits are lost or damaged, their replicates' too; with lists,
+        also of those whose stored upload is.
+
+        A file is read and compared once in a process.
+        """
+        why: dict[str, str] = {}
+        for run in self._context.runs_of(run_ids):
+            everyone = (run, *(self.replicates_of(run.id) if run.replicated else ()))
+            try:
+                for sha256 in {sha256 for each in everyone for sha256 in _files_of(each, with_lists)}:
+                    self._context.store.path(sha256)
+            except (NotFound, EvidenceDamaged) as error:
+                why[run.id] = str(error)
+        return why
+
+    def refuse_damage(self, run_ids: Sequence[str], test_id: str | None = None) -> None:
+        """Raises EvidenceDamaged where something stored of these runs, of a test or of their experiment is
+        not what was written: numbers, hits, uploads, tables.
+
+        A file is read once in a process. One that is not there any more is no damage: what was counted
+        from it stands.
+        """
+        runs = self._context.runs_of(run_ids)
+        everyone = [
+            one for run in runs for one in (run, *(self.replicates_of(run.id) if run.replicated else ()))
+        ]
+        self._refuse_damaged_curves({run.id: run.name for run in everyone})
+        homes = [self._context.experiment(experiment) for experiment in {run.experiment for run in runs}]
+        tests = [self._context.store.online_test(test_id)] if test_id else []
+        for files in (
+            *((home.truth, home.train, home.catalogue, *home.tables.values()) for home in homes),
+            *((run.upload, *run.hits.values()) for run in everyone),
+            *((test.upload, *test.tables.values()) for test in tests),
+        ):
+            self._refuse_damaged_files(files)
+
+    def _refuse_damaged_curves(self, names: Mapping[str, str]) -> None:
+        for run_id, curves in self._context.store.curves(list(names)).items():
+            for curve in curves.values():
+                if isinstance(curve, Absent):
+                    place = f"{curve.metric} of run '{names[run_id]}'"
+                    raise EvidenceDamaged(Problem("damaged", place, curve.reason, ""))
+
+    def _refuse_damaged_files(self, files: Iterable[str | None]) -> None:
+        for sha256 in files:
+            if sha256 is not None:
+                with suppress(NotFound):
+                    self._context.store.path(sha256)
+
+    def _read_replicates(self, run_id: str) -> tuple[Run, ...]:
+        """The folds or seeds of a run; empty for one that was uploaded once."""
+        return tuple(self._context.store.replicates([run_id])[run_id])
+
+    def predictions(self, run_id: str) -> Predictions | None:
+        sha = self._context.store.run(run_id).hits.get("predictions")
+        if sha is None:
+            return None
+        return reading.predictions_of(Upload("predictions", run_id, self._context.store.table(sha), {}))
+
+    def slice(self, experiment_id: str, scope: Scope) -> Slice:
+        """Raises UnknownName for a slice in which nobody counts."""
+        known = known_slices(self.reference(experiment_id))
+        by = max((one for one in known if scope.slice.startswith(f"{one}=")), key=len, default="")
+        cuts = self.slices_by(experiment_id, by, scope.threshold) if by else ()
+        names = {f"{one.by}={one.value}": one for one in cuts}
+        if scope.slice not in names:
+            raise UnknownName("slice", scope.slice, sorted(names) or [f"{one}=…" for one in known])
+        return names[scope.slice]
+
+    def _cut_into(self, experiment_id: str, by: str, threshold: float | None = None) -> tuple[Slice, ...]:
+        return tuple(slices_of(self.reference_under(experiment_id, threshold), by))
+
+    def _take_as_relevant(self, experiment_id: str, threshold: float | None) -> Reference:
+        """The reference with another threshold; the experiment's own without one."""
+        own = self.reference(experiment_id)
+        if threshold is None:
+            return own
+        if not threshold > 0:
+            fix = "Use a number above 0; rows with relevance 0 or less are never relevant."
+            raise InputError(Problem("bad-threshold", "relevance threshold", f"{threshold:g}", fix))
+        truth = own.truth.under(threshold)
+        if not truth.relevant().any():
+            found = f"no row of the truth has a relevance of {threshold:g} or more"
+            fix = f"The largest is {float(truth.gain.max()):g}; choose a smaller threshold."
+            raise InputError(Problem("nothing-relevant", "relevance threshold", found, fix))
+        return replace(own, truth=truth)
+
+    def _read_hits(self, run_id: str) -> Hits:
+        run = self.lasting_run(run_id)
+        if run.is_mean:
+            raise InputError(_several_lists(run))
+        tables = {
+            name: self._context.store.table(sha) for name, sha in run.hits.items() if name != "predictions"
+        }
+        return hits_from_tables(tables, self.reference(run.experiment).truth)
+
+    def lists_of(self, run: Run) -> Recommendations:
+        """The stored upload of a run; a replicate's rows stand in that of its candidate.
+
+        Raises InputError when it was not kept, and for a run whose users have several lists.
+        """
+        from recdash import ingest
+
+        home = run if run.replicate_of is None else self._context.store.run(run.replicate_of)
+        if home.upload is None:
+            raise InputError(Problem("no-upload", f"run '{run.name}'", "its upload was not kept", ""))
+        if run.is_mean:
+            raise InputError(_several_lists(run))
+        column = {"replicate": replicate_merge.LABEL if run is not home else ""}
+        mapping = column if home.replicated else None
+        found = ingest.read_recommendations(
+            self._context.store.path(home.upload), name=run.name, mapping=mapping, checked=True
+        )
+        return next(one for one in found if one.replicate is None or one.replicate == run.name)
+
+    def match_again(self, run_id: str, reference: Reference | None = None, **how: Any) -> Hits:
+        """Hits from the stored upload, for what was not stored with those that are.
+
+        Unless told otherwise, in the same order and against the experiment's own reference.
+        """
+        run, stored = self._context.store.run(run_id), self.hits(run_id)
+        own = {"depth": stored.depth, "order": stored.order, "duplicates": stored.duplicates}
+        how = own | how
+        return match(self.lists_of(run), reference or self.reference(run.experiment), **how)[0]
+
+    def _read_reference(self, experiment_id: str) -> Reference:
+        threshold = self._context.experiment(experiment_id).settings["relevance_threshold"]
+        return reading.reference_of(self.tables(experiment_id), threshold)
+
+    def tables(self, experiment_id: str) -> dict[TableKind, Upload]:
+        """The tables of the experiment's set-up, as they were stored."""
+        experiment = self._context.experiment(experiment_id)
+        main = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
+        stored = {**main, **experiment.tables}
+        kinds: tuple[TableKind, ...] = ("truth", "train", "catalogue", *reading.OTHER_TABLES)
+        return {
+            kind: Upload(kind, experiment.name, self._context.store.table(sha), {})
+            for kind in kinds
+            if (sha := stored.get(kind)) is not None
+        }
