@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Found:
-    """One run, its metric's family, and the tables of ``PresetResults.under_presets`` and ``preset_causes``."""
+    """One run, its metric's family, and its tables under all presets and of their causes."""
 
     run: Run
     metric: str
