@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui import state, upload_flows, upload_online, widgets
+from recdash.ui import state, upload_flows, upload_online, upload_steps, widgets
 from recdash.ui.upload_desk import Desk
 
 FLOWS = {
@@ -15,6 +15,7 @@ FLOWS = {
 
 desk = st.session_state.setdefault("recdash.upload", Desk())
 workspace = state.workspace()
+upload_steps.expect_files()
 
 st.html("<style>.rd-preview td{height:30px}</style>")
 widgets.title("Upload", "Nothing is stored before the last step.")

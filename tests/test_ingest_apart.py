@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import strange_readers
+from app_pages import Open
 
 from recdash.domain import TableKind
 from recdash.errors import UploadError
-from recdash.ingest import Limits, preview, read_passing, read_recommendations, read_upload, uploads
-from recdash.ingest.apart import KEEPER, File
+from recdash.ingest import (
+    Limits,
+    get_ready,
+    preview,
+    read_passing,
+    read_recommendations,
+    read_upload,
+    uploads,
+)
+from recdash.ingest.apart import KEEPER, File, Keeper
 from recdash.service import Workspace
 
+POPEN = subprocess.Popen
 APART = Limits(read_memory_bytes=2**30, read_seconds=60)
 TRUTH = "user,item,rating\n" + "".join(f"u{n % 20},i{n % 37},{n % 5}\n" for n in range(200))
 RUN = "user,item,score\n" + "".join(f"u{n // 10},i{n % 41},{1 - n / 300}\n" for n in range(200))
@@ -191,6 +202,74 @@ def test_files_are_read_on_after_the_keeper_was_killed() -> None:
     os.kill(before, signal.SIGKILL)
     assert read_upload("truth", TRUTH.encode(), limits=APART).table.num_rows == 200
     assert KEEPER.pid != before
+
+
+@pytest.fixture
+def own_keeper(monkeypatch: pytest.MonkeyPatch) -> Iterator[Keeper]:
+    """A keeper of this test that was not started."""
+    keeper = Keeper()
+    monkeypatch.setattr("recdash.ingest.apart.KEEPER", keeper)
+    yield keeper
+    keeper._end()
+
+
+def test_a_keeper_is_started_by_the_first_file_and_once_for_many(
+    own_keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[int] = []
+
+    def counted(*arguments: Any, **how: Any) -> subprocess.Popen[bytes]:
+        process = POPEN(*arguments, **how)
+        begun.append(process.pid)
+        return process
+
+    monkeypatch.setattr("recdash.ingest.apart.subprocess.Popen", counted)
+    with ThreadPoolExecutor(8) as many:
+        starts = [many.submit(own_keeper.start) for _ in range(8)]
+        reads = [many.submit(read_upload, "truth", TRUTH.encode(), limits=APART) for _ in range(8)]
+    assert [read.result().table.num_rows for read in reads] == [200] * 8
+    assert [start.result() for start in starts] == [None] * 8
+    assert begun == [own_keeper.pid]
+
+
+@pytest.mark.parametrize("page", ["upload", "off_policy"])
+def test_a_page_that_takes_files_has_the_keeper_begin_and_no_other_page_does(
+    own_keeper: Keeper, page: str, workspace: Workspace, open_page: Open
+) -> None:
+    assert not workspace.experiments()
+    open_page("overview")
+    open_page("guide")
+    assert own_keeper.pid is None
+    open_page(page)
+    assert own_keeper.pid is not None
+
+
+def test_a_page_opens_where_no_keeper_can_be_started(
+    own_keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: Any, **__: Any) -> Any:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("recdash.ingest.apart.subprocess.Popen", refused)
+        get_ready()
+        with pytest.raises(UploadError, match="no process can be made"):
+            read_upload("truth", TRUTH.encode(), limits=APART)
+    assert own_keeper.pid is None
+    assert read_upload("truth", TRUTH.encode(), limits=APART).table.num_rows == 200
+
+
+def test_a_keeper_that_does_not_answer_is_replaced(own_keeper: Keeper) -> None:
+    read_upload("truth", TRUTH.encode(), limits=APART)
+    before = own_keeper.pid
+    assert before is not None
+    assert own_keeper._control is not None
+    own_keeper._control.settimeout(0.2)
+    os.kill(before, signal.SIGSTOP)
+    with pytest.raises(UploadError, match="no process can be made"):
+        read_upload("truth", TRUTH.encode(), limits=APART)
+    assert read_upload("truth", TRUTH.encode(), limits=APART).table.num_rows == 200
+    assert not is_alive(before)
 
 
 ASKER = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from recdash.ingest import uploads
@@ -50,10 +51,14 @@ def preview(
 
 
 def get_ready() -> None:
-    """Begin to make ready what reads files with such limits, so that the first need not wait for it."""
+    """Begin to make ready what reads files with such limits, so that the first need not wait for it.
+
+    Where that cannot be, the first file is refused in words.
+    """
     from recdash.ingest.apart import KEEPER
 
-    KEEPER.start()
+    with suppress(OSError):
+        KEEPER.start()
 
 
 def _place(source: uploads.Source, limits: Limits | None) -> ModuleType:

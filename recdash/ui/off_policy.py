@@ -25,7 +25,7 @@ from recdash.online.off_policy.rewards import FOLDS, SHRINK_ROWS
 from recdash.ui import state, theme, widgets
 from recdash.ui.escaping import Html, html, join
 from recdash.ui.table_templates import TEMPLATES
-from recdash.ui.upload_steps import template_button
+from recdash.ui.upload_steps import expect_files, template_button
 from recdash.ui.widgets import Column, table_html
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class Asked:
 
 def ask() -> Asked | None:
     """The files and choices; None while a file is missing."""
+    expect_files()
     left, right = st.columns(2, gap="large")
     with left:
         log = _file("bandit", "The log: what was shown, how likely that was, and whether it was clicked")

@@ -13,7 +13,7 @@ from recdash.definitions.ledger import known_truth_words, known_words
 from recdash.domain import Experiment, IdOverlap, Replication, TableKind
 from recdash.errors import InputError, Problem, RecdashError, UploadError
 from recdash.evaluation.known_ids import stopping
-from recdash.ingest import Preview
+from recdash.ingest import Preview, get_ready
 from recdash.service import AddedRun, Workspace
 from recdash.service.runs import FirstIds
 from recdash.ui import escaping, widgets
@@ -105,6 +105,11 @@ def template_button(kind: str, key: str) -> None:
         on_click="ignore",
         help="A small CSV with the columns and a few rows. Opens in any spreadsheet.",
     )
+
+
+def expect_files() -> None:
+    """Have the process that reads files begin, while the visitor still looks for theirs."""
+    get_ready()
 
 
 def one_file(desk: Desk, kind: TableKind, label: str) -> UploadedFile | None:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from recdash.access import Person
 from recdash.errors import RecdashError
-from recdash.ingest import Limits, get_ready
+from recdash.ingest import Limits
 from recdash.journal import ShareLink
 from recdash.service import Workspace
 from recdash.settings import settings
@@ -17,7 +17,6 @@ from recdash.web.identity import Visitor
 @st.cache_resource(show_spinner=False)
 def whole() -> Workspace:
     """The one workspace of this process, with everything in it and the upload limits of the settings."""
-    get_ready()
     return Workspace.open(limits=Limits(**settings().limits()))
 
 
