@@ -411,6 +411,32 @@ def test_no_flipped_bit_of_a_parquet_footer_ends_the_process_that_asked() -> Non
         assert shown.problems or shown.rows, bit
 
 
+def text_bomb() -> bytes:
+    """One text of 32 MiB, in about a thousand bytes."""
+    return parquet(
+        pa.table({"user": ["a"], "item": ["0" * 2**25]}),
+        compression="zstd", use_dictionary=False, write_statistics=False,
+    )  # fmt: skip
+
+
+def test_a_text_of_millions_in_a_thousand_bytes_is_refused_before_it_is_decoded() -> None:
+    bomb = text_bomb()
+    assert len(bomb) < 5000
+    with pytest.raises(UploadError, match=r"1 values in 33,5[\d,]+ bytes, packed in "):
+        uploads.read_recommendations(bomb)
+
+
+def test_values_that_pack_well_are_no_bomb() -> None:
+    """5,000 times the same list of ids."""
+    items = [f"{n:0400}" for n in range(10)] * 5_000
+    users = [n // 10 for n in range(len(items))]
+    data = parquet(pa.table({"user": users, "item": items}), compression="zstd", use_dictionary=False)
+    chunk = pq.ParquetFile(io.BytesIO(data)).metadata.row_group(0).column(1)
+    assert chunk.total_uncompressed_size > 200 * chunk.total_compressed_size
+    (run,) = uploads.read_recommendations(data)
+    assert sum(batch.num_rows for batch in run.batches()) == len(items)
+
+
 def test_a_list_of_millions_in_a_thousand_bytes_is_refused_before_it_is_decoded() -> None:
     bomb = list_bomb()
     assert len(bomb) < 2000
