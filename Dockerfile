@@ -20,6 +20,8 @@ COPY pages pages
 COPY recdash recdash
 RUN pip install --no-cache-dir --no-deps .
 
+# Each upload is read in a process of its own, of up to RECDASH_MAX_READ_MEMORY_BYTES (4 GiB): with
+# `docker run --memory` set it to what is left beside the server. docs/deployment.md, Memory, has figures.
 USER 10001
 VOLUME /data
 EXPOSE 8501

@@ -6,7 +6,7 @@ import streamlit as st
 
 from recdash.ui.app import state
 from recdash.ui.components import widgets
-from recdash.ui.upload import online_test, page
+from recdash.ui.upload import online_test, page, steps
 from recdash.ui.upload.state import Desk
 
 FLOWS = {
@@ -17,6 +17,7 @@ FLOWS = {
 
 desk = st.session_state.setdefault("recdash.upload", Desk())
 workspace = state.workspace()
+steps.expect_files()
 
 st.html("<style>.rd-preview td{height:30px}</style>")
 widgets.title("Upload", "Nothing is stored before the last step.")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import os
 import subprocess
 import sys
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +38,13 @@ FILES = {
         f"p{n},s{n},2026-03-01T10:00:00Z,{'old' if n % 2 else 'new'},{n % 3},{60 + n}\n" for n in range(40)
     ),
 }
+
+
+def zipped(data: bytes) -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("als.csv", data)
+    return held.getvalue()
 
 
 EVALUATE = ("evaluate", "--truth", "truth.csv", "--run", "als=als.csv")
@@ -402,6 +412,38 @@ def test_the_module_is_the_command(folder: Path) -> None:
     refused = command("evaluate", "--truth", "empty.csv", "--run", "als.csv", folder=folder)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.startswith("recdash: ")
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("RECDASH_MAX_COMPRESSION_RATIO", "times its packed size when unpacked, over the limit of 200"),
+        ("RECDASH_MAX_INFLATED_BYTES", "bytes of unpacked size, over the limit of 1,000,000"),
+    ],
+)
+@pytest.mark.parametrize("pack", [gzip.compress, zipped], ids=["gzip", "zip"])
+def test_a_bomb_is_refused_with_the_setting_that_lets_it_in(
+    run: Recdash,
+    store_in: Callable[[Path], None],
+    monkeypatch: pytest.MonkeyPatch,
+    setting: str,
+    words: str,
+    pack: Callable[[bytes], bytes],
+) -> None:
+    text = "user_id,item_id,rank\nu,a,1\n" + f"u,{'a' * 200},2\n" * 100_000
+    Path("bomb.csv.gz").write_bytes(pack(text.encode()))
+    if setting == "RECDASH_MAX_INFLATED_BYTES":
+        monkeypatch.setenv("RECDASH_MAX_COMPRESSION_RATIO", "2000")
+        monkeypatch.setenv(setting, "1000000")
+    store_in(Path("store"))
+    evaluate = ("evaluate", "--truth", "truth.csv", "--run", "als=bomb.csv.gz", "--metrics", "recall@2")
+    refused = run(*evaluate)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert words in refused.stderr
+    assert f"raise {setting}" in refused.stderr
+    monkeypatch.setenv(setting, "100000000")
+    store_in(Path("store"))
+    assert run(*evaluate).exit_code == 0
 
 
 def test_evaluate_starts_without_the_heavy_rooms(folder: Path) -> None:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import strange_readers
+from app_pages import Open
 
 from recdash.domain.kinds import TableKind
 from recdash.errors import UploadError
-from recdash.ingest import Limits, preview, read_passing, read_recommendations, read_upload, reader
-from recdash.ingest.isolated_reader import KEEPER, File
+from recdash.ingest import (
+    Limits,
+    get_ready,
+    preview,
+    read_passing,
+    read_recommendations,
+    read_upload,
+    reader,
+)
+from recdash.ingest.isolated_reader import KEEPER, File, Keeper
 from recdash.service import Workspace
 
+POPEN = subprocess.Popen
 APART = Limits(read_memory_bytes=2**30, read_seconds=60)
 TRUTH = "user,item,rating\n" + "".join(f"u{n % 20},i{n % 37},{n % 5}\n" for n in range(200))
 RUN = "user,item,score\n" + "".join(f"u{n // 10},i{n % 41},{1 - n / 300}\n" for n in range(200))
@@ -193,13 +204,81 @@ def test_files_are_read_on_after_the_keeper_was_killed() -> None:
     assert KEEPER.pid != before
 
 
+@pytest.fixture
+def own_keeper(monkeypatch: pytest.MonkeyPatch) -> Iterator[Keeper]:
+    """A keeper of this test that was not started."""
+    keeper = Keeper()
+    monkeypatch.setattr("recdash.ingest.isolated_reader.KEEPER", keeper)
+    yield keeper
+    keeper._end()
+
+
+def test_a_keeper_is_started_by_the_first_file_and_once_for_many(
+    own_keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[int] = []
+
+    def counted(*arguments: Any, **how: Any) -> subprocess.Popen[bytes]:
+        process = POPEN(*arguments, **how)
+        begun.append(process.pid)
+        return process
+
+    monkeypatch.setattr("recdash.ingest.isolated_reader.subprocess.Popen", counted)
+    with ThreadPoolExecutor(8) as many:
+        starts = [many.submit(own_keeper.start) for _ in range(8)]
+        reads = [many.submit(read_upload, "truth", TRUTH.encode(), limits=APART) for _ in range(8)]
+    assert [read.result().table.num_rows for read in reads] == [200] * 8
+    assert [start.result() for start in starts] == [None] * 8
+    assert begun == [own_keeper.pid]
+
+
+@pytest.mark.parametrize("page", ["upload", "off_policy"])
+def test_a_page_that_takes_files_has_the_keeper_begin_and_no_other_page_does(
+    own_keeper: Keeper, page: str, workspace: Workspace, open_page: Open
+) -> None:
+    assert not workspace.experiments()
+    open_page("overview")
+    open_page("guide")
+    assert own_keeper.pid is None
+    open_page(page)
+    assert own_keeper.pid is not None
+
+
+def test_a_page_opens_where_no_keeper_can_be_started(
+    own_keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: Any, **__: Any) -> Any:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("recdash.ingest.isolated_reader.subprocess.Popen", refused)
+        get_ready()
+        with pytest.raises(UploadError, match="no process can be made"):
+            read_upload("truth", TRUTH.encode(), limits=APART)
+    assert own_keeper.pid is None
+    assert read_upload("truth", TRUTH.encode(), limits=APART).table.num_rows == 200
+
+
+def test_a_keeper_that_does_not_answer_is_replaced(own_keeper: Keeper) -> None:
+    read_upload("truth", TRUTH.encode(), limits=APART)
+    before = own_keeper.pid
+    assert before is not None
+    assert own_keeper._control is not None
+    own_keeper._control.settimeout(0.2)
+    os.kill(before, signal.SIGSTOP)
+    with pytest.raises(UploadError, match="no process can be made"):
+        read_upload("truth", TRUTH.encode(), limits=APART)
+    assert read_upload("truth", TRUTH.encode(), limits=APART).table.num_rows == 200
+    assert not is_alive(before)
+
+
 ASKER = """
 import resource, sys
 sys.path.insert(0, {tests!r})
 import strange_readers
 from recdash.errors import UploadError
 from recdash.ingest import Limits, read_upload
-from recdash.ingest.apart import KEEPER, File
+from recdash.ingest.isolated_reader import KEEPER, File
 APART = Limits(read_memory_bytes=2**30, read_seconds=60)
 {script}
 """
@@ -330,6 +409,32 @@ def test_no_flipped_bit_of_a_parquet_footer_ends_the_process_that_asked() -> Non
     for bit in bits:
         shown = preview("run", flipped(data, bit), name="run.parquet", limits=APART)
         assert shown.problems or shown.rows, bit
+
+
+def text_bomb() -> bytes:
+    """One text of 32 MiB, in about a thousand bytes."""
+    return parquet(
+        pa.table({"user": ["a"], "item": ["0" * 2**25]}),
+        compression="zstd", use_dictionary=False, write_statistics=False,
+    )  # fmt: skip
+
+
+def test_a_text_of_millions_in_a_thousand_bytes_is_refused_before_it_is_decoded() -> None:
+    bomb = text_bomb()
+    assert len(bomb) < 5000
+    with pytest.raises(UploadError, match=r"1 values in 33,5[\d,]+ bytes, packed in "):
+        reader.read_recommendations(bomb)
+
+
+def test_values_that_pack_well_are_no_bomb() -> None:
+    """5,000 times the same list of ids."""
+    items = [f"{n:0400}" for n in range(10)] * 5_000
+    users = [n // 10 for n in range(len(items))]
+    data = parquet(pa.table({"user": users, "item": items}), compression="zstd", use_dictionary=False)
+    chunk = pq.ParquetFile(io.BytesIO(data)).metadata.row_group(0).column(1)
+    assert chunk.total_uncompressed_size > 200 * chunk.total_compressed_size
+    (run,) = reader.read_recommendations(data)
+    assert sum(batch.num_rows for batch in run.batches()) == len(items)
 
 
 def test_a_list_of_millions_in_a_thousand_bytes_is_refused_before_it_is_decoded() -> None:

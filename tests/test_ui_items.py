@@ -169,3 +169,19 @@ def test_titles_and_names_are_shown_as_text(workspace: Workspace, shown: Open) -
     bodies = " ".join(str(one.proto.body) for one in shown().get("html"))
     assert "<img" not in bodies
     assert "&lt;img" in bodies
+
+
+def long_table(n_rows: int) -> None:
+    import pandas as pd
+
+    from recdash.ui import widgets
+
+    widgets.table_behind(pd.DataFrame({"item_id": range(n_rows)}), "items")
+
+
+def test_of_a_table_that_is_too_long_for_a_browser_the_beginning_is_shown() -> None:
+    short = passed(AppTest.from_function(long_table, kwargs={"n_rows": 10_000}).run())
+    assert (len(short.dataframe[0].value), len(short.caption)) == (10_000, 0)
+    long = passed(AppTest.from_function(long_table, kwargs={"n_rows": 10_001}).run())
+    assert long.dataframe[0].value["item_id"].tolist() == list(range(10_000))
+    assert long.caption[0].value == "The first 10,000 of 10,001 rows; the CSV holds all."

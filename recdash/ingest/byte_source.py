@@ -17,7 +17,7 @@ from typing import IO, Any, BinaryIO, cast
 
 from recdash.errors import Problem, UploadError
 from recdash.ingest.library_errors import OF_ZIP, in_words
-from recdash.ingest.limits import Limits, keep_within
+from recdash.ingest.limits import UNLIMITED, Limits, keep_within
 
 HEAD = 1 << 16
 CHUNK = 1 << 20
@@ -234,10 +234,23 @@ def unpacked(content: Content, limits: Limits) -> Content:
     """``content`` without its gzip or zip wrapping (told by its first bytes, not by its name)."""
     keep_within(limits, "upload_bytes", content.size)
     if content.head.startswith(GZIP):
-        return _gunzipped(content, limits)
+        return _gunzipped(content, _or_settings(limits))
     if content.head.startswith(ZIP):
-        return _unzipped(content, limits)
+        return _unzipped(content, _or_settings(limits))
     return content
+
+
+def _or_settings(limits: Limits) -> Limits:
+    """``limits``, or where there are none those of the settings for what is packed.
+
+    The size of any other file says what reading it takes; a packed one of a few bytes fills the disk.
+    """
+    if limits != UNLIMITED:
+        return limits
+    from recdash.settings import settings  # which takes a while to load
+
+    chosen = settings()
+    return Limits(inflated_bytes=chosen.max_inflated_bytes, compression_ratio=chosen.max_compression_ratio)
 
 
 TRUNCATED = Problem(

@@ -31,6 +31,8 @@ from recdash.ingest.reader import Preview, Source
 
 RAISE = "raise RECDASH_MAX_READ_{}"
 REASON_SECONDS = 5.0
+ANSWER_SECONDS = 60.0
+"""For a keeper to start, or to fork: it takes 1 s, and milliseconds."""
 NO_READER = "Try again soon; the server has too many processes or open files, or too little memory."
 NO_ROOM = "Make room in the folder for temporary files (TMPDIR), then try again."
 START = "import sys; sys.path[:] = {path!r}; from recdash.ingest.fork_server import main; main()"
@@ -64,6 +66,9 @@ class Keeper:
             except ConnectionError:
                 self._end()
                 self._ask(request, files)
+            except TimeoutError:  # its late answer would be taken for that to the next request
+                self._end()
+                raise
 
     def _ask(self, request: bytes, files: list[int]) -> None:
         control = self._running()
@@ -75,10 +80,14 @@ class Keeper:
             raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
 
     def start(self) -> None:
-        """Begin to make it ready before the first file comes."""
-        with self._lock:
+        """Begin to make it ready, without waiting for it; whoever holds the lock does so already."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
             if not self._runs():
                 self._begin()
+        finally:
+            self._lock.release()
 
     def _runs(self) -> bool:
         return self._process is not None and self._process.poll() is None
@@ -95,6 +104,7 @@ class Keeper:
     def _begin(self) -> socket.socket:
         self._end()
         self._control, theirs = socket.socketpair()
+        self._control.settimeout(ANSWER_SECONDS)
         atexit.register(self._control.close)  # upon which the keeper ends
         command = [sys.executable, "-c", START.format(path=sys.path), str(theirs.fileno())]
         calm = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}

@@ -26,12 +26,16 @@ class Limits:
 
 
 UNLIMITED = Limits()
+"""What is packed still unpacks within the settings."""
 
 # what a limit counts, and what a person can do who meets it
 WORDS = {
     "upload_bytes": ("bytes in the file", "Upload a smaller file, or compress it."),
-    "inflated_bytes": ("bytes of unpacked size", "Split the file, or raise the limit."),
-    "compression_ratio": ("times its packed size when unpacked", "Upload the file unpacked."),
+    "inflated_bytes": ("bytes of unpacked size", "Split the file, or raise RECDASH_MAX_INFLATED_BYTES."),
+    "compression_ratio": (
+        "times its packed size when unpacked",
+        "Unpack it first, or raise RECDASH_MAX_COMPRESSION_RATIO.",
+    ),
     "rows": ("rows", "Keep only the first places of each list, or raise the limit."),
     "columns": ("columns", "Keep only the columns that are needed."),
     "value_chars": ("characters in one value", "Shorten the value, or check the delimiter and the quotes."),

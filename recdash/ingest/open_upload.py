@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from recdash.ingest import reader
@@ -51,10 +52,14 @@ def preview(
 
 
 def get_ready() -> None:
-    """Begin to make ready what reads files with such limits, so that the first need not wait for it."""
+    """Begin to make ready what reads files with such limits, so that the first need not wait for it.
+
+    Where that cannot be, the first file is refused in words.
+    """
     from recdash.ingest.isolated_reader import KEEPER
 
-    KEEPER.start()
+    with suppress(OSError):
+        KEEPER.start()
 
 
 def _place(source: reader.Source, limits: Limits | None) -> ModuleType:

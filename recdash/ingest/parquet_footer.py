@@ -21,6 +21,10 @@ import pyarrow as pa
 from recdash.errors import Problem, UploadError
 from recdash.ingest.byte_source import Content
 
+MOST_BYTES = 1 << 24
+MOST_TIMES_PACKED = 200
+MOST_BYTES_PER_VALUE = 10_000
+"""A column chunk beyond all three is a bomb: real values of such a length do not pack so small."""
 MOST_VALUES = 1 << 24
 MOST_VALUES_PER_BYTE = 1000
 """A column chunk of more values than either is a bomb; a column of one value takes some bytes a page."""
@@ -43,7 +47,7 @@ def chunks_of(content: Content) -> Chunks:
 
 
 def _facts(content: Content) -> dict[str, Any]:
-    """{whole: columns without a gap, values_per_row, bomb: (column, values, bytes) or None}."""
+    """{whole: columns without a gap, values_per_row, bomb: (column, values, bytes, packed) or None}."""
     import pyarrow.parquet as pq
 
     with content.open() as source:
@@ -64,18 +68,23 @@ def _is_whole(statistics: Any) -> bool:
     return statistics is not None and statistics.has_null_count and statistics.null_count == 0
 
 
-def _size(chunk: Any) -> tuple[str, int, int]:
-    return chunk.path_in_schema, chunk.num_values, chunk.total_uncompressed_size
+def _size(chunk: Any) -> tuple[str, int, int, int]:
+    """(column, values, bytes, bytes as packed)."""
+    size, packed = chunk.total_uncompressed_size, chunk.total_compressed_size
+    return chunk.path_in_schema, chunk.num_values, size, packed
 
 
 def _is_bomb(chunk: Any) -> bool:
-    _, values, size = _size(chunk)
-    return bool(values > MOST_VALUES and values > MOST_VALUES_PER_BYTE * max(size, 1))
+    _, values, size, packed = _size(chunk)
+    has_many = values > MOST_VALUES and values > MOST_VALUES_PER_BYTE * max(size, 1)
+    is_large = size > MOST_BYTES and size > MOST_TIMES_PACKED * max(packed, 1)
+    return bool(has_many or (is_large and size > MOST_BYTES_PER_VALUE * max(values, 1)))
 
 
-def _bomb(column: str, values: int, size: int) -> Problem:
-    found = f"{values:,} values in {size:,} bytes"
-    return Problem("parquet-bomb", f"column '{column}'", found, "Write the table with one row per item.")
+def _bomb(column: str, values: int, size: int, packed: int) -> Problem:
+    found = f"{values:,} values in {size:,} bytes, packed in {packed:,}"
+    fix = "Write the table with one row per item, and no value longer than a name or a text."
+    return Problem("parquet-bomb", f"column '{column}'", found, fix)
 
 
 def _may_fork() -> bool:

@@ -7,7 +7,7 @@ import streamlit as st
 from recdash.domain.access import Person
 from recdash.domain.journal import ShareLink
 from recdash.errors import RecdashError
-from recdash.ingest import Limits, get_ready
+from recdash.ingest import Limits
 from recdash.service import Workspace
 from recdash.settings import settings
 from recdash.web import visitor as identity
@@ -17,7 +17,6 @@ from recdash.web.visitor import Visitor
 @st.cache_resource(show_spinner=False)
 def whole() -> Workspace:
     """The one workspace of this process, with everything in it and the upload limits of the settings."""
-    get_ready()
     return Workspace.open(limits=Limits(**settings().limits()))
 
 

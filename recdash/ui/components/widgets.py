@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, ParamSpec
 
 import streamlit as st
 
+from recdash import numbers
 from recdash.charts.marks import Mark
 from recdash.errors import InputError, Problem, RecdashError
 from recdash.formatting.html import Html, html, join, markdown
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
+MOST_TABLE_ROWS = 10_000
+"""A table goes to the browser whole, in one message: 1 MB of such rows for eight candidates."""
 NARROWEST_PLOT = 160
 """Width in px below which three ticks of an axis run into each other."""
 
@@ -187,7 +190,10 @@ def _room_it_needs(figure: go.Figure) -> int:
 def table_behind(frame: pd.DataFrame, name: str) -> None:
     """The numbers behind a chart: a table to read and a CSV to take away."""
     with st.expander("Table"):
-        st.dataframe(safe_cells(frame), hide_index=True, key=f"table-{name}")
+        st.dataframe(safe_cells(frame.head(MOST_TABLE_ROWS)), hide_index=True, key=f"table-{name}")
+        if len(frame) > MOST_TABLE_ROWS:
+            shown, all_rows = numbers.count(MOST_TABLE_ROWS), numbers.count(len(frame))
+            st.caption(f"The first {shown} of {all_rows} rows; the CSV holds all.")
         csv_button(frame, name)
 
 

@@ -26,7 +26,7 @@ from recdash.online.off_policy.reward_model import FOLDS, SHRINK_ROWS
 from recdash.ui.app import state, theme
 from recdash.ui.components import widgets
 from recdash.ui.components.widgets import Column, table_html
-from recdash.ui.upload.steps import template_button
+from recdash.ui.upload.steps import expect_files, template_button
 from recdash.ui.upload.templates import TEMPLATES
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ class Asked:
 
 def ask() -> Asked | None:
     """The files and choices; None while a file is missing."""
+    expect_files()
     left, right = st.columns(2, gap="large")
     with left:
         log = _file("bandit", "The log: what was shown, how likely that was, and whether it was clicked")

@@ -16,7 +16,7 @@ from recdash.domain.records import Experiment
 from recdash.errors import InputError, Problem, RecdashError, UploadError
 from recdash.evaluation.known_ids import stopping
 from recdash.formatting.html import Html, html, join, markdown
-from recdash.ingest import Preview
+from recdash.ingest import Preview, get_ready
 from recdash.service import AddedRun, Workspace
 from recdash.service.catalog.runs import FirstIds
 from recdash.ui.components import widgets
@@ -107,6 +107,11 @@ def template_button(kind: str, key: str) -> None:
         on_click="ignore",
         help="A small CSV with the columns and a few rows. Opens in any spreadsheet.",
     )
+
+
+def expect_files() -> None:
+    """Have the process that reads files begin, while the visitor still looks for theirs."""
+    get_ready()
 
 
 def one_file(desk: Desk, kind: TableKind, label: str) -> UploadedFile | None:
