@@ -285,7 +285,8 @@ CHILD = """
 import os, signal, sys
 import numpy as np, pyarrow as pa
 from datetime import datetime, UTC
-from recdash.domain import Curve, Run
+from recdash.domain.records import Run
+from recdash.domain.results import Curve
 from recdash.store import new_id, open_store
 url, experiment, name, count = sys.argv[1:5]
 store = open_store(url)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal, ParamSpec
 
 import streamlit as st
 
-from recdash import numbers
 from recdash.charts.marks import Mark
 from recdash.errors import InputError, Problem, RecdashError
+from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join, markdown
 from recdash.formatting.spreadsheet import safe_cell
 from recdash.ui.app import state, theme
