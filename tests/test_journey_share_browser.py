@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pyarrow.csv
 import pytest
-from browser_tabs import choose, give, headline, open_page, press, settle, turn_to
+from browser_tabs import choose, give, headline, open_page, press, send, settle, turn_to, write
 from playwright.sync_api import Browser, BrowserContext, FilePayload, Locator, Page, expect
 
 from recdash.online.simulated import simulate
@@ -94,22 +94,22 @@ def review(page: Page) -> None:
     press(page, "Attach A/B test")
     expect(page.get_by_role("radio", name="Approve: Ship")).to_be_visible()
     box = page.locator(".st-key-review")
-    box.get_by_label("Why?").fill(WHY)
+    write(page, box.get_by_label("Why?"), WHY)
     although = box.get_by_label(re.compile("^To approve, say why although"))
     if although.count():
-        although.fill("They are few, and nothing points the other way.")
-    press(page, "Decide", inside=box)
-    expect(headline(page)).to_contain_text("Ship calm")
+        write(page, although, "They are few, and nothing points the other way.")
+    send(page, "Decide", headline(page).filter(has_text="Ship calm"), inside=box)
     expect(page.get_by_text(WHY).first).to_be_visible()
 
 
 def make_the_report(page: Page) -> str:
     """Its own link for others."""
+    settle(page)
     page.get_by_text("Make a report", exact=True).click()
-    page.get_by_label("Title").fill(TITLE)
-    page.keyboard.press("Tab")
-    press(page, "Make the report")
-    expect(page.get_by_role("link", name=TITLE)).to_be_visible()
+    write(page, page.get_by_label("Title"), TITLE)
+    report = page.get_by_role("link", name=TITLE)
+    send(page, "Make the report", report)
+    expect(report).to_have_count(1)
     page.get_by_text("Share, archive or delete a report").click()
     press(page, "Make a share link")
     return link_of(page.locator("[data-testid=stCode]").filter(has_text="/s/"))
