@@ -62,7 +62,7 @@ HEAVIEST = (
     "setup_linters", "journey_apptest", "online_known_effects", "journey_browser", "ui_pages",
     "journey_online_browser", "ui_ab_results", "web_sign_in_browser", "journey_share_browser", "web_flood",
 )  # fmt: skip
-"""The files whose tests take longest together, about in this order: twenty seconds of a processor and more."""
+"""The files whose tests take longest together, about in this order: some twenty seconds of a processor."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

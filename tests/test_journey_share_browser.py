@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import browser_tabs
 import pandas as pd
 import pyarrow.csv
 import pytest
@@ -215,6 +216,20 @@ def revoke_all(page: Page) -> None:
         revoke.first.click()
         expect(revoke).to_have_count(left)
         settle(page)
+
+
+DEAF = """<div data-testid=stApp data-test-script-state=notRunning data-test-connection-state=CONNECTED>
+<button onclick="this.title += 'x'; if (this.title === 'xx') this.outerHTML = 'sent'">Go</button></div>"""
+"""A page at rest whose button hears the second press only."""
+
+
+def test_a_form_is_sent_again_where_a_press_was_lost(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browser_tabs, "SECONDS_TO_SHOW", 0.2)
+    page.set_content(DEAF)
+    press(page, "Go")
+    expect(page.get_by_text("sent")).to_have_count(0)
+    page.set_content(DEAF)
+    send(page, "Go", page.get_by_text("sent"))
 
 
 def test_what_the_story_wrote_is_signed_and_in_the_log(tmp_path: Any) -> None:
