@@ -423,8 +423,8 @@ pages show, and counts. **The limit:** no answer may be wrong in more than 2.5 %
 **How a row is judged.** A test that is exact is wrong in just 2.5 %, and its count above that half of the
 time. So a row is beyond the limit where its share, less the 95 % error of the counting, is above 2.5 %; the
 command names it and ends with 1. Each row has {first:,} tries, and more while these leave it open: up to
-{enough:,}, and where those are beyond the limit, {last:,}. Where the counting was stopped before, the row says
-*open*. The error of a share of 2.5 % is so many percentage points:
+{enough:,}, and where those are beyond the limit, {last:,}. Where the counting was stopped before, the row
+says *open*. The error of a share of 2.5 % is so many percentage points:
 {errors} tries.
 
 *Wrong ship*: a candidate is shipped, or called a trade-off, that is not better than the baseline. *Wrong
