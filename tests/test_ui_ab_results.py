@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from app_pages import Open, link, lists, passed, press, said, store, warned
+from app_pages import Open, at_once, link, lists, passed, press, said, store, warned
 from streamlit.testing.v1 import AppTest
 
 from recdash.access import Person
@@ -27,6 +27,7 @@ from recdash.ui.ab_power import sentence
 from recdash.ui.ab_segments import reversal_words
 from recdash.ui.ab_words import lowered
 
+open_page = at_once
 USERS = 200
 
 

@@ -9,10 +9,12 @@ from urllib.parse import parse_qsl, urlsplit
 import pandas as pd
 import pytest
 import streamlit as st
-from app_pages import TRUTH, USERS, Open, link, lists, passed, said, store, warned
+from app_pages import TRUTH, USERS, Open, at_once, link, lists, passed, said, store, warned
 from streamlit.testing.v1 import AppTest
 
 from recdash.service import Workspace
+
+open_page = at_once
 
 
 @pytest.fixture
