@@ -1,22 +1,29 @@
 """``python -m benchmarks.calibration``: how often is a verdict wrong? Writes docs/calibration.md.
 
 Users and training runs are drawn around truths that are known; the verdict is the one that pages show
-(``compare``, ``weigh``, ``decide``). Every draw is seeded, so that the page is the same on every machine.
+(``compare``, ``weigh``, ``state_of``). Every situation has a seed of its own, so that the page is the same on
+every machine, with any number of processes. Ends with 1 where an answer is wrong too often.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from recdash.comparison import Margin, Terms, compare, decide, weigh
+from recdash.comparison import Margin, Terms, compare, weigh
+from recdash.comparison.verdict_state import state_of
 from recdash.domain.hits import IdOverlap
 from recdash.domain.kinds import Floats, Ints, Replication, Users
 from recdash.domain.records import Replicated
@@ -28,6 +35,12 @@ from recdash.stats.jackknife import Pulls
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "calibration.md"
 BASELINE, K = "baseline", 10
 ROUNDED = 1e-12
+LIMIT = 0.025
+"""No answer may be wrong more often."""
+STAGES = (1_000, 4_000, 20_000, 100_000)
+"""Tries of a situation: more where a share may be beyond the limit, past the third where it seems to be."""
+ENOUGH = STAGES[2]
+PROCESSES = 2
 
 Outcome = Callable[[np.random.Generator, float, int], Floats]
 """[n] values of users whose mean is, in the long run, the number that is given."""
@@ -92,15 +105,17 @@ class Run:
     users: Ints
     folds: Sequence[Ints] = ()
 
-    @property
-    def n_replicates(self) -> int:
-        return len(self.folds) or len(self.values)
+    @cached_property
+    def mean(self) -> UserValues:
+        return _user_values(self.users, np.mean(self.values, axis=0))
 
-    def of(self, label: int) -> UserValues:
-        if self.folds:
-            inside = np.isin(self.users, self.folds[label])
-            return _user_values(self.users[inside], self.values[0][inside])
-        return _user_values(self.users, self.values[label])
+    @cached_property
+    def replicates(self) -> Sequence[UserValues]:
+        """By fold or training run."""
+        if not self.folds:
+            return [_user_values(self.users, values) for values in self.values]
+        of_folds = [np.isin(self.users, fold) for fold in self.folds]
+        return [_user_values(self.users[inside], self.values[0][inside]) for inside in of_folds]
 
 
 def _user_values(users: Ints, values: Floats) -> UserValues:
@@ -123,7 +138,7 @@ class Drawn:
     def values(self, run: str, metric: str, k: int) -> UserValues | None:  # noqa: ARG002 - always at K
         if metric != "recall":
             return None
-        return _user_values(self.runs[run].users, np.mean(self.runs[run].values, axis=0))
+        return self.runs[run].mean
 
     def value(self, run: str, metric: str, k: int) -> float | None:
         values = self.values(run, metric, k)
@@ -137,7 +152,7 @@ class Drawn:
 
     def replicated(self, run: str) -> Replicated | None:
         drawn = self.runs[run]
-        labels = tuple(str(number) for number in range(drawn.n_replicates))
+        labels = tuple(str(number) for number in range(len(drawn.folds or drawn.values)))
         kind: Replication = "folds" if drawn.folds else "seeds"
         return Replicated(kind, kind[:-1], labels) if len(labels) > 1 else None
 
@@ -145,7 +160,7 @@ class Drawn:
         return None  # the only metric has values per user
 
     def replicate_values(self, run: str, label: str, metric: str, k: int) -> UserValues:  # noqa: ARG002
-        return self.runs[run].of(int(label))
+        return self.runs[run].replicates[int(label)]
 
     def list_pulls(self, runs: Sequence[str], *_: object) -> Sequence[Mapping[str, Pulls]]:
         return [{} for _ in runs]
@@ -170,7 +185,7 @@ class Situation:
     ``noise``: the standard deviation of one training run's own mean about that, as a share of ``base``.
     ``seeds`` and ``base_seeds`` count training runs; with ``folds`` or ``base_folds`` each user is in one of
     so many. ``covered``: the share of users for which a run, on its own, has values. ``margin``: what is too
-    small to matter, as a share of the baseline's value.
+    small to matter, as a share of the baseline's value. ``kept``: False where the limit cannot be kept.
     """
 
     title: str
@@ -186,6 +201,11 @@ class Situation:
     base_folds: int = 0
     covered: float = 1.0
     margin: float = 0.01
+    kept: bool = True
+
+    @property
+    def seed(self) -> tuple[int, ...]:
+        return 11, zlib.crc32(self.title.encode()), self.n, self.candidates
 
     def draw(self, rng: np.random.Generator) -> Drawn:
         of_candidates = [f"candidate {number}" for number in range(self.candidates)]
@@ -251,14 +271,17 @@ def _users() -> Iterator[Situation]:
 
 
 def _uneven() -> Iterator[Situation]:
-    """A little more for many users against all for few: equal on average, and 44 % worse."""
-    for title, uneven in (
-        ("50 % gain 1/30, 1.7 % lose 1", Uneven(0.5, 1 / 30, 1 / 60)),
-        ("50 % gain 1/30, 2.4 % lose 1", Uneven(0.5, 1 / 30, 0.024)),
-        ("90 % gain 1/10, 9 % lose 1", Uneven(0.9, 0.1, 0.09)),
+    """A little more for many users against all for few: equal on average, and 44 % worse.
+
+    Of the most users the t-test judges, which needs its correction for skewness.
+    """
+    for title, uneven, most in (
+        ("50 % gain 1/30, 1.7 % lose 1", Uneven(0.5, 1 / 30, 1 / 60), 30_000),
+        ("50 % gain 1/30, 2.4 % lose 1", Uneven(0.5, 1 / 30, 0.024), 10_000),
+        ("90 % gain 1/10, 9 % lose 1", Uneven(0.9, 0.1, 0.09), 10_000),
     ):
         gained, lost = uneven.gaining * uneven.gain, uneven.losing
-        for n in (30, 60, 80, 100, 300, 1000, 3000):
+        for n in (30, 60, 80, 100, 300, 1000, 3000, most):
             yield UnevenSituation(title, dense, lost, gained, n, pairing=uneven)
             yield UnevenSituation(f"mirrored: {title}", dense, gained, lost, n, pairing=uneven.mirrored)
 
@@ -319,10 +342,10 @@ def _differences_with_seeds() -> Iterator[Situation]:
 
 
 def _trained_once() -> Iterator[Situation]:
-    yield _trained("equal but for training, trained once each")
+    yield replace(_trained("equal but for training, trained once each"), kept=False)
 
 
-def _trained(title: str, n: int = 300, candidates: int = 1, **more: int) -> Situation:
+def _trained(title: str, n: int = 300, candidates: int = 1, **more: Any) -> Situation:
     """Equal methods; training moves the mean of a run by 10 %."""
     return Situation(title, dense, 0.3, 0.3, n, candidates, noise=0.1, **more)
 
@@ -330,78 +353,157 @@ def _trained(title: str, n: int = 300, candidates: int = 1, **more: int) -> Situ
 # ── counting ─────────────────────────────────────────────────────────────────────────────────
 
 
-def verdicts(situation: Situation, tries: int) -> Counter[str]:
-    """How often each answer is given: ship, keep, tie …"""
-    rng = np.random.default_rng(11)
-    counts: Counter[str] = Counter()
-    terms = Terms(margin=Margin(situation.margin))
-    for _ in range(tries):
-        source = situation.draw(rng)
-        runs = [run for run in source.names if run != BASELINE]
-        verdict = decide(weigh(source, compare(source, runs, BASELINE, "recall", K, terms, among=False)))
-        counts["keep" if verdict.run == BASELINE else verdict.state] += 1
-    return counts
+def error(tries: int) -> float:
+    """Half of the 95 % interval of a share that is at the limit."""
+    return float(1.96 * (LIMIT * (1 - LIMIT) / tries) ** 0.5)
 
 
-def wrong(situation: Situation, counts: Counter[str]) -> dict[str, int | None]:
-    """How often each answer was wrong; None where the truth allows it."""
-    difference = situation.mean - situation.base
-    outside = abs(difference) >= situation.margin * situation.base - ROUNDED
-    return {
-        "ship": counts["ship"] + counts["trade-off"] if difference <= ROUNDED else None,
-        "keep": counts["keep"] if difference >= -ROUNDED else None,
-        "tie": counts["tie"] if outside else None,
-    }
+@dataclass
+class Tally:
+    """How often each answer was given in so many ``tries``: ship, keep, tie …"""
+
+    situation: Situation
+    tries: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def wrong(self) -> dict[str, float | None]:
+        """The share of tries in which each answer was wrong; None where the truth allows it."""
+        one, given = self.situation, self.counts
+        difference = one.mean - one.base
+        outside = abs(difference) >= one.margin * one.base - ROUNDED
+        return {
+            "ship": (given["ship"] + given["trade-off"]) / self.tries if difference <= ROUNDED else None,
+            "keep": given["keep"] / self.tries if difference >= -ROUNDED else None,
+            "tie": given["tie"] / self.tries if outside else None,
+        }
+
+    @property
+    def most(self) -> float:
+        return max(share for share in self.wrong.values() if share is not None)
+
+    @property
+    def beyond(self) -> bool:
+        """Is an answer wrong more often than it may be, even less the error? Fewer tries do not tell."""
+        return self.situation.kept and self.tries >= STAGES[0] and self.most - error(self.tries) > LIMIT
+
+    @property
+    def settled(self) -> bool:
+        if not self.situation.kept or self.most + error(self.tries) <= LIMIT:
+            return True
+        return self.tries >= ENOUGH and not self.beyond
 
 
-def _row(situation: Situation, tries: int) -> str:
-    found = wrong(situation, verdicts(situation, tries))
-    shares = ["–" if count is None else f"{100 * count / tries:.2f} %" for count in found.values()]
-    cells = [situation.title, f"{situation.n:,}", str(situation.candidates), *shares, f"{tries:,}"]
-    return f"| {' | '.join(cells)} |"
+def tally(situation: Situation, most: int = STAGES[-1]) -> Tally:
+    """Verdicts are asked for until the counts settle whether the limit is kept, at ``most`` so many."""
+    found, rng = Tally(situation), np.random.default_rng(situation.seed)
+    for stage in STAGES:
+        while found.tries < min(stage, most):
+            found.counts[answer(situation, rng)] += 1
+            found.tries += 1
+        if found.settled:
+            break
+    return found
 
+
+def answer(situation: Situation, rng: np.random.Generator) -> str:
+    """The state of the verdict on one draw; *keep* where that is to ship the baseline."""
+    source, terms = situation.draw(rng), Terms(margin=Margin(situation.margin))
+    runs = [run for run in source.names if run != BASELINE]
+    weighed = weigh(source, compare(source, runs, BASELINE, "recall", K, terms, among=False))
+    state, run = state_of(weighed)
+    return "keep" if run == BASELINE else state
+
+
+# ── the page ─────────────────────────────────────────────────────────────────────────────────
 
 HEAD = """# How often is a verdict wrong?
 
 `make calibration` draws users and training runs around truths that are known, asks for the verdict that the
-pages show, and counts. No answer may be wrong in more than 2.5 % of the tries, one side of a 95 % interval.
-A share over {tries:,} tries is uncertain by ±{error:.2f} percentage points.
+pages show, and counts. **The limit:** no answer may be wrong in more than 2.5 % of the tries, one side of a
+95 % interval.
+
+**How a row is judged.** A test that is exact is wrong in just 2.5 %, and its count above that half of the
+time. So a row is beyond the limit where its share, less the 95 % error of the counting, is above 2.5 %; the
+command names it and ends with 1. Each row has {first:,} tries, and more while these leave it open: up to
+{enough:,}, and where those are beyond the limit, {last:,}. Where the counting was stopped before, the row
+says *open*. The error of a share of 2.5 % is so many percentage points:
+{errors} tries.
 
 *Wrong ship*: a candidate is shipped, or called a trade-off, that is not better than the baseline. *Wrong
 keep*: the baseline is kept although no candidate is worse. *Wrong tie*: the difference is called too small to
-matter, and is not. A dash means that the truth allows the answer.
+matter, and is not. A dash means that the truth allows the answer. Where a row has several numbers of
+candidates, its shares stand in that order.
 
 How it is kept: where few users differ, or few could undo what many gain, an exact test or a test of a bounded
-mean judges (`recdash/stats/sparse.py`), several candidates by Holm's correction, over folds and seeds as over
-users. What is shipped, kept or called a tie must hold across folds or seeds where there are some.
+mean judges (`recdash/stats/sparse.py`), and the t-test is corrected for skewness (`recdash/stats/skewed.py`);
+several candidates by Holm's correction, over folds and seeds as over users. What is shipped, kept or called a
+tie must hold across folds or seeds where there are some.
 
 **What cannot be kept.** With one training run of each, users tell whether *these* runs differ, not whether
 the methods do: see the last row, where training moves a run's mean by 10 %. The verdict says so in words.
+Not counted here are metrics whose values nothing bounds, as squared errors of ratings: with a few extreme
+values among few users, no test keeps a limit for them.
 
-| situation | users | candidates | wrong ship | wrong keep | wrong tie | tries |
+| situation | users | candidates | wrong ship, % | wrong keep, % | wrong tie, % | tries |
 |---|---:|---:|---:|---:|---:|---:|
 """
 
 
-def main(tries: int, page: Path) -> None:
-    """Rows are written as they come: what was counted stays where this is stopped."""
-    every = list(situations())
-    error = 100 * 1.96 * (0.025 * 0.975 / tries) ** 0.5
+def head() -> str:
+    errors = [f"±{100 * error(stage):.2f} at {stage:,}" for stage in STAGES]
+    return HEAD.format(first=STAGES[0], enough=ENOUGH, last=STAGES[-1], errors=", ".join(errors))
+
+
+def row(tallies: Sequence[Tally]) -> str:
+    """One line for a situation and its users, with each number of candidates."""
+    one = tallies[0].situation
+    candidates = " · ".join(str(each.situation.candidates) for each in tallies)
+    shares = [" · ".join(_percent(each.wrong[kind]) for each in tallies) for kind in tallies[0].wrong]
+    tries = " · ".join(f"{each.tries:,}{'' if each.settled else ' open'}" for each in tallies)
+    return f"| {' | '.join([one.title, f'{one.n:,}', candidates, *map(_once, shares), _once(tries)])} |"
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.2f}"
+
+
+def _once(cell: str) -> str:
+    """What is the same for all numbers of candidates is said once."""
+    parts = cell.split(" · ")
+    return parts[0] if len(set(parts)) == 1 else cell
+
+
+def main(most: int, page: Path) -> list[str]:
+    """The rows beyond the limit. Each is written as it comes: what was counted stays when this is stopped."""
+    every, beyond = list(situations()), []
     with (
-        ProcessPoolExecutor(min(len(every), os.cpu_count() or 1)) as pool,
+        ProcessPoolExecutor(min(PROCESSES, os.cpu_count() or 1)) as pool,
         page.open("w", encoding="utf-8") as text,
     ):
-        text.write(HEAD.format(tries=tries, error=error))
-        for row in pool.map(_row, every, [tries] * len(every)):
-            text.write(f"{row}\n")
+        text.write(head())
+        counted = pool.map(tally, every, [most] * len(every))
+        for _, tallies in groupby(counted, key=lambda one: (one.situation.title, one.situation.n)):
+            together = list(tallies)
+            text.write(f"{row(together)}\n")
             text.flush()
+            beyond += [row([one]) for one in together if one.beyond]
+    return beyond
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m benchmarks.calibration", description=__doc__)
-    parser.add_argument("--tries", type=int, default=4000, help="verdicts of each situation (default: 4000)")
+    parser.add_argument(
+        "--tries", type=int, default=STAGES[-1], help="no more verdicts of any situation, for a quick look"
+    )
     parser.add_argument(
         "--page", type=Path, default=PAGE, help="where to write (default: docs/calibration.md)"
     )
     given = parser.parse_args()
-    main(given.tries, given.page)
+    too_often = main(given.tries, given.page)
+    if too_often:
+        sys.exit(
+            "\n".join(
+                ["Wrong in more than 2.5 % of the tries, beyond the error of the counting:", *too_often]
+            )
+        )

@@ -10,15 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1 import AppTest, app_test
+from streamlit.util import calc_hash
 
 from recdash.service import Workspace
 from recdash.settings import settings
+from recdash.ui import navigation
 
 # Each AppTest looks through the files of all installed packages for components, which never change meanwhile.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+# Nor do the app's own scripts, which each run would compile anew.
+app_test.ScriptCache = cache(app_test.ScriptCache)
 
 ROOT = Path(__file__).resolve().parents[1]
 Open = Callable[..., AppTest]
@@ -68,6 +73,20 @@ def shell(link: Mapping[str, str]) -> AppTest:
     for name, value in link.items():
         app.query_params[name] = value
     return app
+
+
+def open_page(page: str = navigation.FIRST, **link: str) -> AppTest:
+    """The page by its link as a browser opens it: no other page runs before it."""
+    app = shell(link)
+    if page != navigation.FIRST:
+        app._page_hash = calc_hash(navigation.address(page))
+    return passed(app.run())
+
+
+@pytest.fixture
+def at_once() -> Open:
+    """``open_page`` for the tests of a module that says ``open_page = at_once``."""
+    return open_page
 
 
 def turn_to(app: AppTest, page: str) -> AppTest:

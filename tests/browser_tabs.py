@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import time
+from collections import deque
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -24,7 +26,12 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 SECONDS_TO_WAIT = 180
 """For anything in a browser: beside two busy processes a page takes ten times as long as alone."""
-CHARACTERS_OF_A_TAB = 4_000
+CHARACTERS_OF_A_TAB = 20_000
+SENDINGS = 3
+"""So often is a form sent whose outcome does not come: whoever sees nothing happen presses again."""
+SECONDS_TO_SHOW = 20
+"""Until what has been drawn is seen. The app has finished by then."""
+LAST_MESSAGES = 30
 AT_REST = """async () => {
   await new Promise(done => setTimeout(done, 30));  // what has arrived is drawn by then
   const app = document.querySelector('[data-testid=stApp]');
@@ -47,16 +54,27 @@ class ScriptRuns:
 
     def __init__(self, tab: Page) -> None:
         self.owed = False
+        self.told: deque[str] = deque(maxlen=LAST_MESSAGES)
         tab.on("websocket", self._follow)
 
     def _follow(self, socket: WebSocket) -> None:
         if "/_stcore/stream" in socket.url:
             self.owed = False  # what an earlier connection was owed, it will not get
+            self._tell("connected")
+            socket.on("close", lambda _: self._tell("connection ended"))
             socket.on("framesent", self._note_request)
             socket.on("framereceived", self._note_answer)
 
+    def _tell(self, what: str) -> None:
+        self.told.append(f"{time.monotonic():.2f} {what}")
+
     def _note_request(self, frame: str | bytes) -> None:
-        if isinstance(frame, bytes) and BackMsg.FromString(frame).WhichOneof("type") == "rerun_script":
+        if not isinstance(frame, bytes):
+            return
+        message = BackMsg.FromString(frame)
+        kind = message.WhichOneof("type")
+        self._tell(f"asked: {kind} {pressed_in(message)}")
+        if kind == "rerun_script":
             self.owed = True
 
     def _note_answer(self, frame: str | bytes) -> None:
@@ -65,9 +83,16 @@ class ScriptRuns:
         message = ForwardMsg.FromString(frame)
         kind = message.WhichOneof("type")
         if kind == "new_session":
+            self._tell("answered: a run begins")
             self.owed = True
         elif kind == "script_finished":
+            self._tell(f"answered: {ForwardMsg.ScriptFinishedStatus.Name(message.script_finished)}")
             self.owed = message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
+
+
+def pressed_in(message: BackMsg) -> list[str]:
+    """The buttons that a request says were pressed."""
+    return [state.id for state in message.rerun_script.widget_states.widgets if state.trigger_value]
 
 
 RUNS: WeakKeyDictionary[Page, ScriptRuns] = WeakKeyDictionary()
@@ -118,7 +143,8 @@ def words_of(tab: Page) -> str:
     except Error as error:
         words = f"(not readable: {error.message})"
     lines = [line for line in words.splitlines() if line.strip()]
-    return "\n".join([tab.url, *lines])[:CHARACTERS_OF_A_TAB]
+    told = list(RUNS[tab].told) if tab in RUNS else []
+    return "\n".join([tab.url, *told, *lines])[:CHARACTERS_OF_A_TAB]
 
 
 def open_tabs() -> list[Page]:
@@ -143,6 +169,30 @@ def press(tab: Page, label: str | re.Pattern[str], inside: Locator | None = None
     settle(tab)
     (inside or tab).get_by_role("button", name=label, exact=isinstance(label, str)).click()
     settle(tab)
+
+
+def write(tab: Page, field: Locator, words: str) -> None:
+    """Write into a field, leave it, and see that the words stay there."""
+    settle(tab)
+    field.fill(words)
+    tab.keyboard.press("Tab")
+    settle(tab)
+    expect(field).to_have_value(words)
+
+
+def send(tab: Page, label: str, outcome: Locator, inside: Locator | None = None) -> None:
+    """Press the button of a form until the outcome is there.
+
+    Only for a form that is written down once, however often it is sent: a press is lost where the
+    connection ends meanwhile, and on a busy machine it may.
+    """
+    for _ in range(SENDINGS - 1):
+        press(tab, label, inside)
+        with suppress(AssertionError):
+            expect(outcome.first).to_be_visible(timeout=1000 * SECONDS_TO_SHOW)
+            return
+    press(tab, label, inside)
+    expect(outcome.first).to_be_visible()
 
 
 def turn_to(tab: Page, title: str, says: str | re.Pattern[str]) -> None:

@@ -59,12 +59,25 @@ SECONDS_TO_START = 180
 """A server takes three of them on a quiet machine."""
 
 
+HEAVIEST = (
+    "metrics_laws", "markup_browser", "accessibility_browser", "metrics_tie_band", "report_reproduce",
+    "setup_linters", "journey_apptest", "online_known_effects", "journey_browser", "ui_pages",
+    "journey_online_browser", "ui_ab_results", "web_sign_in_browser", "journey_share_browser", "web_flood",
+)  # fmt: skip
+"""The files whose tests take longest together, about in this order: some twenty seconds of a processor."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Workers take files from the front: those that take longest must not be the last to be taken."""
     tests_of = Counter(item.path for item in items)
+    order = {f"test_{name}.py": place for place, name in enumerate(HEAVIEST)}
     slow = {item.path for item in items if item.get_closest_marker("browser")}
-    slow |= {path for path in tests_of if path.name == "test_setup_linters.py"}
-    items.sort(key=lambda item: (item.path not in slow, -tests_of[item.path], item.path))
+
+    def turn(item: pytest.Item) -> tuple[object, ...]:
+        place = order.get(item.path.name, len(order))
+        return place, item.path not in slow, -tests_of[item.path], item.path
+
+    items.sort(key=turn)
 
 
 @pytest.fixture(scope="session")
@@ -161,6 +174,19 @@ def demo_folder(empty_database: Path, tmp_path_factory: pytest.TempPathFactory) 
     store = open_store(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
     Workspace(store).demo.load_demo()
     store.close()
+    return data
+
+
+@pytest.fixture(scope="session")
+def films_folder(empty_database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store that holds the films to report on, to be copied: a second of scoring for every test."""
+    from report_tables import films, opened
+
+    data = tmp_path_factory.mktemp("films-store")
+    shutil.copyfile(empty_database, data / "recdash.db")
+    space = opened(data)
+    films(space)
+    space.store.close()
     return data
 
 

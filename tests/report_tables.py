@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -64,5 +65,15 @@ def films(space: Workspace, names: dict[str, str] | None = None, name: str = "fi
     }
     space.experiments.set_baseline(made.id, ids["popular"])
     links = {"A": ids["popular"], "B": ids["als"], "C": ids["ease"]}
-    space.online_tests.add_online_test(made.id, "March", {"sessions": SESSIONS}, control="A", links=links)
-    return Reports(space).question(made.id, metric="ndcg", k=3)
+    space.add_online_test(made.id, "March", {"sessions": SESSIONS}, control="A", links=links)
+    return asked(space, made.id)
+
+
+def asked(space: Workspace, experiment: str = "") -> Question:
+    """What is asked of the films; of the only experiment, unless another is named."""
+    return space.question(experiment or space.experiments()[0].id, metric="ndcg", k=3)
+
+
+def copied(films_folder: Path, folder: Path) -> Path:
+    """The folder, in which the store of the films lies now."""
+    return Path(shutil.copytree(films_folder, folder, dirs_exist_ok=True))

@@ -178,7 +178,10 @@ def test_what_a_finding_rests_on_is_in_the_json(call: Recdash) -> None:
     assert (found["correction"], found["families"]) == ("holm", {"to the baseline": 2, "other pairs": 1})
     to_baseline = sorted(found["pairs"][:2], key=lambda pair: pair["p"])
     assert to_baseline[0]["p_corrected"] == pytest.approx(2 * to_baseline[0]["p"])
+    assert to_baseline[0]["p_corrected"] <= 0.05  # so that Holm holds the second against the whole 5 %
+    assert [pair["ci_corrected_level"] for pair in to_baseline] == pytest.approx([0.975, 0.95])
     (other,) = found["pairs"][2:]
+    assert other["ci_corrected_level"] == found["level"] == 0.95
     assert other["p_corrected"] == other["p"]
     assert (other["ci_corrected_low"], other["ci_corrected_high"]) == (other["ci_low"], other["ci_high"])
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from report_tables import films
+from report_tables import copied
 
 from recdash.report.reports import Reports
 from recdash.service import Workspace
@@ -20,12 +20,10 @@ FILES: dict[str, str] = {}
 
 
 @pytest.fixture
-def stored(folder: Path) -> Workspace:
+def stored(films_folder: Path, folder: Path) -> Workspace:
     """The films in the store of the settings."""
-    space = Workspace.open()
-    films(space)
-    assert folder.is_dir()
-    return space
+    copied(films_folder, folder / "store")
+    return Workspace.open()
 
 
 @pytest.fixture

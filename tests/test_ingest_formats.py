@@ -384,6 +384,17 @@ def test_what_python_gives_and_nobody_can_read_is_refused_in_words(case: str) ->
     assert words in str(refusal.value)
 
 
+@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY", "PLAIN"])
+def test_parquet_is_read_in_every_encoding_of_text(encoding: str) -> None:
+    table = pa.table({"user_id": ["u1", "u1", "u2"], "item_id": ["i1", "i12", "i2"], "rank": [1, 2, 1]})
+    written = {"user_id": encoding, "item_id": encoding, "rank": "PLAIN"}
+    sink = io.BytesIO()
+    pq.write_table(table, sink, use_dictionary=False, column_encoding=written)
+    (run,) = read_recommendations(sink.getvalue())
+    read = pa.Table.from_batches(list(run.batches())).to_pydict()
+    assert (read["user_id"], read["item_id"]) == (["u1", "u1", "u2"], ["i1", "i12", "i2"])
+
+
 LIMITS: dict[str, tuple[bytes, Limits, str]] = {
     "upload": (CSV, Limits(upload_bytes=10), "bytes in the file, over the limit of 10"),
     "unpacked gzip": (gzip.compress(CSV), Limits(inflated_bytes=10), "unpacked size"),

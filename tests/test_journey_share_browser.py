@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import browser_tabs
 import pandas as pd
 import pyarrow.csv
 import pytest
-from browser_tabs import choose, give, headline, open_page, press, settle, turn_to
+from browser_tabs import choose, give, headline, open_page, press, send, settle, turn_to, write
 from playwright.sync_api import Browser, BrowserContext, FilePayload, Locator, Page, expect
 
 from recdash.demo.ab_tests import simulate
@@ -94,22 +95,22 @@ def review(page: Page) -> None:
     press(page, "Attach A/B test")
     expect(page.get_by_role("radio", name="Approve: Ship")).to_be_visible()
     box = page.locator(".st-key-review")
-    box.get_by_label("Why?").fill(WHY)
+    write(page, box.get_by_label("Why?"), WHY)
     although = box.get_by_label(re.compile("^To approve, say why although"))
     if although.count():
-        although.fill("They are few, and nothing points the other way.")
-    press(page, "Decide", inside=box)
-    expect(headline(page)).to_contain_text("Ship calm")
+        write(page, although, "They are few, and nothing points the other way.")
+    send(page, "Decide", headline(page).filter(has_text="Ship calm"), inside=box)
     expect(page.get_by_text(WHY).first).to_be_visible()
 
 
 def make_the_report(page: Page) -> str:
     """Its own link for others."""
+    settle(page)
     page.get_by_text("Make a report", exact=True).click()
-    page.get_by_label("Title").fill(TITLE)
-    page.keyboard.press("Tab")
-    press(page, "Make the report")
-    expect(page.get_by_role("link", name=TITLE)).to_be_visible()
+    write(page, page.get_by_label("Title"), TITLE)
+    report = page.get_by_role("link", name=TITLE)
+    send(page, "Make the report", report)
+    expect(report).to_have_count(1)
     page.get_by_text("Share, archive or delete a report").click()
     press(page, "Make a share link")
     return link_of(page.locator("[data-testid=stCode]").filter(has_text="/s/"))
@@ -215,6 +216,20 @@ def revoke_all(page: Page) -> None:
         revoke.first.click()
         expect(revoke).to_have_count(left)
         settle(page)
+
+
+DEAF = """<div data-testid=stApp data-test-script-state=notRunning data-test-connection-state=CONNECTED>
+<button onclick="this.title += 'x'; if (this.title === 'xx') this.outerHTML = 'sent'">Go</button></div>"""
+"""A page at rest whose button hears the second press only."""
+
+
+def test_a_form_is_sent_again_where_a_press_was_lost(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browser_tabs, "SECONDS_TO_SHOW", 0.2)
+    page.set_content(DEAF)
+    press(page, "Go")
+    expect(page.get_by_text("sent")).to_have_count(0)
+    page.set_content(DEAF)
+    send(page, "Go", page.get_by_text("sent"))
 
 
 def test_what_the_story_wrote_is_signed_and_in_the_log(tmp_path: Any) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from small_tables import run, upload
 
@@ -36,9 +36,22 @@ from recdash.metrics.formulas import HarmonicMean, Micro, Sentence
 from recdash.metrics.ranking import RANKING, RankingMetric
 from recdash.metrics.sample import Sample
 
-settings.register_profile("laws", max_examples=15, deadline=None)
-laws = settings.get_profile("laws")
+WORLDS, MANY_WORLDS = 4, 100
+"""In which a law is tried each time, others each time; and by `make test-long`."""
 DEPTH = 6
+Test = Callable[..., None]
+LAWS: dict[str, Test] = {}
+"""Every law in many worlds."""
+
+
+def law(*drawn: st.SearchStrategy[Any]) -> Callable[[Test], Test]:
+    """The test in a few worlds; that in many waits in ``LAWS``."""
+
+    def tried(test: Test) -> Test:
+        LAWS[test.__name__] = settings(max_examples=MANY_WORLDS)(given(*drawn)(test))
+        return settings(max_examples=WORLDS)(given(*drawn)(test))
+
+    return tried
 
 
 # ── the whole metric table ───────────────────────────────────────────────────────────────────
@@ -215,8 +228,7 @@ def assert_same(found: Mapping[str, Curve], expected: Mapping[str, Curve], at: s
 # ── rows, names, scores ──────────────────────────────────────────────────────────────────────
 
 
-@laws
-@given(worlds(), st.integers(0, 100))
+@law(worlds(), st.integers(0, 100))
 def test_the_order_of_rows_says_nothing_where_ranks_do(world: World, seed: int) -> None:
     rows = ranked_rows(world)
     Random(seed).shuffle(rows)
@@ -224,8 +236,7 @@ def test_the_order_of_rows_says_nothing_where_ranks_do(world: World, seed: int) 
     assert_same(shuffled, curves_in(world))
 
 
-@laws
-@given(worlds(), st.integers(0, 100))
+@law(worlds(), st.integers(0, 100))
 def test_ties_broken_by_item_do_not_depend_on_the_order_of_rows(world: World, seed: int) -> None:
     rows = [(user, item, float(rank // 3)) for user, item, rank in ranked_rows(world)]
     shuffled = Random(seed).sample(rows, len(rows))
@@ -243,33 +254,31 @@ IDS: dict[str, tuple[Names, Names]] = {
 }
 
 
-@pytest.mark.parametrize("form", IDS)
-@laws
-@given(world=worlds())
-def test_ids_are_only_names(form: str, world: World) -> None:
-    of_user, of_item = IDS[form]
-    rows = [(of_user(user), of_item(item), rank) for user, item, rank in ranked_rows(world)]
-    assert_same(curves_of(by_rank(rows), reference_of(world, of_user, of_item)), curves_in(world))
+@law(worlds())
+def test_ids_are_only_names(world: World) -> None:
+    expected = curves_in(world)
+    for form, (of_user, of_item) in IDS.items():
+        note(f"ids: {form}")
+        rows = [(of_user(user), of_item(item), rank) for user, item, rank in ranked_rows(world)]
+        assert_same(curves_of(by_rank(rows), reference_of(world, of_user, of_item)), expected)
 
 
-@laws
-@given(worlds())
+@law(worlds())
 def test_a_number_and_its_text_are_the_same_id(world: World) -> None:
     rows = [(str(user), str(item), rank) for user, item, rank in ranked_rows(world)]
     assert_same(curves_of(by_rank(rows), reference_of(world)), curves_in(world))
 
 
-@pytest.mark.parametrize("shift", [0.0, 7.0, -1000.0])
-@laws
-@given(world=worlds())
-def test_only_the_order_of_scores_matters(shift: float, world: World) -> None:
-    rows = [(user, item, shift - rank) for user, item, rank in ranked_rows(world)]
-    scored = run("user_id item_id score", rows)
-    assert_same(curves_of(scored, reference_of(world)), curves_in(world))
+@law(worlds())
+def test_only_the_order_of_scores_matters(world: World) -> None:
+    expected = curves_in(world)
+    for shift in (0.0, 7.0, -1000.0):
+        note(f"scores: {shift} − rank")
+        scored = run("user_id item_id score", [(*of, shift - rank) for *of, rank in ranked_rows(world)])
+        assert_same(curves_of(scored, reference_of(world)), expected)
 
 
-@laws
-@given(worlds(), st.sampled_from([1, 2, 3, 5]))
+@law(worlds(), st.sampled_from([1, 2, 3, 5]))
 def test_batches_of_any_size_give_the_same(world: World, batch_rows: int) -> None:
     rows = ranked_rows(world)
     cut = curves_of(by_rank(rows, batch_rows=batch_rows), reference_of(world))
@@ -281,16 +290,14 @@ def test_batches_of_any_size_give_the_same(world: World, batch_rows: int) -> Non
         )
 
 
-@laws
-@given(worlds(), st.sampled_from([1, 2, 4]))
+@law(worlds(), st.sampled_from([1, 2, 4]))
 def test_users_seen_again_later_have_one_list(world: World, batch_rows: int) -> None:
     rows = sorted(ranked_rows(world), key=lambda row: row[2])
     scattered = curves_of(by_rank(rows, batch_rows=batch_rows), reference_of(world))
     assert_same(scattered, curves_in(world))
 
 
-@laws
-@given(worlds(), st.integers(0, 8))
+@law(worlds(), st.integers(0, 8))
 def test_a_row_given_twice_changes_nothing(world: World, place: int) -> None:
     rows = ranked_rows(world)
     user, item, _ = rows[place % len(rows)]
@@ -298,8 +305,7 @@ def test_a_row_given_twice_changes_nothing(world: World, place: int) -> None:
     assert_same(curves_of(by_rank(twice), reference_of(world)), curves_in(world))
 
 
-@laws
-@given(worlds(), st.integers(0, 8))
+@law(worlds(), st.integers(0, 8))
 def test_a_list_that_repeats_an_item_is_the_list_without_the_repeat(world: World, place: int) -> None:
     repeating = {
         user: [*items[: place + 1], items[0], *items[place + 1 :]] for user, items in world.lists.items()
@@ -310,8 +316,7 @@ def test_a_list_that_repeats_an_item_is_the_list_without_the_repeat(world: World
 # ── cutoffs ──────────────────────────────────────────────────────────────────────────────────
 
 
-@laws
-@given(worlds(), st.integers(1, DEPTH))
+@law(worlds(), st.integers(1, DEPTH))
 def test_items_below_k_change_nothing_at_k(world: World, k: int) -> None:
     cut = {user: items[:k] for user, items in world.lists.items()}
     found, whole = curves_in(replace(world, lists=cut)), curves_in(world)
@@ -326,8 +331,7 @@ def test_items_below_k_change_nothing_at_k(world: World, k: int) -> None:
     )
 
 
-@laws
-@given(worlds(), st.integers(1, DEPTH))
+@law(worlds(), st.integers(1, DEPTH))
 def test_one_call_for_all_cutoffs_equals_a_call_per_cutoff(world: World, k: int) -> None:
     alone, whole = curves_in(world, depth=k), curves_in(world)
     for metric, curve in whole.items():
@@ -342,8 +346,7 @@ def test_one_call_for_all_cutoffs_equals_a_call_per_cutoff(world: World, k: int)
             )
 
 
-@laws
-@given(worlds())
+@law(worlds())
 def test_a_short_list_equals_itself_padded_with_misses(world: World) -> None:
     misses = range(1_000, 1_000 + DEPTH)
     padded = {user: [*items, *misses] for user, items in world.lists.items()}
@@ -354,8 +357,7 @@ def test_a_short_list_equals_itself_padded_with_misses(world: World) -> None:
     assert_same({metric: found[metric] for metric in same}, {metric: short[metric] for metric in same})
 
 
-@laws
-@given(worlds())
+@law(worlds())
 def test_metrics_that_only_collect_never_fall_with_k(world: World) -> None:
     curves = curves_in(world)
     plain = {name: f"{name}(kind)" if name == "coverage_by" else name for name in METRICS}
@@ -368,8 +370,7 @@ def test_metrics_that_only_collect_never_fall_with_k(world: World) -> None:
 # ── values ───────────────────────────────────────────────────────────────────────────────────
 
 
-@laws
-@given(worlds(), st.sampled_from(["truth", "both"]))
+@law(worlds(), st.sampled_from(["truth", "both"]))
 def test_bounded_metrics_stay_between_0_and_1(world: World, users: Users) -> None:
     curves = curves_in(world, users)
     for definition in EVERYTHING:
@@ -381,8 +382,7 @@ def test_bounded_metrics_stay_between_0_and_1(world: World, users: Users) -> Non
         assert (known <= 1 + 1e-12).all(), definition
 
 
-@laws
-@given(worlds(), st.sampled_from(["truth", "both"]))
+@law(worlds(), st.sampled_from(["truth", "both"]))
 def test_no_accuracy_metric_is_undefined(world: World, users: Users) -> None:
     curves = curves_in(world, users)
     assert all(may_be_absent(one) for one in ACCURACY if str(one) not in curves)
@@ -410,8 +410,7 @@ def test_where_there_is_nothing_to_find_the_value_is_zero_and_not_a_hole(case: s
     assert curves["ndcg"].value.tolist() == [0.0] * DEPTH
 
 
-@laws
-@given(worlds(), st.sampled_from(["truth", "both"]))
+@law(worlds(), st.sampled_from(["truth", "both"]))
 def test_the_curve_is_the_mean_of_the_users_values(world: World, users: Users) -> None:
     sample = sample_in(world, users)
     for definition in had(sample, OVER_THE_SAMPLE):
@@ -432,8 +431,7 @@ def assert_error(error: Any, dense: Any, metric: str) -> None:
     np.testing.assert_allclose(error, expected, rtol=1e-9, atol=1e-9, err_msg=metric)
 
 
-@laws
-@given(worlds())
+@law(worlds())
 def test_pooled_shares_have_the_error_of_the_delta_method(world: World) -> None:
     sample = sample_in(world)
     found = np.array(
@@ -468,8 +466,7 @@ def values_by_user(sample: Sample, definition: Definition, k: int) -> dict[int, 
 PER_USER = [one for one in OVER_THE_SAMPLE if "average=m" not in str(one)]
 
 
-@laws
-@given(worlds(), st.sets(st.sampled_from(USERS)), st.integers(1, DEPTH))
+@law(worlds(), st.sets(st.sampled_from(USERS)), st.integers(1, DEPTH))
 def test_users_scored_in_blocks_add_up_to_all_at_once(world: World, block: set[int], k: int) -> None:
     reference = reference_of(world)
     hits, known = hits_of(by_rank(ranked_rows(world)), reference), familiar_of(reference)
@@ -482,8 +479,7 @@ def test_users_scored_in_blocks_add_up_to_all_at_once(world: World, block: set[i
         assert together == pytest.approx(values_by_user(whole, definition, k), rel=1e-13, abs=1e-15)
 
 
-@laws
-@given(worlds(), st.sampled_from(USERS))
+@law(worlds(), st.sampled_from(USERS))
 def test_dropping_one_users_list_changes_only_that_user(world: World, dropped: int) -> None:
     lists = {user: items for user, items in world.lists.items() if user != dropped}
     if not lists.keys() & world.truth.keys():
@@ -501,8 +497,7 @@ def test_dropping_one_users_list_changes_only_that_user(world: World, dropped: i
             assert value == pytest.approx(expected, rel=1e-13, abs=1e-15), definition
 
 
-@laws
-@given(worlds())
+@law(worlds())
 def test_users_without_a_list_are_zeros_of_the_truth_population(world: World) -> None:
     everyone, listed = sample_in(world, "truth"), sample_in(world, "both")
     for definition in had(everyone, PER_USER):
@@ -520,8 +515,7 @@ def through_parquet(table: pa.Table) -> pa.Table:
     return pq.read_table(io.BytesIO(buffer.getvalue()))
 
 
-@laws
-@given(worlds(), st.sampled_from(["truth", "both"]))
+@law(worlds(), st.sampled_from(["truth", "both"]))
 def test_hits_that_were_saved_score_bit_for_bit_as_before(world: World, users: Users) -> None:
     reference = reference_of(world)
     hits = hits_of(by_rank(ranked_rows(world)), reference)
@@ -535,8 +529,7 @@ def test_hits_that_were_saved_score_bit_for_bit_as_before(world: World, users: U
         np.testing.assert_array_equal(after[metric].std_error, curve.std_error, err_msg=metric)
 
 
-@laws
-@given(worlds())
+@law(worlds())
 def test_the_tables_of_a_sentence_grow_with_the_numbers_that_its_norm_sees(world: World) -> None:
     """Not with the users: lists of many lengths must not make a table [users × depth]."""
     sample = sample_in(world)
@@ -559,7 +552,7 @@ def test_the_laws_look_at_every_metric_that_ranks() -> None:
 SUMS = ("hits", "dcg", "dcg(gain=exp)", "rbp(gain=linear)", "mrr(sum=all)", "map(norm=none)")
 
 
-@given(worlds())
+@law(worlds())
 def test_no_user_is_above_the_bound_that_k_and_the_grades_set(world: World) -> None:
     sample = sample_in(world)
     for definition in had(sample, [*map(define, SUMS), *OVER_THE_SAMPLE]):
@@ -573,8 +566,7 @@ def test_no_user_is_above_the_bound_that_k_and_the_grades_set(world: World) -> N
                 assert formula.own(sample, k).max(initial=0.0) <= bound + 1e-12, f"{definition}@{k}"
 
 
-@settings(max_examples=5)
-@given(worlds(), st.lists(st.sampled_from(ITEMS), min_size=DEPTH, max_size=DEPTH))
+@law(worlds(), st.lists(st.sampled_from(ITEMS), min_size=DEPTH, max_size=DEPTH))
 def test_no_user_is_above_the_bound_where_each_repeat_of_an_item_counts(
     world: World, repeated: list[int]
 ) -> None:
@@ -610,7 +602,7 @@ def test_the_bounds_of_repeated_items_by_hand() -> None:
     )
 
 
-@given(worlds())
+@law(worlds())
 def test_the_bound_of_a_sum_is_that_of_the_largest_gains_in_the_first_places(world: World) -> None:
     sample = sample_in(world)
     n = min(int(sample.n_relevant.max()), 3)
@@ -622,3 +614,12 @@ def test_the_bound_of_a_sum_is_that_of_the_largest_gains_in_the_first_places(wor
     assert at_three["dcg"] == pytest.approx(top * sum(1 / np.log2(places + 1)))
     assert at_three["dcg(gain=exp)"] == pytest.approx((2**top - 1) * sum(1 / np.log2(places + 1)))
     assert at_three["rbp(gain=linear)"] == pytest.approx(top * 0.2 * sum(0.8 ** (places - 1)))
+
+
+# ── many worlds ──────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", LAWS)
+def test_a_law_holds_in_many_worlds(name: str) -> None:
+    LAWS[name]()

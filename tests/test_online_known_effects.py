@@ -182,9 +182,17 @@ def test_a_planted_fault_is_found_and_named(fault: dict[str, float], code: str, 
     assert told == (code, place)
 
 
-def test_a_clean_log_raises_no_warning_in_95_of_100_seeds() -> None:
-    raised = Counter(bool(warnings(simulate(1_500, seed=seed))) for seed in range(100))
-    assert raised[False] >= 95
+@pytest.mark.parametrize(
+    ("seeds", "clean"),
+    [
+        # Did 1 log in 5 warn, at most one of 30 would in 1 of 100 cases: .8^30 + 30 × .2 × .8^29 = .011.
+        pytest.param(range(30), 29, id="30"),
+        pytest.param(range(100), 95, id="100", marks=pytest.mark.long),
+    ],
+)
+def test_a_clean_log_raises_no_warning_in_95_of_100_seeds(seeds: range, clean: int) -> None:
+    raised = Counter(bool(warnings(simulate(1_500, seed=seed))) for seed in seeds)
+    assert raised[False] >= clean
 
 
 def test_a_lift_that_fades_is_larger_early_than_late() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from report_tables import CANDIDATES, TRUTH, films, opened
+from report_tables import CANDIDATES, TRUTH, asked, copied, films, opened
 
 from recdash.errors import InputError, NotFound, UnknownName
 from recdash.online.analysis.results import OnlineRow, validity_notes
@@ -23,13 +23,19 @@ MOMENT = datetime(2026, 4, 1, 12, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
-def space(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    return opened(tmp_path_factory.mktemp("films"))
+def space(films_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    return opened(copied(films_folder, tmp_path_factory.mktemp("films")))
 
 
 @pytest.fixture(scope="module")
 def question(space: Workspace) -> Question:
-    return films(space)
+    return asked(space)
+
+
+@pytest.fixture
+def own(films_folder: Path, tmp_path: Path) -> Workspace:
+    """The films in a store of the test's own, which it may change."""
+    return opened(copied(films_folder, tmp_path))
 
 
 @pytest.fixture(scope="module")
@@ -166,25 +172,23 @@ def test_an_experiment_without_runs_is_refused(tmp_path: Path) -> None:
         Reports(space).question(made.id)
 
 
-def test_a_run_that_was_deleted_is_named(tmp_path: Path) -> None:
-    space = opened(tmp_path)
-    question = films(space)
-    space.runs.delete_run(question.runs[0], "als")
+def test_a_run_that_was_deleted_is_named(own: Workspace) -> None:
+    question = asked(own)
+    own.delete_run(question.runs[0], "als")
     with pytest.raises(NotFound, match="not here any more"):
-        Reports(space).report_content(question)
+        own.report_content(question)
 
 
-def test_a_metric_that_a_run_lacks_is_a_dash_with_its_reason(tmp_path: Path) -> None:
-    space = opened(tmp_path)
-    question = films(space)
+def test_a_metric_that_a_run_lacks_is_a_dash_with_its_reason(own: Workspace) -> None:
+    question = asked(own)
     rated = pd.DataFrame(
         {"user_id": ["u00", "u01"], "item_id": ["i00", "i01"], "rating": [4.0, 3.0], "prediction": [3.5, 3.0]}
     )
-    made = space.runs.add_runs(
+    made = own.add_runs(
         question.experiment, CANDIDATES["ease"].sort_values("item_id"), name="rated", predictions=rated
     )[0]
-    asked = Reports(space).question(question.experiment, (made.run.id,), k=3)
-    found = Reports(space).report_content(asked, moment=MOMENT)
+    other = own.question(question.experiment, (made.run.id,), k=3)
+    found = own.report_content(other, moment=MOMENT)
     missing = [cell for row in table(found, "All metrics at k = 3").rows for cell in row
                if isinstance(cell, Number) and cell.value is None]  # fmt: skip
     assert missing
@@ -192,20 +196,18 @@ def test_a_metric_that_a_run_lacks_is_a_dash_with_its_reason(tmp_path: Path) -> 
     assert any("RMSE" in str(one) for one in [section(found, "caveats")])
 
 
-def test_decisions_are_told_with_their_author(tmp_path: Path) -> None:
-    space = opened(tmp_path)
-    question = films(space)
-    space.decisions.decide(question.experiment, "ship", run_id=question.runs[0], text="Clear on both sides.")
-    found = section(Reports(space).report_content(question), "decisions")
+def test_decisions_are_told_with_their_author(own: Workspace) -> None:
+    question = asked(own)
+    own.decide(question.experiment, "ship", run_id=question.runs[0], text="Clear on both sides.")
+    found = section(own.report_content(question), "decisions")
     assert found.title.startswith("Ship als: ann, ")
     assert "Clear on both sides." in str(found)
 
 
-def test_a_live_report_whose_ab_test_was_deleted_says_so(tmp_path: Path) -> None:
-    space = opened(tmp_path)
-    question = films(space)
-    space.online_tests.delete_online_test(str(question.test), "March")
-    notices = section(Reports(space).report_content(question), "caveats").parts[0]
+def test_a_live_report_whose_ab_test_was_deleted_says_so(own: Workspace) -> None:
+    question = asked(own)
+    own.delete_online_test(str(question.test), "March")
+    notices = section(own.report_content(question), "caveats").parts[0]
     assert "the A/B test of this report was deleted" in str(notices)
 
 

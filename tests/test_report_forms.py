@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from report_tables import SESSIONS, TRUTH, films, lists, opened
+from report_tables import SESSIONS, TRUTH, asked, copied, films, lists, opened
 
 from recdash.errors import InputError, UnknownName
 from recdash.metrics import METRICS
@@ -42,9 +42,9 @@ MARKUP = {
 
 
 @pytest.fixture(scope="module")
-def document(tmp_path_factory: pytest.TempPathFactory) -> Document:
-    space = opened(tmp_path_factory.mktemp("films"))
-    return Reports(space).report_content(films(space), moment=MOMENT, narrative="One.\n\nTwo <b>.")
+def document(films_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Document:
+    space = opened(copied(films_folder, tmp_path_factory.mktemp("films")))
+    return space.report_content(asked(space), moment=MOMENT, narrative="One.\n\nTwo <b>.")
 
 
 @pytest.fixture(scope="module")

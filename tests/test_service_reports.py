@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from report_tables import films, opened
+from report_tables import asked, copied, opened
 
 from recdash.domain.access import Person
 from recdash.errors import Forbidden, InputError, NotFound, UnknownName
@@ -17,13 +17,13 @@ BOB = Person("bob", "editor")
 
 
 @pytest.fixture
-def space(tmp_path: Path) -> Workspace:
-    return opened(tmp_path)
+def space(films_folder: Path, tmp_path: Path) -> Workspace:
+    return opened(copied(films_folder, tmp_path))
 
 
 @pytest.fixture
 def question(space: Workspace) -> Question:
-    return films(space)
+    return asked(space)
 
 
 def test_a_question_fills_in_what_was_left_open(space: Workspace, question: Question) -> None:

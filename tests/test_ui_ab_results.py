@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from app_pages import Open, link, lists, passed, press, said, store, warned
+from app_pages import Open, at_once, link, lists, passed, press, said, store, warned
 from streamlit.testing.v1 import AppTest
 
 from recdash.charts.marks import CONTEXT_GREY, RUN_COLOURS
@@ -27,6 +27,7 @@ from recdash.ui.ab_results.segments import reversal_words
 from recdash.ui.ab_results.wording import lowered
 from recdash.ui.app import current_user
 
+open_page = at_once
 USERS = 200
 
 

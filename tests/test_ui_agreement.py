@@ -9,13 +9,15 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
-from app_pages import USERS, Open, lists, said, store
+from app_pages import USERS, Open, at_once, lists, said, store
 from streamlit.testing.v1 import AppTest
 
 from recdash.charts.marks import CONTEXT_GREY, DARK, LIGHT
 from recdash.charts.track_record import track_record as drawn
 from recdash.online.agreement.track_record import Point, track_record
 from recdash.service import Workspace
+
+open_page = at_once
 
 
 def found_by(n: int) -> pd.DataFrame:

@@ -11,12 +11,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from app_pages import TRUTH, Open, link, lists, passed, said, store, warned
+from app_pages import TRUTH, Open, at_once, link, lists, passed, said, store, warned
 from playwright.sync_api import Page, expect
 
 from recdash.charts.attribute_shares import panels
 from recdash.service import Workspace
 
+open_page = at_once
 CATALOGUE = pd.DataFrame(
     {
         "item_id": [*TRUTH["item_id"], "x1", "x2", "x3", "never"],

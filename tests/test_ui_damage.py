@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from app_pages import Open, forget, lists, said, store, turn_to, warned
+from app_pages import Open, at_once, forget, lists, said, store, turn_to, warned
 
 from recdash.errors import NotFound
 from recdash.service import Workspace
 from recdash.ui.app import cached, state
 
+open_page = at_once
 Damage = Callable[[Path], object]
 PAGES = [
     "leaderboard", "metric_vs_k", "precision_recall", "tradeoffs", "segments", "users", "items", "catalogue",

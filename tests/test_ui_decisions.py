@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from app_pages import Open, link, passed, press, said, warned
+from app_pages import Open, at_once, link, passed, press, said, warned
 from decision_worlds import films, home_page
 from streamlit.testing.v1 import AppTest
 
@@ -16,6 +16,7 @@ from recdash.domain.records import OnlineTest
 from recdash.service import Workspace
 from recdash.ui.decisions.wording import LONG, excerpt, prose
 
+open_page = at_once
 Ids = dict[str, str]
 
 

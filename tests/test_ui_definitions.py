@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from app_pages import TRUTH, USERS, Open, link, lists, passed, said, store, warned
+from app_pages import TRUTH, USERS, Open, at_once, link, lists, passed, said, store, warned
 from playwright.sync_api import Page, expect
 
 from recdash.definitions.worked_example import Worked, example
@@ -21,6 +21,7 @@ from recdash.service import Workspace
 from recdash.ui.definitions import page as definitions
 from recdash.ui.definitions import worked_example
 
+open_page = at_once
 COMPARING = ["overview", "leaderboard", "metric_vs_k", "precision_recall"]
 SCORED = lists(2).rename(columns={"rank": "score"}).assign(score=1.0)
 """Every list is one tie: strangers, the user's own item, strangers."""

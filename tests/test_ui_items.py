@@ -7,11 +7,12 @@ from functools import partial
 
 import pandas as pd
 import pytest
-from app_pages import Open, link, passed, said, store
+from app_pages import Open, at_once, link, passed, said, store
 from streamlit.testing.v1 import AppTest
 
 from recdash.service import Workspace
 
+open_page = at_once
 TRUTH = pd.DataFrame(
     [("u1", "a"), ("u2", "a"), ("u3", "a"), ("u1", "b"), ("u2", "c"), ("u3", "d")],
     columns=["user_id", "item_id"],

@@ -9,10 +9,12 @@ from urllib.parse import parse_qsl, urlsplit
 import pandas as pd
 import pytest
 import streamlit as st
-from app_pages import TRUTH, USERS, Open, link, lists, passed, said, store, warned
+from app_pages import TRUTH, USERS, Open, at_once, link, lists, passed, said, store, warned
 from streamlit.testing.v1 import AppTest
 
 from recdash.service import Workspace
+
+open_page = at_once
 
 
 @pytest.fixture
@@ -158,10 +160,13 @@ def test_at_most_eight_candidates_are_drawn_and_all_runs_listed(
 
 @pytest.mark.usefixtures("films")
 def test_the_overview_states_the_finding_with_its_interval(open_page: Open) -> None:
-    text = said(open_page())
+    app = open_page()
+    text = said(app)
     assert "▲ Ship Clear gain, no guardrail broken Ship best" in text
     assert "nDCG@5 is 1.00 above poor" in text  # poor has no hit: there is nothing to be a share of
-    assert "paired over 20 users, by McNemar's exact test ; better for 20 of 20 users" in text
+    assert "paired over 20 users ; better for 20 of 20 users" in text
+    bodies = " ".join(html.unescape(str(one.proto.body)) for one in app.get("html"))
+    assert re.search(r"""title="McNemar's exact test">[^<]*, paired over 20 users</a>""", bodies)
     assert "95 % CI, Holm-corrected over 2, n = 20" in text
     assert "Two of two candidates beat poor" in text
     assert "better for 20" in text

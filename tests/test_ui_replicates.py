@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from app_pages import USERS, Open, lists, passed, press, said, store
+from app_pages import USERS, Open, at_once, lists, passed, press, said, store
 from streamlit.testing.v1 import AppTest
 
 from recdash.charts.marks import LIGHT, Mark
 from recdash.charts.replicates import replicate_spread
 from recdash.service import Workspace
 from recdash.ui.app import state
+
+open_page = at_once
 
 
 def some_hits(n: int) -> pd.DataFrame:

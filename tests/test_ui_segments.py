@@ -9,12 +9,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from app_pages import Open, link, passed, said, store, warned
+from app_pages import Open, at_once, link, passed, said, store, warned
 from streamlit.testing.v1 import AppTest
 from test_service_segments import CATALOGUE, RUNS, TRAIN, TRUTH, USERS, lists
 
 from recdash.service import Workspace
 
+open_page = at_once
 LONG = "Two-tower with a very long name of eighty characters, seed 7 lr=0.0003 d=128 x12"
 
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from app_pages import Open, link, passed, said, store, warned
+from app_pages import Open, at_once, link, passed, said, store, warned
 from streamlit.testing.v1 import AppTest
 from test_service_segments import CATALOGUE, TRAIN, TRUTH, lists
 
 from recdash.service import Workspace
 
+open_page = at_once
 RUNS = {
     "base": lists(["x1", "a"], ["x1", "a"]),
     "precise": lists(["a", "x1"], ["a", "x1"]),

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from app_pages import TRUTH, USERS, Open, link, lists, passed, said, store, warned
+from app_pages import TRUTH, USERS, Open, at_once, link, lists, passed, said, store, warned
 from playwright.sync_api import Page, expect
 
 from recdash.charts.marks import LIGHT, Mark
@@ -20,6 +20,7 @@ from recdash.formatting.numbers import of_100
 from recdash.service import Workspace
 from recdash.ui.users.lists import _move
 
+open_page = at_once
 CATALOGUE = pd.DataFrame(
     {
         "item_id": [*TRUTH["item_id"], "x1", "x2", "x3"],

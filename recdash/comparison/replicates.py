@@ -84,6 +84,8 @@ class _Question:
         users = self.users if among is None else np.intersect1d(self.users, among)
         if values is None:
             return None
+        if len(users) and np.array_equal(values.users, users):  # the rule for seeds, and much the faster
+            return float(values.values.mean())
         inside = np.isin(values.users, users)
         return float(values.of(inside).values.mean()) if inside.any() else None
 

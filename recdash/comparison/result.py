@@ -50,7 +50,7 @@ class Compared:
         t_p is always that of the paired t-test, None without a spread; t_p_holm and t_p_bh are corrected over
         all pairs. If the true difference is the one seen, so many ``more_users`` give an answer with a chance
         of 80 % (0: there is one; None: no number does). ``equivalence_p`` is that of the one-sided tests of a
-        tie, not corrected: below (1 − the level of ci_corrected) / 2 exactly where ``finding`` is a tie.
+        tie, not corrected: below (1 − ci_corrected_level) / 2 exactly where ``finding`` is a tie.
         """
         found = self.comparison
         p = np.array([pair.paired.t_p for pair in found.pairs])
@@ -67,6 +67,7 @@ class Compared:
                 "p_corrected": _number(pair.judged.p),
                 "ci_corrected_low": _number(pair.judged.corrected.low),
                 "ci_corrected_high": _number(pair.judged.corrected.high),
+                "ci_corrected_level": pair.judged.corrected.level,
                 "method": pair.paired.method.name,
                 "finding": pair.judged.word,
                 "more_users": pair.judged.more_users,

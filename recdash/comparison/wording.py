@@ -30,11 +30,15 @@ RAIL_WORDS = {
 
 @dataclass(frozen=True)
 class Piece:
-    """Some words of a sentence; ``page`` and ``params`` of the view lead to the chart that shows them."""
+    """Some words of a sentence; ``page`` and ``params`` of the view lead to the chart that shows them.
+
+    ``hint``: what pages say of the words only to who points at them.
+    """
 
     text: str
     page: str = ""
     params: Mapping[str, str] = field(default_factory=dict)
+    hint: str = ""
 
 
 Sentence = tuple[Piece, ...]
@@ -104,9 +108,9 @@ def evidence(weighed: Weighed, pair: Pair) -> Sentence:
         Piece(stands(pair, weighed.base), "leaderboard"),
         Piece(" ("),
         Piece(
-            f"{interval(weighed, pair, _tested(comparison.against))}, paired over {users(pair.paired.n)}"
-            f"{_method(pair)}",
+            f"{interval(weighed, pair, _tested(comparison.against))}, paired over {users(pair.paired.n)}",
             "leaderboard",
+            hint=_method(pair),
         ),
         Piece("; "),
         Piece(who_gains(pair), "users", {"of": pair.candidate}),
@@ -115,9 +119,9 @@ def evidence(weighed: Weighed, pair: Pair) -> Sentence:
 
 
 def _method(pair: Pair) -> str:
-    """``, by McNemar's exact test``; nothing for the t-test, which is the rule."""
+    """``McNemar's exact test``; nothing where no method is valid."""
     method = pair.paired.method
-    return "" if isinstance(method, StudentT | Unknown) else f", by {method.name}"
+    return "" if isinstance(method, Unknown) else method.name
 
 
 def stands(pair: Pair, base: str) -> str:

@@ -165,7 +165,8 @@ def read_parquet(content: Content, kind: TableKind, limits: Limits) -> RawTable:
 
     def blocks(columns: Sequence[str], ids: Collection[str], rows: int = at_once) -> Iterator[pa.RecordBatch]:
         # codes for text ids; one thread, since whoever reads us already works beside us
-        coded = [paths[c][0] for c in ids if c in paths and is_text(schema.field(paths[c][0]).type)]
+        texts = [paths[c][0] for c in ids if c in paths and is_text(schema.field(paths[c][0]).type)]
+        coded = [column for column in texts if column not in chunks.uncoded]
         wanted = list(dict.fromkeys(paths[c][0] for c in columns))
         with in_words(*DAMAGED_PARQUET), content.open() as source:
             file = pq.ParquetFile(source, memory_map=False, read_dictionary=coded)

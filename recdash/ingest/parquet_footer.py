@@ -32,10 +32,13 @@ MOST_VALUES_PER_BYTE = 1000
 
 @dataclass(frozen=True)
 class Chunks:
-    """What the column chunks hold: columns without a gap, and the most values that a row has on average."""
+    """What the column chunks hold: columns without a gap, the most values that a row has on average, and
+    columns that hold what each text adds to the one before, which Arrow does not read as codes.
+    """
 
     whole_ids: frozenset[str]
     values_per_row: int
+    uncoded: frozenset[str]
 
 
 def chunks_of(content: Content) -> Chunks:
@@ -43,11 +46,11 @@ def chunks_of(content: Content) -> Chunks:
     facts = _in_a_fork(lambda: _facts(content)) if _may_fork() else _facts(content)
     if facts.get("bomb"):
         raise UploadError(_bomb(*facts["bomb"]))
-    return Chunks(frozenset(facts["whole"]), facts["values_per_row"])
+    return Chunks(frozenset(facts["whole"]), facts["values_per_row"], frozenset(facts["uncoded"]))
 
 
 def _facts(content: Content) -> dict[str, Any]:
-    """{whole: columns without a gap, values_per_row, bomb: (column, values, bytes, packed) or None}."""
+    """{whole: columns without a gap, values_per_row, uncoded: columns, bomb: as ``_size`` gives or None}."""
     import pyarrow.parquet as pq
 
     with content.open() as source:
@@ -60,8 +63,13 @@ def _facts(content: Content) -> dict[str, Any]:
     return {
         "whole": sorted(integers - gaps) if chunks else [],
         "values_per_row": max((-(-chunk.num_values // max(rows, 1)) for rows, chunk in chunks), default=1),
+        "uncoded": sorted({chunk.path_in_schema.split(".")[0] for _, chunk in chunks if _is_delta(chunk)}),
         "bomb": next((_size(chunk) for _, chunk in chunks if _is_bomb(chunk)), None),
     }
+
+
+def _is_delta(chunk: Any) -> bool:
+    return any(encoding.startswith("DELTA") for encoding in chunk.encodings)
 
 
 def _is_whole(statistics: Any) -> bool:

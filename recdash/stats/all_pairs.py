@@ -10,6 +10,7 @@ import numpy as np
 from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.stats.family import significant
 from recdash.stats.paired import LEVEL
+from recdash.stats.skewed import skewed, skewness_of_means, unskewed
 from recdash.stats.sparse import TIE, Method, sparse_pairs
 
 
@@ -18,13 +19,15 @@ class AllPairs:
     """At one cutoff: ``mean`` [r, r] of the column's run minus the row's, paired over ``n`` [r, r] users.
 
     ``error`` [r, r] is the standard error of that mean; NaN below two users. ``sparse``: pairs (row < column)
-    to which the t-test does not apply, and the method that does.
+    to which the t-test does not apply, and the method that does. ``skewness`` [r, r] is that of the mean;
+    None where nothing bounds the values.
     """
 
     mean: Floats
     error: Floats
     n: Ints
     sparse: Mapping[tuple[int, int], Method] = field(default_factory=dict)
+    skewness: Floats | None = None
 
     def interval(self, row: int, column: int, level: float = LEVEL) -> tuple[float, float]:
         """Low and high end of the column's run minus the row's; NaN where nothing can be said."""
@@ -36,16 +39,18 @@ class AllPairs:
             low, high = self.sparse[column, row].interval(level)
             return -high, -low
         mean, error = float(self.mean[row, column]), float(self.error[row, column])
-        half = float(stdtrit(max(int(self.n[row, column]) - 1, 1), 0.5 + level / 2)) * error
-        return mean - half, mean + half
+        half = float(stdtrit(max(int(self.n[row, column]) - 1, 1), 0.5 + level / 2))
+        skewness = 0.0 if self.skewness is None else float(self.skewness[row, column])
+        return mean - error * skewed(half, skewness), mean - error * skewed(-half, skewness)
 
     def p(self) -> Floats:
         """[r, r] two-sided p that the mean is 0, above the diagonal; NaN where nothing can be said."""
         from scipy.special import stdtr
 
         with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.abs(self.mean) / self.error
-        p: Floats = 2 * stdtr(np.maximum(self.n - 1, 1), -t)
+            t = self.mean / self.error
+            t = t if self.skewness is None else unskewed(t, self.skewness)
+        p: Floats = 2 * stdtr(np.maximum(self.n - 1, 1), -np.abs(t))
         for pair, method in self.sparse.items():
             p[pair] = method.p
         return p
@@ -61,7 +66,8 @@ def all_pairs(values: Floats, bound: float | None = None) -> AllPairs:
     off = values - means
     covariance = off.T @ off / (n * (n - 1)) if n > 1 else np.full((r, r), np.nan)
     ahead, error = mean_differences(means, covariance)
-    return AllPairs(ahead, error, np.full((r, r), n), sparse_pairs(values, n, bound))
+    skewness = None if bound is None else skewness_of_means(off)
+    return AllPairs(ahead, error, np.full((r, r), n), sparse_pairs(values, n, bound), skewness)
 
 
 def mean_differences(means: Floats, covariance: Floats) -> tuple[Floats, Floats]:

@@ -8,19 +8,28 @@ Probability 12): 2 % too large for five values, less for more.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from math import copysign, erfc, exp, pi, sqrt
+from math import copysign, erfc, exp, log, pi, sqrt
 
 import numpy as np
 
 from recdash.domain.kinds import Floats
 
-_STEPS, _NEAR, _EXACT, _LEAST = 100, 1e-12, 1e-9, 1e-300
+_STEPS, _NEAR, _LEAST = 100, 1e-12, 1e-300
+_EXACT = 1e-8
+"""So close to the wanted chance, in normal deviates, a search ends."""
+_NEAREST, _STEP, _MOST, _WIDEST = 0.3, 0.2, 2.0, 50.0
+"""A search for a pole begins no nearer to the lowest value, steps so far at first and at most, ends beyond so
+much: exponents, but for the first."""
 _STEEP = 1e-6
 """At its peak the capital is so flat that a slope of this share of its curvature changes no digit told."""
 _NO_TILT = 1e-4
 """So near to the middle of the distribution the approximation is 0 / 0: its limit is taken."""
+
+Point = tuple[float, float]
+"""A place, and the function there."""
 
 
 @dataclass(frozen=True)
@@ -41,61 +50,71 @@ class WeightedMean:
 
     def chance_of_at_most(self, mean: float) -> float:
         """That the weighted mean is at most ``mean``."""
-        return self._tail(mean, 0.0)[0]
+        values, counts = self._values
+        above = values - mean
+        if above.max() <= _NEAR * self.bound:
+            return 1.0
+        if above.min() >= -_NEAR * self.bound:
+            return 0.0
+        return self._chance_at(mean, _tilt(above, counts))
 
     def lowest_mean(self, tail: float) -> float:
-        """The mean with a chance of ``tail`` < 1/2; no lower one is plausible at that level."""
-        from scipy.optimize import brentq
+        """The mean with a chance of ``tail`` ≤ 1/4; no lower one is plausible at that level."""
         from scipy.special import ndtri
 
         if self._seen <= -self.bound:
             return -self.bound
-        tilt, wanted = 0.0, float(ndtri(tail))
+        wanted = float(ndtri(tail))
 
-        def beyond(mean: float) -> float:
-            """In normal deviates, which are nearly a straight line in the mean."""
-            nonlocal tilt
-            chance, tilt = self._tail(mean, tilt)
+        def beyond(exponent: float) -> float:
+            """In normal deviates, at a pole so far below the lowest value: it grows with that."""
+            chance = self._chance_at(*self._tilted_to(exponent))
             return float(ndtri(min(max(chance, _LEAST), 1 - _NEAR))) - wanted
 
-        near = self._about(1.5 * wanted)
-        start = near if near > -self.bound and beyond(near) < 0 else -self.bound
-        return float(brentq(beyond, start, self._seen, xtol=_EXACT * self.bound))
+        return self._tilted_to(_root(beyond, self._pole_near(wanted)))[0]
+
+    def _tilted_to(self, exponent: float) -> tuple[float, float]:
+        """A mean and its tilt t, from a pole: the value at which 1 + t·(value − mean) is 0.
+
+        The pole lies e^exponent bounds below −bound. It gives both at once, while of a given mean the tilt
+        has to be searched for.
+        """
+        values, counts = self._values
+        weights = counts / (values + self.bound + self.bound * exp(exponent))
+        weight = float(weights.sum())
+        return float((weights * values).sum()) / weight, weight / float(counts.sum())
+
+    def _pole_near(self, deviates: float) -> float:
+        """The exponent of the pole that belongs to a mean so many standard deviations from the middle one."""
+        values, counts = self._values
+        n = float(counts.sum())
+        middle = _sum(counts, values) / n
+        spread = sqrt(_sum(counts, (values - middle) ** 2))
+        below = spread / -deviates - deviates * spread / n - middle - self.bound
+        return log(max(below / self.bound, _NEAREST))
 
     @property
     def _seen(self) -> float:
         return float(self.differences.sum()) / (len(self.differences) + self.zeros)
 
-    def _about(self, deviates: float) -> float:
-        """So many standard deviations from the middle of the weighted mean."""
-        values, counts = self._values
-        n = _sum(counts, np.ones(len(values)))
-        middle = _sum(counts, values) / n
-        return middle + deviates * sqrt(_sum(counts, (values - middle) ** 2)) / n
-
-    def _tail(self, mean: float, near: float) -> tuple[float, float]:
-        """The chance, and the tilt that it was found with; ``near`` is where to look for that."""
+    def _chance_at(self, mean: float, tilt: float) -> float:
+        """The chance of at most ``mean``, to which ``tilt`` belongs."""
         values, counts = self._values
         above = values - mean
-        if above.max() <= _NEAR * self.bound:
-            return 1.0, 0.0
-        if above.min() >= -_NEAR * self.bound:
-            return 0.0, 0.0
-        tilt = _tilt(above, counts, near)
         tilted = above / (1 + tilt * above)
         distance = -copysign(sqrt(max(2 * _sum(counts, np.log1p(tilt * above)), 0.0)), tilt)
         if abs(distance) < _NO_TILT:
             skewness = 2 * _sum(counts, above**3) / _sum(counts, above**2) ** 1.5
-            return 0.5 + skewness / (6 * sqrt(2 * pi)), tilt
+            return 0.5 + skewness / (6 * sqrt(2 * pi))
         other = -tilt * sqrt(_sum(counts, tilted**2))
         correction = exp(-(distance**2) / 2) / sqrt(2 * pi) * (1 / distance - 1 / other)
-        return _normal(distance) + correction, tilt
+        return _normal(distance) + correction
 
 
-def _tilt(above: Floats, counts: Floats, near: float) -> float:
+def _tilt(above: Floats, counts: Floats) -> float:
     """The t at which Σ count · a / (1 + t·a) is 0, between the poles on both sides of 0; it falls in t."""
     low, high = (-(1 - _NEAR) / float(end) for end in (above.max(), above.min()))
-    tilt = near if low < near < high else 0.0
+    tilt = 0.0
     for _ in range(_STEPS):
         tilted = above / (1 + tilt * above)
         slope, fall = _sum(counts, tilted), _sum(counts, tilted**2)
@@ -105,6 +124,28 @@ def _tilt(above: Floats, counts: Floats, near: float) -> float:
         by_newton = tilt + slope / fall
         tilt = by_newton if low < by_newton < high else (low + high) / 2
     return tilt
+
+
+def _root(of: Callable[[float], float], near: float) -> float:
+    """Where a function that grows is 0: by secants, and by halves where these leave what holds it."""
+    low, high = -_WIDEST, _WIDEST
+    last = near, of(near)
+    step = -copysign(_STEP, last[1])
+    for _ in range(_STEPS):
+        low, high = (last[0], high) if last[1] < 0 else (low, last[0])
+        place = last[0] + step if low < last[0] + step < high else (low + high) / 2
+        now = place, of(place)
+        if abs(now[1]) <= _EXACT or place == last[0]:
+            return place
+        step, last = _secant(last, now), now
+    return last[0]
+
+
+def _secant(last: Point, now: Point) -> float:
+    """The step from ``now`` to where the line through both points is 0."""
+    rise = (now[1] - last[1]) / (now[0] - last[0])
+    step = -now[1] / rise if rise > 0 else -copysign(_MOST, now[1])
+    return min(max(step, -_MOST), _MOST)
 
 
 def _sum(counts: Floats, of: Floats) -> float:

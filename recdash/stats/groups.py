@@ -49,6 +49,12 @@ class Groups:
         means: Floats = self.sums.sum(axis=0) / self.n
         return means
 
+    @property
+    def off(self) -> Floats:
+        """[g, c] the sums less what users like all others would add up to."""
+        off: Floats = self.sums - self.sizes[:, None] * self.means
+        return off
+
     def merged(self, most: int) -> Groups:
         """The same users in fewer groups, for what needs less precision."""
         if len(self.sizes) <= most:
@@ -57,8 +63,7 @@ class Groups:
 
     def covariance_of_means(self) -> Floats:
         """[c, c]; for groups of one user that of the values divided by n."""
-        off = self.sums - self.sizes[:, None] * self.means
-        g = len(self.sizes)
+        off, g = self.off, len(self.sizes)
         covariance: Floats = off.T @ off * (g / (g - 1) / self.n**2)
         return covariance
 

@@ -12,6 +12,7 @@ from recdash.stats.family import Correction, significant
 from recdash.stats.groups import Groups
 from recdash.stats.paired import LEVEL
 from recdash.stats.resampling import resampled_means
+from recdash.stats.skewed import skewness_of_means, unskewed
 from recdash.stats.sparse import sparse_pairs
 
 DRAWS, GROUPS = 1_000, 4_096
@@ -61,7 +62,9 @@ def _significantly_above(values: Groups, correction: Correction, level: float, b
     means = values.means
     ahead, error = mean_differences(means, values.covariance_of_means())
     with np.errstate(divide="ignore", invalid="ignore"):
-        p = 2 * stdtr(values.n - 1, -np.abs(ahead) / error)
+        t = ahead / error
+        t = t if bound is None else unskewed(t, skewness_of_means(values.off))
+        p = 2 * stdtr(values.n - 1, -np.abs(t))
     for pair, method in sparse_pairs(values.sums, values.n, bound, values.hits).items():
         p[pair] = method.p
     pairs = np.triu_indices(len(means), 1)

@@ -92,11 +92,12 @@ def go(page: str) -> NoReturn:
     st.switch_page(st.session_state["recdash.pages"][page])
 
 
-def link(view: View, text: str, page: str, params: Mapping[str, str]) -> Html:
-    """``text`` leading to the chart that shows it; plain where there is no such page."""
+def link(view: View, text: str, page: str, params: Mapping[str, str], hint: str = "") -> Html:
+    """``text`` leading to the chart that shows it, with a hint; plain where there is no such page."""
     if not page or not is_there(page):
         return html("{text}", text=text)
-    return html('<a href="{to}">{text}</a>', to=to(view, page, params), text=text)
+    title = html(' title="{hint}"', hint=hint) if hint else Html("")
+    return html('<a href="{to}"{title}>{text}</a>', to=to(view, page, params), title=title, text=text)
 
 
 def tell_unknown(name: str, what: str, known: Collection[str]) -> None:

@@ -41,7 +41,10 @@ def card(view: View, verdict: Verdict, aside: str = "") -> Html:
 def _paragraph(view: View, sentences: Sequence[Sentence], kind: str) -> Html:
     if not sentences:
         return Html("")
-    told = [join([links.link(view, one.text, one.page, one.params) for one in words]) for words in sentences]
+    told = [
+        join([links.link(view, one.text, one.page, one.params, one.hint) for one in words])
+        for words in sentences
+    ]
     return html('<p class="{kind}">{told}</p>', kind=kind, told=join(told, " "))
 
 

@@ -94,12 +94,13 @@ corrected p is at most 0.05. That is why intervals grow when more runs are shown
 The interval is that of a paired t-test over users, where that holds. It claims too much where few users
 differ: with hit rates of 1 % among 100 users, two hits more look like a finding. So it does where many gain a
 little and few lose a lot, if such a loss happens not to be among these users. There another method takes its
-place, and the verdict names it:
+place, and the verdict names it where you point at the interval:
 
 | what differs | method |
 |---|---|
 | yes or no, such as a hit: fewer than 100 users | McNemar's exact test, intervals of Clopper and Pearson |
 | a number with a largest value, such as nDCG: Σd² below 400 such squares | Gaffke's test of a bounded mean |
+| such a number: many gain a little, few lose a lot, or the reverse | t-test, skewness removed (Hall 1992) |
 | a number without one, such as RMSE: fewer than 30 users, or one is most of Σd² | none: no finding |
 
 Σd² adds up the squares of the users' differences. Gaffke's test adds a user with the worst value that could

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 SHOWN_METRICS = 8
 MOST_LEFT_OUT = 4
 
+Answer = TypeVar("Answer")
+
 
 # ── the card ─────────────────────────────────────────────────────────────────────────────────
 
@@ -34,7 +37,9 @@ MOST_LEFT_OUT = 4
 def card(view: View, sides: BothSides) -> None:
     """How many pairs of runs point the same way, and what the order of all says."""
     found: Agreement = _asked(
-        "agreement", (sides.test.id, view.metric, view.k, sides.online_metric), _told(view)
+        state.workspace().agreement.agreement,
+        (sides.test.id, view.metric, view.k, sides.online_metric),
+        _told(view),
     )
     widgets.section("Agreement", f"{found.metric} and {sides.online_title.lower()}, by pairs of runs")
     first, *others = found.sentences
@@ -62,8 +67,12 @@ def _who_counts(found: Agreement) -> str:
 def sections(view: View, sides: BothSides) -> None:
     """Which metric had the order of this test, and how the frame's has called all tests."""
     told = _told(view)
-    best: BestMetric = _asked("best_metric", (sides.test.id, sides.online_metric), told)
-    record: TrackRecord = _asked("track_record", (view.metric, view.k, sides.online_metric), told)
+    best: BestMetric = _asked(
+        state.workspace().agreement.best_metric, (sides.test.id, sides.online_metric), told
+    )
+    record: TrackRecord = _asked(
+        state.workspace().track_records.track_record, (view.metric, view.k, sides.online_metric), told
+    )
     left, right = st.columns([1, 1.5], gap="large")
     with left:
         widgets.section(best_heading(best), best_words(best))
@@ -193,9 +202,19 @@ def _notes(lines: list[str]) -> Html:
 # ── kept numbers ─────────────────────────────────────────────────────────────────────────────
 
 
+def _asked(method: Callable[..., Answer], arguments: tuple[Any, ...], told: tuple[str, ...]) -> Answer:
+    answer: Answer = _kept(method, method.__qualname__, arguments, told)
+    return answer
+
+
 @st.cache_data(show_spinner=False, max_entries=64)
-def _asked(method: str, arguments: tuple[Any, ...], told: tuple[str, ...]) -> Any:  # noqa: ARG001 - a key
-    return getattr(state.workspace(), method)(*arguments)
+def _kept(
+    _method: Callable[..., Any],
+    name: str,  # noqa: ARG001 - a key
+    arguments: tuple[Any, ...],
+    told: tuple[str, ...],  # noqa: ARG001 - a key
+) -> Any:
+    return _method(*arguments)
 
 
 def _told(view: View) -> tuple[str, ...]:
