@@ -65,13 +65,13 @@ def films(space: Workspace, names: dict[str, str] | None = None, name: str = "fi
     }
     space.experiments.set_baseline(made.id, ids["popular"])
     links = {"A": ids["popular"], "B": ids["als"], "C": ids["ease"]}
-    space.add_online_test(made.id, "March", {"sessions": SESSIONS}, control="A", links=links)
+    space.online_tests.add_online_test(made.id, "March", {"sessions": SESSIONS}, control="A", links=links)
     return asked(space, made.id)
 
 
 def asked(space: Workspace, experiment: str = "") -> Question:
     """What is asked of the films; of the only experiment, unless another is named."""
-    return space.question(experiment or space.experiments()[0].id, metric="ndcg", k=3)
+    return Reports(space).question(experiment or space.experiments.all()[0].id, metric="ndcg", k=3)
 
 
 def copied(films_folder: Path, folder: Path) -> Path:

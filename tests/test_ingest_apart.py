@@ -236,7 +236,7 @@ def test_a_keeper_is_started_by_the_first_file_and_once_for_many(
 def test_a_page_that_takes_files_has_the_keeper_begin_and_no_other_page_does(
     own_keeper: Keeper, page: str, workspace: Workspace, open_page: Open
 ) -> None:
-    assert not workspace.experiments()
+    assert not workspace.experiments.all()
     open_page("overview")
     open_page("guide")
     assert own_keeper.pid is None

@@ -174,9 +174,9 @@ def test_an_experiment_without_runs_is_refused(tmp_path: Path) -> None:
 
 def test_a_run_that_was_deleted_is_named(own: Workspace) -> None:
     question = asked(own)
-    own.delete_run(question.runs[0], "als")
+    own.runs.delete_run(question.runs[0], "als")
     with pytest.raises(NotFound, match="not here any more"):
-        own.report_content(question)
+        Reports(own).report_content(question)
 
 
 def test_a_metric_that_a_run_lacks_is_a_dash_with_its_reason(own: Workspace) -> None:
@@ -184,11 +184,11 @@ def test_a_metric_that_a_run_lacks_is_a_dash_with_its_reason(own: Workspace) -> 
     rated = pd.DataFrame(
         {"user_id": ["u00", "u01"], "item_id": ["i00", "i01"], "rating": [4.0, 3.0], "prediction": [3.5, 3.0]}
     )
-    made = own.add_runs(
+    made = own.runs.add_runs(
         question.experiment, CANDIDATES["ease"].sort_values("item_id"), name="rated", predictions=rated
     )[0]
-    other = own.question(question.experiment, (made.run.id,), k=3)
-    found = own.report_content(other, moment=MOMENT)
+    other = Reports(own).question(question.experiment, (made.run.id,), k=3)
+    found = Reports(own).report_content(other, moment=MOMENT)
     missing = [cell for row in table(found, "All metrics at k = 3").rows for cell in row
                if isinstance(cell, Number) and cell.value is None]  # fmt: skip
     assert missing
@@ -198,16 +198,16 @@ def test_a_metric_that_a_run_lacks_is_a_dash_with_its_reason(own: Workspace) -> 
 
 def test_decisions_are_told_with_their_author(own: Workspace) -> None:
     question = asked(own)
-    own.decide(question.experiment, "ship", run_id=question.runs[0], text="Clear on both sides.")
-    found = section(own.report_content(question), "decisions")
+    own.decisions.decide(question.experiment, "ship", run_id=question.runs[0], text="Clear on both sides.")
+    found = section(Reports(own).report_content(question), "decisions")
     assert found.title.startswith("Ship als: ann, ")
     assert "Clear on both sides." in str(found)
 
 
 def test_a_live_report_whose_ab_test_was_deleted_says_so(own: Workspace) -> None:
     question = asked(own)
-    own.delete_online_test(str(question.test), "March")
-    notices = section(own.report_content(question), "caveats").parts[0]
+    own.online_tests.delete_online_test(str(question.test), "March")
+    notices = section(Reports(own).report_content(question), "caveats").parts[0]
     assert "the A/B test of this report was deleted" in str(notices)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recdash.report.reports import Reports
 import csv
 import io
 import json
@@ -44,7 +45,7 @@ MARKUP = {
 @pytest.fixture(scope="module")
 def document(films_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Document:
     space = opened(copied(films_folder, tmp_path_factory.mktemp("films")))
-    return space.report_content(asked(space), moment=MOMENT, narrative="One.\n\nTwo <b>.")
+    return Reports(space).report_content(asked(space), moment=MOMENT, narrative="One.\n\nTwo <b>.")
 
 
 @pytest.fixture(scope="module")

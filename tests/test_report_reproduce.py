@@ -42,7 +42,7 @@ def made(films_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = copied(films_folder, tmp_path_factory.mktemp("films"))
     space = opened(folder)
     question = asked(space)
-    content = space.report_content(question, author="ann", title="Which?")
+    content = Reports(space).report_content(question, author="ann", title="Which?")
     return Made(folder, question, {form: FORMS[form].write(content) for form in ("html", "json")})
 
 
@@ -260,11 +260,11 @@ def test_a_run_that_was_deleted_and_uploaded_again_by_another_name_changes_nothi
     twice = pd.concat([CANDIDATES["als"], CANDIDATES["als"][:4]])
     run = space.runs.add_runs(question.experiment, twice, name="als twice")[0].run
     assert run.notices
-    other = space.question(question.experiment, [run.id], question.baseline, k=3)
+    other = Reports(space).question(question.experiment, [run.id], question.baseline, k=3)
     file = tmp_path / "report.json"
-    file.write_bytes(FORMS["json"].write(space.report_content(other)))
-    space.delete_run(run.id, "als twice")
-    space.add_runs(question.experiment, twice, name="als v9")
+    file.write_bytes(FORMS["json"].write(Reports(space).report_content(other)))
+    space.runs.delete_run(run.id, "als twice")
+    space.runs.add_runs(question.experiment, twice, name="als v9")
     found = reproduction(space, file)
     assert found.holds, found.text
     assert "'als twice' is called 'als v9' today" in found.text
@@ -432,10 +432,10 @@ def _later(lists: pd.DataFrame) -> pd.DataFrame:
 def test_reference_candidates_and_a_baseline_among_them_are_recomputed(
     space: Workspace, question: Question, tmp_path: Path
 ) -> None:
-    space.add_references(question.experiment, "random,popular,oracle")
-    base = next(run for run in space.runs(question.experiment) if run.reference == "popular")
-    other = space.question(question.experiment, question.runs, base.id, k=3)
+    space.runs.add_references(question.experiment, "random,popular,oracle")
+    base = next(run for run in space.runs.all(question.experiment) if run.reference == "popular")
+    other = Reports(space).question(question.experiment, question.runs, base.id, k=3)
     file = tmp_path / "report.json"
-    file.write_bytes(FORMS["json"].write(space.report_content(other)))
+    file.write_bytes(FORMS["json"].write(Reports(space).report_content(other)))
     found = reproduction(space, file)
     assert found.holds, found.text
