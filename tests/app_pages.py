@@ -18,7 +18,7 @@ from streamlit.util import calc_hash
 
 from recdash.service import Workspace
 from recdash.settings import settings
-from recdash.ui import navigation
+from recdash.ui.app import navigation
 
 # Each AppTest looks through the files of all installed packages for components, which never change meanwhile.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)

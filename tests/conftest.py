@@ -24,8 +24,6 @@ import hypothesis
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, WebSocket, sync_playwright
 
-from recdash.report.reports import Reports
-
 if TYPE_CHECKING:  # what only some tests need is imported by the fixtures that they ask for
     from app_pages import Open
     from streamlit.testing.v1 import AppTest
@@ -366,6 +364,8 @@ def lasting_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers
 
 def decide_on_the_demo(workspace: Workspace, demo: str) -> None:
     """What people write about an experiment: an approved review, a comment, a report, a link, a view."""
+    from recdash.report.reports import Reports
+
     run = next(run for run in workspace.runs.all(demo) if run.name == "ALS v3")
     review = workspace.reviews.propose(demo, run.id, text="It costs nothing that matters.")
     workspace.reviews.add_offline_evidence(review.id)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from small_tables import run, upload
 
-from recdash import domain
+from recdash.domain import inputs
 from recdash.domain.inputs import Passing, Truth
 from recdash.engines import CodedTruth, code_truth, match, read_reference
 from recdash.engines.buffers import Growing
@@ -128,7 +128,7 @@ def test_a_threshold_is_no_rounder_than_the_gains() -> None:
 def test_rows_are_counted_for_users_some_at_a_time(
     users_at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(domain, "_USERS_AT_ONCE", users_at_once)
+    monkeypatch.setattr(inputs, "_USERS_AT_ONCE", users_at_once)
     start = np.array([0, 2, 2, 2, 3, 6, 6])
     truth = Truth([], [], start, np.zeros(6, dtype=np.int32), np.ones(6, dtype=np.int8), graded=False)
     marked = np.array([True, False, True, False, True, True])

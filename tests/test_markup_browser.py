@@ -18,9 +18,11 @@ from conftest import is_outside, start_server, stop_server, wait_until_healthy
 from hostile_world import ALL, FAMILIES, KEPT
 from playwright.sync_api import Browser, Locator, Page
 
+from recdash.report.digest.digest import Digests
 from recdash.report.digest.html import as_html
 from recdash.report.digest.text import as_markdown, as_text
 from recdash.report.formats.registry import FORMS
+from recdash.report.reports import Reports
 from recdash.service import Workspace
 
 pytestmark = pytest.mark.browser
@@ -138,7 +140,7 @@ def walk(browser: Browser, world: dict[str, Any]) -> Walk:
         act(tab, world["url"])
         read(tab, address, found)
     tab.goto(f"{world['url']}/reports/none")
-    tab.set_content(as_html(world["workspace"].digest()))
+    tab.set_content(as_html(Digests(world["workspace"]).digest()))
     read(tab, "digest", found)
     context.close()
     return found
@@ -276,7 +278,7 @@ def test_no_report_computes_or_comes_alive(walk: Walk, world: dict[str, Any]) ->
     assert walk.ran == []
 
     def written(form: str) -> str:
-        return str(world["workspace"].report_file(world["report"], form).content, "utf-8-sig")
+        return str(Reports(world["workspace"]).report_file(world["report"], form).content, "utf-8-sig")
 
     assert {"csv", "md", "tex", "json", "html"} <= set(FORMS)
     assert [cell for cell in cells(written("csv")) if computes(cell)] == []
@@ -285,7 +287,7 @@ def test_no_report_computes_or_comes_alive(walk: Walk, world: dict[str, Any]) ->
 
 
 def test_no_digest_comes_alive(world: dict[str, Any]) -> None:
-    digest = world["workspace"].digest()
+    digest = Digests(world["workspace"]).digest()
     assert FAMILIES["html"][:KEPT] in as_text(digest)
     assert alive(as_markdown(digest)) == {}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from recdash.report.reports import Reports
 import csv
 import io
 import json

@@ -57,7 +57,7 @@ def test_nothing_yet_shows_three_steps_with_a_button_each(open_page: Open) -> No
 def test_loading_the_demo_leads_to_its_verdict_and_the_strip_says_what_is_next(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def small(*_: object) -> Experiment:
+    def small(*_: object, **__: object) -> Experiment:
         return workspace.experiments.create_experiment("Demo", TRUTH, depth=5, demo=True)
 
     monkeypatch.setattr(Demo, "load_demo", small)

@@ -175,7 +175,7 @@ def test_titles_and_names_are_shown_as_text(workspace: Workspace, shown: Open) -
 def long_table(n_rows: int) -> None:
     import pandas as pd
 
-    from recdash.ui import widgets
+    from recdash.ui.components import widgets
 
     widgets.table_behind(pd.DataFrame({"item_id": range(n_rows)}), "items")
 

@@ -124,8 +124,8 @@ def test_a_viewer_reads_the_list_and_can_change_nothing(
     Reports(workspace).make_report(question, ("evidence",), title="Theirs")
     viewer = workspace.seen_by(Person("vic", "viewer"))
     monkeypatch.setattr(state, "workspace", lambda: viewer)
-    for module in ("report_list", "report_builder"):
-        monkeypatch.setattr(f"recdash.ui.{module}.workspace", lambda: viewer)
+    for module in ("listing", "builder"):
+        monkeypatch.setattr(f"recdash.ui.reports.{module}.workspace", lambda: viewer)
     app = turn_to(passed(shell({"e": question.experiment}).run()), "reports")
     assert "Theirs" in said(app)
     assert not {"Make the report", "Archive", "Delete for good", "Make a share link"} & set(labels(app))

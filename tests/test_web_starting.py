@@ -135,7 +135,7 @@ def test_a_key_is_printed_with_the_address(
     door = startup.door()
     assert f":8501/key/{door.key}\n" in capsys.readouterr().out
     assert startup.door().key == door.key  # also after a restart
-    startup.who.whole.clear()
+    startup.current_user.whole.clear()
 
 
 GOOD = {

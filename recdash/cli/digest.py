@@ -14,7 +14,6 @@ from recdash.cli.fast_start import start_light
 from recdash.cli.options import workspace
 from recdash.cli.terminal import say, say_lines
 from recdash.errors import InputError, Problem
-from recdash.report.digest.digest import Digests
 
 FORMS = ("md", "html", "text", "json")
 _UNITS = {"h": 1, "d": 24, "w": 7 * 24}
@@ -38,6 +37,7 @@ def digest(names: Sequence[str], since: str, form: str | None, output: Path | No
     start_light()
     from recdash.report.digest import html
     from recdash.report.digest import text as digest_texts
+    from recdash.report.digest.digest import Digests
 
     forms = {
         "md": digest_texts.as_markdown,

@@ -12,7 +12,6 @@ import click
 from recdash.cli.options import run_named, workspace
 from recdash.cli.terminal import say, say_lines
 from recdash.errors import InputError, Problem, UnknownName
-from recdash.report.reports import Reports
 
 if TYPE_CHECKING:
     from recdash.service import Workspace
@@ -50,6 +49,7 @@ def report(experiment: str, output: Path, *, title: str, narrative: str, **asked
     reproducing.
     """
     from recdash.report.formats.registry import form_of, write
+    from recdash.report.reports import Reports
 
     form, space = form_of(output), workspace()
     question, prose, blocks = _question(space, experiment, **asked), _prose(narrative), asked["blocks"]
@@ -82,6 +82,7 @@ def _question(
     """Names as ids, and texts as what they mean."""
     from recdash.comparison import Terms, read_margin
     from recdash.domain.results import Scope
+    from recdash.report.reports import Reports
 
     home = space.experiments.named(experiment)
     by_name = {run.name: run.id for run in space.runs.all(home.id, archived=True)}

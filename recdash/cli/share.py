@@ -12,7 +12,6 @@ from recdash.cli.options import workspace
 from recdash.cli.output import aligned
 from recdash.cli.terminal import say, say_lines
 from recdash.errors import InputError, NotFound, Problem
-from recdash.report.reports import Reports
 
 if TYPE_CHECKING:
     from recdash.domain.journal import Deed, SavedView, ShareLink
@@ -52,6 +51,8 @@ def share(experiment: str, report: str | None, days: float, label: str, address:
 
 def _report(space: Workspace, experiment_id: str, wanted: str) -> str:
     """Of several with one title the newest."""
+    from recdash.report.reports import Reports
+
     known = Reports(space).reports(experiment_id)
     found = [one.id for one in known if wanted in (one.id, one.title)]
     if not found:
@@ -65,6 +66,8 @@ def _report(space: Workspace, experiment_id: str, wanted: str) -> str:
 @form_option
 def links(experiment: str, form: str) -> None:
     """The share links of an experiment: who made them, until when they open, and which are dead."""
+    from recdash.report.reports import Reports
+
     space = workspace()
     home = space.experiments.named(experiment)
     titles = {one.id: one.title for one in Reports(space).reports(home.id, archived=True)}
