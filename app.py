@@ -18,7 +18,7 @@ from starlette.middleware import Middleware
 
 from recdash.ui.app import current_user, session_cleanup, startup
 from recdash.web.base_url import TellAddress
-from recdash.web.middleware import Guard
+from recdash.web.middleware import AuthMiddleware
 from recdash.web.routes import broken, routes
 
 SHELL = Path(__file__).resolve().parent / "recdash" / "ui" / "app" / "shell.py"
@@ -27,7 +27,7 @@ door = startup.door()
 app = st.App(
     SHELL,
     routes=routes(door, current_user.whole),
-    middleware=[Middleware(Guard, door=door), Middleware(TellAddress)],
+    middleware=[Middleware(AuthMiddleware, door=door), Middleware(TellAddress)],
     exception_handlers={500: broken(door)},
     lifespan=session_cleanup.watched,
 )

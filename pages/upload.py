@@ -7,7 +7,7 @@ import streamlit as st
 from recdash.ui.app import state
 from recdash.ui.components import widgets
 from recdash.ui.upload import online_test, page, steps
-from recdash.ui.upload.state import Desk
+from recdash.ui.upload.state import UploadState
 
 FLOWS = {
     "experiment": ("A new experiment", page.new_experiment),
@@ -15,7 +15,7 @@ FLOWS = {
     "online": ("An online test", online_test.online_test),
 }
 
-desk = st.session_state.setdefault("recdash.upload", Desk())
+desk = st.session_state.setdefault("recdash.upload", UploadState())
 workspace = state.workspace()
 steps.expect_files()
 

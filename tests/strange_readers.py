@@ -10,48 +10,48 @@ from typing import Any
 
 import pyarrow as pa
 
-from recdash.ingest.worker import Served
+from recdash.ingest.worker import OpenedFile
 
 BLOCK = pa.RecordBatch.from_pydict({"n": list(range(1000))})
 
 
-def sleeps(_source: Any, **_how: Any) -> Served:
+def sleeps(_source: Any, **_how: Any) -> OpenedFile:
     time.sleep(600)
-    return Served()
+    return OpenedFile()
 
 
-def takes_memory(_source: Any, **_how: Any) -> Served:
+def takes_memory(_source: Any, **_how: Any) -> OpenedFile:
     held = bytearray()
     for _ in range(4096):
         held += b"\1" * 2**20
-    return Served({"held": len(held)})
+    return OpenedFile({"held": len(held)})
 
 
-def is_killed(_source: Any, **_how: Any) -> Served:
+def is_killed(_source: Any, **_how: Any) -> OpenedFile:
     os.kill(os.getpid(), signal.SIGKILL)
-    return Served()
+    return OpenedFile()
 
 
-def is_killed_halfway(_source: Any, **_how: Any) -> Served:
+def is_killed_halfway(_source: Any, **_how: Any) -> OpenedFile:
     def blocks(_columns: Any) -> Iterator[pa.RecordBatch]:
         yield BLOCK
         os.kill(os.getpid(), signal.SIGKILL)
 
-    return Served({}, [blocks])
+    return OpenedFile({}, [blocks])
 
 
-def fails(_source: Any, **_how: Any) -> Served:
+def fails(_source: Any, **_how: Any) -> OpenedFile:
     raise KeyError("item")
 
 
-def tells_its_number(_source: Any, **_how: Any) -> Served:
-    return Served({"pid": os.getpid()}, [lambda _columns: iter([BLOCK] * 500)])
+def tells_its_number(_source: Any, **_how: Any) -> OpenedFile:
+    return OpenedFile({"pid": os.getpid()}, [lambda _columns: iter([BLOCK] * 500)])
 
 
-def works_on(_source: Any, **_how: Any) -> Served:
+def works_on(_source: Any, **_how: Any) -> OpenedFile:
     def blocks(_columns: Any) -> Iterator[pa.RecordBatch]:
         yield BLOCK
         while True:
             pass
 
-    return Served({"pid": os.getpid()}, [blocks])
+    return OpenedFile({"pid": os.getpid()}, [blocks])

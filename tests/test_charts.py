@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recdash.charts.curves import metric_curve, with_interval
-from recdash.charts.forest import BESIDE_TABLE, Rows, forest
+from recdash.charts.forest import BESIDE_TABLE, ForestLayout, forest
 from recdash.charts.layout import escape, place_labels, spread
 from recdash.charts.leaders_by_k import Stretch, leader_strip, stretches
 from recdash.charts.marks import CONTEXT_GREY, DARK, LIGHT, Marks, Palette, colour, marks, shape
@@ -252,8 +252,8 @@ def test_differences_stand_on_a_heavy_zero_that_is_the_baseline() -> None:
 
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK])
-@pytest.mark.parametrize("rows", [Rows(), BESIDE_TABLE])
-def test_figures_put_together_unchecked_hold_what_plotly_checks(palette: Palette, rows: Rows) -> None:
+@pytest.mark.parametrize("rows", [ForestLayout(), BESIDE_TABLE])
+def test_figures_put_together_unchecked_hold_what_plotly_checks(palette: Palette, rows: ForestLayout) -> None:
     both = pd.concat([curve_of("a", 20), curve_of("base", 20)])
     figures = [
         metric_curve(both, looks("a"), palette, 5, {"a": 8}),

@@ -7,8 +7,8 @@ from math import nan
 import plotly.graph_objects as go
 import pytest
 
-from recdash.charts.ab_lifts import FAR, PITCH, Lift, ends_of, lifts
-from recdash.charts.ab_over_time import Drawn, Moment, over_time
+from recdash.charts.ab_lifts import FAR, PITCH, LiftRow, ends_of, lifts
+from recdash.charts.ab_over_time import Drawn, LiftPoint, over_time
 from recdash.charts.ab_over_time import ends_of as ends_over_time
 from recdash.charts.layout import panel_title
 from recdash.charts.marks import LIGHT, Mark, Marks
@@ -34,14 +34,14 @@ def checked(figure: go.Figure) -> go.Figure:
 
 
 def test_rows_are_as_high_as_those_of_the_table_headings_included() -> None:
-    figure = checked(lifts([None, Lift("als", 3, 1, 5), Lift("als", 2, -1, 5)], looks("als"), LIGHT))
+    figure = checked(lifts([None, LiftRow("als", 3, 1, 5), LiftRow("als", 2, -1, 5)], looks("als"), LIGHT))
     assert figure.layout.height - figure.layout.margin.t - figure.layout.margin.b == 3 * PITCH
     assert list(figure.layout.yaxis.range) == [2.5, -0.5]
     assert figure.layout.yaxis.automargin is False
 
 
 def test_zero_is_the_heaviest_line_and_skips_the_headings() -> None:
-    rows = [None, Lift("als", 3, 1, 5), None, Lift("als", 2, -1, 5)]
+    rows = [None, LiftRow("als", 3, 1, 5), None, LiftRow("als", 2, -1, 5)]
     figure = checked(lifts(rows, looks("als"), LIGHT))
     (zero,) = named(figure, "zero")
     assert list(zero.y) == [None, 0.5, 1.5, None, 2.5, 3.5]
@@ -51,7 +51,7 @@ def test_zero_is_the_heaviest_line_and_skips_the_headings() -> None:
 
 
 def test_what_is_settled_is_filled_and_what_is_not_is_hollow() -> None:
-    rows = [Lift("als", 3, 1, 5, settled=True), Lift("ease", 1, -1, 3)]
+    rows = [LiftRow("als", 3, 1, 5, settled=True), LiftRow("ease", 1, -1, 3)]
     figure = checked(lifts(rows, looks("als", "ease"), LIGHT))
     (als,), (ease,) = named(figure, "als"), named(figure, "ease")
     assert als.marker.color == "#0072B2"
@@ -59,7 +59,7 @@ def test_what_is_settled_is_filled_and_what_is_not_is_hollow() -> None:
 
 
 def test_the_interval_for_every_look_is_thin_and_capped_over_the_thick_one() -> None:
-    figure = checked(lifts([Lift("als", 3, 1, 5, peek_low=-1, peek_high=7)], looks("als"), LIGHT))
+    figure = checked(lifts([LiftRow("als", 3, 1, 5, peek_low=-1, peek_high=7)], looks("als"), LIGHT))
     (thin,), (thick,) = named(figure, "every day"), named(figure, "interval")
     assert (list(thin.x), list(thick.x)) == ([-1, 7], [1, 5])
     assert thin.line.width < thick.line.width
@@ -68,8 +68,8 @@ def test_the_interval_for_every_look_is_thin_and_capped_over_the_thick_one() -> 
 
 def test_a_guardrail_has_a_dashed_margin_and_its_name_once_for_all_variants() -> None:
     rows = [
-        Lift("als", -0.5, -1.4, 0.4, margin=-2.0),
-        Lift("ease", -0.5, -1.4, 0.4, margin=-2.0, starts=False),
+        LiftRow("als", -0.5, -1.4, 0.4, margin=-2.0),
+        LiftRow("ease", -0.5, -1.4, 0.4, margin=-2.0, starts=False),
     ]
     figure = checked(lifts(rows, looks("als", "ease"), LIGHT))
     assert [(list(one.x), list(one.y)) for one in named(figure, "margin")] == [
@@ -82,14 +82,14 @@ def test_a_guardrail_has_a_dashed_margin_and_its_name_once_for_all_variants() ->
 
 
 def test_where_less_is_better_the_margin_stands_on_the_other_side() -> None:
-    figure = checked(lifts([Lift("als", 0.5, -0.4, 1.4, margin=2.0)], looks("als"), LIGHT))
+    figure = checked(lifts([LiftRow("als", 0.5, -0.4, 1.4, margin=2.0)], looks("als"), LIGHT))
     (word,) = figure.layout.annotations
     assert (word.x, word.xanchor) == (2.0, "left")
     assert figure.layout.xaxis.range[1] > 2.0
 
 
 def test_one_interval_far_wider_than_the_others_is_cut_off_and_says_so() -> None:
-    rows = [Lift("a", 1, 0.5, 1.5), Lift("b", 1, 0.5, 1.5), Lift("c", 1, -FAR, FAR)]
+    rows = [LiftRow("a", 1, 0.5, 1.5), LiftRow("b", 1, 0.5, 1.5), LiftRow("c", 1, -FAR, FAR)]
     low, high = ends_of(rows)
     assert -FAR < low < 0
     assert 1.5 < high < FAR
@@ -99,14 +99,14 @@ def test_one_interval_far_wider_than_the_others_is_cut_off_and_says_so() -> None
 
 
 def test_a_lift_without_an_interval_has_a_mark_and_one_that_is_not_known_has_none() -> None:
-    figure = checked(lifts([Lift("als", 3.0), Lift("ease")], looks("als", "ease"), LIGHT))
+    figure = checked(lifts([LiftRow("als", 3.0), LiftRow("ease")], looks("als", "ease"), LIGHT))
     assert len(named(figure, "als")) == 1
     assert named(figure, "ease") == named(figure, "interval") == []
 
 
 def test_a_lift_beyond_the_axis_is_written_at_that_end_with_an_arrow() -> None:
     """Axis of the intervals: nearly −1 to 2."""
-    rows = [Lift("a", 1, 0.5, 1.5), Lift("b", 2_340, hover="all of b"), Lift("c", -56.7)]
+    rows = [LiftRow("a", 1, 0.5, 1.5), LiftRow("b", 2_340, hover="all of b"), LiftRow("c", -56.7)]
     low, high = ends_of(rows)
     figure = checked(lifts(rows, looks("a", "b", "c"), LIGHT))
     right, left = named(figure, "outside")
@@ -116,7 +116,7 @@ def test_a_lift_beyond_the_axis_is_written_at_that_end_with_an_arrow() -> None:
 
 
 def test_without_any_number_the_rows_are_still_there() -> None:
-    figure = checked(lifts([None, Lift("als")], looks("als"), LIGHT))
+    figure = checked(lifts([None, LiftRow("als")], looks("als"), LIGHT))
     assert list(figure.layout.xaxis.range) == [-1.0, 1.0]
 
 
@@ -140,11 +140,11 @@ def test_a_panels_title_is_as_long_as_its_width_allows_and_whole_on_hover(beside
 # ── over time ────────────────────────────────────────────────────────────────────────────────
 
 
-def days(*lifts_of_days: float, half: float = 1.0) -> list[Moment]:
-    return [Moment(day, one, one - half, one + half) for day, one in enumerate(lifts_of_days)]
+def days(*lifts_of_days: float, half: float = 1.0) -> list[LiftPoint]:
+    return [LiftPoint(day, one, one - half, one + half) for day, one in enumerate(lifts_of_days)]
 
 
-def drawn(series: dict[str, list[Moment]], how: Drawn = "line") -> go.Figure:
+def drawn(series: dict[str, list[LiftPoint]], how: Drawn = "line") -> go.Figure:
     return checked(
         over_time(
             series, looks(*series), LIGHT, ends=ends_over_time(series), beside=len(series),
@@ -163,7 +163,7 @@ def test_each_variant_has_a_panel_of_its_own_on_one_axis() -> None:
 
 
 def test_the_band_is_for_one_look_and_the_dotted_lines_for_every_look() -> None:
-    moment = Moment(0, 2.0, 1.0, 3.0, peek_low=-1.0, peek_high=5.0)
+    moment = LiftPoint(0, 2.0, 1.0, 3.0, peek_low=-1.0, peek_high=5.0)
     figure = drawn({"als": [moment]})
     (band,) = named(figure, "95 % interval")
     assert (list(band.y), band.fill) == ([3.0, 1.0], "toself")
@@ -181,12 +181,12 @@ def test_on_days_of_their_own_only_intervals_without_zero_are_filled() -> None:
 
 
 def test_the_first_days_with_few_users_do_not_flatten_the_others() -> None:
-    low, high = ends_over_time({"als": [Moment(0, 50, -200, 300), *days(2, 2, 2, 2)]})
+    low, high = ends_over_time({"als": [LiftPoint(0, 50, -200, 300), *days(2, 2, 2, 2)]})
     assert (low, high) == (-0.24, 3.24)  # 0 to 3, and 8 % of that on both sides
 
 
 def test_a_day_without_a_lift_is_left_out() -> None:
-    figure = drawn({"als": [Moment(0, nan), *days(2)[:1]]})
+    figure = drawn({"als": [LiftPoint(0, nan), *days(2)[:1]]})
     (line,) = named(figure, "als")
     assert list(line.y) == [2]
 

@@ -12,8 +12,8 @@ import pytest
 from recdash.charts import segments
 from recdash.charts.marks import LIGHT, Mark, Marks, colour, shape
 from recdash.charts.parallel_axes import Upright, parallel
-from recdash.charts.segments import Line, ends_of, segment_panels
-from recdash.charts.tradeoff import MOST_GREY_LABELS, USUAL_WIDTH, Direction, Dot, trade_off
+from recdash.charts.segments import SegmentRow, ends_of, segment_panels
+from recdash.charts.tradeoff import MOST_GREY_LABELS, USUAL_WIDTH, Direction, TradeOffPoint, trade_off
 
 UP = (Direction("Coverage"), Direction("nDCG"))
 
@@ -38,7 +38,7 @@ def traces(chart: go.Figure, name: str, mode: str) -> list[go.Scatter]:
 
 
 def test_the_front_steps_from_the_left_edge_to_the_floor() -> None:
-    dots = [Dot("a", 1.0, 3.0), Dot("b", 2.0, 1.0)]
+    dots = [TradeOffPoint("a", 1.0, 3.0), TradeOffPoint("b", 2.0, 1.0)]
     chart = trade_off(dots, ["a", "b"], UP, marked("a", ["b"]), LIGHT)
     (line,) = traces(chart, "front", "lines")
     left, floor = chart.layout.xaxis.range[0], chart.layout.yaxis.range[0]
@@ -52,7 +52,11 @@ def test_the_front_steps_from_the_left_edge_to_the_floor() -> None:
 
 
 def test_intervals_are_drawn_of_chosen_runs_only() -> None:
-    dots = [Dot("a", 1.0, 3.0, 0.0, 0.5), Dot("b", 2.0, 1.0, 0.2, 0.5), Dot("c", 0.5, 0.5, 9.0, 9.0)]
+    dots = [
+        TradeOffPoint("a", 1.0, 3.0, 0.0, 0.5),
+        TradeOffPoint("b", 2.0, 1.0, 0.2, 0.5),
+        TradeOffPoint("c", 0.5, 0.5, 9.0, 9.0),
+    ]
     chart = trade_off(dots, ["a", "b"], UP, marked("a", ["b"], ["c"]), LIGHT)
     assert [list(line.y) for line in traces(chart, "Run a", "lines")] == [[2.5, 3.5]]
     assert [list(line.x) for line in traces(chart, "Run b", "lines")] == [[1.8, 2.2], [2.0, 2.0]]
@@ -62,7 +66,7 @@ def test_intervals_are_drawn_of_chosen_runs_only() -> None:
 
 def test_an_axis_on_which_less_is_better_runs_backwards() -> None:
     chart = trade_off(
-        [Dot("a", 1.0, 3.0), Dot("b", 2.0, 1.0)],
+        [TradeOffPoint("a", 1.0, 3.0), TradeOffPoint("b", 2.0, 1.0)],
         ["a"],
         (Direction("Gini", True), UP[1]),
         marked("a", ["b"]),
@@ -77,8 +81,8 @@ def test_an_axis_on_which_less_is_better_runs_backwards() -> None:
 
 def test_of_two_hundred_runs_the_chosen_and_a_few_of_the_front_are_named_without_overlap() -> None:
     rng = np.random.default_rng(4)
-    dots = [Dot(str(n), float(x), float(y)) for n, (x, y) in enumerate(rng.random((160, 2)))]
-    front = [Dot(f"f{n}", 1 + np.sin(n / 25), 1 + np.cos(n / 25)) for n in range(40)]
+    dots = [TradeOffPoint(str(n), float(x), float(y)) for n, (x, y) in enumerate(rng.random((160, 2)))]
+    front = [TradeOffPoint(f"f{n}", 1 + np.sin(n / 25), 1 + np.cos(n / 25)) for n in range(40)]
     chosen = [dot.run_id for dot in dots[1:9]]
     marks = marked("0", chosen, [dot.run_id for dot in (*dots[9:], *front)])
     chart = trade_off([*dots, *front], [dot.run_id for dot in front], UP, marks, LIGHT)
@@ -137,14 +141,14 @@ def test_a_run_without_the_last_metric_is_named_at_its_last_point() -> None:
 
 # ── segments ─────────────────────────────────────────────────────────────────────────────────
 
-LINES = [Line("Known users", "n = 300"), Line("New users", "n = 12")]
+LINES = [SegmentRow("Known users", "n = 300"), SegmentRow("New users", "n = 12")]
 
 
 def test_a_panel_has_zero_intervals_marks_and_words() -> None:
     dots = {
         "b": [
-            segments.Dot(0.2, "▲ better", "", 0.1, 0.3),
-            segments.Dot(5.0, "– too few users", "", look="faint"),
+            segments.SegmentPoint(0.2, "▲ better", "", 0.1, 0.3),
+            segments.SegmentPoint(5.0, "– too few users", "", look="faint"),
         ]
     }
     ends = ends_of(dots, zero=True)
@@ -161,7 +165,12 @@ def test_a_panel_has_zero_intervals_marks_and_words() -> None:
 
 
 def test_values_stand_beside_a_tick_of_the_baseline_without_zero() -> None:
-    dots = {"b": [segments.Dot(40.0, "40.0", "", tick=30.0), segments.Dot(nan, "–", "", tick=20.0)]}
+    dots = {
+        "b": [
+            segments.SegmentPoint(40.0, "40.0", "", tick=30.0),
+            segments.SegmentPoint(nan, "–", "", tick=20.0),
+        ]
+    }
     chart = segment_panels(LINES, dots, 1, marked("a", ["b"]), LIGHT, ends_of(dots, zero=False))
     assert [list(mark.x) for mark in traces(chart, "baseline", "markers")] == [[30.0], [20.0]]
     assert [list(mark.x) for mark in traces(chart, "Run b", "markers")] == [[40.0]]
@@ -169,7 +178,9 @@ def test_values_stand_beside_a_tick_of_the_baseline_without_zero() -> None:
 
 
 def test_panels_beside_each_other_share_their_axis_and_never_overlap() -> None:
-    dots = {run: [segments.Dot(0.1 * place, "▲", "", 0.0, 0.2) for place in (1, 2)] for run in "bcde"}
+    dots = {
+        run: [segments.SegmentPoint(0.1 * place, "▲", "", 0.0, 0.2) for place in (1, 2)] for run in "bcde"
+    }
     ends = ends_of(dots, zero=True)
     layout = segment_panels(LINES, dots, 4, marked("a", list("bcde")), LIGHT, ends).layout
     axes = [layout[name] for name in ("xaxis", "xaxis2", "xaxis3", "xaxis4")]

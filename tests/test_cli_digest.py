@@ -15,7 +15,7 @@ from terminal import Recdash, answer
 from recdash.cli.digest import checked, period
 from recdash.comparison.badges import SHIP
 from recdash.errors import InputError
-from recdash.report.digest.digest import Digest, Told
+from recdash.report.digest.digest import Digest, DigestEntry
 from recdash.report.digest.html import as_html
 from recdash.report.digest.text import as_markdown, as_text, escaped
 from recdash.service import Workspace
@@ -140,14 +140,14 @@ def test_a_link_is_the_address_of_a_dashboard(link: str) -> None:
 # ── mark-up ──────────────────────────────────────────────────────────────────────────────────
 
 
-def told(name: str = "films", **more: object) -> Told:
+def told(name: str = "films", **more: object) -> DigestEntry:
     happening = Happening(NOON, f"added the run {name}", name)
-    base = Told(name, "?e=1", f"What {name} took", f"Ship {name}", SHIP, (f"{name} is 1 % above",),
+    base = DigestEntry(name, "?e=1", f"What {name} took", f"Ship {name}", SHIP, (f"{name} is 1 % above",),
                 (f"Decided: “{name}”",), (happening,), 0, happening)  # fmt: skip
     return replace(base, **more)
 
 
-def a_digest(*several: Told, link: str = "https://recdash.example.org/") -> Digest:
+def a_digest(*several: DigestEntry, link: str = "https://recdash.example.org/") -> Digest:
     return Digest(NOON, NOON, several, link)
 
 

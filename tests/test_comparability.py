@@ -13,7 +13,7 @@ from small_tables import run, upload
 
 from recdash.domain.inputs import Recommendations
 from recdash.evaluation import evaluate
-from recdash.evaluation.comparability import Basis, Change, problems
+from recdash.evaluation.comparability import Basis, DefinitionChange, problems
 from recdash.service import Workspace
 
 TABLES = {"truth": "t1", "train": "r1", "catalogue": "c1"}
@@ -105,7 +105,7 @@ def test_where_only_users_with_lists_count_any_other_user_is_told() -> None:
 
 
 def test_a_run_of_before_a_definition_changed_is_told_and_others_are_not() -> None:
-    changes = [Change("0.2.0", "novelty", "items that nobody has in train count as one user's")]
+    changes = [DefinitionChange("0.2.0", "novelty", "items that nobody has in train count as one user's")]
     old, new = ALS, replace(EASE, version="0.10.0")
     (problem,) = problems([old, new], changes)
     assert problem.code == "different-version"

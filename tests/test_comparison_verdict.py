@@ -13,7 +13,7 @@ from scipy import stats
 
 from recdash.comparison import Margin, Terms, Verdict, compare, decide, read_margin, weigh
 from recdash.comparison.result import compared
-from recdash.comparison.sensitivity import Change, brief, changes
+from recdash.comparison.sensitivity import WhatIf, brief, changes
 from recdash.comparison.wording import plain
 from recdash.domain.kinds import Users
 from recdash.domain.records import Replicated
@@ -619,7 +619,7 @@ class ByCutoff(Table):
         return UserValues(np.arange(N), found, found)
 
 
-def questions(found: Sequence[Change]) -> dict[str, str]:
+def questions(found: Sequence[WhatIf]) -> dict[str, str]:
     return {one.question: one.answer for one in found}
 
 

@@ -7,9 +7,18 @@ from typing import Any
 
 import pytest
 
-from recdash.decisions import Item, Named, Offline, Online, Subject, checklist, not_holding, shortcomings
+from recdash.decisions import (
+    ChecklistItem,
+    Named,
+    Offline,
+    Online,
+    Subject,
+    checklist,
+    not_holding,
+    shortcomings,
+)
 from recdash.decisions.changes_since import Changed, offline_changes, online_changes
-from recdash.decisions.snapshot import BothSides, Difference, Guardrail, Lift
+from recdash.decisions.snapshot import Difference, Guardrail, Lift, OfflineOnlineSnapshot
 
 SUBJECT = Subject(Named("als", "ALS"), Named("pop", "Popular"), "ndcg", 10)
 
@@ -46,7 +55,10 @@ def lift(word: str, role: str = "goal", title: str = "Watch time", **other: Any)
 
 
 def online(
-    *lifts: Lift, sides: tuple[BothSides, ...] = (), p: float | None = 0.4, warnings: tuple[str, ...] = ()
+    *lifts: Lift,
+    sides: tuple[OfflineOnlineSnapshot, ...] = (),
+    p: float | None = 0.4,
+    warnings: tuple[str, ...] = (),
 ) -> Online:
     return Online(
         SUBJECT, Named("t", "home page"), "new", "old", {"old": 400, "new": 410},
@@ -55,11 +67,11 @@ def online(
     )  # fmt: skip
 
 
-def side(quadrant: str, explained: str = "") -> BothSides:
-    return BothSides("watch time", "Watch time", quadrant, f"ALS {quadrant}.", explained)
+def side(quadrant: str, explained: str = "") -> OfflineOnlineSnapshot:
+    return OfflineOnlineSnapshot("watch time", "Watch time", quadrant, f"ALS {quadrant}.", explained)
 
 
-def item(name: str, *evidence: Any) -> Item:
+def item(name: str, *evidence: Any) -> ChecklistItem:
     first = evidence[0] if evidence and isinstance(evidence[0], Offline) else None
     found = checklist(first, [one for one in evidence if isinstance(one, Online)])
     return next(one for one in found if one.name == name)
@@ -259,7 +271,7 @@ def test_a_lift_that_cannot_be_had_says_why() -> None:
     ],
 )
 def test_what_does_not_hold_is_named(states: tuple[Any, Any], told: str) -> None:
-    items = (Item("Gain", states[0], ""), Item("Slices", states[1], ""))
+    items = (ChecklistItem("Gain", states[0], ""), ChecklistItem("Slices", states[1], ""))
     assert shortcomings(items) == told
     assert len(not_holding(items)) == sum(state != "holds" for state in states)
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from recdash.definitions import conventions, worked_example
-from recdash.definitions.conventions import Habit, difference_words
+from recdash.definitions.conventions import Convention, difference_words
 from recdash.errors import InputError, UnknownName
 from recdash.evaluation import evaluate
 from recdash.metrics import METRICS, PRESETS, define
@@ -186,11 +186,11 @@ def test_the_default_has_no_cause(space: Workspace, run_id: str) -> None:
     assert alone(space.definitions.preset_causes(run_id, "ndcg", 2), "default") == {}
 
 
-USUAL = Habit("ndcg", "truth", None, "file", None, None)
+USUAL = Convention("ndcg", "truth", None, "file", None, None)
 
 
 def test_causes_are_told_in_words() -> None:
-    lenskit = Habit("ndcg(gain=binary,discount=lenskit)", "both", "score", "item_desc", None, 1.0)
+    lenskit = Convention("ndcg(gain=binary,discount=lenskit)", "both", "score", "item_desc", None, 1.0)
     assert conventions.in_words(USUAL, lenskit) == {
         "formula": "gain=binary (1 for every relevant item) instead of linear, "
         "discount=lenskit (log2(max(rank, 2))) instead of log2",

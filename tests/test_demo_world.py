@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pytest
 
 from recdash.demo import film_service
-from recdash.demo.film_service import Demo
+from recdash.demo.film_service import FilmService
 from recdash.domain.inputs import Upload
 from recdash.online import quadrant, results_of_upload
 
@@ -18,11 +18,11 @@ TIED = ("ALS v3", "EASE λ=250")
 
 
 @pytest.fixture(scope="module")
-def made() -> Demo:
+def made() -> FilmService:
     return film_service.make()
 
 
-def ndcg_at_10(made: Demo, run: str) -> pd.Series:
+def ndcg_at_10(made: FilmService, run: str) -> pd.Series:
     """Per truth user: Σ rating / log2(rank + 1) of the hits in the first ten, over the best possible."""
     truth = made.truth.to_pandas()
     ideal = truth.sort_values(["user_id", "rating"], ascending=[True, False])
@@ -33,7 +33,7 @@ def ndcg_at_10(made: Demo, run: str) -> pd.Series:
     return found.reindex(best.index, fill_value=0) / best
 
 
-def recall_at_10(made: Demo, run: str) -> pd.Series:
+def recall_at_10(made: FilmService, run: str) -> pd.Series:
     truth = made.truth.to_pandas()
     hits = made.runs[run].to_pandas().query("rank <= 10").merge(truth, on=["user_id", "item_id"])
     relevant = truth.groupby("user_id").size()
@@ -46,7 +46,7 @@ def interval(difference: pd.Series) -> tuple[float, float]:
     return difference.mean() - half, difference.mean() + half
 
 
-def watch_lift(made: Demo, variant: str) -> tuple[float, float]:
+def watch_lift(made: FilmService, variant: str) -> tuple[float, float]:
     """95 % interval of the lift in watch time per session over control, by resampling users."""
     sessions = made.sessions.to_pandas()
     users = sessions.groupby(["variant", "unit_id"]).agg(watch=("watch_s", "sum"), n=("watch_s", "size"))
@@ -63,7 +63,7 @@ def watch_lift(made: Demo, variant: str) -> tuple[float, float]:
 # ── the tables ───────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_seed_always_gives_the_same_demo_and_another_seed_another(made: Demo) -> None:
+def test_a_seed_always_gives_the_same_demo_and_another_seed_another(made: FilmService) -> None:
     again, other = film_service.make(), film_service.make(seed=7)
     for name in ("catalogue", "train", "truth", "sessions"):
         assert getattr(made, name).equals(getattr(again, name)), name
@@ -71,7 +71,7 @@ def test_a_seed_always_gives_the_same_demo_and_another_seed_another(made: Demo) 
     assert all(made.runs[name].equals(again.runs[name]) for name in made.runs)
 
 
-def test_films_have_titles_of_their_own_genres_and_years(made: Demo) -> None:
+def test_films_have_titles_of_their_own_genres_and_years(made: FilmService) -> None:
     films = made.catalogue.to_pandas()
     assert len(films) == 600
     assert films.title.is_unique
@@ -80,19 +80,19 @@ def test_films_have_titles_of_their_own_genres_and_years(made: Demo) -> None:
     assert films.year.between(1950, 2026).all()
 
 
-def test_every_truth_row_is_later_than_all_of_train_and_new_to_its_user(made: Demo) -> None:
+def test_every_truth_row_is_later_than_all_of_train_and_new_to_its_user(made: FilmService) -> None:
     assert pc.min(made.truth["timestamp"]).as_py() > pc.max(made.train["timestamp"]).as_py()
     both = made.train.to_pandas().merge(made.truth.to_pandas(), on=["user_id", "item_id"])
     assert both.empty
 
 
-def test_ratings_are_one_to_five_and_some_truth_users_are_new(made: Demo) -> None:
+def test_ratings_are_one_to_five_and_some_truth_users_are_new(made: FilmService) -> None:
     assert set(made.truth["rating"].to_pylist()) == {1, 2, 3, 4, 5}
     cold = set(made.truth["user_id"].to_pylist()) - set(made.train["user_id"].to_pylist())
     assert len(cold) == 110
 
 
-def test_runs_are_lists_of_a_hundred_films_the_user_has_not_seen(made: Demo) -> None:
+def test_runs_are_lists_of_a_hundred_films_the_user_has_not_seen(made: FilmService) -> None:
     seen = made.train.to_pandas()[["user_id", "item_id"]]
     assert set(made.runs) == {"Popular", "ItemKNN 100", *TIED, "Two-tower 2026-10"}
     for run in made.runs.values():
@@ -104,20 +104,22 @@ def test_runs_are_lists_of_a_hundred_films_the_user_has_not_seen(made: Demo) -> 
         assert lists.groupby("user_id").score.is_monotonic_decreasing.all()
 
 
-def test_only_the_neighbourhood_run_has_no_lists_for_new_users(made: Demo) -> None:
+def test_only_the_neighbourhood_run_has_no_lists_for_new_users(made: FilmService) -> None:
     users = {name: len(set(run["user_id"].to_pylist())) for name, run in made.runs.items()}
     assert users.pop("ItemKNN 100") == 1890
     assert set(users.values()) == {2000}
 
 
-def test_the_baseline_the_control_and_the_links_name_what_is_there(made: Demo) -> None:
+def test_the_baseline_the_control_and_the_links_name_what_is_there(made: FilmService) -> None:
     assert made.baseline in made.runs
     assert set(made.links) == set(made.sessions["variant"].to_pylist())
     assert set(made.links.values()) <= set(made.runs)
     assert made.links[made.control] == made.baseline
 
 
-def test_the_broken_run_has_a_text_rank_a_missing_item_and_ranks_below_one_and_between(made: Demo) -> None:
+def test_the_broken_run_has_a_text_rank_a_missing_item_and_ranks_below_one_and_between(
+    made: FilmService,
+) -> None:
     lines = made.broken_csv.decode().splitlines()
     assert lines[0] == "user_id,item_id,rank"
     ranks = [line.split(",")[2] for line in lines[1:]]
@@ -128,25 +130,25 @@ def test_the_broken_run_has_a_text_rank_a_missing_item_and_ranks_below_one_and_b
 # ── the story ────────────────────────────────────────────────────────────────────────────────
 
 
-def test_two_candidates_are_tied(made: Demo) -> None:
+def test_two_candidates_are_tied(made: FilmService) -> None:
     low, high = interval(ndcg_at_10(made, TIED[0]) - ndcg_at_10(made, TIED[1]))
     assert low < 0 < high
     assert high - low < 0.02
 
 
 @pytest.mark.parametrize("metric", [ndcg_at_10, recall_at_10])
-def test_the_two_tower_run_wins_offline_against_each_other_run(made: Demo, metric) -> None:  # type: ignore[no-untyped-def]
+def test_the_two_tower_run_wins_offline_against_each_other_run(made: FilmService, metric) -> None:  # type: ignore[no-untyped-def]
     winner = metric(made, "Two-tower 2026-10")
     for other in set(made.runs) - {"Two-tower 2026-10"}:
         assert interval(winner - metric(made, other))[0] > 0.01
 
 
-def test_the_two_tower_run_loses_watch_time_online_and_als_wins_it(made: Demo) -> None:
+def test_the_two_tower_run_loses_watch_time_online_and_als_wins_it(made: FilmService) -> None:
     assert watch_lift(made, "two-tower")[1] < -0.05
     assert watch_lift(made, "als")[0] > 0.02
 
 
-def test_one_candidate_won_offline_and_lost_online_and_one_won_both(made: Demo) -> None:
+def test_one_candidate_won_offline_and_lost_online_and_one_won_both(made: FilmService) -> None:
     found = results_of_upload(Upload("sessions", "demo", made.sessions, {}))
     watch = {row.variant: row for row in found.rows if row.metric == "session_watch_time"}
     baseline = ndcg_at_10(made, made.baseline)
@@ -160,7 +162,7 @@ def test_one_candidate_won_offline_and_lost_online_and_one_won_both(made: Demo) 
     assert corners == {"two-tower": "won offline, lost online", "als": "won both", "item-knn": "undecided"}
 
 
-def test_the_loss_has_a_reason_in_the_data(made: Demo) -> None:
+def test_the_loss_has_a_reason_in_the_data(made: FilmService) -> None:
     # The winner lists the season's hits, which are in the head, and which people start but rate low.
     counts = made.train.to_pandas().groupby("item_id").size().sort_values(ascending=False)
     head = set(counts.index[:120])
@@ -173,7 +175,7 @@ def test_the_loss_has_a_reason_in_the_data(made: Demo) -> None:
     assert truth[truth.item_id.isin(hits)].rating.mean() < truth[~truth.item_id.isin(hits)].rating.mean() - 1
 
 
-def test_the_split_is_even_and_few_units_cross(made: Demo) -> None:
+def test_the_split_is_even_and_few_units_cross(made: FilmService) -> None:
     found = results_of_upload(Upload("sessions", "demo", made.sessions, {}))
     assert found.control == "control"
     assert not found.health.blocked

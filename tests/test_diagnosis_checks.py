@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recdash.diagnosis import CHECKS, Answer, Evidence, Lacking, ask_all
+from recdash.diagnosis import CHECKS, CheckAnswer, Evidence, Missing, ask_all
 from recdash.diagnosis.evidence import (
     About,
-    Audience,
-    Fading,
+    AudienceEvidence,
+    ExposureEvidence,
     Gain,
-    Lift,
+    NoveltyEvidence,
+    OnlineChange,
     Places,
     Popularity,
-    Seen,
-    SegmentLift,
-    Segments,
-    Served,
-    Split,
+    SegmentEvidence,
+    SegmentsEvidence,
+    ServedOverlap,
+    SplitEvidence,
     Stricter,
     Times,
 )
@@ -29,7 +29,7 @@ from recdash.diagnosis.evidence import (
 ABOUT = About("ALS", "Popular", "b", "a", "nDCG@10", 10, "Session watch time", per="sessions")
 WON = Gain(0.02, 0.01, 0.03, base=0.2, n=400)
 """0.02 of 0.2: offline implies +10 %."""
-LOST = Lift(-0.05, -0.08, -0.02)
+LOST = OnlineChange(-0.05, -0.08, -0.02)
 NOTHING = Evidence(
     ABOUT,
     WON,
@@ -39,12 +39,12 @@ NOTHING = Evidence(
             "detectable", "split", "popularity", "times", "audience", "seen", "places", "served", "fading",
             "stricter", "sessions", "segments",
         ),
-        Lacking("a table of its own"),
+        Missing("a table of its own"),
     ),  # type: ignore[arg-type]
 )  # fmt: skip
 
 
-def ask(check: str, **given: Any) -> Answer:
+def ask(check: str, **given: Any) -> CheckAnswer:
     (one,) = [one for one in CHECKS if one.name == check]
     return one.ask(replace(NOTHING, **given))
 
@@ -58,7 +58,7 @@ def gain(mean: float, low: float, high: float, base: float = 0.2) -> Gain:
 
 def test_noise_is_supported_while_the_online_interval_holds_what_offline_implies() -> None:
     """0.02 of 0.2 is +10 %, inside −4 .. +12 %."""
-    found = ask("noise", lift=Lift(0.04, -0.04, 0.12), detectable=0.11)
+    found = ask("noise", lift=OnlineChange(0.04, -0.04, 0.12), detectable=0.11)
     assert found.verdict == "supports"
     assert "+10.0 %" in found.sentence
     assert found.statistic == "online −4.0 to +12.0 %; offline implies +10.0 %"
@@ -71,7 +71,7 @@ def test_noise_is_supported_where_the_offline_difference_is_not_settled() -> Non
 @pytest.mark.parametrize("interval", [(-0.15, 0.09), (-0.02, 0.02), (0.0, 0.04), (-0.3, 0.0)])
 def test_noise_is_not_ruled_out_while_the_online_interval_holds_zero(interval: tuple[float, float]) -> None:
     """Offline implies 0.02 / 0.2 = +10 %, outside each of them."""
-    found = ask("noise", lift=Lift(sum(interval) / 2, *interval), detectable=0.17)
+    found = ask("noise", lift=OnlineChange(sum(interval) / 2, *interval), detectable=0.17)
     assert (found.verdict, found.needs) == ("can't tell", "more users")
     assert "the +10.0 % that offline implies" in found.sentence
     assert found.picture is not None
@@ -83,24 +83,24 @@ def test_noise_is_ruled_out_by_a_settled_loss() -> None:
 
 
 def test_noise_is_ruled_out_where_both_sides_are_settled_the_same_way() -> None:
-    assert "in its direction" in ask("noise", lift=Lift(0.02, 0.01, 0.03)).sentence
+    assert "in its direction" in ask("noise", lift=OnlineChange(0.02, 0.01, 0.03)).sentence
 
 
 def test_where_the_baseline_finds_nothing_noise_is_told_by_the_directions_alone() -> None:
     """0.02 of 0 is no share."""
     nothing = gain(0.02, 0.01, 0.03, base=0.0)
     assert ask("noise", gain=nothing).verdict == "rules out"
-    assert ask("noise", gain=nothing, lift=Lift(-0.01, -0.05, 0.03)).verdict == "supports"
+    assert ask("noise", gain=nothing, lift=OnlineChange(-0.01, -0.05, 0.03)).verdict == "supports"
 
 
 def test_noise_cannot_be_told_without_an_interval() -> None:
-    assert ask("noise", lift=Lift(-0.05)).verdict == "can't tell"
-    assert ask("noise", gain=Lacking("lists of both runs")).needs == "lists of both runs"
+    assert ask("noise", lift=OnlineChange(-0.05)).verdict == "can't tell"
+    assert ask("noise", gain=Missing("lists of both runs")).needs == "lists of both runs"
 
 
 # ── 2 split ──────────────────────────────────────────────────────────────────────────────────
 
-FAIR = Split(0.4, {"a": 1000, "b": 1010}, crossed=5, machines={"a": 4, "b": 6})
+FAIR = SplitEvidence(0.4, {"a": 1000, "b": 1010}, crossed=5, machines={"a": 4, "b": 6})
 
 
 def test_a_broken_split_is_supported_and_comes_first() -> None:
@@ -125,7 +125,7 @@ def test_a_split_that_lost_machines_in_one_variant_is_supported() -> None:
 
 def test_a_machine_or_two_say_nothing_of_the_split() -> None:
     """1 of 100 against 2 of 10,000: a share fifty times as large, of three machines."""
-    few = Split(0.4, {"a": 10_000, "b": 100}, crossed=0, machines={"a": 2, "b": 1})
+    few = SplitEvidence(0.4, {"a": 10_000, "b": 100}, crossed=0, machines={"a": 2, "b": 1})
     assert ask("split", split=few).verdict == "rules out"
 
 
@@ -216,7 +216,7 @@ def test_concentration_is_not_told_where_nothing_of_train_is_shown() -> None:
 
 
 def test_popularity_cannot_be_told_without_train() -> None:
-    found = ask("popularity", popularity=Lacking("a train table"))
+    found = ask("popularity", popularity=Missing("a train table"))
     assert found.sentence == "This can't be told: it needs a train table."
 
 
@@ -240,7 +240,7 @@ def test_leakage_cannot_be_told_without_times() -> None:
 
 # ── 5 users ──────────────────────────────────────────────────────────────────────────────────
 
-OTHERS = Audience(
+OTHERS = AudienceEvidence(
     n_online=1000,
     n_both=300,
     cold_offline=0.1,
@@ -258,15 +258,18 @@ def test_users_are_supported_where_the_gain_of_the_users_served_is_another() -> 
 
 
 def test_users_are_supported_where_the_users_evaluated_had_the_opposite_lift() -> None:
-    found = ask("users", audience=replace(OTHERS, cold_online=0.1, evaluated=Lift(0.04, 0.01, 0.07)))
+    found = ask("users", audience=replace(OTHERS, cold_online=0.1, evaluated=OnlineChange(0.04, 0.01, 0.07)))
     assert (found.verdict, found.strength) == ("supports", 2)
     assert "Among the 300 users who were evaluated and served" in found.sentence
 
 
 def test_users_are_ruled_out_where_the_users_evaluated_had_the_lift_of_all() -> None:
     """Whatever the share of new users is."""
-    assert ask("users", audience=replace(OTHERS, evaluated=Lift(-0.06, -0.11, -0.01))).verdict == "rules out"
-    unsettled = replace(OTHERS, evaluated=Lift(-0.06, -0.13, 0.01))
+    assert (
+        ask("users", audience=replace(OTHERS, evaluated=OnlineChange(-0.06, -0.11, -0.01))).verdict
+        == "rules out"
+    )
+    unsettled = replace(OTHERS, evaluated=OnlineChange(-0.06, -0.13, 0.01))
     assert ask("users", audience=unsettled).verdict == "supports"
 
 
@@ -299,31 +302,34 @@ def test_users_cannot_be_told_where_the_ids_are_others() -> None:
 
 def test_exposure_is_supported_where_the_loser_shows_more_that_nobody_met() -> None:
     """It counts as wrong offline: 25 % of the loser's places against 5 %."""
-    found = ask("exposure", gain=gain(-0.02, -0.03, -0.01), seen=Seen(0.25, 0.05))
+    found = ask("exposure", gain=gain(-0.02, -0.03, -0.01), seen=ExposureEvidence(0.25, 0.05))
     assert (found.verdict, found.cause) == (
         "supports", "nobody met 25.0 % of what it shows before, of the baseline 5.00 %",
     )  # fmt: skip
-    assert ask("exposure", seen=Seen(0.05, 0.25)).verdict == "supports"
+    assert ask("exposure", seen=ExposureEvidence(0.05, 0.25)).verdict == "supports"
 
 
 def test_exposure_is_ruled_out_where_the_winner_shows_more_that_nobody_met_or_both_as_much() -> None:
-    assert ask("exposure", seen=Seen(0.25, 0.05)).verdict == "rules out"
-    assert ask("exposure", gain=gain(-0.02, -0.03, -0.01), seen=Seen(0.25, 0.27)).verdict == "rules out"
+    assert ask("exposure", seen=ExposureEvidence(0.25, 0.05)).verdict == "rules out"
+    assert (
+        ask("exposure", gain=gain(-0.02, -0.03, -0.01), seen=ExposureEvidence(0.25, 0.27)).verdict
+        == "rules out"
+    )
 
 
 def test_exposure_is_supported_where_the_winner_is_judged_more_often() -> None:
     """30 % against 18 %: what is not judged counts as wrong, for the baseline more often."""
-    assert ask("exposure", seen=Seen(0.0, 0.0, 0.30, 0.18)).verdict == "supports"
+    assert ask("exposure", seen=ExposureEvidence(0.0, 0.0, 0.30, 0.18)).verdict == "supports"
 
 
 def test_exposure_is_ruled_out_where_all_was_shown_and_the_loser_is_judged_more_often() -> None:
-    assert ask("exposure", seen=Seen(0.0, 0.09)).verdict == "rules out"
-    assert ask("exposure", seen=Seen(0.0, 0.0, 0.18, 0.30)).verdict == "rules out"
+    assert ask("exposure", seen=ExposureEvidence(0.0, 0.09)).verdict == "rules out"
+    assert ask("exposure", seen=ExposureEvidence(0.0, 0.0, 0.18, 0.30)).verdict == "rules out"
 
 
 def test_exposure_cannot_be_told_without_served_lists() -> None:
-    assert ask("exposure", seen=Lacking("a table of served lists")).needs == "a table of served lists"
-    unsettled = ask("exposure", gain=gain(0.02, -0.01, 0.05), seen=Seen(0.05, 0.25))
+    assert ask("exposure", seen=Missing("a table of served lists")).needs == "a table of served lists"
+    unsettled = ask("exposure", gain=gain(0.02, -0.01, 0.05), seen=ExposureEvidence(0.05, 0.25))
     assert unsettled.needs == "more users offline"
 
 
@@ -367,8 +373,8 @@ def test_position_cannot_be_told_without_ranks_or_without_a_gain() -> None:
 # ── 8 served ─────────────────────────────────────────────────────────────────────────────────
 
 
-def served(*overlap: float, n_known: int = 20, n_without: int = 0) -> Served:
-    return Served(np.array(overlap), n_units=50, n_known=n_known, n_without=n_without)
+def served(*overlap: float, n_known: int = 20, n_without: int = 0) -> ServedOverlap:
+    return ServedOverlap(np.array(overlap), n_units=50, n_known=n_known, n_without=n_without)
 
 
 def test_served_is_supported_where_lists_have_less_than_four_in_five_items_in_common() -> None:
@@ -398,18 +404,18 @@ def test_served_cannot_be_told_where_the_ids_are_others() -> None:
 
 def test_novelty_is_supported_where_the_lift_changes() -> None:
     """log(1.01) − log(1.10) = −.085, settled."""
-    found = ask("novelty", fading=Fading(0.10, 0.01, -0.085, -0.12, -0.05))
+    found = ask("novelty", fading=NoveltyEvidence(0.10, 0.01, -0.085, -0.12, -0.05))
     assert found.verdict == "supports"
     assert "falls from +10.0 %" in found.sentence
 
 
 def test_novelty_is_ruled_out_where_no_change_could_cancel_the_lift() -> None:
     """−log(1 − .05) = +.0513 is outside −.03 .. +.05."""
-    assert ask("novelty", fading=Fading(-0.05, -0.04, 0.01, -0.03, 0.05)).verdict == "rules out"
+    assert ask("novelty", fading=NoveltyEvidence(-0.05, -0.04, 0.01, -0.03, 0.05)).verdict == "rules out"
 
 
 def test_novelty_cannot_be_told_where_the_whole_lift_may_have_come_and_gone() -> None:
-    found = ask("novelty", fading=Fading(-0.05, -0.04, 0.01, -0.03, 0.06))
+    found = ask("novelty", fading=NoveltyEvidence(-0.05, -0.04, 0.01, -0.03, 0.06))
     assert (found.verdict, found.needs) == ("can't tell", "more days or more users")
     assert ask("novelty").verdict == "can't tell"
 
@@ -465,26 +471,26 @@ def test_labels_cannot_be_told_without_grades_or_without_a_gain() -> None:
 
 def test_sessions_are_supported_where_users_come_less_often() -> None:
     """+5 % per session over 10 % fewer sessions: 1.05 · .9 − 1 = −5.5 % per user, the other way."""
-    found = ask("sessions", lift=Lift(0.05, 0.02, 0.08), sessions=Lift(-0.10, -0.13, -0.07))
+    found = ask("sessions", lift=OnlineChange(0.05, 0.02, 0.08), sessions=OnlineChange(-0.10, -0.13, -0.07))
     assert (found.verdict, found.strength) == ("supports", 2)
     assert "−5.50 %" in found.sentence
 
 
 def test_sessions_are_ruled_out_where_their_change_is_too_small_to_matter() -> None:
     """A lift of −5 % would be cancelled by 1 / .95 − 1 = +5.3 %, outside ±4 %."""
-    assert ask("sessions", sessions=Lift(0.0, -0.04, 0.04)).verdict == "rules out"
+    assert ask("sessions", sessions=OnlineChange(0.0, -0.04, 0.04)).verdict == "rules out"
 
 
 def test_a_settled_change_in_sessions_must_matter() -> None:
     """−0.4 % is settled and small; beside a lift of +0.3 % it turns that: 1.003 · .996 − 1 = −0.1 %."""
-    small = Lift(-0.004, -0.007, -0.001)
+    small = OnlineChange(-0.004, -0.007, -0.001)
     assert ask("sessions", sessions=small).verdict == "rules out"
-    assert ask("sessions", sessions=small, lift=Lift(0.003, 0.001, 0.005)).strength == 2
+    assert ask("sessions", sessions=small, lift=OnlineChange(0.003, 0.001, 0.005)).strength == 2
 
 
 def test_sessions_are_ruled_out_where_all_users_have_as_many() -> None:
-    assert ask("sessions", sessions=Lift(0.0)).verdict == "rules out"
-    assert ask("sessions", sessions=Lift(0.1)).verdict == "can't tell"
+    assert ask("sessions", sessions=OnlineChange(0.0)).verdict == "rules out"
+    assert ask("sessions", sessions=OnlineChange(0.1)).verdict == "can't tell"
 
 
 def test_sessions_are_ruled_out_for_a_number_per_user() -> None:
@@ -494,23 +500,28 @@ def test_sessions_are_ruled_out_for_a_number_per_user() -> None:
 
 def test_sessions_are_looked_at_for_other_rates_too_whose_number_per_user_they_do_not_tell() -> None:
     about = replace(ABOUT, online="List CTR", per="lists")
-    found = ask("sessions", about=about, lift=Lift(0.05, 0.02, 0.08), sessions=Lift(-0.10, -0.13, -0.07))
+    found = ask(
+        "sessions",
+        about=about,
+        lift=OnlineChange(0.05, 0.02, 0.08),
+        sessions=OnlineChange(-0.10, -0.13, -0.07),
+    )
     assert (found.verdict, found.strength) == ("supports", 1)
     assert found.sentence == "Users come less often, so list CTR is over other lists."
-    assert ask("sessions", about=about, sessions=Lift(0.0, -0.04, 0.04)).verdict == "rules out"
+    assert ask("sessions", about=about, sessions=OnlineChange(0.0, -0.04, 0.04)).verdict == "rules out"
 
 
 def test_sessions_cannot_be_told_where_so_many_would_not_show() -> None:
-    assert ask("sessions", sessions=Lift(0.0, -0.06, 0.06)).needs == "more users"
+    assert ask("sessions", sessions=OnlineChange(0.0, -0.06, 0.06)).needs == "more users"
     assert ask("sessions").verdict == "can't tell"
 
 
 # ── 12 segments ──────────────────────────────────────────────────────────────────────────────
 
 
-def segments(*rows: tuple[str, float, float], **more: Any) -> Segments:
-    of = [SegmentLift("device", label, 100, Lift(lift), p) for label, lift, p in rows]
-    return Segments(tuple(of), **{"mix_p": {"device": 0.5}, "reversed_by": (), **more})
+def segments(*rows: tuple[str, float, float], **more: Any) -> SegmentsEvidence:
+    of = [SegmentEvidence("device", label, 100, OnlineChange(lift), p) for label, lift, p in rows]
+    return SegmentsEvidence(tuple(of), **{"mix_p": {"device": 0.5}, "reversed_by": (), **more})
 
 
 def test_segments_are_supported_where_one_goes_the_other_way() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from recdash.diagnosis import Answer, summary
+from recdash.diagnosis import CheckAnswer, summary
 from recdash.diagnosis.answer import Finding, Strength
 
 
-def answer(check: str, verdict: Finding, cause: str = "", strength: Strength = 0) -> Answer:
-    return Answer(check, verdict, "", "", cause=cause, strength=strength)
+def answer(check: str, verdict: Finding, cause: str = "", strength: Strength = 0) -> CheckAnswer:
+    return CheckAnswer(check, verdict, "", "", cause=cause, strength=strength)
 
 
 def test_the_strongest_cause_comes_first_and_equal_ones_in_the_order_of_the_checks() -> None:

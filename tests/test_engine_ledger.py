@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from small_tables import run, upload
 
-from recdash.domain.hits import Hits, Ledger
+from recdash.domain.hits import Hits, PopulationCounts
 from recdash.domain.inputs import Upload
 from recdash.engines import exposure, match, read_reference, ungrouped
 from recdash.errors import InputError
@@ -34,7 +34,7 @@ RUN = [
 
 def test_every_user_of_truth_and_run_is_in_one_place_of_the_ledger() -> None:
     hits, _ = match(run("user_id item_id rank", RUN), read_reference(TRUTH), depth=3)
-    assert hits.ledger == Ledger(
+    assert hits.ledger == PopulationCounts(
         truth_users=4,
         counted=3,
         without_list=1,

@@ -13,7 +13,7 @@ import pytest
 from small_tables import run, upload
 
 from recdash.domain import inputs
-from recdash.domain.inputs import Passing, Truth
+from recdash.domain.inputs import Truth, UploadStream
 from recdash.engines import CodedTruth, code_truth, match, read_reference
 from recdash.engines.buffers import Growing
 from recdash.engines.truth import narrow
@@ -25,7 +25,7 @@ COLUMNS = "user_id item_id relevance"
 SPELLINGS = [("01", "0012", 1.0), ("01", "x", 2.0), ("1", "12", 1.0), ("1", "012", 3.0), ("01", "12", 1.0)]
 
 
-def passing(rows: Sequence[Sequence[Any]], batch_rows: int) -> Passing:
+def passing(rows: Sequence[Sequence[Any]], batch_rows: int) -> UploadStream:
     """Each batch with a dictionary of its own, as the blocks of a text file have them."""
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -33,7 +33,7 @@ def passing(rows: Sequence[Sequence[Any]], batch_rows: int) -> Passing:
             table = upload("truth", COLUMNS, rows[begin : begin + batch_rows]).table
             yield from table.combine_chunks().to_batches()
 
-    return Passing("truth", "truth", batches)
+    return UploadStream("truth", "truth", batches)
 
 
 def rows_of(coded: CodedTruth) -> dict[str, dict[str, float]]:
@@ -80,7 +80,7 @@ def test_the_best_gain_of_a_pair_counts_wherever_it_comes(batch_rows: int, user:
 def test_entries_of_a_dictionary_that_no_row_has_are_no_ids() -> None:
     items = pa.DictionaryArray.from_arrays(pa.array([2, 1, 2], pa.int32()), ["unseen", "b", "a"])
     batch = pa.record_batch({"user_id": pa.array([1, 1, 2]), "item_id": items})
-    coded = code_truth(Passing("truth", "truth", lambda: iter([batch.slice(0, 1), batch.slice(1)])))
+    coded = code_truth(UploadStream("truth", "truth", lambda: iter([batch.slice(0, 1), batch.slice(1)])))
     assert list(coded.items.ids()) == ["a", "b"]
     assert rows_of(coded) == {"1": {"a": 1.0, "b": 1.0}, "2": {"a": 1.0}}
 

@@ -16,10 +16,10 @@ from small_tables import id_column, run, upload
 
 import recdash.engines.diversity as engine
 from recdash.domain.inputs import Upload
-from recdash.domain.results import Absent, Curve
+from recdash.domain.results import Curve, Unavailable
 from recdash.engines import Reference, list_metrics, match, read_reference
 from recdash.evaluation.scoring import shelf_of
-from recdash.metrics import Material, define, score
+from recdash.metrics import MetricInputs, define, score
 
 Lists = Mapping[str, Sequence[str]]
 Similar = Callable[[str, str], float]
@@ -62,14 +62,16 @@ def reference_of(lists: Lists, *tables: Upload) -> Reference:
     return read_reference(truth, catalogue=by_kind.pop("catalogue", None), others=by_kind)
 
 
-def diversity(lists: Lists, spec: str, *tables: Upload, reference: Reference | None = None) -> Curve | Absent:
+def diversity(
+    lists: Lists, spec: str, *tables: Upload, reference: Reference | None = None
+) -> Curve | Unavailable:
     definition = define(spec)
     reference = reference or reference_of(lists, *tables)
     rows = [(user, item, rank) for user, items in lists.items() for rank, item in enumerate(items, start=1)]
     watch = list_metrics([definition], reference, DEPTH)
     candidate = run("user_id item_id rank", rows, batch_rows=7)
     hits, _ = match(candidate, reference, depth=DEPTH, list_metrics=watch)
-    (found,) = score([definition], Material(shelf=shelf_of(hits, reference)))
+    (found,) = score([definition], MetricInputs(shelf=shelf_of(hits, reference)))
     return found
 
 
@@ -239,7 +241,7 @@ def test_without_a_name_all_categories_are_compared_together() -> None:
     ],
 )
 def test_what_is_missing_is_said(spec: str, tables: Sequence[Upload], reason: str) -> None:
-    assert diversity({"u": "abc"}, spec, *tables) == Absent(str(define(spec)), reason)
+    assert diversity({"u": "abc"}, spec, *tables) == Unavailable(str(define(spec)), reason)
 
 
 # ── against all pairs ────────────────────────────────────────────────────────────────────────

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recdash.domain.hits import Exposure, Hits, Ledger, ListMean, RankCounts
+from recdash.domain.hits import Exposure, Hits, ListMean, PopulationCounts, RankCounts
 from recdash.domain.inputs import Truth
-from recdash.domain.results import Absent, Curve
-from recdash.metrics import Material, define, score
+from recdash.domain.results import Curve, Unavailable
+from recdash.metrics import MetricInputs, define, score
 from recdash.metrics import sample as sample_module
-from recdash.metrics.catalogue import Labels, Shelf, entropy_of, gini_of, levels_of, shown_by
+from recdash.metrics.catalogue import CatalogueInputs, Labels, entropy_of, gini_of, levels_of, shown_by
 from recdash.metrics.formulas import (
-    Sentence,
+    RatioFormula,
     curves,
     harmonic_slopes,
     more_than_rounding,
@@ -27,7 +27,15 @@ from recdash.metrics.formulas import (
 )
 from recdash.metrics.ranking import Ndcg
 from recdash.metrics.ratings import Predictions
-from recdash.metrics.sample import Ideals, Judged, Sample, familiar, positions, sample_of, sort_within
+from recdash.metrics.sample import (
+    Ideals,
+    JudgedHits,
+    RelevantHits,
+    familiar,
+    positions,
+    sample_of,
+    sort_within,
+)
 
 EXACT = {"rel": 1e-14, "abs": 1e-15}
 ROUNDED = {"rtol": 1e-9, "atol": 1e-12}
@@ -36,10 +44,10 @@ User = tuple[Sequence[float], Mapping[int, float], int]
 """Gains of the relevant items, {rank of a hit: its gain}, length of the list."""
 
 
-def sample_of_users(*users: User, depth: int = 4, **more: Any) -> Sample:
+def sample_of_users(*users: User, depth: int = 4, **more: Any) -> RelevantHits:
     hits = [(user, rank, gain) for user, (_, found, _) in enumerate(users) for rank, gain in found.items()]
     gains = [gain for wanted, _, _ in users for gain in wanted]
-    return Sample(
+    return RelevantHits(
         depth=depth,
         user=np.array([user for user, _, _ in hits], dtype=np.int64),
         rank=np.array([rank for _, rank, _ in hits], dtype=np.int64),
@@ -56,15 +64,15 @@ def sample_of_users(*users: User, depth: int = 4, **more: Any) -> Sample:
 
 def reason(spec: str, **given: Any) -> str:
     definition = define(spec)
-    (absent,) = score([definition], Material(**given))
-    assert isinstance(absent, Absent)
+    (absent,) = score([definition], MetricInputs(**given))
+    assert isinstance(absent, Unavailable)
     assert absent.metric == str(definition)
     return absent.reason
 
 
 def curve(spec: str, **given: Any) -> Curve:
     definition = define(spec)
-    (found,) = score([definition], Material(**given))
+    (found,) = score([definition], MetricInputs(**given))
     assert isinstance(found, Curve)
     assert found.metric == str(definition)
     return found
@@ -96,7 +104,9 @@ CHAINED = (
 
 @pytest.mark.parametrize("spec", CHAINED)
 @pytest.mark.parametrize("sample", [GRADED, ONE_OF_ONE_TWO_OF_FOUR], ids=["graded", "binary"])
-def test_a_curve_is_at_every_k_the_mean_of_the_users_values_with_its_error(spec: str, sample: Sample) -> None:
+def test_a_curve_is_at_every_k_the_mean_of_the_users_values_with_its_error(
+    spec: str, sample: RelevantHits
+) -> None:
     formula = define(spec).formula()
     values = np.array([formula.values(sample, k) for k in range(1, sample.depth + 1)])
     mean, error = formula.curve(sample)
@@ -131,11 +141,11 @@ def test_a_user_begins_anew_after_the_one_before(spec: str, expected: float) -> 
 
 
 def test_what_can_be_said_in_a_sentence_does_not_walk_over_every_k() -> None:
-    assert isinstance(define("f1").formula(), Sentence)
+    assert isinstance(define("f1").formula(), RatioFormula)
     for spec, sample in (("ndcg", ONE_OF_ONE_TWO_OF_FOUR), ("ndcg(gain=binary)", GRADED)):
         ndcg = define(spec).formula()
         assert isinstance(ndcg, Ndcg)
-        assert isinstance(ndcg.formula(sample), Sentence)
+        assert isinstance(ndcg.formula(sample), RatioFormula)
 
 
 def test_a_pooled_share_is_the_ratio_moved_by_the_users_pull_on_it() -> None:
@@ -373,7 +383,7 @@ def has(*items: int) -> Any:
 # Lists of items 0, 1 and 0, 2, 1 and 3; nobody is shown 4, which nobody has in train either.
 SHOWN = counts_by_rank({0: 2, 3: 1}, {1: 1, 2: 1}, {1: 1}, {})
 ENDED = counts_by_rank({3: 1}, {0: 1, 1: 1}, {0: 1, 1: 1, 2: 1}, {})
-SHELF = Shelf(
+SHELF = CatalogueInputs(
     Exposure(list("abcde"), SHOWN, ENDED, 3),
     depth=4,
     truth=has(0, 4),
@@ -447,7 +457,7 @@ MEAN = ListMean(np.array([nan, 0.5]), np.array([nan, 0.25]), np.array([0, 2]))
 LONGER = ListMean(np.array([0.5, 0.5, 0.75]), np.full(3, nan), np.array([4, 3, 2]))
 
 
-def with_means(means: Mapping[str, ListMean]) -> Shelf:
+def with_means(means: Mapping[str, ListMean]) -> CatalogueInputs:
     return replace(SHELF, exposure=replace(SHELF.exposure, list_means=means))
 
 
@@ -465,7 +475,7 @@ def test_a_metric_of_lists_is_of_so_many_as_have_a_value_at_the_depth() -> None:
 
 def test_the_parts_of_a_sample_are_its_users_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Users with 2, 1, 3 and 1 relevant rows, three rows at a time: the first two, the third, the last."""
-    whole = Sample(
+    whole = RelevantHits(
         depth=3,
         user=np.array([0, 1, 2, 2]),
         rank=np.array([2, 1, 1, 3]),
@@ -504,7 +514,7 @@ def test_the_parts_of_a_sample_are_its_users_some_at_a_time(monkeypatch: pytest.
         np.testing.assert_allclose(found[1], error, rtol=1e-12, err_msg=spec)
 
 
-JUDGED_OF_THREE = Sample(
+JUDGED_OF_THREE = RelevantHits(
     depth=3,
     user=np.array([0, 1, 2, 2]),
     rank=np.array([2, 1, 1, 3]),
@@ -514,7 +524,7 @@ JUDGED_OF_THREE = Sample(
     truth_user=np.array([0, 1, 2]),
     relevant_gain=np.array([1, 4, 3, 2, 5, 1], dtype=np.int8),
     item=np.array([0, 1, 2, 3]),
-    judged=Judged(
+    judged=JudgedHits(
         np.array([0, 0, 1, 2, 2, 2]),
         np.array([1, 2, 1, 1, 2, 3]),
         np.array([False, True, True, True, False, True]),
@@ -543,7 +553,7 @@ def test_what_the_lists_lacked_is_said() -> None:
     )
 
 
-BARE = Shelf(SHELF.exposure, 4, SHELF.truth)
+BARE = CatalogueInputs(SHELF.exposure, 4, SHELF.truth)
 
 
 @pytest.mark.parametrize(
@@ -576,7 +586,7 @@ BARE = Shelf(SHELF.exposure, 4, SHELF.truth)
         ),
     ],
 )  # fmt: skip
-def test_a_table_that_lacks_is_named(spec: str, shelf: Shelf, expected: str) -> None:
+def test_a_table_that_lacks_is_named(spec: str, shelf: CatalogueInputs, expected: str) -> None:
     assert reason(spec, shelf=shelf) == expected
 
 
@@ -662,12 +672,12 @@ HITS = Hits(
     row=np.array([1, 0, 2, 3, 4]),
     list_length=np.array([3, 3, 0]),
     exposure=None,
-    ledger=Ledger(3, 3, 1, 0, 0, 0, 2, 0, 0, None, None, 6),
+    ledger=PopulationCounts(3, 3, 1, 0, 0, 0, 2, 0, 0, None, None, 6),
     order="rank",
 )
 
 
-def plain(sample: Sample | Judged | None) -> dict[str, Any]:
+def plain(sample: RelevantHits | JudgedHits | None) -> dict[str, Any]:
     """Its arrays as lists."""
     return {name: part.tolist() for name, part in vars(sample).items() if isinstance(part, np.ndarray)}
 
@@ -743,9 +753,9 @@ def test_the_largest_gain_is_that_of_the_truth_and_not_below_nought() -> None:
     assert sample_of(replace(HITS, truth=replace(TRUTH, gain=TRUTH.gain - 9))).top_gain == 0.0
 
 
-def judged_sample() -> Sample:
+def judged_sample() -> RelevantHits:
     # u: negative, hit, negative, hit; v: hit, negative; of 3 and 1 negatives
-    judged = Judged(
+    judged = JudgedHits(
         np.array([0, 0, 0, 0, 1, 1]),
         np.array([1, 2, 3, 4, 1, 3]),
         np.array([False, True, False, True, True, False]),

@@ -32,9 +32,9 @@ from recdash.engines import (
 from recdash.evaluation.scoring import familiar_of, score_hits
 from recdash.metrics import METRICS, Definition, define, parse, sample_of
 from recdash.metrics.catalogue import CATALOGUE
-from recdash.metrics.formulas import HarmonicMean, Micro, Sentence
+from recdash.metrics.formulas import HarmonicMean, Micro, RatioFormula
 from recdash.metrics.ranking import RANKING, RankingMetric
-from recdash.metrics.sample import Sample
+from recdash.metrics.sample import RelevantHits
 
 WORLDS, MANY_WORLDS = 4, 100
 """In which a law is tried each time, others each time; and by `make test-long`."""
@@ -192,12 +192,12 @@ def hits_of(candidate: Recommendations, reference: Reference, depth: int = DEPTH
     return match(candidate, reference, depth=depth, list_metrics=lists, **how)[0]
 
 
-def sample_in(world: World, users: Users = "truth") -> Sample:
+def sample_in(world: World, users: Users = "truth") -> RelevantHits:
     reference = reference_of(world)
     return sample_of(hits_of(by_rank(ranked_rows(world)), reference), users, familiar=familiar_of(reference))
 
 
-def had(sample: Sample, definitions: Sequence[Definition]) -> list[Definition]:
+def had(sample: RelevantHits, definitions: Sequence[Definition]) -> list[Definition]:
     """Those that the sample has all that they need for."""
     return [one for one in definitions if not one.lacks(sample)]
 
@@ -455,7 +455,7 @@ def test_pooled_shares_have_the_error_of_the_delta_method(world: World) -> None:
 # ── populations ──────────────────────────────────────────────────────────────────────────────
 
 
-def values_by_user(sample: Sample, definition: Definition, k: int) -> dict[int, float]:
+def values_by_user(sample: RelevantHits, definition: Definition, k: int) -> dict[int, float]:
     """Empty where the sample lacks what the metric needs."""
     if definition.lacks(sample):
         return {}
@@ -536,7 +536,7 @@ def test_the_tables_of_a_sentence_grow_with_the_numbers_that_its_norm_sees(world
     seen = {"recall": sample.n_relevant, "precision(over=list)": sample.list_length}
     for spec, numbers in seen.items():
         formula = define(spec).formula()
-        assert isinstance(formula, Sentence)
+        assert isinstance(formula, RatioFormula)
         assert formula.tables(sample)[0].shape == (DEPTH, len(set(numbers.tolist())))
 
 
@@ -589,7 +589,7 @@ def test_no_user_is_above_the_bound_where_each_repeat_of_an_item_counts(
 
 def test_the_bounds_of_repeated_items_by_hand() -> None:
     """One relevant item in three places: recall 3/1, nDCG (1 + 1/log2 3 + 1/2)/1; a hit is at most 1."""
-    repeating = Sample(
+    repeating = RelevantHits(
         depth=3, user=np.array([0]), rank=np.array([1]), gain=np.ones(1), n_relevant=np.array([2]),
         list_length=np.array([3]), truth_user=np.array([0]), relevant_gain=np.ones(2), item=np.array([0]),
         may_repeat=True,

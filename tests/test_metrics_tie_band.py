@@ -20,7 +20,7 @@ from recdash.domain.hits import Hits
 from recdash.engines import Reference, match, read_reference
 from recdash.evaluation.scoring import familiar_of
 from recdash.metrics import Definition, define, sample_of
-from recdash.metrics.sample import Sample
+from recdash.metrics.sample import RelevantHits
 from recdash.metrics.tie_band import TieBand, Ties, drawn_ranks, tie_band
 
 Scores = Mapping[str, Mapping[str, float]]
@@ -297,7 +297,7 @@ def every_list(world: World) -> Iterator[dict[str, Sequence[str]]]:
         yield dict(zip(world.scores, lists, strict=True))
 
 
-def samples_of_all_orders(world: World, reference: Reference, depth: int) -> Iterator[Sample]:
+def samples_of_all_orders(world: World, reference: Reference, depth: int) -> Iterator[RelevantHits]:
     for lists in every_list(world):
         rows = [(user, item, rank) for user, items in lists.items() for rank, item in enumerate(items, 1)]
         hits = match(run("user_id item_id rank", rows), reference, depth=depth, exposure=False)[0]
@@ -308,7 +308,7 @@ def n_orders(world: World) -> int:
     return int(np.prod([sum(1 for _ in orders(items)) for items in world.scores.values()]))
 
 
-def expected_of(definition: Definition, samples: Sequence[Sample], k: int) -> Any:
+def expected_of(definition: Definition, samples: Sequence[RelevantHits], k: int) -> Any:
     """[orders] the metric under each."""
     return np.array([definition.formula().values(sample, k).mean() for sample in samples])
 
@@ -365,7 +365,9 @@ def try_every_order(world: World, k: int) -> None:
                 check_band(definition, hits, sample, samples, k)
 
 
-def check_band(definition: Definition, hits: Hits, sample: Sample, samples: Sequence[Sample], k: int) -> None:
+def check_band(
+    definition: Definition, hits: Hits, sample: RelevantHits, samples: Sequence[RelevantHits], k: int
+) -> None:
     k = k if definition.metric.has_cutoff else hits.depth
     of_orders, said = expected_of(definition, samples, k), str(definition)
     band = tie_band(definition, hits, sample, k)

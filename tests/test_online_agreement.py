@@ -13,9 +13,9 @@ from recdash.online import quadrant
 from recdash.online.agreement.agreement import (
     Agreement,
     BestMetric,
-    Interval,
+    DifferenceInterval,
     RunPair,
-    Served,
+    ServedRun,
     agreement,
     best_metric,
 )
@@ -52,7 +52,8 @@ def over(offline: list[float | None], online: list[float | None], reason: str = 
     """Runs a, b, c … with these values; a is the control."""
     names = "abcdefgh"[: len(offline)]
     runs = [
-        Served(name, name, name, name == "a", x, y) for name, x, y in zip(names, offline, online, strict=True)
+        ServedRun(name, name, name, name == "a", x, y)
+        for name, x, y in zip(names, offline, online, strict=True)
     ]
     pairs = {
         (one.variant, other.variant): RunPair(
@@ -63,10 +64,10 @@ def over(offline: list[float | None], online: list[float | None], reason: str = 
     return agreement("nDCG@10", "watch time", runs, pairs, reason)
 
 
-def around(first: float | None, second: float | None) -> Interval:
+def around(first: float | None, second: float | None) -> DifferenceInterval:
     if first is None or second is None:
-        return Interval()
-    return Interval(second - first - SETTLED, second - first + SETTLED)
+        return DifferenceInterval()
+    return DifferenceInterval(second - first - SETTLED, second - first + SETTLED)
 
 
 def test_pairs_between_variants_count_as_much_as_those_with_the_control() -> None:

@@ -13,14 +13,16 @@ from recdash.errors import InputError
 from recdash.ingest import read_passing, read_upload
 from recdash.online.logs.events import Counted, sessions_of
 from recdash.online.logs.sources import says_recommendation
-from recdash.online.rules import USUAL, Rules
+from recdash.online.rules import USUAL, OnlineRules
 from recdash.online.templates import templates
 
 EXPOSURES = "unit_id,variant,ts\nu,A,1\nv,B,1\nw,A,1\nw,B,2\n"
 HEAD = "unit_id,session_id,ts,event,item_id,watch_s"
 
 
-def counted(text: str, rules: Rules = USUAL, exposures: str = EXPOSURES, rows: int | None = None) -> Counted:
+def counted(
+    text: str, rules: OnlineRules = USUAL, exposures: str = EXPOSURES, rows: int | None = None
+) -> Counted:
     """What comes of a log; ``rows``: so many events at a time."""
     who = read_upload("exposures", exposures.encode()).table
     batches = read_passing("events", text.encode()).batches()
@@ -71,7 +73,7 @@ def test_a_video_is_watched_strictly_longer_than_the_threshold() -> None:
     # f: 60 + 60 = 120, not more than 120 · g: 60 + 61 = 121
     text = f"{HEAD}\nu,s,1,watch,f,60\nu,s,2,watch,f,60\nu,s,3,watch,g,60\nu,s,4,watch,g,61\n"
     assert sums(counted(text), "watch_s", "videos") == {"s": (241, 1)}
-    assert sums(counted(text, Rules(threshold_s=119)), "videos") == {"s": 2}
+    assert sums(counted(text, OnlineRules(threshold_s=119)), "videos") == {"s": 2}
     assert removed(counted(text)) == {"threshold": {"A": 1, "B": 0}}
 
 
@@ -101,7 +103,7 @@ def test_of_watch_events_and_heartbeats_the_longer_time_counts() -> None:
 
 def test_a_cap_cuts_the_seconds_of_an_item_but_not_its_being_a_video() -> None:
     text = f"{HEAD}\nu,s,1,watch,f,500\nv,t,1,watch,g,90\n"
-    found = counted(text, Rules(item_cap_s=100))
+    found = counted(text, OnlineRules(item_cap_s=100))
     assert sums(found, "watch_s", "videos") == {"s": (100, 1), "t": (90, 0)}
     assert removed(found) == {"item-cap": {"A": 1, "B": 0}, "threshold": {"A": 0, "B": 1}}
 

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from recdash.errors import InputError
-from recdash.online import METRICS, OnlineMetric, OnlineResults, OnlineRow, Rules, Users
+from recdash.online import METRICS, OnlineMetric, OnlineResults, OnlineRow, OnlineRules, OnlineUsers
 from recdash.online.analysis import health, judgement
 from recdash.online.analysis.lift import Estimate, arms, can_adjust, lift, log_ratio
 from recdash.online.analysis.results import of_users
@@ -114,7 +114,7 @@ def test_a_guardrail_needs_users_to_exclude_its_margin_and_not_to_find_a_change(
     assert loose.more_users < tight.more_users  # type: ignore[operator]
 
 
-def arms_of_both(users: Users) -> list[Any]:
+def arms_of_both(users: OnlineUsers) -> list[Any]:
     order = [users.variants.index(name) for name in ("control", "new")]
     found = arms(users.totals, users.variant)
     return [found[code] for code in order]
@@ -175,7 +175,7 @@ def test_the_interval_for_many_looks_does_not_depend_on_the_users_that_came() ->
     # Tuned to a plan, it is narrowest in relation to the other one when the plan is reached.
     def width(n: int, planned: int | None) -> float:
         users = per_user(sessions(3, n=n))
-        one = row(of_users(users, rules=Rules(planned_users=planned)), "session_watch_time")
+        one = row(of_users(users, rules=OnlineRules(planned_users=planned)), "session_watch_time")
         return math.log((1 + one.sequence_high) / (1 + one.sequence_low)) / math.log(  # type: ignore[operator]
             (1 + one.lift_high) / (1 + one.lift_low)  # type: ignore[operator]
         )
@@ -199,7 +199,7 @@ def test_a_metric_too_small_beside_its_error_has_no_interval_and_a_reason() -> N
 
 
 def test_what_users_did_before_makes_the_interval_narrower_and_the_plain_one_stays_to_see() -> None:
-    users = per_user(sessions(4, effect=0.05, earlier=True), Rules(starts=STARTS))
+    users = per_user(sessions(4, effect=0.05, earlier=True), OnlineRules(starts=STARTS))
     one = row(of_users(users), "session_watch_time")
     without = row(of_users(replace(users, before={})), "session_watch_time")
     assert (one.plain_lift, one.plain_low, one.plain_high) == (
@@ -232,7 +232,7 @@ def test_a_test_that_nobody_came_to_has_no_lift_however_much_was_done_before() -
     table = sessions(4)
     late = pa.table({"unit_id": table["unit_id"], "variant": table["variant"],
                      "ts": np.full(len(table), 1_800_000_000.0)})  # fmt: skip
-    found = of_users(per_user(table, Rules(), late))
+    found = of_users(per_user(table, OnlineRules(), late))
     assert {one.note for one in found.rows if one.metric == "session_watch_time"} == {"there are no sessions"}
 
 

@@ -18,8 +18,8 @@ from recdash.online.analysis import grouped_lifts, over_time, segments
 from recdash.online.analysis import lift as compare
 from recdash.online.analysis.grouped_lifts import Sums
 from recdash.online.logs.sessions import per_user
-from recdash.online.rules import Rules
-from recdash.online.users import Users
+from recdash.online.rules import OnlineRules
+from recdash.online.users import OnlineUsers
 
 BY_NAME = {metric.name: metric for metric in METRICS}
 ENGAGEMENT = BY_NAME["engagement_rate"]
@@ -61,7 +61,7 @@ TESTS, USERS = 400, 600
 
 def per_test(test: Simulated) -> Iterator[list[Any]]:
     """The variants' aggregates of each of 400 tests, simulated as one: users do not know each other."""
-    users = per_user(test.sessions, Rules(starts="2026-11-02"))
+    users = per_user(test.sessions, OnlineRules(starts="2026-11-02"))
     order = np.argsort(users.unit.to_numpy())  # type: ignore[attr-defined]
     totals = {**users.totals, **{f"{compare.BEFORE}{name}": one for name, one in users.before.items()}}
     assert len(users) == TESTS * USERS
@@ -111,11 +111,11 @@ def width(intervals: list[compare.Estimate]) -> float:
 
 
 @pytest.fixture(scope="module")
-def alike() -> Users:
+def alike() -> OnlineUsers:
     return per_user(simulate(5_000, seed=3, arms=NO_EFFECT).sessions)
 
 
-def dealt(users: Users, metric: OnlineMetric, times: int = 4_000) -> tuple[Sums, Sums]:
+def dealt(users: OnlineUsers, metric: OnlineMetric, times: int = 4_000) -> tuple[Sums, Sums]:
     """[times] sums over users of control and variant, each user's lot drawn anew each time."""
     rng, n = np.random.default_rng(4), len(users)
     numerator, denominator = grouped_lifts.columns(metric, users.totals)
@@ -128,14 +128,14 @@ def dealt(users: Users, metric: OnlineMetric, times: int = 4_000) -> tuple[Sums,
 
 @pytest.mark.parametrize("metric", METRICS[:4], ids=lambda metric: metric.name)
 def test_without_an_effect_4_to_6_percent_of_4000_tests_find_one_at_5_percent(
-    metric: OnlineMetric, alike: Users
+    metric: OnlineMetric, alike: OnlineUsers
 ) -> None:
     lifts = grouped_lifts.lifts(metric, *dealt(alike, metric))
     assert 0.04 <= (lifts.p < 0.05).mean() <= 0.06
     assert 0.04 <= ((lifts.low > 0) | (lifts.high < 0)).mean() <= 0.06
 
 
-def test_who_takes_sessions_for_independent_finds_effects_that_are_not_there(alike: Users) -> None:
+def test_who_takes_sessions_for_independent_finds_effects_that_are_not_there(alike: OnlineUsers) -> None:
     """The two-proportion z-test over sessions, at 5 %: what the delta method is there to mend."""
     control, variant = dealt(alike, ENGAGEMENT)
     engaged, sessions = (alike.totals[name].sum() for name in ("engaged_sessions", "sessions"))

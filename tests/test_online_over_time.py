@@ -12,24 +12,24 @@ from recdash.domain.kinds import Floats
 from recdash.errors import UnknownName
 from recdash.online import METRICS
 from recdash.online.analysis import health, lift, over_time
-from recdash.online.analysis.novelty_effect import Fading
-from recdash.online.analysis.over_time import Moment
+from recdash.online.analysis.novelty_effect import NoveltyEffect
+from recdash.online.analysis.over_time import LiftAtTime
 from recdash.online.analysis.sequential import PLANNED, sequence, tuned
 from recdash.online.metrics import OnlineMetric
-from recdash.online.users import Days, Users
+from recdash.online.users import Days, OnlineUsers
 
 BY_NAME = {metric.name: metric for metric in METRICS}
 ENGAGEMENT, SESSIONS = BY_NAME["engagement_rate"], BY_NAME["sessions_per_user"]
 FIRST = 20_000
 
 
-def users(variant: str, exposed: list[int], days: list[tuple[int, int, int, int]]) -> Users:
+def users(variant: str, exposed: list[int], days: list[tuple[int, int, int, int]]) -> OnlineUsers:
     """Users of the variants a and b (``"aab"``); days are (user, day from 0, sessions, engaged)."""
     unit, day, came, engaged = np.array(days).T
     per_day = {"sessions": came.astype(np.float64), "engaged_sessions": engaged.astype(np.float64)}
     n = len(variant)
     totals = {name: np.bincount(unit, values, minlength=n) for name, values in per_day.items()}
-    return Users(
+    return OnlineUsers(
         variants=("a", "b"), unit=list(range(n)), variant=np.array(["ab".index(one) for one in variant]),
         totals=totals, exposed=FIRST + np.array(exposed), days=Days(unit, FIRST + day, per_day), before={},
         segments={}, assigned={}, crossed=0, removed=(), notices=(),
@@ -43,11 +43,11 @@ FOUR = users(
 )
 
 
-def lifts(moments: list[Moment]) -> list[float | None]:
+def lifts(moments: list[LiftAtTime]) -> list[float | None]:
     return [None if moment.lift is None else round(moment.lift, 9) for moment in moments]
 
 
-def invented(n: int, seed: int, n_days: int = 8) -> Users:
+def invented(n: int, seed: int, n_days: int = 8) -> OnlineUsers:
     """Users who come on several days, in two variants."""
     rng = np.random.default_rng(seed)
     exposed = rng.integers(0, n_days, n)
@@ -157,7 +157,7 @@ def test_each_day_since_the_exposure_has_the_interval_of_that_day_alone(metric: 
         assert (moment.lift, moment.low, moment.high) == pytest.approx(_lift(metric, of_day)[:3])
 
 
-def _of_rows(whole: Users, rows: np.ndarray, there: np.ndarray) -> tuple[dict[str, Floats], np.ndarray]:
+def _of_rows(whole: OnlineUsers, rows: np.ndarray, there: np.ndarray) -> tuple[dict[str, Floats], np.ndarray]:
     days = whole.days
     totals = {
         name: np.bincount(days.unit[rows], values[rows], minlength=len(whole))[there]
@@ -280,7 +280,7 @@ def test_the_difference_is_of_logarithms_with_all_covariances() -> None:
     assert found.p == pytest.approx(math.erfc(abs(z) / math.sqrt(2)))
 
 
-def _four_sums(whole: Users, code: int, early: tuple[int, int], late: tuple[int, int]) -> Floats:
+def _four_sums(whole: OnlineUsers, code: int, early: tuple[int, int], late: tuple[int, int]) -> Floats:
     """[4, users of the variant who could be watched]"""
     days = whole.days
     since = days.day - whole.exposed[days.unit]
@@ -327,7 +327,7 @@ def test_a_day_before_the_tests_first_exposure_is_not_asked_for() -> None:
 )  # fmt: skip
 def test_a_lift_fades_only_towards_nothing(early: float, late: float, course: str) -> None:
     change = math.log1p(late) - math.log1p(early)
-    assert Fading("b", 9, (0, 1), (2, 3), early, late, change).course == course
+    assert NoveltyEffect("b", 9, (0, 1), (2, 3), early, late, change).course == course
 
 
 @pytest.mark.parametrize(
@@ -346,7 +346,7 @@ def test_novelty_is_a_gain_that_fades_or_turns(
     monkeypatch: pytest.MonkeyPatch, metric: OnlineMetric, early: float, late: float, says: str | None
 ) -> None:
     change = math.log1p(late) - math.log1p(early)
-    found = Fading("b", 9, (0, 1), (2, 3), early, late, change, p=1e-6)
+    found = NoveltyEffect("b", 9, (0, 1), (2, 3), early, late, change, p=1e-6)
     monkeypatch.setattr("recdash.online.analysis.novelty_effect.fading", lambda *_: [found])
     told = [one.found for one in health.fading(FOUR, [metric], "a")]
     assert len(told) == (says is not None)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from recdash.errors import InputError
-from recdash.online import Rules, Users
+from recdash.online import OnlineRules, OnlineUsers
 from recdash.online.analysis.results import of_users
 from recdash.online.logs.sessions import per_user
 
@@ -32,15 +32,15 @@ def exposures(*rows: tuple[str, str, float]) -> pa.Table:
     return pa.table({name: [row[i] for row in rows] for i, name in enumerate(("unit_id", "variant", "ts"))})
 
 
-def total(users: Users, name: str) -> dict[str, float]:
+def total(users: OnlineUsers, name: str) -> dict[str, float]:
     return dict(zip(map(str, users.unit), users.totals[name].tolist(), strict=True))
 
 
-def before(users: Users, name: str) -> dict[str, float]:
+def before(users: OnlineUsers, name: str) -> dict[str, float]:
     return dict(zip(map(str, users.unit), users.before[name].tolist(), strict=True))
 
 
-def removed(users: Users, rule: str) -> dict[str, int]:
+def removed(users: OnlineUsers, rule: str) -> dict[str, int]:
     return next((dict(one.by_variant) for one in users.removed if one.rule == rule), {})
 
 
@@ -55,17 +55,17 @@ def test_the_session_in_which_the_exposure_fires_counts_though_it_began_before()
         ("u2", "c", None, at(1, 0), 1, 60.0),
     )
     seen = exposures(("u1", "A", at(1, 20)), ("u2", "B", at(1, 60)))
-    assert total(per_user(table, Rules(), seen), "sessions") == {"u1": 2, "u2": 0}
-    assert before(per_user(table, Rules(), seen), "sessions") == {"u1": 0, "u2": 1}
-    assert total(per_user(table, Rules(grace_min=60), seen), "sessions") == {"u1": 2, "u2": 1}
-    assert total(per_user(table, Rules(grace_min=18), seen), "sessions") == {"u1": 1, "u2": 0}
+    assert total(per_user(table, OnlineRules(), seen), "sessions") == {"u1": 2, "u2": 0}
+    assert before(per_user(table, OnlineRules(), seen), "sessions") == {"u1": 0, "u2": 1}
+    assert total(per_user(table, OnlineRules(grace_min=60), seen), "sessions") == {"u1": 2, "u2": 1}
+    assert total(per_user(table, OnlineRules(grace_min=18), seen), "sessions") == {"u1": 1, "u2": 0}
 
 
 def test_a_session_is_open_until_its_last_event() -> None:
     table = sessions(("u1", "a", None, at(1, 0), 1, 60.0), ("u2", "b", None, at(1, 0), 1, 60.0))
     table = table.append_column("end_ts", pa.array([at(1, 50), at(1, 10)]))
     seen = exposures(("u1", "A", at(1, 60)), ("u2", "B", at(1, 60)))
-    assert total(per_user(table, Rules(), seen), "sessions") == {"u1": 1, "u2": 0}
+    assert total(per_user(table, OnlineRules(), seen), "sessions") == {"u1": 1, "u2": 0}
 
 
 def test_exposures_that_name_their_session_leave_nothing_to_the_grace() -> None:
@@ -78,7 +78,7 @@ def test_exposures_that_name_their_session_leave_nothing_to_the_grace() -> None:
         {"unit_id": ["u1", "u1", "u2"], "variant": ["A", "A", "B"],
          "ts": [at(1, 5), at(3), at(1)], "session_id": ["a", "z", None]}
     )  # fmt: skip
-    found = per_user(table, Rules(), seen)
+    found = per_user(table, OnlineRules(), seen)
     assert total(found, "sessions") == {"u1": 1, "u2": 1}
     assert before(found, "sessions") == {"u1": 1, "u2": 0}
 
@@ -86,7 +86,7 @@ def test_exposures_that_name_their_session_leave_nothing_to_the_grace() -> None:
 def test_who_was_exposed_and_never_came_counts_with_nothing() -> None:
     table = sessions(("u1", "a", None, at(2), 2, 120.0), ("u3", "c", None, at(2), 9, 9.0))
     seen = exposures(("u1", "A", at(1)), ("u2", "A", at(1)), ("u4", "B", at(1)))
-    found = per_user(table, Rules(), seen)
+    found = per_user(table, OnlineRules(), seen)
     assert total(found, "sessions") == {"u1": 1, "u2": 0, "u4": 0}
     assert found.n == {"A": 2, "B": 1}
     (notice,) = [one for one in found.notices if one.code == "never-exposed"]
@@ -98,7 +98,7 @@ def test_the_first_exposure_counts_and_one_in_another_variant_excludes() -> None
     seen = exposures(
         ("u1", "A", at(5)), ("u1", "A", at(2)), ("u2", "A", at(1)), ("u2", "B", at(9)), ("u3", "B", at(1))
     )
-    found = per_user(table, Rules(), seen)
+    found = per_user(table, OnlineRules(), seen)
     assert total(found, "sessions") == {"u1": 1, "u3": 0}
     assert found.exposed.tolist() == [DAY_1 + 1, DAY_1]
     assert found.crossed == 1
@@ -107,7 +107,7 @@ def test_the_first_exposure_counts_and_one_in_another_variant_excludes() -> None
 
 def test_ids_that_are_numbers_in_one_table_and_text_in_the_other_meet() -> None:
     table = sessions((7, "a", None, at(2), 1, 0.0), (8, "b", None, at(2), 1, 0.0))
-    found = per_user(table, Rules(), exposures(("7", "A", at(1)), ("8", "B", at(1))))
+    found = per_user(table, OnlineRules(), exposures(("7", "A", at(1)), ("8", "B", at(1))))
     assert total(found, "sessions") == {"7": 1, "8": 1}
 
 
@@ -119,7 +119,7 @@ def test_sessions_before_the_test_began_are_the_time_before_whatever_their_varia
         ("u1", "a", "B", at(1), 3, 600.0), ("u1", "b", "A", at(3), 1, 60.0), ("u2", "c", "B", at(3), 0, 0.0),
         ("u3", "d", "A", at(1), 1, 60.0),
     )  # fmt: skip
-    found = per_user(table, Rules(starts="2024-10-06"))  # the 20,002nd day, which is the third here
+    found = per_user(table, OnlineRules(starts="2024-10-06"))  # the 20,002nd day, which is the third here
     assert total(found, "clicks") == {"u1": 1, "u2": 0}
     assert before(found, "watch_min") == {"u1": 600 / 60, "u2": 0}
     assert found.crossed == 0
@@ -129,7 +129,7 @@ def test_sessions_before_the_test_began_are_the_time_before_whatever_their_varia
 def test_a_test_that_begins_after_all_sessions_holds_nobody() -> None:
     table = sessions(("u1", "a", "A", at(1), 1, 1.0), ("u2", "b", "B", at(1), 1, 1.0))
     with pytest.raises(InputError, match="No user was seen in a variant during the test"):
-        per_user(table, Rules(starts="2030-01-01"))
+        per_user(table, OnlineRules(starts="2030-01-01"))
 
 
 def test_without_variant_and_exposures_it_is_said_what_is_missing() -> None:
@@ -173,23 +173,31 @@ def test_who_clicks_more_in_a_day_than_the_rule_allows_is_left_out_and_counted()
         *busy("fan", "A", 1, clicks=40), *busy("fan", "A", 2, clicks=40),  # 80, on two days
         *busy("new", "B", 1, clicks=1),
     ]  # fmt: skip
-    found = per_user(sessions(*rows), Rules(bot_clicks=50))
+    found = per_user(sessions(*rows), OnlineRules(bot_clicks=50))
     assert total(found, "clicks") == {"fan": 80, "new": 1}
     assert removed(found, "bots") == {"A": 0, "B": 1}
     assert found.assigned == {"A": 1, "B": 2}
-    assert set(total(per_user(sessions(*rows), Rules(bot_clicks=None)), "clicks")) == {"bot", "fan", "new"}
-    assert set(total(per_user(sessions(*rows), Rules(bot_clicks=60)), "clicks")) == {"bot", "fan", "new"}
+    assert set(total(per_user(sessions(*rows), OnlineRules(bot_clicks=None)), "clicks")) == {
+        "bot",
+        "fan",
+        "new",
+    }
+    assert set(total(per_user(sessions(*rows), OnlineRules(bot_clicks=60)), "clicks")) == {
+        "bot",
+        "fan",
+        "new",
+    }
 
 
 def test_who_comes_more_often_in_a_day_than_the_rule_allows_is_left_out() -> None:
     rows = [*busy("bot", "B", 1, 0, n_sessions=4), *busy("new", "B", 1, 1), *busy("old", "A", 1, 1, 3)]
-    found = per_user(sessions(*rows), Rules(bot_sessions=3))
+    found = per_user(sessions(*rows), OnlineRules(bot_sessions=3))
     assert set(total(found, "sessions")) == {"new", "old"}
 
 
 def test_a_test_of_machines_alone_is_refused() -> None:
     with pytest.raises(InputError, match="All 2 users do more in a day"):
-        per_user(sessions(*busy("x", "A", 1, 9), *busy("y", "B", 1, 9)), Rules(bot_clicks=8))
+        per_user(sessions(*busy("x", "A", 1, 9), *busy("y", "B", 1, 9)), OnlineRules(bot_clicks=8))
 
 
 def test_totals_beyond_the_quantile_are_cut_in_all_variants_alike() -> None:
@@ -198,13 +206,13 @@ def test_totals_beyond_the_quantile_are_cut_in_all_variants_alike() -> None:
         (f"u{i}", f"s{i}", "AB"[i % 2], at(1), 1, seconds)
         for i, seconds in enumerate((60.0, 120.0, 180.0, 240.0, 6000.0))
     ]
-    found = per_user(sessions(*rows), Rules(winsorise=0.75))
+    found = per_user(sessions(*rows), OnlineRules(winsorise=0.75))
     assert total(found, "watch_min") == {"u0": 1, "u1": 2, "u2": 3, "u3": 4, "u4": 4}
     assert total(found, "sessions")["u4"] == 1
 
 
-@pytest.mark.parametrize("rules", [Rules(), Rules(winsorise=0.8)])
-def test_the_days_add_up_to_the_totals(rules: Rules) -> None:
+@pytest.mark.parametrize("rules", [OnlineRules(), OnlineRules(winsorise=0.8)])
+def test_the_days_add_up_to_the_totals(rules: OnlineRules) -> None:
     rng = np.random.default_rng(3)
     n = 400
     unit = rng.integers(0, 60, n)
@@ -239,7 +247,7 @@ def test_who_was_exposed_without_a_time_counts_also_where_the_test_has_a_first_d
         ("u1", "a", "A", at(1), 1, 60.0), ("u1", "b", "A", at(3), 1, 60.0),
         ("u2", None, "B", None, None, None),
     )  # fmt: skip
-    found = per_user(table, Rules(starts="2024-10-06"))  # the third day here
+    found = per_user(table, OnlineRules(starts="2024-10-06"))  # the third day here
     assert found.assigned == {"A": 1, "B": 1}
     assert total(found, "sessions") == {"u1": 1, "u2": 0}
 
@@ -247,20 +255,20 @@ def test_who_was_exposed_without_a_time_counts_also_where_the_test_has_a_first_d
 def test_the_first_day_begins_where_the_log_was_written() -> None:
     # Midnight in Berlin is 22:00 of the day before in UTC, in October.
     table = sessions(("u1", "a", "A", at(2, 22.5 * 60), 1, 60.0), ("u2", "b", "B", at(3, 600), 1, 60.0))
-    assert per_user(table, Rules(starts="2024-10-06", zone="Europe/Berlin")).n == {"A": 1, "B": 1}
-    assert per_user(table, Rules(starts="2024-10-06")).n == {"B": 1}
+    assert per_user(table, OnlineRules(starts="2024-10-06", zone="Europe/Berlin")).n == {"A": 1, "B": 1}
+    assert per_user(table, OnlineRules(starts="2024-10-06")).n == {"B": 1}
 
 
 def test_a_session_lasts_as_long_as_was_watched_in_it() -> None:
     # Begun 80 minutes before the exposure: 60 minutes watched leave it open, 40 do not.
     table = sessions(("u1", "a", None, at(1, 0), 1, 3600.0), ("u2", "b", None, at(1, 0), 1, 2400.0))
     seen = exposures(("u1", "A", at(1, 80)), ("u2", "B", at(1, 80)))
-    assert total(per_user(table, Rules(), seen), "sessions") == {"u1": 1, "u2": 0}
+    assert total(per_user(table, OnlineRules(), seen), "sessions") == {"u1": 1, "u2": 0}
 
 
 def test_only_the_last_session_that_had_begun_can_hold_the_exposure() -> None:
     table = sessions(("u1", "a", None, at(1, 0), 1, 60.0), ("u1", "b", None, at(1, 20), 1, 60.0))
-    found = per_user(table, Rules(), exposures(("u1", "A", at(1, 25)), ("u2", "B", at(1))))
+    found = per_user(table, OnlineRules(), exposures(("u1", "A", at(1, 25)), ("u2", "B", at(1))))
     assert total(found, "sessions") == {"u1": 1, "u2": 0}
     assert before(found, "sessions") == {"u1": 1, "u2": 0}
 
@@ -268,7 +276,7 @@ def test_only_the_last_session_that_had_begun_can_hold_the_exposure() -> None:
 def test_a_total_that_few_users_have_is_not_cut_to_nothing() -> None:
     rows = [(f"u{i}", f"s{i}", "AB"[i % 2], at(1), 0, 60.0) for i in range(100)]
     table = sessions(*rows, plays=[3 if i == 7 else 0 for i in range(100)])
-    found = per_user(table, Rules(winsorise=0.9))
+    found = per_user(table, OnlineRules(winsorise=0.9))
     assert found.totals["plays"].sum() == 3
     assert [one.code for one in found.notices if one.code == "not-winsorised"] == ["not-winsorised"]
 
@@ -278,13 +286,13 @@ def test_lists_are_not_cut() -> None:
     rows = [(f"u{i}", None, "AB"[i % 2], at(1), None, None) for i in range(10)]
     users = [(f"u{i}", f"s{i}", "AB"[i % 2], at(1), 1, 60.0) for i in range(10)]
     table = sessions(*rows, *users, lists=[*lists, *[None] * 10])
-    assert per_user(table, Rules(winsorise=0.8)).totals["lists"].sum() == sum(lists)
+    assert per_user(table, OnlineRules(winsorise=0.8)).totals["lists"].sum() == sum(lists)
 
 
 @pytest.mark.parametrize("emptied", ["A", "B"])
 def test_a_variant_of_machines_alone_is_named_and_the_others_are_counted(emptied: str) -> None:
     rows = [(f"u{i}", f"s{i}", v, at(1), 90 if v == emptied else 1, 60.0) for i, v in enumerate("AABBCC")]
-    found = per_user(sessions(*rows), Rules(bot_clicks=50))
+    found = per_user(sessions(*rows), OnlineRules(bot_clicks=50))
     assert found.variants == tuple(v for v in "ABC" if v != emptied)
     assert found.assigned == {"A": 2, "B": 2, "C": 2}
     (notice,) = [one for one in found.notices if one.code == "variant-without-users"]
@@ -299,4 +307,4 @@ def test_a_session_that_went_on_after_the_exposure_counts_though_another_was_nam
     table = table.append_column("end_ts", pa.array([at(1, 30), at(1, 40)]))
     seen = pa.table({"unit_id": ["u1", "u2"], "variant": ["A", "B"], "ts": [at(1, 6), at(1)],
                      "session_id": ["b", None]})  # fmt: skip
-    assert total(per_user(table, Rules(), seen), "sessions") == {"u1": 2, "u2": 0}
+    assert total(per_user(table, OnlineRules(), seen), "sessions") == {"u1": 2, "u2": 0}

@@ -11,16 +11,16 @@ from recdash.online import METRICS
 from recdash.online.analysis import lift as compare
 from recdash.online.analysis.lift import Estimate
 from recdash.online.analysis.segments import SegmentLift, by_segment, simpson, whole
-from recdash.online.users import Days, Segment, Users
+from recdash.online.users import Days, OnlineUsers, Segment
 
 BY_NAME = {metric.name: metric for metric in METRICS}
 ENGAGEMENT, SESSIONS = BY_NAME["engagement_rate"], BY_NAME["sessions_per_user"]
 
 
-def users(variant: list[int], label: list[int], sessions: list[int], engaged: list[int]) -> Users:
+def users(variant: list[int], label: list[int], sessions: list[int], engaged: list[int]) -> OnlineUsers:
     """Users of the variants a, b, c; labels are places in tv, web; −1 is not known."""
     none = np.array([], dtype=np.int64)
-    return Users(
+    return OnlineUsers(
         variants=("a", "b", "c")[: max(variant) + 1], unit=range(len(variant)), variant=np.array(variant),
         totals={"sessions": np.array(sessions, float), "engaged_sessions": np.array(engaged, float)},
         exposed=np.zeros(len(variant), dtype=np.int64), days=Days(none, none, {}), before={},
@@ -29,7 +29,7 @@ def users(variant: list[int], label: list[int], sessions: list[int], engaged: li
     )  # fmt: skip
 
 
-def invented(n: int = 900, variants: int = 3) -> Users:
+def invented(n: int = 900, variants: int = 3) -> OnlineUsers:
     rng = np.random.default_rng(7)
     sessions = 1 + rng.poisson(3, n)
     return users(

@@ -11,7 +11,7 @@ from recdash.ingest import read_passing, read_upload
 from recdash.online.ab_test import ab_test
 from recdash.online.logs.events import Counted, sessions_of
 from recdash.online.metrics import SERVED_METRICS
-from recdash.online.rules import USUAL, Rules
+from recdash.online.rules import USUAL, OnlineRules
 from recdash.online.templates import templates
 
 EXPOSURES = "unit_id,variant,ts\nu,A,1\nv,B,1\n"
@@ -22,7 +22,9 @@ ONE_LIST = f"{SERVED}r,u,100,A,1,f\nr,u,100,A,2,g\nr,u,100,A,3,h\n"
 LISTS = ("clicked_lists", "answerable_lists", "answered_lists")
 
 
-def counted(events: str, served: str = ONE_LIST, rules: Rules = USUAL, rows: int | None = None) -> Counted:
+def counted(
+    events: str, served: str = ONE_LIST, rules: OnlineRules = USUAL, rows: int | None = None
+) -> Counted:
     who = read_upload("exposures", EXPOSURES.encode()).table
     batches = read_passing("events", (EVENTS + events).encode()).batches()
     if rows:
@@ -77,7 +79,7 @@ def test_an_answer_comes_after_the_list_and_is_watched_past_the_threshold() -> N
     assert lists(counted("u,s,101,watch,f,61,q\nu,s,102,heartbeat,f,90,\nu,s,103,watch,f,61,\n")) == [
         (0, 1, 1)
     ]
-    assert lists(counted("u,s,101,watch,f,90,q\n", rules=Rules(threshold_s=60))) == [(0, 1, 1)]
+    assert lists(counted("u,s,101,watch,f,90,q\n", rules=OnlineRules(threshold_s=60))) == [(0, 1, 1)]
 
 
 def test_what_another_user_watches_is_no_answer() -> None:

@@ -16,7 +16,7 @@ from recdash.errors import InputError, UnknownName
 from recdash.online import METRICS, templates
 from recdash.online.analysis import lift
 from recdash.online.logs.sessions import per_user
-from recdash.online.rules import Rules
+from recdash.online.rules import OnlineRules
 
 LIFTED = {"engagement_rate": 0.1, "session_watch_time": 0.04, "sessions_per_user": 0.2}
 FILES: dict[str, str] = {}
@@ -51,7 +51,7 @@ def frame(table: Any) -> pd.DataFrame:
 def test_what_is_known_is_what_the_sessions_show(plan: dict[str, Any]) -> None:
     """Values of all metrics and variants within four and a half standard errors."""
     test = simulate(60_000, seed=2, **plan)
-    users = per_user(test.sessions, Rules(starts="2026-11-02"))
+    users = per_user(test.sessions, OnlineRules(starts="2026-11-02"))
     arms = dict(zip(users.variants, lift.arms(users.totals, users.variant), strict=True))
     for variant, values in test.known.values.items():
         for metric in METRICS[:4]:

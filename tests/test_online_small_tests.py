@@ -16,7 +16,7 @@ from scipy import stats
 
 from recdash import ab_test
 from recdash.domain.inputs import Upload
-from recdash.online import OnlineMetric, OnlineResults, OnlineRow, Rules, results_of_upload
+from recdash.online import OnlineMetric, OnlineResults, OnlineRow, OnlineRules, results_of_upload
 from recdash.online.agreement.agreement import quadrant
 from recdash.online.analysis import grouped_lifts, judgement
 from recdash.online.analysis.lift import arm, arms, chosen_lift, lift, with_shared_spread
@@ -224,7 +224,7 @@ def test_a_smaller_variant_whose_users_are_all_alike_is_judged_and_says_what_it_
         "successes": [control[0], variant[0]], "trials": [control[1], variant[1]],
     })  # fmt: skip
     planned = {"control": control[1], "new": variant[1]}
-    row = new(ab_test(aggregates=table, rules=Rules(split=planned)))
+    row = new(ab_test(aggregates=table, rules=OnlineRules(split=planned)))
     assert row.lift == pytest.approx(variant[0] / variant[1] / (control[0] / control[1]) - 1)
     assert row.lift_low < row.lift_high  # type: ignore[operator]
     assert (row.sequence_low, row.sequence_note) == (None, missing)
@@ -322,8 +322,8 @@ def timed(n: tuple[int, int], seed: int = 0) -> OnlineRow:
         {"unit_id": np.arange(len(code)), "session_id": np.arange(len(code)), "clicks": np.ones(len(code)),
          "variant": np.array(["control", "new"])[code].tolist(), "watch_s": 60 * rng.gamma(2, 3, len(code))}
     )  # fmt: skip
-    found = of_users(per_user(table, Rules(split={"control": n[0], "new": n[1]})),
-                     rules=Rules(split={"control": n[0], "new": n[1]}))  # fmt: skip
+    found = of_users(per_user(table, OnlineRules(split={"control": n[0], "new": n[1]})),
+                     rules=OnlineRules(split={"control": n[0], "new": n[1]}))  # fmt: skip
     return next(row for row in found.rows if (row.metric, row.variant) == ("session_watch_time", "new"))
 
 
@@ -405,7 +405,7 @@ def test_a_row_with_the_plain_lift_instead_says_so() -> None:
                   "start_ts": np.full(n, start), "watch_s": rng.gamma(3, 200, n)})
         for start in (now, past)
     ]  # fmt: skip
-    users = per_user(pa.concat_tables(tables), Rules(starts="2025-10-31"))
+    users = per_user(pa.concat_tables(tables), OnlineRules(starts="2025-10-31"))
     found = [
         next(row for row in of_users(replace(users, before={
             **users.before, "watch_min": rng.permutation(users.before["watch_min"])})).rows

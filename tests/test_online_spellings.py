@@ -10,7 +10,7 @@ from recdash.ingest import read_passing, read_upload
 from recdash.online.logs.events import Counted, sessions_of
 from recdash.online.logs.id_spellings import Spellings
 from recdash.online.logs.sessions import per_user
-from recdash.online.users import Users
+from recdash.online.users import OnlineUsers
 
 SAID = "2 users are written otherwise than in the exposures, such as '{}' for '{}'"
 
@@ -20,7 +20,7 @@ def exposures(*ids: str) -> pa.Table:
     return read_upload("exposures", f"unit_id,variant,ts\n{rows}".encode()).table
 
 
-def users(ids: tuple[str, ...], exposed: tuple[str, ...]) -> Users:
+def users(ids: tuple[str, ...], exposed: tuple[str, ...]) -> OnlineUsers:
     """A session with one click for each of ``ids``."""
     rows = "".join(f"{one},s{place},5,1,60\n" for place, one in enumerate(ids))
     table = read_upload("sessions", f"unit_id,session_id,start_ts,clicks,watch_s\n{rows}".encode()).table
@@ -33,7 +33,7 @@ def counted(ids: tuple[str, ...], exposed: tuple[str, ...]) -> Counted:
     return sessions_of(batches, exposures(*exposed))
 
 
-def clicks(found: Users) -> dict[str, float]:
+def clicks(found: OnlineUsers) -> dict[str, float]:
     return dict(zip(found.unit.to_pylist(), found.totals["clicks"].tolist(), strict=True))  # type: ignore[attr-defined]
 
 

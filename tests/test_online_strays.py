@@ -11,7 +11,7 @@ from recdash.ingest import read_passing, read_upload
 from recdash.online.logs.events import sessions_of
 from recdash.online.logs.sessions import per_user
 from recdash.online.logs.timestamp_outliers import Strays
-from recdash.online.users import Users
+from recdash.online.users import OnlineUsers
 
 DAY = 86_400
 NOVEMBER = 20_000 * DAY
@@ -21,7 +21,7 @@ def table(kind: Any, head: str, rows: list[str]) -> Any:
     return read_upload(kind, "\n".join([head, *rows, ""]).encode()).table
 
 
-def users(wrong: float, exposures: Any = None) -> Users:
+def users(wrong: float, exposures: Any = None) -> OnlineUsers:
     """40 users with a session of one click each, on ten days; the clock of u0's second one is wrong."""
     rows = [f"u{i},s{i},{'AB'[i % 2]},{NOVEMBER + i % 10 * DAY},1,60" for i in range(40)]
     rows.append(f"u0,wrong,A,{wrong},1,60")
@@ -29,7 +29,7 @@ def users(wrong: float, exposures: Any = None) -> Users:
     return per_user(found, exposures=exposures)
 
 
-def codes(found: Users) -> list[str]:
+def codes(found: OnlineUsers) -> list[str]:
     return [str(one) for one in found.notices if one.code == "stray-times"]
 
 

@@ -16,7 +16,7 @@ from benchmarks.presets.tables import WORLDS, draw
 from recdash.cli import main
 from recdash.definitions.guide import preset_guides
 from recdash.metrics import METRICS, PRESETS
-from recdash.metrics.agreement import WORDS, Agreement, agreement, recorded, table
+from recdash.metrics.agreement import WORDS, PresetAgreement, agreement, recorded, table
 
 LISTS = {"u": ["a", "b"], "v": ["b", "c"]}
 TRUTH = {"u": ["a"], "v": ["c"]}
@@ -150,7 +150,7 @@ def test_the_guide_says_of_each_preset_what_was_found() -> None:
 
 
 def test_a_states_sentence_names_the_version_and_how_much_was_compared() -> None:
-    one = Agreement("p", "ndcg", "equal", "Lib", "1.2", "NDCG", values=1200, largest=2e-16)
+    one = PresetAgreement("p", "ndcg", "equal", "Lib", "1.2", "NDCG", values=1200, largest=2e-16)
     assert one.sentence() == "equal to Lib 1.2 NDCG: 1,200 values, largest difference 2e-16"
 
 

@@ -16,7 +16,7 @@ from recdash.domain.access import Person
 from recdash.domain.journal import Report
 from recdash.domain.records import OnlineTest
 from recdash.errors import Forbidden, InputError, NotFound, UnknownName
-from recdash.online.rules import Rules
+from recdash.online.rules import OnlineRules
 from recdash.service import Workspace
 from recdash.store import open_store
 
@@ -267,7 +267,9 @@ def test_nothing_that_happens_later_changes_a_decision(
 ) -> None:
     then = ship(space, ids)
     space.runs.rename_run(ids["als"], "als again")
-    space.online_tests.set_online_rules(test.id, Rules(bot_clicks=None, bot_sessions=None, winsorise=0.9))
+    space.online_tests.set_online_rules(
+        test.id, OnlineRules(bot_clicks=None, bot_sessions=None, winsorise=0.9)
+    )
     space.runs.delete_run(ids["ease"], "ease")
     now = space.journal.decision(then.id)
     assert (now.about, now.offline, now.online, now.provenance) == (
@@ -295,7 +297,7 @@ def test_evidence_says_how_it_differs_from_today(
     review = space.reviews.add_online_evidence(review.id, test.id)
     (entry,) = review.evidence
     assert space.decisions.since(entry.id) == []
-    space.online_tests.set_online_rules(test.id, Rules(split={"control": 2, "new": 1}))
+    space.online_tests.set_online_rules(test.id, OnlineRules(split={"control": 2, "new": 1}))
     found = space.decisions.since(entry.id)
     assert found[0] == Changed("Split of users", "as planned", "broken")
     assert found[1] == Changed("Engagement rate", "0.697 (+75.0 %, better)", "0.697 (+75.0 %, not judged)")

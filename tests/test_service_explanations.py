@@ -10,11 +10,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from recdash.diagnosis import Answer
+from recdash.diagnosis import CheckAnswer
 from recdash.domain.records import Experiment, OnlineTest
 from recdash.errors import InputError, NotFound, UnknownName
 from recdash.online.metrics import OnlineMetric
-from recdash.online.rules import Rules
+from recdash.online.rules import OnlineRules
 from recdash.service import Explanation, Workspace
 
 USERS = [f"u{n}" for n in range(80)]
@@ -91,7 +91,7 @@ def explain(space: Workspace, test: OnlineTest, metric: str = "recall", k: int =
     return space.diagnosis.explain(test.id, "new", metric, k, "session_watch_time")
 
 
-def answer(found: Explanation, check: str) -> Answer:
+def answer(found: Explanation, check: str) -> CheckAnswer:
     return next(one for one in found.answers if one.check == check)
 
 
@@ -375,7 +375,7 @@ def test_what_is_explained_follows_the_rules_of_the_test(tmp_path: Path) -> None
     """40 and 40 users are far from ten of control for each of new."""
     space, test = stored(tmp_path, lists("a"), lists("x"))
     assert explain(space, test).quadrant == "won offline, lost online"
-    space.online_tests.set_online_rules(test.id, Rules(split={"control": 10.0, "new": 1.0}))
+    space.online_tests.set_online_rules(test.id, OnlineRules(split={"control": 10.0, "new": 1.0}))
     assert explain(space, test).quadrant == "blocked"
 
 

@@ -14,7 +14,7 @@ from recdash.demo.ab_tests import Simulated, simulate
 from recdash.domain.access import Person, Role
 from recdash.domain.records import OnlineTest
 from recdash.errors import Forbidden, InputError, NotFound, UnknownName
-from recdash.online import OnlineMetric, Rules, templates
+from recdash.online import OnlineMetric, OnlineRules, templates
 from recdash.online.ab_test import ab_test
 from recdash.service import Workspace
 from recdash.store import open_store
@@ -125,11 +125,13 @@ def test_of_two_who_store_the_same_test_at_once_both_get_it(
 
 def test_other_rules_count_again_and_are_kept(space: Workspace, test: OnlineTest, tmp_path: Path) -> None:
     before = space.online_tests.ab_results(test.id)
-    space.online_tests.set_online_rules(test.id, Rules(bot_clicks=None, bot_sessions=None))
+    space.online_tests.set_online_rules(test.id, OnlineRules(bot_clicks=None, bot_sessions=None))
     after = open_at(tmp_path).online_tests.ab_results(test.id)
     assert sum(after.users.values()) > sum(before.users.values())
     assert not [one for one in after.removed if one.rule == "bots"]
-    assert open_at(tmp_path).online_tests.online_rules(test.id) == Rules(bot_clicks=None, bot_sessions=None)
+    assert open_at(tmp_path).online_tests.online_rules(test.id) == OnlineRules(
+        bot_clicks=None, bot_sessions=None
+    )
     (kept,) = space.online_tests.all(test.experiment)
     assert [row["n_users"] for row in kept.results] == [row.n_users for row in after.rows]
 
@@ -141,17 +143,23 @@ def test_notices_follow_the_rules_and_those_of_the_upload_stay(
     test = space.online_tests.add_online_test(home, "Logs", tables)
     said = {notice.code for notice in test.notices}
     assert said
-    changed = space.online_tests.set_online_rules(test.id, Rules(bot_clicks=1))
+    changed = space.online_tests.set_online_rules(test.id, OnlineRules(bot_clicks=1))
     assert {notice.code for notice in changed.notices} >= said - {"novelty", "uneven-days", "bots-uneven"}
-    again = space.online_tests.set_online_rules(test.id, Rules())
+    again = space.online_tests.set_online_rules(test.id, OnlineRules())
     assert sorted(map(str, again.notices)) == sorted(map(str, test.notices))
 
 
 @pytest.mark.parametrize(
-    "rules", [Rules(winsorise=3), Rules(starts="soon"), Rules(bot_clicks=-1), Rules(split={"control": 1})]
+    "rules",
+    [
+        OnlineRules(winsorise=3),
+        OnlineRules(starts="soon"),
+        OnlineRules(bot_clicks=-1),
+        OnlineRules(split={"control": 1}),
+    ],
 )
 def test_rules_that_cannot_be_followed_change_nothing(
-    space: Workspace, test: OnlineTest, rules: Rules
+    space: Workspace, test: OnlineTest, rules: OnlineRules
 ) -> None:
     with pytest.raises(InputError):
         space.online_tests.set_online_rules(test.id, rules)
@@ -161,7 +169,7 @@ def test_rules_that_cannot_be_followed_change_nothing(
 def test_rules_by_which_logs_were_read_stay(space: Workspace, home: str, simulated: Simulated) -> None:
     tables = {kind: table for kind, table in simulated.tables().items() if kind != "sessions"}
     test = space.online_tests.add_online_test(home, "Logs", tables)
-    for rules in (Rules(threshold_s=10), Rules(item_cap_s=60), Rules(zone="Europe/Berlin")):
+    for rules in (OnlineRules(threshold_s=10), OnlineRules(item_cap_s=60), OnlineRules(zone="Europe/Berlin")):
         with pytest.raises(InputError, match="were read by another one"):
             space.online_tests.set_online_rules(test.id, rules)
     assert space.store.online_test(test.id) == test
@@ -275,7 +283,7 @@ def test_a_viewer_reads_and_changes_nothing(space: Workspace, test: OnlineTest, 
     viewer = open_at(tmp_path, "viewer")
     assert lifts(viewer.online_tests.ab_results(test.id)) == lifts(space.online_tests.ab_results(test.id))
     with pytest.raises(Forbidden):
-        viewer.online_tests.set_online_rules(test.id, Rules(winsorise=0.9))
+        viewer.online_tests.set_online_rules(test.id, OnlineRules(winsorise=0.9))
     with pytest.raises(Forbidden):
         viewer.online_analysis.set_online_metrics(test.id, [CLICKS])
     assert space.store.online_test(test.id) == test
@@ -306,7 +314,11 @@ def test_segments_are_held_against_the_lift_without_the_time_before(space: Works
     ]  # fmt: skip
     rows += [row | {"session_id": "once", "watch_s": 60.0 * n} for n, row in enumerate(rows[1::97])]
     test = space.online_tests.add_online_test(
-        home, "Before", {"sessions": pd.DataFrame(rows)}, rules=Rules(starts="2026-03-08"), control="control"
+        home,
+        "Before",
+        {"sessions": pd.DataFrame(rows)},
+        rules=OnlineRules(starts="2026-03-08"),
+        control="control",
     )
     watch = next(
         row

@@ -18,8 +18,8 @@ from recdash.domain.hits import Exposure, RankCounts
 from recdash.domain.results import Curve
 from recdash.errors import InputError
 from recdash.evaluation.in_memory_source import EvaluationSource
-from recdash.metrics import Material, define, score
-from recdash.metrics.catalogue import Shelf, gini_of, levels_of
+from recdash.metrics import MetricInputs, define, score
+from recdash.metrics.catalogue import CatalogueInputs, gini_of, levels_of
 from recdash.metrics.list_pulls import _lost_with_a_place, list_worth
 from recdash.service import Workspace
 from recdash.stats.jackknife import Pulls, change_interval
@@ -201,7 +201,7 @@ def test_lists_with_repeated_items_have_no_interval() -> None:
 # ── how often the interval is right ──────────────────────────────────────────────────────────
 
 
-def shelf_of_lists(shown: np.ndarray, n_items: int) -> Shelf:
+def shelf_of_lists(shown: np.ndarray, n_items: int) -> CatalogueInputs:
     """Of whole lists [users, k]; every item is in the catalogue, the first ones are known best."""
     k = shown.shape[1]
     counts = [np.bincount(shown[:, rank], minlength=n_items) for rank in range(k)]
@@ -218,12 +218,12 @@ def shelf_of_lists(shown: np.ndarray, n_items: int) -> Shelf:
     exposure = Exposure([str(item) for item in range(n_items)], held, none, len(shown))
     everything = np.ones(n_items, dtype=bool)
     train = (1000 / np.arange(1, n_items + 1) ** 0.8).astype(np.int64) + 1
-    return Shelf(exposure, k, everything, everything, train, 1200)
+    return CatalogueInputs(exposure, k, everything, everything, train, 1200)
 
 
-def value_and_pulls(metric: str, shelf: Shelf, shown: np.ndarray) -> tuple[float, Pulls]:
+def value_and_pulls(metric: str, shelf: CatalogueInputs, shown: np.ndarray) -> tuple[float, Pulls]:
     definition, k = define(metric), shown.shape[1]
-    (curve,) = score([definition], Material(shelf=shelf))
+    (curve,) = score([definition], MetricInputs(shelf=shelf))
     worth = list_worth(definition, shelf, k)
     assert isinstance(curve, Curve)
     assert worth is not None

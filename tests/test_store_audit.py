@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 from store_contract import NOON, add_experiment
 
-from recdash.domain.journal import Deed, Entry
+from recdash.domain.journal import AuditEvent, Entry
 from recdash.store import open_store
 from recdash.store.audit import LONGEST, breaks, hash_of, short
 
 
-def log_of(lines: int) -> list[Deed]:
-    deeds: list[Deed] = []
+def log_of(lines: int) -> list[AuditEvent]:
+    deeds: list[AuditEvent] = []
     for number in range(1, lines + 1):
         before = deeds[-1].hash if deeds else ""
-        deed = Deed(number, NOON, "ann", "editor", "change run", f"run{number}", {"note": "x"}, "")
-        deeds.append(Deed(**{**vars(deed), "hash": hash_of(deed, before)}))
+        deed = AuditEvent(number, NOON, "ann", "editor", "change run", f"run{number}", {"note": "x"}, "")
+        deeds.append(AuditEvent(**{**vars(deed), "hash": hash_of(deed, before)}))
     return deeds
 
 
@@ -33,7 +33,7 @@ def test_an_untouched_log_has_no_break() -> None:
 )
 def test_a_changed_line_is_named(change: dict[str, object]) -> None:
     deeds = log_of(5)
-    deeds[2] = Deed(**{**vars(deeds[2]), **change})
+    deeds[2] = AuditEvent(**{**vars(deeds[2]), **change})
     assert breaks(deeds) == [3]
 
 

@@ -13,7 +13,7 @@ from store_contract import a_curve, a_run, a_test, add_experiment, of_seeds
 
 from recdash.domain.journal import Entry
 from recdash.domain.records import Run
-from recdash.domain.results import Absent, Curve
+from recdash.domain.results import Curve, Unavailable
 from recdash.errors import EvidenceDamaged, NameTaken, NotFound
 from recdash.store import Store, open_store
 from recdash.store.audit import breaks
@@ -220,7 +220,7 @@ def test_a_damaged_curve_is_absent_and_says_so(
     change(file, f"UPDATE curve SET {damage} WHERE run = :id AND metric = 'ndcg'", id=runs[0].id)  # noqa: S608
     found = store.curves([run.id for run in runs])
     damaged = found[runs[0].id].pop("ndcg")
-    assert isinstance(damaged, Absent)
+    assert isinstance(damaged, Unavailable)
     assert "damaged" in damaged.reason
     assert all(isinstance(curve, Curve) for curves in found.values() for curve in curves.values())
     assert sum(map(len, found.values())) == 3
@@ -231,7 +231,7 @@ def test_a_curve_of_another_name_is_no_curve(store: Store, runs: list[Run], file
     assert store.metrics([runs[0].id]) == {runs[0].id: ("recall",)}
     (problem,) = store.damaged(runs[0].experiment)
     assert problem.place == "mdcg of run 'als'"
-    assert isinstance(store.curves([runs[0].id])[runs[0].id]["mdcg"], Absent)
+    assert isinstance(store.curves([runs[0].id])[runs[0].id]["mdcg"], Unavailable)
 
 
 # ── the log ──────────────────────────────────────────────────────────────────────────────────

@@ -16,8 +16,8 @@ from streamlit.testing.v1 import AppTest
 from recdash.charts.marks import CONTEXT_GREY, RUN_COLOURS
 from recdash.domain.access import Person
 from recdash.domain.records import OnlineTest
-from recdash.online import OnlineMetric, Rules
-from recdash.online.analysis.novelty_effect import Fading
+from recdash.online import OnlineMetric, OnlineRules
+from recdash.online.analysis.novelty_effect import NoveltyEffect
 from recdash.online.analysis.sample import Census
 from recdash.online.analysis.segments import Reversal
 from recdash.service import Workspace
@@ -142,7 +142,7 @@ def test_a_broken_split_judges_nothing(workspace: Workspace, shown: Open) -> Non
 def test_a_split_that_was_planned_so_is_judged(workspace: Workspace, shown: Open) -> None:
     table = sessions({"control": 80, "new": 140})
     few = table[(table["variant"] == "control") | (table.index % 2 == 0)]
-    added(workspace, few, rules=Rules(split={"control": 2, "new": 1}))
+    added(workspace, few, rules=OnlineRules(split={"control": 2, "new": 1}))
     text = said(shown())
     assert "✓ as planned p = 1.000; planned 2 : 1" in text
     assert "new wins engagement rate" in text
@@ -316,7 +316,7 @@ def test_segments_say_where_the_lifts_of_the_table_are_adjusted_and_theirs_are_n
     earlier = table.assign(
         session_id="before", start_ts="2026-02-20T12:00:00Z", clicks=[n % 3 for n in range(len(table))]
     )
-    added(workspace, pd.concat([table, earlier]), rules=Rules(starts="2026-03-01"))
+    added(workspace, pd.concat([table, earlier]), rules=OnlineRules(starts="2026-03-01"))
     captions = [one.value for one in shown(om="engagement_rate").caption]
     assert any("plain lifts, without CUPED" in text for text in captions)
 
@@ -332,7 +332,7 @@ def test_without_words_of_users_no_segment_is_offered(workspace: Workspace, show
 
 
 def test_a_fading_is_told_of_the_same_users() -> None:
-    seen = Fading("als", 812, (0, 4), (5, 9), early_lift=0.051, late_lift=0.012, difference=-0.04)
+    seen = NoveltyEffect("als", 812, (0, 4), (5, 9), early_lift=0.051, late_lift=0.012, difference=-0.04)
     assert fading_words(seen, 0.004) == (
         "als: +5.10 % on days 0 to 4, +1.20 % on days 5 to 9, of the same 812 users, the control's "
         "included: the lift fades (p = 0.004, this metric alone)."
@@ -344,7 +344,7 @@ def test_a_fading_is_told_of_the_same_users() -> None:
     milder = replace(seen, early_lift=-0.09, late_lift=-0.01, difference=0.08)
     assert "the lift fades (p = 0.004" in fading_words(milder, 0.004)
     assert "no change is settled" in fading_words(seen, 0.4)
-    unknown = Fading("als", 0, (0, 0), (0, 0), note="one day cannot be early and late")
+    unknown = NoveltyEffect("als", 0, (0, 0), (0, 0), note="one day cannot be early and late")
     assert fading_words(unknown, None).endswith("cannot be told: one day cannot be early and late.")
 
 

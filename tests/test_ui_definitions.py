@@ -181,7 +181,7 @@ def test_the_two_ends_of_the_title_are_told_apart(low: float, high: float, said:
     columns = {"preset": ["default", "rectools"], "value": [low, high], "difference": [0.0, high - low]}
     presets = pd.DataFrame(columns)
     run = Run("r", "films", "b", datetime(2026, 3, 1, tzinfo=UTC), 0, None, {}, {})
-    found = definitions.Found(run, "bpref", 10, presets, presets)
+    found = definitions.PresetsOfRun(run, "bpref", 10, presets, presets)
     assert definitions.finding(found) == f"bpref@10 of b {said}"
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from recdash.comparison import headlines
-from recdash.comparison.evidence import Guardrail, Part
+from recdash.comparison.evidence import Guardrail, SliceDifference
 from recdash.comparison.pairs import Pair
 from recdash.formatting.wording import finding, listed
 from recdash.metrics import METRICS
@@ -14,7 +14,7 @@ from recdash.metrics.naming import BEYOND, CORE, metric_at, metric_name
 from recdash.stats import Paired, judge
 from recdash.ui.components import verdict_card
 from recdash.ui.components.tiles import Tile, of_pair, of_rail, strip_range
-from recdash.ui.leaderboard.table import Place, in_percent, metrics_of_set, places_by_value, places_of
+from recdash.ui.leaderboard.table import RankRange, in_percent, metrics_of_set, places_by_value, places_of
 from recdash.ui.overview.page import telling_part
 
 
@@ -110,7 +110,7 @@ def test_ranks_are_written_with_who_shares_them_and_where_they_could_have_been()
 def test_equal_values_share_a_rank_where_there_is_nothing_to_test() -> None:
     found = places_by_value({"a": 0.3, "b": 0.1 + 0.2, "c": 0.1})
     assert {run: one.text for run, one in found.items()} == {"a": "=1", "b": "=1", "c": "3"}
-    assert found["c"] == Place(3, 3, 3, shared=False)
+    assert found["c"] == RankRange(3, 3, 3, shared=False)
 
 
 def test_differences_in_percent_are_of_the_baseline_over_the_same_users() -> None:
@@ -163,9 +163,9 @@ def test_all_strips_have_one_scale_with_zero_on_it() -> None:
 
 
 def test_the_slice_that_loses_is_told_before_a_larger_one_that_gains() -> None:
-    gains = Part("history", "long", "Long", pair(0.02, 0.01, n=100))
-    open_ = Part("history", "short", "Short", pair(0.0, 0.05, n=90))
-    loses = Part("user_warmth", "cold", "New", pair(-0.02, 0.01, n=50))
+    gains = SliceDifference("history", "long", "Long", pair(0.02, 0.01, n=100))
+    open_ = SliceDifference("history", "short", "Short", pair(0.0, 0.05, n=90))
+    loses = SliceDifference("user_warmth", "cold", "New", pair(-0.02, 0.01, n=50))
     assert telling_part([gains, open_, loses]) == loses
     assert telling_part([gains, open_]) == open_
     assert telling_part([]) is None

@@ -16,7 +16,7 @@ from recdash import ingest
 from recdash.domain.access import Person
 from recdash.domain.records import Experiment
 from recdash.service import Workspace
-from recdash.service.catalog.demo import Demo
+from recdash.service.catalog.demo import DemoExperiment
 from recdash.ui.app import current_user
 from recdash.ui.overview import first_run
 from recdash.ui.overview.first_run import ANOTHER_RUN, FILES, GROUPS, THREE_LINES, zipped
@@ -60,7 +60,7 @@ def test_loading_the_demo_leads_to_its_verdict_and_the_strip_says_what_is_next(
     def small(*_: object, **__: object) -> Experiment:
         return workspace.experiments.create_experiment("Demo", TRUTH, depth=5, demo=True)
 
-    monkeypatch.setattr(Demo, "load_demo", small)
+    monkeypatch.setattr(DemoExperiment, "load_demo", small)
     app = turn_to(passed(shell({}).run()), "leaderboard")
     press(app, "Load the demo")
     assert workspace.demo.has_demo()

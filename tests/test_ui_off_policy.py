@@ -12,7 +12,7 @@ from app_pages import Open, passed, said
 from streamlit.testing.v1 import AppTest
 
 from recdash.charts.marks import DARK, LIGHT
-from recdash.charts.off_policy import Line, estimates, weights
+from recdash.charts.off_policy import EstimateLine, estimates, weights
 from recdash.service import Workspace
 from recdash.ui.upload.templates import TEMPLATES
 
@@ -149,7 +149,7 @@ def test_the_open_bandit_logs_work_as_they_are(
 def test_plotly_accepts_both_charts(palette: object, draw: Callable[..., object]) -> None:
     import plotly.graph_objects as go
 
-    lines = [Line("Observed", 0.3, 0.2, 0.4, observed=True), Line("SNIPS", None, None, None)]
+    lines = [EstimateLine("Observed", 0.3, 0.2, 0.4, observed=True), EstimateLine("SNIPS", None, None, None)]
     figure = (
         estimates(lines, palette, " %", hollow=True)
         if draw is estimates

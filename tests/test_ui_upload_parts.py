@@ -16,7 +16,7 @@ from recdash.ui.guide.reading import READING
 from recdash.ui.guide.rules import RULES
 from recdash.ui.guide.tables import FORMATS
 from recdash.ui.runs.table import in_words, ledger_names, ledger_row, parameter_names, parameter_row
-from recdash.ui.upload.state import Desk, params_as_text, params_from, stem
+from recdash.ui.upload.state import UploadState, params_as_text, params_from, stem
 from recdash.ui.upload.steps import FILE_ORDER, rows_as_html
 from recdash.ui.upload.templates import TEMPLATES
 
@@ -83,7 +83,7 @@ def test_nested_provenance_reads_as_one_line() -> None:
 
 
 def test_a_preview_is_read_once_per_file_and_mapping() -> None:
-    desk, reads = Desk(), []
+    desk, reads = UploadState(), []
     for _ in range(3):
         desk.remembered(("truth", "id", None), lambda: reads.append("read") or "preview")
     assert reads == ["read"]

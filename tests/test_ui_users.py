@@ -15,7 +15,7 @@ from app_pages import TRUTH, USERS, Open, at_once, link, lists, passed, said, st
 from playwright.sync_api import Page, expect
 
 from recdash.charts.marks import LIGHT, Mark
-from recdash.evaluation.user_detail import Item, Place
+from recdash.evaluation.user_detail import CatalogueItem, ListPlace
 from recdash.formatting.numbers import of_100
 from recdash.service import Workspace
 from recdash.ui.users.lists import _move
@@ -174,8 +174,8 @@ def test_the_candidate_looked_at_stands_beside_the_baseline(films: dict[str, str
 
 def test_a_place_lost_points_down() -> None:
     mark = Mark("r", "r", LIGHT.better, "circle", "candidate")
-    item = Item("a", "A")
-    moves = [_move(Place(3, item, hit=False, before=rank), mark.name) for rank in (1, 5, 3, None)]
+    item = CatalogueItem("a", "A")
+    moves = [_move(ListPlace(3, item, hit=False, before=rank), mark.name) for rank in (1, 5, 3, None)]
     assert [re.sub(r"<[^>]+>", "", move) for move in moves] == ["↓ 2", "↑ 2", "=", "new"]
 
 

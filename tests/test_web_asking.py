@@ -9,7 +9,7 @@ from web_requests import AFAR, PROXY_SECRET, Answer, ask, door, no_guest, rules
 
 from recdash.domain.access import Person
 from recdash.errors import Forbidden, InputError, RecdashError
-from recdash.web.auth import Door
+from recdash.web.auth import AuthConfig
 from recdash.web.roles import role_of
 from recdash.web.startup_checks import (
     greeting,
@@ -99,7 +99,7 @@ def test_the_key_of_another_port_does_not_count() -> None:
 
 
 def test_without_a_key_there_is_none_to_guess() -> None:
-    keyless = Door(rules(auth="key"), key="", guest=no_guest)
+    keyless = AuthConfig(rules(auth="key"), key="", guest=no_guest)
     assert who(ask(keyless, headers={"cookie": "recdash_key_8501="})) is None
 
 
@@ -111,7 +111,7 @@ def test_the_key_is_the_secrets_and_says_nothing_of_it() -> None:
 # ── a proxy ──────────────────────────────────────────────────────────────────────────────────
 
 
-def proxy(**more: Any) -> Door:
+def proxy(**more: Any) -> AuthConfig:
     return door(auth="proxy", proxy_secret=PROXY_SECRET, **ROLES, **more)
 
 
@@ -204,7 +204,7 @@ ADA = {"origin": "http://localhost:8501", "email": "ada@example.org", "email_ver
 def signed_in(**claims: Any) -> Answer:
     """A page as it is asked for by whom the provider said this of."""
     visitors = door(auth="oidc", **ROLES)
-    return ask(Door(visitors.rules, "", no_guest, lambda _: ADA | claims, visitors.pages))
+    return ask(AuthConfig(visitors.rules, "", no_guest, lambda _: ADA | claims, visitors.pages))
 
 
 def test_the_provider_says_who_it_is() -> None:
@@ -221,7 +221,7 @@ def test_an_address_that_nobody_checked_is_not_a_name(verified: object) -> None:
 def test_an_address_of_which_the_provider_says_nothing_is_not_a_name() -> None:
     visitors, claims = door(auth="oidc", **ROLES), {**ADA}
     del claims["email_verified"]
-    asked = ask(Door(visitors.rules, "", no_guest, lambda _: claims, visitors.pages))
+    asked = ask(AuthConfig(visitors.rules, "", no_guest, lambda _: claims, visitors.pages))
     with pytest.raises(Forbidden, match="signed in as 4711"):
         asked.person(no_guest)
 
@@ -237,7 +237,7 @@ def test_an_id_of_the_provider_is_never_an_address(sub: str, claims: dict[str, A
 def test_an_id_that_is_named_has_its_role() -> None:
     visitors = door(auth="oidc", admins="4711", viewers="")
     claims = {**ADA, "email_verified": False}
-    asked = ask(Door(visitors.rules, "", no_guest, lambda _: claims, visitors.pages))
+    asked = ask(AuthConfig(visitors.rules, "", no_guest, lambda _: claims, visitors.pages))
     assert who(asked) == ("4711", "admin")
 
 

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from web_requests import AFAR, HERE, Answer, ask, door, no_guest, request
 
 from recdash.web.base_url import TellAddress
-from recdash.web.middleware import Guard
+from recdash.web.middleware import AuthMiddleware
 from recdash.web.routes import broken
 from recdash.web.visitor import VISITOR, Visitor, opened
 
@@ -141,7 +141,7 @@ def test_an_answer_keeps_the_policy_that_it_has() -> None:
 
     scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "client": HERE,
              "headers": [(b"host", b"localhost")]}  # fmt: skip
-    asyncio.run(Guard(own, door())(scope, None, send))  # type: ignore[arg-type]
+    asyncio.run(AuthMiddleware(own, door())(scope, None, send))  # type: ignore[arg-type]
     policies = [value for name, value in sent[0]["headers"] if name.lower() == b"content-security-policy"]
     assert policies == [b"default-src 'none'"]
 
@@ -153,7 +153,7 @@ def test_an_error_of_the_program_says_nothing_of_it_and_carries_the_headers() ->
     here = door()
     app = Starlette(
         routes=[Route("/", divide)],
-        middleware=[Middleware(Guard, door=here)],
+        middleware=[Middleware(AuthMiddleware, door=here)],
         exception_handlers={500: broken(here)},
     )
     answer = Answer()

@@ -18,10 +18,10 @@ from web_requests import Browser, rules
 
 from recdash.domain.access import Person
 from recdash.service import Workspace
-from recdash.web.auth import Door
-from recdash.web.middleware import Guard
+from recdash.web.auth import AuthConfig
+from recdash.web.middleware import AuthMiddleware
 from recdash.web.routes import routes
-from recdash.web.upload_quota import Desk
+from recdash.web.upload_quota import UploadQuota
 from recdash.web.visitor import VISITOR, opened
 
 
@@ -42,9 +42,9 @@ def browser_of(workspace: Workspace, auth: str = "key") -> Browser:
         person = opened(asked.headers.get(VISITOR)).person(guest)
         return PlainTextResponse(f"{person.name} reads {person.experiment}" if person else "nobody")
 
-    door = Door(rules(auth=auth), key="the-key", guest=guest)
+    door = AuthConfig(rules(auth=auth), key="the-key", guest=guest)
     inside = [*routes(door, lambda: workspace), Route("/{rest:path}", page)]
-    app = Starlette(routes=inside, middleware=[Middleware(Guard, door=door, desk=Desk())])
+    app = Starlette(routes=inside, middleware=[Middleware(AuthMiddleware, door=door, desk=UploadQuota())])
     return Browser(app)
 
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 from web_requests import Answer, ask, door, no_guest
 
-from recdash.web.auth import Door
+from recdash.web.auth import AuthConfig
 
 ADA = {"origin": "http://localhost:8501", "email": "ada@example.org", "email_verified": True}
 KEPT = "recdash_return_8501"
@@ -15,7 +15,7 @@ KEPT = "recdash_return_8501"
 
 def visit(path: str, query: str = "", *, kept: str | None = None, known: bool = False) -> Answer:
     base = door(auth="oidc")
-    visitors = Door(base.rules, "", no_guest, lambda _: ADA if known else {}, base.pages)
+    visitors = AuthConfig(base.rules, "", no_guest, lambda _: ADA if known else {}, base.pages)
     headers = {"cookie": f"{KEPT}={quote(kept, safe='')}"} if kept is not None else {}
     return ask(visitors, path, query=query, headers=headers)
 

@@ -6,7 +6,7 @@ import pytest
 from web_requests import Answer, ask, door
 
 from recdash.domain.access import Person, Role
-from recdash.web.upload_quota import FRAMING, MOST_SESSIONS, Desk
+from recdash.web.upload_quota import FRAMING, MOST_SESSIONS, UploadQuota
 
 PATH = "/_stcore/upload_file/session-1/file-1"
 MARA = Person("key holder", "admin", named=False)
@@ -21,7 +21,12 @@ class Clock:
 
 
 def put(
-    desk: Desk, *chunks: bytes, path: str = PATH, method: str = "PUT", length: str = "", key: str = "the-key"
+    desk: UploadQuota,
+    *chunks: bytes,
+    path: str = PATH,
+    method: str = "PUT",
+    length: str = "",
+    key: str = "the-key",
 ) -> Answer:
     headers = [("cookie", f"recdash_key_8501={key}"), *([("content-length", length)] if length else [])]
     here = door(auth="key", max_upload_bytes=MOST, upload_budget_bytes=BUDGET)
@@ -29,9 +34,9 @@ def put(
 
 
 @pytest.fixture
-def desk() -> Desk:
+def desk() -> UploadQuota:
     """Of one editor, who has session-1."""
-    found = Desk(Clock())
+    found = UploadQuota(Clock())
     found.seat("session-1", MARA)
     return found
 
@@ -39,7 +44,7 @@ def desk() -> Desk:
 # ── who ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_an_editor_sends_a_file_into_the_own_page(desk: Desk) -> None:
+def test_an_editor_sends_a_file_into_the_own_page(desk: UploadQuota) -> None:
     asked = put(desk, b"user_id,", b"item_id")
     assert (asked.status, asked.read) == (200, 15)
 
@@ -56,13 +61,13 @@ def test_an_editor_sends_a_file_into_the_own_page(desk: Desk) -> None:
         "/_stcore/upload_file/",
     ],
 )
-def test_into_nobody_elses_page_goes_nothing(desk: Desk, path: str, method: str) -> None:
+def test_into_nobody_elses_page_goes_nothing(desk: UploadQuota, path: str, method: str) -> None:
     asked = put(desk, b"rows", path=path, method=method)
     assert (asked.status, asked.passed) == (403, False)
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-def test_without_the_key_goes_nothing(desk: Desk, method: str) -> None:
+def test_without_the_key_goes_nothing(desk: UploadQuota, method: str) -> None:
     assert put(desk, b"rows", key="another", method=method).status == 403
 
 
@@ -76,12 +81,12 @@ def test_without_the_key_goes_nothing(desk: Desk, method: str) -> None:
     ],
     ids=["a viewer", "a guest", "another editor", "nobody"],
 )
-def test_a_page_that_somebody_else_reads_takes_no_file(desk: Desk, person: Person | None) -> None:
+def test_a_page_that_somebody_else_reads_takes_no_file(desk: UploadQuota, person: Person | None) -> None:
     desk.seat("session-1", person)
     assert put(desk, b"rows").status == 403
 
 
-def test_an_editor_who_turned_guest_sends_nothing(desk: Desk) -> None:
+def test_an_editor_who_turned_guest_sends_nothing(desk: UploadQuota) -> None:
     """A share link that was opened in the same browser counts for every request of it."""
     guest = door(lambda _: Person("guest of mara", "viewer", "films"), auth="key")
     headers = {"cookie": "recdash_key_8501=the-key; recdash_share_8501=alive"}
@@ -90,12 +95,12 @@ def test_an_editor_who_turned_guest_sends_nothing(desk: Desk) -> None:
 
 @pytest.mark.parametrize(("role", "has_a_seat"), [("viewer", False), ("editor", True), ("admin", True)])
 def test_editors_have_a_seat(role: Role, *, has_a_seat: bool) -> None:
-    desk, person = Desk(), Person("kim", role)
+    desk, person = UploadQuota(), Person("kim", role)
     desk.seat("session-1", person)
     assert desk.seats("session-1", person) is has_a_seat
 
 
-def test_the_oldest_of_too_many_sessions_is_forgotten(desk: Desk) -> None:
+def test_the_oldest_of_too_many_sessions_is_forgotten(desk: UploadQuota) -> None:
     for number in range(MOST_SESSIONS):
         desk.seat(f"later-{number}", MARA)
     assert not desk.seats("session-1", MARA)
@@ -105,21 +110,21 @@ def test_the_oldest_of_too_many_sessions_is_forgotten(desk: Desk) -> None:
 # ── how much ─────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_file_that_says_it_is_too_large_is_not_read(desk: Desk) -> None:
+def test_a_file_that_says_it_is_too_large_is_not_read(desk: UploadQuota) -> None:
     asked = put(desk, b"x" * 10, length=str(MOST + FRAMING + 1))
     assert (asked.status, asked.passed) == (413, False)
     assert "A file may have 1,000 bytes." in asked.text
 
 
 @pytest.mark.parametrize("length", ["", "10", "-5", "many", "9" * 40])
-def test_a_file_that_does_not_say_how_large_it_is_is_cut_off(desk: Desk, length: str) -> None:
+def test_a_file_that_does_not_say_how_large_it_is_is_cut_off(desk: UploadQuota, length: str) -> None:
     chunk = b"x" * (FRAMING // 4)
     asked = put(desk, chunk, chunk, chunk, chunk, chunk, chunk, length=length)
     assert asked.status == 413
     assert asked.read == 4 * len(chunk)  # the next would be more than a file with its frame
 
 
-def test_more_than_the_hours_bytes_are_not_taken(desk: Desk) -> None:
+def test_more_than_the_hours_bytes_are_not_taken(desk: UploadQuota) -> None:
     chunk = b"x" * FRAMING
     assert [put(desk, chunk).status for _ in range(3)] == [200, 200, 429]
     assert desk.sent("key holder") == BUDGET
@@ -128,7 +133,7 @@ def test_more_than_the_hours_bytes_are_not_taken(desk: Desk) -> None:
 
 def test_the_next_hour_has_a_budget_of_its_own() -> None:
     clock = Clock()
-    desk = Desk(clock)
+    desk = UploadQuota(clock)
     desk.seat("session-1", MARA)
     desk.count("key holder", BUDGET)
     assert put(desk, b"x").status == 429
@@ -137,6 +142,6 @@ def test_the_next_hour_has_a_budget_of_its_own() -> None:
     assert desk.sent("key holder") == 1
 
 
-def test_each_person_has_a_budget_of_their_own(desk: Desk) -> None:
+def test_each_person_has_a_budget_of_their_own(desk: UploadQuota) -> None:
     desk.count("another", BUDGET)
     assert put(desk, b"x").status == 200

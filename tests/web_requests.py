@@ -11,10 +11,10 @@ from typing import Any
 from recdash.domain.access import Person
 from recdash.errors import RecdashError
 from recdash.settings import Settings
-from recdash.web.auth import Door
+from recdash.web.auth import AuthConfig
 from recdash.web.headers import Application, Receive, Scope, Send
-from recdash.web.middleware import Guard
-from recdash.web.upload_quota import Desk
+from recdash.web.middleware import AuthMiddleware
+from recdash.web.upload_quota import UploadQuota
 from recdash.web.visitor import VISITOR, opened
 
 HERE = ("127.0.0.1", 50_000)
@@ -88,8 +88,8 @@ def rules(**given: Any) -> Settings:
     return Settings(**{"database_url": "sqlite:///unused.db", **given})
 
 
-def door(guest: Callable[[str], Person] = no_guest, **given: Any) -> Door:
-    return Door(rules(**given), key="the-key", guest=guest, pages=frozenset({"leaderboard", "users"}))
+def door(guest: Callable[[str], Person] = no_guest, **given: Any) -> AuthConfig:
+    return AuthConfig(rules(**given), key="the-key", guest=guest, pages=frozenset({"leaderboard", "users"}))
 
 
 def request(
@@ -132,10 +132,12 @@ def request(
     return answer
 
 
-def ask(who: Door, path: str = "/leaderboard", *, desk: Desk | None = None, **more: Any) -> Answer:
+def ask(
+    who: AuthConfig, path: str = "/leaderboard", *, desk: UploadQuota | None = None, **more: Any
+) -> Answer:
     """One request through the door, behind which everything is let in."""
     answer = Answer()
-    return request(Guard(behind(answer), who, desk or Desk()), path, answer=answer, **more)
+    return request(AuthMiddleware(behind(answer), who, desk or UploadQuota()), path, answer=answer, **more)
 
 
 @dataclass

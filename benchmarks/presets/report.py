@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.presets.tables import WORLDS
 from recdash.metrics import METRICS, PRESETS
-from recdash.metrics.agreement import Agreement, agreement, table
+from recdash.metrics.agreement import PresetAgreement, agreement, table
 from recdash.metrics.presets import preset
 
 MARKS = {
@@ -72,7 +72,7 @@ def _about(name: str, known: Mapping[str, Any]) -> str:
 
 
 def _row(name: str, row: Mapping[str, Any]) -> list[str]:
-    found: Agreement = agreement(name, _under(name, row["spec"]))
+    found: PresetAgreement = agreement(name, _under(name, row["spec"]))
     measured = f"{row['values']:,}" if row["values"] else ""
     largest = f"{row['largest']:.0e}" if row["values"] else ""
     return [row["name"], f"`{found.spec}`", MARKS[found.state], measured, largest, row["because"]]

@@ -26,7 +26,7 @@ MARGIN_TEXT, MARGIN_ROOM = 19, 0.2
 
 
 @dataclass(frozen=True)
-class Lift:
+class LiftRow:
     """One row, in %: the lift of a variant with its interval, and the one that may be looked at every day.
 
     NaN where there is none. ``margin``: the loss that a guardrail must exclude. ``starts``: it is the first
@@ -45,7 +45,7 @@ class Lift:
     hover: str = ""
 
 
-def ends_of(rows: Sequence[Lift]) -> tuple[float, float]:
+def ends_of(rows: Sequence[LiftRow]) -> tuple[float, float]:
     """The axis: zero, the margins, and all intervals but the few that are far wider."""
     widths = {place: row.high - row.low for place, row in enumerate(rows) if is_number(row.high - row.low)}
     usual = median(widths.values()) if widths else nan
@@ -59,7 +59,7 @@ def ends_of(rows: Sequence[Lift]) -> tuple[float, float]:
     )
 
 
-def lifts(rows: Sequence[Lift | None], marks: Marks, palette: Palette) -> go.Figure:
+def lifts(rows: Sequence[LiftRow | None], marks: Marks, palette: Palette) -> go.Figure:
     """Figure of ``rows``, level with a table beside it; None is a heading there. ``marks`` by variant."""
     known = [(place, row) for place, row in enumerate(rows) if row is not None]
     ends = ends_of([row for _, row in known])
@@ -76,7 +76,7 @@ def lifts(rows: Sequence[Lift | None], marks: Marks, palette: Palette) -> go.Fig
     return assembled(palette, height, (LEFT, RIGHT, 0, AXIS_ROOM), data, layout)
 
 
-def _heavy_zero(palette: Palette, rows: Sequence[Lift | None]) -> Trace:
+def _heavy_zero(palette: Palette, rows: Sequence[LiftRow | None]) -> Trace:
     """Beside the rows, not through the headings: None lifts the pen."""
     y: list[float | None] = []
     for place, row in enumerate(rows):
@@ -87,7 +87,7 @@ def _heavy_zero(palette: Palette, rows: Sequence[Lift | None]) -> Trace:
     }  # fmt: skip
 
 
-def _bands(rows: Sequence[Lift | None], palette: Palette) -> Iterator[dict[str, Any]]:
+def _bands(rows: Sequence[LiftRow | None], palette: Palette) -> Iterator[dict[str, Any]]:
     """The headings' rows in panel colour, as in the table."""
     for place, row in enumerate(rows):
         if row is None:
@@ -97,7 +97,7 @@ def _bands(rows: Sequence[Lift | None], palette: Palette) -> Iterator[dict[str, 
             }  # fmt: skip
 
 
-def _rules(rows: Sequence[Lift | None], palette: Palette) -> list[dict[str, Any]]:
+def _rules(rows: Sequence[LiftRow | None], palette: Palette) -> list[dict[str, Any]]:
     """As in the table: below every row, darker where a metric of several rows ends."""
     grouped = any(row is not None and not row.starts for row in rows)
     ends = [grouped and row is not None and (after is None or after.starts) for row, after in pairwise(rows)]
@@ -110,7 +110,7 @@ def _rule(place: int, palette: Palette, *, dark: bool) -> dict[str, Any]:
 
 
 def _of_row(
-    row: Lift, place: int, look: Mark, palette: Palette, ends: tuple[float, float]
+    row: LiftRow, place: int, look: Mark, palette: Palette, ends: tuple[float, float]
 ) -> Iterator[Trace]:
     """The margin, the thin interval, the thick one, and over them the mark."""
     if is_number(row.margin):
@@ -130,7 +130,7 @@ def _of_row(
         }  # fmt: skip
 
 
-def _outside(row: Lift, place: int, palette: Palette, ends: tuple[float, float]) -> Trace:
+def _outside(row: LiftRow, place: int, palette: Palette, ends: tuple[float, float]) -> Trace:
     """A lift beyond the axis: its value and an arrow at that end, above the row's interval."""
     amount = f"{numbers.signed(row.lift, numbers.places([row.lift]))} %"
     is_left = row.lift < ends[0]
@@ -150,7 +150,7 @@ def _line(low: float, high: float, place: int, look: Mark, width: float, ends: t
     }  # fmt: skip
 
 
-def _thin(row: Lift, place: int, look: Mark, ends: tuple[float, float]) -> Trace:
+def _thin(row: LiftRow, place: int, look: Mark, ends: tuple[float, float]) -> Trace:
     """With caps, so that it is seen where the thick one is as long; none where it goes on."""
     sizes = [CAP if ends[0] <= end <= ends[1] else 0 for end in (row.peek_low, row.peek_high)]
     caps = {"symbol": "line-ns", "size": sizes, "line": {"color": look.colour, "width": 1.4}}
@@ -158,7 +158,7 @@ def _thin(row: Lift, place: int, look: Mark, ends: tuple[float, float]) -> Trace
     return line | {"mode": "lines+markers", "marker": caps, "name": "every day"}
 
 
-def _beyond(row: Lift, place: int, palette: Palette, ends: tuple[float, float]) -> Iterator[Trace]:
+def _beyond(row: LiftRow, place: int, palette: Palette, ends: tuple[float, float]) -> Iterator[Trace]:
     """The interval goes on where the axis ends."""
     cut = [("‹", ends[0], row.low < ends[0]), ("›", ends[1], row.high > ends[1])]
     for text, x, is_cut in cut:
@@ -178,7 +178,7 @@ def _margin(x: float, place: int, palette: Palette) -> Trace:
     }  # fmt: skip
 
 
-def _margin_words(rows: Sequence[tuple[int, Lift]], palette: Palette) -> Iterator[dict[str, Any]]:
+def _margin_words(rows: Sequence[tuple[int, LiftRow]], palette: Palette) -> Iterator[dict[str, Any]]:
     """Beside the dashed line of each metric, once, on the side away from zero."""
     for place, row in rows:
         if is_number(row.margin) and row.starts:

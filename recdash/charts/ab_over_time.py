@@ -35,7 +35,7 @@ FAR = 3
 
 
 @dataclass(frozen=True)
-class Moment:
+class LiftPoint:
     """One day of one variant, in %; NaN where there is no interval. ``day`` from 0 on."""
 
     day: int
@@ -51,7 +51,7 @@ class Moment:
         return self.high - self.low
 
 
-def ends_of(series: Mapping[str, Sequence[Moment]]) -> tuple[float, float]:
+def ends_of(series: Mapping[str, Sequence[LiftPoint]]) -> tuple[float, float]:
     """One axis for all panels: zero, and all intervals but the far wider ones of days with few users."""
     known = [one for one in chain.from_iterable(series.values()) if is_number(one.width)]
     usual = median(one.width for one in known) if known else nan
@@ -60,7 +60,7 @@ def ends_of(series: Mapping[str, Sequence[Moment]]) -> tuple[float, float]:
 
 
 def over_time(
-    series: Mapping[str, Sequence[Moment]], marks: Marks, palette: Palette, *, ends: tuple[float, float],
+    series: Mapping[str, Sequence[LiftPoint]], marks: Marks, palette: Palette, *, ends: tuple[float, float],
     beside: int, days: Mapping[int, str], drawn: Drawn,
 ) -> go.Figure:  # fmt: skip
     """Figure of ``series`` (variant → its days), as wide as ``beside`` panels need.
@@ -87,7 +87,7 @@ def over_time(
     return assembled(palette, HEIGHT, MARGIN, data, layout)
 
 
-def _days_of(series: Mapping[str, Sequence[Moment]]) -> tuple[float, float]:
+def _days_of(series: Mapping[str, Sequence[LiftPoint]]) -> tuple[float, float]:
     known = [one.day for one in chain.from_iterable(series.values())] or [0]
     room = 0.04 * (max(known) - min(known)) or 0.5
     return min(known) - room, max(known) + room
@@ -103,7 +103,7 @@ def _heavy_zero(palette: Palette, first: float, last: float) -> Trace:
 # ── a lift that grows up to each day ─────────────────────────────────────────────────────────
 
 
-def _line(moments: Sequence[Moment], look: Mark, palette: Palette) -> Iterator[Trace]:
+def _line(moments: Sequence[LiftPoint], look: Mark, palette: Palette) -> Iterator[Trace]:
     known = [one for one in moments if is_number(one.lift)]
     sure = [one for one in known if is_number(one.width)]
     yield _band(sure, look)
@@ -118,7 +118,7 @@ def _line(moments: Sequence[Moment], look: Mark, palette: Palette) -> Iterator[T
     }  # fmt: skip
 
 
-def _band(moments: Sequence[Moment], look: Mark) -> Trace:
+def _band(moments: Sequence[LiftPoint], look: Mark) -> Trace:
     days = [one.day for one in moments]
     return {
         "type": "scatter", "x": [*days, *reversed(days)], "mode": "lines", "fill": "toself",
@@ -128,7 +128,7 @@ def _band(moments: Sequence[Moment], look: Mark) -> Trace:
     }  # fmt: skip
 
 
-def _edge(moments: Sequence[Moment], end: str, look: Mark) -> Trace:
+def _edge(moments: Sequence[LiftPoint], end: str, look: Mark) -> Trace:
     return {
         "type": "scatter", "x": [one.day for one in moments], "y": [getattr(one, end) for one in moments],
         "mode": "lines", "hoverinfo": "skip", "name": "every day",
@@ -139,7 +139,7 @@ def _edge(moments: Sequence[Moment], end: str, look: Mark) -> Trace:
 # ── days of their own ────────────────────────────────────────────────────────────────────────
 
 
-def _points(moments: Sequence[Moment], look: Mark, palette: Palette) -> Iterator[Trace]:
+def _points(moments: Sequence[LiftPoint], look: Mark, palette: Palette) -> Iterator[Trace]:
     known = [one for one in moments if is_number(one.lift)]
     yield _whiskers([one for one in known if is_number(one.width)], look)
     for hollow in (True, False):
@@ -151,7 +151,7 @@ def _points(moments: Sequence[Moment], look: Mark, palette: Palette) -> Iterator
         }  # fmt: skip
 
 
-def _whiskers(moments: Sequence[Moment], look: Mark) -> Trace:
+def _whiskers(moments: Sequence[LiftPoint], look: Mark) -> Trace:
     """All intervals of a panel as one trace; None lifts the pen."""
     x: list[float | None] = []
     y: list[float | None] = []

@@ -39,7 +39,7 @@ HEIGHT, MARGIN = 300, (46, 176, 12, 34)
 
 
 @dataclass(frozen=True)
-class Frame:
+class DrawnArea:
     """The drawn area in data units; ``pixels`` high."""
 
     x: tuple[float, float]
@@ -81,7 +81,7 @@ def metric_curve(
     drawn = until_lists_end(scaled.sort_values("k"), ends)
     depth = int(curves["k"].max())
     low, high = _y_range(drawn, ribbon=ribbon, delta=delta)
-    area = Frame((1 - depth * 0.01, depth), (low, high), HEIGHT - MARGIN[2] - MARGIN[3])
+    area = DrawnArea((1 - depth * 0.01, depth), (low, high), HEIGHT - MARGIN[2] - MARGIN[3])
     ordered = sorted(by_run(drawn), key=lambda pair: marks[pair[0]].role == "candidate")
     write = _writer(numbers.places(drawn["value"]), delta=delta)
     last = [row | {"end": ends.get(row["run_id"]), "text": write(row["value"])} for row in last_of_run(drawn)]
@@ -186,7 +186,7 @@ def _ribbon(rows: pd.DataFrame, look: Mark) -> list[Trace]:
 
 
 def _end_labels(
-    last: Sequence[Row], marks: Marks, palette: Palette, area: Frame
+    last: Sequence[Row], marks: Marks, palette: Palette, area: DrawnArea
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Names in the right margin, pushed apart; lists that end early are labelled at their end.
 

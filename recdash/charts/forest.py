@@ -39,7 +39,7 @@ DECIDED = ("better", "worse")
 
 
 @dataclass(frozen=True)
-class Rows:
+class ForestLayout:
     """How a forest is laid out: row pitch in px, and what stands left and right of the marks."""
 
     pitch: int = 50
@@ -51,11 +51,15 @@ class Rows:
     unit: str = ""
 
 
-BESIDE_TABLE = Rows(pitch=54, names=False, values=False, rules=True, left=16, right=16)
+BESIDE_TABLE = ForestLayout(pitch=54, names=False, values=False, rules=True, left=16, right=16)
 
 
 def forest(
-    differences: pd.DataFrame, order: Sequence[str], marks: Marks, palette: Palette, rows: Rows = Rows()
+    differences: pd.DataFrame,
+    order: Sequence[str],
+    marks: Marks,
+    palette: Palette,
+    rows: ForestLayout = ForestLayout(),
 ) -> go.Figure:
     """Figure of ``differences`` (run_id, mean_diff, ci_low, ci_high, word, margin), in the ``order`` of ids.
 
@@ -98,7 +102,7 @@ def _ticks(low: float, high: float) -> dict[str, Any]:
     return tick_labels(numbers.ticks(low, high, 4), sign=True)
 
 
-def _names(order: Sequence[str], marks: Marks, palette: Palette, rows: Rows) -> dict[str, Any]:
+def _names(order: Sequence[str], marks: Marks, palette: Palette, rows: ForestLayout) -> dict[str, Any]:
     if not rows.names:
         return {"tickvals": [], "ticktext": []}
     names = [short(marks[run_id].name, 20) for run_id in order]
@@ -106,13 +110,15 @@ def _names(order: Sequence[str], marks: Marks, palette: Palette, rows: Rows) -> 
             "tickfont": {"size": 14, "color": palette.ink}}  # fmt: skip
 
 
-def _zero_rows(order: Sequence[str], marks: Marks, rows: Rows) -> list[float]:
+def _zero_rows(order: Sequence[str], marks: Marks, rows: ForestLayout) -> list[float]:
     """Zero runs beside the candidates, not through the baseline's own band on top."""
     banded = rows.rules and bool(order) and marks[order[0]].role == "baseline"
     return [0.5 if banded else -0.5, len(order) - 0.5]
 
 
-def _rules(order: Sequence[str], marks: Marks, palette: Palette, rows: Rows) -> Iterator[dict[str, Any]]:
+def _rules(
+    order: Sequence[str], marks: Marks, palette: Palette, rows: ForestLayout
+) -> Iterator[dict[str, Any]]:
     if not rows.rules:
         return
     for place, run_id in enumerate(order):

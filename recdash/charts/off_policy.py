@@ -23,7 +23,7 @@ SPREAD_HEIGHT = 220
 
 
 @dataclass(frozen=True)
-class Line:
+class EstimateLine:
     """One estimate: its name, value and interval, in the units of the axis; None where it cannot be had."""
 
     name: str
@@ -33,7 +33,7 @@ class Line:
     observed: bool = False
 
 
-def estimates(lines: Sequence[Line], palette: Palette, unit: str, *, hollow: bool) -> go.Figure:
+def estimates(lines: Sequence[EstimateLine], palette: Palette, unit: str, *, hollow: bool) -> go.Figure:
     """A row for each estimate; dashed: the observed value. ``hollow``: none of the estimates may be used."""
     bounds = [end for line in lines for end in (line.low, line.value, line.high) if end is not None]
     low, high = span(bounds, zero=True)
@@ -69,7 +69,7 @@ def _rule(at: float, n: int, colour: str, width: float, dash: str, name: str) ->
     }  # fmt: skip
 
 
-def _of_line(line: Line, place: int, palette: Palette, *, hollow: bool) -> list[Trace]:
+def _of_line(line: EstimateLine, place: int, palette: Palette, *, hollow: bool) -> list[Trace]:
     colour = palette.muted if line.observed or hollow else palette.ink
     mark = {
         "symbol": "line-ns" if line.observed else "circle", "size": MARKER, "opacity": 1,
@@ -83,7 +83,7 @@ def _of_line(line: Line, place: int, palette: Palette, *, hollow: bool) -> list[
     return [*bars, shared | {"x": [line.value], "y": [place], "mode": "markers", "marker": mark}]
 
 
-def _right_text(line: Line, place: int, palette: Palette, decimals: int, unit: str) -> Trace:
+def _right_text(line: EstimateLine, place: int, palette: Palette, decimals: int, unit: str) -> Trace:
     value = f"{numbers.fixed(line.value, decimals)}{unit if line.value is not None else ''}"
     ends = f"{numbers.fixed(line.low, decimals)} to {numbers.fixed(line.high, decimals)}"
     bounds = muted(palette, f"[{ends}]") if line.low is not None else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
-from recdash.charts.curves import Frame
+from recdash.charts.curves import DrawnArea
 from recdash.charts.layout import (
     CLEAR,
     INTERVAL,
@@ -211,7 +211,7 @@ def _name_crosses(
 ) -> None:  # fmt: skip
     """Names beside the marks, clear of each other and of the crosses."""
     pixels = SCATTER_HEIGHT - SCATTER_MARGIN[2] - SCATTER_MARGIN[3]
-    area = Frame(x, y, pixels)
+    area = DrawnArea(x, y, pixels)
 
     def place(row: Row, across: str = "offline_delta", up: str = "online_lift") -> tuple[float, float]:
         return area.across(row[across], USUAL_WIDTH), area.pixel(row[up])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
-from recdash.charts.curves import Frame, until_lists_end
+from recdash.charts.curves import DrawnArea, until_lists_end
 from recdash.charts.layout import (
     CLEAR,
     LINE,
@@ -95,7 +95,9 @@ def eleven_points(paths: pd.DataFrame, marks: Marks, palette: Palette) -> go.Fig
     return chart
 
 
-def _canvas(points: pd.DataFrame, palette: Palette, x_title: str, y_title: str) -> tuple[go.Figure, Frame]:
+def _canvas(
+    points: pd.DataFrame, palette: Palette, x_title: str, y_title: str
+) -> tuple[go.Figure, DrawnArea]:
     right = span(points["recall"], pad=0.3, zero=True)[1]
     top = span(points["precision"], pad=0.1, zero=True)[1]
     left, floor = -right * 0.02, -top * 0.01
@@ -108,7 +110,7 @@ def _canvas(points: pd.DataFrame, palette: Palette, x_title: str, y_title: str) 
         axis(palette, floor, top, **tick_labels(numbers.ticks(0, top, 5)), title=title | {"text": y_title})
     )
     _draw_equal_f1(chart, palette, right, top)
-    return chart, Frame((left, right), (floor, top), HEIGHT - MARGIN[2] - MARGIN[3])
+    return chart, DrawnArea((left, right), (floor, top), HEIGHT - MARGIN[2] - MARGIN[3])
 
 
 def _draw_equal_f1(chart: go.Figure, palette: Palette, right: float, top: float) -> None:
@@ -179,7 +181,7 @@ def _name_cutoffs(chart: go.Figure, drawn: pd.DataFrame, palette: Palette, k: in
 
 
 def _label_ends(
-    chart: go.Figure, drawn: pd.DataFrame, marks: Marks, palette: Palette, area: Frame,
+    chart: go.Figure, drawn: pd.DataFrame, marks: Marks, palette: Palette, area: DrawnArea,
     ends: Mapping[str, int | None],
 ) -> None:  # fmt: skip
     """Names at the ends of the paths, where they cover least."""

@@ -42,7 +42,7 @@ Look = Literal["filled", "hollow", "faint"]
 
 
 @dataclass(frozen=True)
-class Dot:
+class SegmentPoint:
     """A run in one segment: its mark at ``x``, its interval (NaN: none), words right of it.
 
     ``tick``: where the baseline is, NaN where that is zero. *faint*: not judged. ``words`` may hold markup.
@@ -58,7 +58,7 @@ class Dot:
 
 
 @dataclass(frozen=True)
-class Line:
+class SegmentRow:
     """A row: the segment's title, and how many users."""
 
     title: str
@@ -66,9 +66,13 @@ class Line:
 
 
 def segment_panels(
-    lines: Sequence[Line], dots: Mapping[str, Sequence[Dot]], beside: int, marks: Marks, palette: Palette,
+    lines: Sequence[SegmentRow],
+    dots: Mapping[str, Sequence[SegmentPoint]],
+    beside: int,
+    marks: Marks,
+    palette: Palette,
     ends: tuple[float, float],
-) -> go.Figure:  # fmt: skip
+) -> go.Figure:
     """Figure of ``dots`` (run id → one per line), as many panels ``beside`` each other as there is room for.
 
     ``ends``: of the axis, one for all figures. Marks without ticks of the baseline are differences to it.
@@ -94,26 +98,26 @@ def segment_panels(
     return chart
 
 
-def _room(lines: Sequence[Line]) -> int:
+def _room(lines: Sequence[SegmentRow]) -> int:
     """px left of the panels, for the longest of the titles."""
     longest = max((min(len(one.title), LONGEST_TITLE) for one in lines), default=0)
     return min(max(round(LETTER * longest) + 20, TITLE_ROOM[0]), TITLE_ROOM[1])
 
 
-def _words_room(dots: Mapping[str, Sequence[Dot]], beside: int, width: int) -> float:
+def _words_room(dots: Mapping[str, Sequence[SegmentPoint]], beside: int, width: int) -> float:
     """The share of a panel that its longest words take."""
     longest = max((len(dot.words) for dot in chain.from_iterable(dots.values())), default=0)
     return min(max((LETTER * longest + 22) * beside / width, LEAST_ROOM), MOST_ROOM)
 
 
-def ends_of(dots: Mapping[str, Sequence[Dot]], *, zero: bool) -> tuple[float, float]:
+def ends_of(dots: Mapping[str, Sequence[SegmentPoint]], *, zero: bool) -> tuple[float, float]:
     """The axis that holds all marks that are judged, with their intervals; all marks where none is."""
     known = list(chain.from_iterable(dots.values()))
     judged = [dot for dot in known if dot.look != "faint"] or known
     return span([x for dot in judged for x in (dot.x, dot.low, dot.high, dot.tick)], zero=zero)
 
 
-def _names(lines: Sequence[Line], palette: Palette) -> dict[str, Any]:
+def _names(lines: Sequence[SegmentRow], palette: Palette) -> dict[str, Any]:
     size = f'<span style="font-size:12px;color:{palette.muted}">'
     return {
         "tickvals": list(range(len(lines))),
@@ -126,7 +130,7 @@ def _names(lines: Sequence[Line], palette: Palette) -> dict[str, Any]:
 
 
 def _draw_panel(
-    chart: go.Figure, dots: Sequence[Dot], where: Mapping[str, str], look: Mark, palette: Palette,
+    chart: go.Figure, dots: Sequence[SegmentPoint], where: Mapping[str, str], look: Mark, palette: Palette,
     ends: tuple[float, float],
 ) -> None:  # fmt: skip
     name = escape(look.name)
@@ -155,12 +159,12 @@ def _baseline_tick(x: float, place: int, palette: Palette, where: Mapping[str, s
     )
 
 
-def _mark(dot: Dot, look: Mark, palette: Palette) -> dict[str, Any]:
+def _mark(dot: SegmentPoint, look: Mark, palette: Palette) -> dict[str, Any]:
     drawn = marker(look, palette, size=DOT, hollow=dot.look != "filled")
     return drawn | ({"line": {"color": palette.faint, "width": 1.6}} if dot.look == "faint" else {})
 
 
-def _write_words(chart: go.Figure, dots: Sequence[Dot], x: float, palette: Palette) -> None:
+def _write_words(chart: go.Figure, dots: Sequence[SegmentPoint], x: float, palette: Palette) -> None:
     for place, dot in enumerate(dots):
         chart.add_annotation(
             x=x, xref="paper", xanchor="left", xshift=8, y=place, yref="y", showarrow=False, align="left",

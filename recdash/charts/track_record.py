@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
-from recdash.charts.curves import Frame
+from recdash.charts.curves import DrawnArea
 from recdash.charts.layout import (
     CLEAR,
     INTERVAL,
@@ -118,7 +118,7 @@ def _names(
 ) -> list[dict[str, Any]]:
     """The runs of the shown test by name, clear of each other, of all points and of zero."""
     pixels = HEIGHT - MARGIN[2] - MARGIN[3]
-    area = Frame(x, y, pixels)
+    area = DrawnArea(x, y, pixels)
     at = [(area.across(one.offline, USUAL_WIDTH), area.pixel(one.online)) for one in points]
     own = [place for place, one in enumerate(points) if one.test_id == test_id and one.run_id in marks]
     texts = [short(marks[points[place].run_id].name, 22) for place in own]

@@ -9,7 +9,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from recdash.charts.curves import Frame
+from recdash.charts.curves import DrawnArea
 from recdash.charts.layout import (
     MARKER,
     axis,
@@ -44,7 +44,7 @@ class Direction:
 
 
 @dataclass(frozen=True)
-class Dot:
+class TradeOffPoint:
     """A run's values, and half the width of their 95 % intervals: 0 where there is none."""
 
     run_id: str
@@ -55,9 +55,12 @@ class Dot:
 
 
 def trade_off(
-    dots: Sequence[Dot], front: Sequence[str], directions: tuple[Direction, Direction], marks: Marks,
+    dots: Sequence[TradeOffPoint],
+    front: Sequence[str],
+    directions: tuple[Direction, Direction],
+    marks: Marks,
     palette: Palette,
-) -> go.Figure:  # fmt: skip
+) -> go.Figure:
     """Figure of ``dots``; ``front``: run ids from the best by y to the best by x. Labels never overlap.
 
     Named are baseline and candidates, and of the other runs those of the front.
@@ -82,7 +85,7 @@ def trade_off(
     return chart
 
 
-def _area(dots: Sequence[Dot], directions: tuple[Direction, Direction], marks: Marks) -> Frame:
+def _area(dots: Sequence[TradeOffPoint], directions: tuple[Direction, Direction], marks: Marks) -> DrawnArea:
     """Ends of the axes, swapped where less is better; intervals are drawn of chosen runs only."""
     shown = [(dot, 0 if marks[dot.run_id].role == "context" else 1) for dot in dots]
     x = span([dot.x + side * there * dot.x_half for dot, there in shown for side in (-1, 1)], pad=0.07)
@@ -91,14 +94,14 @@ def _area(dots: Sequence[Dot], directions: tuple[Direction, Direction], marks: M
         (high, low) if one.less_is_better else (low, high)
         for one, (low, high) in zip(directions, (x, y), strict=True)
     )
-    return Frame(x, y, HEIGHT - MARGIN[2] - MARGIN[3])
+    return DrawnArea(x, y, HEIGHT - MARGIN[2] - MARGIN[3])
 
 
 def _ticks(ends: tuple[float, float], wanted: int) -> dict[str, Any]:
     return tick_labels(numbers.ticks(min(ends), max(ends), wanted))
 
 
-def _steps(known: Sequence[Dot], area: Frame) -> tuple[list[float], list[float]]:
+def _steps(known: Sequence[TradeOffPoint], area: DrawnArea) -> tuple[list[float], list[float]]:
     """x and y: from the left edge along the best y, down at each run to the next, to the floor."""
     x, y = [area.x[0]], [known[0].y]
     for step, after in zip(known, [*known[1:], None], strict=True):
@@ -107,7 +110,7 @@ def _steps(known: Sequence[Dot], area: Frame) -> tuple[list[float], list[float]]
     return x, y
 
 
-def _draw_front(chart: go.Figure, known: Sequence[Dot], area: Frame, palette: Palette) -> None:
+def _draw_front(chart: go.Figure, known: Sequence[TradeOffPoint], area: DrawnArea, palette: Palette) -> None:
     if not known:
         return
     x, y = _steps(known, area)
@@ -116,7 +119,13 @@ def _draw_front(chart: go.Figure, known: Sequence[Dot], area: Frame, palette: Pa
 
 
 def _draw_dot(
-    chart: go.Figure, dot: Dot, look: Mark, palette: Palette, decimals: tuple[int, int], *, on_front: bool
+    chart: go.Figure,
+    dot: TradeOffPoint,
+    look: Mark,
+    palette: Palette,
+    decimals: tuple[int, int],
+    *,
+    on_front: bool,
 ) -> None:
     """What is neither chosen nor on the front steps back."""
     if look.role != "context":
@@ -134,7 +143,7 @@ def _draw_dot(
     )  # fmt: skip
 
 
-def _draw_cross(chart: go.Figure, dot: Dot, look: Mark) -> None:
+def _draw_cross(chart: go.Figure, dot: TradeOffPoint, look: Mark) -> None:
     for x, y in (
         ([dot.x - dot.x_half, dot.x + dot.x_half], [dot.y, dot.y]),
         ([dot.x, dot.x], [dot.y - dot.y_half, dot.y + dot.y_half]),
@@ -156,12 +165,17 @@ def _value(value: float, half: float, decimals: int) -> str:
 
 
 def _name(
-    chart: go.Figure, dots: Sequence[Dot], steps: Sequence[Dot], area: Frame, marks: Marks, palette: Palette
+    chart: go.Figure,
+    dots: Sequence[TradeOffPoint],
+    steps: Sequence[TradeOffPoint],
+    area: DrawnArea,
+    marks: Marks,
+    palette: Palette,
 ) -> None:
     kept = _named(dots, [dot.run_id for dot in steps], marks)
     named = [dot for dot in dots if dot.run_id in kept]
 
-    def place(dot: Dot) -> tuple[float, float]:
+    def place(dot: TradeOffPoint) -> tuple[float, float]:
         return area.across(dot.x, USUAL_WIDTH), area.pixel(dot.y)
 
     points, texts = [place(dot) for dot in named], [_label(marks[dot.run_id]) for dot in named]
@@ -175,10 +189,12 @@ def _name(
         chart.add_annotation(end_label(palette, text, (dot.x, dot.y), offset, look.colour))
 
 
-def _along_crosses(dots: Sequence[Dot], marks: Marks) -> list[Dot]:
+def _along_crosses(dots: Sequence[TradeOffPoint], marks: Marks) -> list[TradeOffPoint]:
     """Points along the intervals, which labels had better not cover."""
     return [
-        Dot(dot.run_id, dot.x + part * dot.x_half * across, dot.y + part * dot.y_half * (1 - across))
+        TradeOffPoint(
+            dot.run_id, dot.x + part * dot.x_half * across, dot.y + part * dot.y_half * (1 - across)
+        )
         for dot in dots
         if marks[dot.run_id].role != "context"
         for across in (0, 1)
@@ -186,13 +202,13 @@ def _along_crosses(dots: Sequence[Dot], marks: Marks) -> list[Dot]:
     ]
 
 
-def _along(steps: Sequence[Dot], area: Frame) -> list[Dot]:
+def _along(steps: Sequence[TradeOffPoint], area: DrawnArea) -> list[TradeOffPoint]:
     """Points along the front's line, about one every 10 px of its longest step."""
     if not steps:
         return []
     corners = list(zip(*_steps(steps, area), strict=True))
     return [
-        Dot("", x0 + (x1 - x0) * at / 60, y0 + (y1 - y0) * at / 60)
+        TradeOffPoint("", x0 + (x1 - x0) * at / 60, y0 + (y1 - y0) * at / 60)
         for (x0, y0), (x1, y1) in pairwise(corners)
         for at in range(61)
     ]
@@ -203,7 +219,7 @@ def _label(look: Mark) -> str:
     return f"{name}, baseline" if look.role == "baseline" else name
 
 
-def _named(dots: Sequence[Dot], front: Sequence[str], marks: Marks) -> set[str]:
+def _named(dots: Sequence[TradeOffPoint], front: Sequence[str], marks: Marks) -> set[str]:
     """Everybody who is chosen, and some of the front's others, spread along it."""
     chosen = {dot.run_id for dot in dots if marks[dot.run_id].role != "context"}
     others = [run for run in front if run not in chosen]

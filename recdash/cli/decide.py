@@ -14,7 +14,7 @@ from recdash.cli.terminal import say, say_lines
 from recdash.errors import NotFound, UnknownName
 
 if TYPE_CHECKING:
-    from recdash.decisions import Decision, Item, Review
+    from recdash.decisions import ChecklistItem, Decision, Review
     from recdash.domain.journal import Entry, Outcome
     from recdash.service import Workspace
 
@@ -141,7 +141,7 @@ def review_wanted(space: Workspace, experiment_id: str, wanted: str | None) -> R
     return by_name[wanted]
 
 
-def unmet(items: tuple[Item, ...]) -> Iterator[str]:
+def unmet(items: tuple[ChecklistItem, ...]) -> Iterator[str]:
     """What of a checklist does not hold, with its reason."""
     from recdash.decisions import not_holding
 

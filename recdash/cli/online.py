@@ -19,7 +19,7 @@ from recdash.formatting import numbers
 from recdash.formatting.sanitize import visible
 
 if TYPE_CHECKING:
-    from recdash.online import OnlineMetric, OnlineResults, OnlineRow, Rules
+    from recdash.online import OnlineMetric, OnlineResults, OnlineRow, OnlineRules
     from recdash.stats import Correction
 
 HEADER = ("metric", "variant", "control", "value", "lift %", "95 % interval", "p", "finding")
@@ -152,10 +152,10 @@ def _rules(
     bot_sessions: int,
     split: str | None,
     **same: Any,
-) -> Rules:
-    from recdash.online.rules import Rules
+) -> OnlineRules:
+    from recdash.online.rules import OnlineRules
 
-    return Rules(
+    return OnlineRules(
         threshold_s=threshold, item_cap_s=item_cap, bot_clicks=bot_clicks or None,
         bot_sessions=bot_sessions or None, split=_shares(split) if split else {}, **same,
     )  # fmt: skip

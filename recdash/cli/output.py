@@ -13,7 +13,7 @@ from recdash.formatting.sanitize import visible
 from recdash.formatting.spreadsheet import safe_cell
 
 if TYPE_CHECKING:
-    from recdash.domain.hits import IdOverlap, Ledger
+    from recdash.domain.hits import IdOverlap, PopulationCounts
     from recdash.evaluation import Evaluation
 
 
@@ -182,7 +182,7 @@ def aligned(rows: Sequence[Sequence[str]], texts: int = 1) -> str:
     )
 
 
-def _counted_words(ledger: Ledger, users: str) -> str:
+def _counted_words(ledger: PopulationCounts, users: str) -> str:
     """Users without a list are among those who count, or beside them."""
     from recdash.evaluation.comparability import LISTED
 

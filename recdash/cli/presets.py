@@ -12,7 +12,7 @@ from recdash.cli.output import aligned
 from recdash.cli.terminal import say_lines
 
 if TYPE_CHECKING:
-    from recdash.metrics.agreement import Agreement
+    from recdash.metrics.agreement import PresetAgreement
 
 
 @click.command()
@@ -34,7 +34,7 @@ def presets(name: str | None, form: str) -> None:
         say_lines(aligned(rows, len(rows[0])))
 
 
-def _overview(found: list[Agreement]) -> list[list[str]]:
+def _overview(found: list[PresetAgreement]) -> list[list[str]]:
     """A row for each preset: how many of the metrics are in each state."""
     from recdash.metrics.agreement import WORDS
 
@@ -47,5 +47,5 @@ def _overview(found: list[Agreement]) -> list[list[str]]:
     return [["preset", "library", *WORDS.values()], *rows]
 
 
-def _metric_by_metric(found: list[Agreement]) -> list[list[str]]:
+def _metric_by_metric(found: list[PresetAgreement]) -> list[list[str]]:
     return [["metric", "library"], *([one.spec, one.sentence()] for one in found)]

@@ -14,7 +14,7 @@ from recdash.cli.terminal import say, say_lines
 from recdash.errors import InputError, NotFound, Problem
 
 if TYPE_CHECKING:
-    from recdash.domain.journal import Deed, SavedView, ShareLink
+    from recdash.domain.journal import AuditEvent, SavedView, ShareLink
     from recdash.service import Workspace
 
 ID_SHOWN = 12
@@ -177,14 +177,14 @@ def audit(last: int, form: str) -> None:
         click.get_current_context().exit(1)
 
 
-def _deed_cells(deed: Deed) -> list[str]:
+def _deed_cells(deed: AuditEvent) -> list[str]:
     told = ", ".join(
         f"{name} {value}" for name, value in deed.details.items() if name != "experiment" and value != "…"
     )
     return [f"{deed.at:%Y-%m-%d %H:%M:%S}", deed.who, deed.role, deed.action, told or deed.target]
 
 
-def _whole(broken: Sequence[int], altered: Sequence[str], deeds: Sequence[Deed]) -> str:
+def _whole(broken: Sequence[int], altered: Sequence[str], deeds: Sequence[AuditEvent]) -> str:
     if broken:
         return f"The log was changed: the chain of hashes breaks at line {broken[0]}."
     if altered:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from recdash.comparison.guardrails import GUARDRAILS, Guardrail, guardrails
-from recdash.comparison.pairs import Comparison, Found, Pair, family_of, pair_of, shared
+from recdash.comparison.guardrails import GUARDRAILS, GuardrailResult, guardrails
+from recdash.comparison.pairs import Comparison, Pair, UnjudgedPair, family_of, pair_of, shared
 from recdash.comparison.replicates import replicate_differences
 from recdash.comparison.source import Source
 from recdash.domain.results import OnlineLift, UserValues
@@ -18,9 +18,16 @@ from recdash.stats import LEAST, Word
 from recdash.stats.replicates import ReplicateDifference
 
 __all__ = [
-    "ACCURACY", "BLOCKING", "GUARDRAILS", "Guardrail", "Part", "Weighed", "leader_of", "metrics_beside",
+    "ACCURACY",
+    "BLOCKING",
+    "GUARDRAILS",
+    "GuardrailResult",
+    "SliceDifference",
+    "VerdictEvidence",
+    "leader_of",
+    "metrics_beside",
     "weigh",
-]  # fmt: skip
+]
 
 if TYPE_CHECKING:
     from recdash.evaluation.slices import Slice
@@ -36,7 +43,7 @@ BLOCKING = (
 
 
 @dataclass(frozen=True)
-class Part:
+class SliceDifference:
     """A slice of the users, and the leader's difference to the baseline within it."""
 
     by: str
@@ -46,7 +53,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Weighed:
+class VerdictEvidence:
     """A comparison, its ``leader`` and what there is to say about it.
 
     ``metrics`` are the leader's differences by the other accuracy metrics, judged as one family; so are
@@ -57,8 +64,8 @@ class Weighed:
     comparison: Comparison
     leader: Pair | None
     metrics: tuple[tuple[str, Pair], ...] = ()
-    guardrails: tuple[Guardrail, ...] = ()
-    parts: tuple[Part, ...] = ()
+    guardrails: tuple[GuardrailResult, ...] = ()
+    parts: tuple[SliceDifference, ...] = ()
     won_online: tuple[OnlineLift, ...] = ()
     lost_online: tuple[OnlineLift, ...] = ()
     over_replicates: Mapping[str, ReplicateDifference] = field(default_factory=dict)
@@ -104,7 +111,7 @@ class Weighed:
         ]
 
 
-def weigh(source: Source, comparison: Comparison, *, intervals: bool = True) -> Weighed:
+def weigh(source: Source, comparison: Comparison, *, intervals: bool = True) -> VerdictEvidence:
     """Gather what a verdict needs from the source of the comparison; ``intervals`` are those of guardrails,
     which take another look at the lists and do not change the state.
     """
@@ -112,9 +119,9 @@ def weigh(source: Source, comparison: Comparison, *, intervals: bool = True) -> 
     over_replicates = _over_replicates(source, comparison)
     leader = leader_of(comparison, over_replicates)
     if leader is None:
-        return Weighed(comparison, None, problems=problems)
+        return VerdictEvidence(comparison, None, problems=problems)
     won_online, lost_online = _online(source, leader)
-    return Weighed(
+    return VerdictEvidence(
         comparison,
         leader,
         metrics=tuple(_other_metrics(source, comparison, leader)),
@@ -163,7 +170,7 @@ def leader_of(comparison: Comparison, over_replicates: Mapping[str, ReplicateDif
 
 
 def _other_metrics(source: Source, comparison: Comparison, leader: Pair) -> list[tuple[str, Pair]]:
-    found: dict[str, Found] = {}
+    found: dict[str, UnjudgedPair] = {}
     for metric in metrics_beside(comparison.metric):
         if values := _both(source, leader, metric, comparison.k):
             lower = define(metric).lower_is_better
@@ -198,7 +205,7 @@ def _online(source: Source, leader: Pair) -> tuple[tuple[OnlineLift, ...], tuple
     return tuple(one for one in lifts if one.low > 0), tuple(one for one in lifts if one.high < 0)
 
 
-def _parts(source: Source, comparison: Comparison, leader: Pair) -> list[Part]:
+def _parts(source: Source, comparison: Comparison, leader: Pair) -> list[SliceDifference]:
     """The leader against the baseline in every slice of users.
 
     A slice of everybody, or of the same users as another, says nothing new, nor do fewer than 30 users. A
@@ -217,7 +224,8 @@ def _parts(source: Source, comparison: Comparison, leader: Pair) -> list[Part]:
     found = [pair_of(*names, *pair, level=level) for _, pair in told.values()]
     pairs = family_of(found, comparison.terms)
     return [
-        Part(one.by, one.value, one.title, pair) for (one, _), pair in zip(told.values(), pairs, strict=True)
+        SliceDifference(one.by, one.value, one.title, pair)
+        for (one, _), pair in zip(told.values(), pairs, strict=True)
     ]
 
 

@@ -21,7 +21,7 @@ NOT_ASKED = "it was not asked for"
 
 
 @dataclass(frozen=True)
-class Guardrail:
+class GuardrailResult:
     """A catalogue metric of the leader beside the baseline's.
 
     ``low`` and ``high`` hold the change at the comparison's level, over draws of the users; NaN where there
@@ -111,7 +111,7 @@ class Guardrail:
 
 def guardrails(
     source: Source, comparison: Comparison, leader: Pair, *, intervals: bool = True
-) -> list[Guardrail]:
+) -> list[GuardrailResult]:
     """The leader's guardrails against the baseline; ``intervals`` take another look at the lists of both."""
     runs, k = (leader.candidate, leader.baseline), comparison.k
     pairs = {metric: [source.value(run, metric, k) for run in runs] for metric in GUARDRAILS}
@@ -121,14 +121,16 @@ def guardrails(
         if value is not None and base is not None and isfinite(value) and isfinite(base)
     }
     guard = comparison.terms.guard
-    plain = [Guardrail(metric, *values, guard) for metric, values in known.items()]
+    plain = [GuardrailResult(metric, *values, guard) for metric, values in known.items()]
     if not intervals or not plain:
         return plain
     try:
         pulls = source.list_pulls(runs, list(known), k)
     except RecdashError as error:  # a file that is lost or damaged takes the interval, not the verdict
         why = _reason(error)
-        return [Guardrail(metric, *values, guard, why_no_interval=why) for metric, values in known.items()]
+        return [
+            GuardrailResult(metric, *values, guard, why_no_interval=why) for metric, values in known.items()
+        ]
     return [_with_interval(rail, pulls, comparison.terms.level) for rail in plain]
 
 
@@ -138,15 +140,17 @@ def _reason(error: RecdashError) -> str:
     return str(error).rstrip(".")
 
 
-def _with_interval(rail: Guardrail, pulls: Sequence[Mapping[str, Pulls]], level: float) -> Guardrail:
+def _with_interval(
+    rail: GuardrailResult, pulls: Sequence[Mapping[str, Pulls]], level: float
+) -> GuardrailResult:
     """``pulls``: of the leader and of the baseline, by metric."""
     named = rail.metric, rail.value, rail.base_value, rail.guard
     mine, theirs = (of_run.get(rail.metric) for of_run in pulls)
     if mine is None or theirs is None:
-        return Guardrail(*named, why_no_interval="no list says what it adds")
+        return GuardrailResult(*named, why_no_interval="no list says what it adds")
     low, high = change_interval(rail.value, rail.base_value, mine, theirs, level)
     if isfinite(low):
-        return Guardrail(*named, low, high, why_no_interval="")
+        return GuardrailResult(*named, low, high, why_no_interval="")
     few = min(mine.n_lists, theirs.n_lists) < LEAST_LISTS
     near_zero = f"{rail.metric} is too near to 0 for an interval"
-    return Guardrail(*named, why_no_interval=FEW_LISTS if few else near_zero)
+    return GuardrailResult(*named, why_no_interval=FEW_LISTS if few else near_zero)

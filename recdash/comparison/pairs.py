@@ -14,7 +14,7 @@ from recdash.comparison.source import Source
 from recdash.domain.results import UserValues, common_bound
 from recdash.errors import InputError, Problem
 from recdash.metrics import define
-from recdash.stats import LEVEL, Correction, Judged, Paired, judge, paired_difference
+from recdash.stats import LEVEL, Correction, JudgedDifference, Paired, judge, paired_difference
 
 MARGIN, MOST_PERCENT = 0.01, 100
 """A difference of less than this share of the baseline's value is too small to matter, unless one says so."""
@@ -71,7 +71,7 @@ class Pair:
     candidate: str
     base_value: float
     value: float
-    judged: Judged
+    judged: JudgedDifference
 
     @property
     def paired(self) -> Paired:
@@ -149,7 +149,7 @@ def compare(
 
 
 @dataclass(frozen=True)
-class Found:
+class UnjudgedPair:
     """A paired difference before it is judged, and the values that it is made of."""
 
     baseline: str
@@ -168,7 +168,7 @@ class Found:
         return float(self.values.values.mean())
 
 
-def family_of(found: Sequence[Found], terms: Terms) -> list[Pair]:
+def family_of(found: Sequence[UnjudgedPair], terms: Terms) -> list[Pair]:
     """All differences judged as one family."""
     judged = judge(
         [one.paired for one in found],
@@ -182,7 +182,7 @@ def family_of(found: Sequence[Found], terms: Terms) -> list[Pair]:
     ]
 
 
-def _in_context(judged: Judged, found: Found, margin: Margin) -> Judged:
+def _in_context(judged: JudgedDifference, found: UnjudgedPair, margin: Margin) -> JudgedDifference:
     """By its own metric's direction: accuracy and errors may stand in one family.
 
     No tie where the baseline's own uncertainty leaves it open how wide the margin is: a share of the
@@ -227,7 +227,7 @@ def _paired(
     *,
     lower_is_better: bool,
     level: float,
-) -> list[Found]:
+) -> list[UnjudgedPair]:
     found = []
     for baseline, candidate in wanted:
         if baseline in there and candidate in there:
@@ -247,11 +247,11 @@ def pair_of(
     *,
     lower_is_better: bool = False,
     level: float = LEVEL,
-) -> Found:
+) -> UnjudgedPair:
     """The difference of two runs over the same users; ``wins`` are those who are better off."""
     own = (base.own, mine.own) if lower_is_better else (mine.own, base.own)
     paired = paired_difference(mine.values, base.values, level, own=own, bound=common_bound((base, mine)))
-    return Found(baseline, candidate, paired, base, mine, lower_is_better)
+    return UnjudgedPair(baseline, candidate, paired, base, mine, lower_is_better)
 
 
 def shared(one: UserValues, other: UserValues) -> tuple[UserValues, UserValues]:

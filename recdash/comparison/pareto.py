@@ -12,7 +12,7 @@ from itertools import combinations
 from math import inf
 from typing import Literal
 
-from recdash.comparison.pairs import Found, Pair, Terms, family_of, pair_of, shared
+from recdash.comparison.pairs import Pair, Terms, UnjudgedPair, family_of, pair_of, shared
 from recdash.comparison.source import Source
 from recdash.metrics import define
 
@@ -162,7 +162,7 @@ def _judged(
     return of
 
 
-def _difference(source: Source, metric: str, k: int, pair: tuple[str, str]) -> Found | None:
+def _difference(source: Source, metric: str, k: int, pair: tuple[str, str]) -> UnjudgedPair | None:
     worse, better = (source.values(run, metric, k) for run in pair)
     if worse is None or better is None:
         return None

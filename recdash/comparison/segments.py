@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from recdash.comparison.pairs import Found, Pair, Terms, family_of, pair_of, shared
+from recdash.comparison.pairs import Pair, Terms, UnjudgedPair, family_of, pair_of, shared
 from recdash.domain.results import UserValues
 from recdash.metrics import define
 from recdash.stats import Word
@@ -150,14 +150,16 @@ def _own(mine: UserValues | None) -> Cell:
     return Cell(float(mine.values.mean()), len(mine.users))
 
 
-def _difference(baseline: str, run: str, base: UserValues | None, mine: UserValues | None) -> Found | None:
+def _difference(
+    baseline: str, run: str, base: UserValues | None, mine: UserValues | None
+) -> UnjudgedPair | None:
     if base is None or mine is None:
         return None
     low, high = shared(base, mine)
     return pair_of(baseline, run, low, high) if len(low.users) else None
 
 
-def _different(cell: Cell, found: Found, least: int) -> Cell:
+def _different(cell: Cell, found: UnjudgedPair, least: int) -> Cell:
     n = found.paired.n
     why = "" if n >= max(least, 2) else "too few users"
     return replace(cell, difference=found.paired.mean, n_shared=n, why=why)

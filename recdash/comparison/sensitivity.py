@@ -35,7 +35,7 @@ OTHER_USERS: dict[Users, tuple[Users, str]] = {
 
 
 @dataclass(frozen=True)
-class Change:
+class WhatIf:
     """A question, its answer in a few words, and the parameters of the view that show it.
 
     ``matters``: would the verdict be another?
@@ -47,7 +47,7 @@ class Change:
     params: tuple[tuple[str, str], ...] = ()
 
 
-def changes(source: Source, verdict: Verdict, depth: int, users: Users) -> list[Change]:
+def changes(source: Source, verdict: Verdict, depth: int, users: Users) -> list[WhatIf]:
     """The four to five questions that a reader asks first, each answered by deciding anew."""
     asked = verdict.weighed.comparison
     found = [
@@ -92,19 +92,19 @@ def _same(one: Verdict, other: Verdict) -> bool:
     return (one.state, one.run) == (other.state, other.run)
 
 
-def _told(question: str, verdict: Verdict, other: Verdict | None, *params: tuple[str, str]) -> Change | None:
+def _told(question: str, verdict: Verdict, other: Verdict | None, *params: tuple[str, str]) -> WhatIf | None:
     if other is None:
         return None
     same = _same(verdict, other)
     answer = f"Nothing: {brief(other)}" if same else _capital(brief(other))
-    return Change(question, answer, not same, params)
+    return WhatIf(question, answer, not same, params)
 
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _other_cutoffs(source: Source, verdict: Verdict, depth: int) -> Change | None:
+def _other_cutoffs(source: Source, verdict: Verdict, depth: int) -> WhatIf | None:
     asked = verdict.weighed.comparison
     if not define(asked.metric).metric.has_cutoff:
         return None
@@ -115,13 +115,13 @@ def _other_cutoffs(source: Source, verdict: Verdict, depth: int) -> Change | Non
     question = "k = " + ", ".join(map(str, told))
     differ = {k: other for k, other in told.items() if not _same(verdict, other)}
     if not differ:
-        return Change(question, f"Nothing: {brief(verdict)} at each", matters=False)
+        return WhatIf(question, f"Nothing: {brief(verdict)} at each", matters=False)
     first = next(iter(differ))
     said = "; ".join(f"{brief(other)} at {k}" for k, other in differ.items())
-    return Change(question, _capital(said), matters=True, params=(("k", str(first)),))
+    return WhatIf(question, _capital(said), matters=True, params=(("k", str(first)),))
 
 
-def _other_metric(source: Source, verdict: Verdict) -> Change | None:
+def _other_metric(source: Source, verdict: Verdict) -> WhatIf | None:
     asked = verdict.weighed.comparison
     for metric in metrics_beside(asked.metric):
         if other := _again(source, verdict, metric, asked.k):
@@ -130,7 +130,7 @@ def _other_metric(source: Source, verdict: Verdict) -> Change | None:
     return None
 
 
-def _other_definition(source: Source, verdict: Verdict) -> Change | None:
+def _other_definition(source: Source, verdict: Verdict) -> WhatIf | None:
     asked = verdict.weighed.comparison
     plain = define(asked.metric).metric.name
     other = STRICTER.get(plain) if asked.metric == plain else plain
@@ -141,7 +141,7 @@ def _other_definition(source: Source, verdict: Verdict) -> Change | None:
     )
 
 
-def _other_users(source: Source, verdict: Verdict, users: Users) -> Change | None:
+def _other_users(source: Source, verdict: Verdict, users: Users) -> WhatIf | None:
     rule, question = OTHER_USERS[users]
     asked = verdict.weighed.comparison
     if not define(asked.metric).has_user_values:
@@ -149,7 +149,7 @@ def _other_users(source: Source, verdict: Verdict, users: Users) -> Change | Non
     return _told(question, verdict, _again(source, verdict, asked.metric, asked.k, rule))
 
 
-def _parts(verdict: Verdict) -> Change | None:
+def _parts(verdict: Verdict) -> WhatIf | None:
     """The slice in which the leader's finding is most unlike the whole: the opposite, a tie, or not settled.
 
     Too few users to settle it there would not change the verdict.
@@ -165,7 +165,7 @@ def _parts(verdict: Verdict) -> Change | None:
     more = judged.more_users
     needs = f": about {numbers.count(rounded(more))} more users needed" if more else ""
     answer = f"{_capital(judged.word)}{needs} (n = {numbers.count(n)})"
-    return Change(f"Only {title_of(part)}", answer, judged.word != "not settled", (("by", part.by),))
+    return WhatIf(f"Only {title_of(part)}", answer, judged.word != "not settled", (("by", part.by),))
 
 
 _MOST_UNLIKE = ("worse", "better", "tie", "not settled")

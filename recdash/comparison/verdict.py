@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from recdash.comparison import wording as sentences
-from recdash.comparison.evidence import Weighed
+from recdash.comparison.evidence import VerdictEvidence
 from recdash.comparison.verdict_state import State, state_of
 from recdash.comparison.wording import Sentence, plain
 
@@ -22,7 +22,7 @@ class Verdict:
     run: str | None
     headline: str
     sentences: tuple[Sentence, ...]
-    weighed: Weighed
+    weighed: VerdictEvidence
 
     @property
     def text(self) -> str:
@@ -38,7 +38,7 @@ class Verdict:
         return {"state": self.state, "run": self.name, "text": self.text}
 
 
-def decide(weighed: Weighed) -> Verdict:
+def decide(weighed: VerdictEvidence) -> Verdict:
     """The verdict that the evidence allows."""
     state, run = state_of(weighed)
     said = sentences.told(state, weighed)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from recdash.comparison.evidence import Weighed
+from recdash.comparison.evidence import VerdictEvidence
 
 State = Literal["ship", "tie", "trade-off", "not enough evidence", "not comparable"]
 STATES: tuple[State, ...] = ("ship", "tie", "trade-off", "not enough evidence", "not comparable")
 
 
-def state_of(weighed: Weighed) -> tuple[State, str | None]:
+def state_of(weighed: VerdictEvidence) -> tuple[State, str | None]:
     """State, and the id of the run to ship or that it is about.
 
     *ship* names the baseline where every candidate is worse.
@@ -28,7 +28,7 @@ def state_of(weighed: Weighed) -> tuple[State, str | None]:
     return ("trade-off" if losses(weighed) else "ship"), leader.candidate
 
 
-def losses(weighed: Weighed) -> bool:
+def losses(weighed: VerdictEvidence) -> bool:
     """Does the leader lose by another accuracy metric, in a slice or online, or break a guardrail?"""
     return (
         any(pair.judged.word == "worse" for _, pair in weighed.metrics)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 
-from recdash.comparison.evidence import Part, Weighed
-from recdash.comparison.guardrails import NOT_ASKED, Guardrail
+from recdash.comparison.evidence import SliceDifference, VerdictEvidence
+from recdash.comparison.guardrails import NOT_ASKED, GuardrailResult
 from recdash.comparison.pairs import Pair
 from recdash.comparison.verdict_state import State
 from recdash.domain.results import OnlineLift
@@ -48,7 +48,7 @@ def plain(sentence: Sentence) -> str:
     return "".join(piece.text for piece in sentence)
 
 
-def headline(state: State, run: str | None, weighed: Weighed) -> str:
+def headline(state: State, run: str | None, weighed: VerdictEvidence) -> str:
     """``Ship ALS v3`` · ``Keep Popular`` · ``ALS v3 and Popular are a tie`` …"""
     if state == "ship" and weighed.leader is not None and run == weighed.leader.baseline:
         return f"Keep {weighed.base}"
@@ -61,7 +61,7 @@ def headline(state: State, run: str | None, weighed: Weighed) -> str:
     }[state]
 
 
-def told(state: State, weighed: Weighed) -> tuple[Sentence, ...]:
+def told(state: State, weighed: VerdictEvidence) -> tuple[Sentence, ...]:
     """The sentences of a verdict, the evidence first."""
     if state == "not comparable" or weighed.leader is None:
         return tuple(_why_not(weighed))
@@ -82,7 +82,7 @@ def told(state: State, weighed: Weighed) -> tuple[Sentence, ...]:
     return tuple(said)
 
 
-def _why_not(weighed: Weighed) -> list[Sentence]:
+def _why_not(weighed: VerdictEvidence) -> list[Sentence]:
     if weighed.blocking:
         return [(Piece(_sentence(f"{one.found}. {one.fix}"), "runs"),) for one in weighed.blocking]
     apart = [f"{reason}." for reason in weighed.comparison.apart.values()]
@@ -98,7 +98,7 @@ def _sentence(text: str) -> str:
 # ── the evidence ─────────────────────────────────────────────────────────────────────────────
 
 
-def evidence(weighed: Weighed, pair: Pair) -> Sentence:
+def evidence(weighed: VerdictEvidence, pair: Pair) -> Sentence:
     """``nDCG@10 is 14.9 % above Popular (95 % CI +12.7 to +17.2 %, …; better for 41 of 100 users …).``"""
     comparison = weighed.comparison
     where = metric_title(comparison.metric, comparison.k)
@@ -134,7 +134,7 @@ def stands(pair: Pair, base: str) -> str:
     return f"{amount} {'above' if mean > 0 else 'below'} {base}"
 
 
-def interval(weighed: Weighed, pair: Pair, n_family: int) -> str:
+def interval(weighed: VerdictEvidence, pair: Pair, n_family: int) -> str:
     """``95 % CI +12.7 to +17.2 %, Holm-corrected over 10``, this being one of so many differences."""
     return f"{level(weighed)} {bounds(pair)}{correction(weighed, n_family)}"
 
@@ -144,11 +144,11 @@ def _tested(family: Sequence[Pair]) -> int:
     return sum(isfinite(pair.paired.p) for pair in family)
 
 
-def level(weighed: Weighed) -> str:
+def level(weighed: VerdictEvidence) -> str:
     return f"{100 * weighed.comparison.terms.level:.3g} % CI"
 
 
-def correction(weighed: Weighed, n_family: int) -> str:
+def correction(weighed: VerdictEvidence, n_family: int) -> str:
     """``, Holm-corrected over 10``; nothing for a difference alone, and without a correction."""
     name = {"holm": "Holm", "bh": "BH"}.get(weighed.comparison.terms.correction)
     return f", {name}-corrected over {n_family}" if name and n_family > 1 else ""
@@ -185,7 +185,7 @@ def users(count: int) -> str:
     return f"{numbers.count(count)} {'user' if count == 1 else 'users'}"
 
 
-def _over_replicates(weighed: Weighed) -> list[Sentence]:
+def _over_replicates(weighed: VerdictEvidence) -> list[Sentence]:
     """``But it does not hold across seeds: over 5 seeds of it and 5 of Popular it is +0.012 (…).``"""
     over, leader = weighed.leader_over_replicates, weighed.leader
     if over is None or leader is None or leader.judged.word == "not settled":
@@ -209,7 +209,7 @@ def _over_replicates(weighed: Weighed) -> list[Sentence]:
     ]
 
 
-def _training_runs(weighed: Weighed, over: ReplicateDifference) -> str:
+def _training_runs(weighed: VerdictEvidence, over: ReplicateDifference) -> str:
     """``3 seeds of ALS and 3 of Popular`` · ``5 folds of ALS, and their users in Popular``."""
     if over.noun == "fold" and min(over.n, over.n_baseline) == 1:
         names = weighed.name, weighed.base
@@ -222,7 +222,7 @@ def _replicates(count: int, noun: str) -> str:
     return f"{count} {noun if count == 1 else f'{noun}s'}"
 
 
-def _one_training_run(weighed: Weighed) -> list[Sentence]:
+def _one_training_run(weighed: VerdictEvidence) -> list[Sentence]:
     """Who was trained once only: what another training run would give is not known."""
     over, leader = weighed.leader_over_replicates, weighed.leader
     if leader is None or leader.judged.word == "not settled":
@@ -264,7 +264,7 @@ def rounded(count: int) -> int:
     return -(-count // unit) * unit
 
 
-def too_small(weighed: Weighed, pair: Pair) -> Sentence:
+def too_small(weighed: VerdictEvidence, pair: Pair) -> Sentence:
     """``Whatever the difference is, it is within ±1 % (0.000271): too small to matter.``"""
     size = numbers.three(pair.judged.margin)
     margin = weighed.comparison.terms.margin
@@ -275,7 +275,7 @@ def too_small(weighed: Weighed, pair: Pair) -> Sentence:
 # ── what stands beside it ────────────────────────────────────────────────────────────────────
 
 
-def _other_metrics(weighed: Weighed) -> list[Sentence]:
+def _other_metrics(weighed: VerdictEvidence) -> list[Sentence]:
     """``But Recall@10 is 3.1 % below Popular (95 % CI …).``: the metrics that say otherwise."""
     if weighed.leader is None:
         return []
@@ -292,7 +292,7 @@ def _other_metrics(weighed: Weighed) -> list[Sentence]:
     ]
 
 
-def _online(weighed: Weighed) -> list[Sentence]:
+def _online(weighed: VerdictEvidence) -> list[Sentence]:
     """``But online it lost: session watch time −12.2 % (95 % CI −15.7 to −8.56 %).``"""
     against = weighed.leader is not None and weighed.finding != "worse"
     said = [
@@ -313,7 +313,7 @@ def _about_lifts(begin: str, lifts: Sequence[OnlineLift]) -> Sentence:
     return (Piece(begin), Piece(", ".join(pieces), "offline-online"), Piece(".")) if pieces else ()
 
 
-def _rails(weighed: Weighed) -> list[Sentence]:
+def _rails(weighed: VerdictEvidence) -> list[Sentence]:
     """What the leader costs, a sentence each, and what it raises; nothing where little changes."""
     shipped = weighed.leader is not None and weighed.finding == "better"
     who = "It" if shipped else weighed.name
@@ -327,7 +327,7 @@ def _rails(weighed: Weighed) -> list[Sentence]:
     ]
 
 
-def _cost(who: str, weighed: Weighed, rail: Guardrail) -> Sentence:
+def _cost(who: str, weighed: VerdictEvidence, rail: GuardrailResult) -> Sentence:
     """``It costs 11.0 % of catalogue coverage@10 (from 23.4 % to 20.8 %; 95 % CI −14.1 to −7.9 %).``
 
     ``It raises Gini@10 by 24.1 % (from 0.62 to 0.77; …), more than the 20 % that is allowed.``
@@ -344,7 +344,7 @@ def _cost(who: str, weighed: Weighed, rail: Guardrail) -> Sentence:
     )
 
 
-def _may_cost(who: str, weighed: Weighed, rail: Guardrail) -> Sentence:
+def _may_cost(who: str, weighed: VerdictEvidence, rail: GuardrailResult) -> Sentence:
     """``It may cost more than the 20 % of novelty@10 that is allowed: −15 % (…; 95 % CI −31 to +2 %).``"""
     name, share = _rail_name(weighed, rail), 100 * rail.change
     less = rail.less_is_better
@@ -358,28 +358,28 @@ def _may_cost(who: str, weighed: Weighed, rail: Guardrail) -> Sentence:
     return (Piece(f"{who} may {begin}"), Piece(name, "catalogue"), Piece(f"{end}: {facts}."))
 
 
-def _holds_less(rail: Guardrail) -> bool:
+def _holds_less(rail: GuardrailResult) -> bool:
     return rail.has_interval and not rail.is_surely_broken
 
 
-def _guard(rail: Guardrail) -> str:
+def _guard(rail: GuardrailResult) -> str:
     return f"{100 * rail.guard:.3g} %"
 
 
-def _rail_interval(weighed: Weighed, rail: Guardrail) -> str:
+def _rail_interval(weighed: VerdictEvidence, rail: GuardrailResult) -> str:
     """``; 95 % CI −14.1 to −7.9 %``, or why there is none."""
     if rail.has_interval:
         return f"; {level(weighed)} {rail_bounds(rail)}"
     return "" if rail.why_no_interval == NOT_ASKED else f"; no interval: {rail.why_no_interval}"
 
 
-def rail_bounds(rail: Guardrail) -> str:
+def rail_bounds(rail: GuardrailResult) -> str:
     """``−14.1 to −7.9 %``."""
     low, high = 100 * rail.low, 100 * rail.high
     return numbers.interval(low, high, numbers.places([low, high]), " %")
 
 
-def _gained(who: str, weighed: Weighed, rails: Sequence[Guardrail]) -> list[Sentence]:
+def _gained(who: str, weighed: VerdictEvidence, rails: Sequence[GuardrailResult]) -> list[Sentence]:
     """``It raises catalogue coverage@10 from 1.20 % to 23.4 % and novelty@10 from 3.90 to 5.81.``
 
     ``It lowers Gini@10 from 0.91 to 0.68.``
@@ -395,19 +395,19 @@ def _gained(who: str, weighed: Weighed, rails: Sequence[Guardrail]) -> list[Sent
     return said
 
 
-def _rail_name(weighed: Weighed, rail: Guardrail) -> str:
+def _rail_name(weighed: VerdictEvidence, rail: GuardrailResult) -> str:
     return f"{RAIL_WORDS[rail.metric]}@{weighed.comparison.k}"
 
 
-def _from_to(rail: Guardrail) -> str:
+def _from_to(rail: GuardrailResult) -> str:
     return f"from {rail_value(rail, rail.base_value)} to {rail_value(rail, rail.value)}"
 
 
-def rail_value(rail: Guardrail, value: float) -> str:
+def rail_value(rail: GuardrailResult, value: float) -> str:
     return f"{numbers.three(100 * value)} %" if rail.metric == "coverage" else numbers.three(value)
 
 
-def _rivals(weighed: Weighed) -> list[Sentence]:
+def _rivals(weighed: VerdictEvidence) -> list[Sentence]:
     """``Not separable from EASE: difference +0.0017, 95 % CI −0.0009 to +0.0043.``"""
     rivals, leader = weighed.rivals(), weighed.leader
     if not rivals or leader is None:
@@ -430,7 +430,7 @@ def _rivals(weighed: Weighed) -> list[Sentence]:
     return [(Piece("Not separable from "), Piece(f"{names[other]} ({found})", "leaderboard"), Piece("."))]
 
 
-def _parts(weighed: Weighed) -> list[Sentence]:
+def _parts(weighed: VerdictEvidence) -> list[Sentence]:
     """``Worse for new users (n = 312).`` · ``Not shown to be better for new users (n = 312).``"""
     worse = [part for part in weighed.parts if part.pair.judged.word == "worse"]
     better = weighed.leader is not None and weighed.finding == "better"
@@ -442,13 +442,13 @@ def _parts(weighed: Weighed) -> list[Sentence]:
     return [sentence for sentence in said if sentence]
 
 
-def title_of(part: Part) -> str:
+def title_of(part: SliceDifference) -> str:
     """``users new to the service``; of an uploaded column as it is written, ``users with country: NL``."""
     ours = ":" not in part.by
     return f"{part.title[:1].lower()}{part.title[1:]}" if ours else f"users with {part.title}"
 
 
-def _about_parts(begin: str, parts: Sequence[Part]) -> Sentence:
+def _about_parts(begin: str, parts: Sequence[SliceDifference]) -> Sentence:
     if not parts:
         return ()
     pieces: list[Piece] = [Piece(begin)]

@@ -1,6 +1,6 @@
 """What people decided about an experiment, and on what evidence: its journal, read."""
 
-from recdash.decisions.checklist import Item, ItemState, checklist, not_holding, shortcomings
+from recdash.decisions.checklist import ChecklistItem, ItemState, checklist, not_holding, shortcomings
 from recdash.decisions.review import (
     CLOSING,
     LABELS,
@@ -16,7 +16,23 @@ from recdash.decisions.review import (
 from recdash.decisions.snapshot import Named, Offline, Online, Subject
 
 __all__ = [
-    "CLOSING", "LABELS", "OUTCOMES", "STATES", "Decision", "Item", "ItemState", "Named", "Offline", "Online",
-    "Review", "State", "Subject", "checklist", "decisions", "last_decision", "not_holding", "reviews",
+    "CLOSING",
+    "LABELS",
+    "OUTCOMES",
+    "STATES",
+    "ChecklistItem",
+    "Decision",
+    "ItemState",
+    "Named",
+    "Offline",
+    "Online",
+    "Review",
+    "State",
+    "Subject",
+    "checklist",
+    "decisions",
+    "last_decision",
+    "not_holding",
+    "reviews",
     "shortcomings",
-]  # fmt: skip
+]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from recdash.decisions.snapshot import BothSides, Difference, Guardrail, Lift, Offline, Online
+from recdash.decisions.snapshot import Difference, Guardrail, Lift, Offline, OfflineOnlineSnapshot, Online
 from recdash.formatting import numbers
 from recdash.formatting.wording import listed, many
 from recdash.metrics.naming import is_percent
@@ -29,7 +29,7 @@ QUESTIONS = {
 
 
 @dataclass(frozen=True)
-class Item:
+class ChecklistItem:
     """One line of the checklist; ``numbers`` are those that its ``reason`` rests on, a line each."""
 
     name: str
@@ -45,7 +45,7 @@ class Item:
         return asdict(self)
 
 
-def checklist(offline: Offline | None, online: Sequence[Online]) -> tuple[Item, ...]:
+def checklist(offline: Offline | None, online: Sequence[Online]) -> tuple[ChecklistItem, ...]:
     """All items, from the evidence that is attached."""
     return (
         _gain(offline, online),
@@ -56,11 +56,11 @@ def checklist(offline: Offline | None, online: Sequence[Online]) -> tuple[Item, 
     )
 
 
-def not_holding(items: Iterable[Item]) -> list[Item]:
+def not_holding(items: Iterable[ChecklistItem]) -> list[ChecklistItem]:
     return [one for one in items if one.state != HOLDS]
 
 
-def shortcomings(items: Iterable[Item]) -> str:
+def shortcomings(items: Iterable[ChecklistItem]) -> str:
     """``slices fail and agreement is not known yet``; empty where all hold."""
     left = not_holding(items)
     failing = [one.name.lower() for one in left if one.state == FAILS]
@@ -86,19 +86,19 @@ _ALSO = {
 }
 
 
-def _gain(offline: Offline | None, online: Sequence[Online]) -> Item:
+def _gain(offline: Offline | None, online: Sequence[Online]) -> ChecklistItem:
     if offline is None:
-        return Item("Gain", UNKNOWN, NO_OFFLINE)
+        return ChecklistItem("Gain", UNKNOWN, NO_OFFLINE)
     own = offline.own
     if own is None:
         apart = offline.apart.get(offline.subject.run.name if offline.subject.run else "", "")
-        return Item("Gain", UNKNOWN, f"There is no difference to the baseline. {apart}".strip())
+        return ChecklistItem("Gain", UNKNOWN, f"There is no difference to the baseline. {apart}".strip())
     state, told = _goals(online)
     word = _BY_WORD.get(own.word, UNKNOWN)
     base = offline.name(own.baseline)
     found = f"Offline {_ALSO.get(own.word, own.word).format(base=base)}"
     lines = (difference_text(own), *(lift_text(one) for test in online for one in test.of_role("goal")))
-    return Item("Gain", worst([word, state]), f"{found}; {told}", lines)
+    return ChecklistItem("Gain", worst([word, state]), f"{found}; {told}", lines)
 
 
 def _goals(online: Sequence[Online]) -> tuple[ItemState, str]:
@@ -116,19 +116,21 @@ def _goals(online: Sequence[Online]) -> tuple[ItemState, str]:
 # ── guardrails ───────────────────────────────────────────────────────────────────────────────
 
 
-def _guardrails(offline: Offline | None, online: Sequence[Online]) -> Item:
+def _guardrails(offline: Offline | None, online: Sequence[Online]) -> ChecklistItem:
     rails = offline.guardrails if offline else ()
     lifts = [lift for one in online for lift in one.of_role("guardrail")]
     lines = (*map(rail_text, rails), *map(lift_text, lifts))
     broken = [_small(one.title) for one in rails if one.broken]
     broken += [_small(one.title) for one in lifts if one.word == "broken"]
     if broken:
-        return Item("Guardrails", FAILS, f"{_capital(some(broken))} lost more than is allowed.", lines)
+        return ChecklistItem(
+            "Guardrails", FAILS, f"{_capital(some(broken))} lost more than is allowed.", lines
+        )
     open_ = _open_rails(offline, online, lifts)
     if open_:
-        return Item("Guardrails", UNKNOWN, open_, lines)
+        return ChecklistItem("Guardrails", UNKNOWN, open_, lines)
     every = listed([many(len(rails), "guardrail") + " offline", f"{len(lifts)} online"])
-    return Item("Guardrails", HOLDS, f"Within their guard: {every}.", lines)
+    return ChecklistItem("Guardrails", HOLDS, f"Within their guard: {every}.", lines)
 
 
 def _open_rails(offline: Offline | None, online: Sequence[Online], lifts: Sequence[Lift]) -> str:
@@ -149,63 +151,69 @@ def _open_rails(offline: Offline | None, online: Sequence[Online], lifts: Sequen
 # ── the split of users ───────────────────────────────────────────────────────────────────────
 
 
-def _split(online: Sequence[Online]) -> Item:
+def _split(online: Sequence[Online]) -> ChecklistItem:
     name = "Split of users"
     if not online:
-        return Item(name, UNKNOWN, NO_TEST)
+        return ChecklistItem(name, UNKNOWN, NO_TEST)
     lines = tuple(split_text(one) for one in online)
     broken = [one.test.name for one in online if one.blocked]
     if broken:
-        return Item(name, FAILS, f"The split of users of {some(broken)} is broken: nothing is judged.", lines)
+        return ChecklistItem(
+            name, FAILS, f"The split of users of {some(broken)} is broken: nothing is judged.", lines
+        )
     unknown = [one.test.name for one in online if one.srm_p is None]
     if unknown:
-        return Item(name, UNKNOWN, f"How many users {some(unknown)} had per variant is not known.", lines)
+        return ChecklistItem(
+            name, UNKNOWN, f"How many users {some(unknown)} had per variant is not known.", lines
+        )
     noted = [warning for one in online for warning in one.warnings]
     reason = "As planned." + (f" Noted: {' '.join(noted)}" if noted else "")
-    return Item(name, HOLDS, reason, lines)
+    return ChecklistItem(name, HOLDS, reason, lines)
 
 
 # ── slices ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _slices(offline: Offline | None) -> Item:
+def _slices(offline: Offline | None) -> ChecklistItem:
     if offline is None:
-        return Item("Slices", UNKNOWN, NO_OFFLINE)
+        return ChecklistItem("Slices", UNKNOWN, NO_OFFLINE)
     slices = offline.slices
     if not slices:
-        return Item("Slices", UNKNOWN, "There is no slice of 30 users or more to look at.")
+        return ChecklistItem("Slices", UNKNOWN, "There is no slice of 30 users or more to look at.")
     lines = tuple(map(difference_text, slices))
     worse = [one.part for one in slices if one.word == "worse"]
     if worse:
-        return Item("Slices", FAILS, f"Worse for {some(worse)}.", lines)
+        return ChecklistItem("Slices", FAILS, f"Worse for {some(worse)}.", lines)
     better = sum(one.word == "better" for one in slices)
-    return Item("Slices", HOLDS, f"None of {many(len(slices), 'slice')} is worse, {better} better.", lines)
+    return ChecklistItem(
+        "Slices", HOLDS, f"None of {many(len(slices), 'slice')} is worse, {better} better.", lines
+    )
 
 
 # ── agreement ────────────────────────────────────────────────────────────────────────────────
 
 
-def _agreement(offline: Offline | None, online: Sequence[Online]) -> Item:
+def _agreement(offline: Offline | None, online: Sequence[Online]) -> ChecklistItem:
     if not online:
-        return Item("Agreement", UNKNOWN, NO_TEST if offline else NO_OFFLINE)
+        return ChecklistItem("Agreement", UNKNOWN, NO_TEST if offline else NO_OFFLINE)
     sides = [side for one in online for side in one.sides]
     lines = tuple(side.sentence for side in sides)
     against = [side for side in sides if _contradicts(side)]
     left = [_small(side.title) for side in against if not side.explained]
     if left:
         reason = f"Offline and online contradict each other in {some(left)}, and nothing explains it."
-        return Item("Agreement", FAILS, reason, lines)
+        return ChecklistItem("Agreement", FAILS, reason, lines)
     if against:
         titles = [_small(side.title) for side in against]
         reason = f"They contradict each other in {some(titles)}; explained: {against[0].explained}"
-        return Item("Agreement", HOLDS, reason, lines)
+        return ChecklistItem("Agreement", HOLDS, reason, lines)
     same = [_small(side.title) for side in sides if side.quadrant.endswith("both")]
     if same:
-        return Item("Agreement", HOLDS, f"Both point the same way: {some(same)}.", lines)
-    return Item("Agreement", UNKNOWN, "Nothing is settled on both sides.", lines)
+        return ChecklistItem("Agreement", HOLDS, f"Both point the same way: {some(same)}.", lines)
+    return ChecklistItem("Agreement", UNKNOWN, "Nothing is settled on both sides.", lines)
 
 
-def _contradicts(side: BothSides) -> bool:
+def _contradicts(side: OfflineOnlineSnapshot) -> bool:
     return "offline" in side.quadrant
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal, get_args
 
-from recdash.decisions.checklist import Item, checklist
+from recdash.decisions.checklist import ChecklistItem, checklist
 from recdash.decisions.snapshot import Offline, Online, Subject, flat
 from recdash.domain.journal import Entry, Outcome
 
@@ -99,8 +99,8 @@ class Decision:
         return online_of(self.entry)
 
     @cached_property
-    def checklist(self) -> tuple[Item, ...]:
-        return tuple(flat(Item, one) for one in self.entry.facts.get("checklist", ()))
+    def checklist(self) -> tuple[ChecklistItem, ...]:
+        return tuple(flat(ChecklistItem, one) for one in self.entry.facts.get("checklist", ()))
 
     @property
     def provenance(self) -> Mapping[str, Any]:
@@ -160,7 +160,7 @@ class Review:
         return self.state not in CLOSING.values()
 
     @cached_property
-    def checklist(self) -> tuple[Item, ...]:
+    def checklist(self) -> tuple[ChecklistItem, ...]:
         """From the evidence that is attached; a closed review takes no more of it."""
         return checklist(self.offline, self.online)
 

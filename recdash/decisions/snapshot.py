@@ -69,7 +69,7 @@ def _named(facts: Facts | None) -> Named | None:
 
 
 @dataclass(frozen=True)
-class Definition:
+class DefinitionSnapshot:
     """What a metric was: its canonical ``spec``, the formula (LaTeX) and who counted."""
 
     spec: str
@@ -152,7 +152,7 @@ class Offline:
     metrics: tuple[Difference, ...] = ()
     guardrails: tuple[Guardrail, ...] = ()
     slices: tuple[Difference, ...] = ()
-    definitions: tuple[Definition, ...] = ()
+    definitions: tuple[DefinitionSnapshot, ...] = ()
     warnings: tuple[str, ...] = ()
     apart: Mapping[str, str] = field(default_factory=dict)
 
@@ -186,7 +186,7 @@ class Offline:
             metrics=several(Difference, facts["metrics"]),
             guardrails=several(Guardrail, facts["guardrails"]),
             slices=several(Difference, facts["slices"]),
-            definitions=several(Definition, facts["definitions"]),
+            definitions=several(DefinitionSnapshot, facts["definitions"]),
             warnings=tuple(facts["warnings"]),
             apart=dict(facts["apart"]),
         )
@@ -240,7 +240,7 @@ class Lift:
 
 
 @dataclass(frozen=True)
-class BothSides:
+class OfflineOnlineSnapshot:
     """How the subject did offline and by one goal online; ``explained``: what the twelve checks say."""
 
     metric: str
@@ -264,7 +264,7 @@ class Online:
     crossover: int
     warnings: tuple[str, ...]
     lifts: tuple[Lift, ...]
-    sides: tuple[BothSides, ...] = ()
+    sides: tuple[OfflineOnlineSnapshot, ...] = ()
     definitions: tuple[OnlineDefinition, ...] = ()
     rules: Mapping[str, Any] = field(default_factory=dict)
 
@@ -282,7 +282,7 @@ class Online:
             "test": flat(Named, facts["test"]),
             "warnings": tuple(facts["warnings"]),
             "lifts": several(Lift, facts["lifts"]),
-            "sides": several(BothSides, facts["sides"]),
+            "sides": several(OfflineOnlineSnapshot, facts["sides"]),
             "definitions": several(OnlineDefinition, facts["definitions"]),
         }
         return flat(cls, values)

@@ -50,7 +50,7 @@ EQUAL = 1e-12
 
 
 @dataclass(frozen=True)
-class Habit:
+class Convention:
     """What decides a number: definition (canonical), who counts, order, ties, repeats, what is relevant.
 
     ``order`` None is the run's own; ``relevance`` "none" makes every row of the truth relevant.
@@ -64,16 +64,16 @@ class Habit:
     threshold: float | None
     duplicates: Duplicates = "first"
 
-    def differs(self, other: Habit, cause: str) -> bool:
+    def differs(self, other: Convention, cause: str) -> bool:
         return any(getattr(self, name) != getattr(other, name) for name in CAUSES[cause])
 
-    def switched(self, other: Habit, cause: str) -> Habit:
+    def switched(self, other: Convention, cause: str) -> Convention:
         """This habit, but in one respect the other's."""
         return replace(self, **{name: getattr(other, name) for name in CAUSES[cause]})
 
 
 @dataclass(frozen=True)
-class Number:
+class MetricValue:
     """A metric's value at one k, its standard error and users; NaN, with a reason, where there is none."""
 
     value: float
@@ -82,18 +82,18 @@ class Number:
     reason: str = ""
 
 
-Count = Callable[[Habit], Number]
+Count = Callable[[Convention], MetricValue]
 """Scores the run under a habit."""
 
 
-def habit_of(preset: str, metric: str, settings: Mapping[str, Any]) -> Habit:
+def habit_of(preset: str, metric: str, settings: Mapping[str, Any]) -> Convention:
     """A preset's habit for a metric. Where the experiment's ``settings`` have a threshold, or take every row
     as relevant, that wins, as it does for ``recdash evaluate``; the name of a column leaves the habit free.
     """
     (asked,), rules = read_question([metric], preset, settings["depth"])
     every_row = EVERY_ROW if settings.get("relevance") == EVERY_ROW else None
     rules = with_relevance(rules, every_row, settings.get("relevance_threshold"))
-    return Habit(
+    return Convention(
         str(asked.definition),
         rules.users,
         rules.order,
@@ -104,7 +104,7 @@ def habit_of(preset: str, metric: str, settings: Mapping[str, Any]) -> Habit:
     )
 
 
-def of_metric(metric: str, settings: Mapping[str, Any]) -> dict[str, Habit]:
+def of_metric(metric: str, settings: Mapping[str, Any]) -> dict[str, Convention]:
     """Every preset's habit by its name, the default first."""
     return {name: habit_of(name, metric, settings) for name in PRESETS}
 
@@ -112,7 +112,7 @@ def of_metric(metric: str, settings: Mapping[str, Any]) -> dict[str, Habit]:
 # ── the tables ───────────────────────────────────────────────────────────────────────────────
 
 
-def preset_frame(found: Mapping[str, Habit], count: Count, own_order: Order) -> pd.DataFrame:
+def preset_frame(found: Mapping[str, Convention], count: Count, own_order: Order) -> pd.DataFrame:
     """One row per preset: preset, title, spec, value, std_error, n_users, users, order, ties, relevant
     (in words), difference (to the default), reason, state and agreement (is it the library's own number, in
     words). ``own_order`` stands where the preset has none.
@@ -136,7 +136,7 @@ def preset_frame(found: Mapping[str, Habit], count: Count, own_order: Order) -> 
     return pd.DataFrame(rows)
 
 
-def cause_frame(found: Mapping[str, Habit], count: Count) -> pd.DataFrame:
+def cause_frame(found: Mapping[str, Convention], count: Count) -> pd.DataFrame:
     """Why each preset differs: preset, title, cause, words, value (by this cause alone), difference, reason.
 
     The row "together" is what several causes do beyond the sum of each alone, unless they add up.
@@ -152,7 +152,7 @@ def cause_frame(found: Mapping[str, Habit], count: Count) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _causes(default: Habit, habit: Habit, count: Count) -> Iterator[dict[str, Any]]:
+def _causes(default: Convention, habit: Convention, count: Count) -> Iterator[dict[str, Any]]:
     base, whole = count(default).value, count(habit)
     alone = {
         cause: count(default.switched(habit, cause)) for cause in CAUSES if default.differs(habit, cause)
@@ -166,7 +166,7 @@ def _causes(default: Habit, habit: Habit, count: Count) -> Iterator[dict[str, An
             yield _row(TOGETHER, "the causes change each other's effect", whole, rest)
 
 
-def _row(cause: str, words: str, number: Number, difference: float) -> dict[str, Any]:
+def _row(cause: str, words: str, number: MetricValue, difference: float) -> dict[str, Any]:
     return {
         "cause": cause, "words": words, "value": number.value, "difference": difference,
         "reason": number.reason,
@@ -176,7 +176,7 @@ def _row(cause: str, words: str, number: Number, difference: float) -> dict[str,
 # ── words ────────────────────────────────────────────────────────────────────────────────────
 
 
-def in_words(default: Habit, habit: Habit) -> dict[str, str]:
+def in_words(default: Convention, habit: Convention) -> dict[str, str]:
     """Cause → how the habit differs from the default; only the causes in which it does."""
     words = {
         "formula": lambda: _formula_words(default.spec, habit.spec),
@@ -280,14 +280,14 @@ def _percent(share: float) -> str:
 # ── hits under a habit ───────────────────────────────────────────────────────────────────────
 
 
-def truth_under(truth: Truth, habit: Habit) -> Truth:
+def truth_under(truth: Truth, habit: Convention) -> Truth:
     """The truth with what the habit takes as relevant."""
     if habit.relevance == EVERY_ROW:
         return replace(truth, gain=np.ones(len(truth.gain)), graded=False, threshold=None)
     return truth.under(habit.threshold)
 
 
-def needs_upload(hits: Hits, truth: Truth, habit: Habit) -> bool:
+def needs_upload(hits: Hits, truth: Truth, habit: Convention) -> bool:
     """Do the stored hits not say what they would be under this habit?"""
     order = habit.order or hits.order
     if order != hits.order or (hits.ledger.duplicates and habit.duplicates != hits.duplicates):
@@ -309,8 +309,8 @@ def _other_lists_count(hits: Hits, truth: Truth, users: str) -> bool:
     return bool((truth.users_who_count() != hits.truth.users_who_count()).any())
 
 
-def of_upload(habit: Habit) -> Habit:
+def of_upload(habit: Convention) -> Convention:
     """The habit in what another look at the upload depends on; for accuracy that is the order alone."""
     if isinstance(define(habit.spec).metric, CatalogueMetric):
         return replace(habit, users="truth")
-    return Habit(ANY_ACCURACY, "truth", habit.order, habit.ties, None, None, habit.duplicates)
+    return Convention(ANY_ACCURACY, "truth", habit.order, habit.ties, None, None, habit.duplicates)

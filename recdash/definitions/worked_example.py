@@ -14,15 +14,15 @@ import numpy as np
 from recdash.domain.hits import Hits
 from recdash.domain.kinds import Floats
 from recdash.evaluation import evaluate
-from recdash.metrics import Definition, Sample, define, parse, sample_of
+from recdash.metrics import Definition, RelevantHits, define, parse, sample_of
 from recdash.metrics.formulas import (
-    Formula,
     GradedNdcg,
     HarmonicMean,
     MeanRecall,
+    MetricFormula,
     Micro,
     OverJudged,
-    Sentence,
+    RatioFormula,
 )
 from recdash.metrics.populations import OverPopulation
 from recdash.metrics.ranking import Ndcg, RankingMetric
@@ -37,7 +37,7 @@ N_POPULAR = 8
 
 
 @dataclass(frozen=True)
-class Place:
+class ExamplePlace:
     """One place of the list: ``gain`` is None where nothing relevant stands, ``item`` where it is not known.
 
     ``negative``: an item stands there that was judged and is not relevant. ``credit`` is what the place adds,
@@ -65,7 +65,7 @@ class Worked:
     user: str
     m: int
     length: int
-    places: tuple[Place, ...]
+    places: tuple[ExamplePlace, ...]
     norm: float | None
     value: float
     pooled: bool = False
@@ -103,7 +103,7 @@ def why_no_example(definition: Definition) -> str:
     return definition.lacks(_example_sample(_example_hits()))
 
 
-def _example_sample(hits: Hits) -> Sample:
+def _example_sample(hits: Hits) -> RelevantHits:
     place = {"b": 1, "c": 3, "y": 4, "a": 5}
     expected = np.array([(N_POPULAR + 1 - place[item]) / N_POPULAR for item in hits.truth.items])
     return sample_of(hits, familiar=Familiar(expected, N_POPULAR))
@@ -123,14 +123,14 @@ def _example_hits() -> Hits:
     return hits
 
 
-def _easy_to_follow(sample: Sample, k: int) -> int:
+def _easy_to_follow(sample: RelevantHits, k: int) -> int:
     """The user whose arithmetic is short: two hits, then a short list, then few relevant items."""
     found = np.bincount(sample.user[sample.rank <= k], minlength=sample.n_users)
     by_need = (np.abs(sample.n_relevant - FEW_RELEVANT), sample.list_length, np.abs(found - FEW_HITS))
     return int(np.lexsort(by_need)[0])
 
 
-def _worked(definition: Definition, sample: Sample, k: int, hits: Hits) -> Worked | None:
+def _worked(definition: Definition, sample: RelevantHits, k: int, hits: Hits) -> Worked | None:
     metric = definition.metric
     if not isinstance(metric, RankingMetric) or metric.lacks(sample, definition.parameters):
         return None
@@ -157,32 +157,32 @@ def _worked(definition: Definition, sample: Sample, k: int, hits: Hits) -> Worke
     return _with_credits(shown, formula, sample)
 
 
-def _places(sample: Sample, k: int, items: Sequence[str]) -> tuple[Place, ...]:
+def _places(sample: RelevantHits, k: int, items: Sequence[str]) -> tuple[ExamplePlace, ...]:
     """The places of the list up to k; only what was hit is known by name."""
     at = {int(rank): place for place, rank in enumerate(sample.rank)}
     judged = sample.judged
     negatives = set() if judged is None else set(judged.rank[~judged.relevant].tolist())
     return tuple(
-        Place(rank, items[at[rank]], float(sample.gain[at[rank]]), None, None)
+        ExamplePlace(rank, items[at[rank]], float(sample.gain[at[rank]]), None, None)
         if rank in at
-        else Place(rank, None, None, None, None, negative=rank in negatives)
+        else ExamplePlace(rank, None, None, None, None, negative=rank in negatives)
         for rank in range(1, min(k, int(sample.list_length[0])) + 1)
     )
 
 
-def _parts(definition: Definition, sample: Sample, k: int, hits: Hits) -> tuple[Worked, ...]:
+def _parts(definition: Definition, sample: RelevantHits, k: int, hits: Hits) -> tuple[Worked, ...]:
     of = [_worked(define(parse(text)), sample, k, hits) for text in split(definition.parameters["of"])]
     return tuple(part for part in of if part is not None)
 
 
-def _with_credits(shown: Worked, formula: Formula, sample: Sample) -> Worked:
+def _with_credits(shown: Worked, formula: MetricFormula, sample: RelevantHits) -> Worked:
     if isinstance(formula, Ndcg):
         return _with_credits(shown, formula.formula(sample), sample)
     if isinstance(formula, Micro):
         return replace(_with_credits(shown, formula.sentence, sample), pooled=True)
     if isinstance(formula, MeanRecall):
         return _with_recalls(shown, sample)
-    if isinstance(formula, Sentence):
+    if isinstance(formula, RatioFormula):
         sample, norm = formula.seen(sample), formula.norm_of(sample, shown.k)
         return _added_up(shown, _by_rank(formula.credit(sample), sample, shown), float(norm[0]))
     if isinstance(formula, GradedNdcg):
@@ -191,18 +191,18 @@ def _with_credits(shown: Worked, formula: Formula, sample: Sample) -> Worked:
     return shown
 
 
-def _with_recalls(shown: Worked, sample: Sample) -> Worked:
+def _with_recalls(shown: Worked, sample: RelevantHits) -> Worked:
     """Every place adds its recall, hit or not."""
     recall = define("recall").formula()
     each = [float(recall.values(sample, place)[0]) for place in range(1, shown.k + 1)]
     padded = [
         *shown.places,
-        *(Place(rank, None, None, None, None) for rank in range(len(shown.places) + 1, shown.k + 1)),
+        *(ExamplePlace(rank, None, None, None, None) for rank in range(len(shown.places) + 1, shown.k + 1)),
     ]
     return _added_up(replace(shown, places=tuple(padded)), np.array(each), float(shown.k))
 
 
-def _by_rank(credit: Floats, sample: Sample, shown: Worked) -> Floats:
+def _by_rank(credit: Floats, sample: RelevantHits, shown: Worked) -> Floats:
     """[places] the credit of the hit at each place, 0 where there is none."""
     by_rank = np.zeros(len(shown.places))
     within = sample.rank <= len(shown.places)

@@ -95,7 +95,7 @@ DEVICES = ("phone", "TV", "web")
 
 
 @dataclass(frozen=True)
-class Demo:
+class FilmService:
     """Everything the demo stores. Ids are whole numbers; times are UTC.
 
     ``catalogue`` item_id, title, genre, year, runtime_min · ``train`` and ``truth`` user_id,
@@ -144,7 +144,7 @@ class World:
         return 0.75 * self.match + 0.3 * self.fame - 2.8 * self.season
 
 
-def make(seed: int = SEED) -> Demo:
+def make(seed: int = SEED) -> FilmService:
     """The demo of a seed: the same seed gives the same tables."""
     rng = np.random.default_rng(seed)
     world = _world(rng)
@@ -154,7 +154,7 @@ def make(seed: int = SEED) -> Demo:
     truth = _rated(rng, world, truth_plays, TRUTH_FROM, TRUTH_TO)
     lists = _lists(rng, world, train_plays)
     sessions, served = _sessions(rng, world, lists, _devices(seed))
-    return Demo(
+    return FilmService(
         experiment="Demo: film service, October 2026",
         test="Demo: homepage row, November 2026",
         baseline=POPULAR,

@@ -4,9 +4,9 @@ says what it would take to tell.
 
 from __future__ import annotations
 
-from recdash.diagnosis.answer import Answer
+from recdash.diagnosis.answer import CheckAnswer
 from recdash.diagnosis.checks import CHECKS, Check, ask_all
-from recdash.diagnosis.evidence import Evidence, Lacking
+from recdash.diagnosis.evidence import Evidence, Missing
 from recdash.diagnosis.summary import likely, summary
 
-__all__ = ["CHECKS", "Answer", "Check", "Evidence", "Lacking", "ask_all", "likely", "summary"]
+__all__ = ["CHECKS", "Check", "CheckAnswer", "Evidence", "Missing", "ask_all", "likely", "summary"]

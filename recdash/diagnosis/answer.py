@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from recdash.diagnosis.evidence import Lacking
+from recdash.diagnosis.evidence import Missing
 from recdash.diagnosis.mini_chart import Picture
 from recdash.formatting import numbers
 
@@ -14,7 +14,7 @@ Strength = Literal[0, 1, 2, 3]
 
 
 @dataclass(frozen=True)
-class Answer:
+class CheckAnswer:
     """One check's answer. ``statistic`` is one line of numbers, ``sentence`` reads it in plain words.
 
     ``cause`` is the cause as part of a sentence ("its gain sits in …"), where the check supports it.
@@ -46,23 +46,25 @@ class Looked:
     statistic: str
     picture: Picture | None = None
 
-    def supports(self, sentence: str, cause: str, strength: Strength) -> Answer:
-        return Answer(
+    def supports(self, sentence: str, cause: str, strength: Strength) -> CheckAnswer:
+        return CheckAnswer(
             self.check, "supports", self.statistic, sentence,
             picture=self.picture, cause=cause, strength=strength,
         )  # fmt: skip
 
-    def rules_out(self, sentence: str) -> Answer:
-        return Answer(self.check, "rules out", self.statistic, sentence, picture=self.picture)
+    def rules_out(self, sentence: str) -> CheckAnswer:
+        return CheckAnswer(self.check, "rules out", self.statistic, sentence, picture=self.picture)
 
-    def too_little(self, sentence: str, needs: str) -> Answer:
+    def too_little(self, sentence: str, needs: str) -> CheckAnswer:
         """There are numbers, and they settle nothing."""
-        return Answer(self.check, "can't tell", self.statistic, sentence, needs=needs, picture=self.picture)
+        return CheckAnswer(
+            self.check, "can't tell", self.statistic, sentence, needs=needs, picture=self.picture
+        )
 
 
-def cannot(check: str, lacking: Lacking) -> Answer:
+def cannot(check: str, lacking: Missing) -> CheckAnswer:
     """Without the evidence there is no answer."""
-    return Answer(
+    return CheckAnswer(
         check, "can't tell", numbers.NONE, f"This can't be told: it needs {lacking.needs}.", lacking.needs
     )
 

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import math
 
-from recdash.diagnosis.answer import Answer, Looked, between, cannot, change, ends
-from recdash.diagnosis.evidence import About, Evidence, Fading, Lacking, Lift, SegmentLift, Segments
+from recdash.diagnosis.answer import CheckAnswer, Looked, between, cannot, change, ends
+from recdash.diagnosis.evidence import (
+    About,
+    Evidence,
+    Missing,
+    NoveltyEvidence,
+    OnlineChange,
+    SegmentEvidence,
+    SegmentsEvidence,
+)
 from recdash.diagnosis.mini_chart import Bar, Picture
 from recdash.formatting import numbers
 
@@ -22,7 +30,7 @@ MOST_SHOWN = 8
 # ── 9 novelty ────────────────────────────────────────────────────────────────────────────────
 
 
-def novelty(evidence: Evidence) -> Answer:
+def novelty(evidence: Evidence) -> CheckAnswer:
     """Does the effect change with the days since users first saw it?
 
     The same users early and late after their first exposure: change = log(1 + late) − log(1 + early).
@@ -30,9 +38,9 @@ def novelty(evidence: Evidence) -> Answer:
     the whole lift, −log(1 + lift). *Can't tell*: it holds both.
     """
     found, lift = evidence.fading, evidence.lift
-    if isinstance(found, Lacking):
+    if isinstance(found, Missing):
         return cannot("novelty", found)
-    if isinstance(lift, Lacking):
+    if isinstance(lift, Missing):
         return cannot("novelty", lift)
     looked = Looked(
         "novelty",
@@ -55,13 +63,13 @@ def novelty(evidence: Evidence) -> Answer:
     return looked.rules_out("The lift of a user's first days is that of later ones.")
 
 
-def _could_cancel(low: float, high: float, lift: Lift) -> bool:
+def _could_cancel(low: float, high: float, lift: OnlineChange) -> bool:
     """Does the interval of a change (of logarithms) hold the one that would cancel the lift?"""
     cancels = -math.log1p(max(lift.value, -0.999))
     return low <= cancels <= high
 
 
-def _fading_picture(found: Fading) -> Picture:
+def _fading_picture(found: NoveltyEvidence) -> Picture:
     bars = (
         Bar("Early", 100 * found.early, side="run"),
         Bar("Late", 100 * found.late, side="run"),
@@ -72,7 +80,7 @@ def _fading_picture(found: Fading) -> Picture:
 # ── 11 sessions per user ─────────────────────────────────────────────────────────────────────
 
 
-def sessions(evidence: Evidence) -> Answer:
+def sessions(evidence: Evidence) -> CheckAnswer:
     """Did users come more or less often, so that a rate per session misleads?
 
     *Supports*: the online metric is not per user, the 95 % interval of the lift of sessions per user excludes
@@ -85,14 +93,14 @@ def sessions(evidence: Evidence) -> Answer:
     if about.per is None:
         looked = Looked("sessions", f"{about.online} is counted per user")
         return looked.rules_out("It is a number per user, not a rate: fewer sessions cannot raise it.")
-    if isinstance(found, Lacking):
+    if isinstance(found, Missing):
         return cannot("sessions", found)
-    if isinstance(lift, Lacking):
+    if isinstance(lift, Missing):
         return cannot("sessions", lift)
     return _sessions(found, lift, about)
 
 
-def _sessions(found: Lift, lift: Lift, about: About) -> Answer:
+def _sessions(found: OnlineChange, lift: OnlineChange, about: About) -> CheckAnswer:
     if found.low is None or found.high is None:
         return _without_interval(found)
     told = f"sessions per user {change(found.value)} ({between(found.low, found.high)})"
@@ -118,27 +126,27 @@ def _within(title: str) -> str:
     return f"{title[:1].lower()}{title[1:]}"
 
 
-def _without_interval(found: Lift) -> Answer:
+def _without_interval(found: OnlineChange) -> CheckAnswer:
     """As where all users have as many sessions."""
     if found.value == 0:
         return Looked("sessions", "sessions per user 0 %").rules_out("All users came equally often.")
-    return cannot("sessions", Lacking("more users, for an interval of the sessions per user"))
+    return cannot("sessions", Missing("more users, for an interval of the sessions per user"))
 
 
-def _session_picture(found: Lift, lift: Lift, online: str) -> Picture:
+def _session_picture(found: OnlineChange, lift: OnlineChange, online: str) -> Picture:
     rows = (("Sessions per user", found), (online, lift))
     bars = tuple(_lift_bar(label, one) for label, one in rows)
     return Picture("Lift over the control", bars, "%", sign=True)
 
 
-def _lift_bar(label: str, lift: Lift, note: str = "") -> Bar:
+def _lift_bar(label: str, lift: OnlineChange, note: str = "") -> Bar:
     return Bar(label, 100 * lift.value, *ends(lift.low, lift.high), side="run", note=note)
 
 
 # ── 12 segments ──────────────────────────────────────────────────────────────────────────────
 
 
-def segments(evidence: Evidence) -> Answer:
+def segments(evidence: Evidence) -> CheckAnswer:
     """Is the result that of everybody?
 
     *Supports*: a segment with the opposite sign (p < .05, Benjamini and Hochberg over all segments); every
@@ -146,9 +154,9 @@ def segments(evidence: Evidence) -> Answer:
     between the variants (p < .001). *Rules out*: none of them.
     """
     found, lift = evidence.segments, evidence.lift
-    if isinstance(found, Lacking):
+    if isinstance(found, Missing):
         return cannot("segments", found)
-    if isinstance(lift, Lacking):
+    if isinstance(lift, Missing):
         return cannot("segments", lift)
     against = [row for row in found.rows if _is_against(row, lift)]
     looked = Looked("segments", _segment_statistic(found, len(against)), _segment_picture(found))
@@ -176,17 +184,17 @@ def segments(evidence: Evidence) -> Answer:
     return looked.rules_out("No segment is settled in the other direction, and their mix is the same.")
 
 
-def _is_against(row: SegmentLift, lift: Lift) -> bool:
+def _is_against(row: SegmentEvidence, lift: OnlineChange) -> bool:
     return row.p is not None and row.p < LEVEL and row.lift.value * lift.value < 0
 
 
-def _segment_statistic(found: Segments, n_against: int) -> str:
+def _segment_statistic(found: SegmentsEvidence, n_against: int) -> str:
     lowest = min(found.mix_p.values(), default=None)
     mix = f"; mix of users p {numbers.p_value(lowest)}" if lowest is not None else ""
     return f"{n_against} of {len(found.rows)} segments the other way{mix}"
 
 
-def _segment_picture(found: Segments) -> Picture:
+def _segment_picture(found: SegmentsEvidence) -> Picture:
     """The largest segments."""
     rows = sorted(found.rows, key=lambda row: -row.n)[:MOST_SHOWN]
     bars = [_lift_bar(f"{row.by}: {row.label}", row.lift, f"n = {numbers.count(row.n)}") for row in rows]

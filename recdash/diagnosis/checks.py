@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from recdash.diagnosis import behaviour, exposure, offline, validity
-from recdash.diagnosis.answer import Answer
+from recdash.diagnosis.answer import CheckAnswer
 from recdash.diagnosis.evidence import Evidence
 
 
@@ -20,7 +20,7 @@ class Check:
     title: str
     question: str
     advice: str
-    ask: Callable[[Evidence], Answer]
+    ask: Callable[[Evidence], CheckAnswer]
 
 
 CHECKS: tuple[Check, ...] = (
@@ -86,6 +86,6 @@ CHECKS: tuple[Check, ...] = (
 )  # fmt: skip
 
 
-def ask_all(evidence: Evidence) -> tuple[Answer, ...]:
+def ask_all(evidence: Evidence) -> tuple[CheckAnswer, ...]:
     """The answers of all checks, in their order."""
     return tuple(check.ask(evidence) for check in CHECKS)

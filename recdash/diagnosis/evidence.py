@@ -14,7 +14,7 @@ from recdash.domain.kinds import Floats, Ints
 
 
 @dataclass(frozen=True)
-class Lacking:
+class Missing:
     """Stands where evidence is not there; ``needs`` names the table or column that would bring it."""
 
     needs: str
@@ -63,7 +63,7 @@ class Gain:
 
 
 @dataclass(frozen=True)
-class Lift:
+class OnlineChange:
     """Online change as a share of the control's value, with its 95 % interval (None: there is none)."""
 
     value: float
@@ -83,7 +83,7 @@ def sign_of(low: float | None, high: float | None) -> int:
 
 
 @dataclass(frozen=True)
-class Split:
+class SplitEvidence:
     """How the users were divided. ``srm_p`` of the planned split; ``users`` by variant as they came.
 
     ``crossed`` users were seen in several variants, ``machines`` by variant taken for machines and left out;
@@ -144,7 +144,7 @@ class Times:
 
 
 @dataclass(frozen=True)
-class Audience:
+class AudienceEvidence:
     """Who was evaluated and who was served.
 
     ``n_online`` users of the test, of whom ``n_both`` count offline too; ``cold_offline`` and ``cold_online``
@@ -159,11 +159,11 @@ class Audience:
     cold_online: float
     warm: Gain | None
     cold: Gain | None
-    evaluated: Lift | None = None
+    evaluated: OnlineChange | None = None
 
 
 @dataclass(frozen=True)
-class Seen:
+class ExposureEvidence:
     """How much of what a run recommends anybody could have reacted to before.
 
     ``unseen_*``: share of places within k that hold an item which nobody met before the test: the control
@@ -193,7 +193,7 @@ class Places:
 
 
 @dataclass(frozen=True)
-class Served:
+class ServedOverlap:
     """What the variant showed beside what was uploaded. ``overlap`` [users] share of a user's shown items
     that stand in the uploaded list, within as many places as the served list went down to.
 
@@ -208,7 +208,7 @@ class Served:
 
 
 @dataclass(frozen=True)
-class Fading:
+class NoveltyEvidence:
     """The same users early and late after their first exposure. ``change`` is log(1 + late) − log(1 + early)
     with its 95 % interval.
     """
@@ -233,48 +233,48 @@ class Stricter:
 
 
 @dataclass(frozen=True)
-class SegmentLift:
+class SegmentEvidence:
     """One segment of the users; ``p`` corrected over all segments (Benjamini and Hochberg)."""
 
     by: str
     label: str
     n: int
-    lift: Lift
+    lift: OnlineChange
     p: float | None
 
 
 @dataclass(frozen=True)
-class Segments:
+class SegmentsEvidence:
     """``mix_p``: by segmentation, how likely an even draw gives such different mixes in the two variants.
 
     ``reversed_by``: segmentations in which every segment goes against the whole (Simpson's paradox).
     """
 
-    rows: tuple[SegmentLift, ...]
+    rows: tuple[SegmentEvidence, ...]
     mix_p: Mapping[str, float]
     reversed_by: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that there is to look at for one variant of one test; ``Lacking`` where something is not there.
+    """All that there is to look at for one variant of one test; ``Missing`` where something is not there.
 
     ``lift`` of the online metric, ``detectable`` the smallest lift that this test finds with 80 % power,
     ``sessions`` the lift of sessions per user.
     """
 
     about: About
-    gain: Gain | Lacking
-    lift: Lift | Lacking
-    detectable: float | Lacking
-    split: Split | Lacking
-    popularity: Popularity | Lacking
-    times: Times | Lacking
-    audience: Audience | Lacking
-    seen: Seen | Lacking
-    places: Places | Lacking
-    served: Served | Lacking
-    fading: Fading | Lacking
-    stricter: Stricter | Lacking
-    sessions: Lift | Lacking
-    segments: Segments | Lacking
+    gain: Gain | Missing
+    lift: OnlineChange | Missing
+    detectable: float | Missing
+    split: SplitEvidence | Missing
+    popularity: Popularity | Missing
+    times: Times | Missing
+    audience: AudienceEvidence | Missing
+    seen: ExposureEvidence | Missing
+    places: Places | Missing
+    served: ServedOverlap | Missing
+    fading: NoveltyEvidence | Missing
+    stricter: Stricter | Missing
+    sessions: OnlineChange | Missing
+    segments: SegmentsEvidence | Missing

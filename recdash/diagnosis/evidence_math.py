@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from recdash.diagnosis.evidence import Gain, Lift
+from recdash.diagnosis.evidence import Gain, OnlineChange
 from recdash.domain.kinds import Floats, Ints, Mask
 
 GRADES = 12
@@ -59,11 +59,11 @@ def mean_by(group: Ints, values: Floats) -> Floats:
     return means
 
 
-def turned(lift: Lift) -> Lift:
+def turned(lift: OnlineChange) -> OnlineChange:
     """Of a metric of which less is better: above 0 is better again."""
     low = None if lift.high is None else -lift.high
     high = None if lift.low is None else -lift.low
-    return Lift(-lift.value, low, high)
+    return OnlineChange(-lift.value, low, high)
 
 
 def enough(gain: Gain | None, least: int) -> Gain | None:

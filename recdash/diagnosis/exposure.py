@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from recdash.diagnosis.answer import Answer, Looked, cannot, percent
-from recdash.diagnosis.evidence import About, Evidence, Gain, Lacking, Places, Seen, Served
+from recdash.diagnosis.answer import CheckAnswer, Looked, cannot, percent
+from recdash.diagnosis.evidence import About, Evidence, ExposureEvidence, Gain, Missing, Places, ServedOverlap
 from recdash.diagnosis.mini_chart import Bar, Picture
 from recdash.diagnosis.robustness import becomes, left
 from recdash.formatting import numbers
@@ -24,7 +24,7 @@ MOST_RANKS = 12
 # ── 6 exposure ───────────────────────────────────────────────────────────────────────────────
 
 
-def exposure(evidence: Evidence) -> Answer:
+def exposure(evidence: Evidence) -> CheckAnswer:
     """Could anybody have reacted offline to what the run recommends?
 
     The share of places within k with items that somebody met before the test (the control showed them, or
@@ -34,10 +34,10 @@ def exposure(evidence: Evidence) -> Answer:
     tell*: one side is so far ahead, and neither has won offline.
     """
     found, gain = evidence.seen, evidence.gain
-    if isinstance(found, Lacking):
+    if isinstance(found, Missing):
         return cannot("exposure", found)
     looked = Looked("exposure", _seen_statistic(found), _seen_picture(found, evidence.about))
-    sign = 0 if isinstance(gain, Lacking) else gain.sign
+    sign = 0 if isinstance(gain, Missing) else gain.sign
     met, judged = found.unseen_base - found.unseen_run, (found.judged_run or 0) - (found.judged_base or 0)
     if max(abs(met), abs(judged)) < KNOWN_GAP:
         return looked.rules_out("Of what either side recommends people had met about as much.")
@@ -54,7 +54,7 @@ def exposure(evidence: Evidence) -> Answer:
     return looked.rules_out("The side that won offline is the one of which less is known.")
 
 
-def _never_met(looked: Looked, found: Seen, k: int) -> Answer:
+def _never_met(looked: Looked, found: ExposureEvidence, k: int) -> CheckAnswer:
     mine, base = percent(found.unseen_run), percent(found.unseen_base)
     return looked.supports(
         f"{mine} of its first {k} places hold items that nobody met before the test, of the baseline's "
@@ -63,7 +63,7 @@ def _never_met(looked: Looked, found: Seen, k: int) -> Answer:
     )  # fmt: skip
 
 
-def _seen_statistic(found: Seen) -> str:
+def _seen_statistic(found: ExposureEvidence) -> str:
     told = (
         f"never met before: {percent(found.unseen_run)} of the places, baseline {percent(found.unseen_base)}"
     )
@@ -72,7 +72,7 @@ def _seen_statistic(found: Seen) -> str:
     return f"{told}; judged {percent(found.judged_run)}, baseline {percent(found.judged_base)}"
 
 
-def _seen_picture(found: Seen, about: About) -> Picture:
+def _seen_picture(found: ExposureEvidence, about: About) -> Picture:
     bars = [
         Bar(f"Never met, {about.run}", 100 * found.unseen_run, side="run"),
         Bar(f"Never met, {about.base}", 100 * found.unseen_base, side="baseline"),
@@ -86,7 +86,7 @@ def _seen_picture(found: Seen, about: About) -> Picture:
 # ── 7 position ───────────────────────────────────────────────────────────────────────────────
 
 
-def position(evidence: Evidence) -> Answer:
+def position(evidence: Evidence) -> CheckAnswer:
     """Is the gain in places that people really had?
 
     The offline gain once more at k = the slots of a served list, as a share of the baseline's value.
@@ -96,9 +96,9 @@ def position(evidence: Evidence) -> Answer:
     settled gain to begin with. Clicks by rank stand beside it.
     """
     found, gain = evidence.places, evidence.gain
-    if isinstance(found, Lacking):
+    if isinstance(found, Missing):
         return cannot("position", found)
-    if isinstance(gain, Lacking):
+    if isinstance(gain, Missing):
         return cannot("position", gain)
     about = evidence.about
     looked = Looked("position", _places_statistic(found, gain, about), _places_picture(found, gain, about))
@@ -111,7 +111,7 @@ def position(evidence: Evidence) -> Answer:
     return _within_slots(looked, found, gain, about)
 
 
-def _within_slots(looked: Looked, found: Places, gain: Gain, about: About) -> Answer:
+def _within_slots(looked: Looked, found: Places, gain: Gain, about: About) -> CheckAnswer:
     rest = left(gain, found.gain)
     if rest == "stays":
         return looked.rules_out(f"Within the {found.slots} places that were shown the gain is there too.")
@@ -154,7 +154,7 @@ def _places_picture(found: Places, gain: Gain, about: About) -> Picture:
 # ── 8 served ─────────────────────────────────────────────────────────────────────────────────
 
 
-def served(evidence: Evidence) -> Answer:
+def served(evidence: Evidence) -> CheckAnswer:
     """Was what people were served what was evaluated?
 
     Per user of the variant, the share of shown items that stand in as many first places of the uploaded
@@ -162,10 +162,10 @@ def served(evidence: Evidence) -> Answer:
     *Supports*: the mean share is below .8, or more than a tenth are without a list. *Rules out*: neither.
     """
     found = evidence.served
-    if isinstance(found, Lacking):
+    if isinstance(found, Missing):
         return cannot("served", found)
     if not found.n_known:
-        return cannot("served", Lacking("the same user ids in the served lists as in the upload"))
+        return cannot("served", Missing("the same user ids in the served lists as in the upload"))
     without = found.n_without / found.n_known
     mean = float(found.overlap.mean()) if len(found.overlap) else 0.0
     looked = Looked("served", _served_statistic(found, mean, without), _served_picture(found))
@@ -184,12 +184,12 @@ def served(evidence: Evidence) -> Answer:
     return looked.rules_out(f"{of}They were shown what was evaluated.")
 
 
-def _served_statistic(found: Served, mean: float, without: float) -> str:
+def _served_statistic(found: ServedOverlap, mean: float, without: float) -> str:
     shared = percent(mean) if len(found.overlap) else numbers.NONE
     return f"{shared} of shown items in the uploaded list; {percent(without)} without a list"
 
 
-def _served_picture(found: Served) -> Picture:
+def _served_picture(found: ServedOverlap) -> Picture:
     """Users by how much of what they saw was in their list."""
     edges = np.array([0.0, 0.5, 0.8, 0.9999, np.inf])
     counts = np.histogram(found.overlap, edges)[0]

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import math
 
-from recdash.diagnosis.answer import Answer, Looked, between, cannot, change, percent
-from recdash.diagnosis.evidence import About, Audience, Evidence, Gain, Lacking, Lift, Popularity, Stricter
+from recdash.diagnosis.answer import CheckAnswer, Looked, between, cannot, change, percent
+from recdash.diagnosis.evidence import (
+    About,
+    AudienceEvidence,
+    Evidence,
+    Gain,
+    Missing,
+    OnlineChange,
+    Popularity,
+    Stricter,
+)
 from recdash.diagnosis.mini_chart import Bar, Picture, Side
 from recdash.diagnosis.robustness import becomes, left
 from recdash.formatting import numbers
@@ -23,7 +32,7 @@ COLD_MATTERS = 0.1
 # ── 3 popularity ─────────────────────────────────────────────────────────────────────────────
 
 
-def popularity(evidence: Evidence) -> Answer:
+def popularity(evidence: Evidence) -> CheckAnswer:
     """Does the offline gain sit in items that everybody knows?
 
     The change in relevant items found within k, against the baseline, is split into head and tail: the
@@ -34,9 +43,9 @@ def popularity(evidence: Evidence) -> Answer:
     beside it.
     """
     found, gain = evidence.popularity, evidence.gain
-    if isinstance(found, Lacking):
+    if isinstance(found, Missing):
         return cannot("popularity", found)
-    if isinstance(gain, Lacking):
+    if isinstance(gain, Missing):
         return cannot("popularity", gain)
     looked = Looked("popularity", _popular_statistic(found), _popular_picture(found, evidence.about))
     if found.head + found.tail == 0:
@@ -54,7 +63,7 @@ def popularity(evidence: Evidence) -> Answer:
     return _split(looked, found, "gain" if gain.sign > 0 else "loss")
 
 
-def _split(looked: Looked, found: Popularity, word: str) -> Answer:
+def _split(looked: Looked, found: Popularity, word: str) -> CheckAnswer:
     """Of a settled change in items found."""
     share, usual = found.head / (found.head + found.tail), found.usual_head
     shown = _concentration(found)
@@ -110,7 +119,7 @@ def _popular_picture(found: Popularity, about: About) -> Picture:
 # ── 4 leakage ────────────────────────────────────────────────────────────────────────────────
 
 
-def leakage(evidence: Evidence) -> Answer:
+def leakage(evidence: Evidence) -> CheckAnswer:
     """Could candidates learn from the time that they were tested on?
 
     The share of truth rows earlier than the end of train: when 99 of 100 of its rows had happened, so that
@@ -118,7 +127,7 @@ def leakage(evidence: Evidence) -> Answer:
     online can. *Rules out*: less.
     """
     found = evidence.times
-    if isinstance(found, Lacking):
+    if isinstance(found, Missing):
         return cannot("leakage", found)
     early = found.truth < found.train_end
     share = float(early.mean())
@@ -139,7 +148,7 @@ def leakage(evidence: Evidence) -> Answer:
 # ── 5 users ──────────────────────────────────────────────────────────────────────────────────
 
 
-def users(evidence: Evidence) -> Answer:
+def users(evidence: Evidence) -> CheckAnswer:
     """Were the users who were served those who were evaluated?
 
     First the users who were both: *rules out* where the lift among them is settled as that of all,
@@ -151,20 +160,20 @@ def users(evidence: Evidence) -> Answer:
     known users offline, no settled gain.
     """
     found, gain = evidence.audience, evidence.gain
-    if isinstance(found, Lacking):
+    if isinstance(found, Missing):
         return cannot("users", found)
-    if isinstance(gain, Lacking):
+    if isinstance(gain, Missing):
         return cannot("users", gain)
     if found.n_both == 0:
-        return cannot("users", Lacking("the same user ids in the test as in the truth"))
+        return cannot("users", Missing("the same user ids in the test as in the truth"))
     looked = Looked("users", _audience_statistic(found), _audience_picture(found))
-    lift = None if isinstance(evidence.lift, Lacking) else evidence.lift
+    lift = None if isinstance(evidence.lift, Missing) else evidence.lift
     if lift and found.evaluated and lift.sign * found.evaluated.sign:
         return _of_both(looked, found.n_both, lift, found.evaluated)
     return _of_others(looked, found, gain)
 
 
-def _of_both(looked: Looked, n_both: int, lift: Lift, evaluated: Lift) -> Answer:
+def _of_both(looked: Looked, n_both: int, lift: OnlineChange, evaluated: OnlineChange) -> CheckAnswer:
     told = f"Among the {numbers.count(n_both)} users who were evaluated and served the lift is"
     mine = f"{change(evaluated.value)} ({between(evaluated.low, evaluated.high)})"
     if lift.sign == evaluated.sign:
@@ -175,7 +184,7 @@ def _of_both(looked: Looked, n_both: int, lift: Lift, evaluated: Lift) -> Answer
     )  # fmt: skip
 
 
-def _of_others(looked: Looked, found: Audience, gain: Gain) -> Answer:
+def _of_others(looked: Looked, found: AudienceEvidence, gain: Gain) -> CheckAnswer:
     if found.cold is None:
         return _nobody_new(looked, found)
     if found.warm is None:
@@ -183,7 +192,7 @@ def _of_others(looked: Looked, found: Audience, gain: Gain) -> Answer:
     return _put_together(looked, found, gain, found.warm, found.cold)
 
 
-def _nobody_new(looked: Looked, found: Audience) -> Answer:
+def _nobody_new(looked: Looked, found: AudienceEvidence) -> CheckAnswer:
     if found.cold_online < COLD_MATTERS:
         return looked.rules_out("Known users were evaluated, and nearly all users served are known.")
     return looked.supports(
@@ -193,7 +202,7 @@ def _nobody_new(looked: Looked, found: Audience) -> Answer:
     )  # fmt: skip
 
 
-def _put_together(looked: Looked, found: Audience, gain: Gain, warm: Gain, cold: Gain) -> Answer:
+def _put_together(looked: Looked, found: AudienceEvidence, gain: Gain, warm: Gain, cold: Gain) -> CheckAnswer:
     if gain.sign == 0:
         return looked.too_little("There is no settled offline gain that could turn.", "more users offline")
     mixed = _mixed(found.cold_online, warm, cold, gain.base)
@@ -225,14 +234,14 @@ def _half(gain: Gain) -> float:
     return (gain.high - gain.low) / 2
 
 
-def _audience_statistic(found: Audience) -> str:
+def _audience_statistic(found: AudienceEvidence) -> str:
     return (
         f"{percent(found.n_both / max(found.n_online, 1))} of the users served were evaluated; new: "
         f"{percent(found.cold_offline)} offline, {percent(found.cold_online)} online"
     )
 
 
-def _audience_picture(found: Audience) -> Picture:
+def _audience_picture(found: AudienceEvidence) -> Picture:
     parts = (("known users", found.warm), ("new users", found.cold))
     bars = [_gain_bar(f"Gain, {label}", gain) for label, gain in parts if gain is not None]
     return Picture("Offline gain against the baseline", tuple(bars), sign=True)
@@ -249,7 +258,7 @@ def _amount(value: float) -> str:
 # ── 10 labels ────────────────────────────────────────────────────────────────────────────────
 
 
-def labels(evidence: Evidence) -> Answer:
+def labels(evidence: Evidence) -> CheckAnswer:
     """Does offline count as success what online counts as one?
 
     The offline gain once more, only those rows of the truth being relevant that the online rule would
@@ -258,9 +267,9 @@ def labels(evidence: Evidence) -> Answer:
     or offline counts by that rule already. *Can't tell*: it is too uncertain; or no settled gain.
     """
     found, gain = evidence.stricter, evidence.gain
-    if isinstance(found, Lacking):
+    if isinstance(found, Missing):
         return cannot("labels", found)
-    if isinstance(gain, Lacking):
+    if isinstance(gain, Missing):
         return cannot("labels", gain)
     looked = Looked("labels", _label_statistic(found, gain), _label_picture(found, gain, evidence.about))
     if found.already:
@@ -280,7 +289,7 @@ def labels(evidence: Evidence) -> Answer:
     )
 
 
-def _counted_otherwise(looked: Looked, found: Stricter, gain: Gain) -> Answer:
+def _counted_otherwise(looked: Looked, found: Stricter, gain: Gain) -> CheckAnswer:
     word = becomes(gain, found.gain)
     return looked.supports(
         f"Counting only {found.rule}, the offline difference {word}: it was made of what hardly counts "

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recdash.diagnosis.answer import Answer
+from recdash.diagnosis.answer import CheckAnswer
 from recdash.diagnosis.checks import CHECKS
 
 MOST_ALSO = 3
 TITLES = {check.name: check.title.lower() for check in CHECKS}
 
 
-def likely(answers: Sequence[Answer]) -> list[Answer]:
+def likely(answers: Sequence[CheckAnswer]) -> list[CheckAnswer]:
     """The answers that support their cause, strongest first; equal ones in the order of the checks."""
     return sorted((one for one in answers if one.verdict == "supports"), key=lambda one: -one.strength)
 
 
-def summary(answers: Sequence[Answer]) -> str:
+def summary(answers: Sequence[CheckAnswer]) -> str:
     """``Most likely: …; also …. Ruled out: …. Can't tell: ….``"""
     causes = [one.cause for one in likely(answers)]
     told = [_causes(causes)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from recdash.diagnosis.answer import Answer, Looked, between, cannot, change, ends, percent
-from recdash.diagnosis.evidence import About, Evidence, Gain, Lacking, Lift, Split
+from recdash.diagnosis.answer import CheckAnswer, Looked, between, cannot, change, ends, percent
+from recdash.diagnosis.evidence import About, Evidence, Gain, Missing, OnlineChange, SplitEvidence
 from recdash.diagnosis.mini_chart import Bar, Picture, Side
 from recdash.formatting import numbers
 from recdash.online.analysis.health import CROSSED_SHARE, CROSSED_USERS, MISMATCH_BELOW, unevenly_left_out
@@ -13,7 +13,7 @@ from recdash.online.analysis.health import CROSSED_SHARE, CROSSED_USERS, MISMATC
 # ── 1 noise ──────────────────────────────────────────────────────────────────────────────────
 
 
-def noise(evidence: Evidence) -> Answer:
+def noise(evidence: Evidence) -> CheckAnswer:
     """Could chance alone have made the two sides differ?
 
     Implied is the offline gain as a share of the baseline's value: the lift, were one per cent offline
@@ -23,13 +23,13 @@ def noise(evidence: Evidence) -> Answer:
     smallest lift that the test finds stands beside it.
     """
     gain, lift, detectable = evidence.gain, evidence.lift, evidence.detectable
-    if isinstance(gain, Lacking):
+    if isinstance(gain, Missing):
         return cannot("noise", gain)
-    if isinstance(lift, Lacking):
+    if isinstance(lift, Missing):
         return cannot("noise", lift)
     if lift.low is None or lift.high is None:
-        return cannot("noise", Lacking("an interval of the lift"))
-    smallest = None if isinstance(detectable, Lacking) else detectable
+        return cannot("noise", Missing("an interval of the lift"))
+    smallest = None if isinstance(detectable, Missing) else detectable
     looked = Looked(
         "noise", _noise_statistic(gain, lift), _noise_picture(evidence.about, gain, lift, smallest)
     )
@@ -42,7 +42,7 @@ def noise(evidence: Evidence) -> Answer:
     return _contradiction(looked, gain.sign, lift, gain.share)
 
 
-def _contradiction(looked: Looked, sign: int, lift: Lift, implied: float | None) -> Answer:
+def _contradiction(looked: Looked, sign: int, lift: OnlineChange, implied: float | None) -> CheckAnswer:
     """Of a gain that is settled offline; without an implied lift only the directions count."""
     found = f"{change(lift.value)} online ({between(lift.low, lift.high)})"
     if lift.sign == sign:
@@ -67,16 +67,16 @@ def _contradiction(looked: Looked, sign: int, lift: Lift, implied: float | None)
     )
 
 
-def _holds(lift: Lift, value: float) -> bool:
+def _holds(lift: OnlineChange, value: float) -> bool:
     return lift.low is not None and lift.high is not None and lift.low <= value <= lift.high
 
 
-def _noise_statistic(gain: Gain, lift: Lift) -> str:
+def _noise_statistic(gain: Gain, lift: OnlineChange) -> str:
     implied = "" if gain.share is None else f"; offline implies {change(gain.share)}"
     return f"online {between(lift.low, lift.high)}{implied}"
 
 
-def _noise_picture(about: About, gain: Gain, lift: Lift, smallest: float | None) -> Picture:
+def _noise_picture(about: About, gain: Gain, lift: OnlineChange, smallest: float | None) -> Picture:
     bars = []
     if gain.share is not None:
         offline = ends(gain.low / abs(gain.base), gain.high / abs(gain.base))
@@ -90,7 +90,7 @@ def _noise_picture(about: About, gain: Gain, lift: Lift, smallest: float | None)
 # ── 2 split ──────────────────────────────────────────────────────────────────────────────────
 
 
-def split(evidence: Evidence) -> Answer:
+def split(evidence: Evidence) -> CheckAnswer:
     """Were the users divided fairly?
 
     *Supports*: p of the planned split below .001; or at least 1 % of the users, and ten, were seen in
@@ -99,7 +99,7 @@ def split(evidence: Evidence) -> Answer:
     tell users apart, and the split itself is fair.
     """
     found = evidence.split
-    if isinstance(found, Lacking):
+    if isinstance(found, Missing):
         return cannot("split", found)
     names = (evidence.about.variant, evidence.about.control)
     looked = Looked("split", _split_statistic(found), _split_picture(found, names))
@@ -118,8 +118,8 @@ def split(evidence: Evidence) -> Answer:
 
 
 def _between_arms(
-    looked: Looked, found: Split, crossed: int, machines: Mapping[str, int], names: tuple[str, str]
-) -> Answer:
+    looked: Looked, found: SplitEvidence, crossed: int, machines: Mapping[str, int], names: tuple[str, str]
+) -> CheckAnswer:
     everyone = sum(found.users.values()) + crossed
     if crossed >= CROSSED_USERS and crossed >= CROSSED_SHARE * everyone:
         share = percent(crossed / everyone)
@@ -139,7 +139,7 @@ def _between_arms(
     return looked.rules_out("Users fell into the variants as planned, and hardly anybody saw two.")
 
 
-def _split_statistic(found: Split) -> str:
+def _split_statistic(found: SplitEvidence) -> str:
     crossed = "" if found.crossed is None else f"; {numbers.count(found.crossed)} users in two variants"
     left = sum(found.machines.values()) if found.machines else 0
     return f"split p {_p(found.srm_p)}{crossed}" + (f"; {numbers.count(left)} machines" if left else "")
@@ -149,7 +149,7 @@ def _p(value: float) -> str:
     return numbers.p_value(value) if value < 0.001 else f"= {numbers.p_value(value)}"
 
 
-def _split_picture(found: Split, names: tuple[str, str]) -> Picture:
+def _split_picture(found: SplitEvidence, names: tuple[str, str]) -> Picture:
     sides: dict[str, Side] = {names[0]: "run", names[1]: "baseline"}
     bars = [Bar(name, float(count), side=sides.get(name, "neither")) for name, count in found.users.items()]
     return Picture("Users by variant", tuple(bars))

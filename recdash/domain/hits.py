@@ -16,7 +16,7 @@ from recdash.domain.kinds import Duplicates, Floats, Ints, Order
 
 
 @dataclass(frozen=True)
-class Ledger:
+class PopulationCounts:
     """Who was counted, for one run against one truth. All values are counts."""
 
     truth_users: int
@@ -202,7 +202,7 @@ class Hits:
     row: Ints
     list_length: Ints
     exposure: Exposure | None
-    ledger: Ledger
+    ledger: PopulationCounts
     order: Order
     ties: TiedHits | None = None
     shown_to: Sequence[Exposure] = ()

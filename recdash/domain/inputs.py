@@ -75,7 +75,7 @@ class Upload:
 
 
 @dataclass(frozen=True)
-class Passing:
+class UploadStream:
     """An :class:`Upload` that is read as it passes instead of being held.
 
     ``batches()`` yields its rows once, in checked batches of one schema; ``notices`` is complete when they

@@ -81,7 +81,7 @@ class SavedView:
 
 
 @dataclass(frozen=True)
-class Deed:
+class AuditEvent:
     """One line of the audit log: who did what to what. Each ``hash`` covers its line and the one before."""
 
     number: int

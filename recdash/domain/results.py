@@ -32,7 +32,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Absent:
+class Unavailable:
     """A metric that cannot be had for this run, and why, in words for a person."""
 
     metric: str

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from recdash.domain.hits import Exposure, Hits, Ledger, ListMean, RankCounts, TiedHits
+from recdash.domain.hits import Exposure, Hits, ListMean, PopulationCounts, RankCounts, TiedHits
 from recdash.domain.inputs import Truth
 from recdash.domain.kinds import Ints
 from recdash.engines.exposure import no_lists
@@ -79,7 +79,7 @@ def hits_from_tables(tables: Mapping[str, pa.Table], truth: Truth) -> Hits:
         row=column["row"],
         list_length=tables["lists"]["length"].to_numpy(),
         exposure=_exposure(tables["exposure"], tables["items"], facts["depth"]),
-        ledger=Ledger(**facts["ledger"]),
+        ledger=PopulationCounts(**facts["ledger"]),
         order=facts["order"],
         ties=_ties(tables.get("ties")),
         duplicates=facts.get("duplicates", "first"),

@@ -52,7 +52,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Weighed:
+class IdCounts:
     """Ids of one side by code, beside the tables that are asked for them.
 
     ``rows`` [N] how often each stands there; ``has`` [n] which of the first n codes any table has, ``tables``
@@ -169,14 +169,14 @@ def item_overlap(places: Ints, ids: Sequence[str], reference: Reference, users: 
     written = Written(ids)
     tables = {name: _mask(codes, n_known) for name, codes in _codes_by_table(reference).items()}
     places = np.pad(places, (0, max(n_known - len(places), 0)))
-    of_run = Weighed(written, places, np.ones(n_known, dtype=bool), tables, list(tables), tables)
+    of_run = IdCounts(written, places, np.ones(n_known, dtype=bool), tables, list(tables), tables)
     shown, in_truth = places > 0, np.arange(len(places)) < n_truth
     others = {
         name: np.pad(has, (0, len(places) - n_known)) for name, has in tables.items() if name != "truth"
     }
     others = {"run": shown, **others}
     met = np.logical_or.reduce(list(others.values()))
-    of_truth = Weighed(written, in_truth.astype(np.int64), met, others, (), {"truth": in_truth})
+    of_truth = IdCounts(written, in_truth.astype(np.int64), met, others, (), {"truth": in_truth})
     return IdOverlap(
         of_run.known(),
         users.known() if users else None,
@@ -258,7 +258,7 @@ class UsersMet:
         """How many of the run's users the truth and the train table know."""
         tables = {"truth": self._in_truth, **self._train}
         has = np.logical_or.reduce(list(tables.values()))
-        return Weighed(
+        return IdCounts(
             self._written, self.had_list.astype(np.int64), has, tables, list(tables), tables
         ).known()
 
@@ -267,7 +267,7 @@ class UsersMet:
         others = {"run": self.had_list, **self._train}
         met = np.logical_or.reduce(list(others.values()))
         rows = self._in_truth.astype(np.int64)
-        return Weighed(self._written, rows, met, others, (), {"truth": self._in_truth}).known()
+        return IdCounts(self._written, rows, met, others, (), {"truth": self._in_truth}).known()
 
     @cached_property
     def _written(self) -> Written:

@@ -17,7 +17,7 @@ from recdash.engines.list_metrics import list_metrics
 from recdash.engines.matcher import match
 from recdash.engines.reference import Reference
 from recdash.errors import InputError, Problem
-from recdash.metrics.catalogue import Shelf
+from recdash.metrics.catalogue import CatalogueInputs
 from recdash.metrics.list_pulls import ListWorth, list_worth
 from recdash.metrics.registry import Definition
 from recdash.stats.groups import MOST_GROUPS
@@ -31,7 +31,7 @@ class ListSource:
     """A run that can be read again: its lists, what they showed, and how they were put in order."""
 
     run: Recommendations
-    shelf: Shelf
+    shelf: CatalogueInputs
     order: Order
     ties: Ties = "file"
     duplicates: Duplicates = "first"
@@ -80,7 +80,7 @@ def _mean_pulls(several: Sequence[Mapping[str, Pulls]]) -> Mapping[str, Pulls]:
     }
 
 
-def _codes_of_shown(shelf: Shelf, reference: Reference) -> tuple[IdIndex, Ints]:
+def _codes_of_shown(shelf: CatalogueInputs, reference: Reference) -> tuple[IdIndex, Ints]:
     """An index that knows every item that the run shows, and [N] the code of each in it."""
     items, n_shared = reference.items.copy(), len(reference.items)
     further = items.codes(pa.array(shelf.exposure.items[n_shared:], pa.string()))
@@ -98,7 +98,7 @@ class _Adder:
 
 
 def _adder_of(
-    definition: Definition, shelf: Shelf, reference: Reference, code: Ints, k: int
+    definition: Definition, shelf: CatalogueInputs, reference: Reference, code: Ints, k: int
 ) -> _Adder | None:
     if definition.parameters.get("users") != "run":
         return None

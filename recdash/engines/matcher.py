@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from recdash.domain.hits import Exposure, Hits, IdOverlap, Ledger
+from recdash.domain.hits import Exposure, Hits, IdOverlap, PopulationCounts
 from recdash.domain.inputs import Recommendations
 from recdash.domain.kinds import Duplicates, Ints, Mask, Order, Ties
 from recdash.engines.allocator import give_back
@@ -24,7 +24,7 @@ from recdash.engines.ids import IdIndex
 from recdash.engines.known_ids import ItemWatch, item_overlap, places_of, users_met, written_ids
 from recdash.engines.list_metrics import ListMetrics
 from recdash.engines.lookup import TruthLookup
-from recdash.engines.notices import Seen, notices
+from recdash.engines.notices import PassCounts, notices
 from recdash.engines.reference import Reference
 from recdash.engines.ties import TieWatch
 from recdash.engines.ungrouped import NotInPlace, placed_blocks, sorted_blocks
@@ -121,7 +121,7 @@ class _Pass:
         self.reference = reference
         self.users, self.items = reference.users.copy(), reference.items.copy()
         self.lookup = TruthLookup(self.truth)
-        self.seen = Seen()
+        self.seen = PassCounts()
         self.found = Growing(np.int32), Growing(np.int32), Growing(np.int32)
         self.list_length = np.zeros(self.truth.n_users, dtype=np.int32)
         self.had_list = np.zeros(self.truth.n_users, dtype=bool)
@@ -130,7 +130,7 @@ class _Pass:
         self.list_in_block = np.zeros(self.truth.n_users, dtype=np.int32)
         self.audiences = self._audiences(watch) if watch.exposure else []
         self.others = self._other_audience(watch) if watch.exposure else None
-        self.seen_of_others = Seen()
+        self.seen_of_others = PassCounts()
         self.unknown_lengths = Growing(np.int32)
         self.item_watch = (
             None if watch.exposure or run.reference else ItemWatch(self.counts, len(reference.items))
@@ -267,12 +267,12 @@ class _Pass:
 
     # ── order ────────────────────────────────────────────────────────────────────────────────
 
-    def _in_order(self, block: Block, seen: Seen) -> Block:
+    def _in_order(self, block: Block, seen: PassCounts) -> Block:
         if self.plan.order == "rank":
             return self._by_rank(block, seen)
         return self._by_score(block, seen) if self.plan.order == "score" else block
 
-    def _by_rank(self, block: Block, seen: Seen) -> Block:
+    def _by_rank(self, block: Block, seen: PassCounts) -> Block:
         if block.counted_ranks:
             return block
         rank, position = block.column("rank"), block.positions
@@ -294,7 +294,7 @@ class _Pass:
             return equal
         return block.sorted_by(rank) if block.score is None else block.sorted_by(-block.score, rank)
 
-    def _by_score(self, block: Block, seen: Seen) -> Block:
+    def _by_score(self, block: Block, seen: PassCounts) -> Block:
         if self.plan.ties == "item_desc":
             block = block.sorted_by(-_text_order(block.item, self.items), -block.column("score"))
         elif (block.steps(block.column("score")) > 0).any():
@@ -306,7 +306,7 @@ class _Pass:
 
     # ── duplicates and hits ──────────────────────────────────────────────────────────────────
 
-    def _without_duplicates(self, block: Block, seen: Seen) -> Block:
+    def _without_duplicates(self, block: Block, seen: PassCounts) -> Block:
         """Each item once in a list, unless the plan keeps every place; counted either way."""
         repeated = block.repeated_items()
         if repeated is None:
@@ -331,10 +331,10 @@ class _Pass:
 
     # ── what a person is told ────────────────────────────────────────────────────────────────
 
-    def _ledger(self) -> Ledger:
+    def _ledger(self) -> PopulationCounts:
         relevant, with_list = self.counts, self.list_length > 0
         scored = self.plan.order == "score"
-        return Ledger(
+        return PopulationCounts(
             truth_users=self.truth.n_users,
             counted=int(relevant.sum()),
             without_list=int((relevant & ~with_list).sum()),

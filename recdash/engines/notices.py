@@ -18,7 +18,7 @@ NOTICEABLE = 0.01
 
 
 @dataclass
-class Seen:
+class PassCounts:
     """What a pass over a run counts, beside its hits."""
 
     rows: int = 0
@@ -45,7 +45,7 @@ class Seen:
 
 def notices(
     run: Recommendations,
-    seen: Seen,
+    seen: PassCounts,
     order: Order,
     ties: Ties,
     met: Mapping[str, Mapping[str, str]],

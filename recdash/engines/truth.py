@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from recdash.domain.inputs import Passing, Upload
+from recdash.domain.inputs import Upload, UploadStream
 from recdash.domain.kinds import Floats, Ints, Numbers
 from recdash.engines.allocator import give_back
 from recdash.engines.buffers import Growing
@@ -37,7 +37,7 @@ class CodedTruth:
     notices: tuple[Problem, ...] = ()
 
 
-def code_truth(truth: Upload | Passing) -> CodedTruth:
+def code_truth(truth: Upload | UploadStream) -> CodedTruth:
     """Put a truth on codes, batch by batch.
 
     Only codes and gains are held: 9 bytes a row with the usual grades, where rows as they were read take 24.

@@ -19,7 +19,7 @@ from recdash.engines.diversity import categories
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.evaluation.binning import equal_tops, range_labels, round_tops
 from recdash.evaluation.slices import NONE
-from recdash.metrics.catalogue import Shelf, ShownBy, needs_attribute, shown_by
+from recdash.metrics.catalogue import CatalogueInputs, ShownBy, needs_attribute, shown_by
 
 MOST_NUMBERS = 25
 BANDS = 15
@@ -53,7 +53,7 @@ def check_attribute(reference: Reference, attribute: str) -> None:
         raise UnknownName("attribute", attribute, attribute_names(catalogue))
 
 
-def shown_rows(shelf: Shelf, reference: Reference, attribute: str, k: int) -> list[dict[str, Any]]:
+def shown_rows(shelf: CatalogueInputs, reference: Reference, attribute: str, k: int) -> list[dict[str, Any]]:
     """One dict per value, with the ``COLUMNS``; numbers ascending, text by the catalogue's items.
 
     ``share`` is of the places shown within k in all lists of the run, ``catalogue_share`` of the catalogue's

@@ -50,7 +50,7 @@ class Basis:
 
 
 @dataclass(frozen=True)
-class Change:
+class DefinitionChange:
     """From ``version`` on a metric's stored numbers mean something else than before."""
 
     version: str
@@ -58,7 +58,7 @@ class Change:
     what: str
 
 
-CHANGES: tuple[Change, ...] = ()
+CHANGES: tuple[DefinitionChange, ...] = ()
 """Every release that changes what a number means adds a line; so far none did."""
 
 
@@ -92,7 +92,7 @@ def served(hits: Hits) -> str:
     return hashlib.sha256(np.packbits(with_list).tobytes()).hexdigest()[:16]
 
 
-def problems(bases: Sequence[Basis], changes: Sequence[Change] = CHANGES) -> list[Problem]:
+def problems(bases: Sequence[Basis], changes: Sequence[DefinitionChange] = CHANGES) -> list[Problem]:
     """What stands between the runs' numbers; empty where they are comparable."""
     told = [
         *_different_tables(bases),
@@ -174,7 +174,7 @@ def _different_order(bases: Sequence[Basis]) -> Told:
         yield "different-order", f"the lists are ordered by different rules: {sides}; {rows} are tied", fix
 
 
-def _different_versions(bases: Sequence[Basis], changes: Sequence[Change]) -> Told:
+def _different_versions(bases: Sequence[Basis], changes: Sequence[DefinitionChange]) -> Told:
     for change in changes:
         groups = _groups(bases, lambda basis, at=change.version: _release(basis.version) >= _release(at))  # type: ignore[misc]
         if len(groups) > 1:

@@ -35,7 +35,13 @@ from recdash.evaluation.replicates import (
     samples_of,
     score_candidate,
 )
-from recdash.evaluation.request import Asked, Rules, preset_notices, read_question, with_relevance
+from recdash.evaluation.request import (
+    CountingRules,
+    MetricRequest,
+    preset_notices,
+    read_question,
+    with_relevance,
+)
 from recdash.evaluation.scoring import Scored, familiar_of, score_predictions, shelf_of
 from recdash.metrics import check_k, define, parse, preset, sample_of
 from recdash.version import __version__
@@ -169,7 +175,10 @@ def _refuse(error: InputError) -> Scored:
 
 
 def _set_up(
-    sources: Mapping[TableKind, Any], rules: Rules, references: str | Sequence[str], choice: ColumnChoice
+    sources: Mapping[TableKind, Any],
+    rules: CountingRules,
+    references: str | Sequence[str],
+    choice: ColumnChoice,
 ) -> tuple[Reference, list[Recommendations]]:
     """The shared tables on codes, and the reference candidates; only these keep the tables themselves."""
     tables, truth = read_coded(sources, rules.relevance, mappings_of(choice, list(sources)))
@@ -203,9 +212,9 @@ def _check_told_apart(runs: Sequence[Recommendations]) -> None:
 class Evaluation:
     """Scores of several runs against one truth, with who was counted and what was noticed."""
 
-    asked: tuple[Asked, ...]
+    asked: tuple[MetricRequest, ...]
     runs: tuple[Scored, ...]
-    rules: Rules
+    rules: CountingRules
     reference: Reference = field(repr=False)
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -258,14 +267,14 @@ class Evaluation:
         columns = ["run", "user_id", "value"]
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
-    def _asked_as(self, spec: str) -> Asked:
+    def _asked_as(self, spec: str) -> MetricRequest:
         parsed = parse(spec)
         for one in self.asked:
             if one.spec.label == parsed.label:
-                return Asked(parsed, one.definition)
-        return Asked(parsed, define(preset(self.rules.preset).apply(parsed)))
+                return MetricRequest(parsed, one.definition)
+        return MetricRequest(parsed, define(preset(self.rules.preset).apply(parsed)))
 
-    def _values(self, one: Asked) -> Iterator[tuple[Scored, list[str], Floats]]:
+    def _values(self, one: MetricRequest) -> Iterator[tuple[Scored, list[str], Floats]]:
         formula = one.definition.formula()
         if formula.pooled:
             fix = "Leave average=… out for the users' own values."
@@ -294,7 +303,7 @@ class Evaluation:
         frame = pd.DataFrame(list(self.tie_bands([self._asked_as(spec)])), columns=columns)
         return frame.astype({"k": "Int64"})
 
-    def tie_bands(self, asked: Sequence[Asked] | None = None) -> Iterator[dict[str, Any]]:
+    def tie_bands(self, asked: Sequence[MetricRequest] | None = None) -> Iterator[dict[str, Any]]:
         """One dict per run, metric and cutoff that ties can move: run, metric, k, worst, expected, best.
 
         ``n_users`` have a relevant item in a tie that begins within k. A spec without a cutoff is looked at
@@ -425,13 +434,13 @@ class Evaluation:
         )
 
 
-def _band_cutoffs(one: Asked, hits: Hits) -> list[int]:
+def _band_cutoffs(one: MetricRequest, hits: Hits) -> list[int]:
     if one.spec.k is not None or not one.definition.metric.has_cutoff:
         return [_cutoff_of(one, hits)]
     return sorted({min(10, hits.depth), hits.depth})
 
 
-def _cutoff_of(one: Asked, hits: Hits) -> int:
+def _cutoff_of(one: MetricRequest, hits: Hits) -> int:
     """The cutoff asked for, or the depth. Raises InputError for one beyond the depth."""
     return _checked(one.spec.k or hits.depth, hits.depth)
 
@@ -445,7 +454,7 @@ def _checked(k: int, depth: int) -> int:
     return k
 
 
-def _band_row(name: str, one: Asked, k: int, band: TieBand) -> dict[str, Any]:
+def _band_row(name: str, one: MetricRequest, k: int, band: TieBand) -> dict[str, Any]:
     return {
         "run": name,
         "metric": one.spec.label,
@@ -462,7 +471,7 @@ def _slice_facts(of: Slice | None) -> dict[str, str | None]:
     return {"slice_by": None if of is None else of.by, "slice": None if of is None else of.value}
 
 
-def _rows(name: str, one: Asked, curve: Curve) -> Iterator[dict[str, Any]]:
+def _rows(name: str, one: MetricRequest, curve: Curve) -> Iterator[dict[str, Any]]:
     cutoffs: list[int | None] = curve.k.tolist() or [None]
     wanted = range(len(cutoffs)) if one.spec.k is None else [one.spec.k - 1]
     for at in wanted:

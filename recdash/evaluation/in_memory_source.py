@@ -18,9 +18,9 @@ from recdash.evaluation.replicate_means import rated_values
 from recdash.evaluation.replicates import hits_of, mean_curve, overlap_of, samples_of, user_values
 from recdash.evaluation.scoring import Scored, familiar_of, material_of, score_hits, shelf_of
 from recdash.evaluation.slices import Slice, user_slices
-from recdash.metrics import Definition, Material, define, score
+from recdash.metrics import Definition, MetricInputs, define, score
 from recdash.metrics.ratings import RatingMetric
-from recdash.metrics.sample import Sample, sample_of
+from recdash.metrics.sample import RelevantHits, sample_of
 from recdash.stats.jackknife import Pulls
 
 if TYPE_CHECKING:
@@ -130,11 +130,11 @@ class EvaluationSource:
         table, definition = self._runs[run].predictions, define(metric)
         return None if table is None else rated_values(definition, self._pairs.rows(table))
 
-    def _material_of(self, run: str, users: Users) -> Material:
+    def _material_of(self, run: str, users: Users) -> MetricInputs:
         hits = self._runs[run].hits
-        return Material() if hits is None else material_of(hits, self._evaluation.reference, users)
+        return MetricInputs() if hits is None else material_of(hits, self._evaluation.reference, users)
 
-    def _samples_of(self, run: str, users: Users) -> Sequence[Sample]:
+    def _samples_of(self, run: str, users: Users) -> Sequence[RelevantHits]:
         """Of a run that is the mean of several seeds, one for each; empty for the others."""
         one = self._runs[run]
         return samples_of(one, users, familiar_of(self._evaluation.reference)) if one.hits is None else ()
@@ -155,7 +155,7 @@ class EvaluationSource:
 
     def _score_ratings(self, one: Scored, definition: Definition) -> tuple[Curve | None, str]:
         rows = one.predictions and predictions_of(Upload("predictions", one.name, one.predictions, {}))
-        (found,) = score([definition], Material(predictions=rows))
+        (found,) = score([definition], MetricInputs(predictions=rows))
         return (found, "") if isinstance(found, Curve) else (None, found.reason)
 
     def _mean_curve(self, one: Scored, definition: Definition, users: Users) -> tuple[Curve | None, str]:

@@ -10,14 +10,14 @@ import numpy as np
 from recdash.domain.kinds import Floats, Ints
 from recdash.domain.results import Curve, RatedRows, Ratio, UserValues, pulled
 from recdash.metrics import Definition, check_k
-from recdash.metrics.formulas import Formula, HarmonicMean, Micro, OfUser, OverJudged, Sentence
+from recdash.metrics.formulas import HarmonicMean, MetricFormula, Micro, OfUser, OverJudged, RatioFormula
 from recdash.metrics.ranking import RankingMetric
 from recdash.metrics.ratings import Predictions, RatingMetric, values_of_rows
-from recdash.metrics.sample import Sample, relevant_items
+from recdash.metrics.sample import RelevantHits, relevant_items
 
 
 def mean_curve(
-    definition: Definition, samples: Sequence[Sample], curves: Sequence[Curve | None]
+    definition: Definition, samples: Sequence[RelevantHits], curves: Sequence[Curve | None]
 ) -> Curve | None:
     """The candidate's curve, from what its replicates were given and scored; None where one has no curve.
 
@@ -33,7 +33,7 @@ def mean_curve(
     return Curve(str(definition), known[0].k, value, error, max(one.n_users for one in known))
 
 
-def user_values(definition: Definition, samples: Sequence[Sample], k: int) -> UserValues | None:
+def user_values(definition: Definition, samples: Sequence[RelevantHits], k: int) -> UserValues | None:
     """The users' values at k, or their means over several replicates; None where one lacks the metric.
 
     Users who are not in the truth are left out: whatever they are shown, they have 0.
@@ -89,7 +89,7 @@ def _everyone(parts: Sequence[Ints]) -> tuple[Ints, Ints, Ints]:
     return users, place, np.bincount(place)
 
 
-def _of_users(definition: Definition, samples: Sequence[Sample], curves: Sequence[Curve]) -> Curve:
+def _of_users(definition: Definition, samples: Sequence[RelevantHits], curves: Sequence[Curve]) -> Curve:
     k, formula = curves[0].k, definition.formula()
     users, place, times = _everyone([sample.truth_user for sample in samples])
     short_cut = _one_formula(formula, samples) if (times == len(samples)).all() else None
@@ -106,7 +106,7 @@ def _of_users(definition: Definition, samples: Sequence[Sample], curves: Sequenc
 
 
 def _means(
-    formula: Formula, samples: Sequence[Sample], cutoffs: Sequence[int], place: Ints, times: Ints
+    formula: MetricFormula, samples: Sequence[RelevantHits], cutoffs: Sequence[int], place: Ints, times: Ints
 ) -> Iterator[Floats]:
     """[n] the users' means at one cutoff after the other."""
     for k in cutoffs:
@@ -129,7 +129,9 @@ def _at_each(means: Iterator[Floats], n_cutoffs: int) -> tuple[Floats, Floats]:
 # the same norm: one sentence about one heap of hits, whose curve takes no value per user and cutoff.
 
 
-def _one_formula(formula: Formula, samples: Sequence[Sample]) -> tuple[Formula, Sample] | None:
+def _one_formula(
+    formula: MetricFormula, samples: Sequence[RelevantHits]
+) -> tuple[MetricFormula, RelevantHits] | None:
     """The formula and the hits whose curve is that of the users' means; None where there is none.
 
     The samples have the same users, in the same order.
@@ -140,10 +142,12 @@ def _one_formula(formula: Formula, samples: Sequence[Sample]) -> tuple[Formula, 
         found = _one_heap(formula.sentence, samples)
         return found and (replace(formula, sentence=found[0]), found[1])
     told = formula.additive(samples[0])
-    return _one_heap(told, samples) if isinstance(told, Sentence) else None
+    return _one_heap(told, samples) if isinstance(told, RatioFormula) else None
 
 
-def _one_heap(sentence: Sentence, samples: Sequence[Sample]) -> tuple[Sentence, Sample] | None:
+def _one_heap(
+    sentence: RatioFormula, samples: Sequence[RelevantHits]
+) -> tuple[RatioFormula, RelevantHits] | None:
     """A sentence whose credit is written beside each hit; None where lists of other lengths are divided."""
     if sentence.number is not relevant_items or sentence.view is not None:
         return None
@@ -158,5 +162,5 @@ def _one_heap(sentence: Sentence, samples: Sequence[Sample]) -> tuple[Sentence, 
     return replace(sentence, credit=_written_beside), heap
 
 
-def _written_beside(sample: Sample) -> Floats:
+def _written_beside(sample: RelevantHits) -> Floats:
     return sample.gain

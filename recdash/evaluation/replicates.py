@@ -20,19 +20,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recdash.domain.hits import Hits, IdOverlap, Ledger
+from recdash.domain.hits import Hits, IdOverlap, PopulationCounts
 from recdash.domain.inputs import Recommendations
 from recdash.domain.kinds import Ints, Replication, Users
 from recdash.domain.records import Replicated
-from recdash.domain.results import Absent, Curve
+from recdash.domain.results import Curve, Unavailable
 from recdash.engines import Reference
 from recdash.errors import InputError, Problem
 from recdash.evaluation.replicate_means import mean_curve, mean_per_user, user_values
 from recdash.evaluation.replicate_merge import together
-from recdash.evaluation.request import Asked, Rules
+from recdash.evaluation.request import CountingRules, MetricRequest
 from recdash.evaluation.scoring import Scored, SliceScores, familiar_of, ledger_of, score_hits, score_run
 from recdash.metrics import Definition, sample_of
-from recdash.metrics.sample import Familiar, Sample
+from recdash.metrics.sample import Familiar, RelevantHits
 
 if TYPE_CHECKING:
     from recdash.evaluation.slices import Slice
@@ -66,8 +66,8 @@ def grouped(runs: Iterable[Recommendations]) -> list[tuple[Recommendations, ...]
 def score_candidate(
     runs: Sequence[Recommendations],
     reference: Reference,
-    asked: Sequence[Asked],
-    rules: Rules,
+    asked: Sequence[MetricRequest],
+    rules: CountingRules,
     kind: Replication | None = None,
     *,
     cuts: Sequence[Slice] = (),
@@ -166,7 +166,7 @@ def _check_labels(runs: Sequence[Recommendations]) -> None:
 # ── folds ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _of_its_users(part: Scored, reference: Reference, asked: Sequence[Asked]) -> Scored:
+def _of_its_users(part: Scored, reference: Reference, asked: Sequence[MetricRequest]) -> Scored:
     """A fold counts the users whom it has lists for, whatever the rule for the whole."""
     hits = hits_of(part)
     curves, absent = score_hits(hits, reference, [one.definition for one in asked], "both")
@@ -180,8 +180,8 @@ def _mean_of(
     name: str,
     parts: Sequence[Scored],
     reference: Reference,
-    asked: Sequence[Asked],
-    rules: Rules,
+    asked: Sequence[MetricRequest],
+    rules: CountingRules,
     cuts: Sequence[Slice],
 ) -> Scored:
     wanted, hits = [one.definition for one in asked], [hits_of(part) for part in parts]
@@ -211,7 +211,7 @@ def mean_slice(
 
 
 def mean_scores(
-    definitions: Sequence[Definition], samples: Sequence[Sample], parts: Sequence[Scored | SliceScores]
+    definitions: Sequence[Definition], samples: Sequence[RelevantHits], parts: Sequence[Scored | SliceScores]
 ) -> tuple[dict[str, Curve], dict[str, str]]:
     """Curves and reasons of absence of the mean over replicates, by canonical spec.
 
@@ -219,18 +219,18 @@ def mean_scores(
     """
     found = [
         mean_curve(definition, samples, [part.curves.get(str(definition)) for part in parts])
-        or Absent(str(definition), _reason(str(definition), parts))
+        or Unavailable(str(definition), _reason(str(definition), parts))
         for definition in definitions
     ]
     curves = {one.metric: one for one in found if isinstance(one, Curve)}
-    return curves, {one.metric: one.reason for one in found if isinstance(one, Absent)}
+    return curves, {one.metric: one.reason for one in found if isinstance(one, Unavailable)}
 
 
 def _reason(metric: str, parts: Sequence[Scored | SliceScores]) -> str:
     return next((part.absent[metric] for part in parts if metric in part.absent), "no replicate has it")
 
 
-def samples_of(scored: Scored, users: Users, familiar: Familiar | None) -> list[Sample]:
+def samples_of(scored: Scored, users: Users, familiar: Familiar | None) -> list[RelevantHits]:
     """Who counts and what they were given: one sample, or one per seed; none without lists."""
     return [sample_of(hits_of(one), users, familiar=familiar) for one in scored.with_lists]
 
@@ -253,7 +253,9 @@ ROWS = ("rows", "duplicates", "tied_rows")
 """Counts of rows add up over replicates; of counts of users the largest is given."""
 
 
-def mean_ledger(ledgers: Sequence[Ledger], samples: Sequence[Sample], hits: Sequence[Hits]) -> Ledger:
+def mean_ledger(
+    ledgers: Sequence[PopulationCounts], samples: Sequence[RelevantHits], hits: Sequence[Hits]
+) -> PopulationCounts:
     """Who counts in any of the replicates, and who of them (under users=both: beside them) has no list."""
     first = ledgers[0]
     facts = {

@@ -27,7 +27,7 @@ DEFAULT_METRICS = (*RANKING_METRICS, *CATALOGUE_METRICS, *RATING_METRICS)
 
 
 @dataclass(frozen=True)
-class Rules:
+class CountingRules:
     """How to count: population, order, ties, duplicates, relevance, after a preset and what was asked.
 
     ``accept_unknown_ids`` scores a run even where its ids hardly meet those of the tables.
@@ -45,14 +45,14 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Asked:
+class MetricRequest:
     """A metric as it was asked for and what it means under the preset."""
 
     spec: Spec
     definition: Definition
 
 
-def with_relevance(rules: Rules, relevance: str | None, threshold: float | None) -> Rules:
+def with_relevance(rules: CountingRules, relevance: str | None, threshold: float | None) -> CountingRules:
     """The rules with what was asked of the truth; a threshold asked for needs the values it is about."""
     habit = preset(rules.preset)
     if relevance is None and threshold is None:
@@ -71,18 +71,18 @@ def read_question(
     ties: Ties | None = None,
     *,
     duplicates: Duplicates | None = None,
-) -> tuple[list[Asked], Rules]:
+) -> tuple[list[MetricRequest], CountingRules]:
     """Specs and rules under a preset; what is given beside the preset wins."""
     habit = preset(preset_name)
     specs = parse_list(DEFAULT_METRICS if metrics is None else metrics)
     if not specs:
         raise InputError(Problem("no-metric", "metrics", "no metric named", "Name one, such as ndcg@10."))
-    asked = [Asked(spec, define(habit.apply(spec))) for spec in specs]
+    asked = [MetricRequest(spec, define(habit.apply(spec))) for spec in specs]
     check_choice("users", users, get_args(Users))
     check_choice("order", order, ("rank", "score"))
     check_choice("ties", ties, get_args(Ties))
     check_choice("duplicates", duplicates, get_args(Duplicates))
-    rules = Rules(
+    rules = CountingRules(
         _depth(specs, depth),
         users or habit.users,
         order or habit.order,
@@ -93,7 +93,7 @@ def read_question(
     return asked, rules
 
 
-def preset_notices(asked: Sequence[Asked], rules: Rules) -> list[Problem]:
+def preset_notices(asked: Sequence[MetricRequest], rules: CountingRules) -> list[Problem]:
     """Which of the numbers asked for are not those of the preset's library, and why."""
     place = f"preset '{rules.preset}'"
     found = [agreement(rules.preset, str(one.definition)) for one in asked]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recdash.domain.hits import Exposure, Hits, Ledger
+from recdash.domain.hits import Exposure, Hits, PopulationCounts
 from recdash.domain.inputs import Recommendations, Upload
 from recdash.domain.kinds import Ints, Mask, Users
 from recdash.domain.records import Replicated
-from recdash.domain.results import Absent, Curve
+from recdash.domain.results import Curve, Unavailable
 from recdash.engines import Reference, list_metrics, match
 from recdash.engines.attributes import attribute_names, attribute_of
 from recdash.engines.exposure import no_lists
@@ -20,9 +20,9 @@ from recdash.errors import InputError, Problem
 from recdash.evaluation import predictions as predicted
 from recdash.evaluation.known_ids import OF_TABLES, id_problems, stopping, unmet_by_truth, unmet_tables
 from recdash.evaluation.reading import open_predictions, predictions_of
-from recdash.evaluation.request import Asked, Rules
-from recdash.metrics import Definition, Material, sample_of, score
-from recdash.metrics.catalogue import CATALOGUE, Labels, Shelf, no_labels
+from recdash.evaluation.request import CountingRules, MetricRequest
+from recdash.metrics import Definition, MetricInputs, sample_of, score
+from recdash.metrics.catalogue import CATALOGUE, CatalogueInputs, Labels, no_labels
 from recdash.metrics.ratings import Predictions, RatingMetric
 from recdash.metrics.sample import Familiar, Ideals, familiar, users_who_count
 
@@ -46,7 +46,7 @@ class Scored:
     hits: Hits | None
     curves: Mapping[str, Curve]
     absent: Mapping[str, str]
-    ledger: Ledger | None
+    ledger: PopulationCounts | None
     notices: tuple[Problem, ...] = ()
     predictions: pa.Table | None = None
     sliced: tuple[SliceScores, ...] = ()
@@ -76,8 +76,8 @@ class SliceScores:
 def score_run(
     run: Recommendations,
     reference: Reference,
-    asked: Sequence[Asked],
-    rules: Rules,
+    asked: Sequence[MetricRequest],
+    rules: CountingRules,
     predictions: Any = None,
     cuts: Sequence[Slice] = (),
 ) -> Scored:
@@ -110,7 +110,7 @@ def score_run(
     return Scored(run.name, hits, curves, absent, ledger, notices, table, sliced, run.reference, lists=run)
 
 
-def _refuse(problems: Sequence[Problem], rules: Rules) -> None:
+def _refuse(problems: Sequence[Problem], rules: CountingRules) -> None:
     """Raises InputError for ids that hardly meet those of the tables, unless the rules accept them."""
     if (refused := stopping(problems)) and not rules.accept_unknown_ids:
         raise InputError(refused)
@@ -127,7 +127,7 @@ def score_slice(
     """Accuracy in a slice comes from the hits of all, the others from what is ``shown`` to its users."""
     sample = sample_of(hits, users, of.users, of.rows, familiar_of(reference))
     shelf = None if shown is None else shelf_of(among(hits, shown), reference)
-    curves, absent = _by_metric(score(definitions, Material(sample, shelf)))
+    curves, absent = _by_metric(score(definitions, MetricInputs(sample, shelf)))
     refused = {str(one): reason for one in definitions if (reason := _not_in(of, one))}
     return SliceScores(of, curves, absent | refused)
 
@@ -164,7 +164,7 @@ def _match(
     run: Recommendations,
     reference: Reference,
     definitions: Sequence[Definition],
-    rules: Rules,
+    rules: CountingRules,
     cuts: Sequence[Slice],
 ) -> tuple[Hits, list[Problem]]:
     asks_what_is_shown = any(one.metric in CATALOGUE for one in definitions)
@@ -205,11 +205,11 @@ def score_hits(
     return _by_metric(score(definitions, material_of(hits, reference, users, predictions)))
 
 
-def _by_metric(results: Iterable[Curve | Absent]) -> tuple[dict[str, Curve], dict[str, str]]:
+def _by_metric(results: Iterable[Curve | Unavailable]) -> tuple[dict[str, Curve], dict[str, str]]:
     """Curves, and reasons of absence, by canonical spec."""
     found = list(results)
     curves = {one.metric: one for one in found if isinstance(one, Curve)}
-    return curves, {one.metric: one.reason for one in found if isinstance(one, Absent)}
+    return curves, {one.metric: one.reason for one in found if isinstance(one, Unavailable)}
 
 
 def material_of(
@@ -218,13 +218,13 @@ def material_of(
     users: Users,
     predictions: Predictions | None = None,
     ideals: Ideals | None = None,
-) -> Material:
+) -> MetricInputs:
     """What every metric is computed from; what one of them works out, the next need not."""
     sample = sample_of(hits, users, familiar=familiar_of(reference), ideals=ideals)
-    return Material(sample, shelf_of(hits, reference), predictions)
+    return MetricInputs(sample, shelf_of(hits, reference), predictions)
 
 
-def shelf_of(hits: Hits, reference: Reference) -> Shelf | None:
+def shelf_of(hits: Hits, reference: Reference) -> CatalogueInputs | None:
     """The run's exposure, if it was counted, with what the reference knows of its items."""
     if hits.exposure is None:
         return None
@@ -240,7 +240,7 @@ def shelf_of(hits: Hits, reference: Reference) -> Shelf | None:
         in_catalogue[reference.catalogue] = True
     in_truth = np.arange(n) < len(reference.truth.items)
     names, labels = labels_of(reference)
-    return Shelf(
+    return CatalogueInputs(
         hits.exposure,
         hits.depth,
         in_truth,
@@ -275,8 +275,8 @@ def score_predictions(
     name: str,
     source: Any,
     reference: Reference,
-    asked: Sequence[Asked],
-    rules: Rules,
+    asked: Sequence[MetricRequest],
+    rules: CountingRules,
     cuts: Sequence[Slice] = (),
 ) -> Scored:
     """A candidate that only predicts ratings. Raises InputError where their ids are written otherwise."""
@@ -284,7 +284,7 @@ def score_predictions(
     notices = [] if rated is None else predicted.notices_of(name, rated, reference)
     _refuse(notices, rules)
     rows = None if rated is None else predictions_of(rated)
-    curves, absent = _by_metric(score([one.definition for one in asked], Material(predictions=rows)))
+    curves, absent = _by_metric(score([one.definition for one in asked], MetricInputs(predictions=rows)))
     of_slice = {**absent, **dict.fromkeys(curves, NOT_IN_SLICES)}
     sliced = tuple(SliceScores(one, {}, of_slice) for one in cuts)
     return Scored(name, None, curves, absent, None, tuple(notices), _table(rated), sliced)
@@ -297,7 +297,7 @@ def _table(rated: Upload | None) -> pa.Table | None:
 # ── what a person is told ────────────────────────────────────────────────────────────────────
 
 
-def ledger_of(hits: Hits, users: Users) -> Ledger:
+def ledger_of(hits: Hits, users: Users) -> PopulationCounts:
     """The run's ledger under a population rule."""
     if users == "truth":
         return hits.ledger
@@ -307,7 +307,7 @@ def ledger_of(hits: Hits, users: Users) -> Ledger:
     return replace(hits.ledger, counted=counted + unknown)
 
 
-def short_list_notices(name: str, hits: Hits, asked: Sequence[Asked]) -> list[Problem]:
+def short_list_notices(name: str, hits: Hits, asked: Sequence[MetricRequest]) -> list[Problem]:
     """Where short lists make misses: at the least and the deepest cutoff asked for (a curve: 10, depth)."""
     with_cutoff = [one.spec.k for one in asked if one.definition.metric.has_cutoff]
     cutoffs = sorted({k for asked_k in with_cutoff for k in ([asked_k] if asked_k else [10, hits.depth])})

@@ -72,7 +72,7 @@ class Slice:
 
 
 @dataclass(frozen=True)
-class Group:
+class SliceMembers:
     """Some users, or some items, of the truth: ``members`` [U] or [N]."""
 
     value: str
@@ -88,7 +88,7 @@ class SliceRule:
     title: str
     of: Side
     needs: TableKind
-    groups: Callable[[Reference], list[Group]]
+    groups: Callable[[Reference], list[SliceMembers]]
 
 
 def slices_of(reference: Reference, by: str) -> list[Slice]:
@@ -160,27 +160,29 @@ def _weights(truth: Truth) -> dict[Side, Ints]:
 # ── from train ───────────────────────────────────────────────────────────────────────────────
 
 
-def _user_warmth(reference: Reference) -> list[Group]:
+def _user_warmth(reference: Reference) -> list[SliceMembers]:
     warm = _history(reference) > 0
     return [
-        Group("warm", "Known users (with train rows)", warm),
-        Group("cold", "Users new to the service (no train rows)", ~warm),
+        SliceMembers("warm", "Known users (with train rows)", warm),
+        SliceMembers("cold", "Users new to the service (no train rows)", ~warm),
     ]
 
 
-def _item_warmth(reference: Reference) -> list[Group]:
+def _item_warmth(reference: Reference) -> list[SliceMembers]:
     warm = _popularity(reference) > 0
     return [
-        Group("warm", "Known items (with train rows)", warm),
-        Group("cold", "Items new to the service (no train rows)", ~warm),
+        SliceMembers("warm", "Known items (with train rows)", warm),
+        SliceMembers("cold", "Items new to the service (no train rows)", ~warm),
     ]
 
 
-def _history_bands(reference: Reference) -> list[Group]:
+def _history_bands(reference: Reference) -> list[SliceMembers]:
     history = _history(reference)
     bands = [*pairwise(HISTORY_FROM), (HISTORY_FROM[-1], None)]
     return [
-        Group(label, f"Users with {label} train items", (history >= low) & (history < (high or np.inf)))
+        SliceMembers(
+            label, f"Users with {label} train items", (history >= low) & (history < (high or np.inf))
+        )
         for low, high in bands
         for label in [_band_label(low, high)]
     ]
@@ -192,12 +194,12 @@ def _band_label(low: int, high: int | None) -> str:
     return f"{low}" if high == low + 1 else f"{low}–{high - 1}"
 
 
-def _head_and_tail(reference: Reference) -> list[Group]:
+def _head_and_tail(reference: Reference) -> list[SliceMembers]:
     least = fewest_users_of_head(_train_users(reference), HEAD)
     head = _popularity(reference) >= least
     return [
-        Group("head", f"Most popular items ({least} or more train users)", head),
-        Group("tail", f"All other items (fewer than {least} train users)", ~head),
+        SliceMembers("head", f"Most popular items ({least} or more train users)", head),
+        SliceMembers("tail", f"All other items (fewer than {least} train users)", ~head),
     ]
 
 
@@ -253,7 +255,7 @@ def _rules_of_columns(reference: Reference, family: Family) -> Iterator[SliceRul
             yield SliceRule(family.prefix + column, title, family.of, family.table, cut)
 
 
-def _groups_of_column(reference: Reference, family: Family, column: str) -> list[Group]:
+def _groups_of_column(reference: Reference, family: Family, column: str) -> list[SliceMembers]:
     upload = reference.tables[family.table]
     index = reference.users if family.of == "users" else reference.items
     weight = _weights(reference.truth)[family.of]
@@ -264,7 +266,7 @@ def _groups_of_column(reference: Reference, family: Family, column: str) -> list
         labelled = _of_numbers(upload.table[column], owner, weight)
     else:
         labelled = _of_values(attribute_of(upload, column), owner, weight)
-    return [Group(label, f"{column}: {label}", members) for label, members in labelled]
+    return [SliceMembers(label, f"{column}: {label}", members) for label, members in labelled]
 
 
 def _owners(codes: Ints, n: int) -> Ints:

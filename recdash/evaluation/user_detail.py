@@ -25,7 +25,7 @@ MOST_ATTRIBUTES = 2
 
 
 @dataclass(frozen=True)
-class Item:
+class CatalogueItem:
     """An item as a person knows it: ``title`` is its id where the catalogue has none."""
 
     id: str
@@ -37,17 +37,17 @@ class Item:
 class HeldOut:
     """A row of the truth; ``rank`` {run id: where its list has the item, within the depth}."""
 
-    item: Item
+    item: CatalogueItem
     gain: float
     relevant: bool
 
 
 @dataclass(frozen=True)
-class Place:
+class ListPlace:
     """One place of a list; ``before``: the item's rank in the baseline's whole list, None where not there."""
 
     rank: int
-    item: Item
+    item: CatalogueItem
     hit: bool
     before: int | None
 
@@ -60,7 +60,7 @@ class UserList:
     """
 
     run_id: str
-    places: tuple[Place, ...]
+    places: tuple[ListPlace, ...]
     length: int
     hits: int
     shared: int
@@ -76,7 +76,7 @@ class OneUser:
     counts: bool
     graded: bool
     held_out: tuple[HeldOut, ...]
-    history: tuple[Item, ...]
+    history: tuple[CatalogueItem, ...]
     n_history: int
     dated: bool
     lists: tuple[UserList, ...]
@@ -96,7 +96,7 @@ class ItemFacts:
         if self.table is not None:
             self._row[reference.items.codes(self.table["item_id"], grow=False)] = np.arange(len(self.table))
 
-    def of(self, codes: Ints, ids: Sequence[str]) -> list[Item]:
+    def of(self, codes: Ints, ids: Sequence[str]) -> list[CatalogueItem]:
         """The items with these codes; ``ids`` are those of all codes, whether the tables know them or not."""
         known = codes < len(self._row)
         row = np.where(known, self._row[np.where(known, codes, 0)], -1) if len(self._row) else codes * 0 - 1
@@ -104,7 +104,7 @@ class ItemFacts:
         found = []
         for at, code in enumerate(codes.tolist()):
             shown = tuple(text for column in attributes if (text := column[at]))
-            found.append(Item(ids[code], titles[at] or ids[code], shown))
+            found.append(CatalogueItem(ids[code], titles[at] or ids[code], shown))
         return found
 
     def titles(self, codes: Ints) -> list[str]:
@@ -193,7 +193,7 @@ class Beside:
         ranks = [self._before.get(lists.items[code]) for code in first_k.tolist()]
         shown = self.facts.of(first_k[: self.most], lists.items)
         places = tuple(
-            Place(rank, item, bool(hit[rank - 1]), ranks[rank - 1])
+            ListPlace(rank, item, bool(hit[rank - 1]), ranks[rank - 1])
             for rank, item in enumerate(shown, start=1)
         )
         shared = sum(rank is not None and rank <= self.k for rank in ranks)

@@ -199,7 +199,7 @@ def _split_cells(columns: Columns, column: str, values: Sequence[str]) -> Column
 
 
 @dataclass(frozen=True)
-class Group:
+class BracketGroup:
     """What stands between two brackets: members, each with its key where it has one."""
 
     members: tuple[tuple[str | None, Any], ...]
@@ -230,7 +230,7 @@ def pairs_in(text: str) -> list[tuple[str, str]]:
     if not tokens:
         return []
     value, end = _value(tokens, 0, 0)
-    if end < len(tokens) or not isinstance(value, Group):
+    if end < len(tokens) or not isinstance(value, BracketGroup):
         raise ValueError("no brackets around the pairs")
     return [_pair(key, member) for key, member in value.members]
 
@@ -238,7 +238,7 @@ def pairs_in(text: str) -> list[tuple[str, str]]:
 def _pair(key: str | None, member: Any) -> tuple[str, str]:
     if key is not None and isinstance(member, str):
         return key, member
-    if key is not None or not isinstance(member, Group):
+    if key is not None or not isinstance(member, BracketGroup):
         raise ValueError(f"'{member}' is no pair" if isinstance(member, str) else "nested too deeply")
     if member.is_keyed:
         return _field(member, ITEM_FIELDS), _field(member, SCORE_FIELDS)
@@ -260,7 +260,7 @@ def _id_text(item: Any) -> str:
     return str(int(item)) if isinstance(item, float) and item.is_integer() else str(item)
 
 
-def _field(record: Group, names: Collection[str]) -> str:
+def _field(record: BracketGroup, names: Collection[str]) -> str:
     values = [value for key, value in record.members if plain(str(key)) in names]
     if len(values) != 1 or not isinstance(values[0], str):
         keys = ", ".join(str(key) for key, _ in record.members)
@@ -277,7 +277,7 @@ def _value(tokens: Sequence[str], start: int, depth: int) -> tuple[Any, int]:
     return _group(tokens, start, depth) if tokens[start] in CLOSING else (_text(tokens[start]), start + 1)
 
 
-def _group(tokens: Sequence[str], start: int, depth: int) -> tuple[Group, int]:
+def _group(tokens: Sequence[str], start: int, depth: int) -> tuple[BracketGroup, int]:
     closing, at = CLOSING[tokens[start]], start + 1
     members = []
     while at < len(tokens) and tokens[at] != closing:
@@ -285,7 +285,7 @@ def _group(tokens: Sequence[str], start: int, depth: int) -> tuple[Group, int]:
         members.append(member)
     if at >= len(tokens):
         raise ValueError("a bracket that is not closed")
-    return Group(tuple(members)), at + 1
+    return BracketGroup(tuple(members)), at + 1
 
 
 def _member(tokens: Sequence[str], start: int, depth: int) -> tuple[tuple[str | None, Any], int]:

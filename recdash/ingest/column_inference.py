@@ -39,7 +39,7 @@ from recdash.ingest.columns import (
 )
 from recdash.ingest.formats import RawTable
 from recdash.ingest.layouts import blocks_of, layout_of, separator_of
-from recdash.ingest.values import Findings, Seen, read_floats, read_ids, read_text
+from recdash.ingest.values import ColumnCheck, Findings, read_floats, read_ids, read_text
 from recdash.ingest.values import plain as decoded
 
 OF_A_LIST = ("run", "replicate")
@@ -647,8 +647,8 @@ def _codes(values: pa.Array) -> Ints:
     return np.asarray(pc.fill_null(coded.indices, -1), dtype=np.int64) + 1
 
 
-def _seen(role: str, raw: RawTable) -> Seen:
+def _seen(role: str, raw: RawTable) -> ColumnCheck:
     def nowhere(_row: int) -> Any:
         return ""
 
-    return Seen(role_named("run", role), role, Findings(), nowhere, raw.decimal)
+    return ColumnCheck(role_named("run", role), role, Findings(), nowhere, raw.decimal)

@@ -39,7 +39,7 @@ Serve = Callable[[socket.socket, int], None]
 
 
 @dataclass
-class Kept:
+class ReadingProcess:
     """A reading process: where its end is told, and the bytes it may hold."""
 
     told: int
@@ -50,7 +50,7 @@ class Kept:
 def keep(control: socket.socket, serve: Serve) -> None:
     """Fork a process that runs ``serve(channel, file)`` for each request, until ``control`` is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    kept: dict[int, Kept] = {}
+    kept: dict[int, ReadingProcess] = {}
     asking = select.poll()  # which takes any number of open files, as ``select`` does not
     asking.register(control, select.POLLIN)
     try:
@@ -62,7 +62,7 @@ def keep(control: socket.socket, serve: Serve) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def _answered(control: socket.socket, serve: Serve, kept: dict[int, Kept]) -> bool:
+def _answered(control: socket.socket, serve: Serve, kept: dict[int, ReadingProcess]) -> bool:
     """Fork the process that is asked for; whether any was."""
     asked, files, *_ = socket.recv_fds(control, REQUEST.size, N_FILES)
     if not asked:
@@ -70,7 +70,7 @@ def _answered(control: socket.socket, serve: Serve, kept: dict[int, Kept]) -> bo
     memory, seconds = REQUEST.unpack(asked)
     try:
         channel, told, file = files  # fewer where this process may open no more
-        kept[_forked(control, serve, files, memory, seconds)] = Kept(told, memory)
+        kept[_forked(control, serve, files, memory, seconds)] = ReadingProcess(told, memory)
     except (
         OSError,
         ValueError,
@@ -138,7 +138,7 @@ def held_bytes(pid: int | str, column: int = 1) -> int:
         return 0
 
 
-def _look(pid: int, kept: dict[int, Kept]) -> None:
+def _look(pid: int, kept: dict[int, ReadingProcess]) -> None:
     """End a process that holds too much, or that has lost its listener; report how one ended."""
     one = kept[pid]
     one.too_large = one.too_large or bool(one.memory and held_bytes(pid) > one.memory)

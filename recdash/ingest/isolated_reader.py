@@ -21,7 +21,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from recdash.domain.inputs import Passing, Recommendations, Upload
+from recdash.domain.inputs import Recommendations, Upload, UploadStream
 from recdash.errors import Problem, UploadError
 from recdash.ingest import byte_source, fork_server, library_errors, worker
 from recdash.ingest import channel as messages
@@ -135,7 +135,7 @@ KEEPER = Keeper()
 # ── one reading process ──────────────────────────────────────────────────────────────────────
 
 
-class Reader:
+class IsolatedReader:
     """A reading process; ``facts`` are what it told of the file. Raises UploadError with what is wrong."""
 
     def __init__(self, request: worker.Request, file: int, limits: Limits) -> None:
@@ -214,7 +214,7 @@ class Reader:
 class _Waiting:
     """The seconds that one may still wait for a reading process; None for as long as it takes.
 
-    It knows nothing of its ``Reader``: in a circle the two, and the process, would stay until the next
+    It does not refer to its reader: in a circle the two, and the process, would stay until the next
     collection of garbage.
     """
 
@@ -278,31 +278,33 @@ def _why(what: int, by: int, limits: Limits) -> Problem:
 class File:
     """A file to read apart: as often as asked, by one reading process after the other or side by side."""
 
-    def __init__(self, source: Source, read: Callable[..., worker.Served], limits: Limits, how: Any) -> None:
+    def __init__(
+        self, source: Source, read: Callable[..., worker.OpenedFile], limits: Limits, how: Any
+    ) -> None:
         path, held, file_name = _sent(source, how.get("name"))
         inside = replace(limits, read_memory_bytes=None, read_seconds=None)
         self._request = worker.Request(read, {**how, "limits": inside}, str(Path.cwd()), path, file_name)
         self._held, self._limits = held, limits
         if held is not None:
             weakref.finalize(self, held.close)
-        self._idle: list[Reader] = []
+        self._idle: list[IsolatedReader] = []
         self.facts = self.give(self.take()).facts
         _note_shared(how.get("mapping"), self.facts.get("shared"))
 
-    def take(self) -> Reader:
+    def take(self) -> IsolatedReader:
         """A reading process that is free, or a new one."""
         try:
             return self._idle.pop()
         except IndexError:
             return self._new()
 
-    def _new(self) -> Reader:
+    def _new(self) -> IsolatedReader:
         if self._held is not None:
-            return Reader(self._request, self._held.fileno(), self._limits)
+            return IsolatedReader(self._request, self._held.fileno(), self._limits)
         with Path(os.devnull).open("rb") as nothing:
-            return Reader(self._request, nothing.fileno(), self._limits)
+            return IsolatedReader(self._request, nothing.fileno(), self._limits)
 
-    def give(self, reader: Reader) -> Reader:
+    def give(self, reader: IsolatedReader) -> IsolatedReader:
         self._idle.append(reader)
         return reader
 
@@ -377,10 +379,10 @@ def read_upload(kind: Any, source: Source, *, limits: Limits | None = None, **ho
     return Upload(kind, facts["name"], table, facts["mapping"], messages.problems_from(facts["notices"]))
 
 
-def read_passing(kind: Any, source: Source, *, limits: Limits | None = None, **how: Any) -> Passing:
+def read_passing(kind: Any, source: Source, *, limits: Limits | None = None, **how: Any) -> UploadStream:
     file = File(source, worker.open_passing, limits or UNLIMITED, {"kind": kind, **how})
     notices = list(messages.problems_from(file.facts["notices"]))
-    return Passing(kind, file.facts["name"], lambda: file.batches(notices=notices), notices)
+    return UploadStream(kind, file.facts["name"], lambda: file.batches(notices=notices), notices)
 
 
 def read_recommendations(

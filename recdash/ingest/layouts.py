@@ -34,7 +34,7 @@ QUOTED = re.compile(r"""'([^']*)'|"([^"]*)"|([^\s,'"]+)""")
 
 
 @dataclass(frozen=True)
-class Block:
+class ColumnBlock:
     """Columns by role, one row per (user, item); ``where`` gives the place of a row in the file."""
 
     columns: Mapping[str, pa.Array]
@@ -89,7 +89,7 @@ def blocks_of(
     roles: Sequence[str],
     ids: Collection[str],
     findings: Findings,
-) -> Iterator[Block]:
+) -> Iterator[ColumnBlock]:
     """The table as rows of (user, item, …), whatever its layout."""
     mapping = {role: columns.mapping[role] for role in roles if role in columns.mapping}
     wanted = list(dict.fromkeys([*mapping.values(), *columns.wide]))
@@ -115,8 +115,8 @@ def _placed(raw: RawTable, first: int) -> Callable[[int], str]:
     return lambda row: raw.where(first + row)
 
 
-def _rows(arrays: dict[str, pa.Array], _wide: Any, where: Callable[[int], str], *_: Any) -> Block:
-    return Block(arrays, where)
+def _rows(arrays: dict[str, pa.Array], _wide: Any, where: Callable[[int], str], *_: Any) -> ColumnBlock:
+    return ColumnBlock(arrays, where)
 
 
 def _spread(
@@ -124,7 +124,7 @@ def _spread(
     wide: list[pa.Array],
     where: Callable[[int], str],
     *_: Any,
-) -> Block:
+) -> ColumnBlock:
     """Cells left empty at the end of a short list are no rows."""
     n_rows, n_places = len(wide[0]), len(wide)
     order = np.arange(n_rows * n_places).reshape(n_places, n_rows).T.ravel()
@@ -132,7 +132,7 @@ def _spread(
     filled = pc.invert(pc.fill_null(is_missing(pc.utf8_trim_whitespace(stacked)), True))
     row = pa.array(np.repeat(np.arange(n_rows), n_places)).filter(filled)
     spread = {role: array.take(row) for role, array in arrays.items()}
-    return Block({**spread, "item_id": stacked.filter(filled)}, lambda i: where(row[i].as_py()))
+    return ColumnBlock({**spread, "item_id": stacked.filter(filled)}, lambda i: where(row[i].as_py()))
 
 
 def _as_text(array: pa.Array) -> pa.Array:
@@ -141,7 +141,7 @@ def _as_text(array: pa.Array) -> pa.Array:
 
 def _lists(
     arrays: dict[str, pa.Array], _wide: Any, where: Callable[[int], str], columns: Columns, findings: Findings
-) -> Block:
+) -> ColumnBlock:
     listed = {role: _as_list(array, role, where, columns, findings) for role, array in arrays.items()}
     items = listed["item_id"]
     _refuse_other(items, columns.mapping["item_id"])
@@ -151,7 +151,7 @@ def _lists(
         role: pc.list_flatten(array) if is_list(array.type) else array.take(row)
         for role, array in listed.items()
     }
-    return Block(spread, lambda i: where(row[i].as_py()))
+    return ColumnBlock(spread, lambda i: where(row[i].as_py()))
 
 
 def _as_list(

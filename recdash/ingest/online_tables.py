@@ -18,7 +18,7 @@ from recdash.ingest.values import (
     RANKS,
     WHOLE_DECIMAL,
     YES_NO,
-    Seen,
+    ColumnCheck,
     is_missing,
     is_text,
     read_floats,
@@ -42,7 +42,7 @@ EVENTS = {plain(word): name for name, words in SYNONYMS.items() for word in word
 # ── columns ──────────────────────────────────────────────────────────────────────────────────
 
 
-def read_tokens(array: pa.Array, seen: Seen) -> pa.Array:
+def read_tokens(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """Ids of which nearly every row has its own: int64 or text, null where nothing is written."""
     array = decoded(array)
     if not is_text(array.type):
@@ -57,7 +57,7 @@ def read_tokens(array: pa.Array, seen: Seen) -> pa.Array:
     return pc.if_else(whole, pc.replace_substring_regex(text, r"\.0+$", ""), text)
 
 
-def read_labels(array: pa.Array, seen: Seen) -> pa.Array:
+def read_labels(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """Dictionary-encoded text, blanks trimmed; null where nothing is written."""
     if not pa.types.is_dictionary(array.type):
         array = array.cast(pa.string()).dictionary_encode()
@@ -73,14 +73,14 @@ def _recoded(array: pa.DictionaryArray, words: pa.Array) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(again.indices.take(array.indices), again.dictionary)
 
 
-def read_names(array: pa.Array, seen: Seen) -> pa.Array:
+def read_names(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """Text, blanks trimmed, that people will read as a name; null where nothing is written."""
     names = read_text(array, seen)
     _refuse_names(names, seen)
     return names
 
 
-def read_label_names(array: pa.Array, seen: Seen) -> pa.Array:
+def read_label_names(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """The same, dictionary-encoded."""
     names = read_labels(array, seen)
     if pc.any(_bad_names(names.dictionary)).as_py():
@@ -94,7 +94,7 @@ def _bad_names(names: pa.Array) -> pa.Array:
     return pc.fill_null(bad, False)
 
 
-def _refuse_names(names: pa.Array, seen: Seen) -> None:
+def _refuse_names(names: pa.Array, seen: ColumnCheck) -> None:
     bad = _bad_names(names)
     if pc.any(bad).as_py():
         fix = f"Names have no line breaks or other control characters, and at most {LONGEST_NAME} letters."
@@ -102,7 +102,7 @@ def _refuse_names(names: pa.Array, seen: Seen) -> None:
         seen.refuse(bad, shown, "bad-name", "'{value}' is no name", fix)
 
 
-def read_events(array: pa.Array, seen: Seen) -> pa.Array:
+def read_events(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """Names of events: what usual synonyms say under our own four names, others in small letters."""
     coded = read_labels(array, seen)
     written = coded.dictionary.to_pylist()
@@ -111,7 +111,7 @@ def read_events(array: pa.Array, seen: Seen) -> pa.Array:
     return _recoded(coded, pa.array([EVENTS.get(plain(word), word.lower()) for word in written], pa.string()))
 
 
-def _note_synonym(word: str, rows: pa.Array, seen: Seen) -> None:
+def _note_synonym(word: str, rows: pa.Array, seen: ColumnCheck) -> None:
     name = EVENTS.get(plain(word), "")
     if name and word.lower() != name:
         found = f"read as {name} in {{rows}}"
@@ -119,7 +119,7 @@ def _note_synonym(word: str, rows: pa.Array, seen: Seen) -> None:
         seen.findings.notice("event-synonym", f"{seen.place}, '{word}'", found, "", count)
 
 
-def read_amounts(array: pa.Array, seen: Seen) -> pa.Array:
+def read_amounts(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """float64 from 0 to ``MOST``; null where nothing is written and nothing needs to be."""
     values = read_floats(array, seen, "a number", NUMBERS)
     written = decoded(array)
@@ -136,7 +136,7 @@ def read_amounts(array: pa.Array, seen: Seen) -> pa.Array:
     return values
 
 
-def read_places(array: pa.Array, seen: Seen) -> pa.Array:
+def read_places(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """Places in a list, from 1, as int64; null where nothing is written."""
     values = read_floats(array, seen, "a place", RANKS)
     values = pc.if_else(pc.is_nan(values), None, values)
@@ -147,7 +147,7 @@ def read_places(array: pa.Array, seen: Seen) -> pa.Array:
     return pc.if_else(pc.fill_null(good, False), values, None).cast(pa.int64())
 
 
-def read_propensities(array: pa.Array, seen: Seen) -> pa.Array:
+def read_propensities(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """float64 in (0, 1]: with which probability the logging system showed what it showed."""
     fix = "A propensity is above 0 and at most 1: the probability with which the item was shown."
     values = read_floats(array, seen, "a propensity", fix)
@@ -158,7 +158,7 @@ def read_propensities(array: pa.Array, seen: Seen) -> pa.Array:
     return values
 
 
-def read_answers(array: pa.Array, seen: Seen) -> pa.Array:
+def read_answers(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """float64, 0 or 1; yes and no are read as such."""
     written = decoded(array)
     if is_text(written.type):
@@ -173,7 +173,7 @@ def read_answers(array: pa.Array, seen: Seen) -> pa.Array:
     return values
 
 
-READERS: Mapping[Reading, Callable[[pa.Array, Seen], pa.Array]] = {
+READERS: Mapping[Reading, Callable[[pa.Array, ColumnCheck], pa.Array]] = {
     "moment": read_moments,
     "token": read_tokens,
     "label": read_labels,

@@ -10,7 +10,7 @@ from recdash.ingest import reader
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from recdash.domain.inputs import Passing, Recommendations, Upload
+    from recdash.domain.inputs import Recommendations, Upload, UploadStream
     from recdash.domain.kinds import TableKind
     from recdash.ingest.limits import Limits
 
@@ -37,9 +37,9 @@ def read_passing(
     *,
     limits: Limits | None = None,
     **how: Any,
-) -> Passing:
+) -> UploadStream:
     """See :func:`recdash.ingest.reader.read_passing`."""
-    found: Passing = _place(source, limits).read_passing(kind, source, limits=limits, **how)
+    found: UploadStream = _place(source, limits).read_passing(kind, source, limits=limits, **how)
     return found
 
 

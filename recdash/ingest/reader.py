@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from recdash import arrow as pc
-from recdash.domain.inputs import Passing, Recommendations, Upload
+from recdash.domain.inputs import Recommendations, Upload, UploadStream
 from recdash.domain.kinds import Order, TableKind
 from recdash.errors import Problem, UploadError
 from recdash.ingest import byte_source as contents
@@ -40,7 +40,7 @@ from recdash.ingest.columns import (
     wide_label,
 )
 from recdash.ingest.formats import RawTable, read_arrow, read_document, read_raw
-from recdash.ingest.layouts import Block, Layout, blocks_of, layout_of, notices_of
+from recdash.ingest.layouts import ColumnBlock, Layout, blocks_of, layout_of, notices_of
 from recdash.ingest.library_errors import FOREIGN, reason
 from recdash.ingest.limits import UNLIMITED, Limits, keep_within
 from recdash.ingest.similarity_tables import (
@@ -51,7 +51,7 @@ from recdash.ingest.similarity_tables import (
     read_vectors,
 )
 from recdash.ingest.timestamps import known_zone
-from recdash.ingest.values import READERS, Findings, Seen, is_text, note_gaps, note_missing
+from recdash.ingest.values import READERS, ColumnCheck, Findings, is_text, note_gaps, note_missing
 
 Source = Any  # str | Path | bytes | file object | dict | a table that offers an Arrow stream
 Mapped = Mapping[str, str] | None
@@ -197,7 +197,7 @@ def read_passing(
     relevance: str | None = None,
     zone: str | None = None,
     limits: Limits | None = None,
-) -> Passing:
+) -> UploadStream:
     """The rows that ``read_upload`` would hold in memory, to be taken as they pass.
 
     What the header and the first bytes tell is checked now, the values while ``batches()`` is read; both
@@ -214,7 +214,7 @@ def read_passing(
             raise UploadError(error.problems, opened.name) from error
         notices.extend(findings.notices)
 
-    return Passing(kind, opened.name, batches, notices)
+    return UploadStream(kind, opened.name, batches, notices)
 
 
 @dataclass(frozen=True)
@@ -524,7 +524,7 @@ def _counted(label: str) -> list[tuple[float, str]]:
 
 
 def _texts(values: pa.Array, column: str, opened: Opened) -> pa.Array:
-    seen = Seen(role_named("run", "run"), column, Findings(), opened.raw.where, opened.raw.decimal)
+    seen = ColumnCheck(role_named("run", "run"), column, Findings(), opened.raw.where, opened.raw.decimal)
     return _read(values, seen).cast(pa.string())
 
 
@@ -535,7 +535,7 @@ def _distinct(raw: RawTable, column: str) -> list[str]:
     """
     names: dict[str, None] = {}
     for batch in raw.blocks([column], {column}):
-        seen = Seen(role_named("run", "run"), column, Findings(), raw.where, raw.decimal)
+        seen = ColumnCheck(role_named("run", "run"), column, Findings(), raw.where, raw.decimal)
         values = batch.column(0)
         values = values.unique() if pa.types.is_dictionary(values.type) else values
         names.update(dict.fromkeys(_read(values, seen).unique().to_pylist()))
@@ -639,7 +639,7 @@ CODED = ("id", "run", "label", "label name", "event")
 IDENTIFYING = ("id", "token", "text", "name", "label", "label name", "event", "vector")
 
 
-def _blocks(opened: Opened, roles: Sequence[Role], findings: Findings) -> Iterator[Block]:
+def _blocks(opened: Opened, roles: Sequence[Role], findings: Findings) -> Iterator[ColumnBlock]:
     columns = opened.columns
     own = {role.name: role.name for role in roles if role.name not in opened.mapping}
     columns = replace(columns, mapping={**own, **columns.mapping}) if own else columns
@@ -648,7 +648,7 @@ def _blocks(opened: Opened, roles: Sequence[Role], findings: Findings) -> Iterat
 
 
 def _checked_block(
-    block: Block, roles: Sequence[Role], opened: Opened, findings: Findings, part: Part
+    block: ColumnBlock, roles: Sequence[Role], opened: Opened, findings: Findings, part: Part
 ) -> pa.RecordBatch:
     checked: dict[str, pa.Array] = {}
     keep = None
@@ -657,7 +657,7 @@ def _checked_block(
         _keep_short(array, opened.limits)
         column = opened.mapping.get(role.name, role.name)
         needed = checked[role.filled].is_valid() if role.filled in checked else None
-        seen = Seen(role, column, findings, block.where, opened.raw.decimal, needed, opened.zone)
+        seen = ColumnCheck(role, column, findings, block.where, opened.raw.decimal, needed, opened.zone)
         checked[role.name] = _read(array, seen)
         keep = _kept(checked[role.name], seen, keep)
     for role_name, named in part.items():
@@ -670,7 +670,7 @@ def _checked_block(
 _READERS = {**READERS, **online_tables.READERS, "vector": read_vectors, "similarity": read_similarities}
 
 
-def _read(array: pa.Array, seen: Seen) -> pa.Array:
+def _read(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """Raises ``UploadError`` for a type that nothing sensible can be read from."""
     try:
         return _READERS[seen.role.reading](array, seen)
@@ -679,7 +679,7 @@ def _read(array: pa.Array, seen: Seen) -> pa.Array:
         raise UploadError(Problem("bad-type", seen.place, found, "Write plain numbers or text.")) from error
 
 
-def _kept(array: pa.Array, seen: Seen, keep: pa.Array | None) -> pa.Array | None:
+def _kept(array: pa.Array, seen: ColumnCheck, keep: pa.Array | None) -> pa.Array | None:
     """Rows without a required id, variant or metric are left out."""
     role = seen.role
     if not array.null_count or not role.required or role.reading not in IDENTIFYING:

@@ -9,7 +9,7 @@ from recdash import arrow as pc
 from recdash.domain.kinds import Ints
 from recdash.errors import Problem, UploadError
 from recdash.ingest.formats import is_list
-from recdash.ingest.values import Findings, Seen, is_missing, is_text, plain, read_floats, refuse_gaps
+from recdash.ingest.values import ColumnCheck, Findings, is_missing, is_text, plain, read_floats, refuse_gaps
 
 VECTOR_FIX = "Write each vector whole, such as [0.1, 0.2, 0.3] or 0.1|0.2|0.3."
 COMMAS_AND_OTHERS = r"\d,\d[^,\s|;]*[\s|;]+[^\s,|;]"
@@ -21,12 +21,14 @@ ROUNDING = 1e-6
 # ── vectors ──────────────────────────────────────────────────────────────────────────────────
 
 
-def read_vectors(array: pa.Array, seen: Seen) -> pa.Array:
+def read_vectors(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """Lists of finite float64, all of one length; null where there is no number."""
     lists = _as_lists(plain(array), seen)
     row = pc.list_parent_indices(lists).to_numpy()
     numbers = pc.list_flatten(lists)
-    inner = Seen(seen.role, seen.column, seen.findings, lambda at: seen.where(int(row[at])), seen.decimal)
+    inner = ColumnCheck(
+        seen.role, seen.column, seen.findings, lambda at: seen.where(int(row[at])), seen.decimal
+    )
     values = read_floats(numbers, inner, "a number", VECTOR_FIX)
     refuse_gaps(values, numbers, inner, "a number")
     length = np.bincount(row, minlength=len(lists))
@@ -40,7 +42,7 @@ def _offsets(length: Ints, empty_is_null: bool = False) -> pa.Array:
     return pa.array(bounds, mask=np.append(length == 0, False) if empty_is_null else None)
 
 
-def _as_lists(array: pa.Array, seen: Seen) -> pa.Array:
+def _as_lists(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """A list column; text that writes lists is taken apart at blanks, ``,``, ``|`` and ``;``."""
     if is_list(array.type):
         # A null list of a fixed length spans values all the same; this way it spans none.
@@ -60,7 +62,7 @@ def _as_lists(array: pa.Array, seen: Seen) -> pa.Array:
     return pc.split_pattern_regex(text, r"[\s,|;]+")
 
 
-def _refuse_lengths(length: Ints, seen: Seen) -> None:
+def _refuse_lengths(length: Ints, seen: ColumnCheck) -> None:
     filled = length[length > 0]
     if not len(filled):
         return
@@ -108,7 +110,7 @@ def one_row_each(table: pa.Table, findings: Findings) -> pa.Table:
 # ── similarities ─────────────────────────────────────────────────────────────────────────────
 
 
-def read_similarities(array: pa.Array, seen: Seen) -> pa.Array:
+def read_similarities(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """float64 from −1 to 1."""
     fix = "A similarity is a number from -1 to 1; turn distances into similarities first."
     values = read_floats(array, seen, "a similarity", fix)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from recdash import arrow as pc
 from recdash.errors import Problem, UploadError
 from recdash.ingest.columns import ALWAYS
-from recdash.ingest.values import Seen, is_missing, is_text, plain, read_floats
+from recdash.ingest.values import ColumnCheck, is_missing, is_text, plain, read_floats
 
 LOCAL, UTC = pa.timestamp("us"), pa.timestamp("us", "UTC")
 HOW = "Write 2026-11-02T09:00:00Z, or seconds since 1970."
@@ -46,7 +46,7 @@ def _no_zone(zone: str) -> Problem:
     return Problem("unknown-zone", "time zone", f"no time zone is called '{zone}'", fix)
 
 
-def read_moments(array: pa.Array, seen: Seen) -> pa.Array:
+def read_moments(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """Timestamps in UTC, of microseconds; null where nothing is written and nothing needs to be.
 
     Moments before 1970 or from 2100 on are refused: a clock that was never set, or a word for "no end".
@@ -60,11 +60,11 @@ def read_moments(array: pa.Array, seen: Seen) -> pa.Array:
     return moments
 
 
-def _must_be_written(seen: Seen) -> bool:
+def _must_be_written(seen: ColumnCheck) -> bool:
     return seen.role.required and seen.role.filled == ALWAYS
 
 
-def _refuse_far(moments: pa.Array, written: pa.Array, seen: Seen) -> None:
+def _refuse_far(moments: pa.Array, written: pa.Array, seen: ColumnCheck) -> None:
     far = pc.or_(pc.less(moments, EARLIEST), pc.greater_equal(moments, LATEST))
     far = pc.fill_null(far, False)
     if pc.any(far).as_py():
@@ -80,7 +80,7 @@ def _is_empty(array: pa.Array) -> pa.Array:
     return pc.or_(empty, is_missing(pc.utf8_trim_whitespace(array))) if is_text(array.type) else empty
 
 
-def _of_type(array: pa.Array, seen: Seen) -> pa.Array:
+def _of_type(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     if pa.types.is_timestamp(array.type) and array.type.tz:
         return array.cast(UTC, safe=False)
     if pa.types.is_timestamp(array.type) or pa.types.is_date(array.type):
@@ -90,7 +90,7 @@ def _of_type(array: pa.Array, seen: Seen) -> pa.Array:
     return _since_1970(read_floats(array, seen, "a time", HOW), array, seen)
 
 
-def _since_1970(numbers: pa.Array, written: pa.Array, seen: Seen) -> pa.Array:
+def _since_1970(numbers: pa.Array, written: pa.Array, seen: ColumnCheck) -> pa.Array:
     """Seconds, or what their size shows to be milliseconds, microseconds or nanoseconds."""
     values = pc.fill_null(numbers, np.nan).to_numpy()
     size = np.abs(values)
@@ -102,7 +102,7 @@ def _since_1970(numbers: pa.Array, written: pa.Array, seen: Seen) -> pa.Array:
     return pa.array(np.where(unknown, 0, micro).astype(np.int64), UTC, mask=unknown)
 
 
-def _of_text(array: pa.Array, seen: Seen) -> pa.Array:
+def _of_text(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     trimmed = pc.utf8_trim_whitespace(array)
     text = pc.if_else(is_missing(trimmed), None, trimmed)
     first = text.drop_null().slice(0, 1)
@@ -115,15 +115,15 @@ def _of_text(array: pa.Array, seen: Seen) -> pa.Array:
     return _each_its_own_way(reduce(_respelt, SPELLINGS, text), array, seen)
 
 
-def _numbers(text: pa.Array, written: pa.Array, seen: Seen) -> pa.Array:
+def _numbers(text: pa.Array, written: pa.Array, seen: ColumnCheck) -> pa.Array:
     return _since_1970(text.cast(pa.float64()), written, seen)
 
 
-def _local(text: pa.Array, _written: pa.Array, seen: Seen) -> pa.Array:
+def _local(text: pa.Array, _written: pa.Array, seen: ColumnCheck) -> pa.Array:
     return _in_utc(text.cast(LOCAL), seen)
 
 
-def _zoned(text: pa.Array, _written: pa.Array, _seen: Seen) -> pa.Array:
+def _zoned(text: pa.Array, _written: pa.Array, _seen: ColumnCheck) -> pa.Array:
     return text.cast(UTC)
 
 
@@ -131,7 +131,7 @@ def _respelt(text: pa.Array, spelling: tuple[str, str]) -> pa.Array:
     return pc.replace_substring_regex(text, *spelling)
 
 
-def _each_its_own_way(text: pa.Array, written: pa.Array, seen: Seen) -> pa.Array:
+def _each_its_own_way(text: pa.Array, written: pa.Array, seen: ColumnCheck) -> pa.Array:
     """Zoned and local times side by side; what is neither is refused, and null."""
     bad = pc.fill_null(pc.invert(pc.match_substring_regex(text, SHAPE)), False)
     zoned = pc.fill_null(pc.match_substring_regex(text, ZONED), False)
@@ -142,7 +142,7 @@ def _each_its_own_way(text: pa.Array, written: pa.Array, seen: Seen) -> pa.Array
     return pc.coalesce(far, _in_utc(near, seen))
 
 
-def _cast_what_is(text: pa.Array, kind: pa.DataType, written: pa.Array, seen: Seen) -> pa.Array:
+def _cast_what_is(text: pa.Array, kind: pa.DataType, written: pa.Array, seen: ColumnCheck) -> pa.Array:
     """Days that no calendar has, such as 30 February, are refused, and null."""
     try:
         return text.cast(kind)
@@ -160,7 +160,7 @@ def _is(kind: pa.DataType, value: str | None) -> bool:
     return True
 
 
-def _in_utc(local: pa.Array, seen: Seen) -> pa.Array:
+def _in_utc(local: pa.Array, seen: ColumnCheck) -> pa.Array:
     """Times without a zone, as of the zone that was declared, or as UTC."""
     written = len(local) - local.null_count
     if seen.zone is None:
@@ -172,7 +172,7 @@ def _in_utc(local: pa.Array, seen: Seen) -> pa.Array:
     return moments.cast(UTC)
 
 
-def _note_change_of_clocks(local: pa.Array, moments: pa.Array, seen: Seen) -> None:
+def _note_change_of_clocks(local: pa.Array, moments: pa.Array, seen: ColumnCheck) -> None:
     """Hours that a change of clocks repeats or leaves out: which moment they were taken for."""
     later = pc.assume_timezone(local, seen.zone, ambiguous="latest", nonexistent="latest")
     twice = pc.sum(pc.not_equal(moments, later)).as_py() or 0

@@ -89,7 +89,7 @@ def in_rows(count: int) -> str:
 
 
 @dataclass(frozen=True)
-class Seen:
+class ColumnCheck:
     """One column of one block on its way through the door."""
 
     role: Role
@@ -155,7 +155,7 @@ def plain(array: pa.Array) -> pa.Array:
 # ── ids ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def read_ids(array: pa.Array, seen: Seen) -> pa.Array:
+def read_ids(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """int64, or dictionary-encoded text; null where the id is missing."""
     kind = array.type
     if pa.types.is_int64(kind):
@@ -180,7 +180,7 @@ def _coded(array: pa.Array) -> pa.DictionaryArray:
     return array.cast(pa.string()).dictionary_encode()
 
 
-def _float_ids(array: pa.Array, seen: Seen, most: int = EXACT_FLOAT) -> pa.Array:
+def _float_ids(array: pa.Array, seen: ColumnCheck, most: int = EXACT_FLOAT) -> pa.Array:
     """Whole numbers: pandas turns integer ids into floats as soon as one is missing.
 
     Above ``most`` the type cannot hold every whole number, so that an id there may be another one, rounded.
@@ -198,7 +198,7 @@ def _float_ids(array: pa.Array, seen: Seen, most: int = EXACT_FLOAT) -> pa.Array
     return pc.if_else(whole, known, None).cast(pa.int64())
 
 
-def _text_ids(array: pa.DictionaryArray, seen: Seen) -> pa.DictionaryArray:
+def _text_ids(array: pa.DictionaryArray, seen: ColumnCheck) -> pa.DictionaryArray:
     """Blanks trimmed, '12.0' made '12', missing words made null; only the dictionary is looked at."""
     raw = array.dictionary
     trimmed = pc.utf8_trim_whitespace(raw)
@@ -217,7 +217,9 @@ def _text_ids(array: pa.DictionaryArray, seen: Seen) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(again.indices.take(array.indices), again.dictionary)
 
 
-def _without_exponents(entries: pa.Array, array: pa.DictionaryArray, rows: pa.Array, seen: Seen) -> pa.Array:
+def _without_exponents(
+    entries: pa.Array, array: pa.DictionaryArray, rows: pa.Array, seen: ColumnCheck
+) -> pa.Array:
     """'8.829770E+05' made '882977'; refused where digits are missing: '8.8E+05' may stand for 881234."""
     scientific = pc.fill_null(pc.match_substring_regex(entries, SCIENTIFIC), False)
     if not pc.any(scientific).as_py():
@@ -257,7 +259,7 @@ def _weigh(mask: pa.Array, rows: pa.Array) -> int:
     return int(pc.sum(pc.if_else(mask, rows, 0), min_count=0).as_py() or 0)
 
 
-def _note_decimals(decimal: pa.Array, missing: pa.Array, rows: pa.Array, seen: Seen) -> None:
+def _note_decimals(decimal: pa.Array, missing: pa.Array, rows: pa.Array, seen: ColumnCheck) -> None:
     count = _weigh(decimal, rows)
     mixed = _weigh(pc.invert(pc.or_(decimal, missing)), rows) > 0
     if mixed:
@@ -270,14 +272,14 @@ def _note_decimals(decimal: pa.Array, missing: pa.Array, rows: pa.Array, seen: S
         seen.note("decimal-ids", "ids are decimals in {rows}: '12.0' was read as '12'", "", count)
 
 
-def note_missing(array: pa.Array, seen: Seen) -> None:
+def note_missing(array: pa.Array, seen: ColumnCheck) -> None:
     """Count the rows that have no id (or no variant, no metric) and will be left out."""
     word = WORDS.get(seen.role.name, seen.role.name) + (" id" if seen.role.reading in ("id", "token") else "")
     code = f"missing-{seen.role.name.replace('_', '-')}"
     seen.note(code, f"no {word} in {{rows}}", "These rows are left out.", array.null_count)
 
 
-def note_gaps(array: pa.Array, seen: Seen) -> None:
+def note_gaps(array: pa.Array, seen: ColumnCheck) -> None:
     """Count the rows whose id may be missing, such as users who were exposed and had no session."""
     word = WORDS.get(seen.role.name, seen.role.name)
     seen.note(f"without-{word}", f"no {word} in {{rows}}", seen.role.gaps, array.null_count)
@@ -286,7 +288,7 @@ def note_gaps(array: pa.Array, seen: Seen) -> None:
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────
 
 
-def read_floats(array: pa.Array, seen: Seen, what: str, fix: str) -> pa.Array:
+def read_floats(array: pa.Array, seen: ColumnCheck, what: str, fix: str) -> pa.Array:
     """float64; null where nothing is written; what is no number is refused."""
     array = plain(array)
     kind = array.type
@@ -312,7 +314,7 @@ def _wider(array: pa.Array) -> pa.Array:
     return pa.Array.from_buffers(pa.float64(), len(values), [None, pa.py_buffer(values)])
 
 
-def _parsed(array: pa.Array, seen: Seen, what: str, fix: str) -> pa.Array:
+def _parsed(array: pa.Array, seen: ColumnCheck, what: str, fix: str) -> pa.Array:
     text = pc.utf8_trim_whitespace(array)
     if seen.decimal == ",":
         text = _with_points(text, seen)
@@ -325,7 +327,7 @@ def _parsed(array: pa.Array, seen: Seen, what: str, fix: str) -> pa.Array:
     return pc.if_else(good, text, None).cast(pa.float64())
 
 
-def _with_points(text: pa.Array, seen: Seen) -> pa.Array:
+def _with_points(text: pa.Array, seen: ColumnCheck) -> pa.Array:
     """Points for decimal commas; commas that separate thousands are refused, and null then."""
     maybe = pc.match_substring_regex(text, MAYBE_THOUSANDS)
     known = seen.findings.commas.get(seen.column, Commas())
@@ -340,7 +342,7 @@ def _with_points(text: pa.Array, seen: Seen) -> pa.Array:
     return pc.if_else(maybe, None, pc.replace_substring(text, ",", "."))
 
 
-def _learnt(known: Commas, text: pa.Array, maybe: pa.Array, seen: Seen) -> Commas:
+def _learnt(known: Commas, text: pa.Array, maybe: pa.Array, seen: ColumnCheck) -> Commas:
     """What is known after a further block."""
     row = pc.index(maybe, True).as_py()
     if row >= 0 and not known.value:
@@ -357,7 +359,7 @@ def _learnt(known: Commas, text: pa.Array, maybe: pa.Array, seen: Seen) -> Comma
 RANKS = "Ranks are whole numbers from 1, the best item first."
 
 
-def read_ranks(array: pa.Array, seen: Seen) -> pa.Array:
+def read_ranks(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """Whole numbers of any width with a sign, at least 1, none missing."""
     if not pa.types.is_integer(array.type):
         array = _whole_ranks(array, seen)
@@ -373,14 +375,14 @@ def read_ranks(array: pa.Array, seen: Seen) -> pa.Array:
     return ranks
 
 
-def read_ranks_from_zero(array: pa.Array, seen: Seen) -> pa.Array:
+def read_ranks_from_zero(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """Ranks that count from 0, as ranks from 1."""
     if not pa.types.is_integer(array.type):
         array = _whole_ranks(array, seen)
     return read_ranks(pc.add(array.cast(pa.int64(), safe=False), 1), seen)
 
 
-def _whole_ranks(array: pa.Array, seen: Seen) -> pa.Array:
+def _whole_ranks(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     values = plain(array)
     floats = _rank_floats(values, seen)
     whole = pc.and_(pc.equal(pc.floor(floats), floats), pc.less(pc.abs(floats), EXACT_FLOAT))
@@ -390,7 +392,7 @@ def _whole_ranks(array: pa.Array, seen: Seen) -> pa.Array:
     return pc.if_else(known, floats, 1.0).cast(pa.int64())
 
 
-def _rank_floats(values: pa.Array, seen: Seen) -> pa.Array:
+def _rank_floats(values: pa.Array, seen: ColumnCheck) -> pa.Array:
     if not is_text(values.type):
         return read_floats(values, seen, "a rank", RANKS)
     text = pc.utf8_trim_whitespace(values)
@@ -405,7 +407,7 @@ def _all_finite(values: pa.Array) -> bool:
 SCORES = "Scores are numbers, the higher the better."
 
 
-def read_scores(array: pa.Array, seen: Seen) -> pa.Array:
+def read_scores(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """float64, never NaN: an item without a usable score goes behind all others."""
     scores = read_floats(array, seen, "a score", SCORES)
     if _all_finite(scores):
@@ -421,7 +423,7 @@ def read_scores(array: pa.Array, seen: Seen) -> pa.Array:
     return pc.if_else(missing, float("-inf"), scores)
 
 
-def read_reversed_scores(array: pa.Array, seen: Seen) -> pa.Array:
+def read_reversed_scores(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """Scores of which the least is the best, with the sign turned; without a usable one behind all others."""
     scores = read_scores(array, seen)
     written = pc.equal(scores, float("-inf"))
@@ -431,7 +433,7 @@ def read_reversed_scores(array: pa.Array, seen: Seen) -> pa.Array:
 NUMBERS = "Write a number there, or remove the row."
 
 
-def read_numbers(array: pa.Array, seen: Seen) -> pa.Array:
+def read_numbers(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """float64; a required number is finite in every row that needs one."""
     values = read_floats(array, seen, "a number", NUMBERS)
     if seen.role.required:
@@ -439,7 +441,7 @@ def read_numbers(array: pa.Array, seen: Seen) -> pa.Array:
     return values
 
 
-def read_predictions(array: pa.Array, seen: Seen) -> pa.Array:
+def read_predictions(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """float64, NaN where a library had no prediction; the notice counts them."""
     values = read_floats(array, seen, "a number", NUMBERS)
     seen.refuse(pc.fill_null(pc.is_inf(values), False), plain(array), "bad-number", "'{value}'", NUMBERS)
@@ -449,7 +451,7 @@ def read_predictions(array: pa.Array, seen: Seen) -> pa.Array:
     return values
 
 
-def refuse_gaps(values: pa.Array, written: pa.Array, seen: Seen, what: str) -> None:
+def refuse_gaps(values: pa.Array, written: pa.Array, seen: ColumnCheck, what: str) -> None:
     """Refuse rows that hold inf, or nothing where a value is needed, unless already refused as no number."""
     if _all_finite(values):
         return
@@ -462,7 +464,7 @@ def refuse_gaps(values: pa.Array, written: pa.Array, seen: Seen, what: str) -> N
     seen.refuse(bad, plain(written), "missing-number", f"'{{value}}' is not {what}", NUMBERS)
 
 
-def read_relevance(array: pa.Array, seen: Seen) -> pa.Array:
+def read_relevance(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """float64, finite; yes/no is read as 1/0; a negative relevance is counted in a notice."""
     array = plain(array)
     if is_text(array.type):
@@ -475,7 +477,7 @@ def read_relevance(array: pa.Array, seen: Seen) -> pa.Array:
     return values
 
 
-def _without_yes_no(text: pa.Array, seen: Seen) -> pa.Array:
+def _without_yes_no(text: pa.Array, seen: ColumnCheck) -> pa.Array:
     words = pc.utf8_lower(pc.utf8_trim_whitespace(text))
     found = pc.index_in(words, pa.array(list(YES_NO)))
     count = len(found) - found.null_count
@@ -487,7 +489,7 @@ def _without_yes_no(text: pa.Array, seen: Seen) -> pa.Array:
 # ── text and time ────────────────────────────────────────────────────────────────────────────
 
 
-def read_text(array: pa.Array, seen: Seen) -> pa.Array:
+def read_text(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """Text, blanks trimmed; a required one is null where nothing is written."""
     array = plain(array)
     text = array if is_text(array.type) else array.cast(pa.string())
@@ -495,7 +497,7 @@ def read_text(array: pa.Array, seen: Seen) -> pa.Array:
     return pc.if_else(is_missing(trimmed), None, trimmed) if seen.role.required else trimmed
 
 
-def read_times(array: pa.Array, seen: Seen) -> pa.Array:
+def read_times(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     """Numbers stay numbers (float64); ISO text becomes timestamps; null where nothing is written."""
     array = plain(array)
     if pa.types.is_timestamp(array.type) or pa.types.is_date(array.type):
@@ -508,7 +510,7 @@ def read_times(array: pa.Array, seen: Seen) -> pa.Array:
 TIMES = "Write seconds since 1970, or 2024-12-31 23:59:59."
 
 
-def _parsed_times(array: pa.Array, seen: Seen) -> pa.Array:
+def _parsed_times(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     text = pc.utf8_trim_whitespace(array)
     text = pc.if_else(is_missing(text), None, text)
     for kind in (pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
@@ -519,7 +521,7 @@ def _parsed_times(array: pa.Array, seen: Seen) -> pa.Array:
     return _refused_times(text, seen)
 
 
-def _refused_times(text: pa.Array, seen: Seen) -> pa.Array:
+def _refused_times(text: pa.Array, seen: ColumnCheck) -> pa.Array:
     """Optional times that nobody can read are kept as text; required ones are refused."""
     if not seen.role.required:
         seen.note("text-times", "the times are not understood in {rows} and kept as text", TIMES, len(text))
@@ -533,7 +535,7 @@ def _refused_times(text: pa.Array, seen: Seen) -> pa.Array:
     return pa.nulls(len(text), pa.timestamp("us"))
 
 
-def read_extra(array: pa.Array, _seen: Seen) -> pa.Array:
+def read_extra(array: pa.Array, _seen: ColumnCheck) -> pa.Array:
     """A further column of a catalogue: numbers stay, lists are joined by '|', the rest becomes text."""
     array = plain(array)
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or is_text(array.type):
@@ -547,7 +549,7 @@ def _joined(value: Any) -> str | None:
     return "|".join(map(str, value)) if isinstance(value, list) else None if value is None else str(value)
 
 
-READERS: Mapping[Reading, Callable[[pa.Array, Seen], pa.Array]] = {
+READERS: Mapping[Reading, Callable[[pa.Array, ColumnCheck], pa.Array]] = {
     "id": read_ids,
     "rank": read_ranks,
     "score": read_scores,

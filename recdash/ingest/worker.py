@@ -27,7 +27,7 @@ class Request:
     ``file_name`` is that of an open file, ``path`` the file where it is not open.
     """
 
-    read: Callable[..., Served]
+    read: Callable[..., OpenedFile]
     arguments: Mapping[str, Any]
     folder: str
     path: Any = None
@@ -35,7 +35,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Served:
+class OpenedFile:
     """An opened file: what there is to know of it, its streams of rows, what is known at their ends."""
 
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -72,8 +72,8 @@ def _next(incoming: messages.Incoming) -> Any:
     return pickle.loads(incoming.message()[1])  # noqa: S301 written by the server itself
 
 
-def _opened(channel: socket.socket, request: Request, file: int) -> Served | None:
-    def opened() -> Served:
+def _opened(channel: socket.socket, request: Request, file: int) -> OpenedFile | None:
+    def opened() -> OpenedFile:
         os.chdir(request.folder)
         source = request.path if request.path is not None else OpenFile(file, request.file_name)
         served = request.read(source, **request.arguments)
@@ -84,7 +84,7 @@ def _opened(channel: socket.socket, request: Request, file: int) -> Served | Non
     return _telling(channel, opened)
 
 
-def _stream(channel: socket.socket, served: Served, at: int, columns: Any) -> None:
+def _stream(channel: socket.socket, served: OpenedFile, at: int, columns: Any) -> None:
     def streamed() -> None:
         messages.send_batches(channel, served.streams[at](columns))
         notices = [asdict(notice) for notice in served.notices[at]] if served.notices else []
@@ -124,34 +124,34 @@ def _shared(mapping: Any) -> dict[str, Any]:
 # ── what can be asked for ────────────────────────────────────────────────────────────────────
 
 
-def open_preview(source: Any, **how: Any) -> Served:
-    return Served(asdict(reader.preview(source=source, **how)))
+def open_preview(source: Any, **how: Any) -> OpenedFile:
+    return OpenedFile(asdict(reader.preview(source=source, **how)))
 
 
-def open_upload(source: Any, **how: Any) -> Served:
+def open_upload(source: Any, **how: Any) -> OpenedFile:
     upload = reader.read_upload(source=source, **how)
     facts = {
         "name": upload.name,
         "mapping": dict(upload.mapping),
         "notices": [asdict(one) for one in upload.notices],
     }
-    return Served(facts, [lambda _columns: iter(upload.table.to_batches())])
+    return OpenedFile(facts, [lambda _columns: iter(upload.table.to_batches())])
 
 
-def open_passing(source: Any, **how: Any) -> Served:
+def open_passing(source: Any, **how: Any) -> OpenedFile:
     passing = reader.read_passing(source=source, **how)
     facts = {"name": passing.name, "notices": [asdict(one) for one in passing.notices]}
-    return Served(facts, [lambda _columns: passing.batches()], [passing.notices])
+    return OpenedFile(facts, [lambda _columns: passing.batches()], [passing.notices])
 
 
 OF_A_RUN = ("name", "has_rank", "has_score", "is_trec", "n_rows", "replicate", "noun")
 
 
-def open_recommendations(source: Any, **how: Any) -> Served:
+def open_recommendations(source: Any, **how: Any) -> OpenedFile:
     runs = reader.read_recommendations(source, **how)
     facts = [
         {name: getattr(run, name) for name in OF_A_RUN}
         | {"mapping": dict(run.mapping), "notices": [asdict(one) for one in run.notices]}
         for run in runs
     ]
-    return Served({"runs": facts}, [run.batches for run in runs], [run.notices for run in runs])
+    return OpenedFile({"runs": facts}, [run.batches for run in runs], [run.notices for run in runs])

@@ -2,11 +2,11 @@
 
 from recdash.metrics.presets import PRESETS, Preset, preset
 from recdash.metrics.registry import METRICS, Definition, define
-from recdash.metrics.sample import Sample, sample_of
-from recdash.metrics.score import Material, score
+from recdash.metrics.sample import RelevantHits, sample_of
+from recdash.metrics.score import MetricInputs, score
 from recdash.metrics.spec import Spec, check_k, parse, parse_list
 
 __all__ = [
-    "METRICS", "PRESETS", "Definition", "Material", "Preset", "Sample", "Spec",
+    "METRICS", "PRESETS", "Definition", "MetricInputs", "Preset", "RelevantHits", "Spec",
     "check_k", "define", "parse", "parse_list", "preset", "sample_of", "score",
 ]  # fmt: skip

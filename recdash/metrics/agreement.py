@@ -30,7 +30,7 @@ WORDS: Mapping[State, str] = {
 
 
 @dataclass(frozen=True)
-class Agreement:
+class PresetAgreement:
     """Whether a preset's number is its library's.
 
     ``name`` is what the library calls it, ``because`` why ours differs or was not compared, ``values`` how
@@ -79,7 +79,7 @@ def recorded() -> Mapping[str, Any]:
 
 
 @lru_cache(maxsize=1024)
-def agreement(name: str, spec: str) -> Agreement:
+def agreement(name: str, spec: str) -> PresetAgreement:
     """Of a preset's number for a definition, ``spec`` being the canonical spec after the preset.
 
     Raises UnknownName for an unknown preset or metric.
@@ -87,7 +87,7 @@ def agreement(name: str, spec: str) -> Agreement:
     definition = define(parse(spec))
     known = None if preset(name).name == DEFAULT else recorded().get(name)
     if known is None:
-        return Agreement(name, str(definition), "own")
+        return PresetAgreement(name, str(definition), "own")
     row = _row_of(name, definition, known)
     if row is not None:
         because = row["because"] or known["not_run"]
@@ -96,7 +96,7 @@ def agreement(name: str, spec: str) -> Agreement:
     else:
         because, measured = "", {}
         state = "not offered" if _is_of_preset(name, definition) else "own"
-    return Agreement(
+    return PresetAgreement(
         name, str(definition), state, known["library"], known["version"], because=because, **measured
     )
 
@@ -119,7 +119,7 @@ def _under(name: str, spec: str) -> str:
     return str(define(preset(name).apply(parse(spec))))
 
 
-def table() -> list[Agreement]:
+def table() -> list[PresetAgreement]:
     """Every preset × every metric in its plain form."""
     return [agreement(name, _plain(name, metric)) for name in PRESETS for metric in METRICS]
 
@@ -131,7 +131,7 @@ def _plain(name: str, metric: str) -> str:
     return _under(name, f"{metric}({inside})" if inside else metric)
 
 
-def numbers_of(name: str) -> list[Agreement]:
+def numbers_of(name: str) -> list[PresetAgreement]:
     """Every number that the preset's library prints and recdash has a definition for."""
     known = recorded().get(name)
     return [] if known is None else [agreement(name, _under(name, row["spec"])) for row in known["rows"]]

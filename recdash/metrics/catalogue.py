@@ -50,7 +50,7 @@ def levels_of(counts: Ints) -> Levels:
 
 
 @dataclass(frozen=True)
-class Shelf:
+class CatalogueInputs:
     """A run's exposure next to what is known of the items; the input of every metric here.
 
     ``catalogue``, ``truth`` [N] mark the items of those tables, ``train_users`` [N] says how many train
@@ -78,12 +78,12 @@ class Shelf:
     unmet: Mapping[str, str] = field(default_factory=dict)
     """{table: why it is left out} of a catalogue or train table that does not know the items shown."""
 
-    def of(self, users: str) -> Shelf:
+    def of(self, users: str) -> CatalogueInputs:
         """The shelf of a population: all lists of the run, or those of users with a relevant item (truth)."""
         return self if users == "truth" else self._of_run
 
     @cached_property
-    def _of_run(self) -> Shelf:
+    def _of_run(self) -> CatalogueInputs:
         if self.other_exposure is None or not self.other_exposure.n_lists:
             return self  # the same lists: what is worked out for one serves the other
         exposure = joined_exposures(self.exposure, self.other_exposure)
@@ -156,7 +156,7 @@ def _by_rank(counts: RankCounts) -> Iterator[tuple[Ints, Ints]]:
 # ── the metrics, each a curve [depth] ────────────────────────────────────────────────────────
 
 
-def coverage(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
+def coverage(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
     levels = shelf.levels(parameters["of"])
     if parameters["counted"] == "every":
         shown = np.bincount(shelf.first_shown(), minlength=shelf.depth + 2)[1:-1].cumsum()
@@ -164,7 +164,7 @@ def coverage(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
     return np.array([at_k.often[at_k.level > 0].sum() / at_k.often.sum() for at_k in levels])
 
 
-def coverage_by(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
+def coverage_by(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
     labels = shelf.labels(parameters["attribute"])
     first = np.full(len(labels.values), shelf.depth + 1)
     np.minimum.at(first, labels.value, shelf.first_shown()[labels.item])
@@ -188,7 +188,7 @@ class ShownBy:
     items_without: int
 
 
-def shown_by(shelf: Shelf, attribute: str, k: int) -> ShownBy:
+def shown_by(shelf: CatalogueInputs, attribute: str, k: int) -> ShownBy:
     """What the first k places show by an attribute; only asked where ``needs_attribute`` has passed."""
     labels, shown, catalogue = shelf.labels(attribute), shelf.exposure.shown, shelf.members("catalogue")
     end = shown.start[k]
@@ -209,7 +209,7 @@ def shown_by(shelf: Shelf, attribute: str, k: int) -> ShownBy:
     )
 
 
-def entropy(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
+def entropy(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
     levels = shelf.levels(parameters["of"])
     bits = np.array([entropy_of(at_k) for at_k in levels])
     in_unit = bits * (np.log(2) if parameters["log"] == "e" else 1.0)
@@ -226,7 +226,7 @@ def entropy_of(levels: Levels) -> float:
     return float(-(levels.often[shown] * share_of * np.log2(share_of)).sum()) if total else float("nan")
 
 
-def tail_share(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
+def tail_share(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
     return _mean_over_lists(shelf, shelf.tail(Fraction(parameters["head"])).astype(np.float64))
 
 
@@ -240,7 +240,7 @@ def fewest_users_of_head(seen_by: Ints, head: Fraction) -> int:
     return int(seen[ceil(head * len(seen)) - 1])
 
 
-def gini(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
+def gini(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
     every = shelf.levels(parameters["of"])
     counted = map(_shown_levels, every) if parameters["items"] == "shown" else every
     return np.array([gini_of(at_k) * _corrected(at_k, parameters) for at_k in counted])
@@ -272,7 +272,7 @@ def gini_of(levels: Levels) -> float:
     return float((often * (2 * before + often - n)) @ level / (n * total)) if total else float("nan")
 
 
-def personalization(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
+def personalization(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
     """1 − mean cosine of two lists; Σ over pairs of users = (Σ over items of weight² − lists) / 2.
 
     A list of L items gives each of its first k the weight 1/√min(k, L); lists that have ended keep theirs.
@@ -291,7 +291,7 @@ def personalization(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
     return 1.0 - np.array(alike)
 
 
-def _hamming(shelf: Shelf) -> Floats:
+def _hamming(shelf: CatalogueInputs) -> Floats:
     """[depth] 1 − the mean of |L ∩ L′| / k over pairs of users; its sum over pairs is Σ c·(c − 1) / 2 over
     items that c lists hold.
     """
@@ -300,7 +300,7 @@ def _hamming(shelf: Shelf) -> Floats:
     return 1.0 - np.array(shared)
 
 
-def novelty(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
+def novelty(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
     share = parameters["share"]
     surprise = shelf.surprise(share)
     if parameters["norm"] == "max":
@@ -312,12 +312,12 @@ def novelty(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
     return _MEANS[parameters["over"]](shelf, np.where(seen, surprise, 0.0), counted)
 
 
-def popularity(shelf: Shelf, parameters: Mapping[str, str]) -> Floats:
+def popularity(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
     rows = max(shelf.train_size("rows"), 1) if parameters["norm"] == "rows" else 1
     return _mean_over_lists(shelf, shelf.seen_by / rows)
 
 
-def _mean_over_lists(shelf: Shelf, worth: Floats) -> Floats:
+def _mean_over_lists(shelf: CatalogueInputs, worth: Floats) -> Floats:
     """Mean of ``worth`` inside the first k places of each list, then over the lists."""
     k = np.arange(1, shelf.depth + 1)
     total = _sum_by_rank(shelf.exposure.shown, worth).cumsum()
@@ -327,20 +327,20 @@ def _mean_over_lists(shelf: Shelf, worth: Floats) -> Floats:
     return ((total - over) / k + ended) / shelf.exposure.n_lists
 
 
-def _mean_over_k(shelf: Shelf, worth: Floats) -> Floats:
+def _mean_over_k(shelf: CatalogueInputs, worth: Floats) -> Floats:
     """Sum of ``worth`` in the first k places of each list over k, then the mean over the lists."""
     total = _sum_by_rank(shelf.exposure.shown, worth).cumsum()
     return total / np.arange(1, shelf.depth + 1) / shelf.exposure.n_lists
 
 
-def _mean_over_places(shelf: Shelf, worth: Floats, counted: Floats) -> Floats:
+def _mean_over_places(shelf: CatalogueInputs, worth: Floats, counted: Floats) -> Floats:
     """Mean of ``worth`` over all places of all lists whose item is ``counted``; NaN where there is none."""
     total = _sum_by_rank(shelf.exposure.shown, worth).cumsum()
     places = _sum_by_rank(shelf.exposure.shown, counted).cumsum()
     return np.divide(total, places, out=np.full(len(total), np.nan), where=places > 0)
 
 
-_MEANS: Mapping[str, Callable[[Shelf, Floats, Floats], Floats]] = {
+_MEANS: Mapping[str, Callable[[CatalogueInputs, Floats, Floats], Floats]] = {
     "list": lambda shelf, worth, _: _mean_over_lists(shelf, worth),
     "k": lambda shelf, worth, _: _mean_over_k(shelf, worth),
     "places": _mean_over_places,
@@ -356,33 +356,33 @@ def _sum_by_rank(counts: RankCounts, worth: Floats) -> Floats:
 # ── what they need ───────────────────────────────────────────────────────────────────────────
 
 
-def needs_universe(shelf: Shelf, parameters: Mapping[str, str]) -> str:
+def needs_universe(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> str:
     if shelf.universe(parameters["of"]) is None:
         return shelf.unmet.get(parameters["of"], f"needs a {parameters['of']} table, and none was given")
     return ""
 
 
-def needs_train(shelf: Shelf, parameters: Mapping[str, str]) -> str:
+def needs_train(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> str:
     if shelf.train_users is None:
         return shelf.unmet.get("train", "needs a train table, and none was given")
     return "" if shelf.n_train_users else "the train table is empty"
 
 
-def needs_train_to_normalize(shelf: Shelf, parameters: Mapping[str, str]) -> str:
+def needs_train_to_normalize(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> str:
     lacks = needs_train(shelf, parameters)
     if not lacks and parameters["norm"] == "max" and shelf.train_size(parameters["share"]) < 2:
         return f"norm=max needs at least two {parameters['share']} in train"
     return lacks
 
 
-def needs_several_items(shelf: Shelf, parameters: Mapping[str, str]) -> str:
+def needs_several_items(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> str:
     lacks = needs_universe(shelf, parameters)
     if not lacks and parameters["norm"] == "max" and shelf.members(parameters["of"]).sum() < 2:
         return "norm=max needs at least two items"
     return lacks
 
 
-def needs_attribute(shelf: Shelf, parameters: Mapping[str, str]) -> str:
+def needs_attribute(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> str:
     name = parameters["attribute"]
     if shelf.catalogue is None:
         return shelf.unmet.get("catalogue", "needs a catalogue table, and none was given")
@@ -391,7 +391,7 @@ def needs_attribute(shelf: Shelf, parameters: Mapping[str, str]) -> str:
     return "" if shelf.labels(name).values else f"column '{name}' of the catalogue is empty"
 
 
-def needs_likeness(shelf: Shelf, parameters: Mapping[str, str]) -> str:
+def needs_likeness(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> str:
     """What items are compared by."""
     by, attribute = parameters["by"], parameters["attribute"]
     if by == "vectors" and "vectors" not in shelf.tables:
@@ -405,7 +405,7 @@ def needs_likeness(shelf: Shelf, parameters: Mapping[str, str]) -> str:
     return ""
 
 
-def needs_two_lists(shelf: Shelf, parameters: Mapping[str, str]) -> str:
+def needs_two_lists(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> str:
     """Of lists as sets of items; a repeated one has no weight of its own."""
     if shelf.may_repeat:
         return "needs each item once in a list; count duplicates=first"
@@ -433,8 +433,8 @@ class CatalogueMetric:
     title: str
     latex: str
     source: str
-    curve: Callable[[Shelf, Mapping[str, str]], Floats] | None
-    lacks: Callable[[Shelf, Mapping[str, str]], str]
+    curve: Callable[[CatalogueInputs, Mapping[str, str]], Floats] | None
+    lacks: Callable[[CatalogueInputs, Mapping[str, str]], str]
     from_lists: Callable[[Mapping[str, str]], bool] = never
     parameters: tuple[Parameter, ...] = ()
     needs: str = "ranked lists"

@@ -1,6 +1,6 @@
 """How per-user values become a curve: mean and standard error at every cutoff at once.
 
-A :class:`Sentence` (credit and norm) is scored from one histogram over (rank, m) and never makes a
+A :class:`RatioFormula` (credit and norm) is scored from one histogram over (rank, m) and never makes a
 [users × depth] table. What cannot be said as a sentence goes from k = 1 to depth holding one value per user.
 Whatever adds up over users is summed some users at a time.
 """
@@ -15,15 +15,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from recdash.domain.kinds import Floats, Ints
-from recdash.metrics.sample import Kinds, Number, Sample, order_by_counting, relevant_items
+from recdash.metrics.sample import Kinds, Number, RelevantHits, order_by_counting, relevant_items
 
-Credit = Callable[[Sample], Floats]
+Credit = Callable[[RelevantHits], Floats]
 Norm = Callable[[Ints, Ints], Floats]
 """From k and one number of the user's (m, unless the sentence names another)."""
 Moments = tuple[Floats, Floats]
 
 
-class Formula(Protocol):
+class MetricFormula(Protocol):
     """A metric with its parameters filled in.
 
     ``pooled``: it is a ratio over all users, so that ``values`` are shares of it and no user's own.
@@ -32,16 +32,16 @@ class Formula(Protocol):
     @property
     def pooled(self) -> bool: ...
 
-    def additive(self, sample: Sample) -> Additive | None:
+    def additive(self, sample: RelevantHits) -> Additive | None:
         """What says the same in sums that add up over users; None where all users are needed at once."""
 
-    def curve(self, sample: Sample) -> Moments:
+    def curve(self, sample: RelevantHits) -> Moments:
         """Mean [depth] and standard error [depth] at k = 1..depth."""
 
-    def values(self, sample: Sample, k: int) -> Floats:
+    def values(self, sample: RelevantHits, k: int) -> Floats:
         """[n] the value of each user at k; their mean and spread are the metric's."""
 
-    def own(self, sample: Sample, k: int) -> Floats:
+    def own(self, sample: RelevantHits, k: int) -> Floats:
         """[n] what each user got, for counting who is better off; ``values`` unless users are pooled."""
 
 
@@ -49,7 +49,7 @@ class Additive(ABC):
     """A formula made of sums over users: those of some users and those of the others add up."""
 
     @abstractmethod
-    def sums(self, part: Sample) -> Floats:
+    def sums(self, part: RelevantHits) -> Floats:
         """[depth, n] sums over the users of a part at k = 1..depth; of values and squares, unless ``moments``
         of the formula knows better.
         """
@@ -59,15 +59,15 @@ class Additive(ABC):
         total, squares = sums.T
         return total / n_users, standard_error(total, squares, n_users)
 
-    def additive(self, sample: Sample) -> Additive:
+    def additive(self, sample: RelevantHits) -> Additive:
         return self
 
-    def curve(self, sample: Sample) -> Moments:
+    def curve(self, sample: RelevantHits) -> Moments:
         sums = [self.sums(part) for part in sample.parts()]
         return self.moments(np.sum(sums, axis=0), sample.n_users)
 
 
-def curves(formulas: Sequence[Formula], sample: Sample) -> list[Moments]:
+def curves(formulas: Sequence[MetricFormula], sample: RelevantHits) -> list[Moments]:
     """Of several formulas, all of them for some users and then for the next.
 
     What one works out of these users the others need not; it stays in the processor's cache, and nothing as
@@ -84,7 +84,7 @@ def curves(formulas: Sequence[Formula], sample: Sample) -> list[Moments]:
     ]
 
 
-def running_sum(credit: Floats, sample: Sample) -> Floats:
+def running_sum(credit: Floats, sample: RelevantHits) -> Floats:
     """[H] the user's credits up to and including each hit."""
     total = np.cumsum(credit)
     return total - (total - credit)[sample.first_hit]
@@ -106,7 +106,7 @@ def more_than_rounding(spread: Floats, squares: Floats) -> Floats:
 # ── credit and norm ──────────────────────────────────────────────────────────────────────────
 
 
-def credit_by_rank(sample: Sample, credit: Floats, kinds: Kinds) -> Floats:
+def credit_by_rank(sample: RelevantHits, credit: Floats, kinds: Kinds) -> Floats:
     """[depth, C] credits of all hits with rank ≤ k, by kind of user."""
     n_kinds = len(kinds.size)
     table = np.bincount(kinds.cell, weights=credit, minlength=sample.depth * n_kinds)
@@ -114,7 +114,7 @@ def credit_by_rank(sample: Sample, credit: Floats, kinds: Kinds) -> Floats:
 
 
 @dataclass(frozen=True)
-class Sentence(Additive):
+class RatioFormula(Additive):
     """Σ credit over the hits up to k, divided by norm(k, number), the number being m unless said otherwise.
 
     The squares add up the same way: between two hits a user's sum stands still, so the j-th hit adds
@@ -125,17 +125,17 @@ class Sentence(Additive):
     norm: Norm
     number: Number = relevant_items
     pooled: bool = False
-    view: Callable[[Sample], Sample] | None = None
+    view: Callable[[RelevantHits], RelevantHits] | None = None
     """Which hits it speaks of, where not of all as they stand in the lists."""
 
-    def sums(self, part: Sample) -> Floats:
+    def sums(self, part: RelevantHits) -> Floats:
         sums, squares, norm, _ = self.tables(part)
         return np.stack([share(sums, norm).sum(axis=1), share(squares, norm**2).sum(axis=1)], axis=1)
 
-    def seen(self, sample: Sample) -> Sample:
+    def seen(self, sample: RelevantHits) -> RelevantHits:
         return sample if self.view is None else self.view(sample)
 
-    def tables(self, sample: Sample) -> tuple[Floats, Floats, Floats, Ints]:
+    def tables(self, sample: RelevantHits) -> tuple[Floats, Floats, Floats, Ints]:
         """Sums [depth, C], sums of squares [depth, C], norm [depth, C], users per kind [C]."""
         sample = self.seen(sample)
         kinds = sample.kinds(self.number)
@@ -146,7 +146,7 @@ class Sentence(Additive):
         k = np.arange(1, sample.depth + 1)[:, None]
         return sums, squares, np.broadcast_to(self.norm(k, kinds.number), sums.shape), kinds.size
 
-    def _credited(self, sample: Sample, kinds: Kinds) -> tuple[Floats, Floats]:
+    def _credited(self, sample: RelevantHits, kinds: Kinds) -> tuple[Floats, Floats]:
         credit = self.credit(sample)
         twice_between = 2 * running_sum(credit, sample) - credit  # C_j + C_{j−1}
         return (
@@ -154,12 +154,12 @@ class Sentence(Additive):
             credit_by_rank(sample, credit * twice_between, kinds),
         )
 
-    def values(self, sample: Sample, k: int) -> Floats:
+    def values(self, sample: RelevantHits, k: int) -> Floats:
         cut = self.seen(sample).up_to(k)
         total: Any = np.bincount(cut.user, weights=self.credit(cut), minlength=sample.n_users)
         return share(total, self.norm_of(sample, k))
 
-    def norm_of(self, sample: Sample, k: int) -> Floats:
+    def norm_of(self, sample: RelevantHits, k: int) -> Floats:
         """[n] what each user's sum is divided by at k."""
         return self.norm(np.array(k), self.number(sample))
 
@@ -176,10 +176,10 @@ def share(part: Any, whole: Any) -> Floats:
 class Micro(Additive):
     """Σ over all users of the credits ÷ Σ over all users of the norms; error by the delta method."""
 
-    sentence: Sentence
+    sentence: RatioFormula
     pooled: bool = True
 
-    def sums(self, part: Sample) -> Floats:
+    def sums(self, part: RelevantHits) -> Floats:
         """[depth, 5] of the credits a, the norms b, a², ab and b²."""
         sums, squares, norm, size = self.sentence.tables(part)
         by_kind = sums, norm * size, squares, sums * norm, norm**2 * size
@@ -189,11 +189,11 @@ class Micro(Additive):
         a, b, aa, ab, bb = sums.T
         return ratio_of_sums(a, b, aa, ab, bb, n_users)
 
-    def values(self, sample: Sample, k: int) -> Floats:
+    def values(self, sample: RelevantHits, k: int) -> Floats:
         """[n] the ratio, moved by the user's pull on it."""
         return self.pulls(*self.parts(sample, k))
 
-    def parts(self, sample: Sample, k: int) -> tuple[Floats, Floats]:
+    def parts(self, sample: RelevantHits, k: int) -> tuple[Floats, Floats]:
         """[n] credits and [n] norms, whose sums are divided."""
         norm = self.sentence.norm_of(sample, k).astype(np.float64)
         return self.sentence.values(sample, k) * norm, norm
@@ -203,7 +203,7 @@ class Micro(Additive):
         ratio = share(a.mean(), b.mean())
         return ratio + share(a - ratio * b, np.full_like(a, b.mean()))
 
-    def own(self, sample: Sample, k: int) -> Floats:
+    def own(self, sample: RelevantHits, k: int) -> Floats:
         return self.sentence.values(sample, k)
 
 
@@ -220,13 +220,13 @@ def ratio_of_sums(a: Floats, b: Floats, aa: Floats, ab: Floats, bb: Floats, n: i
 class OfUser(Additive):
     """A value that each user has, whatever k."""
 
-    value: Callable[[Sample], Floats]
+    value: Callable[[RelevantHits], Floats]
     pooled: bool = False
 
-    def sums(self, part: Sample) -> Floats:
+    def sums(self, part: RelevantHits) -> Floats:
         return np.tile(sum_and_squares(self.value(part)), (part.depth, 1))
 
-    def values(self, sample: Sample, k: int) -> Floats:
+    def values(self, sample: RelevantHits, k: int) -> Floats:
         return self.value(sample)
 
     own = values
@@ -236,13 +236,13 @@ class OfUser(Additive):
 class OverJudged(Additive):
     """A sentence about everything that was judged instead of the hits alone."""
 
-    sentence: Sentence
+    sentence: RatioFormula
     pooled: bool = False
 
-    def sums(self, part: Sample) -> Floats:
+    def sums(self, part: RelevantHits) -> Floats:
         return self.sentence.sums(part.of_judged())
 
-    def values(self, sample: Sample, k: int) -> Floats:
+    def values(self, sample: RelevantHits, k: int) -> Floats:
         return self.sentence.values(sample.of_judged(), k)
 
     own = values
@@ -254,7 +254,7 @@ class OverGrades(Additive):
 
     formula: Additive
 
-    def sums(self, part: Sample) -> Floats:
+    def sums(self, part: RelevantHits) -> Floats:
         return self.formula.sums(part.of_every_grade)
 
 
@@ -275,17 +275,17 @@ class GradedNdcg(Additive):
     ideal: str
     pooled: bool = False
 
-    def credit(self, sample: Sample) -> Floats:
+    def credit(self, sample: RelevantHits) -> Floats:
         return self.gain(sample.gain) / self.discount(sample.rank)
 
-    def sums(self, part: Sample) -> Floats:
+    def sums(self, part: RelevantHits) -> Floats:
         """Only users whose ideal still moves are divided anew at every k; others add up as in a Sentence."""
         if self.ideal == "all":
             return self._settled(part, self.ideal_at(part, part.depth), np.zeros_like(part.n_relevant))
         by_k, best = self._moving(part)
         return by_k if self.ideal == "full" else by_k + self._settled(part, best, part.n_relevant)
 
-    def _settled(self, sample: Sample, best: Floats, m: Ints) -> Floats:
+    def _settled(self, sample: RelevantHits, best: Floats, m: Ints) -> Floats:
         """[depth, 2] of users at k > m: their hits up to m count from m + 1, later ones from their rank."""
         credit = self.credit(sample) / best[sample.user]
         since = np.maximum(sample.rank, m[sample.user] + 1)
@@ -293,7 +293,7 @@ class GradedNdcg(Additive):
         steps = [np.bincount(since, step, sample.depth + 1) for step in (credit, squares)]
         return np.stack(steps, axis=1)[1 : sample.depth + 1].cumsum(axis=0)
 
-    def _moving(self, sample: Sample) -> tuple[Floats, Floats]:
+    def _moving(self, sample: RelevantHits) -> tuple[Floats, Floats]:
         """[depth, 2] of users at k ≤ m (ideal=full: at every k), and everyone's ideal at the last of these.
 
         Users stand in order of falling m, so that those whose ideal moves at k are in front, one slice.
@@ -310,7 +310,7 @@ class GradedNdcg(Additive):
         of_user[order] = best
         return by_k, of_user
 
-    def _hits_that_move(self, sample: Sample, order: Ints) -> tuple[Ints, Floats, list[int]]:
+    def _hits_that_move(self, sample: RelevantHits, order: Ints) -> tuple[Ints, Floats, list[int]]:
         """Place in the order and credit of hits with rank ≤ m (ideal=full: all), by rank, and their edges."""
         place = np.empty(sample.n_users, dtype=np.int64)
         place[order] = np.arange(sample.n_users)
@@ -319,14 +319,14 @@ class GradedNdcg(Additive):
         often = np.bincount(sample.rank[hit], minlength=sample.depth + 1)
         return place[sample.user[hit]], self.credit(sample)[hit], np.cumsum(often).tolist()
 
-    def values(self, sample: Sample, k: int) -> Floats:
+    def values(self, sample: RelevantHits, k: int) -> Floats:
         cut = sample.up_to(k)
         found: Any = np.bincount(cut.user, weights=self.credit(cut), minlength=sample.n_users)
         return share(found, sample.ideals.kept((self, k), lambda: self.ideal_at(sample, k)))
 
     own = values
 
-    def _ideal_steps(self, sample: Sample, order: Ints) -> Iterator[tuple[int, Floats]]:
+    def _ideal_steps(self, sample: RelevantHits, order: Ints) -> Iterator[tuple[int, Floats]]:
         """Yield for k = 1, 2 … how many users in front have an ideal that moves, and what each's gains."""
         gains, start, m = (
             self.gain(sample.ideal_gain),
@@ -341,7 +341,7 @@ class GradedNdcg(Additive):
             place = start[:moving] + (k - 1 if moving == fewer[k - 1] else np.minimum(k, m) - 1)
             yield moving, gains[place] / self.discount(np.array(k))
 
-    def ideal_at(self, sample: Sample, k: int) -> Floats:
+    def ideal_at(self, sample: RelevantHits, k: int) -> Floats:
         """[n] the gain of the best possible list at k, by which the found gain is divided."""
         place = np.arange(len(sample.ideal_gain)) - np.repeat(sample.ideal_start[:-1], sample.n_relevant)
         worth = self.gain(sample.ideal_gain) / self.discount(place + 1)
@@ -354,7 +354,7 @@ class GradedNdcg(Additive):
             best += self._places_beyond_m(sample, k)
         return best
 
-    def _places_beyond_m(self, sample: Sample, k: int) -> Floats:
+    def _places_beyond_m(self, sample: RelevantHits, k: int) -> Floats:
         """ideal=full fills the places m+1..k with the user's least relevant gain."""
         worth = np.concatenate(([0.0], np.cumsum(1.0 / self.discount(np.arange(1, k + 1)))))
         least = np.zeros(sample.n_users)
@@ -369,7 +369,7 @@ class MeanRecall(Additive):
 
     pooled: bool = False
 
-    def sums(self, part: Sample) -> Floats:
+    def sums(self, part: RelevantHits) -> Floats:
         """A user with A hits up to k, whose ranks add up to R, has ((k + 1)·A − R) / km: sums of A, R and of
         their products say all, and they add up from hit to hit as those of a Sentence do.
         """
@@ -383,7 +383,7 @@ class MeanRecall(Additive):
         squares = share((k + 1) ** 2 * aa - 2 * (k + 1) * ar + rr, norm**2)
         return np.stack([total.sum(axis=1), squares.sum(axis=1)], axis=1)
 
-    def values(self, sample: Sample, k: int) -> Floats:
+    def values(self, sample: RelevantHits, k: int) -> Floats:
         worth = np.maximum(k - sample.rank + 1, 0).astype(np.float64)
         total = np.bincount(sample.user, weights=worth, minlength=sample.n_users)
         return share(total, k * sample.n_relevant)
@@ -411,10 +411,10 @@ class ListAuc(Additive):
     without_miss: float = 1.0
     pooled: bool = False
 
-    def sums(self, part: Sample) -> Floats:
+    def sums(self, part: RelevantHits) -> Floats:
         return np.array([sum_and_squares(self.values(part, k)) for k in range(1, part.depth + 1)])
 
-    def values(self, sample: Sample, k: int) -> Floats:
+    def values(self, sample: RelevantHits, k: int) -> Floats:
         cut = sample.up_to(k)
         hits = np.bincount(cut.user, minlength=sample.n_users)
         above = np.bincount(cut.user, weights=cut.rank - cut.ordinal, minlength=sample.n_users)
@@ -429,8 +429,8 @@ class ListAuc(Additive):
 class HarmonicMean:
     """(1 + β²)·ab / (β²·a + b) of two metrics, per user (0 where both are 0) or of the two means."""
 
-    a: Formula
-    b: Formula
+    a: MetricFormula
+    b: MetricFormula
     of_means: bool = False
     weight: float = 1.0
     """β²: how much more b weighs than a."""
@@ -439,20 +439,20 @@ class HarmonicMean:
     def pooled(self) -> bool:
         return self.of_means
 
-    def additive(self, sample: Sample) -> None:
+    def additive(self, sample: RelevantHits) -> None:
         """A share in the mean depends on everybody."""
 
-    def curve(self, sample: Sample) -> Moments:
+    def curve(self, sample: RelevantHits) -> Moments:
         by_k = [sum_and_squares(self.values(sample, k)) for k in range(1, sample.depth + 1)]
         total, squares = np.array(by_k).T
         return total / sample.n_users, standard_error(total, squares, sample.n_users)
 
-    def values(self, sample: Sample, k: int) -> Floats:
+    def values(self, sample: RelevantHits, k: int) -> Floats:
         """[n] per user; with ``of_means`` each user's pull on that of the means."""
         a, b = self.parts(sample, k)
         return self.pulls(a, b) if self.of_means else harmonic(a, b, self.weight)
 
-    def parts(self, sample: Sample, k: int) -> tuple[Floats, Floats]:
+    def parts(self, sample: RelevantHits, k: int) -> tuple[Floats, Floats]:
         """[n] of each metric."""
         return self.a.values(sample, k), self.b.values(sample, k)
 
@@ -463,7 +463,7 @@ class HarmonicMean:
         slope_a, slope_b = harmonic_slopes(a.mean(), b.mean(), self.weight)
         return slope_a * a + slope_b * b
 
-    def own(self, sample: Sample, k: int) -> Floats:
+    def own(self, sample: RelevantHits, k: int) -> Floats:
         return harmonic(self.a.own(sample, k), self.b.own(sample, k), self.weight)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recdash.domain.kinds import Floats, Ints
-from recdash.metrics.catalogue import Levels, Shelf, gini_of, levels_of
+from recdash.metrics.catalogue import CatalogueInputs, Levels, gini_of, levels_of
 from recdash.metrics.registry import Definition
 
 
@@ -23,7 +23,7 @@ class ListWorth:
     scale: float
 
 
-def list_worth(definition: Definition, shelf: Shelf, k: int) -> ListWorth | None:
+def list_worth(definition: Definition, shelf: CatalogueInputs, k: int) -> ListWorth | None:
     """Of a metric at k, from what is shown; None where the counts do not say what a list adds, and for forms
     of a metric other than its own.
     """
@@ -33,7 +33,7 @@ def list_worth(definition: Definition, shelf: Shelf, k: int) -> ListWorth | None
     return None if make is None or changed - _WHOSE else make(shelf, definition.parameters, k)
 
 
-def _counts(shelf: Shelf, k: int) -> Ints:
+def _counts(shelf: CatalogueInputs, k: int) -> Ints:
     """[N] lists that hold the item in the first k places."""
     shown = shelf.exposure.shown
     end = shown.start[k]
@@ -41,24 +41,24 @@ def _counts(shelf: Shelf, k: int) -> Ints:
     return held.astype(np.int64)
 
 
-def _without_one(shelf: Shelf) -> float:
+def _without_one(shelf: CatalogueInputs) -> float:
     """The pull of one of n users on a total is (n − 1) / n of what is lost without the user."""
     return (shelf.exposure.n_lists - 1) / shelf.exposure.n_lists
 
 
-def coverage(shelf: Shelf, parameters: Mapping[str, str], k: int) -> ListWorth:
+def coverage(shelf: CatalogueInputs, parameters: Mapping[str, str], k: int) -> ListWorth:
     """Without a list the items are lost that no other list holds."""
     members = shelf.members(parameters["of"])
     alone = members & (_counts(shelf, k) == 1)
     return ListWorth(alone / members.sum(), 0.0, _without_one(shelf))
 
 
-def novelty(shelf: Shelf, parameters: Mapping[str, str], k: int) -> ListWorth:
+def novelty(shelf: CatalogueInputs, parameters: Mapping[str, str], k: int) -> ListWorth:
     """A mean over lists: each adds its own mean."""
     return ListWorth(shelf.surprise(parameters["share"]), 1.0, 1.0 / shelf.exposure.n_lists)
 
 
-def personalization(shelf: Shelf, parameters: Mapping[str, str], k: int) -> ListWorth:
+def personalization(shelf: CatalogueInputs, parameters: Mapping[str, str], k: int) -> ListWorth:
     """Without a list of n, n − 1 of the pairs are lost: its cosines with the others.
 
     A list gives each of its L items the weight 1/√L, so that Σ of the weights that the item has in all lists
@@ -74,7 +74,7 @@ def personalization(shelf: Shelf, parameters: Mapping[str, str], k: int) -> List
     return ListWorth(weight, 0.5, -2.0 / (n * (n - 2)) if n > 2 else 0.0)
 
 
-def gini(shelf: Shelf, parameters: Mapping[str, str], k: int) -> ListWorth:
+def gini(shelf: CatalogueInputs, parameters: Mapping[str, str], k: int) -> ListWorth:
     """To first order, what Gini loses with one place of an item; it goes below those with the same count.
 
     With G = Σ (2i − n − 1)·c_i / (n·C), counts ascending: (2i − n − 1) / (n·C) − G / C, i being the lowest
@@ -99,6 +99,6 @@ def _lost_with_a_place(levels: Levels, n: int, total: int) -> Floats:
 
 _WHOSE = {"of", "users"}
 """Parameters that say which items or users count, and not how."""
-_WORTH: Mapping[str, Callable[[Shelf, Mapping[str, str], int], ListWorth]] = {
+_WORTH: Mapping[str, Callable[[CatalogueInputs, Mapping[str, str], int], ListWorth]] = {
     "coverage": coverage, "novelty": novelty, "personalization": personalization, "gini": gini,
 }  # fmt: skip

@@ -9,9 +9,9 @@ from typing import cast, get_args
 import numpy as np
 
 from recdash.domain.kinds import Floats, Users
-from recdash.metrics.formulas import Formula, Moments, standard_error
+from recdash.metrics.formulas import MetricFormula, Moments, standard_error
 from recdash.metrics.parameters import Parameter
-from recdash.metrics.sample import Sample
+from recdash.metrics.sample import RelevantHits
 
 WHO_COUNTS = "rule"
 POPULATION = Parameter(
@@ -34,14 +34,14 @@ without a relevant item has 0: then it makes no difference who of them is among 
 class OverPopulation:
     """The sum of the users' values over the number of users of a population."""
 
-    formula: Formula
+    formula: MetricFormula
     users: Users
     pooled: bool = True
 
-    def additive(self, sample: Sample) -> None:
+    def additive(self, sample: RelevantHits) -> None:
         """The number of users is that of all parts together."""
 
-    def curve(self, sample: Sample) -> Moments:
+    def curve(self, sample: RelevantHits) -> Moments:
         """[depth] each. Users beyond the sample have 0, so that sums and squares are those of the sample."""
         mean, error = self.formula.curve(sample)
         n, n_population = sample.n_users, self._size(sample)
@@ -49,18 +49,18 @@ class OverPopulation:
         total, squares = mean * n, spread + n * mean**2
         return total / n_population, standard_error(total, squares, n_population)
 
-    def values(self, sample: Sample, k: int) -> Floats:
+    def values(self, sample: RelevantHits, k: int) -> Floats:
         """[n] shares of the mean: their own mean over the sample is the metric."""
         return self.own(sample, k) * (sample.n_users / self._size(sample))
 
-    def own(self, sample: Sample, k: int) -> Floats:
+    def own(self, sample: RelevantHits, k: int) -> Floats:
         return self.formula.own(sample, k)
 
-    def _size(self, sample: Sample) -> int:
+    def _size(self, sample: RelevantHits) -> int:
         return sample.population(self.users) or 1  # where it is empty, no value is above 0
 
 
-def over_population(formula: Formula, parameters: Mapping[str, str]) -> Formula:
+def over_population(formula: MetricFormula, parameters: Mapping[str, str]) -> MetricFormula:
     """The formula, averaged over the population that the parameters name."""
     users = parameters.get(POPULATION.name, WHO_COUNTS)
     return formula if users == WHO_COUNTS else OverPopulation(formula, cast("Users", users))
@@ -77,7 +77,7 @@ def rule_of(parameters: Mapping[str, str]) -> Users | None:
     return "judged_both" if users == "run" else cast("Users", users)
 
 
-def lacks_population(sample: Sample, parameters: Mapping[str, str]) -> str:
+def lacks_population(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     """Why the population cannot be counted; empty where it can."""
     users = parameters.get(POPULATION.name, WHO_COUNTS)
     if users not in get_args(Users) or sample.population(cast("Users", users)) is not None:

@@ -19,26 +19,26 @@ from recdash.domain.kinds import Floats, Ints
 from recdash.metrics.formulas import (
     Additive,
     Credit,
-    Formula,
     GradedNdcg,
     HarmonicMean,
     ListAuc,
     MeanRecall,
+    MetricFormula,
     Micro,
     Norm,
     OfUser,
     OverGrades,
     OverJudged,
-    Sentence,
+    RatioFormula,
     running_sum,
     share,
 )
 from recdash.metrics.parameters import Parameter
 from recdash.metrics.populations import POPULATION, over_population
-from recdash.metrics.sample import Number, Sample, order_by_counting, relevant_items
+from recdash.metrics.sample import Number, RelevantHits, order_by_counting, relevant_items
 from recdash.metrics.spec import split
 
-Resolve = Callable[[str], Formula]
+Resolve = Callable[[str], MetricFormula]
 """Turns the text of a spec into its formula (for metrics made of others)."""
 
 MANNING = "Manning, Raghavan & Schütze 2008, ch. 8"
@@ -53,27 +53,27 @@ LARGEST_GAIN = 1e300
 # ── what a hit is worth ──────────────────────────────────────────────────────────────────────
 
 
-def one(hits: Sample) -> Floats:
+def one(hits: RelevantHits) -> Floats:
     return np.ones(len(hits.rank))
 
 
-def first(hits: Sample) -> Floats:
+def first(hits: RelevantHits) -> Floats:
     return (hits.ordinal == 1).astype(np.float64)
 
 
-def first_reciprocal(hits: Sample) -> Floats:
+def first_reciprocal(hits: RelevantHits) -> Floats:
     return first(hits) / hits.rank
 
 
-def reciprocal(hits: Sample) -> Floats:
+def reciprocal(hits: RelevantHits) -> Floats:
     return 1.0 / hits.rank
 
 
-def precision_at_hit(hits: Sample) -> Floats:
+def precision_at_hit(hits: RelevantHits) -> Floats:
     return hits.ordinal / hits.rank
 
 
-def mean_precision_step(hits: Sample) -> Floats:
+def mean_precision_step(hits: RelevantHits) -> Floats:
     """What the j-th hit adds to the mean of the precisions at the hits so far."""
     total = running_sum(precision_at_hit(hits), hits)
     mean = total / hits.ordinal
@@ -81,20 +81,20 @@ def mean_precision_step(hits: Sample) -> Floats:
     return mean - before
 
 
-def mean_recall_step(hits: Sample) -> Floats:
+def mean_recall_step(hits: RelevantHits) -> Floats:
     """m times what the j-th hit adds to the mean of the recalls at the hits so far, (j + 1) / 2m."""
     return np.where(hits.ordinal == 1, 1.0, 0.5)
 
 
-def ordinal(hits: Sample) -> Floats:
+def ordinal(hits: RelevantHits) -> Floats:
     return hits.ordinal.astype(np.float64)
 
 
-def within_m(hits: Sample) -> Floats:
+def within_m(hits: RelevantHits) -> Floats:
     return (hits.rank <= hits.m).astype(np.float64)
 
 
-def not_stopped_before(stops: Floats, hits: Sample) -> Floats:
+def not_stopped_before(stops: Floats, hits: RelevantHits) -> Floats:
     """[H] the chance that none of the user's earlier hits was the one to stop at."""
     goes_on = np.ones(len(stops))
     for at_j in by_ordinal(hits)[1:]:
@@ -102,13 +102,13 @@ def not_stopped_before(stops: Floats, hits: Sample) -> Floats:
     return goes_on
 
 
-def by_ordinal(hits: Sample) -> list[Ints]:
+def by_ordinal(hits: RelevantHits) -> list[Ints]:
     """The users' first hits, their second hits, and so on."""
     order = order_by_counting(hits.ordinal)
     return np.split(order, np.cumsum(np.bincount(hits.ordinal)[1:-1]))
 
 
-def preferred_to_negatives(hits: Sample) -> Floats:
+def preferred_to_negatives(hits: RelevantHits) -> Floats:
     """1 − the share of the m first judged negatives that stand above the hit."""
     if hits.judged is None:
         return np.ones(len(hits.rank))
@@ -120,7 +120,7 @@ def preferred_to_negatives(hits: Sample) -> Floats:
     return 1.0 - share(np.minimum(above, hits.m), fewest)
 
 
-def unexpected(hits: Sample) -> Floats:
+def unexpected(hits: RelevantHits) -> Floats:
     """How much likelier this list shows the hit than a list of the most popular items would."""
     if hits.familiar is None:
         return np.zeros(len(hits.rank))
@@ -159,11 +159,11 @@ def unity(k: Ints, m: Ints) -> Floats:
     return np.ones(np.broadcast_shapes(k.shape, m.shape))
 
 
-def listed(sample: Sample) -> Ints:
+def listed(sample: RelevantHits) -> Ints:
     return sample.list_length
 
 
-def relevant_or_listed(sample: Sample) -> Ints:
+def relevant_or_listed(sample: RelevantHits) -> Ints:
     return np.minimum(sample.n_relevant, sample.list_length)
 
 
@@ -171,8 +171,8 @@ LOOKS_AT: Mapping[Norm, Number] = {cut_list: listed, relevant_up_to_list: releva
 """What a norm sees of a user, where that is not m."""
 
 
-def sentence(credit: Credit, norm: Norm) -> Sentence:
-    return Sentence(credit, norm, LOOKS_AT.get(norm, relevant_items))
+def sentence(credit: Credit, norm: Norm) -> RatioFormula:
+    return RatioFormula(credit, norm, LOOKS_AT.get(norm, relevant_items))
 
 
 # ── gains and discounts of nDCG ──────────────────────────────────────────────────────────────
@@ -212,98 +212,98 @@ class Ndcg:
     grades: str = "relevant"
     pooled: bool = False
 
-    def formula(self, sample: Sample) -> GradedNdcg | Sentence:
+    def formula(self, sample: RelevantHits) -> GradedNdcg | RatioFormula:
         """What says the same of these very hits."""
         discount = DISCOUNTS[self.discount]
         if self.gain != "binary" and not sample.binary:
             return GradedNdcg(GAINS[self.gain], discount, self.ideal)
         places: Norm = {"cut": relevant_up_to_k, "full": cutoff, "all": relevant}[self.ideal]
-        return Sentence(lambda hits: 1.0 / discount(hits.rank), IdealGain(discount, places))
+        return RatioFormula(lambda hits: 1.0 / discount(hits.rank), IdealGain(discount, places))
 
-    def additive(self, sample: Sample) -> Additive:
+    def additive(self, sample: RelevantHits) -> Additive:
         seen = self.seen(sample)
         return self.formula(sample) if seen is sample else OverGrades(self.formula(seen))
 
-    def curve(self, sample: Sample) -> tuple[Floats, Floats]:
+    def curve(self, sample: RelevantHits) -> tuple[Floats, Floats]:
         seen = self.seen(sample)
         return self.formula(seen).curve(seen)
 
-    def values(self, sample: Sample, k: int) -> Floats:
+    def values(self, sample: RelevantHits, k: int) -> Floats:
         seen = self.seen(sample)
         return self.formula(seen).values(seen, k)
 
     own = values
 
-    def seen(self, sample: Sample) -> Sample:
+    def seen(self, sample: RelevantHits) -> RelevantHits:
         """The users with the hits that have a gain."""
         return sample.of_every_grade if self.grades == "all" else sample
 
 
-def build_ndcg(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+def build_ndcg(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
     return Ndcg(parameters["gain"], parameters["ideal"], parameters["discount"], parameters["grades"])
 
 
-def build_dcg(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+def build_dcg(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
     gain, discount = GAINS[parameters["gain"]], DISCOUNTS[parameters["discount"]]
-    return Sentence(lambda hits: gain(hits.gain) / discount(hits.rank), unity)
+    return RatioFormula(lambda hits: gain(hits.gain) / discount(hits.rank), unity)
 
 
-def build_ncrr(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+def build_ncrr(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
     places: Norm = {"cut": relevant_up_to_k, "list": relevant_up_to_list, "all": relevant}[
         parameters["ideal"]
     ]
     best = IdealGain(lambda r: r.astype(np.float64), places)
-    return Sentence(reciprocal, best, LOOKS_AT.get(places, relevant_items))
+    return RatioFormula(reciprocal, best, LOOKS_AT.get(places, relevant_items))
 
 
-def build_auc(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+def build_auc(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
     return ListAuc(without_miss=float(parameters["without_miss"]))
 
 
-def build_mar(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
-    forms: dict[str, Formula] = {
+def build_mar(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
+    forms: dict[str, MetricFormula] = {
         "ranks": MeanRecall(),
-        "hits": Sentence(mean_recall_step, relevant),
-        "relevant": Sentence(ordinal, relevant_squared),
+        "hits": RatioFormula(mean_recall_step, relevant),
+        "relevant": RatioFormula(ordinal, relevant_squared),
     }
     return forms[parameters["form"]]
 
 
-def build_rbp(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+def build_rbp(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
     goes_on, gain = float(parameters["p"]), GAINS[parameters["gain"]]
-    return Sentence(
+    return RatioFormula(
         lambda hits: gain(hits.gain) * np.power(goes_on, hits.rank - 1.0) * (1.0 - goes_on), unity
     )
 
 
-def build_err(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+def build_err(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
     """A hit of gain g satisfies with the chance (2^g − 1) / 2^top; written so that no power is large."""
 
-    def credit(hits: Sample) -> Floats:
+    def credit(hits: RelevantHits) -> Floats:
         top = top_grade(hits, parameters)
         stops = np.exp2(hits.gain - top) - np.exp2(-top)
         return not_stopped_before(stops, hits) * stops / hits.rank
 
-    return Sentence(credit, unity)
+    return RatioFormula(credit, unity)
 
 
-def top_grade(hits: Sample, parameters: Mapping[str, str]) -> float:
+def top_grade(hits: RelevantHits, parameters: Mapping[str, str]) -> float:
     return hits.top_gain if parameters["max_grade"] == "truth" else float(parameters["max_grade"])
 
 
-def build_judged(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+def build_judged(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
     return OverJudged(sentence(one, {"k": cutoff, "list": cut_list}[parameters["over"]]))
 
 
-def build_user_coverage(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+def build_user_coverage(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
     return OfUser(lambda sample: (sample.list_length > 0).astype(np.float64))
 
 
-def build_f1(parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+def build_f1(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
     """With P = h/k and R = h/m, (1 + β²)·P·R / (β²·P + R) is (1 + β²)·h / (k + β²·m)."""
     weight = float(parameters["beta"]) ** 2
     if parameters["of"] == "precision,recall" and parameters["average"] == "users":
-        return Sentence(
+        return RatioFormula(
             lambda hits: np.full(len(hits.rank), 1.0 + weight),
             lambda k, m: (k + weight * m).astype(np.float64),
         )
@@ -322,11 +322,11 @@ class Choice:
     of: Mapping[str, Credit | Norm]
 
 
-def lacks_nothing(sample: Sample, parameters: Mapping[str, str]) -> str:
+def lacks_nothing(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     return ""
 
 
-def lacks_depth(sample: Sample, parameters: Mapping[str, str]) -> str:
+def lacks_depth(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     """Places up to m must have been read, unless the lists end before."""
     beyond = int((sample.n_relevant > sample.depth).sum())
     if not beyond or not sample.cut_lists:
@@ -337,7 +337,7 @@ def lacks_depth(sample: Sample, parameters: Mapping[str, str]) -> str:
     )
 
 
-def lacks_fitting_gains(sample: Sample, parameters: Mapping[str, str]) -> str:
+def lacks_fitting_gains(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     """2^g, and the sum of a user's gains, must be a number and not 0; gains that are all equal cancel."""
     sample = sample.of_every_grade if parameters.get("grades") == "all" else sample
     gain, given = parameters["gain"], sample.relevant_gain
@@ -351,7 +351,7 @@ def lacks_fitting_gains(sample: Sample, parameters: Mapping[str, str]) -> str:
     return ""
 
 
-def lacks_negatives(sample: Sample, parameters: Mapping[str, str]) -> str:
+def lacks_negatives(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     if sample.judged is None:
         return (
             "needs rows of the truth that were judged and are not relevant (relevance 0), and there are none"
@@ -359,12 +359,12 @@ def lacks_negatives(sample: Sample, parameters: Mapping[str, str]) -> str:
     return ""
 
 
-def lacks_train(sample: Sample, parameters: Mapping[str, str]) -> str:
+def lacks_train(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     known = sample.familiar
     return "needs a train table, and none was given" if known is None else known.lacks
 
 
-def lacks_higher_grade(sample: Sample, parameters: Mapping[str, str]) -> str:
+def lacks_higher_grade(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     top = top_grade(sample, parameters)
     if sample.top_gain > top:
         return f"the truth has grades up to {sample.top_gain:g}, above max_grade={top:g}"
@@ -388,7 +388,7 @@ class RankingMetric:
     credit: Credit | Choice | None = None
     norm: Norm | Choice | None = None
     parameters: tuple[Parameter, ...] = ()
-    build: Callable[[Mapping[str, str], Resolve], Formula] | None = None
+    build: Callable[[Mapping[str, str], Resolve], MetricFormula] | None = None
     has_cutoff: bool = True
     rises_with_k: bool = False
     ideal_is_best: bool = True
@@ -398,13 +398,13 @@ class RankingMetric:
     largest: float | None = 1.0
     unbounded: frozenset[tuple[str, str]] = frozenset()
     example: str = ""
-    lacks: Callable[[Sample, Mapping[str, str]], str] = lacks_nothing
+    lacks: Callable[[RelevantHits, Mapping[str, str]], str] = lacks_nothing
 
-    def formula(self, parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+    def formula(self, parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
         """The metric with every parameter filled in."""
         return over_population(self._per_user(parameters, resolve), parameters)
 
-    def _per_user(self, parameters: Mapping[str, str], resolve: Resolve) -> Formula:
+    def _per_user(self, parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
         """Averaged over the users who count."""
         if self.build is not None:
             return self.build(parameters, resolve)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from recdash.domain.kinds import Users
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.metrics.catalogue import CATALOGUE, USERS, CatalogueMetric
-from recdash.metrics.formulas import Formula
+from recdash.metrics.formulas import MetricFormula
 from recdash.metrics.parameters import Parameter
 from recdash.metrics.populations import lacks_population, rule_of
 from recdash.metrics.ranking import RANKING, RankingMetric
 from recdash.metrics.ratings import RATINGS, RatingMetric
-from recdash.metrics.sample import Sample
+from recdash.metrics.sample import RelevantHits
 from recdash.metrics.spec import Spec, parse, split
 
 Metric = RankingMetric | CatalogueMetric | RatingMetric
@@ -90,7 +90,7 @@ class Definition:
         """Which users count for a ranking metric that says so itself (``users=truth``); None for others."""
         return rule_of(self.parameters) if isinstance(self.metric, RankingMetric) else None
 
-    def bound(self, samples: Sequence[Sample], k: int) -> float | None:
+    def bound(self, samples: Sequence[RelevantHits], k: int) -> float | None:
         """The largest value at k of a user of any of the samples, the smallest being 0; None without one.
 
         Of a sum over the hits, which has no largest value of its own, that of a user with as many relevant
@@ -107,7 +107,7 @@ class Definition:
             return None
         return max(float(self.formula().own(user, k).max()) for user in best)
 
-    def lacks(self, sample: Sample) -> str:
+    def lacks(self, sample: RelevantHits) -> str:
         """Why a ranking metric, or a part of it, cannot be had of these users; empty where it can."""
         if not isinstance(self.metric, RankingMetric):
             return ""
@@ -120,7 +120,7 @@ class Definition:
             if knob.kind == "metrics":
                 yield from map(define, split(self.parameters[knob.name]))
 
-    def formula(self) -> Formula:
+    def formula(self) -> MetricFormula:
         """Of a ranking metric. Raises InputError for the others, which have no value per user."""
         if not isinstance(self.metric, RankingMetric):
             raise InputError(

@@ -21,11 +21,11 @@ _ROWS_OF_A_PART = 1 << 19
 
 _IDEALS_KEPT = 4
 
-Number = Callable[["Sample"], Ints]
+Number = Callable[["RelevantHits"], Ints]
 """One whole number of each user, [n]."""
 
 
-def relevant_items(sample: Sample) -> Ints:
+def relevant_items(sample: RelevantHits) -> Ints:
     """[n] m, the user's number of relevant items."""
     return sample.n_relevant
 
@@ -44,7 +44,7 @@ class Kinds:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedHits:
     """Hits on everything that was judged, relevant or not, of the users who count.
 
     ``user`` [J] 0..n-1 ascending, ``rank`` [J] ascending within a user, ``relevant`` [J];
@@ -56,15 +56,15 @@ class Judged:
     relevant: Mask
     n_not_relevant: Ints
 
-    def up_to(self, k: int) -> Judged:
+    def up_to(self, k: int) -> JudgedHits:
         """What stands within k; how many were judged is of the users, whatever their lists."""
         kept = self.rank <= k
         return replace(self, user=self.user[kept], rank=self.rank[kept], relevant=self.relevant[kept])
 
-    def of_users(self, first: int, last: int) -> Judged:
+    def of_users(self, first: int, last: int) -> JudgedHits:
         """Those of the users first..last - 1, who are then 0..last - first - 1."""
         rows = slice(*np.searchsorted(self.user, [first, last]).tolist())
-        return Judged(
+        return JudgedHits(
             self.user[rows] - first, self.rank[rows], self.relevant[rows], self.n_not_relevant[first:last]
         )
 
@@ -117,7 +117,7 @@ def _unknown_size(users: Users) -> None:
 
 
 @dataclass(frozen=True)
-class Sample:
+class RelevantHits:
     """Relevant hits of the users who count (n of them, in truth order).
 
     ``user`` [H] 0..n-1 ascending, ``rank`` [H] from 1, ascending within a user, ``gain`` [H];
@@ -144,13 +144,13 @@ class Sample:
     """How many lists of the run were longer than the depth."""
     may_repeat: bool = False
     """True where a list may hold an item several times, and each time counts (duplicates=keep)."""
-    judged: Judged | None = None
+    judged: JudgedHits | None = None
     """None where nothing was judged and found not relevant."""
     familiar: Familiar | None = None
     """None without a train table."""
     n_unknown: int = 0
     """So many of the users, the last ones, are not in the truth."""
-    positives: Sample | None = None
+    positives: RelevantHits | None = None
     """The same users with every row of a relevance above 0, where the threshold leaves some of these out."""
     population: Callable[[Users], int | None] = field(default=_unknown_size, repr=False, compare=False)
     """How many users count by a rule, in all that this may be a part of; None where that is not known."""
@@ -161,7 +161,7 @@ class Sample:
     def n_users(self) -> int:
         return len(self.n_relevant)
 
-    def best_users(self, k: int) -> Iterator[Sample]:
+    def best_users(self, k: int) -> Iterator[RelevantHits]:
         """Users of the highest values that may be: one with as many relevant items as any here, up to k, all
         of the largest gain and on top. Where lists may repeat items, also such with one of the largest gain
         in all k places, alone or beside a relevant one of the least gain.
@@ -173,9 +173,9 @@ class Sample:
             yield self._shown(np.zeros(k, dtype=np.int64), np.array([self.top_gain]), k)
             yield self._shown(np.zeros(k, dtype=np.int64), np.array([self.top_gain, least]), k)
 
-    def _shown(self, items: Ints, relevant_gain: Floats, k: int) -> Sample:
+    def _shown(self, items: Ints, relevant_gain: Floats, k: int) -> RelevantHits:
         """One user with a list of k places, the first of which hold these of the relevant items."""
-        return Sample(
+        return RelevantHits(
             depth=k, user=np.zeros_like(items), rank=np.arange(len(items)) + 1, gain=relevant_gain[items],
             n_relevant=np.array([len(relevant_gain)]), list_length=np.array([k]),
             truth_user=np.zeros(1, dtype=np.int64), relevant_gain=relevant_gain, item=items,
@@ -211,7 +211,9 @@ class Sample:
         return {}
 
     @cached_property
-    def credited(self) -> MutableMapping[Callable[[Sample], Floats], dict[Number, tuple[Floats, Floats]]]:
+    def credited(
+        self,
+    ) -> MutableMapping[Callable[[RelevantHits], Floats], dict[Number, tuple[Floats, Floats]]]:
         """What sentences have made of a credit, for those that share it; forgotten with the credit."""
         return WeakKeyDictionary()
 
@@ -238,7 +240,7 @@ class Sample:
             best[rows] = sort_within(self.relevant_gain[rows], owner)
         return best
 
-    def up_to(self, k: int) -> Sample:
+    def up_to(self, k: int) -> RelevantHits:
         """The same users with their hits up to k; kept until another k is asked for."""
         found = self._cut.get(k)  # another thread may ask for another k meanwhile
         if found is None:
@@ -250,10 +252,10 @@ class Sample:
         return found
 
     @cached_property
-    def _cut(self) -> dict[int, Sample]:
+    def _cut(self) -> dict[int, RelevantHits]:
         return {}
 
-    def parts(self) -> Iterator[Sample]:
+    def parts(self) -> Iterator[RelevantHits]:
         """The same hits, some users at a time."""
         cuts = list(self._cuts(_ROWS_OF_A_PART))
         if len(cuts) < 2:
@@ -261,7 +263,7 @@ class Sample:
             return
         yield from (self.of_users(first, last) for first, last in cuts)
 
-    def of_users(self, first: int, last: int) -> Sample:
+    def of_users(self, first: int, last: int) -> RelevantHits:
         """The users first..last - 1, who are then 0..last - first - 1, with their hits."""
         users, rows = slice(first, last), slice(self.ideal_start[first], self.ideal_start[last])
         hits = slice(*np.searchsorted(self.user, [first, last]).tolist())
@@ -281,12 +283,12 @@ class Sample:
             ideals=Ideals(),
         )
 
-    def in_truth(self) -> Sample:
+    def in_truth(self) -> RelevantHits:
         """The users that the truth knows."""
         return self.of_users(0, self.n_users - self.n_unknown) if self.n_unknown else self
 
     @property
-    def of_every_grade(self) -> Sample:
+    def of_every_grade(self) -> RelevantHits:
         """The same users, with a hit wherever the relevance is above 0, whatever the threshold."""
         return self if self.positives is None else self.positives
 
@@ -307,7 +309,7 @@ class Sample:
         return np.searchsorted(best_first, of_hit) - self.ideal_start[self.user] + 1
 
     @cached_property
-    def of_best_in_truth(self) -> Sample:
+    def of_best_in_truth(self) -> RelevantHits:
         """The same users with each hit at the first k at which both it is shown and it is among the user's k
         most relevant items; items of one grade share the better place.
         """
@@ -317,7 +319,7 @@ class Sample:
         hits = {name: getattr(self, name)[order] for name in ("user", "gain", "item")}
         return replace(self, **hits, rank=rank[order], judged=None)
 
-    def of_judged(self) -> Sample:
+    def of_judged(self) -> RelevantHits:
         """The same users, with a hit wherever something was judged."""
         if self.judged is None:
             return self
@@ -366,7 +368,7 @@ def sample_of(
     rows: Mask | None = None,
     familiar: Familiar | None = None,
     ideals: Ideals | None = None,
-) -> Sample:
+) -> RelevantHits:
     """The users of ``hits`` who count and their relevant hits.
 
     ``users`` says who counts (see ``recdash.domain.Users``). ``only`` [U] narrows to a slice of the truth's
@@ -404,7 +406,7 @@ def _population(hits: Hits, n_relevant: Ints, only: Mask | None, of_rows: bool, 
     return None if hits.unknown_lengths is None else int(counted.sum()) + len(hits.unknown_lengths)
 
 
-def _sample_of_rows(hits: Hits, counted: Mask, relevant: Mask, n_relevant: Ints) -> Sample:
+def _sample_of_rows(hits: Hits, counted: Mask, relevant: Mask, n_relevant: Ints) -> RelevantHits:
     """The users ``counted`` [U] and their hits on the rows that are ``relevant`` [T]."""
     truth = hits.truth
     place = (np.cumsum(counted) - 1).astype(np.int32)
@@ -412,7 +414,7 @@ def _sample_of_rows(hits: Hits, counted: Mask, relevant: Mask, n_relevant: Ints)
     kept = slice(None) if marked.all() else marked  # then nothing is copied
     row = hits.row[kept]
     rows_that_count = relevant if counted.all() else relevant & np.repeat(counted, np.diff(truth.start))
-    return Sample(
+    return RelevantHits(
         depth=hits.depth,
         user=hits.user[kept] if counted.all() else place[hits.user[kept]],
         rank=hits.rank[kept],
@@ -428,7 +430,7 @@ def _sample_of_rows(hits: Hits, counted: Mask, relevant: Mask, n_relevant: Ints)
     )
 
 
-def _positives(hits: Hits, counted: Mask, relevant: Mask, rows: Mask | None) -> Sample | None:
+def _positives(hits: Hits, counted: Mask, relevant: Mask, rows: Mask | None) -> RelevantHits | None:
     """The users ``counted`` with every row of a relevance above 0; None where all of these are relevant."""
     positive = hits.truth.gain > 0 if rows is None else (hits.truth.gain > 0) & rows
     if not (positive & ~relevant).any():
@@ -450,7 +452,7 @@ def users_who_count(hits: Hits, n_relevant: Ints, users: Users, *, of_rows: bool
     return who[users]()
 
 
-def _with_unknown_users(sample: Sample, hits: Hits) -> Sample:
+def _with_unknown_users(sample: RelevantHits, hits: Hits) -> RelevantHits:
     """Beside the truth's users those that it does not know: they have a list, and nothing to be found."""
     if hits.unknown_lengths is None:
         found = "lists of users who are not in the truth were not counted when the run was scored"
@@ -459,7 +461,7 @@ def _with_unknown_users(sample: Sample, hits: Hits) -> Sample:
     return _lengthened(sample, hits.truth.n_users, hits.unknown_lengths)
 
 
-def _lengthened(sample: Sample, n_truth_users: int, lengths: Ints) -> Sample:
+def _lengthened(sample: RelevantHits, n_truth_users: int, lengths: Ints) -> RelevantHits:
     """With users behind the others who have lists of these ``lengths`` [S], and nothing to be found."""
     none = np.zeros(len(lengths), dtype=sample.n_relevant.dtype)
     judged = sample.judged and replace(
@@ -476,7 +478,7 @@ def _lengthened(sample: Sample, n_truth_users: int, lengths: Ints) -> Sample:
     )
 
 
-def _judged(hits: Hits, relevant: Mask, rows: Mask | None, counted: Mask, place: Ints) -> Judged | None:
+def _judged(hits: Hits, relevant: Mask, rows: Mask | None, counted: Mask, place: Ints) -> JudgedHits | None:
     """A row with a relevance of 0 or more was judged; a negative one says that it was not looked at."""
     if relevant.all():
         return None
@@ -487,7 +489,7 @@ def _judged(hits: Hits, relevant: Mask, rows: Mask | None, counted: Mask, place:
     if not negative.any():
         return None
     kept = judged[hits.row] & counted[hits.user]
-    return Judged(
+    return JudgedHits(
         place[hits.user[kept]],
         hits.rank[kept],
         relevant[hits.row[kept]],

@@ -8,25 +8,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from recdash.domain.kinds import Floats
-from recdash.domain.results import Absent, Curve
-from recdash.metrics.catalogue import OTHER_LISTS_UNKNOWN, CatalogueMetric, Shelf
+from recdash.domain.results import Curve, Unavailable
+from recdash.metrics.catalogue import OTHER_LISTS_UNKNOWN, CatalogueInputs, CatalogueMetric
 from recdash.metrics.formulas import Moments, curves
 from recdash.metrics.ranking import RankingMetric
 from recdash.metrics.ratings import Predictions, RatingMetric
 from recdash.metrics.registry import Definition
-from recdash.metrics.sample import Sample
+from recdash.metrics.sample import RelevantHits
 
 
 @dataclass(frozen=True)
-class Material:
+class MetricInputs:
     """What a run can be scored from; None where an input is missing."""
 
-    sample: Sample | None = None
-    shelf: Shelf | None = None
+    sample: RelevantHits | None = None
+    shelf: CatalogueInputs | None = None
     predictions: Predictions | None = None
 
 
-def score(definitions: Iterable[Definition], material: Material) -> list[Curve | Absent]:
+def score(definitions: Iterable[Definition], material: MetricInputs) -> list[Curve | Unavailable]:
     """One curve over k = 1..depth per definition, or the reason why there is none."""
     wanted = list(definitions)
     ranked = _ranked([one for one in wanted if isinstance(one.metric, RankingMetric)], material.sample)
@@ -34,8 +34,8 @@ def score(definitions: Iterable[Definition], material: Material) -> list[Curve |
 
 
 def _score_one(
-    definition: Definition, material: Material, ranked: Iterator[Curve | Absent]
-) -> Curve | Absent:
+    definition: Definition, material: MetricInputs, ranked: Iterator[Curve | Unavailable]
+) -> Curve | Unavailable:
     """``ranked`` has the accuracy of ranked lists, in order."""
     metric = definition.metric
     if isinstance(metric, RankingMetric):
@@ -45,17 +45,17 @@ def _score_one(
     return _catalogue(definition, metric, material.shelf)
 
 
-def _ranked(definitions: Sequence[Definition], sample: Sample | None) -> Iterator[Curve | Absent]:
+def _ranked(definitions: Sequence[Definition], sample: RelevantHits | None) -> Iterator[Curve | Unavailable]:
     """All together, since what one works out of the hits the next need not."""
     reasons = [_lacks(definition, sample) for definition in definitions]
     formulas = [one.formula() for one, reason in zip(definitions, reasons, strict=True) if not reason]
     found = iter(curves(formulas, sample) if sample and formulas else ())
     n_users = sample.n_users if sample else 0
     for one, reason in zip(definitions, reasons, strict=True):
-        yield Absent(str(one), reason) if reason else _of_ranking(one, next(found), n_users)
+        yield Unavailable(str(one), reason) if reason else _of_ranking(one, next(found), n_users)
 
 
-def _lacks(definition: Definition, sample: Sample | None) -> str:
+def _lacks(definition: Definition, sample: RelevantHits | None) -> str:
     if sample is None:
         return "needs ranked lists, and only rating predictions were given"
     if sample.n_users == 0:
@@ -70,20 +70,22 @@ def _of_ranking(definition: Definition, moments: Moments, n_users: int) -> Curve
     return Curve(str(definition), np.zeros(0, dtype=np.int64), value[-1:], error[-1:], n_users)
 
 
-def _catalogue(definition: Definition, metric: CatalogueMetric, shelf: Shelf | None) -> Curve | Absent:
+def _catalogue(
+    definition: Definition, metric: CatalogueMetric, shelf: CatalogueInputs | None
+) -> Curve | Unavailable:
     lacks = "needs ranked lists" if shelf is None else lacks_of(definition, metric, shelf)
     if lacks or shelf is None:
-        return Absent(str(definition), lacks)
+        return Unavailable(str(definition), lacks)
     shelf = shelf.of(definition.parameters["users"])
     if not shelf.exposure.n_lists:
-        return Absent(str(definition), "no user who counts has a list")
+        return Unavailable(str(definition), "no user who counts has a list")
     if metric.curve is None or metric.from_lists(definition.parameters):
         return _over_lists(definition, metric, shelf)
     value = metric.curve(shelf, definition.parameters)
     return _curve(definition, value, np.full_like(value, np.nan), shelf.exposure.n_lists)
 
 
-def lacks_of(definition: Definition, metric: CatalogueMetric, shelf: Shelf) -> str:
+def lacks_of(definition: Definition, metric: CatalogueMetric, shelf: CatalogueInputs) -> str:
     """Why a catalogue metric cannot be had of a run; empty where it can."""
     users = definition.parameters["users"]
     if users == "run" and not shelf.is_whole:
@@ -91,20 +93,22 @@ def lacks_of(definition: Definition, metric: CatalogueMetric, shelf: Shelf) -> s
     return metric.lacks(shelf.of(users), definition.parameters)
 
 
-def _over_lists(definition: Definition, metric: CatalogueMetric, shelf: Shelf) -> Curve | Absent:
+def _over_lists(
+    definition: Definition, metric: CatalogueMetric, shelf: CatalogueInputs
+) -> Curve | Unavailable:
     found = shelf.exposure.list_means.get(definition.of_lists)
     if found is None:
         reason = f"{definition} needs the lists themselves; score the upload again with this metric"
-        return Absent(str(definition), reason)
+        return Unavailable(str(definition), reason)
     if not found.n_lists.any():
-        return Absent(str(definition), f"no list has what it needs: {metric.needs}")
+        return Unavailable(str(definition), f"no list has what it needs: {metric.needs}")
     return _curve(definition, found.mean, found.std_error, int(found.n_lists[-1]))
 
 
-def _rating(definition: Definition, metric: RatingMetric, rows: Predictions | None) -> Curve | Absent:
+def _rating(definition: Definition, metric: RatingMetric, rows: Predictions | None) -> Curve | Unavailable:
     lacks = metric.lacks(rows)
     if lacks or rows is None:
-        return Absent(str(definition), lacks)
+        return Unavailable(str(definition), lacks)
     value, error = metric.value(rows)
     none = np.zeros(0, dtype=np.int64)
     return Curve(str(definition), none, np.array([value]), np.array([error]), rows.n_users)

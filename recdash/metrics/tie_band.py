@@ -22,10 +22,10 @@ import numpy as np
 
 from recdash.domain.hits import Hits
 from recdash.domain.kinds import Floats, Ints, Mask
-from recdash.metrics.formulas import Formula
+from recdash.metrics.formulas import MetricFormula
 from recdash.metrics.ranking import RankingMetric
 from recdash.metrics.registry import Definition
-from recdash.metrics.sample import Sample, positions
+from recdash.metrics.sample import RelevantHits, positions
 
 DRAWS = (20, 1000)
 ROUNDING = 1e-12
@@ -84,7 +84,7 @@ class Ties:
         return replace(self, **rows)
 
 
-def tie_band(definition: Definition, hits: Hits, sample: Sample, k: int) -> TieBand | None:
+def tie_band(definition: Definition, hits: Hits, sample: RelevantHits, k: int) -> TieBand | None:
     """The band of an accuracy metric at k; ``sample`` is that of all truth rows of the users who count.
 
     None where the lists were not ordered by score, where the metric is absent, and where no order of the ties
@@ -107,7 +107,7 @@ def tie_band(definition: Definition, hits: Hits, sample: Sample, k: int) -> TieB
     return TieBand(worst, expected, best, *_concerned(ties, k), error)
 
 
-def _ties_of(hits: Hits, sample: Sample, k: int) -> Ties:
+def _ties_of(hits: Hits, sample: RelevantHits, k: int) -> Ties:
     """Those that begin within k, and of their rows those that any metric looks at."""
     kept, truth = hits.ties, hits.truth
     if kept is None:
@@ -144,9 +144,9 @@ def _concerned(ties: Ties, k: int) -> tuple[int, int]:
 class _Value:
     """The metric, once the tied rows have got their ranks: all else of the sample stays as it is."""
 
-    formula: Formula
+    formula: MetricFormula
     hits: Hits
-    sample: Sample
+    sample: RelevantHits
     ties: Ties
     k: int
 
@@ -168,7 +168,7 @@ class _Value:
         kept = looked_at & np.isin(hits.user, self.sample.truth_user) & ~np.isin(hits.row, self.ties.row)
         return hits.user[kept], hits.rank[kept], hits.row[kept]
 
-    def _moved(self, ties: Ties, rank: Ints) -> Sample:
+    def _moved(self, ties: Ties, rank: Ints) -> RelevantHits:
         within = rank <= self.sample.depth
         tied = (ties.user[within], rank[within], ties.row[within])
         user, ranks, row = (np.concatenate(pair) for pair in zip(self.fixed, tied, strict=True))

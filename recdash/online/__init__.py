@@ -6,9 +6,9 @@ from recdash.online.agreement.agreement import quadrant
 from recdash.online.analysis.health import Health
 from recdash.online.analysis.results import OnlineResults, OnlineRow, results_of_upload
 from recdash.online.metrics import METRICS, OnlineMetric
-from recdash.online.rules import Rules
+from recdash.online.rules import OnlineRules
 from recdash.online.templates import templates
-from recdash.online.users import Users
+from recdash.online.users import OnlineUsers
 
 __all__ = [
     "METRICS",
@@ -16,8 +16,8 @@ __all__ = [
     "OnlineMetric",
     "OnlineResults",
     "OnlineRow",
-    "Rules",
-    "Users",
+    "OnlineRules",
+    "OnlineUsers",
     "quadrant",
     "results_of_upload",
     "templates",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from recdash.domain.inputs import Passing, Upload
+from recdash.domain.inputs import Upload, UploadStream
 from recdash.domain.kinds import OnlineKind, TableKind
 from recdash.engines.allocator import give_back
 from recdash.errors import InputError, Problem, UnknownName
@@ -15,8 +15,8 @@ from recdash.online.analysis import aggregates as summaries
 from recdash.online.analysis.results import OnlineResults, of_summaries, of_users
 from recdash.online.logs.sessions import per_user
 from recdash.online.metrics import KNOWN, OnlineMetric, check
-from recdash.online.rules import USUAL, WHEN_FOLDED, Rules
-from recdash.online.users import Removed, Users
+from recdash.online.rules import USUAL, WHEN_FOLDED, OnlineRules
+from recdash.online.users import OnlineUsers, Removed
 from recdash.stats import CORRECTIONS, Correction
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ Mappings = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True)
-class Logs:
+class OnlineTables:
     """The checked tables of one test, ready to be counted.
 
     ``table``: sessions (those that events are folded into, where there are events) or aggregates; ``beside``:
@@ -56,7 +56,7 @@ def ab_test(
     served: Any = None,
     aggregates: Any = None,
     control: str | None = None,
-    rules: Rules = USUAL,
+    rules: OnlineRules = USUAL,
     metrics: Sequence[OnlineMetric] = (),
     correction: Correction = "holm",
     mappings: Mappings | None = None,
@@ -85,11 +85,11 @@ def ab_test(
 
 def read_logs(
     tables: Mapping[str, Any],
-    rules: Rules = USUAL,
+    rules: OnlineRules = USUAL,
     mappings: Mappings | None = None,
     limits: Limits | None = None,
     columns: ColumnsGiven | None = None,
-) -> Logs:
+) -> OnlineTables:
     """Read and check the tables of a test, by kind. Raises InputError with the problems of all of them."""
     from recdash.ingest import read_passing
 
@@ -105,14 +105,14 @@ def read_logs(
     notices += tuple(_ignored(kind, rules, has_exposures="exposures" in tables))
     if kind != "events":
         choice.check_used()
-        return Logs(kind, uploads[kind].table, beside, notices=notices)
+        return OnlineTables(kind, uploads[kind].table, beside, notices=notices)
     mapping = (mappings or {}).get("events")
     passing = read_passing("events", tables["events"], mapping=mapping, zone=rules.zone, limits=limits)
     choice.check_used()
     return _folded(passing, beside, rules, notices)
 
 
-def _ignored(kind: OnlineKind, rules: Rules, *, has_exposures: bool) -> Iterator[Problem]:
+def _ignored(kind: OnlineKind, rules: OnlineRules, *, has_exposures: bool) -> Iterator[Problem]:
     """The rules that somebody gave and that say nothing of such logs."""
     counted = () if kind == "aggregates" else ("bot_clicks", "bot_sessions", "winsorise", "zone")
     begun = ("grace_min", "exposures_of") if has_exposures else ("starts",)
@@ -141,7 +141,7 @@ def _not_together(names: Sequence[str]) -> Problem:
 
 
 def _read_all(
-    tables: Mapping[str, Any], rules: Rules, mappings: Mappings | None, limits: Limits | None
+    tables: Mapping[str, Any], rules: OnlineRules, mappings: Mappings | None, limits: Limits | None
 ) -> dict[str, Upload]:
     from recdash.ingest import read_upload
 
@@ -168,21 +168,21 @@ def _read_all(
 
 
 def _folded(
-    passing: Passing,
+    passing: UploadStream,
     beside: Mapping[str, pa.Table],
-    rules: Rules,
+    rules: OnlineRules,
     notices: tuple[Problem, ...],
-) -> Logs:
+) -> OnlineTables:
     """Events as the sessions that they make, read as they pass."""
     from recdash.online.logs.events import sessions_of
 
     found = sessions_of(passing.batches(), beside["exposures"], rules, beside.get("served"))
     shown = {} if found.served is None else {"served": found.served}
     said = (*notices, *passing.notices, *found.notices)
-    return Logs("events", found.sessions, {**beside, **shown}, found.removed, said)
+    return OnlineTables("events", found.sessions, {**beside, **shown}, found.removed, said)
 
 
-def users_of(table: pa.Table, beside: Mapping[str, pa.Table], rules: Rules = USUAL) -> Users:
+def users_of(table: pa.Table, beside: Mapping[str, pa.Table], rules: OnlineRules = USUAL) -> OnlineUsers:
     """One row per user of a test that is known by sessions. Raises InputError where they hold no test."""
     found = per_user(table, rules, beside.get("exposures"))
     give_back()
@@ -190,13 +190,13 @@ def users_of(table: pa.Table, beside: Mapping[str, pa.Table], rules: Rules = USU
 
 
 def results_of(
-    logs: Logs,
+    logs: OnlineTables,
     control: str | None = None,
-    rules: Rules = USUAL,
+    rules: OnlineRules = USUAL,
     metrics: Sequence[OnlineMetric] = (),
     *,
     correction: Correction = "holm",
-    users: Users | None = None,
+    users: OnlineUsers | None = None,
 ) -> OnlineResults:
     """The results of logs that were read, or are stored; ``users``, where they are counted already."""
     if logs.kind == "aggregates":

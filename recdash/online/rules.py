@@ -17,7 +17,7 @@ WHEN_FOLDED = ("threshold_s", "item_cap_s")
 
 
 @dataclass(frozen=True)
-class Rules:
+class OnlineRules:
     """What counts, and who is left out.
 
     ``threshold_s``: a video counts when it was watched *strictly longer* (seconds per user, session and item;
@@ -81,4 +81,4 @@ def _is_day(text: str) -> bool:
     return True
 
 
-USUAL = Rules()
+USUAL = OnlineRules()

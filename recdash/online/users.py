@@ -47,7 +47,7 @@ class Removed:
 
 
 @dataclass(frozen=True)
-class Users:
+class OnlineUsers:
     """One row per user who was seen in exactly one variant and whom no rule left out.
 
     ``unit`` [U] ids, ``variant`` [U] an index into ``variants``; ``totals`` [U] by name over the test:

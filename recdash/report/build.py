@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from recdash.report.context import Asked
+from recdash.report.context import ReportContext
 from recdash.report.document import Document, Figure, Section
 from recdash.report.formats.figures import shortened
 from recdash.report.sections import BLOCKS, check_blocks
@@ -38,7 +38,7 @@ def content(
     deleted.
     """
     chosen = check_blocks(blocks)
-    asked = Asked(space, question, moment, chosen, versions or versions_here())
+    asked = ReportContext(space, question, moment, chosen, versions or versions_here())
     opening = lead(asked)
     made = [_to_be_drawn(section) for name in chosen if (section := BLOCKS[name].make(asked))]
     return Document(
@@ -57,7 +57,7 @@ def content(
     )
 
 
-def _provenance(asked: Asked) -> dict[str, Any]:
+def _provenance(asked: ReportContext) -> dict[str, Any]:
     """What the numbers rest on, with the A/B test of the question although it may be archived."""
     tests = asked.space.online_tests.all(asked.experiment.id)
     if asked.test is not None and asked.test.id not in {test.id for test in tests}:

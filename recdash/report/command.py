@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Sequence
 
 from recdash.domain.results import WHOLE
-from recdash.report.context import Asked
+from recdash.report.context import ReportContext
 
 
-def command(asked: Asked, blocks: Sequence[str], form: str = "html") -> str:
+def command(asked: ReportContext, blocks: Sequence[str], form: str = "html") -> str:
     """The line that makes this report again from the store."""
     one, terms = asked.question, asked.question.terms
     words = ["recdash", "report", f"--experiment={asked.experiment.name}", f"--baseline={asked.base}"]

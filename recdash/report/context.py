@@ -28,7 +28,7 @@ def _deleted(count: int) -> str:
     return "a run of it was deleted" if count == 1 else f"{count} runs of it were deleted"
 
 
-class Asked:
+class ReportContext:
     """Everything that a block may ask; ``space`` answers.
 
     ``moment``: what came later is not told; ``blocks``: all that the report tells; ``versions`` of what

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from recdash.domain.kinds import Users
 from recdash.domain.records import Run
-from recdash.domain.results import WHOLE, Absent, Scope, UserValues
+from recdash.domain.results import WHOLE, Scope, Unavailable, UserValues
 from recdash.engines import list_metrics
 from recdash.errors import InputError
 from recdash.evaluation import replicates, scoring
 from recdash.evaluation.replicate_means import rated_values
-from recdash.metrics import Definition, Material, define
-from recdash.metrics.catalogue import CatalogueMetric, Shelf
+from recdash.metrics import Definition, MetricInputs, define
+from recdash.metrics.catalogue import CatalogueInputs, CatalogueMetric
 from recdash.metrics.ratings import RatingMetric
-from recdash.metrics.sample import Ideals, Sample, sample_of
+from recdash.metrics.sample import Ideals, RelevantHits, sample_of
 from recdash.service.context import ServiceContext
 from recdash.service.run_data import RunData
 
@@ -28,9 +28,9 @@ def _needs_lists(definition: Definition) -> bool:
     return isinstance(metric, CatalogueMetric) and metric.from_lists(definition.parameters)
 
 
-def absent_for(metric: str, error: InputError) -> Absent:
+def absent_for(metric: str, error: InputError) -> Unavailable:
     """The metric, absent because of what was found in its input."""
-    return Absent(metric, "; ".join(problem.found for problem in error.problems))
+    return Unavailable(metric, "; ".join(problem.found for problem in error.problems))
 
 
 class MetricValues:
@@ -47,15 +47,15 @@ class MetricValues:
     def _make_ideals(self, experiment_id: str, scope: Scope) -> Ideals:  # noqa: ARG002 - a key
         return Ideals()
 
-    def material_for(self, run_id: str, definition: Definition, scope: Scope = WHOLE) -> Material:
+    def material_for(self, run_id: str, definition: Definition, scope: Scope = WHOLE) -> MetricInputs:
         """What the metric is computed from; what was not stored of the lists comes from the upload.
 
         Raises InputError when the upload was not kept.
         """
         if isinstance(definition.metric, RatingMetric):
-            return Material(predictions=self._data.predictions(run_id))
+            return MetricInputs(predictions=self._data.predictions(run_id))
         if not self._context.store.run(run_id).has_lists:
-            return Material()
+            return MetricInputs()
         material = self.material(run_id, None, scope)
         shelf = material.shelf
         if shelf is None or not isinstance(definition.metric, CatalogueMetric):
@@ -66,7 +66,9 @@ class MetricValues:
             shelf = self.whole_shelf(run_id)
         return replace(material, shelf=shelf)
 
-    def _with_list_means(self, run_id: str, shelf: Shelf, definition: Definition) -> Shelf:
+    def _with_list_means(
+        self, run_id: str, shelf: CatalogueInputs, definition: Definition
+    ) -> CatalogueInputs:
         """With the metric's means over the lists; without them where the set-up lacks what it needs."""
         reference = self._data.reference(self._context.store.run(run_id).experiment)
         wanted = list_metrics([definition], reference, shelf.depth)
@@ -75,7 +77,7 @@ class MetricValues:
         again = self._data.match_again(run_id, list_metrics=wanted)
         return scoring.shelf_of(again, reference) or shelf
 
-    def _look_at_all_lists(self, run_id: str) -> Shelf | None:
+    def _look_at_all_lists(self, run_id: str) -> CatalogueInputs | None:
         """What the stored upload shows to everybody, for a run that was scored before that was counted."""
         return scoring.shelf_of(
             self._data.match_again(run_id), self._data.reference(self._context.store.run(run_id).experiment)
@@ -125,14 +127,14 @@ class MetricValues:
         table = self._context.store.table(run.hits["predictions"])
         return rated_values(definition, self._data.rated_pairs(run.experiment).rows(table))
 
-    def sample(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> Sample:
+    def sample(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> RelevantHits:
         """The run's users who count, by the experiment's rule unless another is named."""
         sample = self.material(run_id, users, scope).sample
         if sample is None:
             raise ValueError(f"run '{run_id}' has no lists")
         return sample
 
-    def read_material(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> Material:
+    def read_material(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> MetricInputs:
         """Of a slice only what accuracy rests on: what it is shown takes another look at the lists."""
         run = self._data.lasting_run(run_id)
         rule = self.rule(run, users)
@@ -144,7 +146,7 @@ class MetricValues:
             return scoring.material_of(hits, reference, rule, ideals=ideals)
         of = self._data.slice(run.experiment, scope)
         known = scoring.familiar_of(reference)
-        return Material(sample_of(hits, rule, of.users, of.rows, known, ideals))
+        return MetricInputs(sample_of(hits, rule, of.users, of.rows, known, ideals))
 
     def rule(self, run: Run, users: Users | None) -> Users:
         """Who counts: by the rule named, that of the replicate, or that of the experiment."""

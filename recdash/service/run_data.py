@@ -11,7 +11,7 @@ from recdash.domain.hits import Hits
 from recdash.domain.inputs import Recommendations, Upload
 from recdash.domain.kinds import TableKind
 from recdash.domain.records import Run
-from recdash.domain.results import Absent, Scope
+from recdash.domain.results import Scope, Unavailable
 from recdash.engines import Reference, hits_from_tables, match
 from recdash.errors import EvidenceDamaged, InputError, NotFound, Problem, UnknownName
 from recdash.evaluation import reading, replicate_merge
@@ -93,7 +93,7 @@ class RunData:
     def _refuse_damaged_curves(self, names: Mapping[str, str]) -> None:
         for run_id, curves in self._context.store.curves(list(names)).items():
             for curve in curves.values():
-                if isinstance(curve, Absent):
+                if isinstance(curve, Unavailable):
                     place = f"{curve.metric} of run '{names[run_id]}'"
                     raise EvidenceDamaged(Problem("damaged", place, curve.reason, ""))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from recdash.domain.access import Person
 from recdash.service.access.audit import AuditLog
 from recdash.service.access.sharing import Sharing
-from recdash.service.catalog.demo import Demo
+from recdash.service.catalog.demo import DemoExperiment
 from recdash.service.catalog.experiments import Experiments
 from recdash.service.catalog.overview import ExperimentCards
 from recdash.service.catalog.runs import Runs
@@ -35,7 +35,7 @@ from recdash.service.offline.scores import Scores
 from recdash.service.offline.segments import Segments
 from recdash.service.offline.slices import Slices
 from recdash.service.offline.tradeoffs import TradeOffs
-from recdash.service.offline.users import Users
+from recdash.service.offline.users import UserResults
 from recdash.service.online.agreement import OnlineAgreement
 from recdash.service.online.analysis import OnlineAnalysis
 from recdash.service.online.tests import OnlineTests
@@ -74,7 +74,7 @@ class Workspace:
         self.cutoffs = CutoffComparisons(context, self.values)
         self.scopes = Scopes(context, self.data)
         self.slices = Slices(context, self.data, self.values)
-        self.users = Users(context, self.data, self.values, self._lists)
+        self.users = UserResults(context, self.data, self.values, self._lists)
         self.overlap = Overlap(context, self.data, self._lists)
         self.sharing = Sharing(context)
         self.audit = AuditLog(context)
@@ -112,7 +112,7 @@ class Workspace:
         self.journal = Journal(context, self.scores)
         self.reviews = Reviews(context, self.online_tests, self._snapshots, self.journal)
         self.decisions = Decisions(context, self.online_tests, self._snapshots, self.journal)
-        self.demo = Demo(context, self.experiments, self.runs, self.online_tests)
+        self.demo = DemoExperiment(context, self.experiments, self.runs, self.online_tests)
         self._narrowed = context.cached(8, self._narrow_to)
 
     @classmethod

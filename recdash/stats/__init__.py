@@ -3,7 +3,7 @@
 from recdash.stats.family import (
     CORRECTIONS,
     Correction,
-    Judged,
+    JudgedDifference,
     Word,
     benjamini_hochberg,
     corrected,
@@ -19,7 +19,27 @@ from recdash.stats.sample_size import users_to_settle
 from recdash.stats.wilcoxon import wilcoxon
 
 __all__ = [
-    "CORRECTIONS", "LEAST", "LEVEL", "NORMAL_95", "Correction", "Groups", "Judged", "Paired", "Standings",
-    "Word", "benjamini_hochberg", "bootstrap", "corrected", "differences", "grouped", "holm",
-    "judge", "paired_difference", "permutation", "significant", "standings", "users_to_settle", "wilcoxon",
-]  # fmt: skip
+    "CORRECTIONS",
+    "LEAST",
+    "LEVEL",
+    "NORMAL_95",
+    "Correction",
+    "Groups",
+    "JudgedDifference",
+    "Paired",
+    "Standings",
+    "Word",
+    "benjamini_hochberg",
+    "bootstrap",
+    "corrected",
+    "differences",
+    "grouped",
+    "holm",
+    "judge",
+    "paired_difference",
+    "permutation",
+    "significant",
+    "standings",
+    "users_to_settle",
+    "wilcoxon",
+]

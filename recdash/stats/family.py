@@ -24,7 +24,7 @@ SIGNS: dict[Word, str] = {"better": "▲", "worse": "▼", "tie": "=", "not sett
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedDifference:
     """A difference within its family.
 
     ``corrected`` is ``paired`` with the interval at the level at which the correction tests it: that excludes
@@ -70,7 +70,7 @@ def judge(
     *,
     margins: Sequence[float] | None = None,
     level: float = LEVEL,
-) -> list[Judged]:
+) -> list[JudgedDifference]:
     """Every difference of a family with its corrected p, interval and word, in the order given.
 
     A difference without a p takes no part in the correction and is not settled.
@@ -78,7 +78,7 @@ def judge(
     p = np.array([paired.p for paired in family], dtype=float)
     of_family = levels(p, correction, level).tolist(), corrected(p, correction).tolist()
     rows = zip(family, *of_family, margins or [0.0] * len(p), strict=True)
-    return [Judged(paired, paired.at(own), p, margin) for paired, own, p, margin in rows]
+    return [JudgedDifference(paired, paired.at(own), p, margin) for paired, own, p, margin in rows]
 
 
 def significant(p: Floats, correction: Correction = "holm", level: float = LEVEL) -> Mask:

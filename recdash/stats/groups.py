@@ -20,13 +20,13 @@ MOST_GROUPS = 1 << 14
 
 
 @dataclass(frozen=True)
-class Hits:
+class HitBits:
     """Of a column whose values are 0 or ``value``: a bit for each user, 1 for the value."""
 
     bits: npt.NDArray[np.uint8]
     value: float
 
-    def beyond(self, other: Hits) -> int:
+    def beyond(self, other: HitBits) -> int:
         """How many users have a hit here and none there."""
         return int(np.unpackbits(self.bits & ~other.bits).sum())
 
@@ -41,7 +41,7 @@ class Groups:
     sums: Floats
     sizes: Floats
     n: int
-    hits: tuple[Hits | None, ...] = ()
+    hits: tuple[HitBits | None, ...] = ()
 
     @property
     def means(self) -> Floats:
@@ -79,11 +79,11 @@ def grouped(columns: Iterable[Floats]) -> Groups:
     return Groups(np.column_stack(sums) if sums else np.zeros((0, 0)), sizes, n, tuple(hits))
 
 
-def _hits(column: Floats) -> Hits | None:
+def _hits(column: Floats) -> HitBits | None:
     """None for a column that holds other values than 0 and its largest one."""
     value = float(column.max())
     hit = column == value
-    return Hits(np.packbits(hit), value) if value > 0 and bool((hit | (column == 0)).all()) else None
+    return HitBits(np.packbits(hit), value) if value > 0 and bool((hit | (column == 0)).all()) else None
 
 
 def _folded(rows: Floats, groups: int) -> Floats:

@@ -30,7 +30,7 @@ import numpy as np
 
 from recdash.domain.kinds import Floats, Mask
 from recdash.stats.bounded import WeightedMean
-from recdash.stats.groups import Hits
+from recdash.stats.groups import HitBits
 from recdash.stats.skewed import SKEWED, skewed, skewness_of_mean, unskewed
 
 TIE = 1e-12
@@ -232,7 +232,7 @@ def _why_unknown(differences: Floats, n: int, sd: float) -> str:
 
 
 def sparse_pairs(
-    columns: Floats, n: int, bound: float | None, hits: Sequence[Hits | None] = ()
+    columns: Floats, n: int, bound: float | None, hits: Sequence[HitBits | None] = ()
 ) -> dict[tuple[int, int], Method]:
     """The pairs (row < column) of runs to which the t-test does not apply, and the method that does.
 
@@ -256,7 +256,7 @@ def sparse_pairs(
     return methods
 
 
-def _counted(hits: Sequence[Hits | None], row: int, column: int, bound: float | None) -> Floats | None:
+def _counted(hits: Sequence[HitBits | None], row: int, column: int, bound: float | None) -> Floats | None:
     """The differences of all users in two runs of yes or no, from who has a hit; None for other runs."""
     base, candidate = (hits[row], hits[column]) if hits else (None, None)
     if base is None or candidate is None or not base.value == candidate.value == bound:

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
-from recdash.domain.journal import Deed
+from recdash.domain.journal import AuditEvent
 from recdash.errors import EvidenceDamaged
 from recdash.store.tables import KINDS, DeedRow, Kind, deed_of
 
@@ -22,7 +22,7 @@ LONGEST = 200
 """Characters of a value that are noted; of results and other long things only that they changed."""
 
 
-def note(session: Session, deed: Deed) -> None:
+def note(session: Session, deed: AuditEvent) -> None:
     """Append a line to the log, in the transaction of what it notes; number and hash are given here.
 
     Writers stand in line at the gate, so that two never follow the same line.
@@ -35,14 +35,14 @@ def note(session: Session, deed: Deed) -> None:
         session.execute(insert(DeedRow), line)
 
 
-def hash_of(deed: Deed, before: str) -> str:
+def hash_of(deed: AuditEvent, before: str) -> str:
     """sha256 in hex of the line and of the hash of the line before it ("" for the first)."""
     line = [deed.number, deed.at.astimezone(UTC).isoformat(), deed.who, deed.role, deed.action, deed.target]
     text = json.dumps([before, *line, dict(deed.details)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def breaks(deeds: Iterable[Deed]) -> list[int]:
+def breaks(deeds: Iterable[AuditEvent]) -> list[int]:
     """Numbers of the lines at which the chain is broken, of all lines, the first one first.
 
     Whoever writes the whole chain anew, or cuts its end off, is not found by this: keep a copy of the last
@@ -106,7 +106,7 @@ def _short(value: Any) -> Any:
     return "…"
 
 
-def all_deeds(session: Session, limit: int | None) -> list[Deed]:
+def all_deeds(session: Session, limit: int | None) -> list[AuditEvent]:
     """The newest ``limit`` lines, oldest first; all of them without a limit."""
     newest = session.scalars(select(DeedRow).order_by(DeedRow.number.desc()).limit(limit))
     return [deed_of(row) for row in newest][::-1]

@@ -10,7 +10,7 @@ from sqlalchemy import select, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from recdash.domain.results import Absent
+from recdash.domain.results import Unavailable
 from recdash.errors import EvidenceDamaged, NotFound, Problem
 from recdash.store import audit
 from recdash.store.artifacts import Artifacts
@@ -111,7 +111,7 @@ def _curves(session: Session) -> Iterator[Problem]:
             yield Problem(
                 "damaged", place, "this is not the run or the metric that was written", UPLOAD_AGAIN
             )
-        elif isinstance(curve_of(row), Absent):
+        elif isinstance(curve_of(row), Unavailable):
             yield Problem("damaged", place, CURVE_DAMAGED.removesuffix(UPLOAD_AGAIN).strip(), UPLOAD_AGAIN)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from recdash.domain.journal import Entry
 from recdash.domain.records import Experiment, OnlineTest, Run
-from recdash.domain.results import Absent, Curve
+from recdash.domain.results import Curve, Unavailable
 from recdash.errors import Forbidden, NotFound, Problem
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class MemoryStore:
 
     def curves(
         self, run_ids: Sequence[str], metrics: Sequence[str] | None = None
-    ) -> dict[str, dict[str, Curve | Absent]]:
+    ) -> dict[str, dict[str, Curve | Unavailable]]:
         return {run_id: _some(self._curves.get(run_id, {}), metrics) for run_id in run_ids}
 
     def metrics(self, run_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -134,5 +134,5 @@ class MemoryStore:
         return self._behind.path(sha256)
 
 
-def _some(curves: Mapping[str, Curve], metrics: Sequence[str] | None) -> dict[str, Curve | Absent]:
+def _some(curves: Mapping[str, Curve], metrics: Sequence[str] | None) -> dict[str, Curve | Unavailable]:
     return {name: curve for name, curve in curves.items() if metrics is None or name in metrics}

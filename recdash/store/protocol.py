@@ -7,9 +7,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from recdash.domain.journal import Deed, Entry, Report, SavedView, ShareLink
+from recdash.domain.journal import AuditEvent, Entry, Report, SavedView, ShareLink
 from recdash.domain.records import Experiment, OnlineTest, Run
-from recdash.domain.results import Absent, Curve
+from recdash.domain.results import Curve, Unavailable
 from recdash.errors import Problem
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Store(Protocol):
 
     def curves(
         self, run_ids: Sequence[str], metrics: Sequence[str] | None = None
-    ) -> dict[str, dict[str, Curve | Absent]]:
+    ) -> dict[str, dict[str, Curve | Unavailable]]:
         """Curves by run id and canonical metric; every run asked for has an entry, maybe an empty one.
 
         A curve that is not what was written is absent, with that as its reason.
@@ -197,7 +197,7 @@ class Store(Protocol):
     def delete_saved_view(self, view_id: str) -> None:
         """Forget a saved view."""
 
-    def deeds(self, limit: int | None = None) -> list[Deed]:
+    def deeds(self, limit: int | None = None) -> list[AuditEvent]:
         """The newest lines of the audit log, the oldest of them first; each write above added one."""
 
     def altered(self) -> list[str]:

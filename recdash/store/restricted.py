@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from recdash.domain.journal import Entry, Report, SavedView
 from recdash.domain.records import Experiment, OnlineTest, Run
-from recdash.domain.results import Absent, Curve
+from recdash.domain.results import Curve, Unavailable
 from recdash.errors import Forbidden, NotFound, Problem
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class OneExperiment:
 
     def curves(
         self, run_ids: Sequence[str], metrics: Sequence[str] | None = None
-    ) -> dict[str, dict[str, Curve | Absent]]:
+    ) -> dict[str, dict[str, Curve | Unavailable]]:
         return self._store.curves(self._known(run_ids), metrics)
 
     def metrics(self, run_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:

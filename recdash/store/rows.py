@@ -17,7 +17,7 @@ from typing import Any, Self
 from sqlalchemy import insert, null, select
 from sqlalchemy.orm import Session
 
-from recdash.domain.journal import Deed
+from recdash.domain.journal import AuditEvent
 from recdash.errors import Forbidden, NameTaken, NotFound, Problem
 from recdash.settings import FoundArtifacts
 from recdash.store import audit
@@ -49,7 +49,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class Rows:
+class RowStore:
     """The transactions of a store, and what is done alike to every kind of thing."""
 
     def __init__(
@@ -123,7 +123,9 @@ class Rows:
     def _note(self, session: Session, action: str, target: str, **details: Any) -> None:
         """A line in the audit log, written if the transaction is."""
         short = audit.short(details)
-        audit.note(session, Deed(0, self._clock(), self._who, self._role, action, target, short, hash=""))
+        audit.note(
+            session, AuditEvent(0, self._clock(), self._who, self._role, action, target, short, hash="")
+        )
 
     def _refuse_if_read_only(self) -> None:
         if self.read_only:

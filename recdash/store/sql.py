@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, func, insert, or_, select
 from sqlalchemy.orm import Session
 
-from recdash.domain.journal import Deed, Entry, Report, SavedView, ShareLink
+from recdash.domain.journal import AuditEvent, Entry, Report, SavedView, ShareLink
 from recdash.domain.records import Experiment, OnlineTest, Run
-from recdash.domain.results import Absent, Curve
+from recdash.domain.results import Curve, Unavailable
 from recdash.errors import EvidenceDamaged, Problem
 from recdash.store import audit
 from recdash.store.integrity import everything_wrong
 from recdash.store.protocol import REFERENCE_SLOTS, UNUSED_FOR
-from recdash.store.rows import Rows, row_of, stored, used_files, whole_row_of
+from recdash.store.rows import RowStore, row_of, stored, used_files, whole_row_of
 from recdash.store.tables import (
     ENTRY,
     EXPERIMENT,
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class SqlStore(Rows):
+class SqlStore(RowStore):
     """See :class:`recdash.store.protocol.Store`."""
 
     # experiments ───────────────────────────────────────────────────────────────────────────────
@@ -132,7 +132,7 @@ class SqlStore(Rows):
         return next(whole, None)
 
     def _has_damaged_curves(self, run_id: str) -> bool:
-        return any(isinstance(curve, Absent) for curve in self.curves([run_id])[run_id].values())
+        return any(isinstance(curve, Unavailable) for curve in self.curves([run_id])[run_id].values())
 
     def add_run(
         self,
@@ -193,11 +193,11 @@ class SqlStore(Rows):
 
     def curves(
         self, run_ids: Sequence[str], metrics: Sequence[str] | None = None
-    ) -> dict[str, dict[str, Curve | Absent]]:
+    ) -> dict[str, dict[str, Curve | Unavailable]]:
         query = select(CurveRow).where(CurveRow.run.in_(run_ids)).order_by(CurveRow.metric)
         if metrics is not None:
             query = query.where(CurveRow.metric.in_(metrics))
-        found: dict[str, dict[str, Curve | Absent]] = {run_id: {} for run_id in run_ids}
+        found: dict[str, dict[str, Curve | Unavailable]] = {run_id: {} for run_id in run_ids}
         with self._read() as session:
             for row in session.scalars(query):
                 if row.run in found:
@@ -315,7 +315,7 @@ class SqlStore(Rows):
     def delete_saved_view(self, view_id: str) -> None:
         self._delete(SAVED_VIEW, view_id)
 
-    def deeds(self, limit: int | None = None) -> list[Deed]:
+    def deeds(self, limit: int | None = None) -> list[AuditEvent]:
         with self._read() as session:
             return audit.all_deeds(session, limit)
 

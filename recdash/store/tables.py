@@ -32,10 +32,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from recdash.domain.journal import Deed, Entry, Report, SavedView, ShareLink
+from recdash.domain.journal import AuditEvent, Entry, Report, SavedView, ShareLink
 from recdash.domain.kinds import Floats, Ints
 from recdash.domain.records import Experiment, OnlineTest, Run
-from recdash.domain.results import Absent, Curve
+from recdash.domain.results import Curve, Unavailable
 from recdash.errors import EvidenceDamaged, Problem
 from recdash.store.checksums import NAME, checksum, key_checksum
 
@@ -102,7 +102,7 @@ class JsonTuple(Json):
         return tuple(json.loads(text))
 
 
-class Notices(Json):
+class ProblemList(Json):
     """A JSON list of ``Problem`` values."""
 
     cache_ok = True
@@ -137,7 +137,7 @@ class Base(DeclarativeBase):
     )
 
 
-class Checked:
+class WithChecksum:
     """A row with a checksum of its columns, made whenever the row is written through the session.
 
     A migration that changes stored values, or adds a column that is never empty, makes the checksums anew.
@@ -146,8 +146,8 @@ class Checked:
     checksum: Mapped[str] = mapped_column(Text, server_default="")
 
 
-@event.listens_for(Checked, "before_insert", propagate=True)
-@event.listens_for(Checked, "before_update", propagate=True)
+@event.listens_for(WithChecksum, "before_insert", propagate=True)
+@event.listens_for(WithChecksum, "before_update", propagate=True)
 def _seal(_mapper: Any, _connection: Any, row: Any) -> None:
     row.checksum = checksum(_columns(row))
 
@@ -174,7 +174,7 @@ class ArtifactRow(Base):
     created: Mapped[datetime] = mapped_column(UtcTime)
 
 
-class ExperimentRow(Checked, Base):
+class ExperimentRow(WithChecksum, Base):
     __tablename__ = "experiment"
 
     id: Mapped[str] = mapped_column(Text, primary_key=True)
@@ -202,7 +202,7 @@ _CANDIDATES: Mapping[str, Any] = {
 }
 
 
-class RunRow(Checked, Base):
+class RunRow(WithChecksum, Base):
     __tablename__ = "run"
     # Replicates share the table but not the names: theirs are labels, each once in a candidate.
     __table_args__ = (
@@ -220,7 +220,7 @@ class RunRow(Checked, Base):
     upload: Mapped[str | None] = mapped_column(ForeignKey("artifact.sha256"))
     hits: Mapped[Any] = mapped_column(Json)
     ledger: Mapped[Any] = mapped_column(Json)
-    notices: Mapped[Any] = mapped_column(Notices)
+    notices: Mapped[Any] = mapped_column(ProblemList)
     tags: Mapped[Any] = mapped_column(JsonTuple)
     note: Mapped[str] = mapped_column(Text)
     params: Mapped[Any] = mapped_column(Json)
@@ -251,7 +251,7 @@ class CurveRow(Base):
     checksum: Mapped[str] = mapped_column(Text, server_default="")
 
 
-class OnlineTestRow(Checked, Base):
+class OnlineTestRow(WithChecksum, Base):
     __tablename__ = "online_test"
     __table_args__ = (UniqueConstraint("experiment", "name"),)
 
@@ -268,11 +268,11 @@ class OnlineTestRow(Checked, Base):
     removed: Mapped[Any] = mapped_column(JsonTuple, server_default="[]")
     links: Mapped[Any] = mapped_column(Json)
     results: Mapped[Any] = mapped_column(JsonTuple)
-    notices: Mapped[Any] = mapped_column(Notices)
+    notices: Mapped[Any] = mapped_column(ProblemList)
     archived: Mapped[datetime | None] = mapped_column(UtcTime)
 
 
-class EntryRow(Checked, Base):
+class EntryRow(WithChecksum, Base):
     """A line of an experiment's journal: added, never changed."""
 
     __tablename__ = "entry"
@@ -288,7 +288,7 @@ class EntryRow(Checked, Base):
     facts: Mapped[Any] = mapped_column(Json)
 
 
-class ReportRow(Checked, Base):
+class ReportRow(WithChecksum, Base):
     __tablename__ = "report"
     __table_args__ = (Index(None, "experiment"),)
 
@@ -304,7 +304,7 @@ class ReportRow(Checked, Base):
     archived: Mapped[datetime | None] = mapped_column(UtcTime)
 
 
-class ShareLinkRow(Checked, Base):
+class ShareLinkRow(WithChecksum, Base):
     __tablename__ = "share_link"
     __table_args__ = (Index(None, "experiment"),)
 
@@ -318,7 +318,7 @@ class ShareLinkRow(Checked, Base):
     revoked: Mapped[datetime | None] = mapped_column(UtcTime)
 
 
-class SavedViewRow(Checked, Base):
+class SavedViewRow(WithChecksum, Base):
     __tablename__ = "saved_view"
     __table_args__ = (Index(None, "experiment"),)
 
@@ -434,16 +434,16 @@ KINDS = (EXPERIMENT, RUN, ONLINE_TEST, ENTRY, REPORT, SHARE_LINK, SAVED_VIEW)
 FIXED = frozenset({"id", "experiment", "created", "slot", "replicate_of", "author"})
 
 
-def deed_of(row: DeedRow) -> Deed:
+def deed_of(row: DeedRow) -> AuditEvent:
     """A line of the log; one that cannot be read says so in its details, which breaks the chain there."""
-    known = {field.name: getattr(row, field.name) for field in fields(Deed)}
+    known = {field.name: getattr(row, field.name) for field in fields(AuditEvent)}
     try:
         known["details"] = json.loads(row.details)
     except (ValueError, TypeError, RecursionError):
         known["details"] = {"damaged": str(row.details)}
     if not isinstance(known["at"], datetime):
         known.update(at=datetime.min.replace(tzinfo=UTC), details={"damaged": str(row.at)})
-    return Deed(**known)
+    return AuditEvent(**known)
 
 
 def is_whole(row: Any) -> bool:
@@ -487,11 +487,11 @@ def _cutoff_columns(k: Ints) -> dict[str, Any]:
     return {"depth": None, "k": np.asarray(k).astype("<i4").tobytes()}
 
 
-def curve_of(row: CurveRow) -> Curve | Absent:
+def curve_of(row: CurveRow) -> Curve | Unavailable:
     """The curve; that it is damaged, for a row that is not what was written."""
     found = _checksum_of(row)
     if found is None or row.checksum != key_checksum(row.run, row.metric) + found:
-        return Absent(row.metric, CURVE_DAMAGED)
+        return Unavailable(row.metric, CURVE_DAMAGED)
     return Curve(row.metric, _cutoffs(row), _floats(row.value), _floats(row.std_error), row.n_users)
 
 

@@ -22,7 +22,7 @@ DEADLINE_SECONDS = 30.0
 POLL_SECONDS = 0.005
 
 
-class Line:
+class FifoQueue:
     """Threads in the order in which they came."""
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Gate:
     """The line of this process and, with a lock file, the locks between processes."""
 
     def __init__(self, lock_file: Path | None, deadline: float = DEADLINE_SECONDS) -> None:
-        self._line, self._lock_file, self.deadline = Line(), lock_file, deadline
+        self._line, self._lock_file, self.deadline = FifoQueue(), lock_file, deadline
 
     @contextmanager
     def hold(self) -> Iterator[None]:

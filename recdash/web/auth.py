@@ -29,7 +29,7 @@ Cookies = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Door:
+class AuthConfig:
     """What the door has to know. ``pages``: their addresses.
 
     ``claims``: what a provider said of the person in the cookies of a sign-in, empty for nobody.
@@ -45,7 +45,7 @@ class Door:
     is_needed: Callable[[bytes], bool] = lambda _: True
 
 
-def visitor_of(asked: HTTPConnection, door: Door) -> Visitor:
+def visitor_of(asked: HTTPConnection, door: AuthConfig) -> Visitor:
     """Who is asking; a share link counts before any name. Nobody where nothing says who."""
     share = asked.cookies.get(cookie(SHARE, asked))
     own = _WAYS[door.rules.auth](asked, door)
@@ -58,7 +58,7 @@ def cookie(name: str, asked: HTTPConnection) -> str:
     return f"{name}_{port}" if port.isdecimal() else name
 
 
-def _local(asked: HTTPConnection, _door: Door) -> Visitor:
+def _local(asked: HTTPConnection, _door: AuthConfig) -> Visitor:
     if not _is_here(asked) or FORWARDED & set(asked.headers.keys()):
         raise Refused(
             403,
@@ -69,12 +69,12 @@ def _local(asked: HTTPConnection, _door: Door) -> Visitor:
     return Visitor.of(person_here())
 
 
-def _key(asked: HTTPConnection, door: Door) -> Visitor:
+def _key(asked: HTTPConnection, door: AuthConfig) -> Visitor:
     given = asked.cookies.get(cookie(KEY, asked), "")
     return Visitor.of(key_holder(door.rules)) if same(given, door.key) else Visitor()
 
 
-def _proxy(asked: HTTPConnection, door: Door) -> Visitor:
+def _proxy(asked: HTTPConnection, door: AuthConfig) -> Visitor:
     """A name counts when the proxy's address is trusted, it knows the secret, and it says one name only."""
     secret = door.rules.proxy_secret.get_secret_value() if door.rules.proxy_secret else ""
     names = asked.headers.getlist(door.rules.proxy_user_header)
@@ -82,7 +82,7 @@ def _proxy(asked: HTTPConnection, door: Door) -> Visitor:
     return _named(_utf8(names[0]), door.rules) if vouched and len(names) == 1 else Visitor()
 
 
-def _oidc(asked: HTTPConnection, door: Door) -> Visitor:
+def _oidc(asked: HTTPConnection, door: AuthConfig) -> Visitor:
     """By the address that the provider says is the person's own, else by the provider's id of them.
 
     Where it does not say so, anybody may have written any address into their profile.
@@ -108,7 +108,7 @@ def _id_of(claims: Mapping[str, Any]) -> str:
     return f"{given} (id)" if "@" in given else given
 
 
-_WAYS: dict[Auth, Callable[[HTTPConnection, Door], Visitor]] = {
+_WAYS: dict[Auth, Callable[[HTTPConnection, AuthConfig], Visitor]] = {
     "local": _local, "key": _key, "proxy": _proxy, "oidc": _oidc,
 }  # fmt: skip
 

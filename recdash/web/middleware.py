@@ -10,7 +10,7 @@ from recdash.errors import Forbidden, RecdashError
 from recdash.settings import PREFIX
 from recdash.web import upload_quota
 from recdash.web import visitor as identity
-from recdash.web.auth import Door, visitor_of
+from recdash.web.auth import AuthConfig, visitor_of
 from recdash.web.error_pages import Refused
 from recdash.web.headers import Application, Receive, Scope, Send, adding, of_every_answer
 from recdash.web.hosts import is_loopback, parts_of
@@ -30,14 +30,16 @@ _WHO = {
 }
 
 
-class Guard:
+class AuthMiddleware:
     """ASGI middleware. Finds out once who asks, tells whoever is behind it, and lets nobody else tell.
 
     A foreign Host (DNS rebinding) or Origin (another site's script) gets 403 before Streamlit sees it.
     Loopback names always pass; others only when they are listed.
     """
 
-    def __init__(self, app: Application, door: Door, desk: upload_quota.Desk = upload_quota.desk) -> None:
+    def __init__(
+        self, app: Application, door: AuthConfig, desk: upload_quota.UploadQuota = upload_quota.desk
+    ) -> None:
         self.app, self.door, self.desk = app, door, desk
         self.hosts = door.rules.hosts()
         self.sockets, self.offered = Sockets(door.rules), Offered()

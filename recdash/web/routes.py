@@ -15,7 +15,7 @@ from recdash.domain.journal import ShareLink
 from recdash.errors import Forbidden, NotFound, RecdashError, StoreBusy, UnknownName
 from recdash.report.reports import ReportFile, Reports
 from recdash.service import LinkDead, Workspace
-from recdash.web.auth import KEY, SHARE, Door, cookie, same
+from recdash.web.auth import KEY, SHARE, AuthConfig, cookie, same
 from recdash.web.error_pages import Refused
 from recdash.web.headers import of_every_answer, report_policy
 from recdash.web.middleware import dead
@@ -26,7 +26,7 @@ KEY_DAYS = 30
 PAGE = "html"
 
 
-def routes(door: Door, whole: Callable[[], Workspace]) -> list[Route]:
+def routes(door: AuthConfig, whole: Callable[[], Workspace]) -> list[Route]:
     """``whole``: the workspace with everything in it; each answer is narrowed to who asks."""
     turns = ReportTurns()
     links = ShareLinks(door, whole, turns)
@@ -43,7 +43,7 @@ def nothing(asked: Request) -> Response:
     return Refused(404, "Nothing here", "There is no such page.").response(asked.headers)
 
 
-def broken(door: Door) -> Callable[[Request, Exception], Response]:
+def broken(door: AuthConfig) -> Callable[[Request, Exception], Response]:
     """The answer where the program has an error: nothing of it, and what every answer carries."""
 
     def answer(asked: Request, _error: Exception) -> Response:
@@ -58,7 +58,7 @@ def broken(door: Door) -> Callable[[Request, Exception], Response]:
 class ShareLinks:
     """/s/<token>: leave to read one experiment, or one report of it."""
 
-    def __init__(self, door: Door, whole: Callable[[], Workspace], turns: ReportTurns) -> None:
+    def __init__(self, door: AuthConfig, whole: Callable[[], Workspace], turns: ReportTurns) -> None:
         self.door, self.whole, self.turns = door, whole, turns
 
     async def open(self, asked: Request) -> Response:
@@ -93,7 +93,7 @@ class ShareLinks:
 class KeyHole:
     """/key/<key>: what is printed at the start of a dashboard with auth = key."""
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: AuthConfig) -> None:
         self.door = door
 
     def open(self, asked: Request) -> Response:
@@ -106,7 +106,7 @@ class KeyHole:
 class ReportShelf:
     """/reports/<id>: a report as a page of its own; /reports/<id>.<form>: as a file."""
 
-    def __init__(self, door: Door, whole: Callable[[], Workspace], turns: ReportTurns) -> None:
+    def __init__(self, door: AuthConfig, whole: Callable[[], Workspace], turns: ReportTurns) -> None:
         self.door, self.whole, self.turns = door, whole, turns
 
     async def open(self, asked: Request) -> Response:
@@ -143,7 +143,7 @@ def not_to_be_had(why: RecdashError) -> Refused:
     return Refused(403 if isinstance(why, Forbidden) else 503, "This report cannot be shown", str(why))
 
 
-def report_page(file: ReportFile, door: Door) -> Response:
+def report_page(file: ReportFile, door: AuthConfig) -> Response:
     """A report that may run its own script, ask nobody for anything, and see no cookie."""
     policy = report_policy(door.rules.embedders())
     headers = {"cache-control": "no-store", "content-security-policy": policy}

@@ -19,7 +19,7 @@ MOST_SESSIONS = 10_000
 HOUR = 3600
 
 
-class Desk:
+class UploadQuota:
     """Sessions of editors, who alone may send files, and what each person has sent in this hour."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
@@ -52,11 +52,11 @@ class Desk:
         return int(self._clock() // HOUR)
 
 
-desk = Desk()
+desk = UploadQuota()
 """The one of this process: the pages seat people here, the door asks."""
 
 
-def refuse_stranger(desk: Desk, path: str, person: Person | None) -> Person:
+def refuse_stranger(desk: UploadQuota, path: str, person: Person | None) -> Person:
     """Who sends a file; raises Refused unless it is to the own session of somebody who may change things."""
     found = _PATH.fullmatch(path)
     if person is None or found is None or not desk.seats(found[1], person):
@@ -64,7 +64,7 @@ def refuse_stranger(desk: Desk, path: str, person: Person | None) -> Person:
     return person
 
 
-def within(receive: Receive, desk: Desk, name: str, length: str, rules: Settings) -> Receive:
+def within(receive: Receive, desk: UploadQuota, name: str, length: str, rules: Settings) -> Receive:
     """``receive`` that counts the bytes of an upload; raises Refused before more than may be are taken.
 
     ``length`` is what the request says of itself, which saves reading what is too long anyway.

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recdash.demo.ab_tests.scenario import COUNTRIES, PLATFORMS, VIDEO_S, Known, Plan, truth
-from recdash.demo.ab_tests.sessions import People, Visits, named, not_lost, people, visits
+from recdash.demo.ab_tests.sessions import People, SimulatedSessions, named, not_lost, people, visits
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from recdash.demo.ab_tests.logs import Logs
+    from recdash.demo.ab_tests.logs import SimulatedLogs
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Simulated:
     """
 
     sessions: pa.Table
-    logs: Logs | None
+    logs: SimulatedLogs | None
     known: Known
 
     def tables(self) -> dict[str, pa.Table]:
@@ -53,7 +53,7 @@ def simulate(n_users: int, seed: int, *, events: bool = False, **plan: Any) -> S
     return Simulated(_sessions(list(wanted.arms), who, drawn), log, known)
 
 
-def _sessions(arms: list[str], who: People, drawn: Visits) -> pa.Table:
+def _sessions(arms: list[str], who: People, drawn: SimulatedSessions) -> pa.Table:
     import pyarrow as pa
 
     n, of_click = len(drawn.user), drawn.of_click

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recdash.demo.ab_tests.scenario import COUNTRIES, PLATFORMS
-from recdash.demo.ab_tests.sessions import People, Rng, Visits, named
+from recdash.demo.ab_tests.sessions import People, Rng, SimulatedSessions, named
 from recdash.domain.kinds import Floats, Ints
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ SOURCES = ("recommendations", "search")
 
 
 @dataclass(frozen=True)
-class Logs:
+class SimulatedLogs:
     """Tables as uploaded. ``exposures`` one for each session of the test, ``served`` a list for each."""
 
     exposures: pa.Table
@@ -52,10 +52,10 @@ class _Lists:
         return 1 + (self.begin[session] + self.step[session] * (rank - 1)) % N_FILMS
 
 
-def logs(rng: Rng, arms: list[str], who: People, drawn: Visits) -> Logs:
+def logs(rng: Rng, arms: list[str], who: People, drawn: SimulatedSessions) -> SimulatedLogs:
     n = len(drawn.user)
     lists = _Lists(rng.integers(0, N_FILMS, n), rng.integers(1, N_FILMS, n))
-    return Logs(
+    return SimulatedLogs(
         exposures=_exposures(rng, arms, who, drawn),
         events=_events(rng, who, drawn, lists),
         served=_served(arms, who, drawn, lists),
@@ -68,7 +68,7 @@ def _times(seconds: Ints) -> pa.Array:
     return pa.array(seconds * 1_000_000, pa.timestamp("us", tz="UTC"))
 
 
-def _exposures(rng: Rng, arms: list[str], who: People, drawn: Visits) -> pa.Table:
+def _exposures(rng: Rng, arms: list[str], who: People, drawn: SimulatedSessions) -> pa.Table:
     """Some seconds into each session of the test: who drops sessions that began before it loses the first."""
     import pyarrow as pa
 
@@ -86,7 +86,7 @@ def _exposures(rng: Rng, arms: list[str], who: People, drawn: Visits) -> pa.Tabl
     )
 
 
-def _served(arms: list[str], who: People, drawn: Visits, lists: _Lists) -> pa.Table:
+def _served(arms: list[str], who: People, drawn: SimulatedSessions, lists: _Lists) -> pa.Table:
     import pyarrow as pa
 
     session = np.repeat(np.flatnonzero(drawn.in_test), SLOTS)
@@ -122,7 +122,7 @@ class _Events:
     source: Ints
 
 
-def _events(rng: Rng, who: People, drawn: Visits, lists: _Lists) -> pa.Table:
+def _events(rng: Rng, who: People, drawn: SimulatedSessions, lists: _Lists) -> pa.Table:
     parts = [
         _impressions(drawn, lists),
         *_clicks_and_watching(rng, drawn, lists),
@@ -138,7 +138,7 @@ def _events(rng: Rng, who: People, drawn: Visits, lists: _Lists) -> pa.Table:
     return _table(who, drawn, {name: values[order] for name, values in together.items()}, event_id)
 
 
-def _table(who: People, drawn: Visits, rows: dict[str, Any], event_id: Ints) -> pa.Table:
+def _table(who: People, drawn: SimulatedSessions, rows: dict[str, Any], event_id: Ints) -> pa.Table:
     import pyarrow as pa
 
     recommended = rows["source"] == 0
@@ -171,13 +171,13 @@ def _happened(kind: int, session: Ints, at: Ints, item: Ints, **more: Any) -> _E
     )
 
 
-def _impressions(drawn: Visits, lists: _Lists) -> _Events:
+def _impressions(drawn: SimulatedSessions, lists: _Lists) -> _Events:
     session = np.repeat(np.arange(len(drawn.user)), SLOTS)
     rank = np.tile(np.arange(1, SLOTS + 1), len(drawn.user))
     return _happened(IMPRESSION, session, drawn.start[session], lists.film(session, rank), rank=rank)
 
 
-def _clicks_and_watching(rng: Rng, drawn: Visits, lists: _Lists) -> list[_Events]:
+def _clicks_and_watching(rng: Rng, drawn: SimulatedSessions, lists: _Lists) -> list[_Events]:
     """The n-th click of a session is n − 1 places below its first, after the film before has been watched."""
     session, n = drawn.of_click, drawn.clicks
     begin = np.repeat(n.cumsum() - n, n)
@@ -199,7 +199,7 @@ def _clicks_and_watching(rng: Rng, drawn: Visits, lists: _Lists) -> list[_Events
     return found
 
 
-def _searches(rng: Rng, drawn: Visits, lists: _Lists) -> list[_Events]:
+def _searches(rng: Rng, drawn: SimulatedSessions, lists: _Lists) -> list[_Events]:
     """In sessions without a click; some watch a film of their list after all, but did not click it there."""
     session = np.flatnonzero((drawn.clicks == 0) & (rng.random(len(drawn.user)) < SEARCHED))
     of_list = rng.random(len(session)) < SEARCHED_OF_LIST

@@ -52,7 +52,7 @@ class People:
 
 
 @dataclass(frozen=True)
-class Visits:
+class SimulatedSessions:
     """[S] sessions in the order of time: ``user`` a place in the people, ``start`` seconds since 1970,
     ``arm`` the one shown, ``in_test`` or before it, ``clicks``; ``click_s`` [clicks] seconds that each click
     watched.
@@ -112,7 +112,7 @@ def _one_of(rng: Rng, shares: list[float], n: int) -> Ints:
     return np.searchsorted(ends[:-1], rng.random(n), side="right")
 
 
-def visits(rng: Rng, plan: Plan, who: People) -> tuple[Visits, int, int]:
+def visits(rng: Rng, plan: Plan, who: People) -> tuple[SimulatedSessions, int, int]:
     """All sessions; how many users have one in another arm, and how many are bots."""
     slots, first = _slots(rng, plan, who)
     arm, crossed = _shown(rng, plan, who, slots, first)
@@ -124,7 +124,7 @@ def visits(rng: Rng, plan: Plan, who: People) -> tuple[Visits, int, int]:
     click_s = rng.geometric(1 / np.repeat(seconds, clicks)).astype(np.int64)
     click_s[np.repeat(machine, clicks)] = 1
     start = _starts(rng, plan, who, slots)
-    drawn = Visits(slots.user, start, arm, slots.since >= 0, clicks, click_s)
+    drawn = SimulatedSessions(slots.user, start, arm, slots.since >= 0, clicks, click_s)
     return _in_time(drawn), crossed, len(bots)
 
 
@@ -184,7 +184,7 @@ def _starts(rng: Rng, plan: Plan, who: People, slots: _Slots) -> Ints:
     return TEST_FROM + (days * DAY).astype(np.int64)
 
 
-def _in_time(drawn: Visits) -> Visits:
+def _in_time(drawn: SimulatedSessions) -> SimulatedSessions:
     order = np.argsort(drawn.start, kind="stable")
     ends = drawn.clicks.cumsum()
     clicks = drawn.clicks[order]

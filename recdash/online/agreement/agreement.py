@@ -44,7 +44,7 @@ def _outcome(low: float | None, high: float | None) -> str:
     return UNDECIDED
 
 
-class Interval(NamedTuple):
+class DifferenceInterval(NamedTuple):
     """Of a difference; None at both ends where there is none."""
 
     low: float | None = None
@@ -52,7 +52,7 @@ class Interval(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Served:
+class ServedRun:
     """A run that a variant served, on both sides: its offline value and its lift over the control.
 
     The control's own lift is 0. Both are turned so that more is better; None where they cannot be had.
@@ -80,8 +80,8 @@ class RunPair:
 
     first: str
     second: str
-    offline: Interval
-    online: Interval
+    offline: DifferenceInterval
+    online: DifferenceInterval
 
     @property
     def outcome(self) -> Outcome:
@@ -102,7 +102,7 @@ class Agreement:
 
     metric: str
     online_metric: str
-    runs: tuple[Served, ...]
+    runs: tuple[ServedRun, ...]
     pairs: tuple[RunPair, ...]
     tau: Tau | None
     reason: str = ""
@@ -148,7 +148,7 @@ class Agreement:
 def agreement(
     metric: str,
     online_metric: str,
-    runs: Sequence[Served],
+    runs: Sequence[ServedRun],
     pairs: Mapping[tuple[str, str], RunPair],
     reason: str = "",
 ) -> Agreement:

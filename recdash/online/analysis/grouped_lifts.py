@@ -18,7 +18,7 @@ from recdash.errors import UnknownName
 from recdash.online import validity
 from recdash.online.analysis.lift import CONFIDENCE, per
 from recdash.online.metrics import OnlineMetric
-from recdash.online.users import Users
+from recdash.online.users import OnlineUsers
 
 
 @dataclass(frozen=True)
@@ -85,14 +85,14 @@ def columns(metric: OnlineMetric, totals: Mapping[str, Floats]) -> tuple[Floats,
     return totals[metric.numerator], totals[metric.denominator] if metric.denominator else None
 
 
-def place(users: Users, control: str) -> int:
+def place(users: OnlineUsers, control: str) -> int:
     """Of the control among the variants. Raises UnknownName."""
     if control not in users.variants:
         raise UnknownName("variant", control, users.variants)
     return users.variants.index(control)
 
 
-def calendar(users: Users) -> tuple[int, int]:
+def calendar(users: OnlineUsers) -> tuple[int, int]:
     """The first day of the test, days since 1970, and how many days it has."""
     first = int(users.exposed.min())
     return first, int(max(users.exposed.max(), users.days.day.max(initial=first))) - first + 1

@@ -12,11 +12,11 @@ from recdash.domain.kinds import Ints
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.online import times
 from recdash.online.metrics import OnlineMetric
-from recdash.online.users import Users
+from recdash.online.users import OnlineUsers
 from recdash.stats import holm
 
 if TYPE_CHECKING:
-    from recdash.online.analysis.novelty_effect import Fading
+    from recdash.online.analysis.novelty_effect import NoveltyEffect
 
 MISMATCH_BELOW = 0.001
 FADES_BELOW = 0.01
@@ -155,14 +155,14 @@ def crossovers(crossed: int, n_units: int) -> tuple[Problem, ...]:
     return (Problem("crossovers", "column 'variant'", found, "So few do not matter.", crossed),)
 
 
-def of_users(users: Users, planned: Mapping[str, float]) -> tuple[float | None, tuple[Problem, ...]]:
+def of_users(users: OnlineUsers, planned: Mapping[str, float]) -> tuple[float | None, tuple[Problem, ...]]:
     """p of the split, and all that is wrong with how users came into the variants."""
     p, mismatch = sample_ratio(users.assigned, planned)
     found = (*mismatch, *_uneven_bots(users), *_uneven_days(users))
     return p, found
 
 
-def _uneven_bots(users: Users) -> tuple[Problem, ...]:
+def _uneven_bots(users: OnlineUsers) -> tuple[Problem, ...]:
     """Machines should fall into all variants alike; where they do not, something sends them into one."""
     bots = next((one.by_variant for one in users.removed if one.rule == "bots"), {})
     if not unevenly_left_out(bots, users.assigned):
@@ -184,7 +184,7 @@ def unevenly_left_out(bots: Mapping[str, int], users: Mapping[str, int]) -> bool
     return _independent(counts) < MISMATCH_BELOW
 
 
-def _uneven_days(users: Users) -> tuple[Problem, ...]:
+def _uneven_days(users: OnlineUsers) -> tuple[Problem, ...]:
     """Every day should split its new users alike; where not, a variant started later or was paused."""
     day, variant = users.exposed - users.exposed.min(), users.variant
     counts = np.zeros((int(day.max()) + 1, len(users.variants)), dtype=np.int64)
@@ -205,7 +205,7 @@ def _independent(counts: Ints) -> float:
     return float(chi2_contingency(counts).pvalue) if min(counts.shape) > 1 else 1.0
 
 
-def fading(users: Users, metrics: Sequence[OnlineMetric], control: str) -> tuple[Problem, ...]:
+def fading(users: OnlineUsers, metrics: Sequence[OnlineMetric], control: str) -> tuple[Problem, ...]:
     """The warning that a gain wears off: less of it late than early for the same users, or none.
 
     Holm over all metrics and variants; of each variant the clearest case is told.
@@ -227,13 +227,13 @@ def fading(users: Users, metrics: Sequence[OnlineMetric], control: str) -> tuple
     return tuple(clearest.values())
 
 
-def _wears_off(metric: OnlineMetric, found: Fading) -> bool:
+def _wears_off(metric: OnlineMetric, found: NoveltyEffect) -> bool:
     """Whether there was a gain early, of which something is lost."""
     sign = 1 if metric.direction == "up" else -1
     return sign * (found.early_lift or 0.0) > 0 > sign * (found.difference or 0.0)
 
 
-def _novelty(metric: OnlineMetric, found: Fading) -> Problem:
+def _novelty(metric: OnlineMetric, found: NoveltyEffect) -> Problem:
     early, late = (f"{100 * (lift or 0):+.3g} %" for lift in (found.early_lift, found.late_lift))
     told = f"{early} at first, {late} later".replace("-", "−")
     title = metric.title[:1].lower() + metric.title[1:]
@@ -246,7 +246,7 @@ def _novelty(metric: OnlineMetric, found: Fading) -> Problem:
     )
 
 
-def few_days(users: Users) -> tuple[Problem, ...]:
+def few_days(users: OnlineUsers) -> tuple[Problem, ...]:
     """The notice that a test is shorter than a week."""
     days = int(users.days.day.max() - users.days.day.min()) + 1 if len(users.days.day) else 0
     if not 1 < days < FEW_DAYS:

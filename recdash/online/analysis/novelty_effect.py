@@ -13,14 +13,14 @@ from recdash.online import validity
 from recdash.online.analysis import grouped_lifts
 from recdash.online.analysis.lift import CONFIDENCE, per
 from recdash.online.metrics import OnlineMetric
-from recdash.online.users import Users
+from recdash.online.users import OnlineUsers
 
 Span = tuple[int, int]
 Course = Literal["fades", "rises", "falls"]
 
 
 @dataclass(frozen=True)
-class Fading:
+class NoveltyEffect:
     """The lift of a variant in the first days since the exposure and in later ones, of the same users.
 
     ``n`` users of variant and control who could be watched that long; ``early_days`` and ``late_days`` first
@@ -62,7 +62,7 @@ class _Watched:
     relative_error: Floats
 
 
-def fading(users: Users, metric: OnlineMetric, control: str) -> list[Fading]:
+def fading(users: OnlineUsers, metric: OnlineMetric, control: str) -> list[NoveltyEffect]:
     """Early against late for each variant but the control; with several, correct the p as one family.
 
     Counted are users exposed so long before the end that two thirds of the test's days follow; the first half
@@ -73,7 +73,11 @@ def fading(users: Users, metric: OnlineMetric, control: str) -> list[Fading]:
     watched = _watched(users, metric, early, late)
     return [
         _fading(
-            Fading(name, int(watched.n[base] + watched.n[code]), early, late), metric, watched, base, code
+            NoveltyEffect(name, int(watched.n[base] + watched.n[code]), early, late),
+            metric,
+            watched,
+            base,
+            code,
         )
         for code, name in enumerate(users.variants)
         if code != base
@@ -87,7 +91,7 @@ def _spans(n_days: int) -> tuple[Span, Span]:
     return (0, width - 1), (length - width, length - 1)
 
 
-def _watched(users: Users, metric: OnlineMetric, early: Span, late: Span) -> _Watched:
+def _watched(users: OnlineUsers, metric: OnlineMetric, early: Span, late: Span) -> _Watched:
     """The rates are of dependent sums, so a user's part in log(late ÷ early) is added up before it is
     squared: the delta method with all covariances of early and late, numerator and denominator.
     """
@@ -109,7 +113,9 @@ def _squares(arm: Ints, part: Floats, n_arms: int) -> Floats:
     return np.bincount(arm, np.nan_to_num(part) ** 2, minlength=n_arms).astype(np.float64)
 
 
-def _rate_and_parts(users: Users, metric: OnlineMetric, span: Span, counted: Mask) -> tuple[Floats, Floats]:
+def _rate_and_parts(
+    users: OnlineUsers, metric: OnlineMetric, span: Span, counted: Mask
+) -> tuple[Floats, Floats]:
     """[V] the metric within the span of days, and [U] each user's part in its logarithm: N/ΣN − D/ΣD."""
     unit = users.days.unit
     since = users.days.day - users.exposed[unit]
@@ -124,13 +130,15 @@ def _rate_and_parts(users: Users, metric: OnlineMetric, span: Span, counted: Mas
     return grouped_lifts.ratio(above, below), of_above - of_below
 
 
-def _shares(users: Users, done: Floats) -> tuple[Floats, Floats]:
+def _shares(users: OnlineUsers, done: Floats) -> tuple[Floats, Floats]:
     """[V] the sum over a variant's users, and [U] each user's share of it."""
     sums = np.bincount(users.variant, done, minlength=len(users.variants)).astype(np.float64)
     return sums, grouped_lifts.ratio(done, sums[users.variant])
 
 
-def _fading(empty: Fading, metric: OnlineMetric, watched: _Watched, base: int, code: int) -> Fading:
+def _fading(
+    empty: NoveltyEffect, metric: OnlineMetric, watched: _Watched, base: int, code: int
+) -> NoveltyEffect:
     from scipy.special import ndtr, ndtri
 
     note = _note(empty, metric, watched, base, code)
@@ -157,7 +165,7 @@ def _is_valid(watched: _Watched, *sides: int) -> bool:
     )
 
 
-def _note(empty: Fading, metric: OnlineMetric, watched: _Watched, base: int, code: int) -> str:
+def _note(empty: NoveltyEffect, metric: OnlineMetric, watched: _Watched, base: int, code: int) -> str:
     if empty.early_days == empty.late_days:
         return "one day cannot be early and late"
     if min(watched.n[base], watched.n[code]) < 2:

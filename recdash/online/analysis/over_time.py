@@ -10,16 +10,16 @@ import numpy as np
 from recdash.domain.kinds import Floats, Ints
 from recdash.online.analysis import grouped_lifts
 from recdash.online.analysis.grouped_lifts import Lifts, Sums
-from recdash.online.analysis.novelty_effect import Fading, fading
+from recdash.online.analysis.novelty_effect import NoveltyEffect, fading
 from recdash.online.analysis.sequential import sequence
 from recdash.online.metrics import OnlineMetric
-from recdash.online.users import Users
+from recdash.online.users import OnlineUsers
 
-__all__ = ["Fading", "Moment", "cumulative", "daily", "fading", "since_exposure"]
+__all__ = ["LiftAtTime", "NoveltyEffect", "cumulative", "daily", "fading", "since_exposure"]
 
 
 @dataclass(frozen=True)
-class Moment:
+class LiftAtTime:
     """The lift of one variant at one time, as a share, with its 95 % interval.
 
     ``day`` counts from 1970 (UTC), in ``since_exposure`` from the first exposure (0 is its day). ``n`` users
@@ -40,8 +40,8 @@ class Moment:
 
 
 def cumulative(
-    users: Users, metric: OnlineMetric, control: str, n_planned: int | None = None
-) -> list[Moment]:
+    users: OnlineUsers, metric: OnlineMetric, control: str, n_planned: int | None = None
+) -> list[LiftAtTime]:
     """The lift up to and with each day of the test, of the users exposed until then.
 
     ``n_planned``: users of variant and control together for whom the sequence was tuned before the test.
@@ -57,14 +57,14 @@ def cumulative(
     ]
 
 
-def daily(users: Users, metric: OnlineMetric, control: str) -> list[Moment]:
+def daily(users: OnlineUsers, metric: OnlineMetric, control: str) -> list[LiftAtTime]:
     """The lift of each day alone, of the users exposed until then. Raises UnknownName."""
     first, n_days = grouped_lifts.calendar(users)
     n = _exposed(users, users.exposed - first, n_days).cumsum(axis=1)
     return _each(users, metric, control, _on(users, metric, users.days.day - first, n), first)
 
 
-def since_exposure(users: Users, metric: OnlineMetric, control: str) -> list[Moment]:
+def since_exposure(users: OnlineUsers, metric: OnlineMetric, control: str) -> list[LiftAtTime]:
     """The lift on the day of a user's first exposure (0), the day after (1) …, of the users who could be
     watched that long: exposed at least so many days before the last day of the test. Raises UnknownName.
     """
@@ -75,7 +75,7 @@ def since_exposure(users: Users, metric: OnlineMetric, control: str) -> list[Mom
     return _each(users, metric, control, _on(users, metric, days, n), 0)
 
 
-def _exposed(users: Users, day: Ints, n_days: int) -> Floats:
+def _exposed(users: OnlineUsers, day: Ints, n_days: int) -> Floats:
     """[variants, days] users with that day; ``day`` [U] from 0."""
     counts = np.bincount(users.variant * n_days + day, minlength=len(users.variants) * n_days)
     return counts.reshape(len(users.variants), n_days).astype(np.float64)
@@ -84,7 +84,7 @@ def _exposed(users: Users, day: Ints, n_days: int) -> Floats:
 # ── sums by variant and day ──────────────────────────────────────────────────────────────────
 
 
-def _on(users: Users, metric: OnlineMetric, day: Ints, n: Floats) -> Sums:
+def _on(users: OnlineUsers, metric: OnlineMetric, day: Ints, n: Floats) -> Sums:
     """[variants, days] what users did on a day; ``day`` [rows of users.days] from 0, ``n`` users by then."""
     numerator, denominator = grouped_lifts.columns(metric, users.days.totals)
     cell = users.variant[users.days.unit] * n.shape[1] + day
@@ -93,7 +93,7 @@ def _on(users: Users, metric: OnlineMetric, day: Ints, n: Floats) -> Sums:
     return replace(found, n=n) if metric.denominator else found.per_user(n)
 
 
-def _up_to(users: Users, metric: OnlineMetric, day: Ints, n: Floats) -> Sums:
+def _up_to(users: OnlineUsers, metric: OnlineMetric, day: Ints, n: Floats) -> Sums:
     """[variants, days] what users did until then; ``day`` and ``n`` as above.
 
     With each row the products of a user's totals grow from those before it to those after it: adding up the
@@ -133,7 +133,9 @@ def _so_far(unit: Ints, values: Floats) -> Floats:
 # ── sums → lifts ─────────────────────────────────────────────────────────────────────────────
 
 
-def _pairs(users: Users, metric: OnlineMetric, control: str, sums: Sums) -> Iterator[tuple[str, Ints, Lifts]]:
+def _pairs(
+    users: OnlineUsers, metric: OnlineMetric, control: str, sums: Sums
+) -> Iterator[tuple[str, Ints, Lifts]]:
     """Each variant with users of it and the control [days], and its lifts [days]."""
     base = grouped_lifts.place(users, control)
     for code, variant in enumerate(users.variants):
@@ -142,14 +144,14 @@ def _pairs(users: Users, metric: OnlineMetric, control: str, sums: Sums) -> Iter
             yield variant, n, grouped_lifts.lifts(metric, sums[base], sums[code])
 
 
-def _each(users: Users, metric: OnlineMetric, control: str, sums: Sums, first: int) -> list[Moment]:
+def _each(users: OnlineUsers, metric: OnlineMetric, control: str, sums: Sums, first: int) -> list[LiftAtTime]:
     pairs = _pairs(users, metric, control, sums)
     return [moment for variant, n, lifts in pairs for moment in _moments(variant, first, n, lifts)]
 
 
-def _moments(variant: str, first: int, n: Ints, lifts: Lifts) -> list[Moment]:
+def _moments(variant: str, first: int, n: Ints, lifts: Lifts) -> list[LiftAtTime]:
     return [
-        Moment(
+        LiftAtTime(
             variant=variant,
             day=first + day,
             n=int(n[day]),
@@ -162,7 +164,7 @@ def _moments(variant: str, first: int, n: Ints, lifts: Lifts) -> list[Moment]:
     ]
 
 
-def _peeked(moments: list[Moment], lifts: Lifts, n_planned: int | None) -> Iterator[Moment]:
+def _peeked(moments: list[LiftAtTime], lifts: Lifts, n_planned: int | None) -> Iterator[LiftAtTime]:
     """With the confidence sequence, where it is valid."""
     columns = (moments, lifts.log_ratio, lifts.std_error, lifts.for_many_looks)
     for moment, log_ratio, std_error, is_valid in zip(*columns, strict=True):

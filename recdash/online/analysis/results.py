@@ -13,8 +13,8 @@ from recdash.online.analysis import aggregates, health, judgement, power, sequen
 from recdash.online.analysis import lift as compare
 from recdash.online.logs.sessions import per_user
 from recdash.online.metrics import KNOWN, OnlineMetric
-from recdash.online.rules import USUAL, Rules
-from recdash.online.users import Removed, Users
+from recdash.online.rules import USUAL, OnlineRules
+from recdash.online.users import OnlineUsers, Removed
 from recdash.online.validity import MANY_LOOKS
 from recdash.stats import Correction
 
@@ -103,7 +103,7 @@ class OnlineResults:
 class Measured:
     """A metric with its aggregates (count, means, variances) by variant.
 
-    ``planned_users``: see ``Rules``.
+    ``planned_users``: see ``OnlineRules``.
     """
 
     metric: OnlineMetric
@@ -111,7 +111,9 @@ class Measured:
     planned_users: int | None = None
 
 
-def results_of_upload(upload: Upload, control: str | None = None, rules: Rules = USUAL) -> OnlineResults:
+def results_of_upload(
+    upload: Upload, control: str | None = None, rules: OnlineRules = USUAL
+) -> OnlineResults:
     """Values, lifts and intervals of every metric and variant of uploaded sessions or aggregates.
 
     ``control`` None: the variant whose name says so, else the first by name with a notice.
@@ -123,9 +125,9 @@ def results_of_upload(upload: Upload, control: str | None = None, rules: Rules =
 
 
 def of_users(
-    users: Users,
+    users: OnlineUsers,
     control: str | None = None,
-    rules: Rules = USUAL,
+    rules: OnlineRules = USUAL,
     metrics: Sequence[OnlineMetric] = KNOWN,
     correction: Correction = "holm",
 ) -> OnlineResults:
@@ -144,7 +146,7 @@ def of_users(
     return _results(measured, users.n, chosen, found, notices, users.removed, correction=correction)
 
 
-def arms_of(users: Users) -> dict[str, Any]:
+def arms_of(users: OnlineUsers) -> dict[str, Any]:
     """tea-tasting's aggregates of each variant; the totals of the time before have names of their own."""
     earlier = {f"{compare.BEFORE}{name}": values for name, values in users.before.items()}
     totals = {**users.totals, **earlier}
@@ -154,7 +156,7 @@ def arms_of(users: Users) -> dict[str, Any]:
 def of_summaries(
     rows: Sequence[aggregates.Summary],
     control: str | None = None,
-    rules: Rules = USUAL,
+    rules: OnlineRules = USUAL,
     metrics: Sequence[OnlineMetric] = (),
     correction: Correction = "holm",
 ) -> OnlineResults:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recdash.online import times
-from recdash.online.users import Users
+from recdash.online.users import OnlineUsers
 
 WEEK = 7
 
@@ -50,7 +50,7 @@ class Census:
         return f"{first:%-d}{month}{year} to {last:%-d %b %Y}"
 
 
-def taken(users: Users) -> Census:
+def taken(users: OnlineUsers) -> Census:
     silent = users.totals["sessions"] == 0
     counts = np.bincount(users.variant[silent], minlength=len(users.variants)).tolist()
     first, last = _span(users)
@@ -64,7 +64,7 @@ def taken(users: Users) -> Census:
     )
 
 
-def _span(users: Users) -> tuple[int, int] | tuple[None, None]:
+def _span(users: OnlineUsers) -> tuple[int, int] | tuple[None, None]:
     """A log without times has all its rows on the day 0."""
     days = np.concatenate([users.days.day, users.exposed])
     if not len(days) or not days.any():

@@ -13,7 +13,7 @@ from recdash.online.analysis import grouped_lifts
 from recdash.online.analysis.grouped_lifts import Sums
 from recdash.online.analysis.lift import Estimate
 from recdash.online.metrics import OnlineMetric
-from recdash.online.users import Users
+from recdash.online.users import OnlineUsers
 from recdash.stats.family import benjamini_hochberg
 
 FALSE_FINDINGS = 0.05
@@ -58,7 +58,7 @@ class Reversal:
     all_of_them: bool
 
 
-def by_segment(users: Users, metric: OnlineMetric, control: str, name: str) -> list[SegmentLift]:
+def by_segment(users: OnlineUsers, metric: OnlineMetric, control: str, name: str) -> list[SegmentLift]:
     """Variant by variant, segments in their own order. Raises UnknownName for what is not there."""
     base = grouped_lifts.place(users, control)
     if name not in users.segments:
@@ -73,7 +73,7 @@ def by_segment(users: Users, metric: OnlineMetric, control: str, name: str) -> l
     return _corrected([row for row in rows if row.n_control + row.n_variant])
 
 
-def whole(users: Users, metric: OnlineMetric, control: str) -> dict[str, Estimate]:
+def whole(users: OnlineUsers, metric: OnlineMetric, control: str) -> dict[str, Estimate]:
     """The lift of each variant over all users, plain as those in segments are (without CUPED)."""
     base, n = grouped_lifts.place(users, control), len(users.variants)
     sums = grouped_lifts.added_up(*grouped_lifts.columns(metric, users.totals), users.variant, n)
@@ -100,7 +100,7 @@ def simpson(rows: Sequence[SegmentLift], overall: Mapping[str, Estimate]) -> tup
     return tuple(one for one in found if one is not None)
 
 
-def _sums(users: Users, metric: OnlineMetric, name: str) -> tuple[Sums, list[str | None]]:
+def _sums(users: OnlineUsers, metric: OnlineMetric, name: str) -> tuple[Sums, list[str | None]]:
     """[variants, segments]; the last segment is that of users of whom it is not known."""
     segment = users.segments[name]
     n_labels = len(segment.labels) + 1

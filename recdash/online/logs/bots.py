@@ -6,11 +6,11 @@ import numpy as np
 
 from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.online import times
-from recdash.online.logs.user_totals import Rows
-from recdash.online.rules import Rules
+from recdash.online.logs.user_totals import SessionRows
+from recdash.online.rules import OnlineRules
 
 
-def among(rows: Rows, counts: Mask, n_units: int, rules: Rules) -> Mask:
+def among(rows: SessionRows, counts: Mask, n_units: int, rules: OnlineRules) -> Mask:
     """[units] true for who on some day clicked, or came, more often than ``rules`` allow.
 
     ``counts`` [rows] which of the rows are of the test.

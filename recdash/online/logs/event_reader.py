@@ -77,7 +77,7 @@ class Events:
         return Events(**kept, names=self.names)
 
 
-class Visits:
+class SessionCodes:
     """A code for each session of a unit; what a unit did outside sessions has one too, with no session id."""
 
     def __init__(self) -> None:
@@ -108,13 +108,13 @@ class Visits:
         return pa.concat_arrays(self._sessions) if self._sessions else pa.array([], pa.string())
 
 
-class Reader:
+class EventReader:
     """Batches of events → what counts of them; remembers the ids, and what it left out by variant."""
 
     def __init__(self, exposures: pa.Table) -> None:
         self.exposed = Exposed(exposures)
         self.items = Ids()
-        self.visits = Visits()
+        self.visits = SessionCodes()
         self.sources: Sources | None = None
         self.strangers = 0
         self.has_requests = False

@@ -11,10 +11,10 @@ import numpy as np
 
 from recdash.domain.kinds import Floats, Ints
 from recdash.errors import InputError, Problem
-from recdash.online.logs.event_reader import CLICK, HEARTBEAT, IMPRESSION, OURS, WATCH, Events, Reader
+from recdash.online.logs.event_reader import CLICK, HEARTBEAT, IMPRESSION, OURS, WATCH, EventReader, Events
 from recdash.online.logs.hash_index import Keys, Tally, paired
 from recdash.online.logs.served_lists import Lists
-from recdash.online.rules import USUAL, Rules
+from recdash.online.rules import USUAL, OnlineRules
 from recdash.online.users import Removed
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Counted:
 def sessions_of(
     events: Iterable[pa.RecordBatch],
     exposures: pa.Table,
-    rules: Rules = USUAL,
+    rules: OnlineRules = USUAL,
     served: pa.Table | None = None,
 ) -> Counted:
     """Checked batches of events, taken as they pass, added up to the sessions of exposed users.
@@ -66,7 +66,7 @@ def sessions_of(
     return counted if lists is None else _with_lists(counted, lists, rules)
 
 
-def _with_lists(counted: Counted, lists: Lists, rules: Rules) -> Counted:
+def _with_lists(counted: Counted, lists: Lists, rules: OnlineRules) -> Counted:
     import pyarrow as pa
 
     table = pa.concat_tables([counted.sessions, lists.rows(rules)], promote_options="default")
@@ -78,7 +78,7 @@ class Folded:
     """What is kept of the events: a number per session and per watched item, whatever their number."""
 
     def __init__(self, exposures: pa.Table) -> None:
-        self.reader = Reader(exposures)
+        self.reader = EventReader(exposures)
         self._watchings = Keys()  # an item in a visit
         self._visit = Tally(np.int32)
         self._starts, self._ends = Tally(np.int64, LATE), Tally(np.int64, EARLY)
@@ -126,7 +126,7 @@ class Folded:
 
     # ── what comes of it ─────────────────────────────────────────────────────────────────────
 
-    def counted(self, rules: Rules) -> Counted:
+    def counted(self, rules: OnlineRules) -> Counted:
         visits = self.reader.visits
         n, session = len(visits), visits.session_ids()
         if session.null_count == n:
@@ -153,7 +153,7 @@ class Folded:
             return "impressions"
         return f"{name} events" if name in TAKEN or name.startswith("before_") else name
 
-    def _watched(self, rules: Rules) -> tuple[Floats, Ints]:
+    def _watched(self, rules: OnlineRules) -> tuple[Floats, Ints]:
         """[visits] seconds watched and videos; what cap and threshold leave out is counted."""
         n = len(self._watchings)
         summed, highest = self._summed.upto(n), self._highest.upto(n)
@@ -183,7 +183,7 @@ class Folded:
         }
         return pa.table(ids | {name: pa.array(values[rows]) for name, values in columns.items()})
 
-    def _removed(self, rules: Rules) -> tuple[Removed, ...]:
+    def _removed(self, rules: OnlineRules) -> tuple[Removed, ...]:
         cap = 0.0 if rules.item_cap_s is None else rules.item_cap_s
         told = (
             ("duplicate-event", "have an event_id that was there before", "events"),
@@ -207,7 +207,7 @@ class Folded:
         return tuple(told)
 
 
-def _sources(reader: Reader) -> Problem:
+def _sources(reader: EventReader) -> Problem:
     if reader.sources is not None:
         return reader.sources.notice()
     fix = "Clicks and watch time of all items count. Add it to count those of recommendations only."

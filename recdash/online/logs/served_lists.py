@@ -13,9 +13,9 @@ import numpy as np
 
 from recdash.domain.kinds import Ints, Mask
 from recdash.errors import Problem
-from recdash.online.logs.event_reader import CLICK, HEARTBEAT, NONE, WATCH, Events, Reader, keys_of
+from recdash.online.logs.event_reader import CLICK, HEARTBEAT, NONE, WATCH, EventReader, Events, keys_of
 from recdash.online.logs.hash_index import Keys, Keys64, Tally, paired
-from recdash.online.rules import Rules
+from recdash.online.rules import OnlineRules
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,7 +56,7 @@ class Watchings:
 class Lists:
     """The served lists of exposed users, by code; a list is a request of a user."""
 
-    def __init__(self, served: pa.Table, reader: Reader) -> None:
+    def __init__(self, served: pa.Table, reader: EventReader) -> None:
         self._table, self._reader = served, reader
         self._keys, self._listed, self._own, self._clicked = Keys(), Keys(), Keys(), Keys()
         self._watchings = Watchings()
@@ -88,7 +88,7 @@ class Lists:
         self._own.codes(keys)
         self._clicked.codes(keys[taken.named(CLICK)])
 
-    def rows(self, rules: Rules) -> pa.Table:
+    def rows(self, rules: OnlineRules) -> pa.Table:
         """A row per list, outside sessions: lists, and where clicks tell which are a list's own also
         clicked_lists, answerable_lists and answered_lists, each 0 or 1.
         """
@@ -154,7 +154,7 @@ class Lists:
 
     # ── answers ──────────────────────────────────────────────────────────────────────────────
 
-    def _answers(self, rules: Rules) -> dict[str, Mask]:
+    def _answers(self, rules: OnlineRules) -> dict[str, Mask]:
         """[lists] whether an answer is known, and whether the list holds it."""
         unit, begun, item = self._watchings.past(rules.threshold_s)
         # times as places among all of them, so that unit and time fit into one number

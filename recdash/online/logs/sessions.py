@@ -14,9 +14,9 @@ from recdash.online.logs import attributes, bots
 from recdash.online.logs.assignment import Assigned, by_exposures, by_rows, codes
 from recdash.online.logs.id_spellings import Spellings
 from recdash.online.logs.timestamp_outliers import WHAT, Strays, exposures_without, without_strays
-from recdash.online.logs.user_totals import AddedUp, Rows, too_rare_to_cut
-from recdash.online.rules import USUAL, Rules
-from recdash.online.users import Removed, Segment, Users
+from recdash.online.logs.user_totals import AddedUp, SessionRows, too_rare_to_cut
+from recdash.online.rules import USUAL, OnlineRules
+from recdash.online.users import OnlineUsers, Removed, Segment
 from recdash.sorting import first_of_equals, order_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ ROLES = ("unit_id", "session_id", "variant", "start_ts", "end_ts", "clicks", "wa
 EXPOSURE_ROLES = ("unit_id", "session_id", "variant", "ts", "experiment_id")
 
 
-def per_user(table: pa.Table, rules: Rules = USUAL, exposures: pa.Table | None = None) -> Users:
+def per_user(table: pa.Table, rules: OnlineRules = USUAL, exposures: pa.Table | None = None) -> OnlineUsers:
     """Checked sessions with unit_id, session_id, clicks, watch_s and perhaps more, added up per user.
 
     A session row counts once per unit and session_id, the first one; a session without clicks or
@@ -60,7 +60,7 @@ def per_user(table: pa.Table, rules: Rules = USUAL, exposures: pa.Table | None =
     added = AddedUp(np.flatnonzero(arm >= 0), rows, counts, before)
     totals, days = added.in_test(rules)
     left, variant = np.unique(arm[added.units], return_inverse=True)
-    return Users(
+    return OnlineUsers(
         variants=tuple(who.names[code] for code in left),
         unit=unit_ids.take(added.units),
         variant=variant,
@@ -98,7 +98,7 @@ def _in_one_spelling(units: list[Ints], ids: pa.Array) -> list[Problem]:
     return spellings.notices()
 
 
-def _refuse_strangers(rows: Rows, who: Assigned) -> None:
+def _refuse_strangers(rows: SessionRows, who: Assigned) -> None:
     """Raises InputError where sessions are there and not one is of somebody in the test."""
     strangers = who.strangers[rows.unit] & (rows.session >= 0)
     if strangers.any() and not (~who.strangers[rows.unit]).any():
@@ -118,14 +118,14 @@ def _segments(
     return found
 
 
-def _rows(table: pa.Table, unit: Ints) -> Rows:
+def _rows(table: pa.Table, unit: Ints) -> SessionRows:
     (session,), _ = codes(table["session_id"])
     at = times.seconds(table["start_ts"]) if "start_ts" in table.column_names else np.zeros(len(unit))
     names = ["clicks", "watch_s", *attributes.number_columns(table, ROLES)]
     numbers = {name: _numbers(table[name]) for name in names}
     # a session lasts at least as long as was watched in it
     end = times.seconds(table["end_ts"]) if "end_ts" in table.column_names else at + numbers["watch_s"]
-    return Rows(unit, session, at, np.fmax(at, end), numbers)
+    return SessionRows(unit, session, at, np.fmax(at, end), numbers)
 
 
 def _numbers(column: pa.ChunkedArray) -> Floats:
@@ -144,7 +144,12 @@ def _dated(at: Floats, before: Mask) -> Floats:
 
 
 def _who(
-    table: pa.Table, rows: Rows, exposures: pa.Table | None, exposed: Ints, n_units: int, rules: Rules
+    table: pa.Table,
+    rows: SessionRows,
+    exposures: pa.Table | None,
+    exposed: Ints,
+    n_units: int,
+    rules: OnlineRules,
 ) -> tuple[Assigned, Mask]:
     """Who was in which variant; [rows] what lies before the test."""
     if exposures is not None:
@@ -160,7 +165,7 @@ def _who(
 
 
 def _open_at_exposure(
-    table: pa.Table, rows: Rows, exposures: pa.Table, exposed: Ints, who: Assigned, rules: Rules
+    table: pa.Table, rows: SessionRows, exposures: pa.Table, exposed: Ints, who: Assigned, rules: OnlineRules
 ) -> Mask:
     """[rows] true for what lies after the unit's first exposure, and for the session in which that fell.
 
@@ -182,7 +187,7 @@ def _open_at_exposure(
     return after | np.where(named, mine == opened[rows.unit], still_open)
 
 
-def _last_before(rows: Rows, since: Floats, n_units: int) -> Mask:
+def _last_before(rows: SessionRows, since: Floats, n_units: int) -> Mask:
     """[rows] true for a unit's last session that had begun by its exposure, and for what is in no session."""
     begun = np.flatnonzero((rows.at < since) & (rows.session >= 0))
     last = np.full(n_units, -np.inf)
@@ -190,7 +195,7 @@ def _last_before(rows: Rows, since: Floats, n_units: int) -> Mask:
     return (rows.at == last[rows.unit]) | (rows.session < 0)
 
 
-def _first_of_each(rows: Rows) -> Mask:
+def _first_of_each(rows: SessionRows) -> Mask:
     """[rows] true at the first row of every (unit, session) that there is."""
     found = np.flatnonzero(rows.session >= 0)
     key = rows.unit[found] * (int(rows.session.max(initial=0)) + 1) + rows.session[found]
@@ -217,7 +222,7 @@ def _lost(variant: str, count: int) -> Problem:
 
 
 def _otherwise(
-    table: pa.Table, rows: Rows, before: Mask, who: Assigned, exposures: pa.Table | None
+    table: pa.Table, rows: SessionRows, before: Mask, who: Assigned, exposures: pa.Table | None
 ) -> list[Problem]:
     """Users of whom the sessions of the test say another variant than the exposures do."""
     if exposures is None or "variant" not in table.column_names:
@@ -239,13 +244,13 @@ def _not_cut(total: str) -> Problem:
     return Problem("not-winsorised", "rule 'winsorise'", found, "It stays as it is.")
 
 
-def _strays(who: Assigned, rows: Rows, strays: Strays) -> tuple[Removed, ...]:
+def _strays(who: Assigned, rows: SessionRows, strays: Strays) -> tuple[Removed, ...]:
     found = Removed("stray-times", WHAT, "rows", who.by_name(who.arm[rows.unit[strays.far]]))
     return (found,) if found.count else ()
 
 
 def _removed(
-    who: Assigned, rows: Rows, once: Mask, before: Mask, machines: Mask, rules: Rules
+    who: Assigned, rows: SessionRows, once: Mask, before: Mask, machines: Mask, rules: OnlineRules
 ) -> tuple[Removed, ...]:
     """What each rule left out, by variant."""
     arm = who.arm[rows.unit]
@@ -258,13 +263,13 @@ def _removed(
     return tuple(one for one in found if one.count)
 
 
-def _limits(rules: Rules) -> str:
+def _limits(rules: OnlineRules) -> str:
     limits = [(rules.bot_clicks, "clicks"), (rules.bot_sessions, "sessions")]
     told = " or ".join(f"{limit:,} {what}" for limit, what in limits if limit is not None)
     return f"had more than {told} in one day"
 
 
-def _notices(table: pa.Table, who: Assigned, rows: Rows, once: Mask) -> tuple[Problem, ...]:
+def _notices(table: pa.Table, who: Assigned, rows: SessionRows, once: Mask) -> tuple[Problem, ...]:
     notices = []
     if repeated := int((~once).sum()):
         found = f"{repeated:,} rows repeat a session of the same user"

@@ -15,7 +15,7 @@ import numpy as np
 from recdash.domain.kinds import Floats, Mask
 from recdash.errors import Problem
 from recdash.online import times
-from recdash.online.logs.user_totals import Rows
+from recdash.online.logs.user_totals import SessionRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,7 +53,7 @@ class Strays:
         return [Problem("stray-times", place, found, f"{fix} Look at the clock that wrote them.", count)]
 
 
-def without_strays(rows: Rows) -> tuple[Rows, Strays]:
+def without_strays(rows: SessionRows) -> tuple[SessionRows, Strays]:
     """Stray rows say only that their user was there: no session, nothing to add up, no time."""
     strays = Strays.among(rows.at)
     if not strays.far.any():

@@ -10,7 +10,7 @@ import numpy as np
 
 from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.online import times
-from recdash.online.rules import Rules
+from recdash.online.rules import OnlineRules
 from recdash.online.users import Days
 from recdash.sorting import first_of_equals, order_of
 
@@ -21,7 +21,7 @@ NOT_CUT = frozenset(
 
 
 @dataclass(frozen=True)
-class Rows:
+class SessionRows:
     """Session rows: ``unit`` [n], ``session`` [n] its code or −1, ``at`` and ``end`` [n] seconds since 1970
     (NaN where none is written), ``numbers`` [n] by name.
     """
@@ -32,11 +32,11 @@ class Rows:
     end: Floats
     numbers: Mapping[str, Floats]
 
-    def of(self, keep: Mask) -> Rows:
+    def of(self, keep: Mask) -> SessionRows:
         if keep.all():
             return self
         numbers = {name: values[keep] for name, values in self.numbers.items()}
-        return Rows(self.unit[keep], self.session[keep], self.at[keep], self.end[keep], numbers)
+        return SessionRows(self.unit[keep], self.session[keep], self.at[keep], self.end[keep], numbers)
 
     def amounts(self) -> dict[str, Floats | Mask]:
         """[n] what each row adds to the totals, by the totals' names."""
@@ -57,11 +57,11 @@ class AddedUp:
     """
 
     units: Ints
-    rows: Rows
+    rows: SessionRows
     counts: Mask
     earlier: Mask
 
-    def in_test(self, rules: Rules) -> tuple[dict[str, Floats], Days]:
+    def in_test(self, rules: OnlineRules) -> tuple[dict[str, Floats], Days]:
         """The totals of the test, and of its days, which add up to them."""
         rows, place = self._tested
         amounts = rows.amounts()
@@ -70,7 +70,7 @@ class AddedUp:
         totals = {name: values * shares[name] for name, values in totals.items()}
         return totals, _days(place, times.day(rows.at), amounts, shares)
 
-    def before_test(self, rules: Rules) -> dict[str, Floats]:
+    def before_test(self, rules: OnlineRules) -> dict[str, Floats]:
         """The totals of the time before the test; empty where no row lies there."""
         if not (self.counts & self.earlier).any():
             return {}
@@ -86,10 +86,10 @@ class AddedUp:
         return times.day(first)
 
     @cached_property
-    def _tested(self) -> tuple[Rows, Ints]:
+    def _tested(self) -> tuple[SessionRows, Ints]:
         return self._of(self.counts & ~self.earlier)
 
-    def _of(self, keep: Mask) -> tuple[Rows, Ints]:
+    def _of(self, keep: Mask) -> tuple[SessionRows, Ints]:
         """The rows of users that count, and each row's place among the users."""
         place = np.full(int(self.rows.unit.max(initial=self.units[-1])) + 1, -1, dtype=np.int64)
         place[self.units] = np.arange(len(self.units))
@@ -102,20 +102,20 @@ def _sums(place: Ints, values: Floats | Mask, n_users: int) -> Floats:
     return np.bincount(place, values, minlength=n_users).astype(np.float64)
 
 
-def _cut(name: str, totals: Floats, rules: Rules) -> Floats:
+def _cut(name: str, totals: Floats, rules: OnlineRules) -> Floats:
     """[U] the share of each total that stays when totals beyond the quantile of all users are cut to it."""
     most = _most(name, totals, rules)
     return np.divide(most, totals, out=np.ones(len(totals)), where=totals > (most or np.inf))
 
 
-def _most(name: str, totals: Floats, rules: Rules) -> float:
+def _most(name: str, totals: Floats, rules: OnlineRules) -> float:
     """What a total is cut to: ∞ where the rules leave it, 0 where too few users have any to cut."""
     if rules.winsorise is None or name in NOT_CUT:
         return np.inf
     return max(float(np.quantile(totals, rules.winsorise)), 0.0)
 
 
-def too_rare_to_cut(totals: Mapping[str, Floats], rules: Rules) -> list[str]:
+def too_rare_to_cut(totals: Mapping[str, Floats], rules: OnlineRules) -> list[str]:
     """Totals of which so few users have any that the quantile is 0: they stay as they are."""
     return [name for name, values in totals.items() if values.any() and not _most(name, values, rules)]
 

@@ -36,7 +36,7 @@ IN_PLAIN_WORDS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Told:
+class DigestEntry:
     """What a digest says of one experiment. ``badge`` is None where nothing is judged.
 
     ``words``: sentences, the first in plain words; ``decided``: what was decided or is under review;
@@ -67,7 +67,7 @@ class Digest:
 
     at: datetime
     begin: datetime
-    told: tuple[Told, ...]
+    told: tuple[DigestEntry, ...]
     link: str = ""
 
     @property
@@ -115,10 +115,10 @@ class Digests:
             raise NotFound(f"No experiment is called '{missing[0]}'. There are: {there}.")
         return [known[name] for name in dict.fromkeys(names)]
 
-    def _told(self, card: Card, begin: datetime) -> Told:
+    def _told(self, card: Card, begin: datetime) -> DigestEntry:
         found = self._workspace.overview.card_verdict(card.experiment.id)
         happened = [one for one in card.happened if one.when >= begin]
-        return Told(
+        return DigestEntry(
             card.experiment.name, f"?e={card.experiment.id}", card.question, _headline(found),
             badge_of(found.verdict) if found.verdict else None, _words(found), tuple(_decided(card)),
             tuple(happened[:MOST_CHANGES]), max(0, len(happened) - MOST_CHANGES), card.last_change,
@@ -210,7 +210,7 @@ def as_dict(digest: Digest) -> dict[str, Any]:
     }
 
 
-def _facts(told: Told, link: str) -> dict[str, Any]:
+def _facts(told: DigestEntry, link: str) -> dict[str, Any]:
     return {
         "name": told.name,
         "link": f"{link}{told.path}" if link else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from recdash.charts.marks import DARK, LIGHT
 from recdash.comparison.badges import Badge
 from recdash.formatting.html import Html, html, join
-from recdash.report.digest.digest import Digest, Told
+from recdash.report.digest.digest import Digest, DigestEntry
 
 MOST_BYTES = 95_000
 """Mail programs cut what is longer than 100 kB."""
@@ -74,7 +74,7 @@ def _muted(size: int = 14) -> Html:
     return Html(f"margin:4px 0 0;font-size:{size}px;line-height:1.5;color:{LIGHT.muted}")
 
 
-def _card(told: Told, digest: Digest) -> Html:
+def _card(told: DigestEntry, digest: Digest) -> Html:
     return html(
         '<table role="presentation" class="rd-box" width="100%" cellpadding="0" cellspacing="0" '
         'style="background:{panel};border:1px solid {border};border-radius:6px;color:{ink}">'
@@ -90,11 +90,11 @@ def _card(told: Told, digest: Digest) -> Html:
     )  # fmt: skip
 
 
-def _asked(told: Told, digest: Digest) -> Html:
+def _asked(told: DigestEntry, digest: Digest) -> Html:
     return html("{name}<br>{question}", name=_name(told, digest), question=told.question)
 
 
-def _name(told: Told, digest: Digest) -> Html:
+def _name(told: DigestEntry, digest: Digest) -> Html:
     style = Html(f"color:{LIGHT.ink};font-weight:bold;font-size:15px")
     if not digest.link:
         return html('<span class="rd-ink" style="{style}">{name}</span>', style=style, name=told.name)
@@ -118,7 +118,7 @@ def _paragraph(text: str, *, bold: bool = False) -> Html:
                 'font-weight:{weight}">{text}</p>', ink=LIGHT.ink, weight=weight, text=text)  # fmt: skip
 
 
-def _changes(told: Told, digest: Digest) -> Html:
+def _changes(told: DigestEntry, digest: Digest) -> Html:
     if not told.changed:
         return html('<p class="rd-muted" style="{muted}">Nothing changed {period}.</p>', muted=_muted(13),
                     period=digest.period)  # fmt: skip
@@ -127,6 +127,6 @@ def _changes(told: Told, digest: Digest) -> Html:
                 period=digest.period, lines=join(lines))  # fmt: skip
 
 
-def _line(told: Told, digest: Digest) -> Html:
+def _line(told: DigestEntry, digest: Digest) -> Html:
     return html('<p class="rd-muted" style="{muted}">{name}: {headline}</p>', muted=_muted(),
                 name=_name(told, digest), headline=told.headline)  # fmt: skip

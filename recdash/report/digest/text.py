@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from recdash.formatting.html import WORD_JOINER, unlinked
 from recdash.formatting.sanitize import on_a_line
-from recdash.report.digest.digest import Digest, Told, as_dict
+from recdash.report.digest.digest import Digest, DigestEntry, as_dict
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _DOMAIN = re.compile(r"(?<=\w)\.(?=[^\W\d_])")
@@ -21,7 +21,7 @@ def as_text(digest: Digest) -> str:
     return "\n".join([digest.title, _clean(digest.summary), *(_block(one, digest) for one in digest.told)])
 
 
-def _block(told: Told, digest: Digest) -> str:
+def _block(told: DigestEntry, digest: Digest) -> str:
     address = [f"  {digest.link}{told.path}"] if digest.link else []
     lines = [told.question, *told.words, *told.decided, *_changes(told, digest)]
     return "\n".join(["", _clean(f"{told.name}: {_sign(told)}{told.headline}"),
@@ -36,7 +36,7 @@ def as_markdown(digest: Digest) -> str:
     return "\n".join(lines)
 
 
-def _bullets(told: Told, digest: Digest) -> Iterator[str]:
+def _bullets(told: DigestEntry, digest: Digest) -> Iterator[str]:
     name = escaped(told.name)
     where = f"[{name}]({digest.link}{told.path})" if digest.link else name
     yield f"**{where}** {_sign(told)}**{escaped(told.headline)}**"
@@ -44,11 +44,11 @@ def _bullets(told: Told, digest: Digest) -> Iterator[str]:
         yield f"- {escaped(line)}"
 
 
-def _sign(told: Told) -> str:
+def _sign(told: DigestEntry) -> str:
     return f"{told.badge.sign} " if told.badge else ""
 
 
-def _changes(told: Told, digest: Digest) -> Iterable[str]:
+def _changes(told: DigestEntry, digest: Digest) -> Iterable[str]:
     if told.changed:
         return [f"Changed {digest.period}: {'; '.join(told.changed)}"]
     return [f"Nothing changed {digest.period}."]

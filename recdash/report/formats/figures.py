@@ -15,7 +15,7 @@ from recdash.report.document import Document, Figure, FigureKind
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from recdash.charts.segments import Dot
+    from recdash.charts.segments import SegmentPoint
 
 Data = Mapping[str, Any]
 ROLES = tuple(one.name for one in fields(Palette) if one.name != "dark")
@@ -137,7 +137,7 @@ def _quadrants(data: Data, marks: Marks, palette: Palette) -> go.Figure:
 
 def _segments(data: Data, marks: Marks, palette: Palette) -> go.Figure:
     from recdash.charts.layout import span
-    from recdash.charts.segments import Line, segment_panels
+    from recdash.charts.segments import SegmentRow, segment_panels
 
     beside = len(data["runs"])
     titles = [str(line["title"]) for line in data["lines"]]
@@ -149,7 +149,8 @@ def _segments(data: Data, marks: Marks, palette: Palette) -> go.Figure:
         for run in data["runs"]
     }
     lines = [
-        Line(title, f"n = {_users(line['n'])}") for line, title in zip(data["lines"], titles, strict=True)
+        SegmentRow(title, f"n = {_users(line['n'])}")
+        for line, title in zip(data["lines"], titles, strict=True)
     ]
     ends = span(data["span"], zero=not data["by_value"])
     return segment_panels(lines, dots, beside, marks, palette, ends)
@@ -160,9 +161,9 @@ def _users(counts: Sequence[int]) -> str:
     return " to ".join(numbers.count(n) for n in ends)
 
 
-def _dot(dot: Data, name: str, data: Data, beside: int) -> Dot:
+def _dot(dot: Data, name: str, data: Data, beside: int) -> SegmentPoint:
     from recdash.charts.layout import escape
-    from recdash.charts.segments import Dot as OneDot
+    from recdash.charts.segments import SegmentPoint as OneDot
 
     known = {
         key: nan if dot[key] is None else dot[key] for key in ("value", "base", "difference", "low", "high")

@@ -22,7 +22,7 @@ Path = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Change:
+class DocumentDifference:
     """One leaf that differs: where it stands, what the file says, what was found."""
 
     where: str
@@ -34,15 +34,15 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Checked:
+class DocumentComparison:
     """How many numbers and texts agree, and what does not."""
 
     numbers: int
     texts: int
-    changes: tuple[Change, ...]
+    changes: tuple[DocumentDifference, ...]
 
 
-def check(document: Document, again: Document) -> Checked:
+def check(document: Document, again: Document) -> DocumentComparison:
     """The document against the one that was computed anew."""
     said, found = dict(leaves(to_plain(document))), dict(leaves(to_plain(again)))
     paths = [*said, *(path for path in found if path not in said)]
@@ -52,11 +52,13 @@ def check(document: Document, again: Document) -> Checked:
     agree = [value for path, value in said.items() if path not in differ and _is_told(path)]
     n_numbers = sum(_is_number(value) for value in agree)
     changes = tuple(
-        Change(place(document, path), _written(said.get(path, ABSENT)), _written(found.get(path, ABSENT)))
+        DocumentDifference(
+            place(document, path), _written(said.get(path, ABSENT)), _written(found.get(path, ABSENT))
+        )
         for path in differ
         if path[:2] != ("provenance", "versions")
     )
-    return Checked(n_numbers, sum(isinstance(value, str) for value in agree), changes)
+    return DocumentComparison(n_numbers, sum(isinstance(value, str) for value in agree), changes)
 
 
 def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:

@@ -11,10 +11,10 @@ from typing import Any, Literal
 from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
 from recdash.report.document import Document
-from recdash.report.reproduce.compare_documents import Checked, check
+from recdash.report.reproduce.compare_documents import DocumentComparison, check
 from recdash.report.reproduce.read_file import Page, page_of, read_report
 from recdash.report.reproduce.recompute import counted_otherwise, recomputed, renamed
-from recdash.report.reproduce.snapshot_check import Frame, frame_of
+from recdash.report.reproduce.snapshot_check import SnapshotMatch, frame_of
 from recdash.service.workspace import Workspace
 from recdash.version import __version__
 
@@ -34,10 +34,10 @@ class Reproduction:
 
     title: str
     headline: str
-    checked: Checked
+    checked: DocumentComparison
     page: Page | None
     against: tuple[str, ...]
-    frame: Frame
+    frame: SnapshotMatch
     notes: tuple[str, ...]
 
     @property

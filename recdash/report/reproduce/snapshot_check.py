@@ -19,7 +19,7 @@ CLOCKS_APART = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
-class Frame:
+class SnapshotMatch:
     """``report``: the id of the snapshot that says the very same, None for none; ``against``: what differs
     from those of the same moment.
     """
@@ -41,16 +41,16 @@ class Frame:
         )
 
 
-def frame_of(space: Workspace, document: Document) -> Frame:
+def frame_of(space: Workspace, document: Document) -> SnapshotMatch:
     """Raises ValueError for a moment that is none."""
     against: list[str] = []
     for report, kept in _snapshots(space, document):
         if to_json(kept) == to_json(document):
-            return Frame(report.id)
+            return SnapshotMatch(report.id)
         against += _differences(kept, document)
     if datetime.fromisoformat(document.moment) > datetime.now(UTC) + CLOCKS_APART:
         against.append(f"its moment, {document.moment}, is still to come")
-    return Frame(None, tuple(against))
+    return SnapshotMatch(None, tuple(against))
 
 
 def _snapshots(space: Workspace, document: Document) -> Iterator[tuple[Report, Document]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from recdash.errors import UnknownName
-from recdash.report.context import Asked
+from recdash.report.context import ReportContext
 from recdash.report.document import Section
 from recdash.report.sections.caveats import caveats
 from recdash.report.sections.curves import curves
@@ -22,29 +22,29 @@ from recdash.report.sections.slices import slices
 
 
 @dataclass(frozen=True)
-class Block:
+class SectionKind:
     """``make`` returns None where there is nothing to tell."""
 
     name: str
     title: str
     about: str
-    make: Callable[[Asked], Section | None]
+    make: Callable[[ReportContext], Section | None]
 
 
-BLOCKS: Mapping[str, Block] = {
+BLOCKS: Mapping[str, SectionKind] = {
     one.name: one
     for one in (
-        Block("defined", "What was asked", "Who counts, the formula, the rules of judging", defined),
-        Block("evidence", "Evidence", "Every candidate against the baseline, with intervals", evidence),
-        Block("scores", "All metrics", "Every metric of every run at k", scores),
-        Block("curves", "Metric vs k", "How the values change with k", curves),
-        Block("precision-recall", "Precision and recall", "The path of both over k", precision_recall),
-        Block("online", "Offline vs online", "An A/B test beside the offline scores, and why", online),
-        Block("slices", "Slices", "For whom it is better, and for whom it is not", slices),
-        Block("changes", "What would change it", "The verdict asked otherwise", changes),
-        Block("decisions", "Decisions", "What was decided, by whom, and why", decided),
-        Block("caveats", "Caveats", "What was noticed in the data, and what is missing", caveats),
-        Block("reproducing", "Reproduce it", "Hashes, versions and commands", reproducing),
+        SectionKind("defined", "What was asked", "Who counts, the formula, the rules of judging", defined),
+        SectionKind("evidence", "Evidence", "Every candidate against the baseline, with intervals", evidence),
+        SectionKind("scores", "All metrics", "Every metric of every run at k", scores),
+        SectionKind("curves", "Metric vs k", "How the values change with k", curves),
+        SectionKind("precision-recall", "Precision and recall", "The path of both over k", precision_recall),
+        SectionKind("online", "Offline vs online", "An A/B test beside the offline scores, and why", online),
+        SectionKind("slices", "Slices", "For whom it is better, and for whom it is not", slices),
+        SectionKind("changes", "What would change it", "The verdict asked otherwise", changes),
+        SectionKind("decisions", "Decisions", "What was decided, by whom, and why", decided),
+        SectionKind("caveats", "Caveats", "What was noticed in the data, and what is missing", caveats),
+        SectionKind("reproducing", "Reproduce it", "Hashes, versions and commands", reproducing),
     )
 }
 """In the order in which a report tells them, unless another is asked for."""

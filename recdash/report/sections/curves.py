@@ -9,7 +9,7 @@ from recdash.formatting import numbers
 from recdash.formatting.wording import listed, users
 from recdash.metrics.naming import has_k, is_percent, metric_at, metric_name
 from recdash.report.cells import metric_values, number_of
-from recdash.report.context import Asked
+from recdash.report.context import ReportContext
 from recdash.report.document import Cell, Column, Figure, Number, Part, Section, Table
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ DRAWN_K = (*range(1, 11), 12, 15, 20, 25, 30, 40, 50, 75, 100, 200, 500, 1000)
 """A line needs no more points; where it bends they are dense."""
 
 
-def curves(asked: Asked) -> Section | None:
+def curves(asked: ReportContext) -> Section | None:
     """The primary metric and three more; None where none has a cutoff."""
     offered = asked.space.scores.metrics_of(asked.shown)
     known = [one for one in (asked.question.metric, *USUAL) if one in offered and has_k(one)]
@@ -35,7 +35,7 @@ def curves(asked: Asked) -> Section | None:
     return Section("curves", title, _note(asked, found), tuple(parts))
 
 
-def _note(asked: Asked, found: pd.DataFrame) -> str:
+def _note(asked: ReportContext, found: pd.DataFrame) -> str:
     counted = users({int(n) for n in found["n_users"]})
     ended = [f"{asked.names[run]} at {end}" for run, end in last_k(asked).items() if end is not None]
     stops = f" Lists end: {listed(ended)}; the line stops there." if ended else ""
@@ -45,7 +45,7 @@ def _note(asked: Asked, found: pd.DataFrame) -> str:
     )
 
 
-def last_k(asked: Asked) -> dict[str, int | None]:
+def last_k(asked: ReportContext) -> dict[str, int | None]:
     """Run → the last k at which most of its lists still have an item; None: they reach the depth."""
     ends = asked.space.scores.list_ends(asked.shown)
     return {run: None if end is None else max(1, end - 1) for run, end in ends.items()}
@@ -56,7 +56,7 @@ def drawn_k(depth: int) -> list[int]:
     return [*(k for k in DRAWN_K if k < depth), depth]
 
 
-def _figure(asked: Asked, found: pd.DataFrame, metric: str) -> Figure:
+def _figure(asked: ReportContext, found: pd.DataFrame, metric: str) -> Figure:
     rows = found[found["metric"] == metric]
     unit = ", %" if is_percent(metric) else ""
     return Figure(
@@ -70,7 +70,7 @@ def _figure(asked: Asked, found: pd.DataFrame, metric: str) -> Figure:
     )
 
 
-def _data(asked: Asked, rows: pd.DataFrame, metric: str) -> dict[str, Any]:
+def _data(asked: ReportContext, rows: pd.DataFrame, metric: str) -> dict[str, Any]:
     wanted = {*drawn_k(int(rows["k"].max()) if len(rows) else 1), asked.question.k}
     kept = rows[rows["k"].isin(wanted)]
     return {
@@ -84,7 +84,7 @@ def _data(asked: Asked, rows: pd.DataFrame, metric: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _alt(asked: Asked, rows: pd.DataFrame, metric: str) -> str:
+def _alt(asked: ReportContext, rows: pd.DataFrame, metric: str) -> str:
     here = rows[rows["k"] == asked.question.k].sort_values("value", ascending=False)
     told = [
         f"{asked.brief[run]} {numbers.three(value)}"
@@ -93,7 +93,7 @@ def _alt(asked: Asked, rows: pd.DataFrame, metric: str) -> str:
     return f"{metric_name(metric)} against k. At k = {asked.question.k}: {listed(told)}."
 
 
-def _table(asked: Asked, rows: pd.DataFrame, metric: str) -> Table:
+def _table(asked: ReportContext, rows: pd.DataFrame, metric: str) -> Table:
     """Values at a few k."""
     cutoffs = [k for k in sorted({*SHOWN_K, asked.question.k}) if k in set(rows["k"])]
     at = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from recdash.decisions import Decision, decisions
 from recdash.formatting.wording import day, named_number
-from recdash.report.context import Asked
+from recdash.report.context import ReportContext
 from recdash.report.document import Paragraph, Part, Section
 
 
-def decided(asked: Asked) -> Section | None:
+def decided(asked: ReportContext) -> Section | None:
     """None where nothing was decided yet; the newest first."""
     journal = [one for one in asked.space.journal.entries(asked.experiment.id) if one.created <= asked.moment]
     found = decisions(journal[::-1])

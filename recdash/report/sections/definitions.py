@@ -12,7 +12,7 @@ from recdash.domain.records import Run
 from recdash.domain.results import WHOLE
 from recdash.metrics import define
 from recdash.report.cells import count
-from recdash.report.context import Asked
+from recdash.report.context import ReportContext
 from recdash.report.document import Cell, Column, Formula, Number, Paragraph, Part, RunName, Section, Table
 from recdash.report.ranges import range_of
 
@@ -23,7 +23,7 @@ RULES = {
 LEDGER = ("counted", "without_list", "without_relevant", "without_truth", "short_lists", "duplicates")
 
 
-def defined(asked: Asked) -> Section:
+def defined(asked: ReportContext) -> Section:
     definition = define(asked.question.metric)
     users = range_of(run.ledger["counted"] or 0 for run in asked.runs if run.ledger)
     parts: list[Part] = [
@@ -43,7 +43,7 @@ def _lines_of(run: Run, settings: Mapping[str, Any]) -> list[LedgerLine]:
     return ledger_lines(run.ledger, settings["users"], settings["depth"], duplicates)
 
 
-def _population(asked: Asked) -> str:
+def _population(asked: ReportContext) -> str:
     """Who counts, and from which relevance on a row does."""
     settings = asked.experiment.settings
     threshold = asked.question.scope.threshold or settings.get("relevance_threshold")
@@ -57,7 +57,7 @@ def _population(asked: Asked) -> str:
     return f"{POPULATION[settings['users']]} {relevant} {depth}{repeated}"
 
 
-def _part(asked: Asked) -> str:
+def _part(asked: ReportContext) -> str:
     if asked.question.scope == WHOLE:
         return ""
     titles = asked.space.scopes.of(asked.experiment.id, asked.question.scope.threshold)
@@ -65,7 +65,7 @@ def _part(asked: Asked) -> str:
     return f"Of a part only: {part}." if part else "With a threshold of its own."
 
 
-def _judged(asked: Asked) -> str:
+def _judged(asked: ReportContext) -> str:
     terms = asked.question.terms
     return (
         f"Differences are paired user by user, with {100 * terms.level:.3g} % intervals of a t-test, or of a "
@@ -76,7 +76,7 @@ def _judged(asked: Asked) -> str:
     )
 
 
-def _ledger(asked: Asked) -> Table:
+def _ledger(asked: ReportContext) -> Table:
     """Who was counted, run by run."""
     settings = asked.experiment.settings
     rows: list[tuple[Cell, ...]] = []

@@ -17,7 +17,7 @@ from recdash.report.cells import (
     one,
     p_value,
 )
-from recdash.report.context import Asked
+from recdash.report.context import ReportContext
 from recdash.report.document import Cell, Column, Figure, Paragraph, Part, RunName, Section, Table
 from recdash.report.ranges import range_of
 from recdash.report.sections.leader_table import beside
@@ -25,7 +25,7 @@ from recdash.report.sections.leader_table import beside
 RULES = {"holm": "Holm", "bh": "Benjamini–Hochberg"}
 
 
-def evidence(asked: Asked) -> Section | None:
+def evidence(asked: ReportContext) -> Section | None:
     """None where nothing is compared: the table of all metrics has the values then."""
     if asked.verdict is None or not asked.verdict.weighed.comparison.against:
         return None
@@ -37,7 +37,7 @@ def evidence(asked: Asked) -> Section | None:
     return Section("evidence", beats(words, asked.base), _note(asked, found), tuple(parts))
 
 
-def _note(asked: Asked, found: Comparison) -> str:
+def _note(asked: ReportContext, found: Comparison) -> str:
     users = range_of(pair.paired.n for pair in found.against)
     rule, family = RULES.get(found.terms.correction), len(found.against)
     judged = f", {rule}-corrected over {family}" if rule and family > 1 else ""
@@ -57,7 +57,7 @@ def _band(found: Comparison) -> str:
     return f"Grey band: too small to matter (±{ends}). " if ends else ""
 
 
-def _forest(asked: Asked, found: Comparison) -> Figure:
+def _forest(asked: ReportContext, found: Comparison) -> Figure:
     pairs = found.against
     told = [
         f"{asked.brief[pair.candidate]} {one(pair.paired.mean, sign=True).shown} ({pair.judged.word})"
@@ -82,7 +82,7 @@ def _forest(asked: Asked, found: Comparison) -> Figure:
     )
 
 
-def _table(asked: Asked, found: Comparison) -> Table:
+def _table(asked: ReportContext, found: Comparison) -> Table:
     """One row per candidate, best first."""
     pairs = found.against
     also = ", corrected" if found.terms.correction in RULES and len(pairs) > 1 else ""

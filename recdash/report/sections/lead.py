@@ -9,17 +9,17 @@ from recdash.comparison.wording import plain
 from recdash.domain.results import WHOLE
 from recdash.formatting import numbers
 from recdash.formatting.wording import many
-from recdash.report.context import Asked
+from recdash.report.context import ReportContext
 from recdash.report.document import Lead, Split
 
 
-def lead(asked: Asked) -> Lead:
+def lead(asked: ReportContext) -> Lead:
     if asked.verdict is not None:
         return _judged(asked, asked.verdict)
     return _one_run(asked) if len(asked.contenders) < 2 else _by_value(asked)
 
 
-def _judged(asked: Asked, verdict: Verdict) -> Lead:
+def _judged(asked: ReportContext, verdict: Verdict) -> Lead:
     badge, weighed = badge_of(verdict), verdict.weighed
     told = [*(plain(sentence) for sentence in verdict.sentences), _standing(asked)]
     pair = weighed.leader if verdict.state != "not comparable" else None
@@ -33,7 +33,7 @@ def _judged(asked: Asked, verdict: Verdict) -> Lead:
     )  # fmt: skip
 
 
-def _standing(asked: Asked) -> str:
+def _standing(asked: ReportContext) -> str:
     """Where the best of the runs stands between floor and ceiling; of everybody only."""
     if asked.question.scope != WHOLE:
         return ""
@@ -45,11 +45,11 @@ def _standing(asked: Asked) -> str:
     return stands(asked.space.scores.standing(asked.contenders, asked.question.metric, asked.question.k), own)
 
 
-def _is_own(asked: Asked, run: str) -> bool:
+def _is_own(asked: ReportContext, run: str) -> bool:
     return run in asked.contenders and not asked.all_runs[run].reference
 
 
-def _one_run(asked: Asked) -> Lead:
+def _one_run(asked: ReportContext) -> Lead:
     score = asked.scores(asked.question.metric)
     value = numbers.three(float(score["value"].iloc[0])) if len(score) else numbers.NONE
     counted = many(int(score["n_users"].iloc[0]) if len(score) else 0, "user")
@@ -60,7 +60,7 @@ def _one_run(asked: Asked) -> Lead:
     )  # fmt: skip
 
 
-def _by_value(asked: Asked) -> Lead:
+def _by_value(asked: ReportContext) -> Lead:
     """A metric without a value per user: who is first, and why nothing is judged."""
     known = values(asked.scores(asked.question.metric), asked.question.metric)
     named = {asked.names[run]: value for run, value in known.items() if run in asked.contenders}

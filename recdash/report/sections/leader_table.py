@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recdash.comparison.evidence import Guardrail, Weighed
+from recdash.comparison.evidence import GuardrailResult, VerdictEvidence
 from recdash.comparison.pairs import Pair
 from recdash.comparison.verdict import Verdict
 from recdash.metrics.naming import metric_at
@@ -29,7 +29,7 @@ def beside(verdict: Verdict) -> Table:
     return Table(f"{weighed.name} by other numbers", columns, tuple(rows), _note(weighed))
 
 
-def _note(weighed: Weighed) -> str:
+def _note(weighed: VerdictEvidence) -> str:
     rule = {"holm": "Holm", "bh": "Benjamini–Hochberg"}.get(weighed.comparison.terms.correction)
     judged = f" Other metrics are corrected among themselves ({rule}), and so are slices." if rule else ""
     guard = f"{100 * weighed.comparison.terms.guard:.3g} %"
@@ -44,7 +44,7 @@ def _pair_row(title: str, metric: str, pair: Pair) -> tuple[Cell, ...]:
     return title, value, base, change, bounds, finding_of(pair), count(pair.paired.n)
 
 
-def _rail_row(title: str, rail: Guardrail) -> tuple[Cell, ...]:
+def _rail_row(title: str, rail: GuardrailResult) -> tuple[Cell, ...]:
     value, base = metric_values(rail.metric, [rail.value, rail.base_value])
     change = one(100 * rail.change, sign=True, unit=PERCENT)
     bounds: Cell = Number(None, why=f"no interval: {rail.why_no_interval}")
@@ -53,5 +53,5 @@ def _rail_row(title: str, rail: Guardrail) -> tuple[Cell, ...]:
     return title, value, base, change, bounds, _rail_word(rail), Number(None, why=ALL_LISTS)
 
 
-def _rail_word(rail: Guardrail) -> Word:
+def _rail_word(rail: GuardrailResult) -> Word:
     return Word(rail.sign, rail.word, "worse") if rail.is_broken else Word(rail.sign, rail.word)

@@ -17,7 +17,7 @@ from recdash.online.agreement.join import SPLIT_BROKEN, judged_by
 from recdash.online.analysis.judgement import SIGNS, TONES
 from recdash.online.analysis.results import OnlineRow, validity_notes
 from recdash.report.cells import PERCENT, count, level_numbers, number_of
-from recdash.report.context import Asked
+from recdash.report.context import ReportContext
 from recdash.report.document import (
     Cell,
     Column,
@@ -44,7 +44,7 @@ LIFTS = ("online_lift", "online_low", "online_high")
 NOT_JUDGED = "not judged: the split of users is broken"
 
 
-def online(asked: Asked) -> Section | None:
+def online(asked: ReportContext) -> Section | None:
     """None without an A/B test, and where none of its variants is linked to a run."""
     test, metric = asked.test, asked.question.online_metric
     if test is None or metric is None:
@@ -83,7 +83,7 @@ def _broken(test: OnlineTest) -> Iterable[Paragraph]:
     )
 
 
-def _note(asked: Asked, test: OnlineTest, title: str) -> str:
+def _note(asked: ReportContext, test: OnlineTest, title: str) -> str:
     return (
         f"{test.name}, {day(test.created)}: {asked.where} offline, {small(title)} online. "
         "A run keeps its place and colour on both sides; filled bars exclude zero."
@@ -93,13 +93,13 @@ def _note(asked: Asked, test: OnlineTest, title: str) -> str:
 # ── both sides ───────────────────────────────────────────────────────────────────────────────
 
 
-def _base(asked: Asked, test: OnlineTest) -> str:
+def _base(asked: ReportContext, test: OnlineTest) -> str:
     """Whom both sides compare with."""
     run = test.links.get(test.control) or asked.experiment.baseline
     return asked.names.get(run or "", "the control")
 
 
-def _figures(asked: Asked, test: OnlineTest, rows: pd.DataFrame, title: str) -> list[Part]:
+def _figures(asked: ReportContext, test: OnlineTest, rows: pd.DataFrame, title: str) -> list[Part]:
     base, judged = _base(asked, test), not is_broken(test)
     has_differences = any(is_number(value) for value in rows["offline_delta"])
     table = _table(asked, rows, title, judged=judged)
@@ -120,7 +120,7 @@ def _figures(asked: Asked, test: OnlineTest, rows: pd.DataFrame, title: str) -> 
     return found if has_differences else [*found, table]
 
 
-def _alt(asked: Asked, rows: pd.DataFrame, heading: str, name: str, *, lifted: bool) -> str:
+def _alt(asked: ReportContext, rows: pd.DataFrame, heading: str, name: str, *, lifted: bool) -> str:
     scale, unit = (100, PERCENT) if lifted else (1, "")
     told = [
         f"{asked.brief[row['run_id']]} {numbers.three(scale * row[name])}{unit}"
@@ -147,7 +147,7 @@ def _side_table(rows: pd.DataFrame, heading: str, names: tuple[str, ...], *, lif
 
 
 def _quadrants(
-    asked: Asked, rows: pd.DataFrame, base: str, title: str, table: Table, *, judged: bool
+    asked: ReportContext, rows: pd.DataFrame, base: str, title: str, table: Table, *, judged: bool
 ) -> Figure:
     odd = [f"{row['run']} {row['quadrant']}" for row in records(rows) if row["quadrant"] in DISAGREE]
     heading = "; ".join(odd[:MOST_EXPLAINED]) or (
@@ -168,7 +168,7 @@ def _quadrants(
     )  # fmt: skip
 
 
-def _table(asked: Asked, rows: pd.DataFrame, title: str, *, judged: bool) -> Table:
+def _table(asked: ReportContext, rows: pd.DataFrame, title: str, *, judged: bool) -> Table:
     """Run by run: both sides, and how they agree."""
     offline, below = level_numbers(
         list(rows["offline_delta"]), list(zip(rows["offline_low"], rows["offline_high"], strict=True))
@@ -195,13 +195,13 @@ def _table(asked: Asked, rows: pd.DataFrame, title: str, *, judged: bool) -> Tab
 # ── why, and everything that the test measured ───────────────────────────────────────────────
 
 
-def _why(asked: Asked, test: OnlineTest, rows: pd.DataFrame) -> list[Paragraph]:
+def _why(asked: ReportContext, test: OnlineTest, rows: pd.DataFrame) -> list[Paragraph]:
     """The summary of the checks, of the variants that disagree."""
     odd = [row["variant"] for row in records(rows) if row["quadrant"] in DISAGREE][:MOST_EXPLAINED]
     return [paragraph for variant in odd for paragraph in _explained(asked, test, variant)]
 
 
-def _explained(asked: Asked, test: OnlineTest, variant: str) -> list[Paragraph]:
+def _explained(asked: ReportContext, test: OnlineTest, variant: str) -> list[Paragraph]:
     one = asked.question
     try:
         found = asked.space.diagnosis.explain(test.id, variant, one.metric, one.k, one.online_metric or "")
@@ -210,7 +210,7 @@ def _explained(asked: Asked, test: OnlineTest, variant: str) -> list[Paragraph]:
     return [Paragraph(f"{found.question} {found.summary}")]
 
 
-def _all_lifts(asked: Asked, test: OnlineTest, results: pd.DataFrame) -> Table:
+def _all_lifts(asked: ReportContext, test: OnlineTest, results: pd.DataFrame) -> Table:
     """Goals and guardrails by variant, the chosen metric first; as many metrics as there is room for."""
     chosen = asked.question.online_metric
     rows = [row for row in records(results) if row["role"] != "other" or row["metric"] == chosen]

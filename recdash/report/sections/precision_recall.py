@@ -8,7 +8,7 @@ from recdash.formatting import numbers
 from recdash.formatting.records import records
 from recdash.formatting.wording import listed
 from recdash.report.cells import alike
-from recdash.report.context import Asked
+from recdash.report.context import ReportContext
 from recdash.report.document import Column, Figure, RunName, Section, Table
 from recdash.report.formats.json import rows_of
 from recdash.report.sections.curves import drawn_k, last_k
@@ -24,7 +24,7 @@ NOTE = (
 )
 
 
-def precision_recall(asked: Asked) -> Section | None:
+def precision_recall(asked: ReportContext) -> Section | None:
     found = asked.space.scores.curves(asked.shown, SIDES, asked.question.scope)
     sides = {side: found[found["metric"] == side] for side in SIDES}
     if any(rows.empty for rows in sides.values()):
@@ -41,7 +41,7 @@ def precision_recall(asked: Asked) -> Section | None:
     return Section("precision-recall", title, NOTE, (_figure(asked, paths, here),))
 
 
-def _figure(asked: Asked, paths: pd.DataFrame, here: pd.DataFrame) -> Figure:
+def _figure(asked: ReportContext, paths: pd.DataFrame, here: pd.DataFrame) -> Figure:
     wanted = {*drawn_k(int(paths["k"].max())), asked.question.k}
     kept = paths[paths["k"].isin(wanted)]
     told = [
@@ -59,7 +59,7 @@ def _figure(asked: Asked, paths: pd.DataFrame, here: pd.DataFrame) -> Figure:
     )
 
 
-def _table(asked: Asked, here: pd.DataFrame) -> Table:
+def _table(asked: ReportContext, here: pd.DataFrame) -> Table:
     k, rows = asked.question.k, records(here)
     cells = zip(*(alike([row[name] for row in rows]) for name in (*SIDES, "f1")), strict=True)
     lines = tuple((RunName(row["run_id"]), *values) for row, values in zip(rows, cells, strict=True))

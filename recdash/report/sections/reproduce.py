@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from recdash.report.command import command
-from recdash.report.context import Asked
+from recdash.report.context import ReportContext
 from recdash.report.document import Cell, Column, Command, Number, Paragraph, Part, RunName, Section, Table
 
 RECOMPUTES = "Recomputes every number of this report from the stored tables, and names one that was changed."
 
 
-def reproducing(asked: Asked) -> Section:
+def reproducing(asked: ReportContext) -> Section:
     made_with = ", ".join(f"{name} {number}" for name, number in asked.versions.items())
     parts: list[Part] = [
         Command("recdash reproduce FILE", RECOMPUTES),
@@ -21,7 +21,7 @@ def reproducing(asked: Asked) -> Section:
     return Section("reproducing", "Reproduce it", note, tuple(parts))
 
 
-def _tables(asked: Asked) -> Table:
+def _tables(asked: ReportContext) -> Table:
     """Every table that a number comes from."""
     one = asked.experiment
     main = {"truth": one.truth, "train": one.train, "catalogue": one.catalogue, **one.tables}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from recdash.metrics.naming import metric_at, ordered_metrics
 from recdash.report.cells import metric_values, number_of
-from recdash.report.context import Asked
+from recdash.report.context import ReportContext
 from recdash.report.document import Cell, Column, Section, Table
 
 
-def scores(asked: Asked) -> Section | None:
+def scores(asked: ReportContext) -> Section | None:
     """One row per metric, one column per run: a metric keeps its format, and names have room."""
     shown, k = asked.shown, asked.question.k
     metrics = ordered_metrics(asked.space.scores.metrics_of(shown))
@@ -23,13 +23,13 @@ def scores(asked: Asked) -> Section | None:
     return Section("scores", f"All metrics at k = {k}", note, (table,)) if rows else None
 
 
-def _values(asked: Asked, metrics: list[str]) -> dict[tuple[str, str], float | None]:
+def _values(asked: ReportContext, metrics: list[str]) -> dict[tuple[str, str], float | None]:
     found = asked.scores(*metrics)
     keys = zip(found["run_id"], found["metric"], strict=True)
     return {key: number_of(value) for key, value in zip(keys, found["value"].tolist(), strict=True)}
 
 
-def _row(asked: Asked, metric: str, known: dict[tuple[str, str], float | None]) -> tuple[Cell, ...]:
+def _row(asked: ReportContext, metric: str, known: dict[tuple[str, str], float | None]) -> tuple[Cell, ...]:
     values = [known.get((run, metric)) for run in asked.shown]
     lacking = [run for run, value in zip(asked.shown, values, strict=True) if value is None]
     reasons = asked.space.scores.absences(lacking, metric, asked.question.scope) if lacking else {}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from recdash.report.context import Asked
+from recdash.report.context import ReportContext
 from recdash.report.document import Answer, Answers, Section
 
 
-def changes(asked: Asked) -> Section | None:
+def changes(asked: ReportContext) -> Section | None:
     if asked.verdict is None or asked.verdict.weighed.leader is None:
         return None
     one = asked.question

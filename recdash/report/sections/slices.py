@@ -11,14 +11,14 @@ from recdash.domain.results import WHOLE
 from recdash.formatting import numbers
 from recdash.metrics.naming import is_percent, metric_at
 from recdash.report.cells import corrected, count, finding_of, intervals, metric_values, number_of
-from recdash.report.context import Asked
+from recdash.report.context import ReportContext
 from recdash.report.document import Cell, Column, Figure, Number, Paragraph, Part, RunName, Section, Table
 
 MOST_ROWS, LEAST_SLICES, MOST_BESIDE = 45, 3, 4
 """Of an attribute with more values than make so many rows, those with most users are told."""
 
 
-def slices(asked: Asked) -> Section | None:
+def slices(asked: ReportContext) -> Section | None:
     """None where nothing tells users or items apart, and for a part of them."""
     from recdash.comparison.segment_wording import finding, flagged, subtitle
 
@@ -53,7 +53,7 @@ def _lines(found: Segmented) -> list[tuple[str, ...]]:
     return [runs[at : at + MOST_BESIDE] for at in range(0, len(runs), MOST_BESIDE)]
 
 
-def _figure(asked: Asked, found: Segmented, named: list[str], runs: tuple[str, ...]) -> Figure:
+def _figure(asked: ReportContext, found: Segmented, named: list[str], runs: tuple[str, ...]) -> Figure:
     data = {
         "by_value": found.by_value, "percent": is_percent(found.metric), "span": _span(found, named),
         "lines": [{"title": found.titles[each], "n": _counts(found, each)} for each in named],
@@ -109,7 +109,7 @@ def _said(found: Segmented, run: str) -> str:
     return f"{' and '.join(told) or 'settled in none'} of {len(judged)}"
 
 
-def _table(asked: Asked, found: Segmented, named: list[str], runs: tuple[str, ...]) -> Table:
+def _table(asked: ReportContext, found: Segmented, named: list[str], runs: tuple[str, ...]) -> Table:
     """One row per slice and run, all users first; a slice's rows stand together."""
     keys = [(each, run) for each in (EVERYBODY, *named) for run in runs]
     cells = [_cell(found, *key) for key in keys]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recdash.domain.journal import Deed
+from recdash.domain.journal import AuditEvent
 from recdash.errors import Problem
 from recdash.service.context import ServiceContext
 
@@ -13,7 +13,7 @@ class AuditLog:
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
-    def audit_log(self, limit: int | None = 200) -> list[Deed]:
+    def audit_log(self, limit: int | None = 200) -> list[AuditEvent]:
         """The newest lines, the newest first. Raises Forbidden for all but admins."""
         self._context.person.must_be("admin")
         return self._context.store.deeds(limit)[::-1]

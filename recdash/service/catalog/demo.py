@@ -10,7 +10,7 @@ from recdash.service.online.tests import OnlineTests
 from recdash.service.validation import Progress, quiet
 
 
-class Demo:
+class DemoExperiment:
     def __init__(
         self, context: ServiceContext, experiments: Experiments, runs: Runs, online_tests: OnlineTests
     ) -> None:

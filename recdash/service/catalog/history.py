@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import groupby
 
 from recdash.decisions import LABELS
-from recdash.domain.journal import Deed, Entry, Report
+from recdash.domain.journal import AuditEvent, Entry, Report
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.formatting.wording import listed, named_number
 
@@ -57,7 +57,7 @@ class Stored:
     reports: Sequence[Report] = ()
 
 
-def happenings(experiment: Experiment, stored: Stored, deeds: Iterable[Deed] = ()) -> list[Happening]:
+def happenings(experiment: Experiment, stored: Stored, deeds: Iterable[AuditEvent] = ()) -> list[Happening]:
     """The newest first. Runs that one person added on one day, with nothing in between, are one of them."""
     noted = list(deeds)
     names = _names(noted)
@@ -90,7 +90,7 @@ def _of_entry(entry: Entry) -> Happening:
     return Happening(entry.created, ENTRIES[entry.kind].format(name=name or "a candidate"), entry.author)
 
 
-def _changes(deed: Deed, names: Mapping[str, str]) -> list[Happening]:
+def _changes(deed: AuditEvent, names: Mapping[str, str]) -> list[Happening]:
     """What of a line of the audit log is not told by what is stored."""
     verb, _, kind = deed.action.partition(" ")
     told: list[str] = []
@@ -103,7 +103,7 @@ def _changes(deed: Deed, names: Mapping[str, str]) -> list[Happening]:
     return [Happening(deed.at, words, deed.who) for words in told]
 
 
-def _of_thing(verb: str, deed: Deed) -> list[str]:
+def _of_thing(verb: str, deed: AuditEvent) -> list[str]:
     if verb == "delete":
         return ["deleted {thing}"]
     renamed = ["renamed {thing}"] if "name" in deed.details else []
@@ -111,13 +111,13 @@ def _of_thing(verb: str, deed: Deed) -> list[str]:
     return [*renamed, *linked, *_put_away(deed)]
 
 
-def _put_away(deed: Deed) -> list[str]:
+def _put_away(deed: AuditEvent) -> list[str]:
     if "archived" not in deed.details:
         return []
     return ["archived {thing}" if deed.details["archived"] else "restored {thing}"]
 
 
-def _names(noted: Iterable[Deed]) -> dict[str, str]:
+def _names(noted: Iterable[AuditEvent]) -> dict[str, str]:
     """The last name that the log knows of each thing."""
     found: dict[str, str] = {}
     for deed in sorted(noted, key=lambda one: one.number):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash.decisions import Decision, Review, last_decision, reviews
 from recdash.definitions.conventions import users_words
-from recdash.domain.journal import Deed, Entry
+from recdash.domain.journal import AuditEvent, Entry
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.errors import InputError, RecdashError
 from recdash.formatting import numbers
@@ -145,7 +145,7 @@ class ExperimentCards:
             return CardVerdict(asked, None, why_not(error, asked))
         return CardVerdict(asked, found)
 
-    def _card(self, experiment: Experiment, deeds: Sequence[Deed]) -> Card:
+    def _card(self, experiment: Experiment, deeds: Sequence[AuditEvent]) -> Card:
         home = experiment.id
         runs, tests = (
             self._context.store.runs(home, archived=True),
@@ -157,9 +157,9 @@ class ExperimentCards:
         beside = tuple(test for test in tests if test.archived is None)
         return Card(experiment, shown, beside, tuple(entries), tuple(found))
 
-    def _deeds(self) -> Mapping[str, Sequence[Deed]]:
+    def _deeds(self) -> Mapping[str, Sequence[AuditEvent]]:
         """The newest lines of the audit log by experiment; none for a guest."""
-        found: dict[str, list[Deed]] = defaultdict(list)
+        found: dict[str, list[AuditEvent]] = defaultdict(list)
         if not self._context.person.is_guest:
             for one in self._context.store.deeds(MOST_DEEDS):
                 found[str(one.details.get("experiment", one.target))].append(one)

@@ -302,7 +302,7 @@ class Runs:
 
     def how_scored(
         self, where: str | Setup, *, accept_unknown_ids: bool
-    ) -> tuple[Reference, Sequence[request.Asked], request.Rules]:
+    ) -> tuple[Reference, Sequence[request.MetricRequest], request.CountingRules]:
         """The shared tables, the metrics and the rules of an experiment or a set-up."""
         if isinstance(where, Setup):
             settings, reference = where.settings, where.reference

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from recdash.decisions import (
     OUTCOMES,
+    ChecklistItem,
     Decision,
-    Item,
     Review,
     Subject,
     checklist,
@@ -34,7 +34,7 @@ class Numbers(NamedTuple):
     subject: Subject
     offline: Offline | None
     online: tuple[Online, ...]
-    checklist: tuple[Item, ...]
+    checklist: tuple[ChecklistItem, ...]
     provenance: Mapping[str, Any]
 
     def as_dict(self) -> dict[str, Any]:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from recdash.comparison import Terms
 from recdash.comparison.wording import plain, title_of
 from recdash.decisions.snapshot import (
-    BothSides,
-    Definition,
+    DefinitionSnapshot,
     Difference,
     Guardrail,
     Lift,
     Named,
     Offline,
+    OfflineOnlineSnapshot,
     Online,
     OnlineDefinition,
     Subject,
@@ -39,7 +39,7 @@ from recdash.service.online.analysis import OnlineAnalysis
 from recdash.service.online.tests import OnlineTests
 
 if TYPE_CHECKING:
-    from recdash.comparison.evidence import Guardrail as WeighedRail
+    from recdash.comparison.evidence import GuardrailResult
     from recdash.comparison.pairs import Pair
 
 CORRECTIONS = {"holm": "Holm", "bh": "Benjamini–Hochberg", "off": "none"}
@@ -104,7 +104,7 @@ class Snapshots:
             ),
         )
 
-    def _definitions(self, experiment_id: str, found: Offline) -> tuple[Definition, ...]:
+    def _definitions(self, experiment_id: str, found: Offline) -> tuple[DefinitionSnapshot, ...]:
         """Of every metric that has a number in it."""
         users = self._context.settings_of(experiment_id)["users"]
         others = [*(one.metric for one in found.metrics), *(one.metric for one in found.guardrails)]
@@ -137,7 +137,7 @@ class Snapshots:
 
     def _both_ways(
         self, test: OnlineTest, subject: Subject, variant: str, rows: Sequence[OnlineRow], *, explained: bool
-    ) -> Iterator[BothSides]:
+    ) -> Iterator[OfflineOnlineSnapshot]:
         """The subject's corner by each goal."""
         for row in rows:
             if row.role != "goal" or row.is_control:
@@ -149,7 +149,7 @@ class Snapshots:
             if own is not None:
                 contradicts = explained and "offline" in own["quadrant"]
                 why = self._why(test, subject, variant, row.metric) if contradicts else ""
-                yield BothSides(row.metric, row.title, own["quadrant"], own["sentence"], why)
+                yield OfflineOnlineSnapshot(row.metric, row.title, own["quadrant"], own["sentence"], why)
 
     def _why(self, test: OnlineTest, subject: Subject, variant: str, metric: str) -> str:
         """What explains a contradiction; empty where none of the checks does."""
@@ -244,7 +244,7 @@ def _difference(pair: Pair, metric: str, k: int, part: str = "") -> Difference:
     )  # fmt: skip
 
 
-def _guardrail(one: WeighedRail, k: int) -> Guardrail:
+def _guardrail(one: GuardrailResult, k: int) -> Guardrail:
     title = metric_title(one.metric, k)
     return Guardrail(
         one.metric, title, float(one.base_value), float(one.value), _number(one.change), one.guard,
@@ -256,11 +256,11 @@ def _number(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def _definition(metric: str, users: Any) -> Definition:
+def _definition(metric: str, users: Any) -> DefinitionSnapshot:
     defined = define(metric)
     of_users = isinstance(defined.metric, RankingMetric)
     counted = users_words(users) if of_users else who_counts(metric, users)
-    return Definition(
+    return DefinitionSnapshot(
         str(defined), metric_title(metric), defined.metric.title, latex.formula(defined), counted
     )
 

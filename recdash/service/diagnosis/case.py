@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from recdash.diagnosis import Answer
+from recdash.diagnosis import CheckAnswer
 from recdash.domain.records import OnlineTest
 from recdash.metrics.naming import metric_title
 
@@ -52,7 +52,7 @@ class Explanation:
     k: int
     online: str
     quadrant: str
-    answers: tuple[Answer, ...]
+    answers: tuple[CheckAnswer, ...]
     summary: str
 
     @property

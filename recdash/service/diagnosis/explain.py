@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from recdash.diagnosis import Evidence, Lacking, ask_all, summary
-from recdash.diagnosis.evidence import About, Gain, Lift
+from recdash.diagnosis import Evidence, Missing, ask_all, summary
+from recdash.diagnosis.evidence import About, Gain, OnlineChange
 from recdash.domain.records import OnlineTest
 from recdash.errors import InputError, NotFound, Problem, RecdashError, UnknownName
 from recdash.metrics import define, naming
@@ -109,14 +109,14 @@ class Diagnosis:
         titles = {str(row["metric"]): str(row["title"]) for row in case.test.results}
         title = naming.metric_title(case.metric, case.k)
         per = _there(self._online_evidence.per, case)
-        per = None if isinstance(per, Lacking) else per
+        per = None if isinstance(per, Missing) else per
         names = (run.name, base.name, case.variant, case.test.control)
         return About(*names, title, case.k, titles[case.online_metric], per)
 
-    def _case_lift(self, case: Case) -> Lift | Lacking:
+    def _case_lift(self, case: Case) -> OnlineChange | Missing:
         return self._online_evidence.lift_of(case, case.online_metric)
 
-    def _case_sessions(self, case: Case) -> Lift | Lacking:
+    def _case_sessions(self, case: Case) -> OnlineChange | Missing:
         return self._online_evidence.lift_of(case, "sessions_per_user")
 
 
@@ -136,9 +136,9 @@ def _there(gather: Callable[[Case], Any], case: Case) -> Any:
     try:
         return gather(case)
     except InputError as error:
-        return Lacking(f"other input ({'; '.join(problem.found for problem in error.problems)})")
+        return Missing(f"other input ({'; '.join(problem.found for problem in error.problems)})")
     except RecdashError as error:
-        return Lacking(f"evidence that can be read ({error})")
+        return Missing(f"evidence that can be read ({error})")
 
 
 def _quadrant(test: OnlineTest, evidence: Evidence) -> str:
@@ -146,6 +146,6 @@ def _quadrant(test: OnlineTest, evidence: Evidence) -> str:
     if any(notice.code == SPLIT_BROKEN for notice in test.notices):
         return BLOCKED
     gain, lift = evidence.gain, evidence.lift
-    offline = Gain(0, math.nan, math.nan, 0, 0) if isinstance(gain, Lacking) else gain
-    online = Lift(0) if isinstance(lift, Lacking) else lift
+    offline = Gain(0, math.nan, math.nan, 0, 0) if isinstance(gain, Missing) else gain
+    online = OnlineChange(0) if isinstance(lift, Missing) else lift
     return quadrant(offline.low, offline.high, online.low, online.high)

@@ -11,7 +11,15 @@ import pyarrow as pa
 from recdash import arrow as pc
 from recdash.comparison.pairs import shared
 from recdash.diagnosis import evidence_math
-from recdash.diagnosis.evidence import Audience, Gain, Lacking, Lift, Popularity, Stricter, Times
+from recdash.diagnosis.evidence import (
+    AudienceEvidence,
+    Gain,
+    Missing,
+    OnlineChange,
+    Popularity,
+    Stricter,
+    Times,
+)
 from recdash.domain.inputs import Truth
 from recdash.domain.kinds import Floats, Mask
 from recdash.domain.results import WHOLE, Scope, UserValues, common_bound
@@ -28,15 +36,15 @@ from recdash.stats import LEAST, paired_difference
 
 if TYPE_CHECKING:
     from recdash.engines import Reference
-    from recdash.online.users import Users as TestUsers
+    from recdash.online.users import OnlineUsers
     from recdash.stats import Paired
 
 TRAIN_ENDS = 0.99
 """When so many of its rows have happened: the others may be wrong clocks."""
-TRAIN = Lacking("a train table in the experiment")
-TIMES = Lacking("a column of times in truth and train")
-GRADES = Lacking("a rating or a watch time in the truth (a column relevance)")
-LISTS = Lacking("lists of the run and of the control's run")
+TRAIN = Missing("a train table in the experiment")
+TIMES = Missing("a column of times in truth and train")
+GRADES = Missing("a rating or a watch time in the truth (a column relevance)")
+LISTS = Missing("lists of the run and of the control's run")
 
 
 class OfflineEvidence:
@@ -63,13 +71,13 @@ class OfflineEvidence:
             self._online_evidence,
         ) = context, data, values, comparisons, overlap, online_tests, online_evidence
 
-    def case_gain(self, case: Case) -> Gain | Lacking:
+    def case_gain(self, case: Case) -> Gain | Missing:
         """As on the page: corrected over all linked variants."""
         others = [run for run in dict.fromkeys(case.test.links.values()) if run != case.base_id]
         rows = self._comparisons.pairs(others, case.base_id, case.metric, case.k)
         rows = rows[rows["run_id"] == case.run_id]
         if rows.empty:
-            return Lacking(f"{case.metric} of both runs, over the same users")
+            return Missing(f"{case.metric} of both runs, over the same users")
         row = rows.iloc[0]
         ends = float(row["ci_low"]), float(row["ci_high"])
         return Gain(float(row["mean_diff"]), *ends, float(row["base_value"]), int(row["n_users"]))
@@ -87,7 +95,7 @@ class OfflineEvidence:
         both = None if mine is None or base is None else shared(mine, base)
         return both if both and len(both[0].users) else None
 
-    def case_popularity(self, case: Case) -> Popularity | Lacking:
+    def case_popularity(self, case: Case) -> Popularity | Missing:
         reference = self._data.reference(case.experiment_id)
         if reference.train_users is None:
             return TRAIN
@@ -112,7 +120,7 @@ class OfflineEvidence:
             gini_base=gini[1],
         )
 
-    def case_times(self, case: Case) -> Times | Lacking:
+    def case_times(self, case: Case) -> Times | Missing:
         from recdash.online.times import seconds
 
         tables = self._data.tables(case.experiment_id)
@@ -126,7 +134,7 @@ class OfflineEvidence:
             return TIMES
         return Times(known[0], float(np.quantile(known[1], TRAIN_ENDS, method="lower")))
 
-    def case_stricter(self, case: Case) -> Stricter | Lacking:
+    def case_stricter(self, case: Case) -> Stricter | Missing:
         """With what counts online: a watch time by the rule of the test, a grade from 80 % of the best on."""
         truth = self._data.reference(case.experiment_id).truth
         gains = truth.gains(np.flatnonzero(truth.relevant()))
@@ -149,7 +157,7 @@ class OfflineEvidence:
         least = evidence_math.strict_grade(gains)
         return least, f"grades of {_short(least)} and more"
 
-    def case_audience(self, case: Case) -> Audience | Lacking:
+    def case_audience(self, case: Case) -> AudienceEvidence | Missing:
         reference = self._data.reference(case.experiment_id)
         if case.test.kind == "aggregates":
             return SESSIONS
@@ -161,7 +169,7 @@ class OfflineEvidence:
         evaluated, in_train = self._units_offline(case, reference)
         warm = reference.history[both[0].users] > 0
         gains = [_gain_of(*(one.of(part) for one in both)) if part.any() else None for part in (warm, ~warm)]
-        return Audience(
+        return AudienceEvidence(
             n_online=len(evaluated),
             n_both=int(evaluated.sum()),
             cold_offline=float(1 - warm.mean()),
@@ -183,7 +191,7 @@ class OfflineEvidence:
         in_train[had] = True
         return counts[codes], in_train[codes]
 
-    def _lift_among(self, case: Case, evaluated: Mask) -> Lift | None:
+    def _lift_among(self, case: Case, evaluated: Mask) -> OnlineChange | None:
         """The online metric's lift among the users who count offline; None where it has no interval."""
         from recdash.online.analysis.segments import by_segment
         from recdash.online.users import Segment
@@ -196,7 +204,7 @@ class OfflineEvidence:
         mine = next((row for row in rows if (row.variant, row.segment) == (case.variant, "yes")), None)
         if mine is None or mine.lift is None:
             return None
-        lift = Lift(mine.lift, mine.low, mine.high)
+        lift = OnlineChange(mine.lift, mine.low, mine.high)
         return evidence_math.turned(lift) if metric.direction == "down" else lift
 
 
@@ -228,7 +236,7 @@ def _gain_of(mine: UserValues, base: UserValues) -> Gain:
     return Gain(found.mean, found.low, found.high, float(base.values.mean()), found.n)
 
 
-def _in_case(users: TestUsers, case: Case) -> Mask:
+def _in_case(users: OnlineUsers, case: Case) -> Mask:
     """[U] True for the users of the variant and of the control."""
     codes = [users.variants.index(name) for name in (case.variant, case.test.control)]
     return np.isin(users.variant, codes)

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recdash.diagnosis import evidence_math
-from recdash.diagnosis.evidence import Fading, Lacking, Lift, SegmentLift, Segments, Split
+from recdash.diagnosis.evidence import (
+    Missing,
+    NoveltyEvidence,
+    OnlineChange,
+    SegmentEvidence,
+    SegmentsEvidence,
+    SplitEvidence,
+)
 from recdash.online.metrics import OnlineMetric
 from recdash.service.context import ServiceContext
 from recdash.service.diagnosis.case import Case
@@ -18,10 +25,10 @@ from recdash.stats.family import benjamini_hochberg
 
 if TYPE_CHECKING:
     from recdash.online.analysis import segments
-    from recdash.online.users import Users
+    from recdash.online.users import OnlineUsers
 
-SESSIONS = Lacking("a table of sessions, with the user of each")
-SEGMENTS = Lacking("a column of the users' segments (country, device …) in the sessions")
+SESSIONS = Missing("a table of sessions, with the user of each")
+SEGMENTS = Missing("a column of the users' segments (country, device …) in the sessions")
 
 
 class OnlineEvidence:
@@ -32,23 +39,23 @@ class OnlineEvidence:
     ) -> None:
         self._context, self._online_tests, self._online_analysis = context, online_tests, online_analysis
 
-    def lift_of(self, case: Case, metric: str) -> Lift | Lacking:
+    def lift_of(self, case: Case, metric: str) -> OnlineChange | Missing:
         """The variant's lift with the interval that judges it, turned so that above 0 is better."""
         from recdash.online.agreement.join import judged_by
 
         rows = [row for row in case.test.results if (row["variant"], row["metric"]) == (case.variant, metric)]
         if not rows or rows[0]["lift"] is None:
-            return Lacking(rows[0]["note"] if rows and rows[0]["note"] else f"{metric} of the variant")
-        found = Lift(rows[0]["lift"], *judged_by(rows[0]))
+            return Missing(rows[0]["note"] if rows and rows[0]["note"] else f"{metric} of the variant")
+        found = OnlineChange(rows[0]["lift"], *judged_by(rows[0]))
         return evidence_math.turned(found) if rows[0].get("direction") == "down" else found
 
-    def case_detectable(self, case: Case) -> float | Lacking:
+    def case_detectable(self, case: Case) -> float | Missing:
         if case.test.kind == "aggregates":
             return SESSIONS
         smallest = self._online_analysis.detectable(case.test.id, case.online_metric)[case.variant]
-        return Lacking("users who differ") if smallest is None else smallest
+        return Missing("users who differ") if smallest is None else smallest
 
-    def case_split(self, case: Case) -> Split | Lacking:
+    def case_split(self, case: Case) -> SplitEvidence | Missing:
         from recdash.online.analysis import aggregates, health
 
         planned = case.test.rules.get("split") or {}
@@ -56,14 +63,18 @@ class OnlineEvidence:
             rows = aggregates.summaries(self._context.store.table(case.test.upload))
             found, counts = health.of_summary(aggregates.user_counts(rows), {case.variant}, planned)
             if found.srm_p is None:
-                return Lacking("the number of users by variant (column 'n')")
-            return Split(found.srm_p, counts, None, None)
+                return Missing("the number of users by variant (column 'n')")
+            return SplitEvidence(found.srm_p, counts, None, None)
         users = self._online_tests.online_users(case.test.id)
         machines = next((one.by_variant for one in users.removed if one.rule == "bots"), {})
         p = health.sample_ratio(users.assigned, planned)[0]
-        return Lacking("a second variant") if p is None else Split(p, users.assigned, users.crossed, machines)
+        return (
+            Missing("a second variant")
+            if p is None
+            else SplitEvidence(p, users.assigned, users.crossed, machines)
+        )
 
-    def case_fading(self, case: Case) -> Fading | Lacking:
+    def case_fading(self, case: Case) -> NoveltyEvidence | Missing:
         from recdash.online.analysis.novelty_effect import fading
 
         if case.test.kind == "aggregates":
@@ -72,12 +83,12 @@ class OnlineEvidence:
         rows = fading(self._online_tests.online_users(case.test.id), metric, case.test.control)
         row = next(row for row in rows if row.variant == case.variant)
         if row.early_lift is None or row.late_lift is None or row.difference is None:
-            return Lacking(f"more days or users ({row.note})")
+            return Missing(f"more days or users ({row.note})")
         if row.low is None or row.high is None:
-            return Lacking(f"more days or users ({row.note})")
+            return Missing(f"more days or users ({row.note})")
         if metric.direction == "down":
-            return Fading(-row.early_lift, -row.late_lift, -row.difference, -row.high, -row.low)
-        return Fading(row.early_lift, row.late_lift, row.difference, row.low, row.high)
+            return NoveltyEvidence(-row.early_lift, -row.late_lift, -row.difference, -row.high, -row.low)
+        return NoveltyEvidence(row.early_lift, row.late_lift, row.difference, row.low, row.high)
 
     def measure(self, case: Case) -> OnlineMetric:
         return self._online_analysis.online_metric(case.test.id, case.online_metric)
@@ -105,17 +116,17 @@ class OnlineEvidence:
         rows = aggregates.summaries(self._context.store.table(case.test.upload))
         return any(row.of_trials for row in rows if row.metric == case.online_metric)
 
-    def case_segments(self, case: Case) -> Segments | Lacking:
+    def case_segments(self, case: Case) -> SegmentsEvidence | Missing:
         if case.test.kind == "aggregates":
             return SESSIONS
         users = self._online_tests.online_users(case.test.id)
         lift = self.lift_of(case, case.online_metric)
-        if not users.segments or isinstance(lift, Lacking):
+        if not users.segments or isinstance(lift, Missing):
             return SEGMENTS
         return _segments(users, self.measure(case), case)
 
 
-def _segments(users: Users, metric: OnlineMetric, case: Case) -> Segments:
+def _segments(users: OnlineUsers, metric: OnlineMetric, case: Case) -> SegmentsEvidence:
     from recdash.online.analysis.segments import by_segment, simpson, whole
 
     sign = -1 if metric.direction == "down" else 1
@@ -134,30 +145,30 @@ def _segments(users: Users, metric: OnlineMetric, case: Case) -> Segments:
     }  # fmt: skip
     mixes = {name: _mix_p(users, case, name) for name in rows}
     every = [(name, row) for name, of in rows.items() for row in of]
-    return Segments(_corrected(every, sign), mixes, tuple(name for name in rows if name in turned))
+    return SegmentsEvidence(_corrected(every, sign), mixes, tuple(name for name in rows if name in turned))
 
 
-def _corrected(rows: Sequence[tuple[str, Any]], sign: int) -> tuple[SegmentLift, ...]:
+def _corrected(rows: Sequence[tuple[str, Any]], sign: int) -> tuple[SegmentEvidence, ...]:
     """Over the segments of all kinds at once."""
     tested = np.array([row.p for _, row in rows if row.p is not None])
     by_place = iter(benjamini_hochberg(tested).tolist())
     return tuple(
-        SegmentLift(
+        SegmentEvidence(
             name,
             row.segment or "(not known)",
             row.n_control + row.n_variant,
-            _turned(Lift(row.lift, row.low, row.high), sign),
+            _turned(OnlineChange(row.lift, row.low, row.high), sign),
             None if row.p is None else next(by_place),
         )
         for name, row in rows
     )
 
 
-def _turned(lift: Lift, sign: int) -> Lift:
+def _turned(lift: OnlineChange, sign: int) -> OnlineChange:
     return lift if sign > 0 else evidence_math.turned(lift)
 
 
-def _mix_p(users: Users, case: Case, name: str) -> float:
+def _mix_p(users: OnlineUsers, case: Case, name: str) -> float:
     """How likely it is that users of both variants fall into the segments so differently."""
     from scipy.stats import chi2_contingency
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from recdash import arrow as pc
 from recdash.diagnosis import evidence_math
-from recdash.diagnosis.evidence import Lacking, Places, Seen, Served
+from recdash.diagnosis.evidence import ExposureEvidence, Missing, Places, ServedOverlap
 from recdash.domain.kinds import Ints, Mask
 from recdash.engines.user_lists import UserLists
 from recdash.service.context import ServiceContext
@@ -18,8 +18,8 @@ from recdash.service.diagnosis.offline_evidence import LISTS, OfflineEvidence
 from recdash.service.offline.lists import StoredLists
 from recdash.service.run_data import RunData
 
-SERVED = Lacking("a table of served lists (request_id, unit_id, variant, rank, item_id)")
-NO_ROWS = Lacking("served lists of this variant and of the control")
+SERVED = Missing("a table of served lists (request_id, unit_id, variant, rank, item_id)")
+NO_ROWS = Missing("served lists of this variant and of the control")
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ServedEvidence:
             offline_evidence,
         )
 
-    def _requests(self, case: Case, variant: str) -> Requests | Lacking:
+    def _requests(self, case: Case, variant: str) -> Requests | Missing:
         sha = case.test.tables.get("served")
         if sha is None:
             return SERVED
@@ -64,14 +64,16 @@ class ServedEvidence:
         clicked = rows["click"].to_numpy() > 0 if "click" in rows.column_names else None
         return Requests(request, np.bincount(request), rows["unit_id"], rows["item_id"], rank, clicked)
 
-    def case_seen(self, case: Case) -> Seen | Lacking:
+    def case_seen(self, case: Case) -> ExposureEvidence | Missing:
         shown = self._requests(case, case.test.control)
-        if isinstance(shown, Lacking):
+        if isinstance(shown, Missing):
             return shown
         unseen = [self._unseen(one, case, shown) for one in (case.run_id, case.base_id)]
         if unseen[0] is None or unseen[1] is None:
             return LISTS
-        return Seen(unseen[0], unseen[1], *(self._judged(one, case) for one in (case.run_id, case.base_id)))
+        return ExposureEvidence(
+            unseen[0], unseen[1], *(self._judged(one, case) for one in (case.run_id, case.base_id))
+        )
 
     def _unseen(self, run_id: str, case: Case, shown: Requests) -> float | None:
         """Share of the run's places within k with an item that nobody met before the test."""
@@ -97,9 +99,9 @@ class ServedEvidence:
         places = int(np.minimum(hits.list_length, case.k).sum())
         return float((hits.rank <= case.k).sum() / max(places, 1))
 
-    def case_places(self, case: Case) -> Places | Lacking:
+    def case_places(self, case: Case) -> Places | Missing:
         served = self._requests(case, case.variant)
-        if isinstance(served, Lacking):
+        if isinstance(served, Missing):
             return served
         slots = int(np.median(evidence_math.deepest(served.request, served.rank)))
         gain = self._offline_evidence.gain_at(case, min(slots, self._context.depth(case.experiment_id)))
@@ -109,9 +111,9 @@ class ServedEvidence:
         clicked = None if served.clicked is None else _by_rank(served.rank[served.clicked], slots)
         return Places(slots, gain, shown, clicked)
 
-    def case_served(self, case: Case) -> Served | Lacking:
+    def case_served(self, case: Case) -> ServedOverlap | Missing:
         served = self._requests(case, case.variant)
-        if isinstance(served, Lacking):
+        if isinstance(served, Missing):
             return served
         reference, hits = self._data.reference(case.experiment_id), self._data.hits(case.run_id)
         users = reference.users.codes(served.unit, grow=False).astype(np.int64)
@@ -127,7 +129,7 @@ class ServedEvidence:
         user_of = np.zeros(len(served.size), dtype=np.int64)
         user_of[served.request] = np.where(np.isin(users, lists.user), users, -1)
         counted = user_of >= 0
-        return Served(
+        return ServedOverlap(
             overlap=evidence_math.mean_by(user_of[counted], shares[counted])
             if counted.any()
             else np.zeros(0),

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from recdash.comparison.result import Compared
-    from recdash.comparison.sensitivity import Change
+    from recdash.comparison.sensitivity import WhatIf
     from recdash.comparison.verdict import Verdict
 
 PAIR_COLUMNS = [
@@ -44,7 +44,7 @@ PAIR_COLUMNS = [
 RANK_COLUMNS = ["run_id", "run", "rank", "shared", "rank_low", "rank_high", "n_users"]
 
 
-class Asked(NamedTuple):
+class ComparisonQuery(NamedTuple):
     """What a verdict is asked about."""
 
     runs: tuple[str, ...]
@@ -57,7 +57,7 @@ class Asked(NamedTuple):
     @classmethod
     def of(
         cls, runs: Sequence[str], baseline: str, metric: str, k: int, terms: Terms | None, scope: Scope
-    ) -> Asked:
+    ) -> ComparisonQuery:
         """With the metric's canonical spelling, so that one question is kept once."""
         return cls(tuple(runs), baseline, str(define(metric)), k, terms or Terms(), scope)
 
@@ -118,7 +118,7 @@ class Comparisons:
 
         Raises InputError for a metric without a value per user.
         """
-        asked = Asked.of(run_ids, baseline_id, metric, k, terms, scope)
+        asked = ComparisonQuery.of(run_ids, baseline_id, metric, k, terms, scope)
         return self._verdicts(asked, self.told_of(baseline_id))
 
     def changes(
@@ -129,9 +129,9 @@ class Comparisons:
         k: int,
         terms: Terms | None = None,
         scope: Scope = WHOLE,
-    ) -> list[Change]:
+    ) -> list[WhatIf]:
         """What would change the verdict: other cutoffs, metric, definition, users, slices."""
-        asked = Asked.of(run_ids, baseline_id, metric, k, terms, scope)
+        asked = ComparisonQuery.of(run_ids, baseline_id, metric, k, terms, scope)
         return self._changes(asked, self.told_of(baseline_id))
 
     def told_of(self, run_id: str) -> Hashable:
@@ -259,14 +259,14 @@ class Comparisons:
     def _read_user_slices(self, experiment_id: str, threshold: float | None) -> Sequence[Slice]:
         return user_slices(self._data.reference_under(experiment_id, threshold))
 
-    def _decide(self, asked: Asked, told: Hashable) -> Verdict:  # noqa: ARG002 - a key of what is kept
+    def _decide(self, asked: ComparisonQuery, told: Hashable) -> Verdict:  # noqa: ARG002 - a key of what is kept
         from recdash.comparison import decide, weigh
 
         source = self.source(self._context.store.run(asked.baseline).experiment, asked.scope)
         found = compare(source, asked.runs, asked.baseline, asked.metric, asked.k, asked.terms)
         return decide(weigh(source, found))
 
-    def _ask_otherwise(self, asked: Asked, told: Hashable) -> list[Change]:
+    def _ask_otherwise(self, asked: ComparisonQuery, told: Hashable) -> list[WhatIf]:
         from recdash.comparison.sensitivity import changes
 
         experiment = self._context.experiment(self._context.store.run(asked.baseline).experiment)

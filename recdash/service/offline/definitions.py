@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from recdash.definitions import conventions
 from recdash.definitions import worked_example as worked
-from recdash.definitions.conventions import Habit, Number
+from recdash.definitions.conventions import Convention, MetricValue
 from recdash.domain.hits import Hits
-from recdash.domain.results import Absent, Curve
+from recdash.domain.results import Curve, Unavailable
 from recdash.engines import Reference, list_metrics
 from recdash.errors import InputError
 from recdash.evaluation import replicates, scoring
 from recdash.metrics import Definition, define, sample_of
 from recdash.metrics import preset as preset_named
-from recdash.metrics.sample import Sample
+from recdash.metrics.sample import RelevantHits
 from recdash.service import frames
 from recdash.service.context import ServiceContext
 from recdash.service.metric_values import absent_for
@@ -64,7 +64,7 @@ class PresetResults:
         frames.check_cutoff(k, hits.depth)
         return worked.of_run(define(habit.spec), hits, k, scoring.familiar_of(reference))
 
-    def _habits(self, run_id: str, metric: str) -> dict[str, Habit]:
+    def _habits(self, run_id: str, metric: str) -> dict[str, Convention]:
         return conventions.of_metric(
             metric, self._context.experiment(self._context.store.run(run_id).experiment).settings
         )
@@ -73,15 +73,15 @@ class PresetResults:
         """Scores the run under a habit, at k."""
         frames.check_cutoff(k)
 
-        def count(habit: Habit) -> Number:
+        def count(habit: Convention) -> MetricValue:
             found = self._counted(run_id, habit)
-            if isinstance(found, Absent):
-                return Number(float("nan"), reason=found.reason)
-            return Number(**frames.at(found, k))
+            if isinstance(found, Unavailable):
+                return MetricValue(float("nan"), reason=found.reason)
+            return MetricValue(**frames.at(found, k))
 
         return count
 
-    def _count(self, run_id: str, habit: Habit) -> Curve | Absent:
+    def _count(self, run_id: str, habit: Convention) -> Curve | Unavailable:
         definition = define(habit.spec)
         if self._context.store.run(run_id).is_mean:
             return self._count_mean(run_id, habit, definition)
@@ -93,25 +93,25 @@ class PresetResults:
             return absent_for(habit.spec, error)
         rated = self._data.predictions(run_id)
         curves, absent = scoring.score_hits(hits, reference, [definition], habit.users, rated)
-        return curves[habit.spec] if curves else Absent(habit.spec, absent[habit.spec])
+        return curves[habit.spec] if curves else Unavailable(habit.spec, absent[habit.spec])
 
-    def _count_mean(self, run_id: str, habit: Habit, definition: Definition) -> Curve | Absent:
+    def _count_mean(self, run_id: str, habit: Convention, definition: Definition) -> Curve | Unavailable:
         below = [one.id for one in self._data.replicates_of(run_id)]
         counted = [self._counted(one, habit) for one in below]
-        absent = next((one for one in counted if isinstance(one, Absent)), None)
+        absent = next((one for one in counted if isinstance(one, Unavailable)), None)
         if absent is not None:
             return absent
         curves = [one for one in counted if isinstance(one, Curve)]
         samples = [self._sample_under(one, habit) for one in below]
-        return replicates.mean_curve(definition, samples, curves) or Absent(
+        return replicates.mean_curve(definition, samples, curves) or Unavailable(
             habit.spec, "a replicate lacks it"
         )
 
-    def _sample_under(self, run_id: str, habit: Habit) -> Sample:
+    def _sample_under(self, run_id: str, habit: Convention) -> RelevantHits:
         hits, reference = self._hits_under(run_id, habit)
         return sample_of(hits, habit.users, familiar=scoring.familiar_of(reference))
 
-    def _hits_under(self, run_id: str, habit: Habit) -> tuple[Hits, Reference]:
+    def _hits_under(self, run_id: str, habit: Convention) -> tuple[Hits, Reference]:
         """The run's hits in the habit's order against what it takes as relevant, and the reference to match.
 
         Raises InputError when the upload lacks the column to order by.
@@ -123,7 +123,7 @@ class PresetResults:
             hits = self._hits_again(run_id, conventions.of_upload(habit))
         return replace(hits, truth=truth), replace(reference, truth=truth)
 
-    def _read_hits_again(self, run_id: str, habit: Habit) -> Hits:
+    def _read_hits_again(self, run_id: str, habit: Convention) -> Hits:
         kept = self._data.reference(self._context.store.run(run_id).experiment)
         reference = replace(kept, truth=conventions.truth_under(kept.truth, habit))
         wanted = list_metrics([define(habit.spec)], reference, self._data.hits(run_id).depth)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from recdash.domain.records import Run
-from recdash.domain.results import WHOLE, Absent, Curve, Scope
+from recdash.domain.results import WHOLE, Curve, Scope, Unavailable
 from recdash.errors import InputError
 from recdash.evaluation import replicates, scoring
 from recdash.metrics import Definition, define, score
@@ -31,7 +31,7 @@ class RunCurves:
     def of(
         self, run_ids: Sequence[str], metrics: Sequence[str], scope: Scope = WHOLE
     ) -> dict[str, dict[str, Curve]]:
-        stored: dict[str, dict[str, Curve | Absent]] = {run_id: {} for run_id in run_ids}
+        stored: dict[str, dict[str, Curve | Unavailable]] = {run_id: {} for run_id in run_ids}
         if scope == WHOLE:
             stored |= {
                 run_id: dict(found) for run_id, found in self._context.store.curves(run_ids, metrics).items()
@@ -45,10 +45,10 @@ class RunCurves:
             for run_id, found in stored.items()
         }
 
-    def _compute_curve(self, run_id: str, metric: str, scope: Scope = WHOLE) -> Curve | Absent:
+    def _compute_curve(self, run_id: str, metric: str, scope: Scope = WHOLE) -> Curve | Unavailable:
         definition = define(metric)
         if scope.slice and isinstance(definition.metric, RatingMetric):
-            return Absent(metric, scoring.NOT_IN_SLICES)
+            return Unavailable(metric, scoring.NOT_IN_SLICES)
         if scope.slice and isinstance(definition.metric, CatalogueMetric):
             return self._curve_of_slice(run_id, metric, scope)
         try:
@@ -59,7 +59,7 @@ class RunCurves:
             return absent_for(metric, error)
         return found
 
-    def _mean_curve(self, run_id: str, definition: Definition, scope: Scope) -> Curve | Absent:
+    def _mean_curve(self, run_id: str, definition: Definition, scope: Scope) -> Curve | Unavailable:
         """Of a run whose users have a list in each of its replicates."""
         metric, below = str(definition), self._data.replicates_of(run_id)
         known = self.of([one.id for one in below], [metric], scope)
@@ -67,19 +67,19 @@ class RunCurves:
         found = replicates.mean_curve(definition, samples, [known[one.id].get(metric) for one in below])
         return found or self._first_absence(below, metric)
 
-    def _first_absence(self, below: Sequence[Run], metric: str) -> Absent:
+    def _first_absence(self, below: Sequence[Run], metric: str) -> Unavailable:
         """Why the first that lacks the metric does."""
-        asked = (Absent(metric, one.absent[metric]) for one in below if metric in one.absent)
+        asked = (Unavailable(metric, one.absent[metric]) for one in below if metric in one.absent)
         computed = (self.curve(one.id, metric) for one in below if metric not in one.absent)
-        lacking = [one for one in (*asked, *computed) if isinstance(one, Absent)]
-        return lacking[0] if lacking else Absent(metric, "one of its replicates lacks it")
+        lacking = [one for one in (*asked, *computed) if isinstance(one, Unavailable)]
+        return lacking[0] if lacking else Unavailable(metric, "one of its replicates lacks it")
 
-    def _curve_of_slice(self, run_id: str, metric: str, scope: Scope) -> Curve | Absent:
+    def _curve_of_slice(self, run_id: str, metric: str, scope: Scope) -> Curve | Unavailable:
         """What is shown to a slice of users does not depend on what counts as relevant."""
         of = self._data.slice(self._context.store.run(run_id).experiment, scope)
         for scores in self._slices.slice_scores(run_id, of.by, metric):
             if scores.of.value == of.value and metric in scores.curves:
                 return scores.curves[metric]
             if scores.of.value == of.value:
-                return Absent(metric, scores.absent.get(metric, "nothing is shown to this slice"))
-        return Absent(metric, "nobody in this slice counts")
+                return Unavailable(metric, scores.absent.get(metric, "nothing is shown to this slice"))
+        return Unavailable(metric, "nobody in this slice counts")

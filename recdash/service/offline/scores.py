@@ -13,7 +13,7 @@ from recdash.definitions.guide import MetricGuide, PresetGuide, metric_guides, p
 from recdash.domain.hits import Hits, IdOverlap, TiedHits
 from recdash.domain.kinds import Users
 from recdash.domain.records import Run
-from recdash.domain.results import WHOLE, Absent, Curve, Scope
+from recdash.domain.results import WHOLE, Curve, Scope, Unavailable
 from recdash.engines.known_ids import stored_overlap
 from recdash.errors import Problem
 from recdash.evaluation import request
@@ -87,7 +87,7 @@ class Scores:
         return frames.score_rows(self._context.runs_of(run_ids), scores, metrics)
 
     def _score_at(
-        self, run_id: str, metric: str, k: int, scope: Scope, stored: Curve | Absent | None
+        self, run_id: str, metric: str, k: int, scope: Scope, stored: Curve | Unavailable | None
     ) -> dict[str, Any] | None:
         """value, std_error and n_users; of what was not stored only that k, where the users
         who count are known one by one.
@@ -113,9 +113,9 @@ class Scores:
         }
         return {run_id: reason for run_id, reason in reasons.items() if reason}
 
-    def _why_not(self, run_id: str, metric: str, scope: Scope, stored: Curve | Absent | None) -> str:
+    def _why_not(self, run_id: str, metric: str, scope: Scope, stored: Curve | Unavailable | None) -> str:
         found = stored or self._run_curves.curve(run_id, metric, scope)
-        return found.reason if isinstance(found, Absent) else ""
+        return found.reason if isinstance(found, Unavailable) else ""
 
     def list_ends(self, run_ids: Sequence[str]) -> dict[str, int | None]:
         """The k from which more than half of a run's lists have ended; None = never within depth."""

@@ -11,7 +11,7 @@ from recdash.comparison.segments import EVERYBODY, Cell, Segmented, segmented
 from recdash.domain.results import Scope, UserValues
 from recdash.evaluation import replicates
 from recdash.metrics import Definition, define
-from recdash.metrics.sample import Sample
+from recdash.metrics.sample import RelevantHits
 from recdash.service import frames
 from recdash.service.context import ServiceContext
 from recdash.service.metric_values import MetricValues
@@ -106,7 +106,7 @@ class Segments:
         samples = self._slice_samples(run_id, by)
         return (everybody, *(_values_of(define(metric), of_slice, k) for of_slice in samples))
 
-    def _sample_slices(self, run_id: str, by: str) -> list[list[Sample]]:
+    def _sample_slices(self, run_id: str, by: str) -> list[list[RelevantHits]]:
         """For each slice who counts in it: one sample, or one per seed."""
         run = self._context.store.run(run_id)
         ids = [one.id for one in self._data.replicates_of(run_id)] if run.is_mean else [run_id]
@@ -130,7 +130,7 @@ class Segments:
         return {key: cells[key] for key in order if key in cells}
 
 
-def _values_of(definition: Definition, samples: Sequence[Sample], k: int) -> UserValues | None:
+def _values_of(definition: Definition, samples: Sequence[RelevantHits], k: int) -> UserValues | None:
     """The values of those who count in a slice; None where nobody does."""
     if not any(sample.n_users for sample in samples):
         return None

@@ -35,7 +35,7 @@ CHANGE_COLUMNS = (
 DECISIVE_COLUMNS = ("user_id", "difference", "value", "baseline_value", "n_relevant")
 
 
-class Users:
+class UserResults:
     """What is behind the means, user by user."""
 
     def __init__(

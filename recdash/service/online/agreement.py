@@ -13,9 +13,9 @@ from recdash.metrics import define, naming
 from recdash.online.agreement.agreement import (
     Agreement,
     BestMetric,
-    Interval,
+    DifferenceInterval,
     RunPair,
-    Served,
+    ServedRun,
     agreement,
     best_metric,
 )
@@ -24,7 +24,7 @@ from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.offline.scores import Scores
 from recdash.service.online.analysis import OnlineAnalysis
-from recdash.service.online.offline_online import BothSides, number_of, sign_of, turned
+from recdash.service.online.offline_online import OfflineOnlineResult, number_of, sign_of, turned
 
 if TYPE_CHECKING:
     from recdash.online import OnlineMetric
@@ -64,7 +64,7 @@ class OnlineAgreement:
             return agreement(title, sides.title, [], {}, sides.broken)
         values = self._offline_values(sides, metric, k)
         served = [
-            Served(
+            ServedRun(
                 sides.runs[variant],
                 sides.names[sides.runs[variant]],
                 variant,
@@ -86,10 +86,10 @@ class OnlineAgreement:
 
     # ── both sides of one test ───────────────────────────────────────────────────────────────
 
-    def both_sides(self, test_id: str, online_metric: str) -> BothSides:
+    def both_sides(self, test_id: str, online_metric: str) -> OfflineOnlineResult:
         return self.sides_of(self._context.store.online_test(test_id), online_metric)
 
-    def sides_of(self, test: OnlineTest, online_metric: str) -> BothSides:
+    def sides_of(self, test: OnlineTest, online_metric: str) -> OfflineOnlineResult:
         rows = {str(row["variant"]): row for row in test.results if row["metric"] == online_metric}
         if not rows:
             known = list(dict.fromkeys(str(row["metric"]) for row in test.results))
@@ -98,41 +98,43 @@ class OnlineAgreement:
         served = {variant: run for variant, run in test.links.items() if variant != test.control}
         runs = {test.control: control, **served} if control else served
         names = {run.id: run.name for run in self._context.runs_of(list(dict.fromkeys(runs.values())))}
-        return BothSides(test, online_metric, rows, runs, names)
+        return OfflineOnlineResult(test, online_metric, rows, runs, names)
 
-    def _offline_values(self, sides: BothSides, metric: str, k: int) -> dict[str, float]:
+    def _offline_values(self, sides: OfflineOnlineResult, metric: str, k: int) -> dict[str, float]:
         """Run id → value, more is better."""
         board = self._scores.scoreboard(list(dict.fromkeys(sides.runs.values())), [metric], k)
         return {
             run: sign_of(metric) * value for run, value in zip(board["run_id"], board["value"], strict=True)
         }
 
-    def _pairs_of(self, sides: BothSides, metric: str, k: int) -> dict[tuple[str, str], RunPair]:
+    def _pairs_of(self, sides: OfflineOnlineResult, metric: str, k: int) -> dict[tuple[str, str], RunPair]:
         """Every two variants, whose pairs between variants count as much as those with the control."""
         offline, online = self._offline_intervals(sides, metric, k), self._online_intervals(sides)
         return {
             (first, second): RunPair(
                 sides.names[sides.runs[first]],
                 sides.names[sides.runs[second]],
-                offline.get((sides.runs[first], sides.runs[second]), Interval()),
-                online.get((first, second), Interval()),
+                offline.get((sides.runs[first], sides.runs[second]), DifferenceInterval()),
+                online.get((first, second), DifferenceInterval()),
             )
             for first, second in combinations(sides.variants, 2)
         }
 
-    def _offline_intervals(self, sides: BothSides, metric: str, k: int) -> dict[tuple[str, str], Interval]:
+    def _offline_intervals(
+        self, sides: OfflineOnlineResult, metric: str, k: int
+    ) -> dict[tuple[str, str], DifferenceInterval]:
         """By run ids, second minus first, whichever way round they were compared."""
         runs = list(dict.fromkeys(sides.runs[variant] for variant in sides.variants))
         if len(runs) < 2 or not define(metric).has_user_values:
             return {}
-        found: dict[tuple[str, str], Interval] = {}
+        found: dict[tuple[str, str], DifferenceInterval] = {}
         for row in self._comparisons.pairs(runs[1:], runs[0], metric, k, among=True).to_dict("records"):
-            ends = Interval(number_of(row["ci_low"]), number_of(row["ci_high"]))
+            ends = DifferenceInterval(number_of(row["ci_low"]), number_of(row["ci_high"]))
             found[row["baseline_id"], row["run_id"]] = turned(ends, sign_of(metric))
             found[row["run_id"], row["baseline_id"]] = turned(ends, -sign_of(metric))
         return found
 
-    def _online_intervals(self, sides: BothSides) -> dict[tuple[str, str], Interval]:
+    def _online_intervals(self, sides: OfflineOnlineResult) -> dict[tuple[str, str], DifferenceInterval]:
         """By variants, second minus first: the interval of the lift over the first.
 
         With the control it is the one by which A/B results judges the variant.
@@ -144,7 +146,9 @@ class OnlineAgreement:
             **{pair: turned(ends, sides.sign) for pair, ends in self._lifts_between(sides, others).items()},
         }
 
-    def _lifts_between(self, sides: BothSides, variants: Sequence[str]) -> dict[tuple[str, str], Interval]:
+    def _lifts_between(
+        self, sides: OfflineOnlineResult, variants: Sequence[str]
+    ) -> dict[tuple[str, str], DifferenceInterval]:
         """The lifts of variants over each other, the first of a pair taken for the control.
 
         They are a family of their own (Holm), as the pairs between candidates are offline.
@@ -153,9 +157,11 @@ class OnlineAgreement:
         if not pairs:
             return {}
         lifts = _judged_together(*self._of_each_variant(sides), pairs)
-        return {pair: Interval(lift.low, lift.high) for pair, lift in zip(pairs, lifts, strict=True)}
+        return {
+            pair: DifferenceInterval(lift.low, lift.high) for pair, lift in zip(pairs, lifts, strict=True)
+        }
 
-    def _of_each_variant(self, sides: BothSides) -> tuple[OnlineMetric, dict[str, Any]]:
+    def _of_each_variant(self, sides: OfflineOnlineResult) -> tuple[OnlineMetric, dict[str, Any]]:
         """The metric, and what is known of each variant."""
         from recdash.online import OnlineMetric
         from recdash.online.analysis import aggregates

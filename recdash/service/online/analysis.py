@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from recdash.online import OnlineMetric
-    from recdash.online.analysis.novelty_effect import Fading
+    from recdash.online.analysis.novelty_effect import NoveltyEffect
     from recdash.online.analysis.segments import Reversal
 
 OverTime = Literal["cumulative", "daily", "since"]
@@ -69,11 +69,11 @@ class OnlineAnalysis:
         question = self._question(test_id, metric)
         if how == "cumulative":
             planned = self._online_tests.online_rules(test_id).planned_users
-            return _frame(over_time.cumulative(*question, planned), over_time.Moment)
+            return _frame(over_time.cumulative(*question, planned), over_time.LiftAtTime)
         asked = over_time.daily if how == "daily" else over_time.since_exposure
-        return _frame(asked(*question), over_time.Moment)
+        return _frame(asked(*question), over_time.LiftAtTime)
 
-    def online_fading(self, test_id: str, metric: str) -> list[Fading]:
+    def online_fading(self, test_id: str, metric: str) -> list[NoveltyEffect]:
         """Early against late lift of the same users, by variant."""
         from recdash.online.analysis.novelty_effect import fading
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from recdash.domain.records import OnlineTest
 from recdash.metrics import naming
-from recdash.online.agreement.agreement import Interval
+from recdash.online.agreement.agreement import DifferenceInterval
 from recdash.online.agreement.join import SPLIT_BROKEN, judged_by
 
 BROKEN = "the split of users between the variants is broken"
@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class BothSides:
+class OfflineOnlineResult:
     """A test by one online metric: ``rows`` and ``runs`` by variant, control first; ``names`` of the runs."""
 
     test: OnlineTest
@@ -52,9 +52,9 @@ class BothSides:
         lift = number_of(self.rows[variant]["lift"])
         return None if lift is None else self.sign * lift
 
-    def interval(self, variant: str) -> Interval:
+    def interval(self, variant: str) -> DifferenceInterval:
         """Of the lift over the control, by which it is judged: corrected within the goals of the test."""
-        return turned(Interval(*judged_by(self.rows[variant])), self.sign)
+        return turned(DifferenceInterval(*judged_by(self.rows[variant])), self.sign)
 
 
 def sign_of(metric: str) -> int:
@@ -62,10 +62,10 @@ def sign_of(metric: str) -> int:
     return -1 if naming.lower_is_better(metric) else 1
 
 
-def turned(ends: Interval, sign: int) -> Interval:
+def turned(ends: DifferenceInterval, sign: int) -> DifferenceInterval:
     """The interval so that more is better."""
     low, high = ends
-    return ends if sign > 0 or low is None or high is None else Interval(-high, -low)
+    return ends if sign > 0 or low is None or high is None else DifferenceInterval(-high, -low)
 
 
 def number_of(value: Any) -> float | None:

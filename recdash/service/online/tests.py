@@ -13,10 +13,10 @@ from recdash.errors import InputError, NameTaken, NotFound, Problem, UnknownName
 from recdash.evaluation.column_choice import ColumnsGiven
 from recdash.metrics import define, naming
 from recdash.online import OnlineMetric, OnlineResults, OnlineRow
-from recdash.online.ab_test import Logs, read_logs, results_of, users_of, with_own
+from recdash.online.ab_test import OnlineTables, read_logs, results_of, users_of, with_own
 from recdash.online.analysis.results import of_users
-from recdash.online.rules import AT_THE_DOOR, USUAL, WHEN_FOLDED, Rules
-from recdash.online.users import Removed, Users
+from recdash.online.rules import AT_THE_DOOR, USUAL, WHEN_FOLDED, OnlineRules
+from recdash.online.users import OnlineUsers, Removed
 from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.offline.scores import Scores
@@ -56,7 +56,7 @@ class OnlineTests:
         tables: Mapping[str, Any],
         *,
         control: str | None = None,
-        rules: Rules = USUAL,
+        rules: OnlineRules = USUAL,
         metrics: Sequence[OnlineMetric] = (),
         mappings: Mapping[str, Mapping[str, str]] | None = None,
         links: Mapping[str, str] | None = None,
@@ -110,7 +110,7 @@ class OnlineTests:
         """The test that a second click would double: same name, tables, rules and control."""
 
         def known_by(one: OnlineTest) -> tuple[Any, ...]:
-            rules = Rules(**one.rules)
+            rules = OnlineRules(**one.rules)
             return one.name, one.upload, dict(one.tables), rules, list(one.metrics), one.control
 
         known = self.all(test.experiment, archived=True)
@@ -121,7 +121,7 @@ class OnlineTests:
         tables: Mapping[str, Any],
         *,
         control: str | None = None,
-        rules: Rules = USUAL,
+        rules: OnlineRules = USUAL,
         mappings: Mapping[str, Mapping[str, str]] | None = None,
         columns: ColumnsGiven | None = None,
     ) -> OnlineResults:
@@ -133,10 +133,10 @@ class OnlineTests:
     def _read_logs(
         self,
         tables: Mapping[str, Any],
-        rules: Rules,
+        rules: OnlineRules,
         mappings: Mapping[str, Mapping[str, str]] | None,
         columns: ColumnsGiven | None = None,
-    ) -> tuple[Logs, Users | None]:
+    ) -> tuple[OnlineTables, OnlineUsers | None]:
         """The logs and their users; None for the users of a table that is added up already."""
         logs = read_logs(tables, rules, mappings, self._context.limits, columns)
         counted = logs.kind != "aggregates"
@@ -144,10 +144,10 @@ class OnlineTests:
 
     # ── how a stored test is counted ─────────────────────────────────────────────────────────
 
-    def online_rules(self, test_id: str) -> Rules:
-        return Rules(**self._context.store.online_test(test_id).rules)
+    def online_rules(self, test_id: str) -> OnlineRules:
+        return OnlineRules(**self._context.store.online_test(test_id).rules)
 
-    def set_online_rules(self, test_id: str, rules: Rules) -> OnlineTest:
+    def set_online_rules(self, test_id: str, rules: OnlineRules) -> OnlineTest:
         """Count the test's logs by other rules.
 
         Raises InputError for one by which the logs were read, or events became sessions: that needs the logs
@@ -158,7 +158,7 @@ class OnlineTests:
         self._refuse_fixed(test_id, rules)
         return self.count_again(test_id, rules=rules.as_dict())
 
-    def _refuse_fixed(self, test_id: str, rules: Rules) -> None:
+    def _refuse_fixed(self, test_id: str, rules: OnlineRules) -> None:
         test, known = self._context.store.online_test(test_id), self.online_rules(test_id)
         fixed = (*AT_THE_DOOR, *(WHEN_FOLDED if test.kind == "events" else ()))
         changed = [name for name in fixed if getattr(rules, name) != getattr(known, name)]
@@ -185,26 +185,26 @@ class OnlineTests:
         return self.results_of(self._context.store.online_test(test_id), correction)
 
     def results_of(self, test: OnlineTest, correction: Correction = "holm") -> OnlineResults:
-        rules, own = Rules(**test.rules), [OnlineMetric(**one) for one in test.metrics]
+        rules, own = OnlineRules(**test.rules), [OnlineMetric(**one) for one in test.metrics]
         if test.kind == "aggregates":
-            logs = Logs(test.kind, self._context.store.table(test.upload), {})
+            logs = OnlineTables(test.kind, self._context.store.table(test.upload), {})
             return results_of(logs, test.control, rules, own, correction=correction)
         found = of_users(self._users_of(test), test.control, rules, with_own(own), correction)
         return replace(found, removed=(*(Removed(**one) for one in test.removed), *found.removed))
 
-    def online_users(self, test_id: str) -> Users:
+    def online_users(self, test_id: str) -> OnlineUsers:
         """One row per user of a test. Raises NotFound for one that is known by aggregates only."""
         test = self._context.store.online_test(test_id)
         if test.kind == "aggregates":
             raise NotFound(f"Of '{test.name}' only sums are known, not its users.")
         return self._users_of(test)
 
-    def _users_of(self, test: OnlineTest) -> Users:
+    def _users_of(self, test: OnlineTest) -> OnlineUsers:
         return self._users(*_counted_by(test))
 
-    def _read_users(self, upload: str, exposures: str | None, rules: str) -> Users:
+    def _read_users(self, upload: str, exposures: str | None, rules: str) -> OnlineUsers:
         beside = {"exposures": self._context.store.table(exposures)} if exposures else {}
-        return users_of(self._context.store.table(upload), beside, Rules(**json.loads(rules)))
+        return users_of(self._context.store.table(upload), beside, OnlineRules(**json.loads(rules)))
 
     def link_variants(self, test_id: str, links: Mapping[str, str]) -> OnlineTest:
         """Say which run each variant served: {variant: run id}."""

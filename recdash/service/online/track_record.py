@@ -9,13 +9,13 @@ from recdash.comparison import compare
 from recdash.domain.records import OnlineTest
 from recdash.errors import InputError, StoreError
 from recdash.metrics import define, naming
-from recdash.online.agreement.agreement import UNDECIDED, Interval, quadrant
+from recdash.online.agreement.agreement import UNDECIDED, DifferenceInterval, quadrant
 from recdash.online.agreement.track_record import Point, TrackRecord, track_record
 from recdash.service import frames
 from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.online.agreement import OnlineAgreement
-from recdash.service.online.offline_online import BothSides, number_of, sign_of, turned
+from recdash.service.online.offline_online import OfflineOnlineResult, number_of, sign_of, turned
 from recdash.service.online.tests import OnlineTests
 from recdash.stats import NORMAL_95
 
@@ -73,7 +73,7 @@ class TrackRecords:
         known = [point for point in points if point is not None]
         return known, "" if known else "no lift has an interval"
 
-    def _against_control(self, sides: BothSides, metric: str, k: int) -> dict[str, Pair]:
+    def _against_control(self, sides: OfflineOnlineResult, metric: str, k: int) -> dict[str, Pair]:
         """Variant → its run's paired difference to the control's."""
         reference = sides.runs.get(sides.test.control)
         others = {variant: sides.runs[variant] for variant in sides.variants if variant != sides.test.control}
@@ -84,7 +84,7 @@ class TrackRecords:
         return {variant: pair for variant, run in others.items() if (pair := found.to(run)) is not None}
 
 
-def _point(experiment: str, sides: BothSides, variant: str, pair: Pair, sign: int) -> Point | None:
+def _point(experiment: str, sides: OfflineOnlineResult, variant: str, pair: Pair, sign: int) -> Point | None:
     """Offline in % of the control's run, online in %; None without a value to be a share of, or an interval.
 
     The standard error of a lift is that of its logarithm, of which the interval is twice 1.96 wide.
@@ -110,8 +110,8 @@ def _point(experiment: str, sides: BothSides, variant: str, pair: Pair, sign: in
     )
 
 
-def _calls(pair: Pair, sign: int, online: Interval) -> bool | None:
+def _calls(pair: Pair, sign: int, online: DifferenceInterval) -> bool | None:
     """Whether both sides point the same way; None where one is not settled, as A/B results judges it."""
-    offline = turned(Interval(pair.judged.corrected.low, pair.judged.corrected.high), sign)
+    offline = turned(DifferenceInterval(pair.judged.corrected.low, pair.judged.corrected.high), sign)
     corner = quadrant(*offline, *online)
     return None if corner == UNDECIDED else corner.endswith("both")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from recdash.online import OnlineMetric, OnlineResults
-    from recdash.online.analysis.novelty_effect import Fading
+    from recdash.online.analysis.novelty_effect import NoveltyEffect
     from recdash.online.analysis.sample import Census
     from recdash.online.analysis.segments import Reversal
     from recdash.stats import Correction
@@ -73,7 +73,7 @@ def over_time(test: OnlineTest, metric: str, how: str) -> pd.DataFrame:
     return _ask(workspace().online_analysis.over_time, test, metric, how)
 
 
-def fading(test: OnlineTest, metric: str) -> list[Fading]:
+def fading(test: OnlineTest, metric: str) -> list[NoveltyEffect]:
     return _ask(workspace().online_analysis.online_fading, test, metric)
 
 

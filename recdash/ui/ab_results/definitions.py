@@ -9,7 +9,7 @@ from recdash.ui.ab_results.page import AbTest
 from recdash.ui.ab_results.wording import made_of
 from recdash.ui.app import links
 from recdash.ui.app.state import View
-from recdash.ui.components.widgets import Column, table_html
+from recdash.ui.components.widgets import TableColumn, table_html
 
 GUIDE = {
     "srm": "split of users (SRM)", "guardrail": "guardrails and margins", "cuped": "CUPED",
@@ -26,7 +26,7 @@ def guide_links(view: View) -> Html:
 
 def definitions(found: AbTest) -> Html:
     """Every metric: what it means, what it is made of, which way is better, and its role."""
-    columns = [Column(one) for one in ("Metric", "Meaning", "Made of", "Better", "Role", "Margin")]
+    columns = [TableColumn(one) for one in ("Metric", "Meaning", "Made of", "Better", "Role", "Margin")]
     first = {row.metric: row for row in reversed(found.results.rows)}
     return table_html(columns, [_definition(found, first[name]) for name in found.titles], kind="rd-words")
 

@@ -12,13 +12,13 @@ from recdash.errors import Problem
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import cut, many
-from recdash.online import Rules
+from recdash.online import OnlineRules
 from recdash.online.agreement.join import SPLIT_BROKEN
 from recdash.online.analysis.sample import WEEK, Census
 from recdash.online.rules import USUAL
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import Column
+from recdash.ui.components.widgets import TableColumn
 
 State = Literal["good", "bad", "unknown"]
 LOOKS = {"good": ("✓", "better"), "bad": ("!", "worse"), "unknown": ("–", "muted")}
@@ -39,7 +39,7 @@ RULE_TITLES = {
 
 
 @dataclass(frozen=True)
-class Check:
+class HealthCheck:
     """One of the checks: what it looks at, what it found in a word, and the number behind it."""
 
     title: str
@@ -72,7 +72,7 @@ def _warnings(found: AbTest) -> tuple[list[Problem], list[Problem]]:
     return mismatch, [one for one in warnings if one.code != SPLIT_BROKEN]
 
 
-def checks_html(found: Sequence[Check]) -> Html:
+def checks_html(found: Sequence[HealthCheck]) -> Html:
     cells = [
         html(
             '<div><h2>{title}</h2><b class="rd-{tone}">{sign} {word}</b><small>{number}</small></div>',
@@ -86,21 +86,21 @@ def checks_html(found: Sequence[Check]) -> Html:
     )
 
 
-def checks(found: AbTest) -> list[Check]:
+def checks(found: AbTest) -> list[HealthCheck]:
     return [_split(found), _crossed(found), _bots(found), _exposure(found), _days(found), _novelty(found)]
 
 
 # ── one check each ───────────────────────────────────────────────────────────────────────────
 
 
-def _split(found: AbTest) -> Check:
+def _split(found: AbTest) -> HealthCheck:
     p = found.results.health.srm_p
     if p is None:
-        return Check("Split", "unknown", "not known", found.results.health.unchecked)
+        return HealthCheck("Split", "unknown", "not known", found.results.health.unchecked)
     chance = "p < 0.001" if p < 0.001 else f"p = {numbers.fixed(p, 3)}"
     state: State = "bad" if found.blocked else "good"
     word = "broken" if found.blocked else "as planned"
-    return Check("Split", state, word, f"{chance}; planned {planned(found)}")
+    return HealthCheck("Split", state, word, f"{chance}; planned {planned(found)}")
 
 
 def planned(found: AbTest) -> str:
@@ -112,35 +112,35 @@ def planned(found: AbTest) -> str:
     return " : ".join(shares[:4]) + (" …" if len(shares) > 4 else "")
 
 
-def _crossed(found: AbTest) -> Check:
+def _crossed(found: AbTest) -> HealthCheck:
     title = "In several variants"
     if found.census is None:
-        return Check(title, "unknown", "not known", ADDED_UP)
+        return HealthCheck(title, "unknown", "not known", ADDED_UP)
     crossed, everybody = found.census.crossed, found.census.n_units
     if not crossed:
-        return Check(title, "good", "nobody", f"of {many(everybody, 'user')}")
+        return HealthCheck(title, "good", "nobody", f"of {many(everybody, 'user')}")
     is_bad = _is_warned(found, "many-crossovers")
     share = f"{numbers.three(100 * crossed / everybody)} %, left out"
-    return Check(title, "bad" if is_bad else "good", many(crossed, "user"), share)
+    return HealthCheck(title, "bad" if is_bad else "good", many(crossed, "user"), share)
 
 
 def _is_warned(found: AbTest, code: str) -> bool:
     return any(one.code == code for one in found.results.health.warnings)
 
 
-def _bots(found: AbTest) -> Check:
+def _bots(found: AbTest) -> HealthCheck:
     title = "Bots"
     if found.census is None:
-        return Check(title, "unknown", "not known", ADDED_UP)
+        return HealthCheck(title, "unknown", "not known", ADDED_UP)
     if found.rules.bot_clicks is None and found.rules.bot_sessions is None:
-        return Check(title, "unknown", "not looked for", "the rule is off")
+        return HealthCheck(title, "unknown", "not looked for", "the rule is off")
     bots = _removed(found).get("bots", {})
     n = sum(bots.values())
     if not n:
-        return Check(title, "good", "none", f"of {many(sum(found.census.assigned.values()), 'user')}")
+        return HealthCheck(title, "good", "none", f"of {many(sum(found.census.assigned.values()), 'user')}")
     uneven = _is_warned(found, "bots-uneven")
     word = f"{numbers.count(n)} {'uneven' if uneven else 'left out'}"
-    return Check(title, "bad" if uneven else "good", word, _shares(bots, found.census.assigned))
+    return HealthCheck(title, "bad" if uneven else "good", word, _shares(bots, found.census.assigned))
 
 
 def _removed(found: AbTest) -> dict[str, Mapping[str, int]]:
@@ -155,29 +155,31 @@ def _shares(counts: Mapping[str, int], of: Mapping[str, int]) -> str:
     return f"{low if low == high else f'{low} to {high}'} % of a variant"
 
 
-def _exposure(found: AbTest) -> Check:
+def _exposure(found: AbTest) -> HealthCheck:
     """Nobody without a session is known where only sessions were uploaded."""
     title = "Without a session"
     if found.census is None:
-        return Check(title, "unknown", "not known", ADDED_UP)
+        return HealthCheck(title, "unknown", "not known", ADDED_UP)
     silent = sum(found.census.silent.values())
     if silent:
-        return Check(
+        return HealthCheck(
             title, "good", many(silent, "user"), f"count; {_shares(found.census.silent, found.census.n)}"
         )
     if "exposures" not in found.test.tables:
-        return Check(title, "unknown", "not known", "no exposures were uploaded")
-    return Check(title, "good", "nobody", f"of {many(sum(found.census.n.values()), 'user')}")
+        return HealthCheck(title, "unknown", "not known", "no exposures were uploaded")
+    return HealthCheck(title, "good", "nobody", f"of {many(sum(found.census.n.values()), 'user')}")
 
 
-def _days(found: AbTest) -> Check:
+def _days(found: AbTest) -> HealthCheck:
     census = found.census
     if census is None or not census.days:
-        return Check("Days", "unknown", "not known", ADDED_UP if census is None else "no row has a time")
+        return HealthCheck(
+            "Days", "unknown", "not known", ADDED_UP if census is None else "no row has a time"
+        )
     uneven = _is_warned(found, "uneven-days")
     weeks = census.days // WEEK
     word = "split unevenly" if uneven else _weeks(census)
-    return Check("Days", "bad" if uneven or not weeks else "good", word, _dates(census))
+    return HealthCheck("Days", "bad" if uneven or not weeks else "good", word, _dates(census))
 
 
 def _weeks(census: Census) -> str:
@@ -191,18 +193,18 @@ def _dates(census: Census) -> str:
     return f"{census.dates} (UTC)"
 
 
-def _novelty(found: AbTest) -> Check:
+def _novelty(found: AbTest) -> HealthCheck:
     title = "Novelty"
     if found.census is None:
-        return Check(title, "unknown", "not known", ADDED_UP)
+        return HealthCheck(title, "unknown", "not known", ADDED_UP)
     if found.census.days < 2 or not found.challengers:
         why = "there is one variant" if found.census.days > 1 else "it takes several days"
-        return Check(title, "unknown", "not known", why)
+        return HealthCheck(title, "unknown", "not known", why)
     fades = [one for one in found.results.health.warnings if one.code == "novelty"]
     if not fades:
-        return Check(title, "good", "no clear fading", "of all goals together")
+        return HealthCheck(title, "good", "no clear fading", "of all goals together")
     word = "a gain wears off" if len(fades) == 1 else f"{len(fades)} gains wear off"
-    return Check(title, "bad", word, cut(fades[0].place.removeprefix("variant ").strip("'"), 40))
+    return HealthCheck(title, "bad", word, cut(fades[0].place.removeprefix("variant ").strip("'"), 40))
 
 
 # ── what was left out, by which rules ────────────────────────────────────────────────────────
@@ -215,9 +217,11 @@ def _left_out(found: AbTest) -> None:
     variants = found.results.variants
     widgets.section("What each rule left out", "By the variant that was seen.")
     columns = [
-        Column("Rule"), Column("Counted in"), *(Column(cut(one, 26), number=True) for one in variants),
-        Column("Together", number=True),
-    ]  # fmt: skip
+        TableColumn("Rule"),
+        TableColumn("Counted in"),
+        *(TableColumn(cut(one, 26), number=True) for one in variants),
+        TableColumn("Together", number=True),
+    ]
     rows = _left_out_rows(found, found.census, variants)
     st.html(widgets.table_html(columns, rows, kind="rd-small"))
 
@@ -245,7 +249,9 @@ def _rules(found: AbTest) -> None:
         for name, value, usual in rules_of(found.rules)
         if name in applying(found)
     ]
-    st.html(widgets.table_html([Column("Rule"), Column("Here"), Column("")], rows, kind="rd-small"))
+    st.html(
+        widgets.table_html([TableColumn("Rule"), TableColumn("Here"), TableColumn("")], rows, kind="rd-small")
+    )
 
 
 def applying(found: AbTest) -> tuple[str, ...]:
@@ -265,9 +271,9 @@ def applying(found: AbTest) -> tuple[str, ...]:
     )
 
 
-def rules_of(rules: Rules) -> list[tuple[str, Any, Any]]:
+def rules_of(rules: OnlineRules) -> list[tuple[str, Any, Any]]:
     """(name, value, usual value) of each rule."""
-    names = [field.name for field in fields(Rules)]
+    names = [field.name for field in fields(OnlineRules)]
     return [(name, getattr(rules, name), getattr(USUAL, name)) for name in names]
 
 
@@ -279,7 +285,7 @@ def rule_text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
-def changes(old: Rules, new: Rules) -> list[str]:
+def changes(old: OnlineRules, new: OnlineRules) -> list[str]:
     """``Planned split: even → control 2, new 1``, for each rule that is another now."""
     before = {name: value for name, value, _ in rules_of(old)}
     return [

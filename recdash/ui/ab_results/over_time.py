@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from recdash.charts.ab_over_time import Moment, ends_of, over_time
+from recdash.charts.ab_over_time import LiftPoint, ends_of, over_time
 from recdash.charts.attribute_shares import panels
 from recdash.charts.layout import escape as plotly
 from recdash.formatting import numbers
@@ -19,7 +19,7 @@ from recdash.formatting.records import Row, records
 from recdash.formatting.wording import listed, many
 from recdash.online.analysis.health import FADES_BELOW
 from recdash.online.analysis.judgement import SETTLED_P, family
-from recdash.online.analysis.novelty_effect import Fading
+from recdash.online.analysis.novelty_effect import NoveltyEffect
 from recdash.online.validity import MANY_LOOKS
 from recdash.ui.ab_results import cached
 from recdash.ui.ab_results.page import AbTest
@@ -70,16 +70,16 @@ def show(found: AbTest, metric: str) -> None:
     widgets.table_behind(_tidy(rows, how), f"{metric}-{how}")
 
 
-def _series(rows: pd.DataFrame, variants: Sequence[str]) -> dict[str, list[Moment]]:
+def _series(rows: pd.DataFrame, variants: Sequence[str]) -> dict[str, list[LiftPoint]]:
     """Variant → its days from 0 on, lifts in %."""
     first = int(rows["day"].min()) if len(rows) else 0
-    found: dict[str, list[Moment]] = {variant: [] for variant in variants}
+    found: dict[str, list[LiftPoint]] = {variant: [] for variant in variants}
     for row in records(rows):
         found[row["variant"]].append(_moment(row, row["day"] - first))
     return found
 
 
-def _moment(row: Row, day: int) -> Moment:
+def _moment(row: Row, day: int) -> LiftPoint:
     lift, low, high = (_percent(row[name]) for name in ("lift", "low", "high"))
     digits = numbers.places([lift, low, high])
     when = f"day {row['day']}" if row["day"] < 3_000 else f"{_date(row['day']):%-d %b}"
@@ -89,7 +89,7 @@ def _moment(row: Row, day: int) -> Moment:
         f"n = {numbers.count(row['n'])}, with the control",
     ]
     peek = _percent(row["sequence_low"]), _percent(row["sequence_high"])
-    return Moment(day, lift, low, high, *peek, hover="<br>".join(lines))
+    return LiftPoint(day, lift, low, high, *peek, hover="<br>".join(lines))
 
 
 def _percent(share: float | None) -> float:
@@ -100,7 +100,7 @@ def _date(day: int) -> datetime:
     return datetime.fromtimestamp(day * DAY_S, UTC)
 
 
-def _draw(found: AbTest, metric: str, how: str, series: Mapping[str, Sequence[Moment]]) -> None:
+def _draw(found: AbTest, metric: str, how: str, series: Mapping[str, Sequence[LiftPoint]]) -> None:
     lines = panels(list(series))
     beside, ends = len(lines[0]), ends_of(series)
     with st.container(key=f"panels-{beside}-time"):
@@ -113,7 +113,7 @@ def _draw(found: AbTest, metric: str, how: str, series: Mapping[str, Sequence[Mo
             widgets.chart(chart, f"ab-{how}-{place}", _alt(found, metric, how, series, line))
 
 
-def _days(found: AbTest, how: str, series: Mapping[str, Sequence[Moment]], beside: int) -> dict[int, str]:
+def _days(found: AbTest, how: str, series: Mapping[str, Sequence[LiftPoint]], beside: int) -> dict[int, str]:
     """Names of as many days as there is room for."""
     last = max((one.day for moments in series.values() for one in moments), default=0)
     step = max(1, ceil(last / TICKS.get(beside, FEW_TICKS)))
@@ -125,7 +125,7 @@ def _days(found: AbTest, how: str, series: Mapping[str, Sequence[Moment]], besid
 
 
 def _alt(
-    found: AbTest, metric: str, how: str, series: Mapping[str, Sequence[Moment]], line: Sequence[str]
+    found: AbTest, metric: str, how: str, series: Mapping[str, Sequence[LiftPoint]], line: Sequence[str]
 ) -> str:
     last = {one: [m.lift for m in series[one] if is_number(m.lift)][-1:] for one in line}
     told = [f"{one} {numbers.three(lift[0])} %" for one, lift in last.items() if lift]
@@ -143,7 +143,7 @@ def _fading(found: AbTest, metric: str) -> None:
     st.html(html('<div class="rd-note">{lines}</div>', lines=join(lines)))
 
 
-def fading_words(one: Fading, p: float | None) -> str:
+def fading_words(one: NoveltyEffect, p: float | None) -> str:
     """``als: +5.1 % on days 0 to 4, +1.2 % on days 5 to 9 of the same 812 users: the lift fades``."""
     if one.early_lift is None or one.late_lift is None or p is None:
         return f"{one.variant}: whether the lift changes cannot be told: {one.note}."
@@ -163,7 +163,7 @@ def _span(days: tuple[int, int]) -> str:
     return f"on day {days[0]}" if days[0] == days[1] else f"on days {days[0]} to {days[1]}"
 
 
-def _change(one: Fading, p: float) -> str:
+def _change(one: NoveltyEffect, p: float) -> str:
     if p > SETTLED_P or one.difference is None:
         return "no change is settled"
     return f"the lift {one.course if p <= FADES_BELOW else MAY[one.course]}"

@@ -11,7 +11,7 @@ import streamlit as st
 
 from recdash.charts.marks import CONTEXT_GREY, SHAPES, Mark, Marks, colour, shape
 from recdash.domain.records import OnlineTest, Run
-from recdash.online import OnlineMetric, OnlineResults, OnlineRow, Rules
+from recdash.online import OnlineMetric, OnlineResults, OnlineRow, OnlineRules
 from recdash.online.analysis.sample import Census
 from recdash.stats import Correction
 from recdash.ui.ab_results import cached
@@ -42,7 +42,7 @@ class AbTest:
     results: OnlineResults
     metrics: Mapping[str, OnlineMetric]
     marks: Marks
-    rules: Rules
+    rules: OnlineRules
     census: Census | None
     correction: Correction
 

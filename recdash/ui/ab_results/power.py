@@ -15,7 +15,7 @@ from recdash.ui.ab_results.table import percent
 from recdash.ui.ab_results.wording import lowered, variant_cell
 from recdash.ui.app import state
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import Column
+from recdash.ui.components.widgets import TableColumn
 
 USUAL_EFFECT, LEAST_EFFECT, MOST_EFFECT = 2.0, 0.01, 500.0
 TWO_DIGITS = ".2g"
@@ -36,9 +36,9 @@ def show(found: AbTest, metric: str) -> None:
     missing = {one: cached.more_users(found.test, metric, one, effect / 100) for one in found.challengers}
     st.html(html('<p class="rd-lead">{text}</p>', text=sentence(found.titles[metric], effect, missing)))
     columns = [
-        Column("Variant"), Column("Users now,\nwith the control", number=True),
-        Column("Smallest lift that\nthis test could find", number=True),
-        Column(f"More users to find\n{_signed(effect)}", number=True),
+        TableColumn("Variant"), TableColumn("Users now,\nwith the control", number=True),
+        TableColumn("Smallest lift that\nthis test could find", number=True),
+        TableColumn(f"More users to find\n{_signed(effect)}", number=True),
     ]  # fmt: skip
     users = found.results.users
     rows = [

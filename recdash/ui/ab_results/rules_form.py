@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from recdash.formatting.html import markdown
-from recdash.online import Rules
+from recdash.online import OnlineRules
 from recdash.ui.ab_results.health import RULE_TITLES, changes
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.app import state
@@ -33,7 +33,7 @@ def show(found: AbTest, save: Save) -> None:
             st.caption("By which rules events were added up to sessions is fixed by the upload.")
         if not st.form_submit_button("Count by these rules", key="ab-rules-save"):
             return
-    wanted = Rules(**{**rules.as_dict(), **asked})
+    wanted = OnlineRules(**{**rules.as_dict(), **asked})
     changed = changes(rules, wanted)
     if not changed:
         st.info("These are the rules in force.")
@@ -57,7 +57,7 @@ def _split(found: AbTest) -> dict[str, Any]:
     return {"split": {} if is_even else shares}
 
 
-def _counting(found: AbTest, rules: Rules) -> dict[str, Any]:
+def _counting(found: AbTest, rules: OnlineRules) -> dict[str, Any]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         quantile = st.number_input(
             RULE_TITLES["winsorise"], 0.5, 0.9999, rules.winsorise, format="%g", placeholder="off",
@@ -82,7 +82,7 @@ def _counting(found: AbTest, rules: Rules) -> dict[str, Any]:
     return asked
 
 
-def _starts(found: AbTest, rules: Rules) -> str | None:
+def _starts(found: AbTest, rules: OnlineRules) -> str | None:
     """An ISO date; a time within a day is kept as long as its day is."""
     known = date.fromisoformat(rules.starts[:10]) if rules.starts else None
     chosen: date | None = st.date_input(
@@ -94,7 +94,7 @@ def _starts(found: AbTest, rules: Rules) -> str | None:
     return chosen.isoformat() if chosen else None
 
 
-def _bots(rules: Rules) -> dict[str, Any]:
+def _bots(rules: OnlineRules) -> dict[str, Any]:
     with st.container(horizontal=True):
         return {
             name: st.number_input(

@@ -9,7 +9,7 @@ import streamlit as st
 
 from recdash.charts.attribute_shares import panels
 from recdash.charts.layout import escape as plotly
-from recdash.charts.segments import Dot, Line, ends_of, segment_panels
+from recdash.charts.segments import SegmentPoint, SegmentRow, ends_of, segment_panels
 from recdash.formatting import numbers
 from recdash.formatting.html import html, join
 from recdash.formatting.numbers import is_number
@@ -109,7 +109,7 @@ def _draw(found: AbTest, metric: str, rows: Rows) -> None:
         variant: [_dot(found, metric, rows[variant].get(one), beside) for one in largest] for variant in rows
     }
     ends = ends_of(dots, zero=True)
-    labels = [Line(one, f"n = {numbers.count(_users(rows, one))}") for one in largest]
+    labels = [SegmentRow(one, f"n = {numbers.count(_users(rows, one))}") for one in largest]
     with st.container(key=f"panels-{beside}-segments"):
         for place, line in enumerate(lines):
             some = {variant: dots[variant] for variant in line}
@@ -142,11 +142,11 @@ def _caption(n_shown: int, rows: Rows) -> str:
     )
 
 
-def _dot(found: AbTest, metric: str, row: Row | None, beside: int) -> Dot:
+def _dot(found: AbTest, metric: str, row: Row | None, beside: int) -> SegmentPoint:
     if row is None or not is_number(row["low"]):
         note = row["note"] if row else "no users"
         x = percent(row["lift"]) if row and is_number(row["lift"]) else float("nan")
-        return Dot(x, "–" if beside > 2 else f"– {cut(note, 40)}", plotly(note), look="faint")
+        return SegmentPoint(x, "–" if beside > 2 else f"– {cut(note, 40)}", plotly(note), look="faint")
     x, low, high = (100 * row[name] for name in ("lift", "low", "high"))
     word = _word(found, metric, row)
     digits = numbers.places([x, low, high])
@@ -157,7 +157,9 @@ def _dot(found: AbTest, metric: str, row: Row | None, beside: int) -> Dot:
         f"n = {numbers.count(row['n_control'])} and {numbers.count(row['n_variant'])}"
     )
     settled = word in ("better", "worse")
-    return Dot(x, _words(word, amount, beside), hover, low, high, look="filled" if settled else "hollow")
+    return SegmentPoint(
+        x, _words(word, amount, beside), hover, low, high, look="filled" if settled else "hollow"
+    )
 
 
 def _word(found: AbTest, metric: str, row: Row) -> str:

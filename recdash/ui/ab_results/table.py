@@ -9,7 +9,7 @@ from statistics import median_high
 
 import streamlit as st
 
-from recdash.charts.ab_lifts import Lift, lifts
+from recdash.charts.ab_lifts import LiftRow, lifts
 from recdash.charts.layout import escape as plotly
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
@@ -23,7 +23,7 @@ from recdash.ui.ab_results.wording import SETTLED, meaning, reading, variant_cel
 from recdash.ui.app import theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import Column, table_html
+from recdash.ui.components.widgets import TableColumn, table_html
 from recdash.ui.leaderboard.table import RULES
 from recdash.ui.offline_online.page import SHARE
 
@@ -73,18 +73,18 @@ def sections(found: AbTest) -> dict[str, list[OnlineRow]]:
 # ── the chart ────────────────────────────────────────────────────────────────────────────────
 
 
-def drawn(found: AbTest) -> list[Lift | None]:
+def drawn(found: AbTest) -> list[LiftRow | None]:
     """The rows of the table below each other; None for a heading."""
-    rows: list[Lift | None] = []
+    rows: list[LiftRow | None] = []
     for role in sections(found):
         rows += [None, *(_lift(found, row) for row in found.lifted(role))]
     return rows
 
 
-def _lift(found: AbTest, row: OnlineRow) -> Lift:
+def _lift(found: AbTest, row: OnlineRow) -> LiftRow:
     low, high = interval_of(row)
     settled = row.word in SETTLED
-    return Lift(
+    return LiftRow(
         variant=row.variant,
         lift=percent(row.lift),
         low=percent(low),
@@ -151,10 +151,10 @@ def lifts_table(found: AbTest) -> Html:
     """One row per metric and variant; a metric and its control are named in the first of them."""
     rule = "" if found.correction == "off" else f"({RULES[found.correction]})"
     columns = [
-        Column("Metric"), Column(_head("Control", cut_inside(found.control, 14)), number=True),
-        Column("Variant"), Column(_head("Variant's", "value"), number=True),
-        Column(_head("Lift, %", "95 % CI"), number=True), Column(_head("p", rule), number=True),
-        Column("Finding"),
+        TableColumn("Metric"), TableColumn(_head("Control", cut_inside(found.control, 14)), number=True),
+        TableColumn("Variant"), TableColumn(_head("Variant's", "value"), number=True),
+        TableColumn(_head("Lift, %", "95 % CI"), number=True), TableColumn(_head("p", rule), number=True),
+        TableColumn("Finding"),
     ]  # fmt: skip
     digits = _digits(found)
     body: list[list[object]] = []
@@ -276,7 +276,7 @@ def _rounded(users: int) -> str:
 
 def values_table(found: AbTest) -> Html:
     """The values alone, where there is nothing to compare them with."""
-    columns = [Column("Metric"), Column("Variant"), Column("Value", number=True)]
+    columns = [TableColumn("Metric"), TableColumn("Variant"), TableColumn("Value", number=True)]
     body = [
         [
             _metric_cell(found, row),

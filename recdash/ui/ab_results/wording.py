@@ -8,7 +8,7 @@ from recdash.charts.marks import Mark
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
 from recdash.formatting.wording import cut, cut_inside, listed, many
-from recdash.online import OnlineMetric, OnlineRow, Rules
+from recdash.online import OnlineMetric, OnlineRow, OnlineRules
 from recdash.online.analysis.lift import per
 from recdash.online.analysis.results import validity_notes
 from recdash.online.validity import MANY_LOOKS
@@ -120,7 +120,7 @@ def _counted(found: AbTest) -> str:
     return f"{_in_short(found.rules)}."
 
 
-def _in_short(rules: Rules) -> str:
+def _in_short(rules: OnlineRules) -> str:
     """The rules that move numbers most, in one sentence without its full stop."""
     limits = [
         f"{numbers.count(limit)} {what}"

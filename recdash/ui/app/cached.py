@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from recdash.comparison.pareto import TradeOff
     from recdash.comparison.population import PopulationEffect
-    from recdash.comparison.sensitivity import Change
+    from recdash.comparison.sensitivity import WhatIf
     from recdash.comparison.verdict import Verdict
     from recdash.definitions.worked_example import Worked
     from recdash.evaluation.hit_overlap import Headroom
@@ -73,7 +73,7 @@ def card_verdict(experiment_id: str) -> CardVerdict:
     return workspace().overview.card_verdict(experiment_id)
 
 
-def changes(view: View) -> list[Change]:
+def changes(view: View) -> list[WhatIf]:
     """What would change the view's verdict."""
     return workspace().comparisons.changes(
         view.contender_ids, view.shown[0].id, view.metric, view.k, scope=view.scope

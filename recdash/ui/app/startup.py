@@ -10,7 +10,7 @@ from streamlit import config
 from recdash.errors import RecdashError
 from recdash.settings import Settings, settings
 from recdash.ui.app import browser_messages, current_user, navigation, oidc
-from recdash.web.auth import Door
+from recdash.web.auth import AuthConfig
 from recdash.web.startup_checks import (
     greeting,
     key_of,
@@ -22,7 +22,7 @@ from recdash.web.startup_checks import (
 BAD_INPUT = 2
 
 
-def door() -> Door:
+def door() -> AuthConfig:
     """Ends the program in words, with 2, where the dashboard would be open to whom it should not be."""
     try:
         return _door(settings())
@@ -31,7 +31,7 @@ def door() -> Door:
         sys.exit(BAD_INPUT)
 
 
-def _door(rules: Settings) -> Door:
+def _door(rules: Settings) -> AuthConfig:
     address: str | None = config.get_option("server.address")
     refuse_open_house(address, rules)
     refuse_unnamed_viewers(rules)
@@ -42,7 +42,7 @@ def _door(rules: Settings) -> Door:
     if rules.auth == "key":
         key = key_of(current_user.whole().context.secret())
         click.echo(greeting(address, config.get_option("server.port"), key))
-    return Door(
+    return AuthConfig(
         rules,
         key,
         current_user.guest,

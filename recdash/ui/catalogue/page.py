@@ -20,7 +20,7 @@ from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import SEPARATOR, View
 from recdash.ui.components import widgets
 from recdash.ui.components.tiles import value_text
-from recdash.ui.components.widgets import Column, run_cell, table_html
+from recdash.ui.components.widgets import TableColumn, run_cell, table_html
 from recdash.ui.leaderboard.table import reasons
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ MOST_ROWS = 16
 
 
 @dataclass(frozen=True)
-class Found:
+class AttributeRows:
     """The rows of ``Slices.shown_by`` for the runs in the frame, by one attribute."""
 
     attribute: str
@@ -86,10 +86,10 @@ def choose_attribute(view: View) -> str | None:
     return chosen
 
 
-def gather(view: View, attribute: str) -> Found | None:
+def gather(view: View, attribute: str) -> AttributeRows | None:
     """None when no run in the frame has lists."""
     rows = cached.shown_by(view, view.shown_ids, attribute)
-    return None if rows.empty else Found(attribute, rows)
+    return None if rows.empty else AttributeRows(attribute, rows)
 
 
 def show_nothing(view: View) -> None:
@@ -115,7 +115,7 @@ def show_nothing(view: View) -> None:
 # ── what the lists show ──────────────────────────────────────────────────────────────────────
 
 
-def finding(view: View, found: Found) -> str:
+def finding(view: View, found: AttributeRows) -> str:
     """Who shows the most values of the attribute, and who the fewest."""
     counts = {run: count for run, count in found.shown.items() if run in view.contender_ids} or found.shown
     most, fewest = max(counts.values()), min(counts.values())
@@ -133,23 +133,25 @@ def _named(view: View, counts: dict[str, int], count: int) -> str:
     return f"{listed(names)} {'shows' if len(names) == 1 else 'show'}"
 
 
-def subtitle(view: View, found: Found) -> str:
+def subtitle(view: View, found: AttributeRows) -> str:
     return (
         f"Values of which at least one list has an item in its first {view.k} places. The catalogue's "
         f"{numbers.count(found.n_items)} items have {numbers.count(found.n_values)}."
     )
 
 
-def measures_table(view: View, found: Found | None) -> Html:
+def measures_table(view: View, found: AttributeRows | None) -> Html:
     """One row per run: how much of the catalogue it shows, how evenly, how rare and how unlike."""
     known = _measures(view)
     decimals = {
         metric: numbers.places(value * (100 if is_percent(metric) else 1) for value in by.values())
         for metric, by in known.items()
     }
-    columns = [Column("Run"), *(Column(_head(view, metric), number=True) for metric in MEASURES)]
+    columns = [TableColumn("Run"), *(TableColumn(_head(view, metric), number=True) for metric in MEASURES)]
     if found:
-        columns.insert(1, Column(_link(view, "coverage_by", f"Values of {found.attribute}"), number=True))
+        columns.insert(
+            1, TableColumn(_link(view, "coverage_by", f"Values of {found.attribute}"), number=True)
+        )
     rows = [
         [
             run_cell(view.marks[run_id]),
@@ -180,7 +182,7 @@ def _link(view: View, metric: str, text: str) -> Html:
     return html('<a href="guide?{query}">{text}</a>', query=query, text=text)
 
 
-def _shown_of(found: Found, run_id: str) -> str:
+def _shown_of(found: AttributeRows, run_id: str) -> str:
     if run_id not in found.shown:
         return numbers.NONE
     return f"{numbers.count(found.shown[run_id])} of {numbers.count(found.n_values)}"
@@ -199,7 +201,7 @@ def footnote(view: View) -> Html:
 # ── how the places fall on the values ────────────────────────────────────────────────────────
 
 
-def show_distribution(view: View, found: Found) -> None:
+def show_distribution(view: View, found: AttributeRows) -> None:
     """A panel per run, then the same numbers as a table."""
     st.space("small")
     widgets.section(furthest(view, found), distribution_words(view, found))
@@ -212,7 +214,7 @@ def show_distribution(view: View, found: Found) -> None:
     st.html(value_table(view, found, runs))
 
 
-def furthest(view: View, found: Found) -> str:
+def furthest(view: View, found: AttributeRows) -> str:
     """The value on which a run is furthest from the catalogue."""
     rows = [row for row in records(found.frame) if row["run_id"] in view.contender_ids] or records(
         found.frame
@@ -224,7 +226,7 @@ def furthest(view: View, found: Found) -> str:
     return f"{value} {verb} {share} % of {whose}, and is {catalogue} % of the catalogue"
 
 
-def distribution_words(view: View, found: Found) -> str:
+def distribution_words(view: View, found: AttributeRows) -> str:
     filled = found.frame[(found.frame["share"] > 0) | (found.frame["items"] > 0)]
     n_rows, drawn = filled["value"].nunique(), found.chosen["value"].nunique()
     some = (
@@ -236,7 +238,7 @@ def distribution_words(view: View, found: Found) -> str:
     )
 
 
-def alt(view: View, found: Found, run_ids: list[str]) -> str:
+def alt(view: View, found: AttributeRows, run_ids: list[str]) -> str:
     """The three largest shares of each run, with the catalogue's."""
     parts = []
     for run_id in run_ids:
@@ -250,15 +252,15 @@ def _both_shares(row: Row) -> str:
     return f"{cut(row['value'], LONGEST_VALUE)} {share} % ({catalogue} %)"
 
 
-def value_table(view: View, found: Found, run_ids: list[str]) -> Html:
+def value_table(view: View, found: AttributeRows, run_ids: list[str]) -> Html:
     """One row per value that is drawn: items and share of the catalogue, then the runs' shares, in %."""
     decimals = percent_decimals(found.largest)
     shares = {run_id: part.set_index("value")["share"] for run_id, part in by_run(found.chosen)}
-    names = [Column(run_cell(view.marks[run_id]), number=True) for run_id in run_ids]
+    names = [TableColumn(run_cell(view.marks[run_id]), number=True) for run_id in run_ids]
     columns = [
-        Column(found.attribute),
-        Column("Items", number=True),
-        Column("Catalogue, %", number=True),
+        TableColumn(found.attribute),
+        TableColumn("Items", number=True),
+        TableColumn("Catalogue, %", number=True),
         *names,
     ]
     rows = [
@@ -278,5 +280,5 @@ def _value_cell(value: str) -> Html:
     return html('<span title="{value}">{short}</span>', value=value, short=cut(value, LONGEST_VALUE))
 
 
-def tidy(found: Found) -> pd.DataFrame:
+def tidy(found: AttributeRows) -> pd.DataFrame:
     return found.frame.drop(columns="run_id").assign(attribute=found.attribute)

@@ -19,7 +19,7 @@ from recdash.metrics.naming import is_percent, lower_is_better, metric_at
 from recdash.ui.app import cached, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import Column, run_cell, table_html
+from recdash.ui.components.widgets import TableColumn, run_cell, table_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,9 +138,13 @@ def differences_table(view: View, found: Spread) -> Html:
     """A row per candidate: its difference over replicates, with the test in words."""
     base = view.shown[0].name
     columns = [
-        Column("Run"), Column(f"Difference to {base}", number=True), Column("95 % CI", number=True),
-        Column("p", number=True), Column(f"Over the {found.noun}"), Column("Tested by"),
-    ]  # fmt: skip
+        TableColumn("Run"),
+        TableColumn(f"Difference to {base}", number=True),
+        TableColumn("95 % CI", number=True),
+        TableColumn("p", number=True),
+        TableColumn(f"Over the {found.noun}"),
+        TableColumn("Tested by"),
+    ]
     told = found.differences.values()
     decimals = numbers.places([end for one in told for end in (one.mean, one.low, one.high)])
     return table_html(

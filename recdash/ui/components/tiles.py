@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from recdash.charts.marks import Mark
-from recdash.comparison.evidence import Guardrail
+from recdash.comparison.evidence import GuardrailResult
 from recdash.comparison.pairs import Pair
 from recdash.comparison.wording import bounds, rail_bounds, rail_value
 from recdash.formatting import numbers
@@ -61,7 +61,7 @@ def _change(share: float, pair: Pair) -> str:
     return numbers.signed(pair.paired.mean, numbers.places([pair.paired.mean]))
 
 
-def of_rail(title: str, rail: Guardrail) -> Tile:
+def of_rail(title: str, rail: GuardrailResult) -> Tile:
     """A guardrail with the interval of its change, or why there is none; a gain may leave every scale, so
     that no strip is drawn.
     """

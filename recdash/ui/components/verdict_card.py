@@ -13,7 +13,7 @@ from recdash.ui.app import links
 
 if TYPE_CHECKING:
     from recdash.comparison.pairs import Pair
-    from recdash.comparison.sensitivity import Change
+    from recdash.comparison.sensitivity import WhatIf
     from recdash.comparison.verdict import Verdict
     from recdash.comparison.wording import Sentence
     from recdash.ui.app.state import View
@@ -76,7 +76,7 @@ def user_split(pair: Pair, name: str, base: str) -> Html:
     )  # fmt: skip
 
 
-def changes(view: View, found: Sequence[Change]) -> Html:
+def changes(view: View, found: Sequence[WhatIf]) -> Html:
     """The questions under the card and their answers, each leading to the view that shows it."""
     if not found:
         return Html("")
@@ -87,7 +87,7 @@ def changes(view: View, found: Sequence[Change]) -> Html:
     return html('<div class="rd-cells"><h2>What would change this</h2>{cells}</div>', cells=join(cells))
 
 
-def _question(view: View, change: Change) -> Html:
+def _question(view: View, change: WhatIf) -> Html:
     params = dict(change.params)
     if not params and change.question.startswith("k = "):
         return links.link(view, change.question, "metric-vs-k", params)
@@ -95,7 +95,7 @@ def _question(view: View, change: Change) -> Html:
     return links.link(view, change.question, page, params)
 
 
-def _answer(change: Change) -> Html:
+def _answer(change: WhatIf) -> Html:
     sign = html('<span class="rd-worse">≠</span> ') if change.matters else Html("")
     return html('<span class="{kind}">{sign}{answer}</span>', kind="rd-matters" if change.matters else "",
                 sign=sign, answer=change.answer)  # fmt: skip

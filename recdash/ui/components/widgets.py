@@ -28,7 +28,7 @@ NARROWEST_PLOT = 160
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """One column of an HTML table; numbers are right-aligned."""
 
     title: str  # escaped unless Html
@@ -58,7 +58,11 @@ def run_cell(mark: Mark) -> Html:
 
 
 def table_html(
-    columns: Sequence[Column], rows: Iterable[Sequence[object]], *, bands: Sequence[int] = (), kind: str = ""
+    columns: Sequence[TableColumn],
+    rows: Iterable[Sequence[object]],
+    *,
+    bands: Sequence[int] = (),
+    kind: str = "",
 ) -> Html:
     """An HTML table; cells are escaped unless they are :class:`Html`. ``bands``: rows in panel colour."""
     head = join([_cell("th", column, column.title) for column in columns])
@@ -74,15 +78,17 @@ def table_html(
                 "<tbody>{body}</tbody></table></div>", kind=kind, head=head, body=join(body))  # fmt: skip
 
 
-def table(columns: Sequence[Column], rows: Iterable[Sequence[object]], *, bands: Sequence[int] = ()) -> None:
+def table(
+    columns: Sequence[TableColumn], rows: Iterable[Sequence[object]], *, bands: Sequence[int] = ()
+) -> None:
     st.html(table_html(columns, rows, bands=bands))
 
 
-def _cells(columns: Sequence[Column], row: Sequence[object]) -> Html:
+def _cells(columns: Sequence[TableColumn], row: Sequence[object]) -> Html:
     return join([_cell("td", column, value) for column, value in zip(columns, row, strict=True)])
 
 
-def _cell(tag: Literal["td", "th"], column: Column, value: object) -> Html:
+def _cell(tag: Literal["td", "th"], column: TableColumn, value: object) -> Html:
     kind = "rd-num" if column.number else ""
     if tag == "th":
         return html('<th scope="col" class="{kind}">{value}</th>', kind=kind, value=value)

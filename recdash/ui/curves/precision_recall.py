@@ -15,7 +15,7 @@ from recdash.formatting.wording import listed
 from recdash.ui.app import cached, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import Column, run_cell
+from recdash.ui.components.widgets import TableColumn, run_cell
 from recdash.ui.curves import page
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def table_at_k(view: View, found: pd.DataFrame) -> None:
         for row in here
     ]
     widgets.section(f"At k = {view.k}")
-    columns = [Column("Run"), *(Column(name, number=True) for name in ("P", "R", "F1"))]
+    columns = [TableColumn("Run"), *(TableColumn(name, number=True) for name in ("P", "R", "F1"))]
     st.html(widgets.table_html(columns, rows, kind="rd-narrow"))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from recdash.decisions import Decision, Item, shortcomings
+from recdash.decisions import ChecklistItem, Decision, shortcomings
 from recdash.decisions.review import offline_of, online_of
 from recdash.domain.journal import Entry
 from recdash.formatting.html import Html, html, join, markdown
@@ -88,7 +88,7 @@ def _tiles_note(one: Decision) -> str:
     return f"{stood}: change against {base}{online}. One scale, the tick is zero."
 
 
-def checks(items: Sequence[Item], when: str) -> Html:
+def checks(items: Sequence[ChecklistItem], when: str) -> Html:
     """The checklist in short, for the side of a card."""
     if not items:
         return Html("")

@@ -13,7 +13,7 @@ from recdash.formatting.wording import day
 from recdash.ui.app import idempotent_form, links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import Column, table_html
+from recdash.ui.components.widgets import TableColumn, table_html
 from recdash.ui.decisions import card, forms, review, wording
 
 GUIDE = {
@@ -99,7 +99,7 @@ def show_history(entries: Sequence[Entry]) -> None:
     """Who did what, the newest first."""
     widgets.section("History", "Who did what, the newest first. All days on this page are in UTC.")
     known = {one.id: one for one in entries}
-    columns = [Column("When"), Column("Who"), Column("What"), Column("Words")]
+    columns = [TableColumn("When"), TableColumn("Who"), TableColumn("What"), TableColumn("Words")]
     rows = [
         [wording.moment(one.created), one.author, wording.deed(one, known),
          wording.excerpt(one.text)]

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from recdash.decisions import Item, Review
+from recdash.decisions import ChecklistItem, Review
 from recdash.domain.journal import Entry
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import day
 from recdash.ui.app import theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import Column, table_html
+from recdash.ui.components.widgets import TableColumn, table_html
 from recdash.ui.decisions import card, forms
 from recdash.ui.decisions import tiles as decision_tiles
 from recdash.ui.decisions.card import ITEM_SIGNS
@@ -24,7 +24,12 @@ STEPS = ("proposed", "offline evidence", "online evidence")
 
 def show_list(view: View, reviews: Sequence[Review]) -> None:
     """All reviews: whom, how far, who asked, what is next."""
-    columns = [Column("Candidate"), Column("State"), Column("Proposed by"), Column("Next")]
+    columns = [
+        TableColumn("Candidate"),
+        TableColumn("State"),
+        TableColumn("Proposed by"),
+        TableColumn("Next"),
+    ]
     rows = [
         [_run_cell(view, one), state_badge(one.state), f"{one.entry.author}, {day(one.entry.created)}",
          one.missing or _closed(one)]
@@ -95,13 +100,13 @@ def _step(one: Review, name: str, entry: Entry | None) -> Html:
     )  # fmt: skip
 
 
-def checklist_html(items: Sequence[Item]) -> Html:
+def checklist_html(items: Sequence[ChecklistItem]) -> Html:
     """One line per item, which opens to its numbers."""
     head = html('<div class="rd-why-head"><span>Checklist</span><span>State</span><span>Why</span></div>')
     return html('<div class="rd-why">{head}{rows}</div>', head=head, rows=join([_line(one) for one in items]))
 
 
-def _line(one: Item) -> Html:
+def _line(one: ChecklistItem) -> Html:
     sign, tone = ITEM_SIGNS[one.state]
     numbers = join([html("<p>{line}</p>", line=line) for line in one.numbers])
     return html(

@@ -20,7 +20,7 @@ from recdash.online.analysis.judgement import SIGNS as ONLINE_SIGNS
 from recdash.stats.family import SIGNS
 from recdash.ui.components import widgets
 from recdash.ui.components.tiles import finding_cell, value_text
-from recdash.ui.components.widgets import Column, table_html
+from recdash.ui.components.widgets import TableColumn, table_html
 from recdash.ui.decisions.tiles import online_value, rail_interval
 from recdash.ui.runs.table import in_words
 
@@ -61,7 +61,11 @@ def _differences(first: str, rows: Sequence[tuple[str, Difference]]) -> None:
 
 
 def _table(first: str, rows: Sequence[tuple[str, Difference]]) -> Html:
-    columns = [Column(first), *(Column(name, number=True) for name in NUMBERS), Column("Finding")]
+    columns = [
+        TableColumn(first),
+        *(TableColumn(name, number=True) for name in NUMBERS),
+        TableColumn("Finding"),
+    ]
     return table_html(columns, [_row(name, one) for name, one in rows], kind="rd-small rd-frozen")
 
 
@@ -100,8 +104,12 @@ def _allowed(one: Guardrail) -> str:
 def _guardrails(found: Offline) -> None:
     if not found.guardrails:
         return
-    columns = [Column("Guardrail"), *(Column(name, number=True) for name in ("Value", "Baseline", "Change")),
-               Column("95 % CI"), Column("Finding")]  # fmt: skip
+    columns = [
+        TableColumn("Guardrail"),
+        *(TableColumn(name, number=True) for name in ("Value", "Baseline", "Change")),
+        TableColumn("95 % CI"),
+        TableColumn("Finding"),
+    ]
     rows = [
         [one.title, rail_value(one.metric, one.value), rail_value(one.metric, one.base_value),
          _percent(one.change), rail_interval(one).removeprefix("95 % CI "),
@@ -124,8 +132,12 @@ def _online(found: Online) -> None:
         f"(SRM p {p if '<' in p else f'= {p}'}).",
     )
     names = ("Variant", "Control", "Lift, %", "95 % CI, corrected", "p, corrected", "n")
-    columns = [Column("Metric"), Column("Role"), *(Column(name, number=True) for name in names),
-               Column("Finding")]  # fmt: skip
+    columns = [
+        TableColumn("Metric"),
+        TableColumn("Role"),
+        *(TableColumn(name, number=True) for name in names),
+        TableColumn("Finding"),
+    ]
     st.html(table_html(columns, [_lift_row(one) for one in found.lifts], kind="rd-small rd-frozen"))
     told = [*found.warnings, *(side.sentence for side in found.sides)]
     told += [f"Explained: {side.explained}" for side in found.sides if side.explained]
@@ -175,7 +187,7 @@ def show_definitions(offline: Offline | None, online: Sequence[Online]) -> None:
         [one.title, one.formula or numbers.NONE, one.meaning] for test in online for one in test.definitions
     ]
     if rows:
-        columns = [Column("Online metric"), Column("Counted as"), Column("Meaning")]
+        columns = [TableColumn("Online metric"), TableColumn("Counted as"), TableColumn("Meaning")]
         st.html(table_html(columns, rows, kind="rd-words"))
 
 
@@ -185,7 +197,9 @@ def show_provenance(found: Mapping[str, Any]) -> None:
         st.caption("Where the numbers come from was not written down.")
         return
     rows = [[name, told] for name, told in _provenance_rows(found) if told]
-    st.html(table_html([Column("What"), Column("Where it comes from")], rows, kind="rd-words rd-hashes"))
+    st.html(
+        table_html([TableColumn("What"), TableColumn("Where it comes from")], rows, kind="rd-words rd-hashes")
+    )
 
 
 def _provenance_rows(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -210,7 +224,7 @@ def show_since(changes: Sequence[Changed]) -> None:
     if not changes:
         st.html('<p class="rd-quiet">✓ Asked again today, the numbers are the same.</p>')
         return
-    columns = [Column("What differs today"), Column("Then"), Column("Now")]
+    columns = [TableColumn("What differs today"), TableColumn("Then"), TableColumn("Now")]
     st.html(table_html(columns, [[one.what, one.then, one.now] for one in changes], kind="rd-words"))
 
 

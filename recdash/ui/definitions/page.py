@@ -29,7 +29,7 @@ from recdash.metrics.naming import base, is_percent, metric_at
 from recdash.ui.app import cached, state
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import Column, table_html
+from recdash.ui.components.widgets import TableColumn, table_html
 from recdash.ui.runs.table import counting_rule
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Found:
+class PresetsOfRun:
     """One run, its metric's family, and its tables under all presets and of their causes."""
 
     run: Run
@@ -105,16 +105,16 @@ def choose_run(view: View) -> Run:
     return chosen
 
 
-def gather(view: View, run: Run) -> Found:
+def gather(view: View, run: Run) -> PresetsOfRun:
     """The family of the frame's metric: each preset has parameters of its own."""
     metric = base(view.metric)
     with st.spinner("Counting as each library does; for another order the upload is read again"):
         presets = cached.under_presets(run.id, metric, view.k)
         causes = cached.preset_causes(run.id, metric, view.k)
-    return Found(run, metric, view.k, presets, causes)
+    return PresetsOfRun(run, metric, view.k, presets, causes)
 
 
-def finding(found: Found) -> str:
+def finding(found: PresetsOfRun) -> str:
     """How far the habits move one run's value."""
     values = [row["value"] for row in found.rows if is_number(row["value"])]
     if not values:
@@ -135,7 +135,7 @@ def _told_apart(low: float, high: float, decimals: int) -> tuple[str, str]:
     return numbers.fixed(low, decimals), numbers.fixed(high, decimals)
 
 
-def subtitle(found: Found) -> str:
+def subtitle(found: PresetsOfRun) -> str:
     presets = named_number(len(found.rows)).lower()
     return (
         f"The same lists and the same truth under {presets} presets: definition, who counts, order and ties, "
@@ -143,7 +143,7 @@ def subtitle(found: Found) -> str:
     )
 
 
-def footnote(view: View, found: Found) -> Html:
+def footnote(view: View, found: PresetsOfRun) -> Html:
     """What the other pages show where that is not the default, and how long a difference is."""
     legend = (
         "Difference: the value minus recdash's default, each over its own users. Every user: all with a "
@@ -154,7 +154,7 @@ def footnote(view: View, found: Found) -> Html:
     return html('<div class="rd-note">{lines}</div>', lines=paragraphs)
 
 
-def shown_elsewhere(view: View, found: Found) -> str:
+def shown_elsewhere(view: View, found: PresetsOfRun) -> str:
     """A line for a frame whose own number is not the default's; empty where it is."""
     users = view.experiment.settings.get("users", "truth")
     if view.metric == found.metric and users == found.default["users"]:
@@ -167,18 +167,23 @@ def shown_elsewhere(view: View, found: Found) -> str:
 # ── the presets side by side ─────────────────────────────────────────────────────────────────
 
 
-def preset_table(found: Found) -> Html:
+def preset_table(found: PresetsOfRun) -> Html:
     value = f"{found.where}, %" if found.unit else found.where
     columns = [
-        Column("Preset"), Column("Definition"), Column(value, number=True),
-        Column("Difference to\nrecdash", number=True), Column("Who counts"), Column("Order and ties"),
-        Column("Relevant is"), Column("Beside the\nlibrary"),
-    ]  # fmt: skip
+        TableColumn("Preset"),
+        TableColumn("Definition"),
+        TableColumn(value, number=True),
+        TableColumn("Difference to\nrecdash", number=True),
+        TableColumn("Who counts"),
+        TableColumn("Order and ties"),
+        TableColumn("Relevant is"),
+        TableColumn("Beside the\nlibrary"),
+    ]
     rows = [_preset_row(found, row) for row in found.rows]
     return table_html(columns, rows, bands=[0])
 
 
-def _preset_row(found: Found, row: Row) -> list[object]:
+def _preset_row(found: PresetsOfRun, row: Row) -> list[object]:
     return [
         html('<b>{title}</b>', title=row["title"]),
         code(row["spec"]),
@@ -195,14 +200,14 @@ STATES = {**WORDS, "documented": "not run"}
 """Short, for a column; the whole sentence is the title of the cell, and stands under *Is it the same?*"""
 
 
-def agreement_title(found: Found) -> tuple[str, str]:
+def agreement_title(found: PresetsOfRun) -> tuple[str, str]:
     return (
         f"Is {found.where} the number that each library prints?",
         "Equal: its numbers were compared with recdash's under the preset. docs/presets.md has every metric.",
     )
 
 
-def agreement_list(found: Found) -> Html:
+def agreement_list(found: PresetsOfRun) -> Html:
     """One sentence per preset: whether this metric is the library's own number."""
     rows = [
         html("<li><b>{title}</b><span>{words}</span></li>", title=row["title"], words=f"{row['agreement']}.")
@@ -238,14 +243,14 @@ def code(spec: str) -> Html:
     return html("<code>{spec}</code>", spec=join(parts, ",<wbr>"))
 
 
-def export(found: Found) -> pd.DataFrame:
+def export(found: PresetsOfRun) -> pd.DataFrame:
     return found.presets.assign(run=found.run.name, k=found.k)
 
 
 # ── why they differ ──────────────────────────────────────────────────────────────────────────
 
 
-def why_title(found: Found) -> tuple[str, str]:
+def why_title(found: PresetsOfRun) -> tuple[str, str]:
     subtitle = (
         f"What each cause does to {found.where} by itself, when it alone is changed from recdash's default. "
         "Together: what remains, since causes change each other's effect."
@@ -253,20 +258,20 @@ def why_title(found: Found) -> tuple[str, str]:
     return "Why do the libraries differ?", subtitle
 
 
-def cause_table(found: Found) -> Html:
+def cause_table(found: PresetsOfRun) -> Html:
     """Rows: presets; columns: what each cause does alone, from the default; the whole difference."""
     present = [cause for cause in TITLES if cause in set(found.causes["cause"])]
     columns = [
-        Column("Preset"),
-        *(Column(TITLES[cause], number=True) for cause in present),
-        Column("Difference", number=True),
+        TableColumn("Preset"),
+        *(TableColumn(TITLES[cause], number=True) for cause in present),
+        TableColumn("Difference", number=True),
     ]
     decimals = numbers.places(row["difference"] for row in found.rows)
     rows = [_cause_row(found, row, present, decimals) for row in found.others]
     return table_html(columns, rows, kind="rd-small")
 
 
-def _cause_row(found: Found, row: Row, present: list[str], decimals: int) -> list[object]:
+def _cause_row(found: PresetsOfRun, row: Row, present: list[str], decimals: int) -> list[object]:
     of = {cause["cause"]: cause for cause in found.causes_of(row["preset"])}
     return [
         html("<b>{title}</b>", title=row["title"]),
@@ -292,7 +297,7 @@ def _signed(difference: float, decimals: int) -> str:
     return text if text.strip("0.,") else "≈ 0"
 
 
-def entries(found: Found) -> Html:
+def entries(found: PresetsOfRun) -> Html:
     """One sentence per preset: its causes by the size of their effect."""
     rows = [
         html("<li><b>{title}</b><span>{words}</span></li>", title=row["title"], words=why(found, row))
@@ -301,7 +306,7 @@ def entries(found: Found) -> Html:
     return html('<ul class="rd-list rd-entries">{rows}</ul>', rows=join(rows))
 
 
-def why(found: Found, row: Row) -> str:
+def why(found: PresetsOfRun, row: Row) -> str:
     """``63 % higher. Who counts +0.0166: only users with a list count. No effect here: …``."""
     causes = [cause for cause in found.causes_of(row["preset"]) if cause["cause"] != TOGETHER]
     if not causes:
@@ -322,7 +327,7 @@ def why(found: Found, row: Row) -> str:
     return " ".join(part for part in parts if part)
 
 
-def titles(found: Found) -> dict[str, str]:
+def titles(found: PresetsOfRun) -> dict[str, str]:
     """Preset → title, for choosing one."""
     return {row["preset"]: row["title"] for row in found.rows}
 
@@ -332,7 +337,7 @@ def _exact(difference: float) -> str:
     return numbers.signed(difference, numbers.places([difference]))
 
 
-def furthest(found: Found) -> str:
+def furthest(found: PresetsOfRun) -> str:
     """The preset whose value is furthest from the default's."""
     known = [row for row in found.rows if is_number(row["difference"])]
     return str(max(known, key=lambda row: abs(row["difference"]))["preset"]) if known else DEFAULT
@@ -341,7 +346,7 @@ def furthest(found: Found) -> str:
 # ── who was counted ──────────────────────────────────────────────────────────────────────────
 
 
-def ledger_title(view: View, found: Found) -> tuple[str, str]:
+def ledger_title(view: View, found: PresetsOfRun) -> tuple[str, str]:
     users = numbers.count(found.run.ledger.get("truth_users"))
     return (
         f"Who was counted in {found.run.name}",
@@ -349,14 +354,16 @@ def ledger_title(view: View, found: Found) -> tuple[str, str]:
     )
 
 
-def ledger_table(view: View, found: Found) -> Html:
+def ledger_table(view: View, found: PresetsOfRun) -> Html:
     settings = view.experiment.settings
     lines = ledger_lines(
         found.run.ledger, settings.get("users", "truth"), view.depth, settings.get("duplicates", "first")
     )
     rows = [[line.title, _count(line.count), line.words] for line in lines]
     return table_html(
-        [Column("Ledger"), Column("Count", number=True), Column("What it means")], rows, kind="rd-small"
+        [TableColumn("Ledger"), TableColumn("Count", number=True), TableColumn("What it means")],
+        rows,
+        kind="rd-small",
     )
 
 
@@ -364,7 +371,7 @@ def _count(count: int | None) -> str:
     return numbers.NONE if count is None else numbers.count(count)
 
 
-def show_ties(view: View, found: Found) -> None:
+def show_ties(view: View, found: PresetsOfRun) -> None:
     """How far the order of equal scores can move the value that the pages show; nothing where it cannot."""
     band = cached.tie_band(found.run.id, view.metric, view.k)
     if band is None:
@@ -376,7 +383,7 @@ def show_ties(view: View, found: Found) -> None:
     numbers_of = (band.worst, band.expected, band.best, shown)
     drawn = f" ± {band.expected_error:.1g}" if band.expected_error else ""
     titles = ("Worst order", "Expected", "Best order", "As in the file")
-    columns = [*(Column(title, number=True) for title in titles), Column("Users", number=True)]
+    columns = [*(TableColumn(title, number=True) for title in titles), TableColumn("Users", number=True)]
     row = [*(numbers.fixed(value, decimals) for value in numbers_of), numbers.count(band.n_users)]
     row[1] += drawn
     st.space("small")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from recdash.definitions.latex import formula, is_exact
-from recdash.definitions.worked_example import N_POPULAR, Place, Worked, example, why_no_example
+from recdash.definitions.worked_example import N_POPULAR, ExamplePlace, Worked, example, why_no_example
 from recdash.domain.records import Run
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
@@ -13,8 +13,8 @@ from recdash.metrics import METRICS, define
 from recdash.metrics.naming import base
 from recdash.ui.app import cached
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import Column, table_html
-from recdash.ui.definitions.page import Found
+from recdash.ui.components.widgets import TableColumn, table_html
+from recdash.ui.definitions.page import PresetsOfRun
 
 EXAMPLES = {"small": "A list of five places", "run": "One user of this run"}
 OF_POPULARITY = ("serendipity",)
@@ -27,7 +27,7 @@ LETTERS = (
 MISS = html('<span class="rd-muted" aria-label="no hit">○</span>')
 
 
-def print_formula(found: Found, preset: str) -> None:
+def print_formula(found: PresetsOfRun, preset: str) -> None:
     """The definition as typed, its formula, what its letters mean, and the metric's own example."""
     row = found.row(preset)
     definition = define(row["spec"])
@@ -55,7 +55,7 @@ def _chosen(spec: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def work_out(found: Found, preset: str) -> None:
+def work_out(found: PresetsOfRun, preset: str) -> None:
     """The arithmetic of the built-in list or of one of the run's users, as the reader chooses."""
     chosen = widgets.choice("Example", "ex", EXAMPLES, "small")
     row = found.row(preset)
@@ -104,9 +104,13 @@ def heading(shown: Worked, chosen: str) -> Html:
 
 def places_table(shown: Worked) -> Html:
     columns = [
-        Column("Place", number=True), Column("Item"), Column("Hit"), Column("Grade", number=True),
-        Column("Credit", number=True), Column("Sum so far", number=True),
-    ]  # fmt: skip
+        TableColumn("Place", number=True),
+        TableColumn("Item"),
+        TableColumn("Hit"),
+        TableColumn("Grade", number=True),
+        TableColumn("Credit", number=True),
+        TableColumn("Sum so far", number=True),
+    ]
     return table_html(columns, rows(shown), kind="rd-small")
 
 
@@ -136,7 +140,7 @@ def _hits_only(shown: Worked) -> list[list[object]]:
     return lines
 
 
-def _row(place: Place) -> list[object]:
+def _row(place: ExamplePlace) -> list[object]:
     hit = place.gain is not None
     return [
         str(place.rank),
@@ -148,7 +152,7 @@ def _row(place: Place) -> list[object]:
     ]  # fmt: skip
 
 
-def _no_hit(place: Place) -> str:
+def _no_hit(place: ExamplePlace) -> str:
     return "judged, not relevant" if place.negative else "not relevant"
 
 

@@ -16,15 +16,19 @@ from recdash.service.catalog.history import Happening
 from recdash.service.catalog.overview import Card, CardVerdict
 from recdash.ui.app import cached, links
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import Column
+from recdash.ui.components.widgets import TableColumn
 
 IN_A_ROW = 2
 AT_A_TIME = 5
 """After so many verdicts the table is drawn again."""
 COLUMNS = (
-    Column("Experiment"), Column("Verdict"), Column("Users", number=True), Column("Runs", number=True),
-    Column("Decision"), Column("Last change"),
-)  # fmt: skip
+    TableColumn("Experiment"),
+    TableColumn("Verdict"),
+    TableColumn("Users", number=True),
+    TableColumn("Runs", number=True),
+    TableColumn("Decision"),
+    TableColumn("Last change"),
+)
 
 
 def draw(cards: Sequence[Card]) -> None:

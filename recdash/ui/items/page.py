@@ -16,7 +16,7 @@ from recdash.formatting.wording import cut, listed
 from recdash.ui.app import cached, state
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import Column, run_cell, table_html
+from recdash.ui.components.widgets import TableColumn, run_cell, table_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,9 +93,9 @@ def summary(view: View, items: Items) -> Html:
     """One row per run: how many of the held-out items it finds, alone and at all, and shows."""
     total = len(items.frame)
     columns = [
-        Column("Run"), Column("Items found", number=True), Column("of all, %", number=True),
-        Column("Only this run finds", number=True), Column("Items shown", number=True),
-        Column("Shown, never found", number=True),
+        TableColumn("Run"), TableColumn("Items found", number=True), TableColumn("of all, %", number=True),
+        TableColumn("Only this run finds", number=True), TableColumn("Items shown", number=True),
+        TableColumn("Shown, never found", number=True),
     ]  # fmt: skip
     rows = [
         [
@@ -197,8 +197,8 @@ def table(view: View, items: Items, rows: pd.DataFrame) -> None:
     if rows.empty:
         st.html(html('<p class="rd-muted">No item is like this.</p>'))
         return
-    names = [Column(run_cell(view.marks[run_id]), number=True) for run_id in items.run_ids]
-    columns = [Column("Item"), Column("Held out by\nusers", number=True), *names]
+    names = [TableColumn(run_cell(view.marks[run_id]), number=True) for run_id in items.run_ids]
+    columns = [TableColumn("Item"), TableColumn("Held out by\nusers", number=True), *names]
     cells = [_cells(row, items.run_ids) for row in records(rows.head(MOST_ROWS))]
     st.html(table_html(columns, cells, kind="rd-small rd-items"))
     st.html(_note(len(rows)))

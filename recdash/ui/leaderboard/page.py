@@ -100,7 +100,7 @@ def _differs(view: View, metric: str, correction: Correction) -> bool:
     return len({f"{value:.3g}" for value in known.values()}) > 1
 
 
-def _places(view: View, known: dict[str, float], correction: Correction) -> dict[str, board.Place]:
+def _places(view: View, known: dict[str, float], correction: Correction) -> dict[str, board.RankRange]:
     """Honest ranks; by the value alone for one run, and for a metric without a value per user."""
     everyone = frozenset(compared(view))
     ranked = {run: value for run, value in known.items() if run in everyone}
@@ -110,7 +110,7 @@ def _places(view: View, known: dict[str, float], correction: Correction) -> dict
 
 
 def _order(
-    view: View, known: dict[str, float], places: dict[str, board.Place], wanted: str
+    view: View, known: dict[str, float], places: dict[str, board.RankRange], wanted: str
 ) -> tuple[str, ...]:
     """By rank, then by value; below them who has no rank, and the references."""
     everyone = [*known, *(run for run in view.run_ids if run not in known)]

@@ -14,7 +14,7 @@ from recdash.metrics.naming import BEYOND, CORE, base, has_k, is_percent, metric
 from recdash.stats import Correction
 from recdash.stats.family import SIGNS
 from recdash.ui.components.tiles import finding_cell, value_text
-from recdash.ui.components.widgets import Column, run_cell
+from recdash.ui.components.widgets import TableColumn, run_cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,7 @@ DIFFERENCE = ("mean_diff", "ci_low", "ci_high", "margin")
 
 
 @dataclass(frozen=True)
-class Place:
+class RankRange:
     """A run's rank, the range in which it could have come, and whether others share it."""
 
     rank: int
@@ -61,7 +61,7 @@ class Board:
     metrics: tuple[str, ...]
     scores: pd.DataFrame
     pairs: Mapping[str, Row]
-    places: Mapping[str, Place]
+    places: Mapping[str, RankRange]
     absences: Mapping[str, Mapping[str, str]]
     n_users: Mapping[str, int]
     correction: Correction = "holm"
@@ -88,21 +88,21 @@ def metrics_of_set(available: Sequence[str], primary: str, name: str, few: int =
     return (primary, *(plain[:few] if name == "core" else plain))
 
 
-def places_by_value(scores: Mapping[str, float]) -> dict[str, Place]:
+def places_by_value(scores: Mapping[str, float]) -> dict[str, RankRange]:
     """By the value alone, equal ones sharing, where users have none of their own. ``scores``: best first."""
-    found: dict[str, Place] = {}
+    found: dict[str, RankRange] = {}
     for place, (run_id, value) in enumerate(scores.items(), start=1):
         above = [other for other in found if abs(scores[other] - value) <= EQUAL]
         rank = found[above[0]].rank if above else place
-        found |= {one: Place(rank, rank, rank, shared=True) for one in above}
-        found[run_id] = Place(rank, rank, rank, shared=bool(above))
+        found |= {one: RankRange(rank, rank, rank, shared=True) for one in above}
+        found[run_id] = RankRange(rank, rank, rank, shared=bool(above))
     return found
 
 
-def places_of(ranks: pd.DataFrame) -> dict[str, Place]:
+def places_of(ranks: pd.DataFrame) -> dict[str, RankRange]:
     """From the rows of ``Comparisons.ranks``."""
     return {
-        row["run_id"]: Place(row["rank"], row["rank_low"], row["rank_high"], row["shared"])
+        row["run_id"]: RankRange(row["rank"], row["rank_low"], row["rank_high"], row["shared"])
         for row in records(ranks)
     }
 
@@ -125,26 +125,26 @@ def baseline_first(order: Sequence[str], baseline: str) -> tuple[str, ...]:
     return (*(run for run in order if run == baseline), *(run for run in order if run != baseline))
 
 
-def columns(view: View, board: Board) -> list[Column]:
+def columns(view: View, board: Board) -> list[TableColumn]:
     base_name = view.name(view.baseline.id) if view.baseline else ""
     rule = "" if board.correction == "off" else f", {RULES[board.correction]}"
     return [
-        Column(two_lines("Rank,", "range")),
-        Column("Run"),
-        Column(_head(view.metric, view.k), number=True),
-        Column(two_lines(f"Difference{board.unit and ', %'}", f"to {_clipped(base_name)}"), number=True),
-        Column(two_lines("95 % CI", f"(paired{rule})"), number=True),
-        Column("Finding"),
-        *([Column(two_lines("n", "users"), number=True)] if board.users_differ else []),
+        TableColumn(two_lines("Rank,", "range")),
+        TableColumn("Run"),
+        TableColumn(_head(view.metric, view.k), number=True),
+        TableColumn(two_lines(f"Difference{board.unit and ', %'}", f"to {_clipped(base_name)}"), number=True),
+        TableColumn(two_lines("95 % CI", f"(paired{rule})"), number=True),
+        TableColumn("Finding"),
+        *([TableColumn(two_lines("n", "users"), number=True)] if board.users_differ else []),
         *_standing_columns(board.standing),
-        *[Column(_head(metric, view.k), number=True) for metric in board.metrics[1:]],
+        *[TableColumn(_head(metric, view.k), number=True) for metric in board.metrics[1:]],
     ]
 
 
-def _standing_columns(standing: Standing | None) -> list[Column]:
+def _standing_columns(standing: Standing | None) -> list[TableColumn]:
     """Of the way from floor to ceiling, and how many times the usual: where there are references for it."""
-    way = [Column(two_lines("Of the", "way, %"), number=True)] if standing and standing.share else []
-    times = [Column(two_lines("× Most", "popular"), number=True)] if standing and standing.times else []
+    way = [TableColumn(two_lines("Of the", "way, %"), number=True)] if standing and standing.share else []
+    times = [TableColumn(two_lines("× Most", "popular"), number=True)] if standing and standing.times else []
     return [*way, *times]
 
 
@@ -202,7 +202,7 @@ def rows(view: View, board: Board) -> list[list[object]]:
     ]
 
 
-def _place_cell(place: Place | None) -> Html:
+def _place_cell(place: RankRange | None) -> Html:
     if place is None:
         return html('<b title="not ranked">{none}</b>', none=numbers.NONE)
     return html('<b class="rd-rank">{rank}</b> <small class="rd-muted">{range}</small>',

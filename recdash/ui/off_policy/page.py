@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from recdash.charts.off_policy import Line, estimates, weights
+from recdash.charts.off_policy import EstimateLine, estimates, weights
 from recdash.errors import Problem, RecdashError
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
@@ -25,7 +25,7 @@ from recdash.online.off_policy.ope import UNIFORM, ope
 from recdash.online.off_policy.reward_model import FOLDS, SHRINK_ROWS
 from recdash.ui.app import state, theme
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import Column, table_html
+from recdash.ui.components.widgets import TableColumn, table_html
 from recdash.ui.upload.steps import expect_files, template_button
 from recdash.ui.upload.templates import TEMPLATES
 
@@ -43,7 +43,7 @@ NAMES = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class OffPolicyRequest:
     """The files and what was chosen beside them; ``target`` None: uniform."""
 
     log: UploadedFile
@@ -56,7 +56,7 @@ class Asked:
 # ── what is asked ────────────────────────────────────────────────────────────────────────────
 
 
-def ask() -> Asked | None:
+def ask() -> OffPolicyRequest | None:
     """The files and choices; None while a file is missing."""
     expect_files()
     left, right = st.columns(2, gap="large")
@@ -72,7 +72,7 @@ def ask() -> Asked | None:
     st.caption("Nothing is stored: the files are read, answered, and forgotten when you leave.")
     if log is None or (chosen != UNIFORM and target is None):
         return None
-    return Asked(log, target, n_items, clip, user_column)
+    return OffPolicyRequest(log, target, n_items, clip, user_column)
 
 
 def _file(kind: str, label: str) -> UploadedFile | None:
@@ -117,7 +117,7 @@ def explain() -> None:
     )
 
 
-def estimate(asked: Asked) -> OffPolicy:
+def estimate(asked: OffPolicyRequest) -> OffPolicy:
     """The estimates, computed once for these files; stops the page with the reasons where they are none."""
     target_id = asked.target.file_id if asked.target else UNIFORM
     try:
@@ -134,7 +134,7 @@ def _estimated(
     n_items: int | None,
     clip: float | None,
     user_column: str | None,
-    _asked: Asked,
+    _asked: OffPolicyRequest,
 ) -> OffPolicy:
     for file in filter(None, (_asked.log, _asked.target)):
         file.seek(0)
@@ -216,7 +216,7 @@ def show_estimates(found: OffPolicy) -> None:
     )
 
 
-def lines(found: OffPolicy) -> list[Line]:
+def lines(found: OffPolicy) -> list[EstimateLine]:
     factor, _ = scale(found)
 
     def scaled(value: float | None) -> float | None:
@@ -224,7 +224,9 @@ def lines(found: OffPolicy) -> list[Line]:
 
     each = {name: getattr(found, name) for name in NAMES}
     return [
-        Line(NAMES[name], scaled(one.value), scaled(one.low), scaled(one.high), observed=name == "observed")
+        EstimateLine(
+            NAMES[name], scaled(one.value), scaled(one.low), scaled(one.high), observed=name == "observed"
+        )
         for name, one in each.items()
     ]
 
@@ -256,7 +258,12 @@ def _how(found: OffPolicy) -> list[str]:
 def show_checks(found: OffPolicy) -> None:
     st.space("small")
     widgets.section("What the estimates rest on", "Where a rule does not hold there is no verdict.")
-    columns = [Column("Check"), Column("Value", number=True), Column("Rule"), Column("What it means")]
+    columns = [
+        TableColumn("Check"),
+        TableColumn("Value", number=True),
+        TableColumn("Rule"),
+        TableColumn("What it means"),
+    ]
     st.html(table_html(columns, _checks(found), kind="rd-small"))
 
 

@@ -16,8 +16,8 @@ from recdash.online.agreement.agreement import LEAST_RUNS
 from recdash.ui.app import state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import Column, table_html
-from recdash.ui.offline_online.page import BothSides
+from recdash.ui.components.widgets import TableColumn, table_html
+from recdash.ui.offline_online.page import OfflineOnlinePage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +34,7 @@ Answer = TypeVar("Answer")
 # ── the card ─────────────────────────────────────────────────────────────────────────────────
 
 
-def card(view: View, sides: BothSides) -> None:
+def card(view: View, sides: OfflineOnlinePage) -> None:
     """How many pairs of runs point the same way, and what the order of all says."""
     found: Agreement = _asked(
         state.workspace().agreement.agreement,
@@ -64,7 +64,7 @@ def _who_counts(found: Agreement) -> str:
 # ── which metric, and how often ──────────────────────────────────────────────────────────────
 
 
-def sections(view: View, sides: BothSides) -> None:
+def sections(view: View, sides: OfflineOnlinePage) -> None:
     """Which metric had the order of this test, and how the frame's has called all tests."""
     told = _told(view)
     best: BestMetric = _asked(
@@ -120,7 +120,11 @@ def metric_table(found: BestMetric, shown: str) -> Html:
     listed = [one for place, one in enumerate(ranked) if place < SHOWN_METRICS or one.label == shown]
     rows = [[one.label, numbers.fixed(one.tau, 2), _bar(one.tau or 0.0)] for one in listed]
     bands = [place for place, one in enumerate(listed) if one.label == shown]
-    columns = [Column("Offline metric"), Column("τ", number=True), Column("opposite to same order")]
+    columns = [
+        TableColumn("Offline metric"),
+        TableColumn("τ", number=True),
+        TableColumn("opposite to same order"),
+    ]
     return table_html(columns, rows, bands=bands, kind="rd-small")
 
 

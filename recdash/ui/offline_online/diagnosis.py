@@ -8,7 +8,7 @@ import streamlit as st
 
 from recdash.charts.marks import Mark
 from recdash.charts.mini_chart import Drawing, Placed, drawing
-from recdash.diagnosis import CHECKS, Answer, Check
+from recdash.diagnosis import CHECKS, Check, CheckAnswer
 from recdash.diagnosis.mini_chart import Picture, Side
 from recdash.errors import RecdashError
 from recdash.formatting import numbers
@@ -19,7 +19,7 @@ from recdash.ui.ab_results.wording import lowered
 from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.offline_online.page import DISAGREE, BothSides
+from recdash.ui.offline_online.page import DISAGREE, OfflineOnlinePage
 
 SIGNS: Mapping[str, tuple[str, str]] = {
     "supports": ("●", "worse"),
@@ -32,7 +32,7 @@ FOOTNOTE = (
 )
 
 
-def show(view: View, found: BothSides) -> None:
+def show(view: View, found: OfflineOnlinePage) -> None:
     """For one of the linked variants, which is kept in the URL; the page opens on one that disagrees."""
     row = _choose(records(found.rows))
     try:
@@ -85,7 +85,7 @@ def table(explained: Explanation, mark: Mark) -> Html:
                 head=join(head), lines=join(lines))  # fmt: skip
 
 
-def _line(check: Check, answer: Answer, mark: Mark) -> Html:
+def _line(check: Check, answer: CheckAnswer, mark: Mark) -> Html:
     sign, tone = SIGNS[answer.verdict]
     return html(
         "<details><summary><b>{title}</b>"
@@ -99,14 +99,14 @@ def _line(check: Check, answer: Answer, mark: Mark) -> Html:
     )  # fmt: skip
 
 
-def _statistic(answer: Answer) -> Html:
+def _statistic(answer: CheckAnswer) -> Html:
     """The numbers; where there are none, what is missing."""
     if answer.statistic != numbers.NONE:
         return html("{told}", told=answer.statistic)
     return html('<span class="rd-muted">– needs {needs}</span>', needs=answer.needs)
 
 
-def _todo(check: Check, answer: Answer) -> Html:
+def _todo(check: Check, answer: CheckAnswer) -> Html:
     if answer.verdict == "supports":
         return html("<p><b>What to do:</b> {advice}</p>", advice=check.advice)
     if answer.verdict == "can't tell":

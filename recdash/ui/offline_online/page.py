@@ -24,7 +24,7 @@ from recdash.ui.app import links, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 from recdash.ui.components.tiles import finding_cell
-from recdash.ui.components.widgets import Column, run_cell
+from recdash.ui.components.widgets import TableColumn, run_cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +43,7 @@ SHARE = "0..1"
 
 
 @dataclass(frozen=True)
-class BothSides:
+class OfflineOnlinePage:
     """``rows``: one per variant linked to a run; ``results``: every metric and variant of the test."""
 
     test: OnlineTest
@@ -86,7 +86,7 @@ def no_test() -> None:
     links.offer("Upload an online test", "upload")
 
 
-def no_link(found: BothSides) -> None:
+def no_link(found: OfflineOnlinePage) -> None:
     """The test's own results still show."""
     st.info("No variant of this test is linked to a run. Link the variants on the Runs page to compare.")
     results_table(found)
@@ -180,7 +180,7 @@ def online_metrics(test_id: str) -> dict[str, str]:
     return dict(zip(results["metric"], results["title"], strict=True))
 
 
-def gather(view: View, test: OnlineTest, online_metric: str) -> BothSides:
+def gather(view: View, test: OnlineTest, online_metric: str) -> OfflineOnlinePage:
     source = state.workspace()
     results = source.online_tests.online_results(test.id)
     rows = source.online_tests.offline_online(test.id, view.metric, view.k, online_metric)
@@ -192,7 +192,7 @@ def gather(view: View, test: OnlineTest, online_metric: str) -> BothSides:
     control = _control_run(test, results)
     looks = marks(list(known.values()), control or None, list(rows["run_id"]), theme.palette())
     base = known[control].name if control in known else _called_control(test.control)
-    return BothSides(test, online_metric, rows, results, looks, base, metric_at(view.metric, view.k))
+    return OfflineOnlinePage(test, online_metric, rows, results, looks, base, metric_at(view.metric, view.k))
 
 
 def _control_run(test: OnlineTest, results: pd.DataFrame) -> str:
@@ -205,13 +205,13 @@ def _called_control(variant: str) -> str:
     return f"the {CONTROL}" if variant.casefold() == CONTROL else f"the {CONTROL} ({variant})"
 
 
-def compared(found: BothSides) -> list[str]:
+def compared(found: OfflineOnlinePage) -> list[str]:
     """The runs whose offline values stand side by side: the control's first."""
     control = found.test.links.get(found.test.control)
     return [run_id for run_id in (control, *found.rows["run_id"]) if run_id]
 
 
-def finding(found: BothSides) -> str:
+def finding(found: OfflineOnlinePage) -> str:
     if found.rows.empty:
         return f"{found.test.name}: {found.online_title}"
     return headlines.agreement(list(found.rows["quadrant"]))
@@ -224,22 +224,22 @@ def subtitle(view: View, test: OnlineTest) -> str:
     )
 
 
-def in_percent(found: BothSides) -> pd.DataFrame:
+def in_percent(found: OfflineOnlinePage) -> pd.DataFrame:
     """The rows with online lifts in %, as the scatter's axis says."""
     return found.rows.assign(**{old: found.rows[new] for old, new in PERCENT.items()})
 
 
-def offline_title(found: BothSides) -> tuple[str, str]:
+def offline_title(found: OfflineOnlinePage) -> tuple[str, str]:
     if not found.has_differences:
         return f"Offline: {found.where}", "Values"
     return f"Offline: {found.where}", f"Difference to {found.base}, 95 % CI, paired over users"
 
 
-def online_title(found: BothSides) -> tuple[str, str]:
+def online_title(found: OfflineOnlinePage) -> tuple[str, str]:
     return f"Online: {found.online_title}", f"Lift over {found.base}, %, 95 % CI, {_users(found)}"
 
 
-def _users(found: BothSides) -> str:
+def _users(found: OfflineOnlinePage) -> str:
     rows = found.results[found.results["metric"] == found.online_metric]
     low, high = rows["n_users"].min(), rows["n_users"].max()
     if low == high:
@@ -247,33 +247,33 @@ def _users(found: BothSides) -> str:
     return f"n = {numbers.count(low)} to {numbers.count(high)} per variant"
 
 
-def offline_values(found: BothSides) -> None:
+def offline_values(found: OfflineOnlinePage) -> None:
     """In place of bars: the runs' offline values, where there are no paired differences."""
     shown = numbers.places(row["offline_value"] for row in records(found.rows))
     rows = [
         [run_cell(found.marks[row["run_id"]]), numbers.fixed(row["offline_value"], shown)]
         for row in records(found.rows)
     ]
-    widgets.table([Column("Run"), Column(found.where, number=True)], rows)
+    widgets.table([TableColumn("Run"), TableColumn(found.where, number=True)], rows)
     st.caption(_why_no_difference(found))
 
 
-def _why_no_difference(found: BothSides) -> str:
+def _why_no_difference(found: OfflineOnlinePage) -> str:
     if found.test.control not in found.test.links:
         return "The control is linked to no run, so nothing is settled offline. Link it on the Runs page."
     where, base = markdown(found.where), markdown(found.base)
     return f"{where} has no paired difference to {base}, so nothing is settled offline."
 
 
-def online_side(found: BothSides) -> Side:
+def online_side(found: OfflineOnlinePage) -> Side:
     return replace(ONLINE, judged=not found.broken_split)
 
 
-def axis_titles(found: BothSides) -> tuple[str, str]:
+def axis_titles(found: OfflineOnlinePage) -> tuple[str, str]:
     return f"Offline: difference in {found.where} to {found.base}", f"Online: lift in {found.online_title}, %"
 
 
-def scatter_title(found: BothSides) -> tuple[str, str]:
+def scatter_title(found: OfflineOnlinePage) -> tuple[str, str]:
     """The runs that disagree, by name."""
     odd = found.rows[found.rows["quadrant"].isin(DISAGREE)]
     pairs = [f"{run} {quadrant}" for run, quadrant in zip(odd["run"], odd["quadrant"], strict=True)]
@@ -283,16 +283,16 @@ def scatter_title(found: BothSides) -> tuple[str, str]:
     return heading, f"Offline difference against online lift. {crosses}"
 
 
-def reading(found: BothSides) -> None:
+def reading(found: OfflineOnlinePage) -> None:
     """How the sides agree, run by run."""
     widgets.section("Reading")
     sentences = join([html("<p>{text}</p>", text=text) for text in found.rows["sentence"]])
     rows = [_reading_row(found, row) for row in records(found.rows)]
-    widgets.table([Column("Run"), Column("Off"), Column("On"), Column("Reading")], rows)
+    widgets.table([TableColumn("Run"), TableColumn("Off"), TableColumn("On"), TableColumn("Reading")], rows)
     st.html(html('<div class="rd-note">{sentences}</div>', sentences=sentences))
 
 
-def _reading_row(found: BothSides, row: Row) -> list[object]:
+def _reading_row(found: OfflineOnlinePage, row: Row) -> list[object]:
     online = glyph(row["online_low"], row["online_high"])
     sides = (
         glyph(row["offline_low"], row["offline_high"]),
@@ -307,7 +307,7 @@ def in_words(quadrant: str) -> str:
     return WORDS.get(quadrant, quadrant)
 
 
-def results_table(found: BothSides) -> None:
+def results_table(found: OfflineOnlinePage) -> None:
     """Every metric and variant of the test: value, lift, interval, n."""
     widgets.section(
         "All online metrics of this test",
@@ -315,16 +315,22 @@ def results_table(found: BothSides) -> None:
         "More on A/B results.",
     )
     columns = [
-        Column("Metric"), Column("Variant"), Column("Run"), Column("Value", number=True), Column("Unit"),
-        Column("Lift", number=True), Column("95 % CI", number=True), Column("Finding"),
-        Column("n", number=True),
-    ]  # fmt: skip
+        TableColumn("Metric"),
+        TableColumn("Variant"),
+        TableColumn("Run"),
+        TableColumn("Value", number=True),
+        TableColumn("Unit"),
+        TableColumn("Lift", number=True),
+        TableColumn("95 % CI", number=True),
+        TableColumn("Finding"),
+        TableColumn("n", number=True),
+    ]
     rows = records(found.results)
     bands = [place for place, row in enumerate(rows) if row["is_control"]]
     widgets.table(columns, [_result_row(found, row) for row in rows], bands=bands)
 
 
-def _result_row(found: BothSides, row: Row) -> list[object]:
+def _result_row(found: OfflineOnlinePage, row: Row) -> list[object]:
     look = found.marks.get(row["run_id"]) if isinstance(row["run_id"], str) else None
     low, high = map(_percent, judged_by(row))
     decimals = numbers.places([low, high])
@@ -362,7 +368,7 @@ def _percent(fraction: float | None) -> float:
     return 100 * fraction if fraction is not None else float("nan")
 
 
-def alt(found: BothSides, side: str) -> str:
+def alt(found: OfflineOnlinePage, side: str) -> str:
     """Alternative text of one of the three charts."""
     rows = records(found.rows)
     if side == "quadrant":
@@ -375,7 +381,7 @@ def alt(found: BothSides, side: str) -> str:
     )
 
 
-def tidy(found: BothSides) -> pd.DataFrame:
+def tidy(found: OfflineOnlinePage) -> pd.DataFrame:
     names = [
         "variant", "run", "offline_value", "offline_delta", "offline_low", "offline_high", "online_value",
         "online_lift", "online_low", "online_high", "quadrant",

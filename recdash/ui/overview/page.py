@@ -19,14 +19,14 @@ from recdash.ui.app.state import View, workspace
 from recdash.ui.components import reference_offer, replicate_spread, verdict_card, widgets
 from recdash.ui.components import tiles as cards
 from recdash.ui.components.tiles import Tile, value_text
-from recdash.ui.components.widgets import Column, empty, notices_html, run_cell
+from recdash.ui.components.widgets import TableColumn, empty, notices_html, run_cell
 from recdash.ui.decisions import links as decision_links
 from recdash.ui.offline_online import page
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from recdash.comparison.evidence import Part
+    from recdash.comparison.evidence import SliceDifference
     from recdash.comparison.verdict import Verdict
 
 TILES = 4
@@ -99,7 +99,7 @@ def show_values(view: View) -> None:
     users = _range(int(n) for n in scores["n_users"])
     widgets.section(where, f"Values over each run's own users, n = {users}")
     rows = [[run_cell(view.marks[run_id]), value_text(view.metric, value)] for run_id, value in known.items()]
-    widgets.table([Column("Run"), Column(where, number=True)], rows)
+    widgets.table([TableColumn("Run"), TableColumn(where, number=True)], rows)
     reasons = cached.absences(view.contender_ids, view.metric, view.scope)
     lines = [html("<p>{run}: {why}</p>", run=view.name(run), why=why) for run, why in reasons.items()]
     st.html(html('<div class="rd-note">{lines}</div>', lines=join(lines)))
@@ -134,7 +134,7 @@ def tiles(verdict: Verdict) -> list[Tile]:
     return [cards.of_pair(where, primary, weighed.leader), *others[:room], *rails, *parts]
 
 
-def telling_part(parts: Sequence[Part]) -> Part | None:
+def telling_part(parts: Sequence[SliceDifference]) -> SliceDifference | None:
     """The largest of the slices that say most against the leader."""
     if not parts:
         return None

@@ -17,7 +17,7 @@ from recdash.service.access.sharing import MOST_DAYS, USUAL_DAYS
 from recdash.ui.app import links
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import Column
+from recdash.ui.components.widgets import TableColumn
 from recdash.ui.runs import forms
 
 LINK = "recdash.report-link"
@@ -36,7 +36,8 @@ def show(view: View) -> None:
     widgets.section("Reports", _said(here, may=may))
     if here:
         widgets.table(
-            [Column("Report"), Column("By"), Column("Numbers"), Column("Take it away")], _rows(here)
+            [TableColumn("Report"), TableColumn("By"), TableColumn("Numbers"), TableColumn("Take it away")],
+            _rows(here),
         )
         if reason := why_no_pdf():
             st.caption(f"No PDF: {markdown(reason)}")

@@ -13,7 +13,7 @@ from recdash.formatting import html
 from recdash.service import Workspace
 from recdash.ui.app import state
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import Column
+from recdash.ui.components.widgets import TableColumn
 from recdash.ui.runs.table import experiment_rows, ledger_names, ledger_row, ledger_title, provenance_rows
 from recdash.ui.upload.online_test import link_boxes
 from recdash.ui.upload.state import params_as_text, params_from
@@ -64,7 +64,7 @@ def run_panel(workspace: Workspace, experiment: Experiment, run: Run, known_tags
     with notices:
         widgets.notices(run.notices, nothing="Nothing was noticed while this run was read.")
     with provenance:
-        widgets.table([Column("what"), Column("value")], provenance_rows(run))
+        widgets.table([TableColumn("what"), TableColumn("value")], provenance_rows(run))
         _replicates(workspace, run)
     with remove:
         _archive_run(workspace, run)
@@ -77,7 +77,7 @@ def _replicates(workspace: Workspace, run: Run) -> None:
     if below:
         widgets.section(str(run.replicated).capitalize(), "Each scored by itself, too.")
         names = ledger_names(below)
-        columns = [Column("Label"), *(Column(ledger_title(name), number=True) for name in names)]
+        columns = [TableColumn("Label"), *(TableColumn(ledger_title(name), number=True) for name in names)]
         widgets.table(columns, [[one.name, *ledger_row(one, names)] for one in below])
 
 
@@ -145,7 +145,7 @@ def _delete(what: str, name: str, key: str, delete: Callable[[str], object]) -> 
 
 def experiment_panel(workspace: Workspace, experiment: Experiment) -> None:
     with st.expander("This experiment: set-up, rename, archive, delete"):
-        widgets.table([Column("what"), Column("value")], experiment_rows(experiment))
+        widgets.table([TableColumn("what"), TableColumn("value")], experiment_rows(experiment))
         with st.form(f"rename-{experiment.id}", border=False):
             name = st.text_input("Name", experiment.name, key=f"experiment-name-{experiment.id}", width=420)
             if st.form_submit_button("Rename", key=f"experiment-rename-{experiment.id}"):

@@ -13,7 +13,7 @@ from recdash.formatting.html import Html, html, join
 from recdash.service import Workspace
 from recdash.ui.app import state, theme
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import Column
+from recdash.ui.components.widgets import TableColumn
 from recdash.ui.runs import forms
 from recdash.ui.runs.table import (
     counting_rule,
@@ -54,7 +54,13 @@ def show_table(experiment: Experiment, runs: Sequence[Run]) -> None:
     """Name, created, tags, note and parameters of every run; parameters may be cut to what differs."""
     only = st.toggle("Only parameters that differ", value=len(runs) > 1, key="runs-only-differences")
     names = parameter_names(runs, only)
-    columns = [Column("Run"), Column("Created"), Column("Tags"), Column("Note"), *map(Column, names)]
+    columns = [
+        TableColumn("Run"),
+        TableColumn("Created"),
+        TableColumn("Tags"),
+        TableColumn("Note"),
+        *map(TableColumn, names),
+    ]
     marks = {run.id: _mark(experiment, run) for run in runs}
     rows = [
         [_name_cell(run, marks[run.id]), f"{run.created:%Y-%m-%d %H:%M}", _tags(run), run.note,
@@ -85,7 +91,7 @@ def show_ledger(workspace: Workspace, experiment: Experiment, runs: Sequence[Run
     widgets.section("Ledger", f"{counting_rule(experiment)} {KNOWN_NOTE}")
     names = ledger_names(runs)
     titles = [*map(ledger_title, names), *(title.lower() for title in KNOWN_TITLES)]
-    columns = [Column("Run"), *(Column(title, number=True) for title in titles)]
+    columns = [TableColumn("Run"), *(TableColumn(title, number=True) for title in titles)]
     rows = [
         [
             widgets.run_cell(_mark(experiment, run)),

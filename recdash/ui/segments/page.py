@@ -10,7 +10,7 @@ import streamlit as st
 
 from recdash.charts.attribute_shares import panels
 from recdash.charts.layout import escape as plotly
-from recdash.charts.segments import Dot, Line, ends_of, segment_panels
+from recdash.charts.segments import SegmentPoint, SegmentRow, ends_of, segment_panels
 from recdash.comparison import Terms
 from recdash.comparison.segment_wording import flagged
 from recdash.comparison.segments import EVERYBODY, Cell, Segmented, flags
@@ -23,7 +23,7 @@ from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 from recdash.ui.components.tiles import value_text
-from recdash.ui.components.widgets import Column, table_html
+from recdash.ui.components.widgets import TableColumn, table_html
 from recdash.ui.leaderboard.table import RULES
 
 if TYPE_CHECKING:
@@ -141,8 +141,8 @@ def draw(view: View, found: Segmented) -> None:
             widgets.chart(chart, f"segments-{place}", alt(view, found, line))
 
 
-def _lines(found: Segmented) -> list[Line]:
-    return [Line(title, f"n = {_users(found, one)}") for one, title in found.titles.items()]
+def _lines(found: Segmented) -> list[SegmentRow]:
+    return [SegmentRow(title, f"n = {_users(found, one)}") for one, title in found.titles.items()]
 
 
 def _users(found: Segmented, segment: str) -> str:
@@ -155,20 +155,22 @@ def _cell(found: Segmented, segment: str, run: str) -> Cell:
     return found.cells.get((segment, run), Cell(nan, 0, why="not scored"))
 
 
-def _dot(found: Segmented, segment: str, run: str, beside: int) -> Dot:
+def _dot(found: Segmented, segment: str, run: str, beside: int) -> SegmentPoint:
     cell = _cell(found, segment, run)
     if found.by_value:
         return _value_dot(found, segment, run)
     name = plotly(f"{found.names[run]}, {found.titles[segment]}")
     if cell.pair is None:
         words = "–" if beside > 3 else f"– {cell.why or 'not scored'}"
-        return Dot(cell.difference, words, f"{name}<br>{cell.why}, n = {cell.n_shared}", look="faint")
+        return SegmentPoint(
+            cell.difference, words, f"{name}<br>{cell.why}, n = {cell.n_shared}", look="faint"
+        )
     low, high = cell.pair.judged.corrected.low, cell.pair.judged.corrected.high
     digits = _digits(found)
     amount = numbers.signed(cell.difference, digits)
     hover = f"{name}<br>{amount} ({numbers.interval(low, high, digits)})<br>{cell.word}, n = {cell.n_shared}"
     settled = cell.word in ("better", "worse")
-    return Dot(cell.difference, _words(cell, amount, beside), hover, low, high,
+    return SegmentPoint(cell.difference, _words(cell, amount, beside), hover, low, high,
                look="filled" if settled else "hollow")  # fmt: skip
 
 
@@ -186,13 +188,13 @@ def _words(cell: Cell, amount: str, beside: int) -> str:
     return f"{cell.sign} {cell.word}" if beside == 3 else f"{cell.sign} {amount} {cell.word}"
 
 
-def _value_dot(found: Segmented, segment: str, run: str) -> Dot:
+def _value_dot(found: Segmented, segment: str, run: str) -> SegmentPoint:
     scale = 100 if is_percent(found.metric) else 1
     cell, base = _cell(found, segment, run), _cell(found, segment, found.baseline)
     text = value_text(found.metric, cell.value)
     words = text.removesuffix(" %") if isfinite(cell.value) else numbers.NONE
     name = plotly(f"{found.names[run]}, {found.titles[segment]}")
-    return Dot(cell.value * scale, words, f"{name}<br>{text}, n = {cell.n}", tick=base.value * scale)
+    return SegmentPoint(cell.value * scale, words, f"{name}<br>{text}, n = {cell.n}", tick=base.value * scale)
 
 
 def alt(view: View, found: Segmented, run_ids: Sequence[str]) -> str:
@@ -236,8 +238,8 @@ def values_table(view: View, found: Segmented) -> Html:
     decimals = numbers.places(cell.value * scale for cell in found.cells.values())
     titles: Mapping[str, str] = {EVERYBODY: "All users", **found.titles}
     columns = [
-        Column("Segment"), Column("n", number=True),
-        *(Column(_head(view, run, len(found.runs)), number=True) for run in found.runs),
+        TableColumn("Segment"), TableColumn("n", number=True),
+        *(TableColumn(_head(view, run, len(found.runs)), number=True) for run in found.runs),
     ]  # fmt: skip
     rows = [
         [_wide(title), _users(found, one), *(_value(found, one, run, decimals) for run in found.runs)]

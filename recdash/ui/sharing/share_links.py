@@ -23,7 +23,7 @@ FEW = 4
 
 
 @dataclass
-class Desk:
+class ShareTab:
     """Mutable and plain: what a click achieved is noted at once, so that a second finds it done."""
 
     turn: int = 0
@@ -33,7 +33,7 @@ class Desk:
 
 def show(view: View) -> None:
     """A new link, shown once, and the links there are."""
-    desk: Desk = st.session_state.setdefault("recdash.share-desk", Desk())
+    desk: ShareTab = st.session_state.setdefault("recdash.share-desk", ShareTab())
     if desk.made is not None and desk.made.link.experiment == view.experiment.id:
         _show_once(desk, desk.made)
     else:
@@ -41,7 +41,7 @@ def show(view: View) -> None:
     _list(desk, workspace().sharing.share_links(view.experiment.id))
 
 
-def _form(desk: Desk, view: View) -> None:
+def _form(desk: ShareTab, view: View) -> None:
     st.caption("Whoever has the link reads this experiment and nothing else, without signing in.")
     label, days = f"link-label-{desk.turn}", f"link-days-{desk.turn}"
     with st.form(f"make-link-{desk.turn}", border=False):
@@ -55,7 +55,7 @@ def _form(desk: Desk, view: View) -> None:
         widgets.problems(desk.refused)
 
 
-def _make(desk: Desk, turn: int, view: View, label: str, days: str) -> None:
+def _make(desk: ShareTab, turn: int, view: View, label: str, days: str) -> None:
     if turn != desk.turn:  # the second click of two
         return
     asked = st.session_state[label], int(st.session_state[days])
@@ -66,18 +66,18 @@ def _make(desk: Desk, turn: int, view: View, label: str, days: str) -> None:
         desk.refused = error
 
 
-def _show_once(desk: Desk, made: SharedLink) -> None:
+def _show_once(desk: ShareTab, made: SharedLink) -> None:
     address = f"{links.home()}s/{made.token}"
     st.caption(f"Copy it now: it is not shown again.{links.reach(address)}")
     st.code(address, language=None, wrap_lines=True)
     st.button("Done", key=f"link-done-{desk.turn}", on_click=_put_away, args=(desk,))
 
 
-def _put_away(desk: Desk) -> None:
+def _put_away(desk: ShareTab) -> None:
     desk.made = None
 
 
-def _list(desk: Desk, known: Sequence[ShareLink]) -> None:
+def _list(desk: ShareTab, known: Sequence[ShareLink]) -> None:
     if not known:
         return
     with st.container(height=LIST_HEIGHT if len(known) > FEW else "content", border=False, gap="xsmall"):
@@ -88,7 +88,7 @@ def _list(desk: Desk, known: Sequence[ShareLink]) -> None:
                 _revoke(desk, one)
 
 
-def _revoke(desk: Desk, link: ShareLink) -> None:
+def _revoke(desk: ShareTab, link: ShareLink) -> None:
     """For good: whoever reads by it sees why it is dead."""
     person, is_alive = workspace().person, workspace().sharing.link_state(link) == "alive"
     mine = link.author == person.name or person.may("admin")
@@ -97,7 +97,7 @@ def _revoke(desk: Desk, link: ShareLink) -> None:
                   args=(desk, link.id))  # fmt: skip
 
 
-def _take_back(desk: Desk, link_id: str) -> None:
+def _take_back(desk: ShareTab, link_id: str) -> None:
     workspace().sharing.revoke(link_id)
     if desk.made is not None and desk.made.link.id == link_id:
         desk.made = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from recdash.charts.tradeoff import Direction, Dot, trade_off
+from recdash.charts.tradeoff import Direction, TradeOffPoint, trade_off
 from recdash.comparison.pareto import TradeOff, goal
 from recdash.formatting.html import Html, html, join, markdown
 from recdash.metrics.naming import is_percent, metric_at, metric_name
@@ -106,10 +106,10 @@ def _title(metric: str, k: int) -> str:
     return f"{metric_at(metric, k)}{', %' if is_percent(metric) else ''}{less}"
 
 
-def _dots(found: TradeOff) -> list[Dot]:
+def _dots(found: TradeOff) -> list[TradeOffPoint]:
     x_scale, y_scale = (100 if is_percent(metric) else 1 for metric in _metrics(found))
     return [
-        Dot(run, x * x_scale, y * y_scale, *_halves(found, run, (x_scale, y_scale)))
+        TradeOffPoint(run, x * x_scale, y * y_scale, *_halves(found, run, (x_scale, y_scale)))
         for run, (x, y) in found.places.items()
     ]
 

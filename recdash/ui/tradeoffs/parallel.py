@@ -18,7 +18,7 @@ from recdash.ui.app import cached, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 from recdash.ui.components.tiles import value_text
-from recdash.ui.components.widgets import Column, run_cell, table_html
+from recdash.ui.components.widgets import TableColumn, run_cell, table_html
 from recdash.ui.leaderboard.table import metrics_of_set
 from recdash.ui.tradeoffs.page import why_absent
 from recdash.ui.tradeoffs.wording import LONGEST_NAME
@@ -110,7 +110,7 @@ def alt(view: View, known: Known) -> str:
 
 def values_table(view: View, known: Known) -> Html:
     """One row per chosen run."""
-    columns = [Column("Run"), *(Column(_head(metric, view.k), number=True) for metric in known)]
+    columns = [TableColumn("Run"), *(TableColumn(_head(metric, view.k), number=True) for metric in known)]
     decimals = {metric: _decimals(metric, of) for metric, of in known.items()}
     rows = [
         [

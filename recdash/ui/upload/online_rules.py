@@ -13,10 +13,10 @@ import streamlit as st
 
 from recdash.domain.kinds import OnlineKind
 from recdash.formatting.html import markdown
-from recdash.online import Rules
+from recdash.online import OnlineRules
 from recdash.online.rules import USUAL
 from recdash.ui.ab_results.health import RULE_TITLES
-from recdash.ui.upload.state import Desk
+from recdash.ui.upload.state import UploadState
 
 WHY = (
     "Rules are fixed before looking, and the same in every variant. What each of them leaves out is counted."
@@ -29,7 +29,7 @@ def zones() -> tuple[str, ...]:
     return tuple(sorted(zoneinfo.available_timezones()))
 
 
-def zone_box(desk: Desk) -> str | None:
+def zone_box(desk: UploadState) -> str | None:
     """Where times that say none were written; None for UTC."""
     return st.selectbox(
         RULE_TITLES["zone"], zones(), index=None, placeholder="UTC", key=desk.key("zone"), width=WIDTH,
@@ -37,7 +37,7 @@ def zone_box(desk: Desk) -> str | None:
     )  # fmt: skip
 
 
-def rules_form(desk: Desk, kind: OnlineKind, *, has_exposures: bool, zone: str | None) -> Rules:
+def rules_form(desk: UploadState, kind: OnlineKind, *, has_exposures: bool, zone: str | None) -> OnlineRules:
     """The rules that the tables leave open, in an expander."""
     if kind == "aggregates":
         return replace(USUAL, zone=zone)
@@ -46,10 +46,10 @@ def rules_form(desk: Desk, kind: OnlineKind, *, has_exposures: bool, zone: str |
         asked = _events(desk) if kind == "events" else {}
         asked |= _bots(desk)
         asked |= _of_users(desk, has_exposures)
-    return Rules(zone=zone, **asked)
+    return OnlineRules(zone=zone, **asked)
 
 
-def _events(desk: Desk) -> dict[str, Any]:
+def _events(desk: UploadState) -> dict[str, Any]:
     with st.container(horizontal=True):
         threshold = _number(
             desk, "threshold_s", USUAL.threshold_s, 0.0, 86_400.0,
@@ -62,7 +62,7 @@ def _events(desk: Desk) -> dict[str, Any]:
     return {"threshold_s": USUAL.threshold_s if threshold is None else threshold, "item_cap_s": cap}
 
 
-def _bots(desk: Desk) -> dict[str, Any]:
+def _bots(desk: UploadState) -> dict[str, Any]:
     with st.container(horizontal=True):
         return {
             name: st.number_input(
@@ -73,7 +73,7 @@ def _bots(desk: Desk) -> dict[str, Any]:
         }  # fmt: skip
 
 
-def _of_users(desk: Desk, has_exposures: bool) -> dict[str, Any]:
+def _of_users(desk: UploadState, has_exposures: bool) -> dict[str, Any]:
     with st.container(horizontal=True):
         since: dict[str, Any] = _exposures(desk) if has_exposures else {"starts": _starts(desk)}
         cut = _number(
@@ -88,7 +88,7 @@ def _of_users(desk: Desk, has_exposures: bool) -> dict[str, Any]:
     return {**since, "winsorise": cut, "planned_users": planned}
 
 
-def _exposures(desk: Desk) -> dict[str, Any]:
+def _exposures(desk: UploadState) -> dict[str, Any]:
     name: str | None = st.text_input(
         RULE_TITLES["exposures_of"], None, key=desk.key("exposures_of"), width=WIDTH,
         placeholder="the only one",
@@ -97,7 +97,7 @@ def _exposures(desk: Desk) -> dict[str, Any]:
     return {"grace_min": _grace(desk), "exposures_of": (name or "").strip() or None}
 
 
-def _grace(desk: Desk) -> float:
+def _grace(desk: UploadState) -> float:
     found = _number(
         desk, "grace_min", USUAL.grace_min, 0.0, 1440.0,
         "An exposure belongs to the session it falls into, or that ended so shortly before.",
@@ -105,7 +105,7 @@ def _grace(desk: Desk) -> float:
     return USUAL.grace_min if found is None else found
 
 
-def _starts(desk: Desk) -> str | None:
+def _starts(desk: UploadState) -> str | None:
     chosen: date | None = st.date_input(
         RULE_TITLES["starts"], None, key=desk.key("starts"), width=WIDTH, format="YYYY-MM-DD",
         help="Sessions before it are what users did before the test: CUPED adjusts the lifts by them.",
@@ -114,7 +114,7 @@ def _starts(desk: Desk) -> str | None:
 
 
 def _number(
-    desk: Desk, name: str, usual: float | None, low: float, high: float, meaning: str
+    desk: UploadState, name: str, usual: float | None, low: float, high: float, meaning: str
 ) -> float | None:
     found: float | None = st.number_input(
         RULE_TITLES[name], low, high, usual, format="%g", placeholder="off", key=desk.key(name),
@@ -123,7 +123,7 @@ def _number(
     return found
 
 
-def split_boxes(desk: Desk, variants: Sequence[str]) -> dict[str, float]:
+def split_boxes(desk: UploadState, variants: Sequence[str]) -> dict[str, float]:
     """The planned share of each variant; empty for an even split."""
     with st.expander("Planned split, where it was not even"):
         st.caption("Shares of any size: 2 and 1 send two thirds of the users to the first.")

@@ -12,13 +12,13 @@ from recdash.domain.kinds import OnlineKind, TableKind
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.errors import InputError, Problem, RecdashError
 from recdash.formatting import html
-from recdash.online import OnlineResults, Rules
+from recdash.online import OnlineResults, OnlineRules
 from recdash.online.users import Removed
 from recdash.service import Workspace
 from recdash.ui.components import widgets
 from recdash.ui.upload.online_rules import rules_form, split_boxes, zone_box
 from recdash.ui.upload.page import choose_experiment, files_in_columns
-from recdash.ui.upload.state import Desk, Outcome, stem
+from recdash.ui.upload.state import Outcome, UploadState, stem
 from recdash.ui.upload.steps import CheckedFile, check_file, last_step, refused
 
 NOT_LINKED = ""
@@ -41,13 +41,13 @@ class OnlineForm:
     """What was filled in for a test; ``links`` are {variant: run id}."""
 
     tables: Tables
-    rules: Rules
+    rules: OnlineRules
     name: str
     control: str
     links: Mapping[str, str]
 
 
-def online_test(desk: Desk, workspace: Workspace) -> None:
+def online_test(desk: UploadState, workspace: Workspace) -> None:
     experiment = choose_experiment(desk, workspace)
     if experiment is None:
         return
@@ -73,7 +73,7 @@ def online_test(desk: Desk, workspace: Workspace) -> None:
 
 
 def _form(
-    desk: Desk, workspace: Workspace, experiment: Experiment, tables: Tables, rules: Rules
+    desk: UploadState, workspace: Workspace, experiment: Experiment, tables: Tables, rules: OnlineRules
 ) -> OnlineForm | None:
     """What the results as they would be leave to say; None after showing what is wrong."""
     trial = _trial(desk, workspace, tables, rules)
@@ -99,7 +99,7 @@ def _left_out(removed: Removed, variants: Sequence[str]) -> Problem:
     return Problem(removed.rule, "left out", found, "", removed.count)
 
 
-def _kind(desk: Desk) -> OnlineKind:
+def _kind(desk: UploadState) -> OnlineKind:
     chosen: OnlineKind = st.segmented_control(
         "What was logged", list(KINDS), format_func=KINDS.__getitem__, default="sessions", required=True,
         key=desk.key("online_kind"),
@@ -114,7 +114,9 @@ def _lacking(kind: OnlineKind, files: Mapping[TableKind, object]) -> str:
     return f"Still needed: {' and '.join(needed).lower()}." if needed else ""
 
 
-def _trial(desk: Desk, workspace: Workspace, tables: Tables, rules: Rules) -> OnlineResults | None:
+def _trial(
+    desk: UploadState, workspace: Workspace, tables: Tables, rules: OnlineRules
+) -> OnlineResults | None:
     """The results as they would be, for the names of the variants; None after showing what is wrong."""
     files = tuple((one.file.file_id, tuple(sorted((one.mapping or {}).items()))) for one in tables.values())
     key = ("trial", files, json.dumps(rules.as_dict(), sort_keys=True))
@@ -125,7 +127,7 @@ def _trial(desk: Desk, workspace: Workspace, tables: Tables, rules: Rules) -> On
     return found
 
 
-def _results(workspace: Workspace, tables: Tables, rules: Rules) -> OnlineResults | InputError:
+def _results(workspace: Workspace, tables: Tables, rules: OnlineRules) -> OnlineResults | InputError:
     try:
         with st.spinner("Counting by these rules"):
             return workspace.online_tests.try_online_test(
@@ -144,11 +146,11 @@ def _mappings(tables: Tables) -> dict[str, Mapping[str, str]]:
 
 
 def _fields(
-    desk: Desk,
+    desk: UploadState,
     workspace: Workspace,
     experiment: Experiment,
     tables: Tables,
-    rules: Rules,
+    rules: OnlineRules,
     trial: OnlineResults,
 ) -> OnlineForm:
     first = next(iter(tables.values()))
@@ -197,7 +199,7 @@ def _stored(made: OnlineTest) -> Outcome:
     return Outcome("stored", "online test", made.name, made.notices, made.experiment, runs, test=made.id)
 
 
-def _store(desk: Desk, workspace: Workspace, experiment: Experiment, form: OnlineForm) -> None:
+def _store(desk: UploadState, workspace: Workspace, experiment: Experiment, form: OnlineForm) -> None:
     with st.status("Computing the results of each variant", expanded=True):
         try:
             made = workspace.online_tests.add_online_test(

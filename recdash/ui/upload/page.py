@@ -19,7 +19,7 @@ from recdash.ui.app import cached as data
 from recdash.ui.app import frame, state
 from recdash.ui.components import widgets
 from recdash.ui.upload.replicates import describe_all
-from recdash.ui.upload.state import Desk, Outcome, stem
+from recdash.ui.upload.state import Outcome, UploadState, stem
 from recdash.ui.upload.steps import (
     CheckedFile,
     check_file,
@@ -54,7 +54,7 @@ class ExperimentForm:
 # ── what came of it ──────────────────────────────────────────────────────────────────────────
 
 
-def show_outcomes(desk: Desk, workspace: Workspace) -> None:
+def show_outcomes(desk: UploadState, workspace: Workspace) -> None:
     """One message per file of the last step, and the way to the numbers."""
     for outcome in desk.outcomes:
         _show(outcome)
@@ -104,7 +104,7 @@ def _see_test(stored: Outcome) -> None:
 # ── a new experiment ─────────────────────────────────────────────────────────────────────────
 
 
-def new_experiment(desk: Desk, workspace: Workspace) -> None:
+def new_experiment(desk: UploadState, workspace: Workspace) -> None:
     st.subheader("1 · Files")
     files = _experiment_files(desk)
     if "truth" not in files:
@@ -119,7 +119,7 @@ def new_experiment(desk: Desk, workspace: Workspace) -> None:
         _create(desk, workspace, checked, form)
 
 
-def _experiment_files(desk: Desk) -> dict[TableKind, UploadedFile]:
+def _experiment_files(desk: UploadState) -> dict[TableKind, UploadedFile]:
     main: dict[TableKind, str] = {
         "truth": "Truth", "train": "Train (optional)", "catalogue": "Catalogue (optional)",
     }  # fmt: skip
@@ -129,7 +129,7 @@ def _experiment_files(desk: Desk) -> dict[TableKind, UploadedFile]:
         return {**found, **files_in_columns(desk, further)}
 
 
-def files_in_columns(desk: Desk, labels: Mapping[TableKind, str]) -> dict[TableKind, UploadedFile]:
+def files_in_columns(desk: UploadState, labels: Mapping[TableKind, str]) -> dict[TableKind, UploadedFile]:
     """One place for a file per kind, up to three side by side."""
     found: dict[TableKind, UploadedFile] = {}
     for column, (kind, label) in zip(st.columns(3), labels.items(), strict=False):
@@ -140,7 +140,7 @@ def files_in_columns(desk: Desk, labels: Mapping[TableKind, str]) -> dict[TableK
     return found
 
 
-def _experiment_form(desk: Desk, truth: CheckedFile) -> ExperimentForm:
+def _experiment_form(desk: UploadState, truth: CheckedFile) -> ExperimentForm:
     left, middle, right = st.columns(3)
     name = left.text_input("Name of the experiment", value=stem(truth.name), key=desk.key("experiment_name"))
     note = left.text_input("Note", key=desk.key("experiment_note"))
@@ -155,7 +155,7 @@ def _experiment_form(desk: Desk, truth: CheckedFile) -> ExperimentForm:
     return ExperimentForm(name.strip(), note.strip(), int(depth), relevance, threshold, users, duplicates)
 
 
-def _counting_rules(desk: Desk) -> tuple[Users, Duplicates]:
+def _counting_rules(desk: UploadState) -> tuple[Users, Duplicates]:
     """Who counts for accuracy, and how often an item that a list repeats; the defaults come first."""
     users = st.selectbox(
         "Users who count", list(POPULATION), format_func=lambda rule: f"{rule}: {POPULATION[rule]}",
@@ -168,7 +168,7 @@ def _counting_rules(desk: Desk) -> tuple[Users, Duplicates]:
     return users, duplicates
 
 
-def _relevance(desk: Desk, truth: CheckedFile) -> tuple[str | None, float | None]:
+def _relevance(desk: UploadState, truth: CheckedFile) -> tuple[str | None, float | None]:
     """How rows of the truth count: (None for the mapped column, or "none"; the least relevance)."""
     column = (truth.preview.mapping or {}).get("relevance")
     titles = {"column": f"by {html.markdown(column)}"} if column else {}
@@ -186,7 +186,7 @@ def _relevance(desk: Desk, truth: CheckedFile) -> tuple[str | None, float | None
 
 
 def _create(
-    desk: Desk, workspace: Workspace, checked: Mapping[TableKind, CheckedFile], fields: ExperimentForm
+    desk: UploadState, workspace: Workspace, checked: Mapping[TableKind, CheckedFile], fields: ExperimentForm
 ) -> None:
     data = {kind: file.data for kind, file in checked.items()}
     known = {one.id for one in workspace.experiments.all(archived=True)}
@@ -226,7 +226,7 @@ def _mappings(checked: Mapping[TableKind, CheckedFile]) -> dict[str, Mapping[str
 # ── candidates ───────────────────────────────────────────────────────────────────────────────
 
 
-def candidates(desk: Desk, workspace: Workspace) -> None:
+def candidates(desk: UploadState, workspace: Workspace) -> None:
     experiment = choose_experiment(desk, workspace)
     if experiment is None:
         return
@@ -258,7 +258,7 @@ def _score_label(n: int) -> str:
     return "Score and store the candidate" if n == 1 else f"Score and store {n} candidates"
 
 
-def choose_experiment(desk: Desk, workspace: Workspace) -> Experiment | None:
+def choose_experiment(desk: UploadState, workspace: Workspace) -> Experiment | None:
     experiments = {experiment.id: experiment for experiment in workspace.experiments.all()}
     if not experiments:
         st.info("There is no experiment yet. Add one first: the truth to score candidates against.")

@@ -13,7 +13,7 @@ from recdash.domain.kinds import Replication
 from recdash.evaluation.uploads import labels_of, shared_name
 from recdash.formatting import html
 from recdash.service import Workspace
-from recdash.ui.upload.state import Desk, stem
+from recdash.ui.upload.state import UploadState, stem
 from recdash.ui.upload.steps import Candidate, describe, other_file, show_checks
 
 Meaning = Literal["each", "seeds", "folds"]
@@ -26,7 +26,7 @@ HELP = (
 )
 
 
-def meaning(desk: Desk, n_files: int) -> Meaning:
+def meaning(desk: UploadState, n_files: int) -> Meaning:
     """What several files are to each other; asked only where there are several."""
     if n_files < 2:
         return "each"
@@ -38,7 +38,7 @@ def meaning(desk: Desk, n_files: int) -> Meaning:
 
 
 def describe_all(
-    desk: Desk,
+    desk: UploadState,
     workspace: Workspace,
     files: Sequence[UploadedFile],
     known_tags: Sequence[str],
@@ -55,7 +55,7 @@ def describe_all(
 
 
 def _together(
-    desk: Desk,
+    desk: UploadState,
     workspace: Workspace,
     files: Sequence[UploadedFile],
     known_tags: Sequence[str],

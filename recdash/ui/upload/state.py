@@ -26,7 +26,7 @@ class Outcome:
 
 
 @dataclass
-class Desk:
+class UploadState:
     """Mutable and plain on purpose.
 
     Streamlit may end a script at any ``st.*`` call or access to its session state. What a write

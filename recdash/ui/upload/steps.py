@@ -20,7 +20,7 @@ from recdash.ingest import Preview, get_ready
 from recdash.service import AddedRun, Workspace
 from recdash.service.catalog.runs import FirstIds
 from recdash.ui.components import widgets
-from recdash.ui.upload.state import Desk, Outcome, params_from, stem
+from recdash.ui.upload.state import Outcome, UploadState, params_from, stem
 from recdash.ui.upload.templates import TEMPLATES
 
 Progress = Callable[[float, str], object]
@@ -114,7 +114,7 @@ def expect_files() -> None:
     get_ready()
 
 
-def one_file(desk: Desk, kind: TableKind, label: str) -> UploadedFile | None:
+def one_file(desk: UploadState, kind: TableKind, label: str) -> UploadedFile | None:
     with st.container(gap="xsmall"):
         file = st.file_uploader(label, key=desk.key(kind), help=TEMPLATES[kind].purpose)
         template_button(kind, "one")
@@ -125,7 +125,7 @@ def one_file(desk: Desk, kind: TableKind, label: str) -> UploadedFile | None:
 
 
 def check_file(
-    desk: Desk, workspace: Workspace, kind: TableKind, file: UploadedFile, *, zone: str | None = None
+    desk: UploadState, workspace: Workspace, kind: TableKind, file: UploadedFile, *, zone: str | None = None
 ) -> CheckedFile:
     """A card of its own for ``file``: see :func:`show_file`."""
     with st.container(border=True, key=f"file_{kind}_{file.file_id}"):
@@ -133,7 +133,7 @@ def check_file(
 
 
 def show_file(
-    desk: Desk,
+    desk: UploadState,
     workspace: Workspace,
     kind: TableKind,
     file: UploadedFile,
@@ -154,7 +154,7 @@ def show_file(
 
 
 def other_file(
-    desk: Desk, workspace: Workspace, file: UploadedFile, mapping: Mapping[str, str] | None
+    desk: UploadState, workspace: Workspace, file: UploadedFile, mapping: Mapping[str, str] | None
 ) -> CheckedFile:
     """A further file of a candidate, read with the columns of the first."""
     return CheckedFile(file.name, file, mapping, _preview(desk, workspace, "run", file, mapping))
@@ -169,7 +169,7 @@ def show_checks(problems: Sequence[Problem], notices: Sequence[Problem]) -> None
 
 
 def _preview(
-    desk: Desk,
+    desk: UploadState,
     workspace: Workspace,
     kind: TableKind,
     file: UploadedFile,
@@ -272,7 +272,9 @@ def known_sentence(overlap: IdOverlap) -> str:
     return " ".join(f"{one[0].upper()}{one[1:]}." for one in words if one)
 
 
-def accepts_ids(desk: Desk, workspace: Workspace, experiment: str, checked: CheckedFile, name: str) -> bool:
+def accepts_ids(
+    desk: UploadState, workspace: Workspace, experiment: str, checked: CheckedFile, name: str
+) -> bool:
     """Show how far the first rows' ids are those of the experiment; is it to be scored all the same?
 
     Asked only where it would be refused, by what the first rows show or by what was found when it was scored.
@@ -290,7 +292,7 @@ def accepts_ids(desk: Desk, workspace: Workspace, experiment: str, checked: Chec
     return _accepts(desk, name, checked.file.file_id, first.problems)
 
 
-def _accepts(desk: Desk, name: str, file_id: str, problems: Sequence[Problem] = ()) -> bool:
+def _accepts(desk: UploadState, name: str, file_id: str, problems: Sequence[Problem] = ()) -> bool:
     """Asked where the problems, or those of the last try to store it, are about its ids."""
     before = [problem for outcome in desk.outcomes if outcome.name == name for problem in outcome.problems]
     if not stopping([*problems, *before]):
@@ -303,7 +305,7 @@ def _accepts(desk: Desk, name: str, file_id: str, problems: Sequence[Problem] = 
 
 
 def describe(
-    desk: Desk,
+    desk: UploadState,
     workspace: Workspace,
     file: UploadedFile,
     known_tags: Sequence[str],
@@ -335,7 +337,7 @@ def describe(
 
 
 def describe_rated(
-    desk: Desk, workspace: Workspace, file: UploadedFile, known_tags: Sequence[str]
+    desk: UploadState, workspace: Workspace, file: UploadedFile, known_tags: Sequence[str]
 ) -> Candidate:
     """The card of a candidate that predicts ratings and has no lists: its file, name and tags."""
     file_id = file.file_id
@@ -362,7 +364,7 @@ def _params(file_id: str) -> tuple[dict[str, str], tuple[Problem, ...]]:
         return {}, error.problems
 
 
-def _predictions(desk: Desk, workspace: Workspace, file_id: str) -> CheckedFile | None:
+def _predictions(desk: UploadState, workspace: Workspace, file_id: str) -> CheckedFile | None:
     file = st.file_uploader(
         "Rating predictions (optional)",
         key=f"predictions_{file_id}_{desk.turn}",
@@ -375,7 +377,9 @@ def _predictions(desk: Desk, workspace: Workspace, file_id: str) -> CheckedFile 
 # ── the last step ────────────────────────────────────────────────────────────────────────────
 
 
-def last_step(label: str, desk: Desk, parts: Iterable[CheckedFile | Candidate], is_named: bool) -> bool:
+def last_step(
+    label: str, desk: UploadState, parts: Iterable[CheckedFile | Candidate], is_named: bool
+) -> bool:
     """The button that stores; it stays closed, and says why, until everything above is in order."""
     broken = sum(not part.is_usable for part in parts)
     reason = _why_closed(broken, is_named)
@@ -394,7 +398,7 @@ def _why_closed(broken: int, is_named: bool) -> str:
 
 
 def store_candidates(
-    desk: Desk, workspace: Workspace, experiment: Experiment, candidates: Sequence[Candidate]
+    desk: UploadState, workspace: Workspace, experiment: Experiment, candidates: Sequence[Candidate]
 ) -> None:
     """Score and store one after the other; each file stands or falls alone."""
     before = len(desk.outcomes)
@@ -415,7 +419,7 @@ def _share_of(bar: Any, number: int, n: int) -> Progress:
 
 
 def _store_candidate(
-    desk: Desk, workspace: Workspace, experiment: Experiment, candidate: Candidate, bar: Progress
+    desk: UploadState, workspace: Workspace, experiment: Experiment, candidate: Candidate, bar: Progress
 ) -> None:
     shown = markdown(candidate.name)
     predictions = candidate.checked if candidate.is_rated else candidate.predictions

@@ -8,7 +8,7 @@ from recdash.online import templates
 
 
 @dataclass(frozen=True)
-class Column:
+class TemplateColumn:
     name: str
     required: bool
     meaning: str
@@ -21,7 +21,7 @@ class TableTemplate:
     kind: str
     title: str
     purpose: str
-    columns: tuple[Column, ...]
+    columns: tuple[TemplateColumn, ...]
     text: str
 
     def meaning(self, role: str) -> str | None:
@@ -38,12 +38,14 @@ RUN = TableTemplate(
     "Recommendations",
     "One candidate's lists: one row per user and recommended item.",
     (
-        Column("user_id", True, "Who the list is for."),
-        Column("item_id", True, "What is recommended."),
-        Column("rank", False, "Place in the list, from 1. Where it is there, it decides the order."),
-        Column("score", False, "The higher, the better. Decides the order where there is no rank."),
-        Column("run", False, "Name of the candidate, when one file holds several."),
-        Column("replicate", False, "Fold or training seed, when one file holds several of a candidate."),
+        TemplateColumn("user_id", True, "Who the list is for."),
+        TemplateColumn("item_id", True, "What is recommended."),
+        TemplateColumn("rank", False, "Place in the list, from 1. Where it is there, it decides the order."),
+        TemplateColumn("score", False, "The higher, the better. Decides the order where there is no rank."),
+        TemplateColumn("run", False, "Name of the candidate, when one file holds several."),
+        TemplateColumn(
+            "replicate", False, "Fold or training seed, when one file holds several of a candidate."
+        ),
     ),
     "user_id,item_id,rank,score\nu1,film-07,1,0.93\nu1,film-02,2,0.81\nu2,film-07,1,0.88\nu2,film-05,2,0.42\n",
 )
@@ -52,10 +54,10 @@ TRUTH = TableTemplate(
     "Truth",
     "What users really took after the split: the held-out rows that lists are scored against.",
     (
-        Column("user_id", True, "Who."),
-        Column("item_id", True, "What this user really took."),
-        Column("relevance", False, "How much: a rating or grade. Without it every row is relevant."),
-        Column("timestamp", False, "When, as seconds since 1970 or as a date."),
+        TemplateColumn("user_id", True, "Who."),
+        TemplateColumn("item_id", True, "What this user really took."),
+        TemplateColumn("relevance", False, "How much: a rating or grade. Without it every row is relevant."),
+        TemplateColumn("timestamp", False, "When, as seconds since 1970 or as a date."),
     ),
     "user_id,item_id,relevance\nu1,film-02,4\nu1,film-09,5\nu2,film-05,3\nu3,film-07,5\n",
 )
@@ -64,10 +66,10 @@ TRAIN = TableTemplate(
     "Train",
     "What the candidates learned from. Gives novelty, popularity and the user's history.",
     (
-        Column("user_id", True, "Who."),
-        Column("item_id", True, "What this user took before the split."),
-        Column("rating", False, "Rating or strength."),
-        Column("timestamp", False, "When, as seconds since 1970 or as a date."),
+        TemplateColumn("user_id", True, "Who."),
+        TemplateColumn("item_id", True, "What this user took before the split."),
+        TemplateColumn("rating", False, "Rating or strength."),
+        TemplateColumn("timestamp", False, "When, as seconds since 1970 or as a date."),
     ),
     "user_id,item_id,timestamp\nu1,film-01,1790000000\nu1,film-03,1790003600\nu2,film-01,1790007200\n",
 )
@@ -76,9 +78,11 @@ CATALOGUE = TableTemplate(
     "Catalogue",
     "Every item that could be recommended. Gives coverage, titles and attributes.",
     (
-        Column("item_id", True, "The item."),
-        Column("title", False, "Its name for people."),
-        Column("any other column", False, "An attribute such as year; several values as Crime|Drama."),
+        TemplateColumn("item_id", True, "The item."),
+        TemplateColumn("title", False, "Its name for people."),
+        TemplateColumn(
+            "any other column", False, "An attribute such as year; several values as Crime|Drama."
+        ),
     ),
     "item_id,title,genre,year\nfilm-01,The Salt Lantern,Drama,2019\nfilm-02,Seven Orchards,Comedy,2024\n",
 )
@@ -87,8 +91,8 @@ USERS = TableTemplate(
     "User attributes",
     "What is known of each user. Gives slices: scores for some of the users.",
     (
-        Column("user_id", True, "The user."),
-        Column("any other column", True, "An attribute such as age or country."),
+        TemplateColumn("user_id", True, "The user."),
+        TemplateColumn("any other column", True, "An attribute such as age or country."),
     ),
     "user_id,country,plan,age\nu1,SE,free,34\nu2,PT,paid,27\nu3,SE,paid,51\n",
 )
@@ -97,8 +101,8 @@ VECTORS = TableTemplate(
     "Item vectors",
     "A vector of each item, such as its embedding. Gives diversity by vectors.",
     (
-        Column("item_id", True, "The item."),
-        Column("vector", True, "Its numbers, as many for every item; or a column for each number."),
+        TemplateColumn("item_id", True, "The item."),
+        TemplateColumn("vector", True, "Its numbers, as many for every item; or a column for each number."),
     ),
     "item_id,vector\nfilm-01,0.8|0.1|0.3\nfilm-02,0.2|0.9|0.4\nfilm-05,0.1|0.7|0.6\n",
 )
@@ -107,9 +111,9 @@ SIMILARITY = TableTemplate(
     "Item similarities",
     "How alike two items are. Gives diversity by similarity.",
     (
-        Column("item_a", True, "One item."),
-        Column("item_b", True, "Another item; a pair is written once or the same both ways."),
-        Column("similarity", True, "From -1 to 1; pairs that are not written count as 0."),
+        TemplateColumn("item_a", True, "One item."),
+        TemplateColumn("item_b", True, "Another item; a pair is written once or the same both ways."),
+        TemplateColumn("similarity", True, "From -1 to 1; pairs that are not written count as 0."),
     ),
     "item_a,item_b,similarity\nfilm-01,film-02,0.25\nfilm-01,film-05,0.1\nfilm-02,film-05,0.9\n",
 )
@@ -118,10 +122,10 @@ PREDICTIONS = TableTemplate(
     "Rating predictions",
     "Predicted against true ratings of one candidate. Gives RMSE and MAE.",
     (
-        Column("user_id", True, "Who."),
-        Column("item_id", True, "What was rated."),
-        Column("rating", True, "The true rating."),
-        Column("prediction", True, "The predicted rating, on the same scale."),
+        TemplateColumn("user_id", True, "Who."),
+        TemplateColumn("item_id", True, "What was rated."),
+        TemplateColumn("rating", True, "The true rating."),
+        TemplateColumn("prediction", True, "The predicted rating, on the same scale."),
     ),
     "user_id,item_id,rating,prediction\nu1,film-02,4,3.6\nu1,film-09,5,4.1\nu2,film-05,3,3.4\n",
 )
@@ -130,15 +134,15 @@ SESSIONS = TableTemplate(
     "Sessions of an online test",
     "One row per session of an A/B test.",
     (
-        Column("unit_id", True, "The user that was randomised."),
-        Column("session_id", True, "The session."),
-        Column("variant", False, "Which arm the user was in; needed unless there are exposures."),
-        Column("start_ts", True, "When the session began (UTC)."),
-        Column("end_ts", False, "When it ended."),
-        Column("clicks", True, "Clicks on recommendations in the session."),
-        Column("watch_s", True, "Seconds watched that came from recommendations."),
-        Column("videos", False, "Videos watched past the threshold."),
-        Column(
+        TemplateColumn("unit_id", True, "The user that was randomised."),
+        TemplateColumn("session_id", True, "The session."),
+        TemplateColumn("variant", False, "Which arm the user was in; needed unless there are exposures."),
+        TemplateColumn("start_ts", True, "When the session began (UTC)."),
+        TemplateColumn("end_ts", False, "When it ended."),
+        TemplateColumn("clicks", True, "Clicks on recommendations in the session."),
+        TemplateColumn("watch_s", True, "Seconds watched that came from recommendations."),
+        TemplateColumn("videos", False, "Videos watched past the threshold."),
+        TemplateColumn(
             "any other column", False, "A number is added up per user; a text, such as country, is a segment."
         ),
     ),
@@ -149,12 +153,12 @@ EXPOSURES = TableTemplate(
     "Exposures of an online test",
     "Who was put into which variant, and when they first met it. Repeats are allowed.",
     (
-        Column("unit_id", True, "The user that was randomised."),
-        Column("variant", True, "Which arm the user was in."),
-        Column("ts", True, "When the user met the variant (UTC)."),
-        Column("experiment_id", False, "Which test, when one file holds several."),
-        Column("session_id", False, "In which session."),
-        Column("any other column", False, "A text, such as country, is a segment of the user."),
+        TemplateColumn("unit_id", True, "The user that was randomised."),
+        TemplateColumn("variant", True, "Which arm the user was in."),
+        TemplateColumn("ts", True, "When the user met the variant (UTC)."),
+        TemplateColumn("experiment_id", False, "Which test, when one file holds several."),
+        TemplateColumn("session_id", False, "In which session."),
+        TemplateColumn("any other column", False, "A text, such as country, is a segment of the user."),
     ),
     templates()["exposures"],
 )
@@ -163,18 +167,18 @@ EVENTS = TableTemplate(
     "Events of an online test",
     "What users did: one row per event. Sessions and all their numbers are added up from it.",
     (
-        Column("unit_id", True, "Who did it: the user that was randomised."),
-        Column("session_id", True, "In which session."),
-        Column("ts", True, "When (UTC)."),
-        Column(
+        TemplateColumn("unit_id", True, "Who did it: the user that was randomised."),
+        TemplateColumn("session_id", True, "In which session."),
+        TemplateColumn("ts", True, "When (UTC)."),
+        TemplateColumn(
             "event", True, "impression, click, watch or heartbeat; others are counted under their own name."
         ),
-        Column("item_id", True, "Which item."),
-        Column("watch_s", False, "Seconds watched; of a heartbeat: seconds watched so far."),
-        Column("source", False, "Where the item came from. With it, only recommendations count."),
-        Column("position", False, "The place at which the item stood, from 1."),
-        Column("request_id", False, "The served list that the item came from."),
-        Column("event_id", False, "The event itself; one that is there twice counts once."),
+        TemplateColumn("item_id", True, "Which item."),
+        TemplateColumn("watch_s", False, "Seconds watched; of a heartbeat: seconds watched so far."),
+        TemplateColumn("source", False, "Where the item came from. With it, only recommendations count."),
+        TemplateColumn("position", False, "The place at which the item stood, from 1."),
+        TemplateColumn("request_id", False, "The served list that the item came from."),
+        TemplateColumn("event_id", False, "The event itself; one that is there twice counts once."),
     ),
     templates()["events"],
 )
@@ -183,14 +187,16 @@ SERVED = TableTemplate(
     "Served lists of an online test",
     "What was really shown: one row per served list and item. Gives the online hit ratio.",
     (
-        Column("request_id", True, "The list."),
-        Column("unit_id", True, "Who it was for."),
-        Column("ts", True, "When it was served (UTC)."),
-        Column("variant", True, "Which arm made it."),
-        Column("rank", True, "The item's place in the list, from 1."),
-        Column("item_id", True, "The item."),
-        Column("propensity", False, "With which probability the item was shown there."),
-        Column("click", False, "1 where it was clicked there; needed only where the events do not tell."),
+        TemplateColumn("request_id", True, "The list."),
+        TemplateColumn("unit_id", True, "Who it was for."),
+        TemplateColumn("ts", True, "When it was served (UTC)."),
+        TemplateColumn("variant", True, "Which arm made it."),
+        TemplateColumn("rank", True, "The item's place in the list, from 1."),
+        TemplateColumn("item_id", True, "The item."),
+        TemplateColumn("propensity", False, "With which probability the item was shown there."),
+        TemplateColumn(
+            "click", False, "1 where it was clicked there; needed only where the events do not tell."
+        ),
     ),
     templates()["served"],
 )
@@ -199,13 +205,13 @@ AGGREGATES = TableTemplate(
     "Aggregates of an online test",
     "One row per variant and metric, for those who have only a summary.",
     (
-        Column("variant", True, "The arm."),
-        Column("metric", True, "Name of the metric."),
-        Column("n", False, "Users in the arm, also of a rate: their split is checked. With them …"),
-        Column("mean", False, "… the mean per user …"),
-        Column("variance", False, "… and the variance over users. Or instead of these three:"),
-        Column("successes", False, "for a rate, how many succeeded …"),
-        Column("trials", False, "… out of how many."),
+        TemplateColumn("variant", True, "The arm."),
+        TemplateColumn("metric", True, "Name of the metric."),
+        TemplateColumn("n", False, "Users in the arm, also of a rate: their split is checked. With them …"),
+        TemplateColumn("mean", False, "… the mean per user …"),
+        TemplateColumn("variance", False, "… and the variance over users. Or instead of these three:"),
+        TemplateColumn("successes", False, "for a rate, how many succeeded …"),
+        TemplateColumn("trials", False, "… out of how many."),
     ),
     templates()["aggregates"],
 )
@@ -214,12 +220,14 @@ BANDIT = TableTemplate(
     "Logged bandit feedback",
     "What was shown, with which probability, and whether it was clicked. Gives off-policy estimates.",
     (
-        Column("item_id", True, "The item that was shown."),
-        Column("click", True, "1 where it was clicked, 0 where it was not."),
-        Column("propensity_score", True, "With which probability it was shown there, above 0 and up to 1."),
-        Column("position", False, "The place at which it was shown, from 1."),
-        Column("timestamp", False, "When (UTC)."),
-        Column(
+        TemplateColumn("item_id", True, "The item that was shown."),
+        TemplateColumn("click", True, "1 where it was clicked, 0 where it was not."),
+        TemplateColumn(
+            "propensity_score", True, "With which probability it was shown there, above 0 and up to 1."
+        ),
+        TemplateColumn("position", False, "The place at which it was shown, from 1."),
+        TemplateColumn("timestamp", False, "When (UTC)."),
+        TemplateColumn(
             "any other column",
             False,
             "What was known of the user or the moment; user_id makes errors by user.",
@@ -232,10 +240,12 @@ POLICY = TableTemplate(
     "Target policy",
     "How likely another policy would show each item. Asked of a log of bandit feedback.",
     (
-        Column("item_id", True, "The item that may be shown."),
-        Column("probability", True, "How likely; 1 in all, for each case that the other columns tell apart."),
-        Column("position", False, "The place, where the policy depends on it."),
-        Column("any other column", False, "A column of the log that the policy depends on."),
+        TemplateColumn("item_id", True, "The item that may be shown."),
+        TemplateColumn(
+            "probability", True, "How likely; 1 in all, for each case that the other columns tell apart."
+        ),
+        TemplateColumn("position", False, "The place, where the policy depends on it."),
+        TemplateColumn("any other column", False, "A column of the log that the policy depends on."),
     ),
     templates()["policy"],
 )

@@ -16,7 +16,7 @@ from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 
 if TYPE_CHECKING:
-    from recdash.evaluation.user_detail import HeldOut, Item, OneUser, Place, UserList
+    from recdash.evaluation.user_detail import CatalogueItem, HeldOut, ListPlace, OneUser, UserList
 
 
 def heading(user: OneUser) -> None:
@@ -77,12 +77,12 @@ def _side(title: str, count: str, rows: Sequence[Html]) -> Html:
                 title=title, count=count, rows=join(list(rows)))  # fmt: skip
 
 
-def _own_row(item: Item, note: str = "", said: str = "") -> Html:
+def _own_row(item: CatalogueItem, note: str = "", said: str = "") -> Html:
     return html('<li class="rd-own">{what}<span class="rd-move" title="{said}">{note}</span></li>',
                 what=_what(item), said=said, note=note)  # fmt: skip
 
 
-def _what(item: Item) -> Html:
+def _what(item: CatalogueItem) -> Html:
     """The title, and a few attributes under it; all of both on hover."""
     attributes = " · ".join(item.attributes)
     under = html("<small>{text}</small>", text=attributes) if attributes else Html("")
@@ -128,7 +128,7 @@ def _result(view: View, found: UserList | None, value: float | None) -> str:
     return hits if value is None else f"{hits}, {metric_at(view.metric, view.k)} {numbers.three(value)}"
 
 
-def _row(place: Place | None, rank: int, against: str) -> Html:
+def _row(place: ListPlace | None, rank: int, against: str) -> Html:
     if place is None:
         return html('<li><span class="rd-at">{rank}</span><i>no item at rank {rank}</i></li>', rank=rank)
     sign, said = ("●", "hit") if place.hit else ("○", "not held out")
@@ -139,7 +139,7 @@ def _row(place: Place | None, rank: int, against: str) -> Html:
                 move=move)  # fmt: skip
 
 
-def _move(place: Place, base: str) -> Html:
+def _move(place: ListPlace, base: str) -> Html:
     if place.before is None:
         text, said = "new", f"not in the list of {base}"
     elif place.before == place.rank:

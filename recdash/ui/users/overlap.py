@@ -10,7 +10,7 @@ from recdash.formatting.records import Row, records
 from recdash.ui.app import cached, links
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import Column, run_cell, table_html
+from recdash.ui.components.widgets import TableColumn, run_cell, table_html
 
 RBO_SOURCE = "Webber, Moffat & Zobel 2010"
 
@@ -60,11 +60,15 @@ def _explained(view: View) -> str:
 
 def table_of(view: View, rows: list[Row]) -> Html:
     columns = [
-        Column("Run"), Column(f"Common items\nat {view.k}, %", number=True), Column("RBO", number=True),
-        Column("n", number=True),
-        Column("Hits", number=True), Column("Found by no\nother run", number=True),
-        Column("Hits won\nby switching", number=True), Column("Hits lost\nby switching", number=True),
-    ]  # fmt: skip
+        TableColumn("Run"),
+        TableColumn(f"Common items\nat {view.k}, %", number=True),
+        TableColumn("RBO", number=True),
+        TableColumn("n", number=True),
+        TableColumn("Hits", number=True),
+        TableColumn("Found by no\nother run", number=True),
+        TableColumn("Hits won\nby switching", number=True),
+        TableColumn("Hits lost\nby switching", number=True),
+    ]
     bands = [place for place, row in enumerate(rows) if view.baseline and row["run_id"] == view.baseline.id]
     return table_html(columns, [_cells(view, row) for row in rows], bands=bands, kind="rd-small")
 
