@@ -1,4 +1,7 @@
-"""Who may do what, asked of every public method of the workspace: a new one without a row here fails."""
+"""Who may do what, asked of every public method of every service: a new one without a row here fails.
+
+What all services stand on (context, data, values) is asked by hand below.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from recdash.errors import Forbidden, NotFound, RecdashError
 from recdash.report.digest.digest import Digests
 from recdash.report.reports import Reports
 from recdash.service import Workspace
+from recdash.service.decisions.journal_writer import Writing
 from recdash.store import open_store
 
 READS = [
@@ -70,10 +74,9 @@ OF_THE_SERVER = [
 ]  # fmt: skip
 # What services ask of each other; whatever they write goes through the store, which refuses viewers.
 BETWEEN_SERVICES = [
-    "agreement.both_sides", "agreement.sides_of", "comparisons.told_of", "journal.add", "journal.gone",
-    "journal.named_now", "journal.names", "journal.refuse_gone", "journal.subject", "journal.writing",
-    "journal.written", "online_analysis.arms", "online_tests.count_again", "online_tests.results_of",
-    "overlap.found", "runs.add_scored", "runs.how_scored", "slices.slice_scores",
+    "agreement.both_sides", "agreement.sides_of", "comparisons.told_of", "online_analysis.arms",
+    "online_tests.count_again", "online_tests.results_of", "overlap.found", "runs.add_scored",
+    "runs.how_scored", "slices.slice_scores",
 ]  # fmt: skip
 UNDER_ALL = ("context", "data", "values")
 LEAST: dict[str, Role] = {
@@ -233,6 +236,48 @@ def looked_at(found: Any, run_id: str) -> None:
     """What is read only when somebody looks at it is looked at."""
     if hasattr(found, "replicate_values"):
         found.values(run_id, "ndcg", 2)
+
+
+@pytest.mark.parametrize("role", ["guest", "viewer"])
+def test_what_services_ask_of_each_other_writes_nothing_for_a_reader(house: House, role: str) -> None:
+    reader, before = house.seen_by(role), house.admin.store.deeds()
+    scored = house.admin.runs.prepare_runs(house.mine["experiment_id"], LISTS, name="once more")[0]
+    for write in (
+        reader.context.must_be_editor,
+        reader.context.writable_store,
+        lambda: reader.journal._writer.writing("ann", ""),
+        lambda: reader.journal._writer.add(Writing("ann"), house.mine["experiment_id"], "comment", "x", {}),
+        lambda: reader.runs.add_scored(house.mine["experiment_id"], scored, "no-file", {}),
+    ):
+        with pytest.raises(Forbidden):
+            write()
+    assert house.admin.store.deeds() == before
+
+
+def test_a_guest_reads_nothing_of_what_an_admin_has_read_before(house: House) -> None:
+    """Answers are kept by ids: a guest's are kept apart."""
+    guest, (run, _), home = house.seen_by("guest"), house.other["run_ids"], house.other["experiment_id"]
+    reads = [
+        lambda of: of.context.settings_of(home),
+        lambda of: of.data.reference(home),
+        lambda of: of.data.tables(home),
+        lambda of: of.data.hits(run),
+        lambda of: of.data.lasting_run(run),
+        lambda of: of.values.material(run),
+        lambda of: of.values.user_values(run, "ndcg", 2),
+    ]
+    for read in reads:
+        read(house.admin)
+        with pytest.raises(NotFound):
+            read(guest)
+
+
+def test_each_person_has_one_workspace_and_all_share_what_was_read(house: House) -> None:
+    bob = Person("bob", "editor")
+    assert house.admin.seen_by(bob) is house.admin.seen_by(bob)
+    assert house.admin.seen_by(bob).person == bob
+    assert house.admin.seen_by(bob).data.hits is house.admin.data.hits
+    assert house.seen_by("guest").data.hits is not house.admin.data.hits
 
 
 def test_what_a_guest_may_list_is_of_one_experiment(house: House) -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from recdash.domain.access import Person
 from recdash.service.cache import SizedCache, weight
+from recdash.service.context import ServiceContext
+from recdash.store import open_store
 
 
 @dataclass(frozen=True)
@@ -56,3 +60,17 @@ def test_the_weight_is_that_of_all_arrays_inside() -> None:
     assert weight(Two(eight, None)) == 8
     assert weight({"a": [Two(eight, eight), (eight,)], "b": "text"}) == 24
     assert weight(None) == 0
+
+
+class Doubling:
+    def twice(self, number: int) -> int:
+        return 2 * number
+
+
+def test_a_method_has_a_cache_of_its_own_for_each_size(tmp_path: Path) -> None:
+    """Large answers are kept apart from small ones, of which there may be more."""
+    context = ServiceContext(open_store(f"sqlite:///{tmp_path / 'r.db'}", tmp_path / "artifacts"))
+    few, many = context.cached(1, Doubling().twice), context.cached(2, Doubling().twice)
+    assert [of.cache_info().maxsize for of in (few, many)] == [1, 2]
+    assert context.cached(1, Doubling().twice) is few
+    assert context.seen_by(Person("bob", "viewer")).cached(2, Doubling().twice) is many

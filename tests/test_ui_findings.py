@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from recdash.comparison import headlines
-from recdash.comparison.evidence import Guardrail, SliceDifference
+from recdash.comparison.evidence import GuardrailResult, SliceDifference
 from recdash.comparison.pairs import Pair
 from recdash.formatting.wording import finding, listed
 from recdash.metrics import METRICS
@@ -141,17 +141,17 @@ def test_a_tile_that_decides_nothing_is_hollow() -> None:
 
 
 def test_a_guardrail_says_whether_it_holds_and_its_interval_or_why_there_is_none() -> None:
-    held = of_rail("Coverage@10", Guardrail("coverage", value=0.18, base_value=0.2, guard=0.2))
+    held = of_rail("Coverage@10", GuardrailResult("coverage", value=0.18, base_value=0.2, guard=0.2))
     assert (held.value, held.sign, held.change, held.word) == (
         "18.0 %",
         "▼",
         "−10.0 %",
         "within its guardrail",
     )
-    broken = of_rail("Coverage@10", Guardrail("coverage", value=0.1, base_value=0.2, guard=0.2))
+    broken = of_rail("Coverage@10", GuardrailResult("coverage", value=0.1, base_value=0.2, guard=0.2))
     assert (broken.word, broken.strip) == ("below its guardrail", None)
     assert broken.note == "from 20.0 %; no interval: it was not asked for"
-    sure = Guardrail("coverage", 0.1, 0.2, 0.2, low=-0.6, high=-0.4, why_no_interval="")
+    sure = GuardrailResult("coverage", 0.1, 0.2, 0.2, low=-0.6, high=-0.4, why_no_interval="")
     assert of_rail("Coverage@10", sure).note == "from 20.0 %; 95 % CI −60.0 to −40.0 %"
 
 

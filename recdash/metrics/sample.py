@@ -371,7 +371,7 @@ def sample_of(
 ) -> RelevantHits:
     """The users of ``hits`` who count and their relevant hits.
 
-    ``users`` says who counts (see ``recdash.domain.Users``). ``only`` [U] narrows to a slice of the truth's
+    ``users`` says who counts (see ``domain.kinds.Users``). ``only`` [U] narrows to a slice of the truth's
     users, ``rows`` [T] to a slice of its rows; of these only users with a relevant one count. ``ideals`` are
     those of another run, of which the same users count by the same truth.
 

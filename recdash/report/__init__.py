@@ -1,4 +1,4 @@
-"""Reports: what a question's answer says, as values, and the forms in which it is written.
+"""Reports and digests over a workspace: what a question's answer says, and the forms in which it is written.
 
-``document`` holds the values, ``blocks`` make them, ``forms`` write them; ``checking`` compares two.
+``document`` holds the values, ``sections`` make them, ``formats`` write them; ``reproduce`` makes them again.
 """

@@ -56,7 +56,7 @@ class ServiceContext:
         self.person = person or person_here()
         self.store = store.by(self.person.name, self.person.role, read_only=not self.person.may("editor"))
         self.limits, self.now, self.new_id = limits, clock, make_id
-        self._caches: dict[str, Any] = {}
+        self._caches: dict[tuple[str, int], Any] = {}
         self.settings_of = self.cached(64, self._read_settings)
 
     def seen_by(self, person: Person) -> ServiceContext:
@@ -67,21 +67,25 @@ class ServiceContext:
         return seen
 
     def cached(self, most: int, function: Callable[..., Answer]) -> Callable[..., Answer]:
-        """The function with its last ``most`` answers, one cache for all services over this store.
+        """A service's method with its last ``most`` answers, one cache for all who see this store.
 
-        Its arguments must name things that never change.
+        Its arguments must name things that never change; its answers must not depend on who asks.
         """
-        return self._cache(function, lru_cache(maxsize=most))
+        return self._cache(function, most, partial(lru_cache, most))
 
     def sized_cache(self, function: Callable[P, Answer], *, least: int) -> SizedCache[P, Answer]:
         """The same for large answers: ``least`` of them, and more while there is room."""
-        kept: SizedCache[P, Answer] = self._cache(function, partial(SizedCache, least=least))
+        kept: SizedCache[P, Answer] = self._cache(
+            function, least, lambda: partial(SizedCache[P, Answer], least=least)
+        )
         return kept
 
-    def _cache(self, function: Any, make: Callable[[Any], Any]) -> Any:
-        if function.__qualname__ not in self._caches:
-            self._caches.setdefault(function.__qualname__, make(function))
-        return self._caches[function.__qualname__]
+    def _cache(self, function: Any, size: int, make: Callable[[], Callable[[Any], Any]]) -> Any:
+        """Found by the method and its size: a method may have a cache for small answers and one for large."""
+        key = (function.__qualname__, size)
+        if key not in self._caches:
+            self._caches.setdefault(key, make()(function))
+        return self._caches[key]
 
     def _read_settings(self, experiment_id: str) -> Mapping[str, Any]:
         return self.experiment(experiment_id).settings

@@ -1,9 +1,8 @@
-"""What metrics make of a run: curves, values of users, and whether there is what a metric needs."""
+"""What metrics make of a run: inputs, values of users, and whether there is what a metric needs."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from recdash.domain.kinds import Users
 from recdash.domain.records import Run
@@ -18,9 +17,6 @@ from recdash.metrics.ratings import RatingMetric
 from recdash.metrics.sample import Ideals, RelevantHits, sample_of
 from recdash.service.context import ServiceContext
 from recdash.service.run_data import RunData
-
-if TYPE_CHECKING:
-    pass
 
 
 def _needs_lists(definition: Definition) -> bool:

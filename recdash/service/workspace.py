@@ -16,8 +16,10 @@ from recdash.service.catalog.runs import Runs
 from recdash.service.context import ServiceContext, now_in_utc, person_here
 from recdash.service.decisions.decisions import Decisions
 from recdash.service.decisions.journal import Journal
+from recdash.service.decisions.journal_writer import JournalWriter
 from recdash.service.decisions.reviews import Reviews
 from recdash.service.decisions.snapshots import Snapshots
+from recdash.service.decisions.subjects import Subjects
 from recdash.service.diagnosis.explain import Diagnosis
 from recdash.service.diagnosis.offline_evidence import OfflineEvidence
 from recdash.service.diagnosis.online_evidence import OnlineEvidence
@@ -109,11 +111,17 @@ class Workspace:
         self._snapshots = Snapshots(
             context, self.comparisons, self.online_tests, self.online_analysis, self.diagnosis
         )
-        self.journal = Journal(context, self.scores)
-        self.reviews = Reviews(context, self.online_tests, self._snapshots, self.journal)
-        self.decisions = Decisions(context, self.online_tests, self._snapshots, self.journal)
+        writer, subjects = JournalWriter(context), Subjects(context, self.scores)
+        self.journal = Journal(context, writer)
+        self.reviews = Reviews(
+            context, self.online_tests, self._snapshots, self.journal, writer=writer, subjects=subjects
+        )
+        self.decisions = Decisions(
+            context, self.online_tests, self._snapshots, self.journal, writer=writer, subjects=subjects
+        )
         self.demo = DemoExperiment(context, self.experiments, self.runs, self.online_tests)
         self._narrowed = context.cached(8, self._narrow_to)
+        self._seen = context.cached(64, self._as_seen)
 
     @classmethod
     def open(
@@ -149,6 +157,9 @@ class Workspace:
         """
         if person == self.person:
             return self
+        return self._seen(person)
+
+    def _as_seen(self, person: Person) -> Workspace:
         whole = self if person.experiment is None else self._narrowed(person.experiment)
         seen = object.__new__(type(self))
         seen._wire(whole.context.seen_by(person))

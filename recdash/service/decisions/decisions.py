@@ -21,9 +21,11 @@ from recdash.decisions.review import offline_of, online_of
 from recdash.decisions.snapshot import Offline, Online
 from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.service.context import ServiceContext
-from recdash.service.decisions.journal import MOST_CHARS, Journal, prose
+from recdash.service.decisions.journal import Journal
+from recdash.service.decisions.journal_writer import MOST_CHARS, JournalWriter, prose
 from recdash.service.decisions.reviews import refuse_closed, refuse_superseded, served_by, still_open
 from recdash.service.decisions.snapshots import Snapshots
+from recdash.service.decisions.subjects import Subjects
 from recdash.service.online.tests import OnlineTests
 from recdash.service.validation import long_text
 
@@ -52,14 +54,17 @@ class Decisions:
     """What is done, and why."""
 
     def __init__(
-        self, context: ServiceContext, online_tests: OnlineTests, snapshots: Snapshots, journal: Journal
+        self,
+        context: ServiceContext,
+        online_tests: OnlineTests,
+        snapshots: Snapshots,
+        journal: Journal,
+        *,
+        writer: JournalWriter,
+        subjects: Subjects,
     ) -> None:
-        self._context, self._online_tests, self._snapshots, self._journal = (
-            context,
-            online_tests,
-            snapshots,
-            journal,
-        )
+        self._context, self._online_tests, self._snapshots = context, online_tests, snapshots
+        self._journal, self._writer, self._subjects = journal, writer, subjects
 
     def decide(
         self, experiment_id: str, outcome: str, *, run_id: str | None = None, text: str,
@@ -76,11 +81,11 @@ class Decisions:
         asked = (run_id, baseline, metric, k)
         words = (experiment_id, outcome, text, about, supersedes, although, *asked, runs)
         by, home = (
-            self._journal.writing(author, key, "decide", *words),
+            self._writer.writing(author, key, "decide", *words),
             self._context.experiment(experiment_id).id,
         )
         told, reason = prose("reason", text), long_text("although", although, MOST_CHARS)
-        twice = self._journal.written(home, by)
+        twice = self._writer.written(home, by)
         if twice is not None:
             return self._journal.decision(twice.id)
         old = self._to_supersede(home, supersedes)
@@ -88,12 +93,12 @@ class Decisions:
         found = self._rests_on(home, review, old, asked, runs)
         _check(outcome, review, found, run_id, reason)
         if outcome == "ship":
-            self._journal.refuse_gone(replace(found.subject, baseline=None))
+            self._subjects.refuse_gone(replace(found.subject, baseline=None))
         facts = {"outcome": outcome, "supersedes": supersedes, "although": reason, **found.as_dict()}
         about = review.id if review else None
         check = still_open(about or "", supersedes)
         return self._journal.decision(
-            self._journal.add(by, home, "decision", told, facts, about, check=check).id
+            self._writer.add(by, home, "decision", told, facts, about, check=check).id
         )
 
     def _to_supersede(self, experiment_id: str, decision_id: str | None) -> Decision | None:
@@ -125,7 +130,7 @@ class Decisions:
         run_id, baseline, metric, k = asked
         if run_id is None and old is not None and old.subject.run is not None:
             run_id = old.subject.run.id
-        subject = self._journal.subject(experiment_id, run_id, baseline, metric, k, runs)
+        subject = self._subjects.subject(experiment_id, run_id, baseline, metric, k, runs)
         offline = self._snapshots.frozen_offline(experiment_id, subject)
         online = self._every_test(experiment_id, subject)
         provenance = self._snapshots.provenance_now(experiment_id, subject)
@@ -138,7 +143,7 @@ class Decisions:
         if review.offline is not None:
             subject = review.offline.subject
             return Numbers(subject, review.offline, review.online, review.checklist, _provenance_of(review))
-        subject = self._journal.named_now(review.subject)
+        subject = self._subjects.named_now(review.subject)
         offline = self._snapshots.frozen_offline(experiment_id, subject)
         provenance = self._snapshots.provenance_now(experiment_id, subject)
         return Numbers(subject, offline, review.online, review.checklist, provenance)
@@ -164,7 +169,7 @@ class Decisions:
         ]
 
     def _runs_since(self, subject: Subject) -> Iterator[Changed]:
-        names = self._journal.names(subject)
+        names = self._subjects.names(subject)
         for one in (subject.run, subject.baseline, *subject.others):
             if one is not None and one.id not in names:
                 yield Changed(one.name, "one of the runs", "deleted")
@@ -172,9 +177,9 @@ class Decisions:
                 yield Changed(one.name, one.name, f"now called {names[one.id]}")
 
     def _offline_since(self, experiment_id: str, then: Offline) -> list[Changed]:
-        if self._journal.gone(then.subject):
+        if self._subjects.gone(then.subject):
             return []
-        now = self._snapshots.frozen_offline(experiment_id, self._journal.named_now(then.subject))
+        now = self._snapshots.frozen_offline(experiment_id, self._subjects.named_now(then.subject))
         return offline_changes(then, now) if now else []
 
     def _online_since(self, then: Online) -> list[Changed]:
@@ -182,7 +187,7 @@ class Decisions:
             test = self._context.store.online_test(then.test.id)
         except NotFound:
             return [Changed(then.test.name, "an A/B test", "deleted")]
-        if self._journal.gone(then.subject) or then.subject.run is None:
+        if self._subjects.gone(then.subject) or then.subject.run is None:
             return []
         if test.links.get(then.variant) != then.subject.run.id:
             return [Changed(then.test.name, f"{then.variant} served the run", "linked otherwise")]

@@ -10,8 +10,10 @@ from recdash.domain.journal import Entry
 from recdash.domain.records import OnlineTest
 from recdash.errors import InputError, NotFound, Problem
 from recdash.service.context import ServiceContext
-from recdash.service.decisions.journal import MOST_CHARS, Check, Journal
+from recdash.service.decisions.journal import Journal
+from recdash.service.decisions.journal_writer import MOST_CHARS, Check, JournalWriter
 from recdash.service.decisions.snapshots import Snapshots
+from recdash.service.decisions.subjects import Subjects
 from recdash.service.online.tests import OnlineTests
 from recdash.service.validation import long_text
 
@@ -20,14 +22,17 @@ class Reviews:
     """How a candidate comes before the one who approves it."""
 
     def __init__(
-        self, context: ServiceContext, online_tests: OnlineTests, snapshots: Snapshots, journal: Journal
+        self,
+        context: ServiceContext,
+        online_tests: OnlineTests,
+        snapshots: Snapshots,
+        journal: Journal,
+        *,
+        writer: JournalWriter,
+        subjects: Subjects,
     ) -> None:
-        self._context, self._online_tests, self._snapshots, self._journal = (
-            context,
-            online_tests,
-            snapshots,
-            journal,
-        )
+        self._context, self._online_tests, self._snapshots = context, online_tests, snapshots
+        self._journal, self._writer, self._subjects = journal, writer, subjects
 
     def propose(
         self, experiment_id: str, run_id: str, *, baseline: str | None = None, metric: str | None = None,
@@ -40,31 +45,31 @@ class Reviews:
         of the experiment, and where both are the same.
         """
         asked = (run_id, baseline, metric, k, list(runs or ()))
-        by = self._journal.writing(author, key, "propose", experiment_id, text, *asked)
-        subject = self._journal.subject(experiment_id, run_id, baseline, metric, k, runs)
+        by = self._writer.writing(author, key, "propose", experiment_id, text, *asked)
+        subject = self._subjects.subject(experiment_id, run_id, baseline, metric, k, runs)
         if subject.baseline is None or subject.run == subject.baseline:
             found = "it is the baseline itself" if subject.baseline else "there is no baseline to beat"
             raise InputError(
                 Problem("no-candidate", "run", found, "Propose a candidate beside the baseline.")
             )
         facts = {"subject": subject.as_dict()}
-        return self._journal.review(self._journal.add(by, experiment_id, "proposal", _note(text), facts).id)
+        return self._journal.review(self._writer.add(by, experiment_id, "proposal", _note(text), facts).id)
 
     def add_offline_evidence(
         self, proposal_id: str, text: str = "", *, author: str = "", key: str = ""
     ) -> Review:
         """Attach the verdict and its numbers as they stand now. Once more replaces them; both are kept."""
         by, review = (
-            self._journal.writing(author, key, "offline", proposal_id, text),
+            self._writer.writing(author, key, "offline", proposal_id, text),
             self._open_review(proposal_id),
         )
-        home, subject = review.entry.experiment, self._journal.named_now(review.subject)
+        home, subject = review.entry.experiment, self._subjects.named_now(review.subject)
         found = self._snapshots.frozen_offline(home, subject)
         facts = {
             "offline": found.as_dict() if found else None,
             "provenance": self._snapshots.provenance_now(home, subject),
         }
-        self._journal.add(
+        self._writer.add(
             by, home, "offline evidence", _note(text), facts, proposal_id, check=still_open(proposal_id)
         )
         return self._journal.review(proposal_id)
@@ -76,15 +81,15 @@ class Reviews:
 
         Raises NotFound for a test of another experiment, InputError where no variant served the run.
         """
-        by = self._journal.writing(author, key, "online", proposal_id, test_id, text)
+        by = self._writer.writing(author, key, "online", proposal_id, test_id, text)
         review = self._open_review(proposal_id)
-        home, subject = review.entry.experiment, self._journal.named_now(review.subject)
+        home, subject = review.entry.experiment, self._subjects.named_now(review.subject)
         test = self._test_of(home, test_id)
         facts = {
             "online": [self._snapshots.frozen_online(test, subject).as_dict()],
             "provenance": self._snapshots.provenance_now(home, subject),
         }
-        self._journal.add(
+        self._writer.add(
             by, home, "online evidence", _note(text), facts, proposal_id, check=still_open(proposal_id)
         )
         return self._journal.review(proposal_id)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from recdash.domain.records import Run
 from recdash.domain.results import WHOLE, Curve, Scope, Unavailable
@@ -16,9 +15,6 @@ from recdash.service.context import ServiceContext
 from recdash.service.metric_values import MetricValues, absent_for
 from recdash.service.offline.slices import Slices
 from recdash.service.run_data import RunData
-
-if TYPE_CHECKING:
-    pass
 
 
 class RunCurves:

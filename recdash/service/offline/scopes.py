@@ -18,7 +18,7 @@ class Scopes:
     """Which slices and thresholds a ``Scope`` can name."""
 
     def __init__(self, context: ServiceContext, data: RunData) -> None:
-        self._context, self._data = context, data
+        self._data = data
         self._named_slices = context.cached(16, self._name_slices)
         self._grades = context.cached(16, self._read_grades)
 

@@ -70,7 +70,7 @@ class Segments:
         self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, by: str,
         terms: Terms | None = None, *, least: int = LEAST,
     ) -> Segmented:  # fmt: skip
-        """What ``segments`` tells, with what the whole does not show."""
+        """What ``of`` tells, with what the whole does not show."""
         frames.check_cutoff(k)
         runs = tuple(dict.fromkeys((baseline_id, *run_ids)))
         found = self._segmented(runs, str(define(metric)), k, by, terms or Terms(), least)

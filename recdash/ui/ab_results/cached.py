@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import streamlit as st
 
 from recdash.domain.records import OnlineTest
+from recdash.ui.app import cached
 from recdash.ui.app.state import workspace
 
 if TYPE_CHECKING:
@@ -26,11 +27,6 @@ Version = tuple[str, str]
 """A test's id, and its rules and metrics as one text: under others it says something else."""
 
 
-@st.cache_data(show_spinner=False, max_entries=256)
-def _kept(_method: Callable[..., Any], name: str, version: Version, arguments: tuple[Any, ...]) -> Any:  # noqa: ARG001 - the name is the key
-    return _method(version[0], *arguments)
-
-
 @st.cache_data(show_spinner=False, max_entries=64)
 def _census(version: Version) -> Census:
     from recdash.online.analysis import sample
@@ -40,8 +36,7 @@ def _census(version: Version) -> Census:
 
 def _ask(method: Callable[..., Answer], test: OnlineTest, *arguments: Any) -> Answer:
     """What a method of a service answers, kept by its name, the test as it is counted, and the arguments."""
-    answer: Answer = _kept(method, method.__qualname__, _version(test), arguments)
-    return answer
+    return cached.answer(method, (test.id, *arguments), version=_version(test))
 
 
 def _version(test: OnlineTest) -> Version:

@@ -34,14 +34,28 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
-def _numbers(method: Callable[..., Answer], arguments: tuple[Any, ...], scope: Scope | None = None) -> Answer:
-    """What a method of a service answers, kept by its name, the arguments and the scope."""
-    answer: Answer = _kept(method, method.__qualname__, arguments, scope)
-    return answer
+def answer(
+    method: Callable[..., Answer],
+    arguments: tuple[Any, ...],
+    scope: Scope | None = None,
+    version: object = None,
+) -> Answer:
+    """What a service's method answers, kept by its name, the arguments, the scope and a ``version``.
+
+    ``version``: whatever else the answer depends on, such as how a test is counted.
+    """
+    kept: Answer = _kept(method, method.__qualname__, arguments, scope, version)
+    return kept
 
 
 @st.cache_data(show_spinner=False, max_entries=512)
-def _kept(_method: Callable[..., Any], name: str, arguments: tuple[Any, ...], scope: Scope | None) -> Any:  # noqa: ARG001 - the name is the key
+def _kept(
+    _method: Callable[..., Any],
+    name: str,  # noqa: ARG001 - a key
+    arguments: tuple[Any, ...],
+    scope: Scope | None,
+    version: object,  # noqa: ARG001 - a key
+) -> Any:
     return _method(*arguments, **({"scope": scope} if scope else {}))
 
 
@@ -51,11 +65,11 @@ def _named(frame: pd.DataFrame, view: View) -> pd.DataFrame:
 
 
 def curves(view: View, run_ids: tuple[str, ...], metrics: tuple[str, ...]) -> pd.DataFrame:
-    return _named(_numbers(workspace().scores.curves, (run_ids, metrics), view.scope), view)
+    return _named(answer(workspace().scores.curves, (run_ids, metrics), view.scope), view)
 
 
 def scoreboard(view: View, run_ids: tuple[str, ...], metrics: tuple[str, ...], k: int) -> pd.DataFrame:
-    return _named(_numbers(workspace().scores.scoreboard, (run_ids, metrics, k), view.scope), view)
+    return _named(answer(workspace().scores.scoreboard, (run_ids, metrics, k), view.scope), view)
 
 
 def verdict(view: View) -> Verdict | None:
@@ -99,7 +113,7 @@ def pairs(
     others = tuple(run_id for run_id in run_ids if run_id != baseline)
     asked = (others, baseline, metric, view.k, Terms(correction=correction))
     try:
-        found = _numbers(workspace().comparisons.pairs, asked, view.scope)
+        found = answer(workspace().comparisons.pairs, asked, view.scope)
     except InputError:
         return pd.DataFrame(columns=["run_id", "run", "word"])
     return _named(found, view)
@@ -111,7 +125,7 @@ def ranks(view: View, run_ids: tuple[str, ...], correction: Correction = "holm")
 
     try:
         return _named(
-            _numbers(workspace().comparisons.ranks, (run_ids, view.metric, view.k, correction), view.scope),
+            answer(workspace().comparisons.ranks, (run_ids, view.metric, view.k, correction), view.scope),
             view,
         )
     except InputError:
@@ -122,16 +136,16 @@ def trade_off(
     view: View, run_ids: tuple[str, ...], metrics: tuple[str, str], asked: tuple[str, ...]
 ) -> TradeOff:
     """Runs by two metrics, and who beats those ``asked`` about."""
-    return _numbers(workspace().tradeoffs.trade_off, (run_ids, metrics, view.k, asked), view.scope)
+    return answer(workspace().tradeoffs.trade_off, (run_ids, metrics, view.k, asked), view.scope)
 
 
 def delta_curves(view: View, run_ids: tuple[str, ...], baseline: str, metric: str) -> pd.DataFrame:
-    return _named(_numbers(workspace().cutoffs.delta_curves, (run_ids, baseline, metric), view.scope), view)
+    return _named(answer(workspace().cutoffs.delta_curves, (run_ids, baseline, metric), view.scope), view)
 
 
 def leaders_by_k(view: View, run_ids: tuple[str, ...], metric: str) -> dict[int, tuple[str, ...]]:
     """k → the runs that none is significantly better than; see ``CutoffComparisons.leaders_by_k``."""
-    return _numbers(workspace().cutoffs.leaders_by_k, (run_ids, metric), view.scope)
+    return answer(workspace().cutoffs.leaders_by_k, (run_ids, metric), view.scope)
 
 
 def cutoffs(view: View) -> tuple[int, ...]:
@@ -143,36 +157,36 @@ def cutoffs(view: View) -> tuple[int, ...]:
 
 def slices(experiment_id: str) -> list[str]:
     """What users or items can be told apart by."""
-    return _numbers(workspace().slices.of, (experiment_id,))
+    return answer(workspace().slices.of, (experiment_id,))
 
 
 def attributes(experiment_id: str) -> list[str]:
-    return _numbers(workspace().slices.attributes, (experiment_id,))
+    return answer(workspace().slices.attributes, (experiment_id,))
 
 
 def shown_by(view: View, run_ids: tuple[str, ...], attribute: str) -> pd.DataFrame:
     """How the runs' places within k fall on an attribute's values; a run without lists has no rows."""
-    return _named(_numbers(workspace().slices.shown_by, (run_ids, attribute, view.k)), view)
+    return _named(answer(workspace().slices.shown_by, (run_ids, attribute, view.k)), view)
 
 
 def user_changes(view: View, run_ids: tuple[str, ...], baseline: str) -> pd.DataFrame:
     """For how many users each run is better, the same or worse; see ``Users.user_changes``."""
     return _named(
-        _numbers(workspace().users.user_changes, (run_ids, baseline, view.metric, view.k), view.scope), view
+        answer(workspace().users.user_changes, (run_ids, baseline, view.metric, view.k), view.scope), view
     )
 
 
 def change_bars(view: View, run_id: str, baseline: str) -> Bars:
-    return _numbers(workspace().users.change_bars, (run_id, baseline, view.metric, view.k), view.scope)
+    return answer(workspace().users.change_bars, (run_id, baseline, view.metric, view.k), view.scope)
 
 
 def value_bars(view: View, run_id: str) -> tuple[Bars, int, int]:
     """One run's users by their values; how many have 0; of how many."""
-    return _numbers(workspace().users.value_bars, (run_id, view.metric, view.k), view.scope)
+    return answer(workspace().users.value_bars, (run_id, view.metric, view.k), view.scope)
 
 
 def decisive_users(view: View, run_id: str, baseline: str | None) -> pd.DataFrame:
-    return _numbers(
+    return answer(
         workspace().users.decisive_users,
         (run_id, baseline, view.metric, view.k, view.candidate_ids),
         view.scope,
@@ -182,41 +196,41 @@ def decisive_users(view: View, run_id: str, baseline: str | None) -> pd.DataFram
 def user_lists(view: View, user_id: str) -> OneUser:
     """Raises NotFound for a user whom the truth does not know."""
     baseline = view.baseline.id if view.baseline else None
-    return _numbers(workspace().users.user_lists, (view.shown_ids, user_id, view.k, baseline), view.scope)
+    return answer(workspace().users.user_lists, (view.shown_ids, user_id, view.k, baseline), view.scope)
 
 
 def user_values(view: View, user_id: str) -> dict[str, float]:
-    return _numbers(workspace().users.user_values, (view.shown_ids, user_id, view.metric, view.k), view.scope)
+    return answer(workspace().users.user_values, (view.shown_ids, user_id, view.metric, view.k), view.scope)
 
 
 def list_overlap(view: View, baseline: str) -> pd.DataFrame:
     return _named(
-        _numbers(workspace().overlap.list_overlap, (view.shown_ids, baseline, view.k), view.scope), view
+        answer(workspace().overlap.list_overlap, (view.shown_ids, baseline, view.k), view.scope), view
     )
 
 
 def headroom(view: View) -> Headroom | None:
-    return _numbers(workspace().overlap.headroom, (view.shown_ids, view.k), view.scope)
+    return answer(workspace().overlap.headroom, (view.shown_ids, view.k), view.scope)
 
 
 def found_items(run_ids: tuple[str, ...], k: int) -> pd.DataFrame:
-    return _numbers(workspace().overlap.found_items, (run_ids, k))
+    return answer(workspace().overlap.found_items, (run_ids, k))
 
 
 def under_presets(run_id: str, metric: str, k: int) -> pd.DataFrame:
-    return _numbers(workspace().definitions.under_presets, (run_id, metric, k))
+    return answer(workspace().definitions.under_presets, (run_id, metric, k))
 
 
 def preset_causes(run_id: str, metric: str, k: int) -> pd.DataFrame:
-    return _numbers(workspace().definitions.preset_causes, (run_id, metric, k))
+    return answer(workspace().definitions.preset_causes, (run_id, metric, k))
 
 
 def worked_example(run_id: str, metric: str, k: int, preset: str) -> Worked | None:
-    return _numbers(workspace().definitions.worked_example, (run_id, metric, k, preset))
+    return answer(workspace().definitions.worked_example, (run_id, metric, k, preset))
 
 
 def tie_band(run_id: str, metric: str, k: int) -> TieBand | None:
-    return _numbers(workspace().scores.tie_band, (run_id, metric, k))
+    return answer(workspace().scores.tie_band, (run_id, metric, k))
 
 
 def population_effect(view: View, run_ids: tuple[str, ...]) -> PopulationEffect | None:
@@ -239,23 +253,23 @@ def standing(view: View, run_ids: tuple[str, ...]) -> Standing | None:
 
 def spread(view: View, run_ids: tuple[str, ...]) -> pd.DataFrame:
     """The values of the runs' folds or seeds at the view's metric and k: see ``Replicates.spread``."""
-    return _named(_numbers(workspace().replicates.spread, (run_ids, view.metric, view.k), view.scope), view)
+    return _named(answer(workspace().replicates.spread, (run_ids, view.metric, view.k), view.scope), view)
 
 
 def replicate_differences(
     view: View, run_ids: tuple[str, ...], baseline: str
 ) -> dict[str, ReplicateDifference]:
-    """The runs' differences to the baseline over folds or seeds, as of the workspace's method."""
+    """The runs' differences over folds or seeds: see ``Comparisons.replicate_differences``."""
     asked = (run_ids, baseline, view.metric, view.k)
-    return _numbers(workspace().comparisons.replicate_differences, asked, view.scope)
+    return answer(workspace().comparisons.replicate_differences, asked, view.scope)
 
 
 def absences(run_ids: tuple[str, ...], metric: str, scope: Scope = WHOLE) -> dict[str, str]:
-    return _numbers(workspace().scores.absences, (run_ids, metric), scope)
+    return answer(workspace().scores.absences, (run_ids, metric), scope)
 
 
 def list_ends(run_ids: tuple[str, ...]) -> dict[str, int | None]:
-    return _numbers(workspace().scores.list_ends, (run_ids,))
+    return answer(workspace().scores.list_ends, (run_ids,))
 
 
 def progress(text: str) -> Callable[[float, str], None]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
 
@@ -36,10 +35,10 @@ Answer = TypeVar("Answer")
 
 def card(view: View, sides: OfflineOnlinePage) -> None:
     """How many pairs of runs point the same way, and what the order of all says."""
-    found: Agreement = _asked(
+    found: Agreement = cached.answer(
         state.workspace().agreement.agreement,
         (sides.test.id, view.metric, view.k, sides.online_metric),
-        _told(view),
+        version=_told(view),
     )
     widgets.section("Agreement", f"{found.metric} and {sides.online_title.lower()}, by pairs of runs")
     first, *others = found.sentences
@@ -67,11 +66,11 @@ def _who_counts(found: Agreement) -> str:
 def sections(view: View, sides: OfflineOnlinePage) -> None:
     """Which metric had the order of this test, and how the frame's has called all tests."""
     told = _told(view)
-    best: BestMetric = _asked(
-        state.workspace().agreement.best_metric, (sides.test.id, sides.online_metric), told
+    best: BestMetric = cached.answer(
+        state.workspace().agreement.best_metric, (sides.test.id, sides.online_metric), version=told
     )
-    record: TrackRecord = _asked(
-        state.workspace().track_records.track_record, (view.metric, view.k, sides.online_metric), told
+    record: TrackRecord = cached.answer(
+        state.workspace().track_records.track_record, (view.metric, view.k, sides.online_metric), version=told
     )
     left, right = st.columns([1, 1.5], gap="large")
     with left:
@@ -204,21 +203,6 @@ def _notes(lines: list[str]) -> Html:
 
 
 # ── kept numbers ─────────────────────────────────────────────────────────────────────────────
-
-
-def _asked(method: Callable[..., Answer], arguments: tuple[Any, ...], told: tuple[str, ...]) -> Answer:
-    answer: Answer = _kept(method, method.__qualname__, arguments, told)
-    return answer
-
-
-@st.cache_data(show_spinner=False, max_entries=64)
-def _kept(
-    _method: Callable[..., Any],
-    name: str,  # noqa: ARG001 - a key
-    arguments: tuple[Any, ...],
-    told: tuple[str, ...],  # noqa: ARG001 - a key
-) -> Any:
-    return _method(*arguments)
 
 
 def _told(view: View) -> tuple[str, ...]:
