@@ -12,7 +12,7 @@ from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import many, named_number
 from recdash.metrics.naming import metric_at
 from recdash.online.agreement.agreement import LEAST_RUNS
-from recdash.ui.app import state, theme
+from recdash.ui.app import cached, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 from recdash.ui.components.widgets import TableColumn, table_html
