@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from recdash.domain.hits import IdOverlap
 from recdash.domain.inputs import Upload
 from recdash.domain.kinds import Replication, Users
 from recdash.domain.records import Replicated
 from recdash.domain.results import Curve, OnlineLift, UserValues
+from recdash.engines import Reference
 from recdash.engines.list_pulls import ListSource, pulls_of_runs
 from recdash.errors import InputError, Problem, UploadError
 from recdash.evaluation.reading import RatedPairs, predictions_of
 from recdash.evaluation.replicate_means import rated_values
 from recdash.evaluation.replicates import hits_of, mean_curve, overlap_of, samples_of, user_values
+from recdash.evaluation.request import CountingRules
 from recdash.evaluation.scoring import Scored, familiar_of, material_of, score_hits, shelf_of
 from recdash.evaluation.slices import Slice, user_slices
 from recdash.metrics import Definition, MetricInputs, define, score
@@ -23,14 +25,25 @@ from recdash.metrics.ratings import RatingMetric
 from recdash.metrics.sample import RelevantHits, sample_of
 from recdash.stats.jackknife import Pulls
 
-if TYPE_CHECKING:
-    from recdash.evaluation.evaluation import Evaluation
+
+class ScoredRuns(Protocol):
+    """What the source needs of an evaluation."""
+
+    @property
+    def runs(self) -> Sequence[Scored]: ...
+    @property
+    def rules(self) -> CountingRules: ...
+    @property
+    def reference(self) -> Reference: ...
+
+    def comparability(self, names: Sequence[str] | None = None) -> list[Problem]:
+        """Why the runs' numbers may not stand side by side as they are; empty where they may."""
 
 
 class EvaluationSource:
     """Candidates that were scored from files and are still in memory."""
 
-    def __init__(self, evaluation: Evaluation, users: Users | None = None) -> None:
+    def __init__(self, evaluation: ScoredRuns, users: Users | None = None) -> None:
         self._evaluation, self._users = evaluation, users or evaluation.rules.users
         self._runs: Mapping[str, Scored] = {run.name: run for run in evaluation.runs}
         self._material = lru_cache(maxsize=None)(self._material_of)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
@@ -23,3 +24,12 @@ def by_run(frame: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
 def last_of_run(frame: pd.DataFrame) -> list[Row]:
     """The last row of each run."""
     return records(frame.groupby("run_id", sort=False).tail(1))
+
+
+def plain_columns(frame: pd.DataFrame, columns: list[str]) -> dict[str, list[Any]]:
+    """Some columns as plain lists, ready for a figure's data; None for a number that is not finite."""
+    return {name: [_finite(value) for value in frame[name].tolist()] for name in columns}
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not isfinite(value) else value

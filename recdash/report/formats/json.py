@@ -82,12 +82,3 @@ def from_json(text: str) -> Document:
 def _no_report(found: str) -> InputError:
     fix = "Give an HTML or JSON file that recdash report wrote."
     return InputError(Problem("no-report", "report", f"it cannot be read as one ({found})", fix))
-
-
-def rows_of(frame: Any, columns: list[str]) -> dict[str, list[Any]]:
-    """Some columns of a data frame as plain lists, ready for a figure's data."""
-    return {name: [_plain_number(value) for value in frame[name].tolist()] for name in columns}
-
-
-def _plain_number(value: Any) -> Any:
-    return None if isinstance(value, float) and not isfinite(value) else value

@@ -11,7 +11,7 @@ from recdash.domain.records import OnlineTest
 from recdash.errors import RecdashError
 from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number
-from recdash.formatting.records import Row, records
+from recdash.formatting.records import Row, plain_columns, records
 from recdash.formatting.wording import day, listed
 from recdash.online.agreement.join import SPLIT_BROKEN, judged_by
 from recdash.online.analysis.judgement import SIGNS, TONES
@@ -31,7 +31,6 @@ from recdash.report.document import (
     Tone,
     Word,
 )
-from recdash.report.formats.json import rows_of
 from recdash.report.ranges import range_of
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ def _figures(asked: ReportContext, test: OnlineTest, rows: pd.DataFrame, title: 
         Figure(
             kind="bars", title=heading, note="95 % intervals",
             alt=_alt(asked, rows, heading, names[0], lifted=lifted),
-            data={"rows": rows_of(rows, ["run_id", *names]), "lifts": lifted, "judged": judged},
+            data={"rows": plain_columns(rows, ["run_id", *names]), "lifts": lifted, "judged": judged},
             table=_side_table(rows, heading, names, lifted=lifted), wide=False,
         )
         for heading, names, lifted in sides
@@ -161,7 +160,7 @@ def _quadrants(
         note="Offline difference against online lift. Crosses: 95 % intervals; hollow: not settled.",
         alt=f"{listed(told)}.",
         data={
-            "rows": rows_of(rows, ["run_id", *SIDES, *LIFTS]), "judged": judged,
+            "rows": plain_columns(rows, ["run_id", *SIDES, *LIFTS]), "judged": judged,
             "titles": [f"Offline: difference in {asked.where} to {base}", f"Online: lift in {title}, %"],
         },
         table=table,

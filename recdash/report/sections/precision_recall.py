@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recdash.formatting import numbers
-from recdash.formatting.records import records
+from recdash.formatting.records import plain_columns, records
 from recdash.formatting.wording import listed
 from recdash.report.cells import alike
 from recdash.report.context import ReportContext
 from recdash.report.document import Column, Figure, RunName, Section, Table
-from recdash.report.formats.json import rows_of
 from recdash.report.sections.curves import drawn_k, last_k
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def _figure(asked: ReportContext, paths: pd.DataFrame, here: pd.DataFrame) -> Fi
         title=f"Precision against recall, k = 1 to {int(paths['k'].max())}",
         note="",
         alt=f"Precision against recall. At k = {asked.question.k}: {listed(told)}.",
-        data={"k": asked.question.k, "ends": last_k(asked), "rows": rows_of(kept, columns)},
+        data={"k": asked.question.k, "ends": last_k(asked), "rows": plain_columns(kept, columns)},
         table=_table(asked, here),
     )
 
