@@ -27,9 +27,8 @@ from recdash.comparison.verdict_state import state_of
 from recdash.domain.hits import IdOverlap
 from recdash.domain.kinds import Floats, Ints, Replication, Users
 from recdash.domain.records import Replicated
-from recdash.domain.results import OnlineLift, UserValues
+from recdash.domain.results import OnlineLift, Slice, UserValues
 from recdash.errors import Problem
-from recdash.evaluation.slices import Slice
 from recdash.stats.jackknife import Pulls
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "calibration.md"

@@ -11,9 +11,8 @@ import pytest
 from recdash.comparison import Terms
 from recdash.comparison.pareto import TradeOff, front, goal, passes, trade_off
 from recdash.domain.kinds import Users
-from recdash.domain.results import UserValues
+from recdash.domain.results import Slice, UserValues
 from recdash.errors import Problem, UnknownName
-from recdash.evaluation.slices import Slice
 
 N = 100
 USERS = np.arange(N)

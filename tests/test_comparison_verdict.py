@@ -17,9 +17,8 @@ from recdash.comparison.sensitivity import WhatIf, brief, changes
 from recdash.comparison.wording import plain
 from recdash.domain.kinds import Users
 from recdash.domain.records import Replicated
-from recdash.domain.results import OnlineLift, UserValues
+from recdash.domain.results import OnlineLift, Slice, UserValues
 from recdash.errors import InputError, Problem
-from recdash.evaluation.slices import Slice
 from recdash.stats.jackknife import Pulls
 
 N = 400

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from recdash.evaluation.slices import Slice
+    from recdash.domain.results import Slice
 
 ACCURACY = ("ndcg", "recall", "precision", "hit_rate", "map", "mrr")
 """A candidate may not win by one of these and lose by another unnoticed."""

@@ -13,7 +13,7 @@ from recdash.errors import Problem
 from recdash.stats.jackknife import Pulls
 
 if TYPE_CHECKING:
-    from recdash.evaluation.slices import Slice
+    from recdash.domain.results import Slice
 
 
 class Source(Protocol):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from recdash.domain.kinds import Floats, Ints
+from recdash.domain.kinds import Floats, Ints, Mask
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,17 @@ class Scope:
 
 
 WHOLE = Scope()
+
+
+@dataclass(frozen=True)
+class Slice:
+    """One slice: ``users`` [U] of the truth or ``rows`` [T] of the truth, the other being None."""
+
+    by: str
+    value: str
+    title: str
+    users: Mask | None = None
+    rows: Mask | None = None
 
 
 @dataclass(frozen=True)

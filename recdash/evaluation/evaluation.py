@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from recdash.comparison import Terms
     from recdash.comparison.result import Compared
-    from recdash.evaluation.slices import Slice
+    from recdash.domain.results import Slice
     from recdash.metrics.tie_band import TieBand
 
 

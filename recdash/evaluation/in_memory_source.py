@@ -10,7 +10,7 @@ from recdash.domain.hits import IdOverlap
 from recdash.domain.inputs import Upload
 from recdash.domain.kinds import Replication, Users
 from recdash.domain.records import Replicated
-from recdash.domain.results import Curve, OnlineLift, UserValues
+from recdash.domain.results import Curve, OnlineLift, Slice, UserValues
 from recdash.engines import Reference
 from recdash.engines.list_pulls import ListSource, pulls_of_runs
 from recdash.errors import InputError, Problem, UploadError
@@ -19,7 +19,7 @@ from recdash.evaluation.replicate_means import rated_values
 from recdash.evaluation.replicates import hits_of, mean_curve, overlap_of, samples_of, user_values
 from recdash.evaluation.request import CountingRules
 from recdash.evaluation.scoring import Scored, familiar_of, material_of, score_hits, shelf_of
-from recdash.evaluation.slices import Slice, user_slices
+from recdash.evaluation.slices import user_slices
 from recdash.metrics import Definition, MetricInputs, define, score
 from recdash.metrics.ratings import RatingMetric
 from recdash.metrics.sample import RelevantHits, sample_of

@@ -35,7 +35,7 @@ from recdash.metrics import Definition, sample_of
 from recdash.metrics.sample import Familiar, RelevantHits
 
 if TYPE_CHECKING:
-    from recdash.evaluation.slices import Slice
+    from recdash.domain.results import Slice
 
 __all__ = [
     "grouped",

@@ -29,7 +29,7 @@ from recdash.metrics.sample import Familiar, Ideals, familiar, users_who_count
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from recdash.evaluation.slices import Slice
+    from recdash.domain.results import Slice
 
 
 @dataclass(frozen=True)

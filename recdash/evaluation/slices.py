@@ -37,6 +37,7 @@ import pyarrow as pa
 from recdash import arrow as pc
 from recdash.domain.inputs import Truth
 from recdash.domain.kinds import Floats, Ints, Mask, TableKind
+from recdash.domain.results import Slice
 from recdash.engines import Reference
 from recdash.engines.attributes import Attribute, attribute_of, has_numbers
 from recdash.errors import InputError, Problem, UnknownName
@@ -58,17 +59,6 @@ TABLE_WORDS = {
     "users": "a table of user attributes",
     "catalogue": "a catalogue",
 }
-
-
-@dataclass(frozen=True)
-class Slice:
-    """One slice: ``users`` [U] of the truth or ``rows`` [T] of the truth, the other being None."""
-
-    by: str
-    value: str
-    title: str
-    users: Mask | None = None
-    rows: Mask | None = None
 
 
 @dataclass(frozen=True)

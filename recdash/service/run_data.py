@@ -11,11 +11,11 @@ from recdash.domain.hits import Hits
 from recdash.domain.inputs import Recommendations, Upload
 from recdash.domain.kinds import TableKind
 from recdash.domain.records import Run
-from recdash.domain.results import Scope, Unavailable
+from recdash.domain.results import Scope, Slice, Unavailable
 from recdash.engines import Reference, hits_from_tables, match
 from recdash.errors import EvidenceDamaged, InputError, NotFound, Problem, UnknownName
 from recdash.evaluation import reading, replicate_merge
-from recdash.evaluation.slices import Slice, known_slices, slices_of
+from recdash.evaluation.slices import known_slices, slices_of
 from recdash.service.context import ServiceContext
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from recdash.comparison.replicates import replicate_differences
 from recdash.domain.hits import IdOverlap
 from recdash.domain.kinds import Floats, Ints, Users
 from recdash.domain.records import Replicated, Run
-from recdash.domain.results import WHOLE, OnlineLift, Scope, UserValues, common_bound
+from recdash.domain.results import WHOLE, OnlineLift, Scope, Slice, UserValues, common_bound
 from recdash.engines.list_pulls import ListSource, pulls_of_runs
 from recdash.errors import InputError, Problem
-from recdash.evaluation.slices import Slice, user_slices
+from recdash.evaluation.slices import user_slices
 from recdash.metrics import define
 from recdash.online.agreement.join import SPLIT_BROKEN, judged_by
 from recdash.service import frames
