@@ -30,7 +30,7 @@ mutants: ## Change recdash/metrics in every small way; which changes does no tes
 	@$(test_env) && "$$venv/bin/mutmut" run --max-children $(WORKERS) $(ARGS) && "$$venv/bin/mutmut" results
 
 lint: ## Linters and contracts only
-	@$(test_env) && exec "$$bin" -m pytest -p no:randomly tests/test_setup_linters.py $(ARGS)
+	@$(test_env) && exec "$$bin" -m pytest -p no:randomly tests/setup/test_linters.py $(ARGS)
 
 format: ## Lay out the code, and mend what the linter can mend
 	@$(test_env) && "$$bin" -m ruff check --fix --quiet --exit-zero . && "$$bin" -m ruff format .

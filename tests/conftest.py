@@ -58,9 +58,9 @@ SECONDS_TO_START = 180
 
 
 HEAVIEST = (
-    "metrics_laws", "markup_browser", "accessibility_browser", "metrics_tie_band", "report_reproduce",
-    "setup_linters", "journey_apptest", "online_known_effects", "journey_browser", "ui_pages",
-    "journey_online_browser", "ui_ab_results", "web_sign_in_browser", "journey_share_browser", "web_flood",
+    "metrics/laws", "browser/markup", "browser/accessibility", "metrics/tie_band", "report/reproduce",
+    "setup/linters", "ui/upload_journey", "online/known_effects", "browser/journey", "ui/pages",
+    "browser/journey_online", "ui/ab_results", "browser/sign_in", "browser/journey_share", "server/flood",
 )  # fmt: skip
 """The files whose tests take longest together, about in this order: some twenty seconds of a processor."""
 
@@ -68,11 +68,12 @@ HEAVIEST = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Workers take files from the front: those that take longest must not be the last to be taken."""
     tests_of = Counter(item.path for item in items)
-    order = {f"test_{name}.py": place for place, name in enumerate(HEAVIEST)}
+    order = {name: place for place, name in enumerate(HEAVIEST)}
     slow = {item.path for item in items if item.get_closest_marker("browser")}
 
     def turn(item: pytest.Item) -> tuple[object, ...]:
-        place = order.get(item.path.name, len(order))
+        name = f"{item.path.parent.name}/{item.path.stem.removeprefix('test_')}"
+        place = order.get(name, len(order))
         return place, item.path not in slow, -tests_of[item.path], item.path
 
     items.sort(key=turn)
@@ -140,7 +141,7 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module", autouse=True)
 def _new_databases_are_copies(request: pytest.FixtureRequest) -> Iterator[None]:
     """A new database is a copy of one without rows, except where tests ask how databases are made."""
-    if request.path.name.startswith("test_store_"):
+    if request.path.parent.name == "store":
         yield
         return
     from recdash.store import connections

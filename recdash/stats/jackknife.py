@@ -57,7 +57,7 @@ def change_interval(
     lists, where the baseline is 0, and where the value has no spread or is too near to 0. Measured over 600
     simulated samples each of 10, 30, 100 and 300 users: the 95 % interval holds the change in 93–95 %
     (novelty), 93–96 % (personalization), 95–98 % (Gini) and 96–99 % of them (coverage);
-    ``tests/test_stats_jackknife.py`` measures it again.
+    ``tests/stats/test_jackknife.py`` measures it again.
     """
     from scipy.special import stdtrit
 

@@ -1,4 +1,4 @@
-"""What a store promises. Every backend passes the contract in ``tests/store_contract.py``."""
+"""What a store promises. Every backend passes the contract in ``tests/support/store_contract.py``."""
 
 from __future__ import annotations
 

@@ -1,0 +1,202 @@
+"""The journey in Chromium against a server process of its own: files in, numbers out, links kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser_tabs import give, open_page, press, settle
+from conftest import is_healthy
+from journey_tables import HALF, PERFECT, POOR, STRANGERS, TRUTH, as_csv, as_parquet, as_trec
+from playwright.sync_api import FilePayload, Page, expect
+
+from recdash.service import Workspace
+
+pytestmark = pytest.mark.browser
+
+Start = Callable[..., Any]
+AT_ONE = re.compile(r"@1(?!\d)")
+
+
+def payload(name: str, data: bytes) -> FilePayload:
+    return {"name": name, "mimeType": "application/octet-stream", "buffer": data}
+
+
+def create_experiment(page: Page, files: Sequence[FilePayload] | Sequence[Path]) -> None:
+    give(page, "truth", *files)
+    expect(page.get_by_label("Name of the experiment")).to_be_visible()
+    press(page, "Create the experiment")
+    expect(page.get_by_text("Stored the experiment")).to_be_visible()
+
+
+def open_upload(page: Page, url: str) -> None:
+    open_page(page, f"{url}/upload", page.get_by_role("heading", name="Upload", exact=True))
+
+
+def stored(data: Path) -> list[str]:
+    """Names of all experiments and runs in the store of a server."""
+    workspace = Workspace.open(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
+    experiments = workspace.experiments.all(archived=True)
+    runs = [run.name for one in experiments for run in workspace.runs.all(one.id, archived=True)]
+    return [*(one.name for one in experiments), *runs]
+
+
+def row_of(page: Page, run: str) -> str:
+    return page.locator("table.rd-board tbody tr").filter(has_text=run).first.inner_text()
+
+
+def test_three_formats_and_a_truth_become_a_leaderboard_whose_link_opens_on_a_fresh_server(
+    server: Start, page: Page, console_errors: list[str]
+) -> None:
+    running = server()
+    open_upload(page, running.url)
+    create_experiment(page, [payload("films.csv", TRUTH)])
+    files = [
+        payload("perfect.csv", as_csv(PERFECT)),
+        payload("half.parquet", as_parquet(HALF)),
+        payload("poor.run", as_trec(POOR)),
+    ]
+    give(page, "run", *files)
+    press(page, "Score and store 3 candidates")
+    expect(page.get_by_text("Stored the candidate")).to_have_count(3)
+
+    press(page, "See it")
+    board = page.locator("table.rd-board")
+    expect(board).to_contain_text("perfect")
+    settle(page)
+    assert "1.00" in row_of(page, "perfect")
+
+    page.get_by_label("Any k to").fill("1")
+    page.keyboard.press("Enter")
+    expect(board).to_contain_text(AT_ONE)
+    settle(page)
+    assert "0.833" in row_of(page, "perfect")  # recall@1: (1/2 + 1 + 1) / 3
+    expect(page).to_have_url(re.compile(r"[?&]k=1(&|$)"))
+    link = page.url.removeprefix(running.url)
+
+    running.process.terminate()
+    running.process.wait()
+    page.goto("about:blank")
+    console_errors.clear()  # of the server that went away
+    fresh = server(data=running.data)
+    page.goto(fresh.url + link)
+    expect(page.locator("table.rd-board")).to_contain_text(AT_ONE)
+    settle(page)
+    assert "0.833" in row_of(page, "perfect")
+    assert console_errors == []
+
+
+@pytest.mark.long  # tests/service/test_workspace.py finds the same in the same runs
+def test_movietweetings_popular_leads_and_the_page_says_that_another_population_puts_ease_first(
+    server: Start, page: Page, shared_data: Path, console_errors: list[str]
+) -> None:
+    films = shared_data / "movietweetings"
+    runs = sorted(films.glob("runs/*.parquet"))
+    running = server()
+    open_upload(page, running.url)
+    create_experiment_of_all_rows(page, films / "truth.csv")
+    give(page, "run", *runs)
+    press(page, f"Score and store {len(runs)} candidates")
+    expect(page.get_by_text("Stored the candidate")).to_have_count(len(runs))
+    press(page, "See it")
+    board = page.locator("table.rd-board tbody")
+    expect(board).to_contain_text("popular")
+    settle(page)
+    assert "0.0482" in row_of(page, "popular")
+    assert row_of(page, "popular").split()[0] == "1"
+    settle(page)
+    page.get_by_role("link", name="Overview").click()
+    other_rule = page.get_by_text("Counting only users with lists puts ease first by nDCG@10")
+    expect(other_rule.first).to_be_visible()
+    assert console_errors == []
+
+
+def create_experiment_of_all_rows(page: Page, truth: Path) -> None:
+    """Every row of the truth counts as relevant, whatever its rating."""
+    give(page, "truth", truth)
+    every_row = page.get_by_role("radio", name="every row is relevant")
+    every_row.click()
+    expect(every_row).to_be_checked()
+    press(page, "Create the experiment")
+    expect(page.get_by_text("Stored the experiment")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        pytest.param(b"user_id,rating\nu1,5\n", ["no item column", "user_id, rating", "Name it item_id"],
+                     id="no item column"),
+        pytest.param(b"", ["file", "Upload a"], id="empty file", marks=pytest.mark.long),
+    ],
+)  # fmt: skip
+def test_a_truth_that_cannot_be_used_says_place_found_and_fix_and_stores_nothing(
+    server: Start, page: Page, console_errors: list[str], data: bytes, says: list[str]
+) -> None:
+    running = server()
+    open_upload(page, running.url)
+    give(page, "truth", payload("truth.csv", data))
+    problem = page.get_by_test_id("stAlertContainer").first
+    expect(problem).to_be_visible()
+    for words in says:
+        expect(problem).to_contain_text(words)
+    expect(page.get_by_role("button", name="Create the experiment")).to_be_disabled()
+    assert stored(running.data) == []
+    assert console_errors == []
+
+
+@pytest.mark.long  # tests/ui/test_upload_journey.py does the same without a browser
+def test_a_run_that_shares_no_user_says_place_found_and_fix_and_leaves_nothing(
+    server: Start, page: Page, console_errors: list[str]
+) -> None:
+    running = server()
+    open_upload(page, running.url)
+    create_experiment(page, [payload("films.csv", TRUTH)])
+    give(page, "run", payload("strangers.csv", as_csv(STRANGERS)))
+    press(page, "Score and store the candidate")
+    problem = page.get_by_test_id("stAlertContainer").filter(has_text="was refused")
+    expect(problem).to_be_visible()
+    expect(problem).to_contain_text("user")
+    expect(problem).to_contain_text("truth")
+    assert stored(running.data) == ["films"]
+    assert console_errors == []
+
+
+@pytest.mark.long  # tests/browser/test_markup.py looks in more places
+def test_markup_as_a_file_name_is_shown_as_it_is_and_runs_nothing(
+    server: Start, page: Page, console_errors: list[str]
+) -> None:
+    name = "<img src=x onerror=window.recdash_xss=1>"
+    running = server()
+    open_upload(page, running.url)
+    create_experiment(page, [payload("films.csv", TRUTH)])
+    give(page, "run", payload(f"{name}.csv", as_csv(HALF)), payload("perfect.csv", as_csv(PERFECT)))
+    expect(page.get_by_label("Name", exact=True).first).to_have_value(name)
+    press(page, "Score and store 2 candidates")
+    expect(page.get_by_text(f"Stored the candidate {name}")).to_be_visible()
+    for sink in ("leaderboard", "metric-vs-k", "precision-recall", "runs"):
+        page.goto(f"{running.url}/{sink}")
+        expect(page.get_by_text(name).first).to_be_visible()
+        settle(page)
+        assert page.evaluate("window.recdash_xss") is None
+        assert page.locator("img[src=x]").count() == 0
+    assert stored(running.data) == ["films", name, "perfect"]
+    assert console_errors == []
+
+
+def test_a_parquet_file_that_ends_its_reader_is_refused_in_words_and_the_next_file_is_read(
+    server: Start, page: Page, shared_data: Path
+) -> None:
+    running = server()
+    open_upload(page, running.url)
+    card = give(page, "truth", shared_data / "hostile" / "killer.parquet")
+    expect(card.get_by_text("the Parquet file cannot be read")).to_be_visible()
+    assert is_healthy(running.url)
+    card = give(page, "truth", shared_data / "hostile" / "pq_list_bomb.parquet")
+    expect(card.get_by_text("30,000,000 values")).to_be_visible()
+    page.reload()
+    settle(page)
+    create_experiment(page, [payload("films.csv", TRUTH)])
+    assert running.process.poll() is None

@@ -1,0 +1,142 @@
+"""Which command is for whom: one without a row here fails, and whoever may too little writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from terminal import Recdash
+
+from recdash.cli import main
+from recdash.domain.access import ROLES, Person, Role
+from recdash.report.reports import Reports
+from recdash.service import Workspace, context, workspace
+from recdash.store import open_store
+
+FILES = {
+    "truth.csv": "user_id,item_id\n" + "".join(f"u{n},i{n}\n" for n in range(30)),
+    "als.csv": "user_id,item_id,rank\n" + "".join(f"u{n},i{n},1\n" for n in range(30)),
+    "pop.csv": "user_id,item_id,rank\n" + "".join(f"u{n},x,1\nu{n},i{n},2\n" for n in range(30)),
+    "sessions.csv": "unit_id,session_id,variant,start_ts,clicks,watch_s\n"
+    + "".join(
+        f"u{n},s{n},{'AB'[n % 2]},2026-03-{1 + n % 14:02}T09:00Z,{n % 3},{60 * (n % 5)}\n" for n in range(60)
+    ),
+    "bandit.csv": "item_id,click,propensity_score\n" + "".join(f"i{n % 3},{n % 2},0.34\n" for n in range(90)),
+}
+OF_FILMS = ("--experiment", "films")
+LEAST: dict[str, tuple[Role, tuple[str, ...]]] = {
+    "evaluate": ("viewer", ("--truth", "truth.csv", "--run", "als.csv", "--metrics", "recall@1")),
+    "compare": ("viewer", (*OF_FILMS, "--baseline", "pop", "--metric", "ndcg@2")),
+    "online": ("viewer", OF_FILMS),
+    "agree": ("viewer", (*OF_FILMS, "--metric", "ndcg@2")),
+    "why": ("viewer", (*OF_FILMS, "--metric", "ndcg@2")),
+    "ope": ("viewer", ("--log", "bandit.csv", "--target", "uniform")),
+    "list": ("viewer", ()),
+    "definitions": ("viewer", (*OF_FILMS, "--run", "als", "--metric", "ndcg@2")),
+    "digest": ("viewer", ()),
+    "report": ("viewer", (*OF_FILMS, "--metric", "ndcg@2", "-o", "r.json")),
+    "reproduce": ("viewer", ("kept.json",)),
+    "decisions": ("viewer", OF_FILMS),
+    "review show": ("viewer", OF_FILMS),
+    "views": ("viewer", OF_FILMS),
+    "add": ("editor", ("--experiment", "more", "--truth", "truth.csv", "--run", "als.csv")),
+    "demo": ("editor", ()),
+    "decide": ("editor", (*OF_FILMS, "--outcome", "inconclusive", "--text", "Few users.")),
+    "review propose": ("editor", (*OF_FILMS, "--run", "als")),
+    "review offline": ("editor", OF_FILMS),
+    "review online": ("editor", OF_FILMS),
+    "review comment": ("editor", (*OF_FILMS, "--text", "Well.")),
+    "share": ("editor", OF_FILMS),
+    "links": ("editor", OF_FILMS),
+    "revoke": ("editor", ("LINK",)),
+    "audit": ("admin", ()),
+    "check": ("admin", ()),
+}
+NOT_OF_A_STORE = ["presets", "serve"]
+"""The first reads no store; the second starts the server, which asks everybody who they are:
+tests/server/test_server.py.
+"""
+
+
+def commands(group: click.Group = main, before: str = "") -> Iterator[str]:
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{name} ")
+        else:
+            yield before + name
+
+
+def test_every_command_says_who_may_use_it() -> None:
+    assert sorted(commands()) == sorted([*LEAST, *NOT_OF_A_STORE])
+
+
+@pytest.fixture(scope="module")
+def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with an experiment, its runs, a test, a review, a report and a share link."""
+    home = tmp_path_factory.mktemp("furnished")
+    for name, content in FILES.items():
+        (home / name).write_text(content)
+    store = open_store(f"sqlite:///{home}/store/recdash.db", home / "store" / "artifacts")
+    space = Workspace(store, person=Person("ann", "admin"))
+    films = space.experiments.create_experiment("films", home / "truth.csv", depth=2)
+    runs = {
+        name: space.runs.add_runs(films.id, home / f"{name}.csv", name=name)[0].run.id
+        for name in ("pop", "als")
+    }
+    links = {"A": runs["pop"], "B": runs["als"]}
+    space.online_tests.add_online_test(
+        films.id, "March", {"sessions": home / "sessions.csv"}, control="A", links=links
+    )
+    space.reviews.propose(films.id, runs["als"])
+    question = Reports(space).question(films.id, [runs["als"]], runs["pop"], "ndcg", 2)
+    Reports(space).write_report(question, home / "kept.json")
+    (home / "link").write_text(space.sharing.share(films.id).link.id)
+    store.close()
+    return home
+
+
+@pytest.fixture
+def here(furnished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Recdash) -> Recdash:
+    """The command line in a copy of it."""
+    import shutil
+
+    shutil.copytree(furnished, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return run
+
+
+def as_role(role: Role, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in (context, workspace):
+        monkeypatch.setattr(place, "person_here", lambda: Person("bob", role))
+
+
+def deeds(folder: Path) -> int:
+    store = open_store(f"sqlite:///{folder}/store/recdash.db", folder / "store" / "artifacts")
+    found = len(store.deeds())
+    store.close()
+    return found
+
+
+CASES = [(name, role) for name, (least, _) in LEAST.items() for role in ROLES[: ROLES.index(least) + 1]]
+
+
+@pytest.mark.parametrize(("name", "role"), CASES)
+def test_a_command_is_for_its_role_and_for_none_below(
+    here: Recdash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, role: Role
+) -> None:
+    least, given = LEAST[name]
+    may = role == least
+    if may and name in ("demo", "revoke"):
+        return  # tests/cli/test_cli.py loads the demo; a link of another person is taken back by admins
+    link = (tmp_path / "link").read_text()
+    before = deeds(tmp_path)
+    as_role(role, monkeypatch)
+    found = here(*name.split(), *[link if one == "LINK" else one for one in given])
+    if may:
+        assert found.exit_code == 0, found.output
+    else:
+        words = "Only admins may do this" if least == "admin" else "ask an editor"
+        assert (found.exit_code, words in found.stderr) == (2, True), found.output
+        assert deeds(tmp_path) == before

@@ -1,0 +1,410 @@
+"""The store on SQLite: the contract with each driver, files that go away, processes, deaths."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from store_contract import (
+    Open,
+    StoreContract,
+    a_curve,
+    a_run,
+    add_experiment,
+    assert_same_curve,
+    in_threads,
+)
+
+from recdash.errors import StoreBusy, StoreError
+from recdash.store import Store, connections, new_id, open_store
+from recdash.store.connections import PRAGMAS, file_system_of, sqlite_driver, wal_is_safe
+from recdash.store.write_lock import Gate, gate_of
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "recdash.db"
+
+
+@pytest.fixture
+def open_again(database: Path) -> Iterator[Open]:
+    opened: list[Store] = []
+
+    def open_it(read_only: bool = False) -> Store:
+        opened.append(open_store(f"sqlite:///{database}", read_only=read_only))
+        return opened[-1]
+
+    yield open_it
+    for store in opened:
+        store.close()
+
+
+class TestDefaultDriver(StoreContract):
+    """The driver that this Python would choose."""
+
+
+@pytest.mark.skipif(sqlite_driver() is sqlite3, reason="it is the default of this Python")
+class TestStandardDriver(StoreContract):
+    """The driver of a Python without pysqlite3."""
+
+    @pytest.fixture(autouse=True)
+    def _without_pysqlite3(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "pysqlite3.dbapi2", None)
+
+
+# ── driver and set-up ────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("version", "safe"),
+    [
+        ((3, 40, 1), False), ((3, 44, 5), False), ((3, 44, 6), True), ((3, 45, 0), False),
+        ((3, 50, 6), False), ((3, 50, 7), True), ((3, 51, 0), False), ((3, 51, 2), False),
+        ((3, 51, 3), True), ((3, 53, 4), True),
+    ],
+)  # fmt: skip
+def test_wal_is_used_only_by_a_fixed_sqlite(version: tuple[int, int, int], safe: bool) -> None:
+    assert wal_is_safe(version) is safe
+
+
+def test_without_a_fixed_sqlite_the_journal_is_rolled_back_and_a_notice_says_so(
+    open_again: Open, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "wal_is_safe", lambda _version: False)
+    store = open_again()
+    add_experiment(store)
+    (notice,) = store.notices
+    assert notice.fix == "Install pysqlite3 for faster reading beside writes."
+    assert journal_mode(database) == "delete"
+
+
+def test_with_a_fixed_sqlite_the_journal_is_wal(
+    open_again: Open, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "wal_is_safe", lambda _version: True)
+    store = open_again()
+    assert store.notices == ()
+    assert journal_mode(database) == "wal"
+
+
+def test_a_network_file_system_gets_no_wal(
+    open_again: Open, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "wal_is_safe", lambda _version: True)
+    monkeypatch.setattr(connections, "file_system_of", lambda *_: "nfs4")
+    (notice,) = open_again().notices
+    assert notice.found == "it is on a network file system"
+    assert journal_mode(database) == "delete"
+
+
+def test_a_wal_database_is_not_read_with_an_sqlite_that_can_damage_it(
+    open_again: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "wal_is_safe", lambda _version: True)
+    open_again().close()
+    monkeypatch.setattr(connections, "wal_is_safe", lambda _version: False)
+    with pytest.raises(StoreError, match="Install pysqlite3"):
+        open_again(read_only=True)
+
+
+def journal_mode(database: Path) -> object:
+    connection = sqlite3.connect(database)
+    try:
+        return connection.execute("PRAGMA journal_mode").fetchone()[0]
+    finally:
+        connection.close()
+
+
+def test_the_file_system_is_that_of_the_innermost_mount() -> None:
+    mounts = "/dev/sda / ext4 rw 0 0\nserver:/x /home nfs4 rw 0 0\ntmpfs /home/me/tmp tmpfs rw 0 0\n"
+    paths = ("/var/a.db", "/home/me/a.db", "/home/me/tmp/a.db", "/homes/a.db")
+    assert [file_system_of(Path(path), mounts) for path in paths] == ["ext4", "nfs4", "tmpfs", "ext4"]
+
+
+def test_every_connection_has_the_pragmas_and_readers_cannot_write(database: Path) -> None:
+    opened = connections.connect(connections.parse_url(f"sqlite:///{database}"), read_only=False)
+    assert opened.writer is not None
+    try:
+        for engine, query_only in ((opened.writer, 0), (opened.reader, 1)):
+            with engine.connect() as connection:
+                names = ("synchronous", "foreign_keys", "trusted_schema", "cell_size_check", "mmap_size")
+                values = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names]
+                assert values == [2, 1, 0, 1, 0]
+                assert connection.exec_driver_sql("PRAGMA query_only").scalar() == query_only
+    finally:
+        opened.dispose()
+    assert "synchronous=FULL" in PRAGMAS
+
+
+@pytest.mark.parametrize(
+    "url", ["sqlite://", "sqlite:///:memory:", "sqlite:///a.db?mode=ro", "mysql://h/d", "films.db", ""]
+)
+def test_a_url_that_cannot_be_used_is_named_with_those_that_can(url: str) -> None:
+    with pytest.raises(StoreError, match="Give sqlite:///FILE or postgresql://"):
+        open_store(url)
+
+
+def test_a_password_is_not_shown() -> None:
+    with pytest.raises(StoreError) as caught:
+        open_store("mysql://me:secret@host/name")
+    assert "secret" not in str(caught.value)
+
+
+# ── files that are not what they should be ───────────────────────────────────────────────────
+
+
+def test_a_read_only_store_is_not_created(open_again: Open, database: Path) -> None:
+    with pytest.raises(StoreError, match="There is no database file"):
+        open_again(read_only=True)
+    assert not database.parent.exists()
+
+
+def test_a_database_that_is_moved_away_is_noticed_and_not_created_anew(
+    open_again: Open, database: Path
+) -> None:
+    store = open_again()
+    experiment = add_experiment(store)
+    database.rename(database.with_name("moved.db"))
+    for use in (store.experiments, lambda: store.update_experiment(experiment.id, note="x")):
+        with pytest.raises(StoreError, match="is gone"):
+            use()
+    assert not database.exists()
+
+
+def test_a_database_that_comes_back_is_used_again(open_again: Open, database: Path) -> None:
+    store = open_again()
+    experiment = add_experiment(store)
+    moved = database.rename(database.with_name("moved.db"))
+    with pytest.raises(StoreError):
+        store.experiments()
+    moved.rename(database)
+    assert store.experiments() == [experiment]
+
+
+def test_a_database_that_is_replaced_is_noticed(open_again: Open, database: Path) -> None:
+    store = open_again()
+    add_experiment(store)
+    copy = database.with_name("copy.db")
+    copy.write_bytes(database.read_bytes())
+    copy.replace(database)
+    with pytest.raises(StoreError, match="was replaced"):
+        store.experiments()
+
+
+def test_a_file_that_is_not_a_database_is_refused_and_left_alone(open_again: Open, database: Path) -> None:
+    database.parent.mkdir()
+    database.write_text("user_id,item_id\n" * 100)
+    with pytest.raises(StoreError, match="file is not a database"):
+        open_again()
+    assert database.read_text() == "user_id,item_id\n" * 100
+
+
+def test_a_folder_in_place_of_the_database_is_named(open_again: Open, database: Path) -> None:
+    database.mkdir(parents=True)
+    with pytest.raises(StoreError, match=r"recdash\.db cannot be opened"):
+        open_again()
+
+
+def test_a_database_cut_short_gives_an_error_and_no_numbers(open_again: Open, database: Path) -> None:
+    store = open_again()
+    add_experiment(store)
+    store.close()
+    with database.open("r+b") as file:
+        file.truncate(4096 * 3)
+    with pytest.raises(StoreError, match="malformed"):
+        open_again().experiments()
+
+
+def test_text_that_is_not_unicode_is_refused(open_again: Open) -> None:
+    with pytest.raises(StoreError, match="cannot be stored"):
+        add_experiment(open_again(), "half a \ud83c pair")
+
+
+# ── the gate ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_writers_go_first_come_first_served() -> None:
+    gate, order = Gate(None), []
+    starts = [threading.Event() for _ in range(5)]
+
+    def wait_for_a_turn(number: int) -> None:
+        starts[number].set()
+        with gate.hold():
+            order.append(number)
+
+    threads = [threading.Thread(target=wait_for_a_turn, args=(number,)) for number in range(5)]
+    with gate.hold():
+        for number, thread in enumerate(threads):
+            thread.start()
+            starts[number].wait()
+            while len(gate._line._waiting) <= number:
+                time.sleep(0.001)
+    for thread in threads:
+        thread.join()
+    assert order == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("between_processes", [False, True])
+def test_who_waits_too_long_is_told_and_the_line_goes_on(tmp_path: Path, between_processes: bool) -> None:
+    lock = tmp_path / "lock" if between_processes else None
+    first = Gate(lock)
+    second = Gate(lock, deadline=0.05) if between_processes else first
+    first.deadline = 0.05
+    with first.hold(), pytest.raises(StoreBusy):
+        in_threads(1, lambda _: second.hold().__enter__())
+    with second.hold():
+        pass
+
+
+def test_stores_on_one_file_share_one_gate() -> None:
+    assert gate_of("a", None) is gate_of("a", None)
+    assert gate_of("a", None) is not gate_of("b", None)
+
+
+def test_a_write_that_fails_leaves_the_gate_open(open_again: Open) -> None:
+    store = open_again()
+    experiment = add_experiment(store)
+    with pytest.raises(KeyboardInterrupt), store._write():
+        raise KeyboardInterrupt
+    assert store.update_experiment(experiment.id, note="after").note == "after"
+
+
+# ── several processes ────────────────────────────────────────────────────────────────────────
+
+CHILD = """
+import os, signal, sys
+import numpy as np, pyarrow as pa
+from datetime import datetime, UTC
+from recdash.domain.records import Run
+from recdash.domain.results import Curve
+from recdash.store import new_id, open_store
+url, experiment, name, count = sys.argv[1:5]
+store = open_store(url)
+k = np.arange(1, 4)
+def curves():
+    return [Curve(metric, k, k / 10, k / 100, 7) for metric in ("map", "ndcg", "recall")]
+def add(number):
+    upload = store.put(pa.table({"item_id": [number]}))
+    run = Run(new_id(), experiment, f"{name}-{number}", datetime.now(UTC), 0, upload, {"hits": upload}, {})
+    store.add_run(run, curves())
+    print(run.name, flush=True)
+"""
+ADD_ALL = CHILD + "\nfor number in range(int(count)):\n    add(number)\nstore.close()\n"
+
+
+def child(code: str, database: Path, *arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", code, f"sqlite:///{database}", *arguments]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def test_writers_in_two_processes_and_this_one_lose_nothing(open_again: Open, database: Path) -> None:
+    store = open_again()
+    experiment = add_experiment(store)
+    children = [child(ADD_ALL, database, experiment.id, name, "15") for name in ("a", "b")]
+    while any(process.poll() is None for process in children):
+        store.add_run(a_run(experiment, new_id()), [a_curve()])
+        store.runs(experiment.id)
+    for process in children:
+        process.communicate()
+    assert [process.returncode for process in children] == [0, 0]
+    runs = store.runs(experiment.id)
+    assert {run.name for run in runs} >= {f"{name}-{number}" for name in "ab" for number in range(15)}
+    assert [run.slot for run in runs] == list(range(len(runs)))
+
+
+def test_two_processes_may_create_the_store_at_once(open_again: Open, database: Path) -> None:
+    code = "import sys\nfrom recdash.store import open_store\nopen_store(sys.argv[1]).close()\n"
+    children = [child(code, database) for _ in range(2)]
+    for process in children:
+        process.communicate()
+    assert [process.returncode for process in children] == [0, 0]
+    assert open_again().experiments() == []
+
+
+DIE = """
+def die(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+def before(owner, name):
+    setattr(owner, name, die)
+def after(owner, name):
+    real = getattr(owner, name)
+    def then_die(*args, **kwargs):
+        real(*args, **kwargs)
+        die()
+    setattr(owner, name, then_die)
+import sqlalchemy.event, sqlalchemy.engine
+def on_statement(start):
+    def look(conn, cursor, statement, *_):
+        if statement.startswith(start):
+            die()
+    sqlalchemy.event.listen(sqlalchemy.engine.Engine, "after_cursor_execute", look)
+add(0)
+"""
+POINTS = {
+    "before the file is on the disk": "before(os, 'fsync')",
+    "before the file has its name": "before(os, 'link')",
+    "after the file has its name": "after(os, 'link')",
+    "after the row of the run": "on_statement('INSERT INTO run')",
+    "after the rows of the curves": "on_statement('INSERT INTO curve')",
+    "before the commit": "before(sqlalchemy.engine.default.DefaultDialect, 'do_commit')",
+    "after the commit": "after(sqlalchemy.engine.default.DefaultDialect, 'do_commit')",
+}
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_process_killed_in_mid_write_leaves_all_of_a_run_or_nothing(
+    open_again: Open, database: Path, point: str
+) -> None:
+    store = open_again()
+    experiment = add_experiment(store)
+    dying = child(f"{CHILD}{DIE}{POINTS[point]}\nadd(1)\n", database, experiment.id, "x", "0")
+    acknowledged = dying.communicate()[0].split()
+    assert (dying.returncode, acknowledged) == (-signal.SIGKILL, ["x-0"])
+    assert_whole(store, experiment.id, {"x-0", "x-1"} if point == "after the commit" else {"x-0"})
+    assert store.add_run(a_run(experiment), []).slot == len(store.runs(experiment.id)) - 1
+
+
+def assert_whole(store: Store, experiment: str, names: set[str]) -> None:
+    """Exactly these runs are there, each with every curve and a file that matches its hash."""
+    runs = store.runs(experiment)
+    curves = store.curves([run.id for run in runs])
+    assert {run.name for run in runs} == names
+    for run in runs:
+        assert list(curves[run.id]) == ["map", "ndcg", "recall"]
+        assert_same_curve(curves[run.id]["ndcg"], a_curve())
+        assert store.table(run.hits["hits"]).num_rows == 1
+
+
+@pytest.mark.long
+def test_a_writer_killed_at_any_moment_loses_nothing_it_acknowledged(
+    open_again: Open, database: Path
+) -> None:
+    store = open_again()
+    experiment = add_experiment(store)
+    acknowledged: set[str] = set()
+    for number in range(50):
+        writer = child(ADD_ALL, database, experiment.id, f"w{number}", "100000")
+        assert writer.stdout is not None
+        for _ in range(number % 10):
+            writer.stdout.readline()
+        time.sleep(number / 1000)
+        acknowledged |= set(kill(writer).split())
+        names = {run.name for run in store.runs(experiment.id)}
+        assert acknowledged <= names
+    assert_whole(store, experiment.id, {run.name for run in store.runs(experiment.id)})
+
+
+def kill(writer: subprocess.Popen[str]) -> str:
+    writer.send_signal(signal.SIGKILL)
+    return writer.communicate()[0]

@@ -1,0 +1,120 @@
+"""The app's pages without a browser: small lists to store, a page opened by its link, what it says."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import streamlit as st
+from streamlit.components.v2 import manifest_scanner
+from streamlit.testing.v1 import AppTest, app_test
+from streamlit.util import calc_hash
+
+from recdash.service import Workspace
+from recdash.settings import settings
+from recdash.ui.app import navigation
+
+# Each AppTest looks through the files of all installed packages for components, which never change meanwhile.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+# Nor do the app's own scripts, which each run would compile anew.
+app_test.ScriptCache = cache(app_test.ScriptCache)
+
+ROOT = Path(__file__).resolve().parents[2]
+Open = Callable[..., AppTest]
+USERS = [f"u{number}" for number in range(1, 21)]
+TRUTH = pd.DataFrame({"user_id": USERS, "item_id": [f"i{number}" for number in range(1, 21)]})
+
+
+# ── what is stored ───────────────────────────────────────────────────────────────────────────
+
+
+def lists(hit_at: int, users: list[str] = USERS) -> pd.DataFrame:
+    """Lists of three: the user's own item at ``hit_at``, strangers elsewhere."""
+    rows = [
+        (user, f"i{user[1:]}" if rank == hit_at else f"x{rank}", rank) for user in users for rank in (1, 2, 3)
+    ]
+    return pd.DataFrame(rows, columns=["user_id", "item_id", "rank"])
+
+
+def store(
+    workspace: Workspace, runs: Mapping[str, Any], *, truth: Any = TRUTH, depth: int = 5, **tables: Any
+) -> dict[str, str]:
+    """Names → ids: the experiment films, and its runs; the first of them is the baseline.
+
+    The items that miss are in no table: lists with misses alone are accepted.
+    """
+    made = workspace.experiments.create_experiment("films", truth, depth=depth, **tables)
+    added = {
+        name: workspace.runs.add_runs(made.id, table, name=name, accept_unknown_ids=True)[0].run.id
+        for name, table in runs.items()
+    }
+    return {"films": made.id, **added}
+
+
+def forget() -> None:
+    """No workspace, setting or cached number outlives a test."""
+    settings.cache_clear()
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+# ── a page ───────────────────────────────────────────────────────────────────────────────────
+
+
+def shell(link: Mapping[str, str]) -> AppTest:
+    """The app with a link's parameters, not yet run."""
+    app = AppTest.from_file(str(ROOT / "recdash/ui/app/shell.py"), default_timeout=300)
+    for name, value in link.items():
+        app.query_params[name] = value
+    return app
+
+
+def open_page(page: str = navigation.FIRST, **link: str) -> AppTest:
+    """The page by its link as a browser opens it: no other page runs before it."""
+    app = shell(link)
+    if page != navigation.FIRST:
+        app._page_hash = calc_hash(navigation.address(page))
+    return passed(app.run())
+
+
+@pytest.fixture
+def at_once() -> Open:
+    """``open_page`` for the tests of a module that says ``open_page = at_once``."""
+    return open_page
+
+
+def turn_to(app: AppTest, page: str) -> AppTest:
+    return passed(app.switch_page(str(ROOT / "pages" / f"{page}.py")).run())
+
+
+def passed(app: AppTest) -> AppTest:
+    assert not app.exception, app.exception
+    return app
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    return passed(next(button for button in app.button if button.label == label).click().run())
+
+
+# ── what it says ─────────────────────────────────────────────────────────────────────────────
+
+
+def said(app: AppTest) -> str:
+    """All HTML of the page, as a person reads it."""
+    bodies = [str(one.proto.body) for one in app.get("html") if "<style>" not in one.proto.body]
+    plain = [html.unescape(re.sub(r"<[^>]+>", " ", body)) for body in bodies]
+    return re.sub(r"\s+", " ", " ".join(plain))
+
+
+def warned(app: AppTest) -> str:
+    return " ".join(str(one.value).replace("\\", "") for one in app.warning)
+
+
+def link(app: AppTest) -> dict[str, str]:
+    return {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}

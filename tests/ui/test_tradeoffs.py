@@ -1,0 +1,195 @@
+"""The Trade-offs page over a small store: the front, who is beaten, the link, and what is missing."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import pytest
+from app_pages import Open, at_once, link, passed, said, store, warned
+from segment_tables import CATALOGUE, TRAIN, TRUTH, lists
+from streamlit.testing.v1 import AppTest
+
+from recdash.service import Workspace
+
+open_page = at_once
+RUNS = {
+    "base": lists(["x1", "a"], ["x1", "a"]),
+    "precise": lists(["a", "x1"], ["a", "x1"]),
+    "broad": lists(["b", "a"], ["x1", "x2"]),
+    "poor": lists(["x1", "x2"], ["x1", "x2"]),
+}
+"""Of 162 items precise and base show 81, broad 82, poor 2; hits of 80 users at k = 2: 80, 80, 80 and 0."""
+
+
+def stored(workspace: Workspace, runs: dict[str, pd.DataFrame], **setup: Any) -> dict[str, str]:
+    """Names → ids; the first run is the baseline."""
+    how = {"train": TRAIN, "catalogue": CATALOGUE, "depth": 2, **setup}
+    return store(workspace, runs, truth=TRUTH, **how)
+
+
+@pytest.fixture
+def films(workspace: Workspace) -> dict[str, str]:
+    return stored(workspace, RUNS)
+
+
+@pytest.fixture
+def shown(open_page: Open) -> Open:
+    return partial(open_page, "tradeoffs")
+
+
+def spec(app: AppTest, place: int = 0) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(app.get("plotly_chart")[place].proto.spec)
+    return found
+
+
+# ── two metrics ──────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("films")
+def test_the_title_names_the_front_and_who_is_beaten_on_both(shown: Open) -> None:
+    """By nDCG precise (hit at rank 1) is first; broad serves half of the users, and shows one item more."""
+    text = said(shown(k="2"))
+    assert "precise and broad make the front; poor is beaten on both by precise" in text
+    assert "On the front: precise (best nDCG@2) and broad (best Coverage@2)." in text
+
+
+@pytest.mark.usefixtures("films")
+def test_who_is_beaten_is_told_with_the_paired_difference_and_the_values(shown: Open) -> None:
+    """poor has no hit and 2 of 162 items; precise a recall of one of two and 81 items."""
+    text = said(shown(k="2", y="recall"))
+    assert "poor is beaten on both by" in text
+    assert "+0.500 (CI" in text
+    assert "against 1.23 %, by value" in text
+
+
+def test_level_runs_are_not_called_beaten(workspace: Workspace, shown: Open) -> None:
+    """Recall is 0.5 for both; only coverage differs."""
+    stored(workspace, {"base": RUNS["base"], "broad": RUNS["broad"]})
+    text = said(shown(k="2", y="recall"))
+    assert (
+        "broad is best on both Recall@2 and Coverage@2; base is behind broad, but that is not settled" in text
+    )
+    assert "base is behind broad, but equal on Recall@2" in text
+    assert "beaten" not in text.split("▼")[0].split("Who is beaten")[0]
+
+
+@pytest.mark.usefixtures("films")
+def test_the_axes_say_where_better_is_and_run_backwards_where_less_is_better(shown: Open) -> None:
+    forwards = spec(shown(k="2"))["layout"]
+    assert forwards["xaxis"]["title"]["text"] == "Coverage@2, % · better →"
+    assert forwards["xaxis"]["range"][0] < forwards["xaxis"]["range"][1]
+    backwards = spec(shown(k="2", x="gini"))["layout"]
+    assert backwards["xaxis"]["title"]["text"] == "Gini@2 (less is better) · better →"
+    assert backwards["xaxis"]["range"][0] > backwards["xaxis"]["range"][1]
+
+
+@pytest.mark.usefixtures("films")
+def test_the_link_keeps_both_metrics_and_the_runs(films: dict[str, str], shown: Open) -> None:
+    app = shown(e=films["films"], k="2", x="gini", y="recall", runs="chosen", c=films["poor"])
+    assert [trace["name"] for trace in spec(app)["data"] if trace["mode"] == "markers"] == ["base", "poor"]
+    assert {name: link(app)[name] for name in ("x", "y", "runs")} == {
+        "x": "gini", "y": "recall", "runs": "chosen",
+    }  # fmt: skip
+    passed(app.selectbox(key="tradeoff-x").set_value("coverage").run())
+    assert link(app)["x"] == "coverage"
+    assert "Coverage@2, % · better →" in str(spec(app)["layout"])
+
+
+def test_runs_that_were_not_chosen_stand_aside_and_may_beat_a_chosen_one(
+    films: dict[str, str], shown: Open
+) -> None:
+    text = said(shown(k="2", c=films["poor"]))
+    assert "poor is beaten on both by" in text
+    assert "precise and broad make the front" in text
+
+
+@pytest.mark.usefixtures("films")
+def test_both_axes_never_show_the_same_metric(shown: Open) -> None:
+    app = shown(k="2", x="ndcg", y="ndcg")
+    assert app.selectbox(key="tradeoff-x").value == "coverage"
+
+
+@pytest.mark.usefixtures("films")
+def test_a_metric_named_in_vain_is_warned_of(shown: Open) -> None:
+    assert "The link's metric, nonsense, was not scored here" in warned(shown(k="2", x="nonsense"))
+
+
+def test_a_narrowed_view_has_a_front_of_its_own(films: dict[str, str], shown: Open) -> None:
+    """Broad finds both items of known users, and nothing for new ones."""
+    known = {"e": films["films"], "k": "2", "y": "recall", "x": "hit_rate", "c": films["broad"]}
+    assert "broad is best on both Recall@2 and Hit rate@2" in said(shown(**known, s="user_warmth=warm"))
+    assert "broad is beaten on both by" in said(shown(**known, s="user_warmth=cold"))
+
+
+# ── several metrics ──────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("films")
+def test_several_metrics_stand_side_by_side_with_up_as_better(shown: Open) -> None:
+    app = shown(k="2", axes="recall~gini")
+    lines = {trace["name"]: trace["y"] for trace in spec(app, 1)["data"]}
+    # recall: 0.5 is best, 0 worst; Gini: poor, who shows two items only, is the most concentrated
+    assert lines["precise"][0] == 1
+    assert lines["poor"] == [0, 0]
+    assert "Recall@2" in said(app)
+    assert link(app)["axes"] == "recall~gini"
+
+
+@pytest.mark.usefixtures("films")
+def test_one_metric_alone_draws_no_axes(shown: Open) -> None:
+    app = shown(k="2", axes="recall")
+    assert len(app.get("plotly_chart")) == 1
+    assert "Choose two metrics or more." in [one.value for one in app.caption]
+
+
+@pytest.mark.usefixtures("films")
+def test_more_than_eight_metrics_are_cut_and_it_is_said(shown: Open) -> None:
+    metrics = ["ndcg", "recall", "precision", "hit_rate", "map", "mrr", "f1", "rbp", "coverage"]
+    app = shown(k="2", axes="~".join(metrics))
+    assert "The first 8 of 9 are drawn." in [one.value for one in app.caption]
+    assert {len(trace["y"]) for trace in spec(app, 1)["data"]} == {8}
+
+
+# ── where something is missing ───────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("workspace")
+def test_an_empty_store_says_what_to_do_next(shown: Open) -> None:
+    assert "Nothing to compare yet" in said(shown())
+
+
+def test_one_run_alone_is_said_to_be_alone(workspace: Workspace, shown: Open) -> None:
+    stored(workspace, {"base": RUNS["base"]})
+    assert "base is the only run with both nDCG@2 and Coverage@2" in said(shown(k="2"))
+
+
+def test_without_tables_two_accuracy_metrics_are_compared(workspace: Workspace, shown: Open) -> None:
+    stored(workspace, {name: RUNS[name] for name in ("base", "poor")}, train=None, catalogue=None)
+    text = said(shown(k="2"))
+    assert "base is best on both nDCG@2 and" in text
+    assert "poor is beaten on both by base" in text
+
+
+def test_a_run_without_the_metric_has_no_place_and_a_reason(workspace: Workspace, shown: Open) -> None:
+    ids = stored(workspace, {"base": RUNS["base"]})
+    rated = TRUTH.head(20).assign(rating=3.0, prediction=3.5)
+    workspace.runs.add_runs(ids["films"], RUNS["broad"], name="broad", predictions=rated)
+    app = shown(k="2", y="rmse", x="ndcg")
+    assert [trace["name"] for trace in spec(app)["data"] if trace["mode"] == "markers"] == ["broad"]
+    assert "broad is the only run with both RMSE and nDCG@2" in said(app)
+    assert "– RMSE (base): needs a table of rating predictions" in said(app)
+    upright = spec(app)["layout"]["yaxis"]
+    assert upright["title"]["text"] == "RMSE (less is better) · better ↑"
+    assert upright["range"][0] > upright["range"][1]
+
+
+def test_names_are_shown_as_text(workspace: Workspace, shown: Open) -> None:
+    hostile = "<img src=x onerror=alert(1)>"
+    stored(workspace, {"base": RUNS["base"], hostile: RUNS["poor"]})
+    app = shown(k="2")
+    assert "&lt;img" in " ".join(str(one.proto.body) for one in app.get("html"))
+    assert "<img" not in " ".join(str(one.proto.body) for one in app.get("html"))
+    assert all("<img" not in chart.proto.spec for chart in app.get("plotly_chart"))
