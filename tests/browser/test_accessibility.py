@@ -19,7 +19,7 @@ from recdash.charts.marks import DARK
 pytestmark = pytest.mark.browser
 
 HERE = Path(__file__).parents[1] / "support"
-PAGES = sorted(page.stem.replace("_", "-") for page in (HERE.parent / "pages").glob("*.py"))
+PAGES = sorted(page.stem.replace("_", "-") for page in (Path(__file__).parents[2] / "pages").glob("*.py"))
 MEASURES = (HERE / "page_measures.js").read_text(encoding="utf-8")
 SERIOUS = ("serious", "critical")
 WINDOWS = {
