@@ -1,4 +1,4 @@
-"""Characters that strangers may write and nobody should meet: what steers a terminal, what cannot be seen."""
+"""Characters that must not reach a reader: those that steer a terminal, and those that cannot be seen."""
 
 from __future__ import annotations
 

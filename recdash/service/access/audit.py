@@ -19,7 +19,7 @@ class AuditLog:
         return self._context.store.deeds(limit)[::-1]
 
     def audit_breaks(self) -> list[int]:
-        """Numbers of the lines at which the chain of hashes does not hold; empty where nobody touched it."""
+        """Numbers of the lines at which the chain of hashes does not hold; empty where it is whole."""
         from recdash.store.audit import breaks
 
         self._context.person.must_be("admin")

@@ -13,7 +13,7 @@ from recdash.service.decisions.journal_writer import JournalWriter, prose
 class Journal:
     """What people wrote about an experiment.
 
-    ``author`` may only be given where nobody checked who is asking; ``key`` is any text that a form has once,
+    ``author`` may only be given where visitors do not sign in; ``key`` is any text that a form has once,
     so that sending it twice writes one entry. Without it each call writes what it is told.
     """
 
