@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from recdash.domain.records import OnlineTest
     from recdash.service import Explanation, Workspace
 
-DISAGREE = ("won offline, lost online", "lost offline, won online")
-
 
 @click.command()
 @click.option("--experiment", required=True, help="Name of the experiment.")
@@ -76,6 +74,8 @@ def _telling(
     if not served:
         raise NotFound(f"No variant of '{test.name}' is linked to a run. Link them on the Runs page.")
     rows = space.online_tests.offline_online(test.id, *asked)
+    from recdash.online.agreement.agreement import DISAGREE
+
     telling = rows[rows["quadrant"].isin(DISAGREE)]["variant"].tolist()
     return str((telling or list(served))[0])
 

@@ -21,6 +21,7 @@ from recdash.domain.results import WHOLE, Scope
 from recdash.errors import InputError, NotFound, Problem
 from recdash.metrics import check_k, define
 from recdash.metrics.naming import ordered_metrics
+from recdash.online.agreement.agreement import DISAGREE
 from recdash.report.document import Document
 from recdash.report.formats.json import from_json, to_json
 from recdash.report.sections import check_blocks
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from recdash.comparison import Terms
     from recdash.service import Workspace
 
-DISAGREE = ("won offline, lost online", "lost offline, won online")
 MOST_TITLE, MOST_NARRATIVE = 200, 20_000
 
 

@@ -80,6 +80,33 @@ def test_a_pair_between_variants_is_tested_like_one_with_the_control(
     assert pair.online.high == pytest.approx(-0.04 + 1.96 * 0.96 * 0.0011555, abs=1e-5)
 
 
+def test_disagreements_are_computed_once_and_follow_links_and_names(
+    workspace: Workspace, films: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test = ab_test(workspace, films["films"], {"control": 10, "B": 9, "C": 12}, links_of(films))
+    asked = (films["films"], "ndcg", 5)
+    (found,) = workspace.online_tests.disagreements(*asked)
+    assert (found[0].id, found[1]["run"], found[1]["quadrant"]) == (
+        test,
+        "second",
+        "won offline, lost online",
+    )
+    workspace.runs.rename_run(films["second"], "ALS")
+    assert [row["run"] for _, row in workspace.online_tests.disagreements(*asked)] == ["ALS"]
+    with monkeypatch.context() as patch:
+        patch.setattr(workspace.comparisons, "pairs", lambda *_: pytest.fail("computed again"))
+        assert len(workspace.online_tests.disagreements(*asked)) == 1
+    workspace.online_tests.link_variants(test, {"control": films["third"], "C": films["first"]})
+    assert workspace.online_tests.disagreements(*asked) == []
+
+
+def test_a_changed_frame_changes_no_later_answer(workspace: Workspace, films: dict[str, str]) -> None:
+    test = ab_test(workspace, films["films"], {"control": 10, "B": 9, "C": 9}, links_of(films))
+    first = workspace.online_tests.offline_online(test, "ndcg", 5, WATCH)
+    first["quadrant"] = "spoilt"
+    assert "spoilt" not in set(workspace.online_tests.offline_online(test, "ndcg", 5, WATCH)["quadrant"])
+
+
 def test_a_pair_that_online_does_not_settle_is_undecided(workspace: Workspace, films: dict[str, str]) -> None:
     test = ab_test(workspace, films["films"], {"control": 10, "B": 12, "C": 12.01}, links_of(films))
     assert [pair.outcome for pair in workspace.agreement.agreement(test, "ndcg", 5, WATCH).pairs] == [

@@ -15,6 +15,7 @@ from recdash.formatting import numbers
 from recdash.stats.concordance import Best, Tau, best, tau
 
 UNDECIDED = "undecided"
+DISAGREE = ("won offline, lost online", "lost offline, won online")
 LEAST_RUNS = 6
 """Of fewer runs some metric is likely to have their order by chance, and none is named."""
 CONVINCING = 0.05

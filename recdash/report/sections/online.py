@@ -13,6 +13,7 @@ from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number
 from recdash.formatting.records import Row, plain_columns, records
 from recdash.formatting.wording import day, listed
+from recdash.online.agreement.agreement import DISAGREE
 from recdash.online.agreement.join import SPLIT_BROKEN, judged_by
 from recdash.online.analysis.judgement import SIGNS, TONES
 from recdash.online.analysis.results import OnlineRow, validity_notes
@@ -36,7 +37,6 @@ from recdash.report.ranges import range_of
 if TYPE_CHECKING:
     import pandas as pd
 
-DISAGREE = ("won offline, lost online", "lost offline, won online")
 MOST_EXPLAINED, MOST_ROWS = 2, 45
 SIDES = ("offline_delta", "offline_low", "offline_high")
 LIFTS = ("online_lift", "online_low", "online_high")

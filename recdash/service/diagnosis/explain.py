@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -21,6 +20,7 @@ from recdash.service.diagnosis.offline_evidence import OfflineEvidence
 from recdash.service.diagnosis.online_evidence import OnlineEvidence
 from recdash.service.diagnosis.served_evidence import ServedEvidence
 from recdash.service.offline.comparisons import Comparisons
+from recdash.service.online.tests import counting_state
 
 
 class Diagnosis:
@@ -54,7 +54,7 @@ class Diagnosis:
         case = self._case(
             self._context.store.online_test(test_id), variant, str(define(metric)), k, online_metric
         )
-        told = self._comparisons.told_of(case.run_id), _counted_by(case.test)
+        told = self._comparisons.told_of(case.run_id), counting_state(case.test)
         return self._explained(case.test.id, variant, case.metric, k, online_metric, told)
 
     def _case(self, test: OnlineTest, variant: str, metric: str, k: int, online_metric: str) -> Case:
@@ -118,11 +118,6 @@ class Diagnosis:
 
     def _case_sessions(self, case: Case) -> OnlineChange | Missing:
         return self._online_evidence.lift_of(case, "sessions_per_user")
-
-
-def _counted_by(test: OnlineTest) -> str:
-    """What somebody may change, and the results with it."""
-    return json.dumps([test.control, dict(test.rules), list(test.metrics)], default=str)
 
 
 def _nothing_to_compare(name: str, base: str | None) -> Problem:

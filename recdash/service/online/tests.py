@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recdash.domain.records import OnlineTest
 from recdash.engines.allocator import give_back
 from recdash.errors import InputError, NameTaken, NotFound, Problem, UnknownName
 from recdash.evaluation.column_choice import ColumnsGiven
+from recdash.formatting.records import Row, records
 from recdash.metrics import define, naming
 from recdash.online import OnlineMetric, OnlineResults, OnlineRow
 from recdash.online.ab_test import OnlineTables, read_logs, results_of, users_of, with_own
+from recdash.online.agreement.agreement import DISAGREE
 from recdash.online.analysis.results import of_users
 from recdash.online.rules import AT_THE_DOOR, USUAL, WHEN_FOLDED, OnlineRules
 from recdash.online.users import OnlineUsers, Removed
+from recdash.service import frames
 from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.offline.scores import Scores
@@ -28,12 +31,23 @@ if TYPE_CHECKING:
     from recdash.stats import Correction
 
 
+class ServedRuns(NamedTuple):
+    """The run that a test's control served (else the baseline), id and name of all linked runs, and how the
+    test is counted and linked: all of a stored test that may change.
+    """
+
+    reference: str | None
+    runs: tuple[tuple[str, str], ...]
+    state: str
+
+
 class OnlineTests:
     """Everything that is done to online tests, and asked of them."""
 
     def __init__(self, context: ServiceContext, scores: Scores, comparisons: Comparisons) -> None:
         self._context, self._scores, self._comparisons = context, scores, comparisons
         self._users = context.sized_cache(self._read_users, least=2)
+        self._joined = context.cached(256, self._join)
 
     def all(self, experiment_id: str, archived: bool = False) -> list[OnlineTest]:
         return self._context.store.online_tests(experiment_id, archived)
@@ -250,14 +264,39 @@ class OnlineTests:
         The offline difference is paired against the run that the control served (else the baseline), and
         corrected over the variants.
         """
+        test = self._context.store.online_test(test_id)
+        frames.check_cutoff(k)
+        return self._joined(test_id, metric, k, online_metric, self._served_runs(test)).copy()
+
+    def disagreements(self, experiment_id: str, metric: str, k: int) -> list[tuple[OnlineTest, Row]]:
+        """Each test with a row of ``offline_online`` that won on one side and lost on the other, by any of
+        its online metrics.
+        """
+        frames.check_cutoff(k)
+        found = []
+        for test in self.all(experiment_id):
+            served = self._served_runs(test)
+            for online_metric in dict.fromkeys(str(row["metric"]) for row in test.results):
+                rows = records(self._joined(test.id, metric, k, online_metric, served))
+                found += [(test, row) for row in rows if row["quadrant"] in DISAGREE]
+        return found
+
+    def _served_runs(self, test: OnlineTest) -> ServedRuns:
+        reference = test.links.get(test.control) or self._context.experiment(test.experiment).baseline
+        runs = self._context.runs_of(list(test.links.values()))
+        state = json.dumps([counting_state(test), dict(test.links)])
+        return ServedRuns(reference, tuple((run.id, run.name) for run in runs), state)
+
+    def _join(
+        self, test_id: str, metric: str, k: int, online_metric: str, served: ServedRuns
+    ) -> pd.DataFrame:
         from recdash.online.agreement.join import SPLIT_BROKEN, join_offline
 
         test = self._context.store.online_test(test_id)
-        names = {run.id: run.name for run in self._context.runs_of(list(test.links.values()))}
-        reference = test.links.get(test.control) or self._context.experiment(test.experiment).baseline
-        others = [run_id for run_id in names if run_id != reference]
-        paired = reference is not None and define(metric).has_user_values
-        delta = self._comparisons.pairs(others, reference, metric, k) if paired and reference else None
+        reference, names, delta = served.reference, dict(served.runs), None
+        if reference is not None and define(metric).has_user_values:
+            others = [run_id for run_id in names if run_id != reference]
+            delta = self._comparisons.pairs(others, reference, metric, k)
         return join_offline(
             self.online_results(test_id),
             online_metric,
@@ -267,6 +306,11 @@ class OnlineTests:
             offline_title=naming.metric_title(metric, k),
             broken_split=any(notice.code == SPLIT_BROKEN for notice in test.notices),
         )
+
+
+def counting_state(test: OnlineTest) -> str:
+    """What somebody may change of a stored test, and its results with it."""
+    return json.dumps([test.control, dict(test.rules), list(test.metrics)], default=str)
 
 
 def _counted_by(test: OnlineTest) -> tuple[str, str | None, str]:

@@ -19,6 +19,7 @@ from recdash.formatting.records import Row, records
 from recdash.formatting.wording import finding as finding_of
 from recdash.formatting.wording import listed
 from recdash.metrics.naming import metric_at
+from recdash.online.agreement.agreement import DISAGREE
 from recdash.online.agreement.join import SPLIT_BROKEN, judged_by
 from recdash.ui.app import links, state, theme
 from recdash.ui.app.state import View
@@ -37,7 +38,6 @@ PERCENT = {
     "online_high": "lift_percent_high",
 }
 CONTROL = "control"
-DISAGREE = ("won offline, lost online", "lost offline, won online")
 WORDS = {"blocked": "not judged: the split of users is broken"}
 SHARE = "0..1"
 
@@ -119,16 +119,12 @@ def _telling(view: View, test: OnlineTest, metrics: list[str]) -> str:
 
 def disagreements(view: View) -> list[Problem]:
     """Runs in view that won on one side and lost on the other, by the metrics of any online test."""
-    source, found = state.workspace(), []
-    for test in tests(view):
-        for metric in online_metrics(test.id):
-            rows = records(source.online_tests.offline_online(test.id, view.metric, view.k, metric))
-            found += [
-                Problem("sides-disagree", test.name, row["sentence"], "See Offline vs online.")
-                for row in rows
-                if row["quadrant"] in DISAGREE and row["run_id"] in view.shown_ids
-            ]
-    return found
+    rows = state.workspace().online_tests.disagreements(view.experiment.id, view.metric, view.k)
+    return [
+        Problem("sides-disagree", test.name, row["sentence"], "See Offline vs online.")
+        for test, row in rows
+        if row["run_id"] in view.shown_ids
+    ]
 
 
 def notices_of_tests(view: View) -> tuple[list[Problem], list[Problem]]:
