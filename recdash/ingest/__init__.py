@@ -1,6 +1,6 @@
 """Files and tables of every usual form → checked values: see :mod:`recdash.ingest.reader`."""
 
-from recdash.ingest.formats import are_replicates
+from recdash.ingest.formats.json import are_replicates
 from recdash.ingest.limits import Limits
 from recdash.ingest.open_upload import get_ready, preview, read_passing, read_recommendations, read_upload
 from recdash.ingest.reader import Preview

@@ -27,7 +27,7 @@ from recdash.ingest.columns import (
     names_of,
     plain,
 )
-from recdash.ingest.formats import RawTable, is_list
+from recdash.ingest.formats.raw_table import RawTable, is_list
 from recdash.ingest.layouts import (
     NUMPY_SCALAR,
     PLURALS,

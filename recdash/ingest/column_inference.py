@@ -37,7 +37,7 @@ from recdash.ingest.columns import (
     role_named,
     wide_label,
 )
-from recdash.ingest.formats import RawTable
+from recdash.ingest.formats.raw_table import RawTable
 from recdash.ingest.layouts import blocks_of, layout_of, separator_of
 from recdash.ingest.values import ColumnCheck, Findings, read_floats, read_ids, read_text
 from recdash.ingest.values import plain as decoded

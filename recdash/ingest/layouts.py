@@ -13,7 +13,7 @@ import pyarrow as pa
 from recdash import arrow as pc
 from recdash.errors import Problem, UploadError
 from recdash.ingest.columns import Columns, plain
-from recdash.ingest.formats import RawTable, is_list
+from recdash.ingest.formats.raw_table import RawTable, is_list
 from recdash.ingest.values import Findings, is_missing, is_text
 from recdash.ingest.values import plain as decoded
 

@@ -60,7 +60,7 @@ def each_in_words(values: Iterator[T]) -> Iterator[T]:
         yield from values
 
 
-def told(read: Callable[[], T]) -> T:
+def translated(read: Callable[[], T]) -> T:
     """What ``read`` returns; raises ``UploadError`` where a reader fails."""
     with in_words(*UNREADABLE):
         return read()

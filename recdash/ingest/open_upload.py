@@ -56,7 +56,7 @@ def get_ready() -> None:
 
     Where that cannot be, the first file is refused in words.
     """
-    from recdash.ingest.isolated_reader import KEEPER
+    from recdash.ingest.isolation.isolated_reader import KEEPER
 
     with suppress(OSError):
         KEEPER.start()
@@ -66,6 +66,6 @@ def _place(source: reader.Source, limits: Limits | None) -> ModuleType:
     """The module that reads ``source``."""
     if limits is None or not (limits.read_memory_bytes or limits.read_seconds):
         return reader
-    from recdash.ingest import isolated_reader
+    from recdash.ingest.isolation import isolated_reader
 
     return isolated_reader if isolated_reader.is_wanted(source) else reader

@@ -39,7 +39,11 @@ from recdash.ingest.columns import (
     role_named,
     wide_label,
 )
-from recdash.ingest.formats import RawTable, read_arrow, read_document, read_raw
+from recdash.ingest.formats.arrow_table import read_arrow
+from recdash.ingest.formats.compressed import unpacked
+from recdash.ingest.formats.json import read_document
+from recdash.ingest.formats.raw_table import RawTable
+from recdash.ingest.formats.registry import read_raw
 from recdash.ingest.layouts import ColumnBlock, Layout, blocks_of, layout_of, notices_of
 from recdash.ingest.library_errors import FOREIGN, reason
 from recdash.ingest.limits import UNLIMITED, Limits, keep_within
@@ -413,7 +417,7 @@ def _raw(kind: TableKind, source: Source, name: str | None, limits: Limits) -> R
         if kind == "run":
             refuse_sets(source)
         return read_arrow(source)
-    content = contents.unpacked(_content(source, name), limits)
+    content = unpacked(_content(source, name), limits)
     return read_raw(content, kind, limits)
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from recdash import arrow as pc
 from recdash.domain.kinds import Ints
 from recdash.errors import Problem, UploadError
-from recdash.ingest.formats import is_list
+from recdash.ingest.formats.raw_table import is_list
 from recdash.ingest.values import ColumnCheck, Findings, is_missing, is_text, plain, read_floats, refuse_gaps
 
 VECTOR_FIX = "Write each vector whole, such as [0.1, 0.2, 0.3] or 0.1|0.2|0.3."

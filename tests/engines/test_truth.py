@@ -19,7 +19,8 @@ from recdash.engines.buffers import Growing
 from recdash.engines.truth import narrow
 from recdash.errors import InputError, UploadError
 from recdash.evaluation.reading import read_setup
-from recdash.ingest import formats, read_passing, read_upload
+from recdash.ingest import read_passing, read_upload
+from recdash.ingest.formats import delimited
 
 COLUMNS = "user_id item_id relevance"
 SPELLINGS = [("01", "0012", 1.0), ("01", "x", 2.0), ("1", "12", 1.0), ("1", "012", 3.0), ("01", "12", 1.0)]
@@ -172,7 +173,7 @@ def test_problems_of_a_later_batch_are_all_said_with_their_place(tmp_path: Path)
 
 
 def test_a_column_that_changes_its_type_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 64)
     lines = ["user_id,item_id,timestamp", *["u,a,1700000000"] * 8, *["u,b,2024-12-31"] * 8]
     file = tmp_path / "truth.csv"
     file.write_text("\n".join(lines) + "\n")

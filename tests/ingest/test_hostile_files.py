@@ -15,9 +15,12 @@ import pytest
 
 from recdash.cli.options import NamedFile
 from recdash.errors import InputError, UploadError
-from recdash.ingest import Limits, formats, preview, read_recommendations, read_upload
+from recdash.ingest import Limits, preview, read_recommendations, read_upload
 from recdash.ingest.cells import tokens_in
 from recdash.ingest.columns import ROLES
+from recdash.ingest.formats import parquet
+from recdash.ingest.formats.raw_table import RawTable
+from recdash.ingest.formats.registry import translate_errors
 from recdash.ingest.library_errors import in_words
 from recdash.service.validation import clean_name
 
@@ -38,7 +41,7 @@ def test_too_many_columns_are_refused_before_anything_else_is_asked(monkeypatch:
     file = io.BytesIO()
     pq.write_table(pa.table({f"c{number}": [1] for number in range(300)}), file)
     asked: list[object] = []
-    monkeypatch.setattr(formats, "chunks_of", asked.append)
+    monkeypatch.setattr(parquet, "chunks_of", asked.append)
     with pytest.raises(UploadError, match="300 columns, over the limit of 200"):
         read_recommendations(file.getvalue(), limits=Limits(columns=200))
     assert asked == []
@@ -122,9 +125,9 @@ def test_a_disk_that_fails_halfway_is_told_in_words() -> None:
         yield pa.record_batch({"a": [1]})
         raise OSError("Input/output error")
 
-    raw = formats.RawTable("CSV", ("a",), blocks, str, list)
+    raw = RawTable("CSV", ("a",), blocks, str, list)
     with pytest.raises(UploadError, match="the file cannot be read \\(Input/output error\\)"):
-        list(formats._told(raw).blocks(("a",), ()))
+        list(translate_errors(raw).blocks(("a",), ()))
 
 
 def test_a_name_longer_than_that_of_any_file_is_refused_in_words(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from recdash.ingest import (
     read_upload,
     reader,
 )
-from recdash.ingest.isolated_reader import KEEPER, File, Keeper
+from recdash.ingest.isolation.isolated_reader import KEEPER, File, Keeper
 from recdash.service import Workspace
 
 POPEN = subprocess.Popen
@@ -208,7 +208,7 @@ def test_files_are_read_on_after_the_keeper_was_killed() -> None:
 def own_keeper(monkeypatch: pytest.MonkeyPatch) -> Iterator[Keeper]:
     """A keeper of this test that was not started."""
     keeper = Keeper()
-    monkeypatch.setattr("recdash.ingest.isolated_reader.KEEPER", keeper)
+    monkeypatch.setattr("recdash.ingest.isolation.isolated_reader.KEEPER", keeper)
     yield keeper
     keeper._end()
 
@@ -223,7 +223,7 @@ def test_a_keeper_is_started_by_the_first_file_and_once_for_many(
         begun.append(process.pid)
         return process
 
-    monkeypatch.setattr("recdash.ingest.isolated_reader.subprocess.Popen", counted)
+    monkeypatch.setattr("recdash.ingest.isolation.isolated_reader.subprocess.Popen", counted)
     with ThreadPoolExecutor(8) as many:
         starts = [many.submit(own_keeper.start) for _ in range(8)]
         reads = [many.submit(read_upload, "truth", TRUTH.encode(), limits=APART) for _ in range(8)]
@@ -251,7 +251,7 @@ def test_a_page_opens_where_no_keeper_can_be_started(
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     with monkeypatch.context() as patched:
-        patched.setattr("recdash.ingest.isolated_reader.subprocess.Popen", refused)
+        patched.setattr("recdash.ingest.isolation.isolated_reader.subprocess.Popen", refused)
         get_ready()
         with pytest.raises(UploadError, match="no process can be made"):
             read_upload("truth", TRUTH.encode(), limits=APART)
@@ -278,7 +278,7 @@ sys.path.insert(0, {tests!r})
 import strange_readers
 from recdash.errors import UploadError
 from recdash.ingest import Limits, read_upload
-from recdash.ingest.isolated_reader import KEEPER, File
+from recdash.ingest.isolation.isolated_reader import KEEPER, File
 APART = Limits(read_memory_bytes=2**30, read_seconds=60)
 {script}
 """

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from recdash.ingest.worker import OpenedFile
+from recdash.ingest.isolation.worker import OpenedFile
 
 BLOCK = pa.RecordBatch.from_pydict({"n": list(range(1000))})
 

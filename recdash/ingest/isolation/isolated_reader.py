@@ -23,9 +23,10 @@ import pyarrow as pa
 
 from recdash.domain.inputs import Recommendations, Upload, UploadStream
 from recdash.errors import Problem, UploadError
-from recdash.ingest import byte_source, fork_server, library_errors, worker
-from recdash.ingest import channel as messages
+from recdash.ingest import byte_source, library_errors
 from recdash.ingest.columns import TableMapping
+from recdash.ingest.isolation import channel as messages
+from recdash.ingest.isolation import fork_server, worker
 from recdash.ingest.limits import UNLIMITED, Limits
 from recdash.ingest.reader import Preview, Source
 
@@ -35,7 +36,7 @@ ANSWER_SECONDS = 60.0
 """For a keeper to start, or to fork: it takes 1 s, and milliseconds."""
 NO_READER = "Try again soon; the server has too many processes or open files, or too little memory."
 NO_ROOM = "Make room in the folder for temporary files (TMPDIR), then try again."
-START = "import sys; sys.path[:] = {path!r}; from recdash.ingest.fork_server import main; main()"
+START = "import sys; sys.path[:] = {path!r}; from recdash.ingest.isolation.fork_server import main; main()"
 
 
 def is_wanted(source: Source) -> bool:

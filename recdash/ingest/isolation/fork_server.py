@@ -160,7 +160,7 @@ def _look(pid: int, kept: dict[int, ReadingProcess]) -> None:
 
 def main() -> None:
     """Keep reading processes for whoever started this one; the socket is the number that was given."""
-    from recdash.ingest.worker import prepare, serve
+    from recdash.ingest.isolation.worker import prepare, serve
 
     prepare()
     control = socket.socket(fileno=int(sys.argv[-1]))

@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow as pa
 
 from recdash.errors import Problem, UploadError
-from recdash.ingest import channel as messages
 from recdash.ingest import reader
 from recdash.ingest.byte_source import OpenFile
 from recdash.ingest.columns import TableMapping
+from recdash.ingest.isolation import channel as messages
 from recdash.ingest.library_errors import TOO_LARGE
 
 

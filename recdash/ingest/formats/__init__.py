@@ -1,0 +1,1 @@
+"""One file per format: see ``registry.FORMATS`` for how each is recognised and read."""

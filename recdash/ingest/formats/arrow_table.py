@@ -1,0 +1,51 @@
+"""Tables in memory: pandas, polars, Arrow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from recdash.errors import Problem, UploadError
+from recdash.ingest.formats.raw_table import RawTable, table_of_arrow
+from recdash.ingest.formats.surrogates import WHOLE_TEXT, escaped, printable
+from recdash.ingest.library_errors import in_words
+
+NOT_ARROW = (pa.ArrowException, TypeError, ValueError, OverflowError)
+
+
+def read_arrow(source: Any) -> RawTable:
+    """A pandas, polars or Arrow table (anything that offers an Arrow stream)."""
+    try:
+        table = source if isinstance(source, pa.Table) else _streamed(source)
+    except NOT_ARROW as error:
+        found, fix = _why_not_arrow(error)
+        raise UploadError(Problem("bad-table", _first_not_arrow(source), found, fix)) from error
+    with in_words("bad-table", "the table is not sound", "Make it again.", place="table"):
+        table.validate(full=True)
+    return table_of_arrow(table, "table in memory")
+
+
+def _streamed(source: Any) -> pa.Table:
+    return pa.RecordBatchReader.from_stream(source).read_all()
+
+
+def _why_not_arrow(error: Exception) -> tuple[str, str]:
+    """(what was found, what to do)."""
+    if isinstance(error, UnicodeEncodeError):
+        half = printable(error.object[error.start : error.end])
+        return f"'{half}' is half a character (a lone surrogate)", WHOLE_TEXT
+    if isinstance(error, OverflowError):
+        return "a whole number of more than 64 bits", "Write such numbers as text, or as decimals."
+    found = f"the table cannot be read as Arrow ({'; '.join(map(escaped, error.args))})"
+    return found, "Give each column one type; ids that mix forms as text."
+
+
+def _first_not_arrow(source: Any) -> str:
+    """The column of a data frame that cannot be read by itself either; the table where there is none."""
+    for name in getattr(source, "columns", ()):
+        try:
+            _streamed(source[[name]])
+        except NOT_ARROW:
+            return f"column '{printable(name)}'"
+    return "table"

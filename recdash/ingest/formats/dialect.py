@@ -1,0 +1,128 @@
+"""How a text table is written: delimiter, header line, names, decimal sign."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from recdash.errors import Problem
+from recdash.ingest.byte_source import HEAD, Content
+from recdash.ingest.columns import is_known
+from recdash.ingest.formats.raw_table import unique_names
+
+DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "'|'", "::": "'::'", " ": "blank"}
+
+
+NUMBER = re.compile(r"[+-]?(\d+([.]\d*|,\d+)?|\.\d+)([eE][+-]?\d+)?")
+
+
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+
+
+SAMPLE_LINES = 60
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text table is written; ``names`` are unique_names, ``delimiter`` is as found in the file."""
+
+    delimiter: str
+    names: tuple[str, ...]
+    header: bool
+    decimal: str = "."
+    quoted: bool = True
+
+
+def sample_lines(content: Content) -> list[str]:
+    """The first lines that are not blank, without one that the sample cuts off."""
+    lines = content.head.decode("utf-8-sig", errors="ignore").splitlines()
+    if content.size > HEAD and len(lines) > 1:
+        lines = lines[:-1]
+    return [line for line in lines if line.strip()][:SAMPLE_LINES]
+
+
+def fields_of(lines: Sequence[str], delimiter: str, quoted: bool = True) -> list[list[str]]:
+    if delimiter == "::":
+        return [line.split("::") for line in lines]
+    if delimiter == " ":
+        return [line.split() for line in lines]
+    ended = (f"{line}\n" for line in lines)  # so that a quoted line break stays one
+    try:
+        return [row for row in csv_reader(ended, delimiter, quoted) if row]
+    except csv.Error:
+        return [line.split(delimiter) for line in lines]
+
+
+def csv_reader(lines: Iterable[str], delimiter: str, quoted: bool) -> Any:
+    return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
+
+
+def dialect_of(content: Content) -> Dialect:
+    """Delimiter, header, names and decimal sign, told from the first lines."""
+    lines = sample_lines(content)
+    rows = {delimiter: fields_of(lines, delimiter) for delimiter in DELIMITERS}
+    delimiter = _outer(rows, max(rows, key=lambda d: _likelihood(rows[d])))
+    chosen = rows[delimiter]
+    header = has_header(chosen[0])
+    width = len(chosen[0])
+    names = unique_names(chosen[0]) if header else numbered(width)
+    decimal = "," if delimiter != "," and _decimal_comma(chosen) else "."
+    return Dialect(delimiter, names, header, decimal, quoted=delimiter not in ("::", " "))
+
+
+def without_header(dialect: Dialect) -> Dialect:
+    """The dialect of a table whose first line is data, though it looks like a header."""
+    return replace(dialect, header=False, names=numbered(len(dialect.names)))
+
+
+def numbered(width: int) -> tuple[str, ...]:
+    return tuple(f"column {i}" for i in range(1, width + 1))
+
+
+def _outer(rows: dict[str, list[list[str]]], likeliest: str) -> str:
+    """The delimiter between a user and a list, where the likeliest one parts the list: ``7<TAB>a,b,c``.
+
+    Each line then has exactly one of the outer delimiters, before all of the inner ones, and the members of
+    the list are of one form: all numbers, or none.
+    """
+    for delimiter in ("\t", ";", ",", "|", "::"):
+        lines = rows[delimiter]
+        parts = all(len(row) == 2 and likeliest not in row[0] for row in lines)
+        if delimiter != likeliest and parts and len(rows[likeliest][0]) > 1:
+            members = [part.strip() for _, items in lines for part in items.split(likeliest)]
+            if len({bool(NUMBER.fullmatch(member)) for member in members}) == 1:
+                return delimiter
+    return likeliest
+
+
+def _likelihood(rows: list[list[str]]) -> tuple[int, float, int]:
+    """Known column names weigh most, then rows of equal width, then the number of fields."""
+    width = len(rows[0])
+    if width < 2:
+        return (0, 0.0, 1)
+    return (sum(map(is_known, rows[0])), sum(len(row) == width for row in rows) / len(rows), width)
+
+
+def has_header(cells: Sequence[str]) -> bool:
+    """A first line is a header when it holds no number, or names a known column all the same."""
+    # a single letter beside numbers ("u,a,0.5") is rather an id than a name
+    named = any(is_known(cell) and len(cell.strip()) > 1 for cell in cells)
+    return named or not any(NUMBER.fullmatch(cell.strip()) for cell in cells)
+
+
+def _decimal_comma(rows: list[list[str]]) -> bool:
+    return any(DECIMAL_COMMA.fullmatch(cell.strip()) for row in rows for cell in row)
+
+
+def dialect_notices(dialect: Dialect, name: str) -> tuple[Problem, ...]:
+    """What was detected and is not what the file's name or a plain CSV would let expect."""
+    delimiter, found = dialect.delimiter, []
+    expected = "\t" if name.lower().endswith((".tsv", ".tab")) else ","
+    if delimiter != expected and len(dialect.names) > 1:
+        found.append(Problem("delimiter", "file", f"{DELIMITERS[delimiter]} delimiter detected", ""))
+    if dialect.decimal == ",":
+        found.append(Problem("decimal-comma", "file", "decimal comma detected: '0,5' is read as 0.5", ""))
+    return tuple(found)

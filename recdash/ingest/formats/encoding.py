@@ -1,0 +1,101 @@
+"""Text in any usual encoding as UTF-8."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable
+from typing import BinaryIO
+
+from recdash.errors import Problem, UploadError
+from recdash.ingest.byte_source import CHUNK, Content, copied
+
+# what a byte-order mark at the beginning promises (the longer marks first)
+MARKS = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
+
+
+CONTROL = bytes(set(range(32)) - {9, 10, 12, 13, 0x1B, 0})
+
+
+def as_utf8(content: Content) -> Content:
+    """``content`` as UTF-8 text; raises ``UploadError`` for NUL bytes and for what is not text."""
+    if content.head.startswith(tuple(mark for mark, _ in MARKS)):
+        return _from_marked(content)
+    _refuse_binary(content)
+    return content if _survey(content) else _from_western(content)
+
+
+def _from_marked(content: Content) -> Content:
+    encoding = next(name for mark, name in MARKS if content.head.startswith(mark))
+    notice = Problem("encoding", "file", f"the text is {encoding}, not UTF-8", "It was converted.")
+    try:
+        return copied(content, _transcoder(encoding), notice)
+    except UnicodeError as error:
+        found = f"starts like {encoding} text but is not ({error})"
+        raise UploadError(Problem("bad-encoding", "file", found, "Save the file as UTF-8.")) from error
+
+
+def _transcoder(encoding: str, errors: str = "strict") -> Callable[[BinaryIO, BinaryIO], None]:
+    def transcode(reader: BinaryIO, writer: BinaryIO) -> None:
+        decoder = codecs.getincrementaldecoder(encoding)(errors)
+        while chunk := reader.read(CHUNK):
+            writer.write(decoder.decode(chunk).encode())
+        writer.write(decoder.decode(b"", final=True).encode())
+
+    return transcode
+
+
+def _refuse_binary(content: Content) -> None:
+    head = content.head
+    strange = len(head) - len(head.translate(None, CONTROL + b"\0"))
+    if strange > max(2, len(head) // 50):
+        found = "not a text file: it holds binary data"
+        raise UploadError(Problem("binary", "file", found, "Upload CSV, Parquet, JSON or a TREC file."))
+
+
+def _survey(content: Content) -> bool:
+    """Read all bytes once: True when they are UTF-8; raises ``UploadError`` at a NUL byte."""
+    decoder, utf8, lines = codecs.getincrementaldecoder("utf-8")(), True, 1
+    with content.open() as reader:
+        while chunk := reader.read(CHUNK):
+            if (nul := chunk.find(b"\0")) >= 0:
+                raise UploadError(_nul(lines + _line_ends(chunk[:nul])))
+            lines += _line_ends(chunk)
+            utf8 = utf8 and _decodes(decoder, chunk)
+    return utf8 and _decodes(decoder, b"", final=True)
+
+
+def _line_ends(chunk: bytes) -> int:
+    return chunk.count(b"\n") or chunk.count(b"\r")
+
+
+def _decodes(decoder: codecs.IncrementalDecoder, chunk: bytes, final: bool = False) -> bool:
+    try:
+        decoder.decode(chunk, final)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _nul(line: int) -> Problem:
+    found = "a NUL byte, which no text table holds"
+    return Problem("nul", f"line {line}", found, "Export the table again; the file is damaged or binary.")
+
+
+def _from_western(content: Content) -> Content:
+    """Text that is not UTF-8 is nearly always cp1252, of which latin-1 is the printable part."""
+    found = "the text is not UTF-8 and was read as latin-1 / cp1252"
+    notice = Problem("encoding", "file", found, "Look at names with accents; save as UTF-8 to be sure.")
+    codecs.register_error("recdash-latin1", _latin1)
+    return copied(content, _transcoder("cp1252", "recdash-latin1"), notice)
+
+
+def _latin1(error: UnicodeError) -> tuple[str, int]:
+    """The five bytes that cp1252 leaves undefined keep their latin-1 meaning."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return error.object[error.start : error.end].decode("latin-1"), error.end

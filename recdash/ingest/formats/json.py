@@ -1,0 +1,191 @@
+"""JSON documents, and dicts of Python: rows, columns, or lists by user."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from recdash.domain.kinds import TableKind
+from recdash.errors import Problem, UploadError
+from recdash.ingest.byte_source import Content, whole
+from recdash.ingest.columns import WITH_ATTRIBUTES, is_known
+from recdash.ingest.formats.json_values import broken_json, column_array, ids_as_text, parse_json
+from recdash.ingest.formats.raw_table import RawTable, row_place, table_of_arrow
+from recdash.ingest.formats.surrogates import printable, refuse_surrogates
+from recdash.ingest.limits import Limits
+
+
+def is_json(content: Content) -> bool:
+    return content.head.lstrip(b"\xef\xbb\xbf \r\n\t")[:1] in (b"{", b"[")
+
+
+def read_json(content: Content, kind: TableKind, _limits: Limits) -> RawTable:
+    """{user: {item: score}}, {user: [items]}, a list of rows, or {column: values}."""
+    try:
+        document = parse_json(whole(content).decode("utf-8-sig"))
+    except ValueError as error:
+        raise UploadError(broken_json(error, "file")) from error
+    except RecursionError:
+        found = "JSON that is nested too deeply"
+        raise UploadError(
+            Problem("bad-json", "file", found, "Write {user: {item: score}} or rows.")
+        ) from None
+    return read_document(document, kind)
+
+
+PAIRS: Mapping[TableKind, tuple[str, str, str]] = {
+    "truth": ("user_id", "item_id", "relevance"),
+    "train": ("user_id", "item_id", "rating"),
+    "similarity": ("item_a", "item_b", "similarity"),
+}
+"""The roles of the outer keys, the inner keys and the values of {…: {…: …}}; others are read like a run."""
+
+
+def read_document(document: Any, kind: TableKind) -> RawTable:
+    """A JSON value (or the like from Python) as a table."""
+    if isinstance(document, dict) and document and not _is_by_column(document, kind):
+        return _by_key(document, kind)
+    if isinstance(document, dict) and document:
+        columns = {str(n): list(v.values()) if isinstance(v, dict) else list(v) for n, v in document.items()}
+        if len({len(values) for values in columns.values()}) == 1:
+            return _of_json(columns, "JSON columns")
+    if isinstance(document, list) and document and all(isinstance(row, dict) for row in document):
+        names = dict.fromkeys(name for row in document for name in row)
+        return _of_json({name: [row.get(name) for row in document] for name in names}, "JSON rows")
+    found = "JSON of an unknown shape" if document else "JSON without rows"
+    fix = "Write {user: {item: score}}, {user: [items, best first]} or a list of rows."
+    raise UploadError(Problem("bad-json" if document else "no-rows", "file", found, fix))
+
+
+def _is_by_column(document: Mapping[Any, Any], kind: TableKind) -> bool:
+    """Attributes may be called anything, so that beside lists of them one known name will do."""
+    lists = all(isinstance(value, list) for value in document.values())
+    enough = 1 if lists and kind in WITH_ATTRIBUTES else 2
+    return sum(is_known(str(key)) for key in document) >= enough and all(
+        isinstance(value, (list, dict)) for value in document.values()
+    )
+
+
+def _by_key(document: Mapping[Any, Any], kind: TableKind) -> RawTable:
+    """{item: vector}, {user: {attribute: value}}, or pairs as {user: {item: score}}."""
+    if kind == "vectors":
+        vectors = [held.tolist() if hasattr(held, "tolist") else held for held in document.values()]
+        return _of_json({"item_id": [str(item) for item in document], "vector": vectors}, "JSON by item")
+    if kind in WITH_ATTRIBUTES and all(isinstance(held, Mapping) for held in document.values()):
+        own = "user_id" if kind == "users" else "item_id"
+        return read_document([{own: str(key), **held} for key, held in document.items()], kind)
+    if kind == "run" and _is_by_model(document):
+        return _of_models(document)
+    return _of_pairs(document, *PAIRS.get(kind, ("user_id", "item_id", "score")))
+
+
+def _is_by_model(document: Mapping[Any, Any]) -> bool:
+    """{model: {user: [items]}} or {model: {user: {item: score}}}: every inner value holds items itself."""
+    return all(isinstance(users, Mapping) and users for users in document.values()) and all(
+        isinstance(held, (list, tuple, Mapping, set, frozenset))
+        for users in document.values()
+        for held in users.values()
+    )
+
+
+REPLICATE_LABEL = re.compile(r"(?:(seed|fold|split|repeat|replicate)[ _-]?)?\d+", re.IGNORECASE)
+
+
+def are_replicates(labels: Iterable[Any]) -> bool:
+    """Whether labels are those of replicates (1, seed_2, fold 3) and not names of models."""
+    return all(REPLICATE_LABEL.fullmatch(str(label)) for label in labels)
+
+
+def _noun(labels: Iterable[Any]) -> str:
+    """What the first of the replicates calls itself."""
+    named = REPLICATE_LABEL.fullmatch(str(next(iter(labels))))
+    return ((named and named[1]) or "replicate").lower()
+
+
+def _of_models(document: Mapping[Any, Any]) -> RawTable:
+    """{model: {user: [items]}} as rows of model, user, item and, where there is one, score.
+
+    Models that are called 1, 2 or seed_1, seed_2 … are replicates of one candidate.
+    """
+    role, column = ("replicate", _noun(document)) if are_replicates(document) else ("run", "model")
+    tables = {
+        str(model): _of_pairs(users, "user_id", "item_id", "score") for model, users in document.items()
+    }
+    scored = {"score" in table.columns for table in tables.values()}
+    if len(scored) > 1:
+        found, fix = "scores for some models only", "Write scores for all models, or for none."
+        raise UploadError(Problem("mixed-types", "file", found, fix))
+    parts = []
+    for model, table in tables.items():
+        names = list(table.columns)
+        for batch in table.blocks(names, ()):
+            part = pa.Table.from_batches([batch])
+            parts.append(part.add_column(0, column, pa.array([model] * len(batch), pa.string())))
+    roles = {"user_id": "user", "item_id": "item", role: column}
+    roles |= {"score": "score"} if True in scored else {}
+    return table_of_arrow(pa.concat_tables(parts), "JSON by model", roles=roles)
+
+
+def _of_json(columns: Mapping[str, list[Any]], name: str) -> RawTable:
+    refuse_surrogates(list(columns))
+    arrays = [column_array(values, column, row_place) for column, values in columns.items()]
+    raw = table_of_arrow(pa.Table.from_arrays(arrays, list(columns)), name)
+
+    def blocks(names: Sequence[str], ids: Collection[str]) -> Iterator[pa.RecordBatch]:
+        return (ids_as_text(batch, ids) for batch in raw.blocks(names, ids))
+
+    return RawTable(name, raw.columns, blocks, raw.where, raw.sample, lists=raw.lists, n_rows=raw.n_rows)
+
+
+def _of_pairs(document: Mapping[Any, Any], outer: str, inner: str, value: str) -> RawTable:
+    """{user: {item: score}}, {user: [items]} or {user: [[item, score], …]}; the names are roles."""
+    users: list[str] = []
+    items: list[Any] = []
+    scores: list[Any] = []
+    for user, held in document.items():
+        is_set = isinstance(held, set | frozenset)
+        pairs = _pairs(user, _members(user, held, is_ranked=value == "score") if is_set else held)
+        users += [str(user)] * len(pairs)
+        items += [_id(item) for item, _ in pairs]
+        scores += [score for _, score in pairs]
+    if not users:
+        raise UploadError(Problem("no-rows", "file", "users, but no items", "Write {user: {item: score}}."))
+    roles = {role: role.removesuffix("_id") for role in (outer, inner)}
+    columns: dict[str, list[Any]] = {roles[outer]: users, roles[inner]: items}
+    if any(score is not None for score in scores):
+        columns[value], roles[value] = scores, value
+    where = lambda row: f"{roles[outer]} '{printable(users[row])}'"  # noqa: E731
+    arrays = [column_array(values, column, where) for column, values in columns.items()]
+    table = pa.Table.from_arrays(arrays, list(columns))
+    return table_of_arrow(table, f"JSON by {roles[outer]}", roles=roles, where=where)
+
+
+def _id(item: Any) -> str | None:
+    return None if item is None else str(item)
+
+
+def _members(user: Any, items: Collection[Any], is_ranked: bool) -> list[Any]:
+    """The items of a set; raises ``UploadError`` where their order counts, since a set has none."""
+    if not is_ranked:
+        return list(items)
+    raise UploadError(Problem("unordered", f"user '{printable(user)}'", *SET_FOUND))
+
+
+SET_FOUND = ("a set of items, and a set has no order", "Write a list, best item first, or {item: score}.")
+
+
+def _pairs(user: Any, held: Any) -> list[tuple[Any, Any]]:
+    if isinstance(held, Mapping):
+        return list(held.items())
+    if hasattr(held, "tolist"):  # a numpy array or a pandas series
+        held = held.tolist()
+    if isinstance(held, (list, tuple)) and all(isinstance(p, (list, tuple)) and len(p) == 2 for p in held):
+        return [(item, score) for item, score in held]
+    if isinstance(held, (list, tuple)) and not any(isinstance(p, (list, tuple, Mapping)) for p in held):
+        return [(item, None) for item in held]
+    found = f"neither a list of items nor {{item: score}}, but {type(held).__name__}"
+    fix = "Write {user: {item: score}} or {user: [items]}."
+    raise UploadError(Problem("bad-json", f"user '{printable(user)}'", found, fix))

@@ -1,0 +1,167 @@
+"""A table as its file writes it, read block by block; what the readers of all formats share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from recdash import arrow as pc
+from recdash.errors import Problem
+from recdash.ingest.values import python_values
+
+BLOCK_BYTES = 1 << 23
+
+
+BLOCK_ROWS = 1 << 18
+"""Few enough that what the engine does with a block stays in the processor's cache."""
+
+
+SAMPLE_ROWS = 50
+
+
+SAMPLE_LIST = 1000
+"""Values of a list that a sample shows."""
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """A table as its file writes it: nothing is checked yet but that it can be read.
+
+    ``blocks(columns, ids)`` streams record batches of those columns, in that order; text columns
+    named in ``ids`` come dictionary-encoded. ``where(row)`` says where the row with that index
+    stands in the file, ``sample()`` gives the first rows as text. ``roles`` are fixed by the
+    format (else None); ``whole_ids`` are integer columns without a gap.
+    """
+
+    format: str
+    columns: tuple[str, ...]
+    blocks: Callable[[Sequence[str], Collection[str]], Iterator[pa.RecordBatch]]
+    where: Callable[[int], str]
+    sample: Callable[[], list[dict[str, str]]]
+    lists: frozenset[str] = frozenset()
+    roles: Mapping[str, str] | None = None
+    header: bool = True
+    decimal: str = "."
+    n_rows: int | None = None
+    whole_ids: frozenset[str] = frozenset()
+    unpacked_bytes: int = 0
+    is_trec: bool = False
+    without_header: Callable[[], RawTable] | None = None
+    """The same file with its first line as data; None where it has no header line, or could not lack one."""
+    scores: Mapping[str, str] = field(default_factory=dict)
+    """Columns of items whose cells hold pairs, and the columns that have the scores of these."""
+    notices: tuple[Problem, ...] = field(default=())
+
+
+def table_of_arrow(table: pa.Table, name: str, **extra: Any) -> RawTable:
+    table = table.rename_columns(list(unique_names([str(n) for n in table.column_names])))
+    paths = column_paths(table.schema)
+
+    def blocks(columns: Sequence[str], _ids: Collection[str]) -> Iterator[pa.RecordBatch]:
+        wanted = list(dict.fromkeys(paths[c][0] for c in columns))
+        for batch in table.select(wanted).to_batches(BLOCK_ROWS):
+            yield project(batch, columns, paths)
+
+    whole_ids = (
+        n for n in table.column_names if pa.types.is_integer(table[n].type) and not table[n].null_count
+    )
+    fixed = {
+        "lists": list_columns(table.schema, paths),
+        "n_rows": table.num_rows,
+        "whole_ids": frozenset(whole_ids),
+    }
+    where = extra.pop("where", row_place)
+    sample = lambda: first_rows(blocks(tuple(paths), ()))  # noqa: E731
+    return RawTable(name, tuple(paths), blocks, where, sample, **{**fixed, **extra})
+
+
+def row_place(row: int) -> str:
+    return f"row {row + 1}"
+
+
+def unique_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Trimmed names; one that occurs twice becomes ``name (1)``, ``name (2)`` …, so that none is hidden."""
+    trimmed = [name.strip() or f"column {i}" for i, name in enumerate(names, 1)]
+    seen: dict[str, int] = {}
+    named, counts = [], Counter(trimmed)
+    for name in trimmed:
+        seen[name] = seen.get(name, 0) + 1
+        named.append(f"{name} ({seen[name]})" if counts[name] > 1 else name)
+    return tuple(named)
+
+
+Path = tuple[str, str | None]
+
+
+def column_paths(schema: pa.Schema) -> dict[str, Path]:
+    """Column name → (column, field): a list of structs counts as one list column per field."""
+    paths: dict[str, Path] = {}
+    taken = set(schema.names)
+    for column in schema:
+        inner = column.type.value_type if is_list(column.type) else None
+        if inner is not None and pa.types.is_struct(inner):
+            for part in inner:
+                name = f"{column.name}.{part.name}" if part.name in taken else part.name
+                paths[name] = (column.name, part.name)
+        else:
+            paths[column.name] = (column.name, None)
+    return paths
+
+
+def project(batch: pa.RecordBatch, columns: Sequence[str], paths: Mapping[str, Path]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([_at(batch, *paths[c]) for c in columns], list(columns))
+
+
+def _at(batch: pa.RecordBatch, column: str, inner: str | None) -> pa.Array:
+    array = _spelled(batch.column(column))
+    if inner is None:
+        return array
+    values = pc.struct_field(pc.list_flatten(array), inner)
+    lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
+    offsets = pa.array([0, *lengths.cumsum().tolist()], pa.int64())
+    return pa.LargeListArray.from_arrays(offsets, values)
+
+
+def _spelled(array: pa.Array) -> pa.Array:
+    """Periods and intervals of pandas as it writes them; to Arrow a month is its number since 1970."""
+    if pa.types.is_dictionary(array.type):
+        words = _spelled(array.dictionary)
+        return array if words is array.dictionary else pa.DictionaryArray.from_arrays(array.indices, words)
+    if not getattr(array.type, "extension_name", "").startswith("pandas."):
+        return array
+    return pa.array(array.to_pandas().astype("string"), pa.string(), from_pandas=True)
+
+
+def is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def list_columns(schema: pa.Schema, paths: Mapping[str, Path]) -> frozenset[str]:
+    return frozenset(name for name, (column, _) in paths.items() if is_list(schema.field(column).type))
+
+
+def first_rows(blocks: Iterator[pa.RecordBatch]) -> list[dict[str, str]]:
+    first = next(blocks, None)
+    if first is None:
+        return []
+    texts = [_as_words(column) for column in _short_lists(first.slice(0, SAMPLE_ROWS)).columns]
+    return [dict(zip(first.schema.names, row, strict=True)) for row in zip(*texts, strict=True)]
+
+
+def _as_words(column: pa.Array) -> list[str]:
+    return ["" if value is None else str(value) for value in python_values(column)]
+
+
+def _short_lists(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Long lists cut: a sample is to be seen and judged by a person."""
+    arrays = [_short(array) if is_list(array.type) else array for array in batch.columns]
+    return pa.RecordBatch.from_arrays(arrays, batch.schema.names)
+
+
+def _short(array: pa.Array) -> pa.Array:
+    longest = pc.max(pc.list_value_length(array)).as_py() or 0
+    return pc.list_slice(array, 0, SAMPLE_LIST) if longest > SAMPLE_LIST else array

@@ -1,0 +1,111 @@
+"""All file formats: how each is recognised by its content, and read. One row of ``FORMATS`` per format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from recdash.domain.kinds import TableKind
+from recdash.errors import Problem, UploadError
+from recdash.ingest.byte_source import Content
+from recdash.ingest.formats.delimited import read_delimited
+from recdash.ingest.formats.encoding import as_utf8
+from recdash.ingest.formats.json import is_json, read_json
+from recdash.ingest.formats.json_lines import is_json_lines, read_json_lines
+from recdash.ingest.formats.parquet import is_parquet, read_parquet
+from recdash.ingest.formats.raw_table import RawTable
+from recdash.ingest.formats.trec import (
+    is_qrels,
+    is_trec_run,
+    is_untagged_run,
+    read_qrels,
+    read_trec_run,
+    read_untagged_run,
+)
+from recdash.ingest.library_errors import each_in_words, translated
+from recdash.ingest.limits import Limits, keep_within
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A file format: how to tell it from the content, and how to read it."""
+
+    name: str
+    recognise: Callable[[Content], bool]
+    read: Callable[[Content, TableKind, Limits], RawTable]
+
+
+FORMATS: tuple[Format, ...] = (Format("Parquet", is_parquet, read_parquet),)
+
+
+TEXT_FORMATS: tuple[Format, ...] = (
+    Format("JSON lines", is_json_lines, read_json_lines),
+    Format("JSON", is_json, read_json),
+    Format("TREC run", is_trec_run, read_trec_run),
+    Format("TREC run without a tag", is_untagged_run, read_untagged_run),
+    Format("TREC qrels", is_qrels, read_qrels),
+    Format("delimited text", lambda _content: True, read_delimited),
+)
+
+
+def read_raw(content: Content, kind: TableKind, limits: Limits) -> RawTable:
+    """The raw table in ``content`` (already unpacked); raises ``UploadError`` with what is wrong."""
+    if not content.head.strip(b"\xef\xbb\xbf\xff\xfe \t\r\n"):
+        raise UploadError(
+            Problem("empty-file", "file", "the file is empty", "Upload a table with a header and rows.")
+        )
+    table = translate_errors(translated(lambda: _in_its_format(content, kind, limits)))
+    keep_within(limits, "columns", len(table.columns), "header")
+    keep_within(limits, "rows", table.n_rows or 0)
+    keep_within(limits, "inflated_bytes", table.unpacked_bytes)
+    return table
+
+
+def _in_its_format(content: Content, kind: TableKind, limits: Limits) -> RawTable:
+    chosen = next((f for f in FORMATS if f.recognise(content)), None)
+    if chosen is None:
+        _refuse_known_binary(content)
+        content = as_utf8(content)
+        chosen = next(f for f in TEXT_FORMATS if f.recognise(content))
+    table = chosen.read(content, kind, limits)
+    return replace(table, notices=content.notices + table.notices)
+
+
+def translate_errors(table: RawTable) -> RawTable:
+    """The table, whose readers raise ``UploadError`` in place of errors of their libraries."""
+    return replace(
+        table,
+        blocks=lambda columns, ids: each_in_words(table.blocks(columns, ids)),
+        where=lambda row: translated(lambda: table.where(row)),
+        sample=lambda: translated(table.sample),
+    )
+
+
+# (first bytes, what it is); nothing of such a file is ever parsed
+REFUSED: tuple[tuple[bytes, str], ...] = (
+    (b"\x80\x02", "a pickle"),
+    (b"\x80\x03", "a pickle"),
+    (b"\x80\x04", "a pickle"),
+    (b"\x80\x05", "a pickle"),
+    (b"\x93NUMPY", "a numpy array (npy)"),
+    (b"ARROW1", "an Arrow IPC or Feather file"),
+    (b"FEA1", "a Feather file"),
+    (b"\xff\xff\xff\xff", "an Arrow IPC stream"),
+    (b"\x89HDF", "an HDF5 file"),
+    (b"SQLite format 3", "a SQLite database"),
+    (b"ORC", "an ORC file"),
+    (b"Obj\x01", "an Avro file"),
+    (b"%PDF", "a PDF"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
+    (b"BZh", "bzip2 data"),
+    (b"\xfd7zXZ", "xz data"),
+    (b"\x28\xb5\x2f\xfd", "zstd data"),
+    (b"7z\xbc\xaf", "a 7z archive"),
+)
+
+
+def _refuse_known_binary(content: Content) -> None:
+    what = next((what for magic, what in REFUSED if content.head.startswith(magic)), None)
+    if what:
+        found = f"{what}, which is not supported"
+        raise UploadError(Problem("unsupported-format", "file", found, "Save the table as CSV or Parquet."))
