@@ -16,12 +16,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import streamlit as st
 from starlette.middleware import Middleware
 
-from recdash.ui.app import current_user, session_cleanup, startup
+from recdash.ui.app import current_user
+from recdash.ui.shell import session_cleanup, startup
 from recdash.web.base_url import TellAddress
 from recdash.web.middleware import AuthMiddleware
 from recdash.web.routes import broken, routes
 
-SHELL = Path(__file__).resolve().parent / "recdash" / "ui" / "app" / "shell.py"
+SHELL = Path(__file__).resolve().parent / "recdash" / "ui" / "shell" / "main.py"
 door = startup.door()
 
 app = st.App(

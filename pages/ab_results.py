@@ -5,13 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from recdash.ui.ab_results import health, metric, page, settings, table, wording
-from recdash.ui.app import frame, state
-from recdash.ui.components import widgets
-from recdash.ui.decisions import links
-from recdash.ui.offline_online import page as both_sides
+from recdash.ui.app import state
+from recdash.ui.components import decision_links as links
+from recdash.ui.components import online_tests, widgets
+from recdash.ui.shell import frame
 
 view = frame.show(without_runs=True)
-tests = both_sides.tests(view)
+tests = online_tests.tests(view)
 if not tests:
     page.no_test()
     state.stop()

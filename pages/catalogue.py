@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui.app import frame
 from recdash.ui.catalogue import page
 from recdash.ui.components import comparability_banner, widgets
+from recdash.ui.shell import frame
 
 view = frame.show()
 title = st.container()

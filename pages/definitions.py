@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui.app import frame
 from recdash.ui.components import widgets
 from recdash.ui.definitions import page, worked_example
+from recdash.ui.shell import frame
 
 view = frame.show(with_lists=True)
 title = st.container()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from recdash.ui.app import state
 from recdash.ui.components import widgets
 from recdash.ui.experiments import page
-from recdash.ui.overview import first_run
+from recdash.ui.shell import first_run
 
 listed = state.workspace().experiments.all(archived=True)
 widgets.damaged(state.workspace().context.damaged())

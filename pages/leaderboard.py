@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui.app import frame, state
+from recdash.ui.app import state
 from recdash.ui.components import comparability_banner, replicate_spread, widgets
 from recdash.ui.leaderboard import page, selection, table
+from recdash.ui.shell import frame
 
 view = frame.show(scoped=True)
 title = st.container()

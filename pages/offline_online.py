@@ -5,12 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from recdash.charts.offline_online import bars, quadrants
-from recdash.ui.app import frame, state, theme
-from recdash.ui.components import comparability_banner, widgets
+from recdash.ui.app import state, theme
+from recdash.ui.components import comparability_banner, online_tests, widgets
 from recdash.ui.offline_online import agreement, diagnosis, page
+from recdash.ui.shell import frame
 
 view = frame.show()
-tests = page.tests(view)
+tests = online_tests.tests(view)
 if not tests:
     page.no_test()
     state.stop()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui.app import cached, frame, state
+from recdash.ui.app import cached, state
 from recdash.ui.components import comparability_banner, widgets
-from recdash.ui.decisions import links
+from recdash.ui.components import decision_links as links
 from recdash.ui.overview import page
+from recdash.ui.shell import frame
 
 view = frame.show(scoped=True)
 if len(view.contender_ids) == 1:

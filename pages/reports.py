@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from recdash.ui.app import frame
 from recdash.ui.decisions import page
 from recdash.ui.reports import builder, listing
+from recdash.ui.shell import frame
 
 view = frame.show(without_runs=True)
 page.show(view)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from recdash.ui.app import state
-from recdash.ui.components import reference_offer, widgets
+from recdash.ui.components import actions, reference_offer, widgets
 from recdash.ui.runs import forms, page
 
 workspace = state.workspace()
 widgets.title("Runs", "Everything that was uploaded and scored, and where its numbers come from.")
-forms.show_undo()
+actions.show_undo()
 experiment, archived = page.choose_experiment(workspace)
 if experiment is None:
     widgets.empty("No experiment yet", "Add a truth and candidates under Upload, or load the demo there.")

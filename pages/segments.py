@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from recdash.comparison import segment_wording
-from recdash.ui.app import frame, state
+from recdash.ui.app import state
 from recdash.ui.components import comparability_banner, widgets
 from recdash.ui.segments import page
+from recdash.ui.shell import frame
 
 view = frame.show()
 comparability_banner.banner(view.shown_ids)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui.app import frame, state
+from recdash.ui.app import state
 from recdash.ui.components import comparability_banner, widgets
+from recdash.ui.shell import frame
 from recdash.ui.users import lists, overlap, page, picker
 
 view = frame.show(scoped=True, with_lists=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from recdash.formatting import numbers
 from recdash.formatting.numbers import glyph
@@ -66,3 +67,17 @@ def cut_inside(text: str, longest: int) -> str:
         return text
     end = (longest - 1) // 2
     return f"{text[: longest - 1 - end].rstrip()}…{text[len(text) - end :].lstrip()}"
+
+
+def lowered(title: str) -> str:
+    """A title within a sentence: ``Engagement rate`` → engagement rate, but CTR stays."""
+    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
+
+
+def nested(value: Any) -> str:
+    """A nested value on one line: ``a: 1 · b: 2`` or ``x, y``."""
+    if isinstance(value, Mapping):
+        return " · ".join(f"{name}: {nested(inner)}" for name, inner in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(nested, value))
+    return numbers.NONE if value is None else str(value)

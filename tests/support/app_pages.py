@@ -18,7 +18,7 @@ from streamlit.util import calc_hash
 
 from recdash.service import Workspace
 from recdash.settings import settings
-from recdash.ui.app import navigation
+from recdash.ui.shell import navigation
 
 # Each AppTest looks through the files of all installed packages for components, which never change meanwhile.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
@@ -69,7 +69,7 @@ def forget() -> None:
 
 def shell(link: Mapping[str, str]) -> AppTest:
     """The app with a link's parameters, not yet run."""
-    app = AppTest.from_file(str(ROOT / "recdash/ui/app/shell.py"), default_timeout=300)
+    app = AppTest.from_file(str(ROOT / "recdash/ui/shell/main.py"), default_timeout=300)
     for name, value in link.items():
         app.query_params[name] = value
     return app

@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 from recdash.charts.marks import CONTEXT_GREY, RUN_COLOURS
 from recdash.domain.access import Person
 from recdash.domain.records import OnlineTest
+from recdash.formatting.wording import lowered
 from recdash.online import OnlineMetric, OnlineRules
 from recdash.online.analysis.novelty_effect import NoveltyEffect
 from recdash.online.analysis.sample import Census
@@ -24,7 +25,6 @@ from recdash.service import Workspace
 from recdash.ui.ab_results.over_time import fading_words
 from recdash.ui.ab_results.power import sentence
 from recdash.ui.ab_results.segments import reversal_words
-from recdash.ui.ab_results.wording import lowered
 from recdash.ui.app import current_user
 
 open_page = at_once

@@ -14,7 +14,8 @@ from streamlit.testing.v1 import AppTest
 from recdash.domain.access import Person
 from recdash.domain.records import OnlineTest
 from recdash.service import Workspace
-from recdash.ui.decisions.wording import LONG, excerpt, prose
+from recdash.ui.components.decision_links import excerpt
+from recdash.ui.decisions.wording import LONG, prose
 
 open_page = at_once
 Ids = dict[str, str]

@@ -18,9 +18,9 @@ from recdash.domain.records import Experiment
 from recdash.service import Workspace
 from recdash.service.catalog.demo import DemoExperiment
 from recdash.ui.app import current_user
-from recdash.ui.overview import first_run
-from recdash.ui.overview.first_run import ANOTHER_RUN, FILES, GROUPS, THREE_LINES, zipped
-from recdash.ui.upload.templates import TEMPLATES
+from recdash.ui.components.templates import TEMPLATES
+from recdash.ui.shell import first_run
+from recdash.ui.shell.first_run import ANOTHER_RUN, FILES, GROUPS, THREE_LINES, zipped
 
 FORMATS = {
     "recommendations": ["run"], "truth": ["truth"], "train": ["train"], "catalogue": ["catalogue"],

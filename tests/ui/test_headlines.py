@@ -13,8 +13,9 @@ from recdash.metrics import METRICS
 from recdash.metrics.naming import BEYOND, CORE, metric_at, metric_name
 from recdash.stats import Paired, judge
 from recdash.ui.components import verdict_card
+from recdash.ui.components.metric_sets import metrics_of_set
 from recdash.ui.components.tiles import Tile, of_pair, of_rail, strip_range
-from recdash.ui.leaderboard.table import RankRange, in_percent, metrics_of_set, places_by_value, places_of
+from recdash.ui.leaderboard.table import RankRange, in_percent, places_by_value, places_of
 from recdash.ui.overview.page import telling_part
 
 

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from recdash.charts.marks import DARK, LIGHT
 from recdash.charts.off_policy import EstimateLine, estimates, weights
 from recdash.service import Workspace
-from recdash.ui.upload.templates import TEMPLATES
+from recdash.ui.components.templates import TEMPLATES
 
 CLICKED = "a,1,0.5\n" * 150 + "a,0,0.5\n" * 150 + "b,1,0.5\n" * 30 + "b,0,0.5\n" * 270
 LOG = f"item_id,click,propensity_score\n{CLICKED}"

@@ -12,8 +12,8 @@ from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.session_manager import SessionInfo
 from streamlit.runtime.state.session_state import SessionState
 
-from recdash.ui.app import session_cleanup
-from recdash.ui.app.session_cleanup import let_go
+from recdash.ui.shell import session_cleanup
+from recdash.ui.shell.session_cleanup import let_go
 
 
 class Session:

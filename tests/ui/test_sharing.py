@@ -29,9 +29,10 @@ from streamlit.testing.v1 import AppTest
 from recdash.domain.access import Person
 from recdash.service import Workspace
 from recdash.settings import settings
-from recdash.ui.app import current_user, iframe, links
-from recdash.ui.app.navigation import ADDRESSES, SECTIONS
+from recdash.ui.app import current_user, links
 from recdash.ui.sharing import popover
+from recdash.ui.shell import iframe
+from recdash.ui.shell.navigation import ADDRESSES, SECTIONS
 
 FRAME = {"e", "b", "c", "m", "k", "s", "th"}
 PAGES = [page for pages in SECTIONS.values() for page in pages]

@@ -12,7 +12,7 @@ from journey_tables import HALF, PERFECT, POOR, STRANGERS, TRUTH, as_csv, as_par
 from streamlit.testing.v1 import AppTest
 
 from recdash.ui.app import state
-from recdash.ui.upload.templates import TEMPLATES
+from recdash.ui.components.templates import TEMPLATES
 
 SHOWN = ("title", "header", "subheader", "markdown", "caption", "error", "success", "info", "warning")
 

@@ -12,13 +12,15 @@ from streamlit.testing.v1 import AppTest
 from recdash import ingest, online
 from recdash.domain.records import Run
 from recdash.errors import InputError
+from recdash.formatting.wording import nested as in_words
+from recdash.ui.components.parameters import params_as_text, params_from
+from recdash.ui.components.templates import TEMPLATES
 from recdash.ui.guide.reading import READING
 from recdash.ui.guide.rules import RULES
 from recdash.ui.guide.tables import FORMATS
-from recdash.ui.runs.table import in_words, ledger_names, ledger_row, parameter_names, parameter_row
-from recdash.ui.upload.state import UploadState, params_as_text, params_from, stem
+from recdash.ui.runs.table import ledger_names, ledger_row, parameter_names, parameter_row
+from recdash.ui.upload.state import UploadState, stem
 from recdash.ui.upload.steps import FILE_ORDER, rows_as_html
-from recdash.ui.upload.templates import TEMPLATES
 
 
 def run(name: str, **facts: object) -> Run:

@@ -10,7 +10,7 @@ import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from web_requests import rules
 
-from recdash.ui.app.browser_messages import MOST_FILES, is_needed
+from recdash.ui.shell.browser_messages import MOST_FILES, is_needed
 from recdash.web import message_queue as inboxes
 from recdash.web import socket_limits
 from recdash.web.error_pages import Refused

@@ -13,7 +13,8 @@ from streamlit.util import calc_hash
 from recdash.domain.access import Person, Role
 from recdash.errors import Forbidden
 from recdash.service.access.sharing import LinkDead
-from recdash.ui.app import current_user, navigation
+from recdash.ui.app import current_user
+from recdash.ui.shell import navigation
 from recdash.web import visitor as identity
 
 PAGES: dict[str, Role] = {

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from recdash.cli import main
 from recdash.errors import InputError
 from recdash.settings import settings
-from recdash.ui.app import oidc, startup
+from recdash.ui.shell import oidc, startup
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - refused, or listened on behind a key
 

@@ -18,24 +18,12 @@ from recdash.online.analysis.sample import WEEK, Census
 from recdash.online.rules import USUAL
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.components import widgets
+from recdash.ui.components.online_rules import RULE_TITLES
 from recdash.ui.components.widgets import TableColumn
 
 State = Literal["good", "bad", "unknown"]
 LOOKS = {"good": ("✓", "better"), "bad": ("!", "worse"), "unknown": ("–", "muted")}
 ADDED_UP = "added up before the upload"
-RULE_TITLES = {
-    "threshold_s": "A video counts when watched longer than, s",
-    "item_cap_s": "Most seconds of one item in a session",
-    "grace_min": "Minutes that a session stays open",
-    "zone": "Zone of times without one",
-    "exposures_of": "Experiment in the exposures",
-    "starts": "First day of the test",
-    "bot_clicks": "Most clicks a day, else a bot",
-    "bot_sessions": "Most sessions a day, else a bot",
-    "winsorise": "Quantile of users at which totals are cut",
-    "planned_users": "Users with whom the test was to end",
-    "split": "Planned split",
-}
 
 
 @dataclass(frozen=True)

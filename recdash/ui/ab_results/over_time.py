@@ -16,7 +16,7 @@ from recdash.formatting import numbers
 from recdash.formatting.html import html, join
 from recdash.formatting.numbers import is_number
 from recdash.formatting.records import Row, records
-from recdash.formatting.wording import listed, many
+from recdash.formatting.wording import listed, lowered, many
 from recdash.online.analysis.health import FADES_BELOW
 from recdash.online.analysis.judgement import SETTLED_P, family
 from recdash.online.analysis.novelty_effect import NoveltyEffect
@@ -24,7 +24,6 @@ from recdash.online.validity import MANY_LOOKS
 from recdash.ui.ab_results import cached
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.ab_results.table import percent
-from recdash.ui.ab_results.wording import lowered
 from recdash.ui.app import links, theme
 from recdash.ui.components import widgets
 

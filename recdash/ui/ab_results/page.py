@@ -17,9 +17,7 @@ from recdash.stats import Correction
 from recdash.ui.ab_results import cached
 from recdash.ui.app import links, state, theme
 from recdash.ui.app.state import View
-from recdash.ui.components import widgets
-from recdash.ui.leaderboard.table import RULES
-from recdash.ui.offline_online import page
+from recdash.ui.components import corrections, online_tests, widgets
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,13 +84,12 @@ def no_test() -> None:
 
 def choose(tests: Sequence[OnlineTest]) -> tuple[OnlineTest, Correction]:
     """The test, by the same parameter as on Offline vs online, and the correction of its goals."""
-    rules = {str(rule): title for rule, title in RULES.items()}
-    links.tell_unknown("corr", "correction", rules)
+    links.tell_unknown("corr", "correction", corrections.TITLES)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.container(width=420):
-            test = page.choose_test(list(tests))
-        rule = widgets.choice("Correction of the goals", "corr", rules, "holm")
-    return test, next(one for one in RULES if one == rule)
+            test = online_tests.choose_test(list(tests))
+        correction = corrections.choose("Correction of the goals")
+    return test, correction
 
 
 def gather(view: View, test: OnlineTest, correction: Correction) -> AbTest:

@@ -8,11 +8,11 @@ import streamlit as st
 
 from recdash.formatting import numbers
 from recdash.formatting.html import html, markdown
-from recdash.formatting.wording import many
+from recdash.formatting.wording import lowered, many
 from recdash.ui.ab_results import cached
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.ab_results.table import percent
-from recdash.ui.ab_results.wording import lowered, variant_cell
+from recdash.ui.ab_results.wording import variant_cell
 from recdash.ui.app import state
 from recdash.ui.components import widgets
 from recdash.ui.components.widgets import TableColumn

@@ -10,9 +10,10 @@ import streamlit as st
 
 from recdash.formatting.html import markdown
 from recdash.online import OnlineRules
-from recdash.ui.ab_results.health import RULE_TITLES, changes
+from recdash.ui.ab_results.health import changes
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.app import state
+from recdash.ui.components.online_rules import RULE_TITLES
 
 Save = Callable[[str, Callable[[], object], Sequence[str]], None]
 WARNING = (

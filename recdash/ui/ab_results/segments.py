@@ -14,13 +14,12 @@ from recdash.formatting import numbers
 from recdash.formatting.html import html, join
 from recdash.formatting.numbers import is_number
 from recdash.formatting.records import Row, records
-from recdash.formatting.wording import cut, listed
+from recdash.formatting.wording import cut, listed, lowered
 from recdash.online.analysis.judgement import SETTLED_P, SIGNS
 from recdash.online.analysis.segments import Reversal
 from recdash.ui.ab_results import cached
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.ab_results.table import percent
-from recdash.ui.ab_results.wording import lowered
 from recdash.ui.app import links, state, theme
 from recdash.ui.components import widgets
 

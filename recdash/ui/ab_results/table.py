@@ -22,10 +22,9 @@ from recdash.ui.ab_results.page import ROLES, AbTest
 from recdash.ui.ab_results.wording import SETTLED, meaning, reading, variant_cell, wanted
 from recdash.ui.app import theme
 from recdash.ui.app.state import View
-from recdash.ui.components import widgets
+from recdash.ui.components import corrections, widgets
+from recdash.ui.components.online_tests import SHARE
 from recdash.ui.components.widgets import TableColumn, table_html
-from recdash.ui.leaderboard.table import RULES
-from recdash.ui.offline_online.page import SHARE
 
 SUBTITLES = {
     "goal": "what the test is meant to move",
@@ -149,7 +148,7 @@ def alt(found: AbTest) -> str:
 
 def lifts_table(found: AbTest) -> Html:
     """One row per metric and variant; a metric and its control are named in the first of them."""
-    rule = "" if found.correction == "off" else f"({RULES[found.correction]})"
+    rule = "" if found.correction == "off" else f"({corrections.TITLES[found.correction]})"
     columns = [
         TableColumn("Metric"), TableColumn(_head("Control", cut_inside(found.control, 14)), number=True),
         TableColumn("Variant"), TableColumn(_head("Variant's", "value"), number=True),

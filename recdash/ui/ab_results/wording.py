@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from recdash.charts.marks import Mark
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
-from recdash.formatting.wording import cut, cut_inside, listed, many
+from recdash.formatting.wording import cut, cut_inside, listed, lowered, many
 from recdash.online import OnlineMetric, OnlineRow, OnlineRules
 from recdash.online.analysis.lift import per
 from recdash.online.analysis.results import validity_notes
 from recdash.online.validity import MANY_LOOKS
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.app import theme
-from recdash.ui.leaderboard.table import RULES
+from recdash.ui.components import corrections
 
 SETTLED = ("better", "worse", "holds", "broken")
 PEEKING = (
@@ -25,11 +25,6 @@ PEEKING = (
     "several goals."
 )
 LONGEST_NAME, LONGEST_CELL, MOST_NAMED, MOST_TITLES = 48, 34, 3, 3
-
-
-def lowered(title: str) -> str:
-    """A title within a sentence: ``Engagement rate`` → engagement rate, but CTR stays."""
-    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
 
 
 # ── the finding ──────────────────────────────────────────────────────────────────────────────
@@ -111,7 +106,7 @@ def _corrected(found: AbTest) -> str:
         return ""
     if found.correction == "off":
         return f"The {n} lifts in goals are not corrected. "
-    return f"The {n} lifts in goals are corrected together ({RULES[found.correction]}). "
+    return f"The {n} lifts in goals are corrected together ({corrections.TITLES[found.correction]}). "
 
 
 def _counted(found: AbTest) -> str:

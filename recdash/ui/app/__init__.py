@@ -1,1 +1,1 @@
-"""What all pages share: shell, navigation, frame, view, links, theme."""
+"""What pages stand on: the view, its links, cached answers, the reader, the theme."""

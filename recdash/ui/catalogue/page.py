@@ -19,9 +19,9 @@ from recdash.metrics.naming import base, is_percent, metric_at
 from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import SEPARATOR, View
 from recdash.ui.components import widgets
+from recdash.ui.components.absences import reasons
 from recdash.ui.components.tiles import value_text
 from recdash.ui.components.widgets import TableColumn, run_cell, table_html
-from recdash.ui.leaderboard.table import reasons
 
 if TYPE_CHECKING:
     import pandas as pd

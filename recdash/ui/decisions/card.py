@@ -13,10 +13,11 @@ from recdash.formatting.html import Html, html, join, markdown
 from recdash.formatting.wording import day
 from recdash.ui.app import links, theme
 from recdash.ui.app.state import View, workspace
+from recdash.ui.components.decision_links import outcome_badge
 from recdash.ui.components.widgets import in_words
 from recdash.ui.decisions import forms, tables
 from recdash.ui.decisions import tiles as decision_tiles
-from recdash.ui.decisions.wording import capital, headline, lines, moment, outcome_badge, prose, signature
+from recdash.ui.decisions.wording import capital, headline, lines, moment, prose, signature
 
 ITEM_SIGNS = {"holds": ("✓", "better"), "fails": ("!", "worse"), "not known yet": ("?", "muted")}
 

@@ -11,9 +11,9 @@ from recdash.decisions import LABELS, OUTCOMES, Decision, Review, not_holding, s
 from recdash.domain.records import OnlineTest
 from recdash.formatting.html import markdown
 from recdash.metrics.naming import metric_at
-from recdash.ui.app import idempotent_form, links, state
+from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
-from recdash.ui.components import widgets
+from recdash.ui.components import idempotent_form, widgets
 from recdash.ui.decisions import wording
 
 NOBODY = ""

@@ -10,9 +10,10 @@ from recdash.decisions import Decision, Review, decisions, last_decision, review
 from recdash.domain.journal import Entry
 from recdash.formatting.html import html, join
 from recdash.formatting.wording import day
-from recdash.ui.app import idempotent_form, links, state
+from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
-from recdash.ui.components import widgets
+from recdash.ui.components import idempotent_form, widgets
+from recdash.ui.components.decision_links import excerpt
 from recdash.ui.components.widgets import TableColumn, table_html
 from recdash.ui.decisions import card, forms, review, wording
 
@@ -102,7 +103,7 @@ def show_history(entries: Sequence[Entry]) -> None:
     columns = [TableColumn("When"), TableColumn("Who"), TableColumn("What"), TableColumn("Words")]
     rows = [
         [wording.moment(one.created), one.author, wording.deed(one, known),
-         wording.excerpt(one.text)]
+         excerpt(one.text)]
         for one in entries
     ]  # fmt: skip
     st.html(table_html(columns, rows[:FEW], kind="rd-words rd-history"))

@@ -15,14 +15,13 @@ from recdash.decisions.checklist import rail_value
 from recdash.decisions.snapshot import Difference, Guardrail, Lift
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join, markdown
-from recdash.formatting.wording import many
+from recdash.formatting.wording import many, nested
 from recdash.online.analysis.judgement import SIGNS as ONLINE_SIGNS
 from recdash.stats.family import SIGNS
 from recdash.ui.components import widgets
 from recdash.ui.components.tiles import finding_cell, value_text
 from recdash.ui.components.widgets import TableColumn, table_html
 from recdash.ui.decisions.tiles import online_value, rail_interval
-from recdash.ui.runs.table import in_words
 
 NUMBERS = ("Value", "Baseline", "Difference", "95 % CI, corrected", "p, corrected", "n")
 
@@ -211,12 +210,12 @@ def _provenance_rows(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for run in found["runs"]:
         yield f"run {run['name']}", run["upload"] or f"reference {run.get('reference', '')}"
     for test in found["tests"]:
-        yield f"A/B test {test['name']}", in_words([test["upload"], *test["tables"].values()])
-        yield f"rules of {test['name']}", in_words({k: v for k, v in test["rules"].items() if v})
-    yield "settings", in_words(home["settings"])
-    yield "versions", in_words(found["versions"])
+        yield f"A/B test {test['name']}", nested([test["upload"], *test["tables"].values()])
+        yield f"rules of {test['name']}", nested({k: v for k, v in test["rules"].items() if v})
+    yield "settings", nested(home["settings"])
+    yield "versions", nested(found["versions"])
     yield "worked out", str(found["moment"])
-    yield "attached", in_words(found.get("attached", []))
+    yield "attached", nested(found.get("attached", []))
 
 
 def show_since(changes: Sequence[Changed]) -> None:

@@ -10,23 +10,8 @@ from recdash.domain.journal import Entry, Outcome
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import day, many, named_number
 
-SIGNS: Mapping[Outcome, tuple[str, str]] = {
-    "ship": ("▲", "better"),
-    "do not ship": ("▼", "worse"),
-    "inconclusive": ("?", "same"),
-    "needs A/B": ("⇄", "same"),
-}
-"""Outcome → sign and tone."""
 STATE_TONES: Mapping[State, str] = {"approved": "better", "rejected": "worse"}
-EXCERPT, LONG = 150, 700
-
-
-def outcome_badge(outcome: Outcome) -> Html:
-    sign, tone = SIGNS[outcome]
-    return html(
-        '<span class="rd-badge rd-badge-{tone}">{sign} {label}</span>',
-        tone=tone, sign=sign, label=LABELS[outcome],
-    )  # fmt: skip
+LONG = 700
 
 
 def state_badge(state: State) -> Html:
@@ -100,12 +85,6 @@ def prose(text: str, kind: str = "rd-lead") -> Html:
 def lines(text: str) -> Html:
     """The text with its line breaks."""
     return join([html("{line}", line=line) for line in text.splitlines()], "<br>")
-
-
-def excerpt(text: str) -> str:
-    """The beginning of a text, on one line."""
-    line = " ".join(text.split())
-    return line if len(line) <= EXCERPT else f"{line[:EXCERPT].rstrip()}…"
 
 
 def deed(entry: Entry, known: Mapping[str, Entry]) -> str:

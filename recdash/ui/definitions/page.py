@@ -10,6 +10,7 @@ import streamlit as st
 from recdash.definitions.conventions import (
     DEFAULT,
     EQUAL,
+    POPULATION,
     TITLES,
     TOGETHER,
     difference_words,
@@ -30,7 +31,6 @@ from recdash.ui.app import cached, state
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 from recdash.ui.components.widgets import TableColumn, table_html
-from recdash.ui.runs.table import counting_rule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -350,7 +350,7 @@ def ledger_title(view: View, found: PresetsOfRun) -> tuple[str, str]:
     users = numbers.count(found.run.ledger.get("truth_users"))
     return (
         f"Who was counted in {found.run.name}",
-        f"The truth has {users} users. {counting_rule(view.experiment)}",
+        f"The truth has {users} users. {POPULATION[view.experiment.settings.get('users', 'truth')]}",
     )
 
 

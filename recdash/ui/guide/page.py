@@ -13,12 +13,12 @@ from recdash.metrics.naming import metric_name
 from recdash.service import Workspace
 from recdash.ui.app import state
 from recdash.ui.components import widgets
+from recdash.ui.components.templates import template_button
 from recdash.ui.guide.decisions import DECIDING
 from recdash.ui.guide.online import ONLINE
 from recdash.ui.guide.reading import DISAGREE, READING, Article
 from recdash.ui.guide.rules import RULES
 from recdash.ui.guide.tables import TABLES
-from recdash.ui.upload.steps import template_button
 
 SYMBOLS = (
     "k: cutoff, from 1 to the depth. Per user: m relevant items, r_j the rank of the j-th hit, g its gain. "

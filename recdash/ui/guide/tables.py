@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from recdash.ui.components.templates import TEMPLATES, TableTemplate
 from recdash.ui.guide.reading import Article
-from recdash.ui.upload.templates import TEMPLATES, TableTemplate
 
 
 def table_article(template: TableTemplate) -> Article:

@@ -18,9 +18,11 @@ from recdash.metrics.naming import BEYOND, base, metric_at
 from recdash.stats import Correction
 from recdash.ui.app import cached, state, theme
 from recdash.ui.app.state import View
-from recdash.ui.components import widgets
+from recdash.ui.components import corrections, widgets
+from recdash.ui.components.absences import reasons
+from recdash.ui.components.metric_sets import metrics_of_set
 from recdash.ui.leaderboard import table as board
-from recdash.ui.leaderboard.table import PAGE, RULES, SETS, Board
+from recdash.ui.leaderboard.table import PAGE, SETS, Board
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,10 +47,7 @@ def choices() -> tuple[str, bool, Correction]:
     """Column set, whether differences are in %, and the correction; all in the URL."""
     chosen = widgets.choice("Columns", "cols", SETS, "core")
     unit = widgets.choice("Difference", "diff", {"abs": "Absolute", "rel": "Relative"}, "abs")
-    rules = {str(rule): title for rule, title in RULES.items()}
-    rule = widgets.choice("Correction", "corr", rules, "holm")
-    corrections: dict[str, Correction] = {str(one): one for one in RULES}
-    return chosen, unit == "rel", corrections[rule]
+    return chosen, unit == "rel", corrections.choose()
 
 
 def compared(view: View) -> tuple[str, ...]:
@@ -78,7 +77,7 @@ def gather(view: View, wanted: str, chosen: str, *, relative: bool, correction: 
 def _metrics(view: View, chosen: str, correction: Correction, few: int) -> tuple[str, ...]:
     if chosen == "differ":
         return (view.metric, *differing(view, correction))
-    return board.metrics_of_set(view.metrics, view.metric, chosen, few)
+    return metrics_of_set(view.metrics, view.metric, chosen, few)
 
 
 def differing(view: View, correction: Correction) -> list[str]:
@@ -206,7 +205,7 @@ def footnote(view: View, shown: Board) -> Html:
         *_alone(view, shown),
         *_set_apart(view, shown),
         *_references(view, shown),
-        *board.reasons(view, shown.order, shown.absences),
+        *reasons(view, shown.order, shown.absences),
         _standing(view, shown),
     ]
     paragraphs = [html("<p>{line}</p>", line=line) for line in lines if line]

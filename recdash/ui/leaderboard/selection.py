@@ -7,7 +7,7 @@ import streamlit as st
 from recdash.comparison import headlines
 from recdash.formatting.html import markdown
 from recdash.service.defaults import MOST_CANDIDATES
-from recdash.ui.app import frame, state
+from recdash.ui.app import links, state
 from recdash.ui.app.state import SEPARATOR, View
 from recdash.ui.leaderboard.table import Board
 
@@ -42,7 +42,7 @@ def compare_button(view: View, shown: Board) -> None:
     )
     if wanted and st.button(markdown(label), type="primary", key="leaderboard-compare"):
         state.choose(c=SEPARATOR.join(run for run in wanted if run != view.shown[0].id))
-        frame.go("metric-vs-k")
+        links.go("metric-vs-k")
 
 
 def shared_first(view: View, shown: Board) -> list[str]:

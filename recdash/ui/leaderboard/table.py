@@ -10,9 +10,10 @@ from recdash.comparison.headlines import EQUAL, values
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
 from recdash.formatting.records import Row, records
-from recdash.metrics.naming import BEYOND, CORE, base, has_k, is_percent, metric_at, metric_name
+from recdash.metrics.naming import has_k, is_percent, metric_at, metric_name
 from recdash.stats import Correction
 from recdash.stats.family import SIGNS
+from recdash.ui.components import corrections
 from recdash.ui.components.tiles import finding_cell, value_text
 from recdash.ui.components.widgets import TableColumn, run_cell
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from recdash.ui.app.state import View
 
 SETS = {"core": "Core", "beyond": "Beyond accuracy", "all": "All", "differ": "Differing"}
-RULES: dict[Correction, str] = {"holm": "Holm", "bh": "BH", "off": "Off"}
-FEW = 4
 PAGE = 25
 """So many rows stand on a page, beside the baseline's."""
 DIFFERENCE = ("mean_diff", "ci_low", "ci_high", "margin")
@@ -78,16 +77,6 @@ class Board:
         return len(set(self.n_users.values())) > 1
 
 
-def metrics_of_set(available: Sequence[str], primary: str, name: str, few: int = FEW) -> tuple[str, ...]:
-    """Primary first. Core: a ``few`` more accuracy metrics; beyond: beyond accuracy; all: everything."""
-    others = [metric for metric in available if metric != primary]
-    if name == "all":
-        return (primary, *others)
-    wanted = CORE if name == "core" else BEYOND
-    plain = [metric for metric in others if "(" not in metric and base(metric) in wanted]
-    return (primary, *(plain[:few] if name == "core" else plain))
-
-
 def places_by_value(scores: Mapping[str, float]) -> dict[str, RankRange]:
     """By the value alone, equal ones sharing, where users have none of their own. ``scores``: best first."""
     found: dict[str, RankRange] = {}
@@ -127,7 +116,7 @@ def baseline_first(order: Sequence[str], baseline: str) -> tuple[str, ...]:
 
 def columns(view: View, board: Board) -> list[TableColumn]:
     base_name = view.name(view.baseline.id) if view.baseline else ""
-    rule = "" if board.correction == "off" else f", {RULES[board.correction]}"
+    rule = "" if board.correction == "off" else f", {corrections.TITLES[board.correction]}"
     return [
         TableColumn(two_lines("Rank,", "range")),
         TableColumn("Run"),
@@ -238,19 +227,6 @@ def _difference(view: View, board: Board, run_id: str, decimals: int) -> list[ob
 
 def _muted(text: str) -> Html:
     return html('<span class="rd-muted">{text}</span>', text=text)
-
-
-def reasons(view: View, order: Sequence[str], absences: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Why cells are empty or columns missing: one line per reason and the runs that it concerns."""
-    lines: dict[tuple[str, str], list[str]] = {}
-    for metric, absent in absences.items():
-        for reason in dict.fromkeys(absent.values()):
-            concerned = [run for run in order if absent.get(run) == reason]
-            everyone = len(concerned) == len(order)
-            who = "all runs" if everyone else ", ".join(view.name(run) for run in concerned)
-            if concerned:
-                lines.setdefault((who, reason), []).append(metric_name(metric))
-    return [f"– {', '.join(metrics)} ({who}): {reason}" for (who, reason), metrics in lines.items()]
 
 
 def export(view: View, board: Board) -> pd.DataFrame:

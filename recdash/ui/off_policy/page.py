@@ -12,6 +12,7 @@ from recdash.charts.off_policy import EstimateLine, estimates, weights
 from recdash.errors import Problem, RecdashError
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
+from recdash.ingest import get_ready
 from recdash.online.off_policy.estimates import (
     LEAST_CLICKS,
     LEAST_ESS,
@@ -25,9 +26,8 @@ from recdash.online.off_policy.ope import UNIFORM, ope
 from recdash.online.off_policy.reward_model import FOLDS, SHRINK_ROWS
 from recdash.ui.app import state, theme
 from recdash.ui.components import widgets
+from recdash.ui.components.templates import TEMPLATES, template_button
 from recdash.ui.components.widgets import TableColumn, table_html
-from recdash.ui.upload.steps import expect_files, template_button
-from recdash.ui.upload.templates import TEMPLATES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +58,7 @@ class OffPolicyRequest:
 
 def ask() -> OffPolicyRequest | None:
     """The files and choices; None while a file is missing."""
-    expect_files()
+    get_ready()
     left, right = st.columns(2, gap="large")
     with left:
         log = _file("bandit", "The log: what was shown, how likely that was, and whether it was clicked")

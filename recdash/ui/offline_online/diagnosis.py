@@ -14,9 +14,9 @@ from recdash.errors import RecdashError
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.records import Row, records
+from recdash.formatting.wording import lowered
 from recdash.online.agreement.agreement import DISAGREE
 from recdash.service import Explanation
-from recdash.ui.ab_results.wording import lowered
 from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets

@@ -11,7 +11,6 @@ from recdash.charts.marks import Marks, marks
 from recdash.charts.offline_online import Side
 from recdash.comparison import headlines
 from recdash.domain.records import OnlineTest
-from recdash.errors import Problem
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join, markdown
 from recdash.formatting.numbers import glyph, is_number
@@ -24,6 +23,7 @@ from recdash.online.agreement.join import SPLIT_BROKEN, judged_by
 from recdash.ui.app import links, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
+from recdash.ui.components.online_tests import choose_test, online_metrics, value_and_unit
 from recdash.ui.components.tiles import finding_cell
 from recdash.ui.components.widgets import TableColumn, run_cell
 
@@ -39,7 +39,6 @@ PERCENT = {
 }
 CONTROL = "control"
 WORDS = {"blocked": "not judged: the split of users is broken"}
-SHARE = "0..1"
 
 
 @dataclass(frozen=True)
@@ -71,10 +70,6 @@ class OfflineOnlinePage:
         """Title or unit of the chosen online metric."""
         rows = self.results[self.results["metric"] == self.online_metric]
         return str(rows[column].iloc[0])
-
-
-def tests(view: View) -> list[OnlineTest]:
-    return list(state.workspace().online_tests.all(view.experiment.id))
 
 
 def no_test() -> None:
@@ -117,27 +112,6 @@ def _telling(view: View, test: OnlineTest, metrics: list[str]) -> str:
     return metrics[0]
 
 
-def disagreements(view: View) -> list[Problem]:
-    """Runs in view that won on one side and lost on the other, by the metrics of any online test."""
-    rows = state.workspace().online_tests.disagreements(view.experiment.id, view.metric, view.k)
-    return [
-        Problem("sides-disagree", test.name, row["sentence"], "See Offline vs online.")
-        for test, row in rows
-        if row["run_id"] in view.shown_ids
-    ]
-
-
-def notices_of_tests(view: View) -> tuple[list[Problem], list[Problem]]:
-    """What was noticed in the online tests, named by test: broken splits, then everything else."""
-    found = [
-        replace(notice, place=f"{test.name}, {notice.place}")
-        for test in tests(view)
-        for notice in test.notices
-    ]
-    broken = [notice for notice in found if notice.code == SPLIT_BROKEN]
-    return broken, [notice for notice in found if notice.code != SPLIT_BROKEN]
-
-
 def show_broken_split(test: OnlineTest) -> None:
     """The one notice that stands above everything: nothing else on the page can be believed."""
     for notice in test.notices:
@@ -152,28 +126,6 @@ def show_notices(view: View, test: OnlineTest) -> None:
         page = links.link(view, "A/B results", "ab-results", {"t": test.id})
         more = f"{'One thing was' if len(others) == 1 else f'{len(others)} things were'} noticed"
         st.html(html('<p class="rd-quiet">{more} in this test: see {page}.</p>', more=more, page=page))
-
-
-def choose_test(tests: list[OnlineTest]) -> OnlineTest:
-    """The test of the URL's ``t``, else the newest."""
-    by_id = {test.id: test for test in tests}
-    newest = max(tests, key=lambda test: test.created).id
-    wanted = state.params().get("t", newest)
-    if wanted not in by_id:
-        st.warning("That online test is not here: deleted, archived, or kept elsewhere. The newest is shown.")
-    st.session_state["online-test"] = wanted if wanted in by_id else newest
-    chosen: str = st.selectbox(
-        "Online test", list(by_id), format_func=lambda test: by_id[test].name, key="online-test",
-        on_change=lambda: state.choose(t=st.session_state["online-test"], v=None, seg=None),
-    )  # fmt: skip
-    state.write("t", chosen)
-    return by_id[chosen]
-
-
-def online_metrics(test_id: str) -> dict[str, str]:
-    """Online metric → title, in the order of the results."""
-    results = state.workspace().online_tests.online_results(test_id)
-    return dict(zip(results["metric"], results["title"], strict=True))
 
 
 def gather(view: View, test: OnlineTest, online_metric: str) -> OfflineOnlinePage:
@@ -338,11 +290,6 @@ def _result_row(found: OfflineOnlinePage, row: Row) -> list[object]:
         *_lift_cells(row, low, high, decimals, judged=not found.broken_split),
         numbers.count(row["n_users"]),
     ]
-
-
-def value_and_unit(value: float, unit: str) -> tuple[str, str]:
-    """A share is read in %."""
-    return (numbers.three(100 * value), "%") if unit == SHARE else (numbers.three(value), unit)
 
 
 def _lift_cells(row: Row, low: float, high: float, decimals: int, *, judged: bool) -> list[object]:

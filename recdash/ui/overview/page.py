@@ -16,12 +16,17 @@ from recdash.formatting.wording import listed, many, named_number
 from recdash.metrics.naming import metric_at
 from recdash.ui.app import cached, links, theme
 from recdash.ui.app.state import View, workspace
-from recdash.ui.components import reference_offer, replicate_spread, verdict_card, widgets
+from recdash.ui.components import (
+    decision_links,
+    online_tests,
+    reference_offer,
+    replicate_spread,
+    verdict_card,
+    widgets,
+)
 from recdash.ui.components import tiles as cards
 from recdash.ui.components.tiles import Tile, value_text
 from recdash.ui.components.widgets import TableColumn, empty, notices_html, run_cell
-from recdash.ui.decisions import links as decision_links
-from recdash.ui.offline_online import page
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -247,10 +252,10 @@ def notes(view: View) -> Html:
     """Data notices of the shown runs and their online tests; a tick when there are none."""
     ids = set(view.contender_ids)
     of_runs = [notice for run in view.runs if run.id in ids for notice in run.notices]
-    broken, others = page.notices_of_tests(view)
+    broken, others = online_tests.notices_of_tests(view)
     found = [
         *broken,
-        *page.disagreements(view),
+        *online_tests.disagreements(view),
         *others,
         *replicate_spread.told(view),
         *headlines.together(of_runs),

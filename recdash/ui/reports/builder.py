@@ -10,9 +10,9 @@ from recdash.formatting.wording import listed
 from recdash.metrics.naming import metric_at
 from recdash.report.reports import MOST_NARRATIVE, MOST_TITLE, Reports
 from recdash.report.sections import BLOCKS
-from recdash.ui.app import idempotent_form, state
+from recdash.ui.app import state
 from recdash.ui.app.state import View, workspace
-from recdash.ui.components import widgets
+from recdash.ui.components import idempotent_form, widgets
 
 FORM = "report"
 KINDS = {"snapshot": "Snapshot: as the numbers stand now", "live": "Live: computed when it is opened"}

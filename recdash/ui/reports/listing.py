@@ -16,9 +16,8 @@ from recdash.service import SharedLink
 from recdash.service.access.sharing import MOST_DAYS, USUAL_DAYS
 from recdash.ui.app import links
 from recdash.ui.app.state import View, workspace
-from recdash.ui.components import widgets
+from recdash.ui.components import actions, widgets
 from recdash.ui.components.widgets import TableColumn
-from recdash.ui.runs import forms
 
 LINK = "recdash.report-link"
 
@@ -107,7 +106,7 @@ def _share(view: View, report: Report) -> None:
     with st.form(f"share-report-{report.id}", border=False):
         days = st.number_input("Days until the link expires", 1, MOST_DAYS, USUAL_DAYS, width=220)
         if st.form_submit_button("Make a share link", key=f"share-report-go-{report.id}"):
-            forms.attempt(
+            actions.attempt(
                 lambda: st.session_state.update({LINK: _link(view, report, int(days))}), "The link is made."
             )
 
@@ -122,9 +121,11 @@ def _archive(report: Report) -> None:
     source = workspace()
     if report.archived is not None:
         if st.button("Restore", key=f"report-restore-{report.id}"):
-            forms.attempt(lambda: Reports(source).restore_report(report.id), "Restored.")
+            actions.attempt(lambda: Reports(source).restore_report(report.id), "Restored.")
     elif st.button("Archive", key=f"report-archive-{report.id}", help="Hides it; it can be restored."):
-        forms.attempt(lambda: Reports(source).archive_report(report.id), "Archived. It can be restored here.")
+        actions.attempt(
+            lambda: Reports(source).archive_report(report.id), "Archived. It can be restored here."
+        )
 
 
 def _delete(report: Report) -> None:
@@ -135,6 +136,6 @@ def _delete(report: Report) -> None:
         )  # fmt: skip
         if st.form_submit_button("Delete for good", key=f"report-delete-{report.id}"):
             name = markdown(report.title)
-            forms.attempt(
+            actions.attempt(
                 lambda: Reports(workspace()).delete_report(report.id, typed), f"Deleted the report {name}."
             )

@@ -8,50 +8,15 @@ from functools import partial
 import streamlit as st
 
 from recdash.domain.records import Experiment, OnlineTest, Run
-from recdash.errors import RecdashError
 from recdash.formatting import html
 from recdash.service import Workspace
 from recdash.ui.app import state
 from recdash.ui.components import widgets
+from recdash.ui.components.actions import attempt, offer_undo
+from recdash.ui.components.parameters import params_as_text, params_from
+from recdash.ui.components.variant_links import link_boxes
 from recdash.ui.components.widgets import TableColumn
 from recdash.ui.runs.table import experiment_rows, ledger_names, ledger_row, ledger_title, provenance_rows
-from recdash.ui.upload.online_test import link_boxes
-from recdash.ui.upload.state import params_as_text, params_from
-
-UNDO = "recdash.undo"
-
-
-def offer_undo(what: str, name: str, undo: Callable[[], object]) -> None:
-    """Say in a toast that something was archived; the way back stays on the page until the next act."""
-    st.session_state[UNDO] = (what, name, undo)
-    st.session_state["recdash.toast"] = f"Archived the {what} {html.markdown(name)}. Undo is on top."
-
-
-def show_undo() -> None:
-    if toast := st.session_state.pop("recdash.toast", None):
-        st.toast(toast, duration="long")
-    if UNDO not in st.session_state:
-        return
-    what, name, undo = st.session_state[UNDO]
-    with st.container(horizontal=True, vertical_alignment="center", border=True, key="undo-bar"):
-        st.markdown(f"Archived the {what} **{html.markdown(name)}**.")
-        if st.button("Undo", key="undo"):
-            del st.session_state[UNDO]
-            undo()
-            st.rerun()
-
-
-def attempt(action: Callable[[], object], done: str = "Saved.") -> None:
-    """Do it, say so and draw the page anew; a refusal is shown where the form stands."""
-    try:
-        action()
-    except RecdashError as error:
-        widgets.problems(error)
-    else:
-        st.session_state.pop(UNDO, None)
-        st.session_state["recdash.toast"] = done
-        st.rerun()
-
 
 # ── a run ────────────────────────────────────────────────────────────────────────────────────
 

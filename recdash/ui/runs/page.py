@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from recdash.charts.marks import Mark, mark
+from recdash.definitions.conventions import POPULATION
 from recdash.definitions.population_counts import KNOWN_TITLES, known_cells
 from recdash.domain.records import Experiment, Run
 from recdash.formatting.html import Html, html, join
@@ -16,7 +17,6 @@ from recdash.ui.components import widgets
 from recdash.ui.components.widgets import TableColumn
 from recdash.ui.runs import forms
 from recdash.ui.runs.table import (
-    counting_rule,
     ledger_names,
     ledger_row,
     ledger_title,
@@ -88,7 +88,7 @@ def _tags(run: Run) -> Html:
 
 def show_ledger(workspace: Workspace, experiment: Experiment, runs: Sequence[Run]) -> None:
     """Who was counted, and how many of a run's items and users truth, catalogue and train know."""
-    widgets.section("Ledger", f"{counting_rule(experiment)} {KNOWN_NOTE}")
+    widgets.section("Ledger", f"{POPULATION[experiment.settings.get('users', 'truth')]} {KNOWN_NOTE}")
     names = ledger_names(runs)
     titles = [*map(ledger_title, names), *(title.lower() for title in KNOWN_TITLES)]
     columns = [TableColumn("Run"), *(TableColumn(title, number=True) for title in titles)]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from recdash.definitions.conventions import POPULATION
 from recdash.domain.hits import KnownIds
 from recdash.domain.records import Experiment, Run
 from recdash.formatting import numbers
 from recdash.formatting.numbers import share
+from recdash.formatting.wording import nested
 
 LEDGER = {
     "truth_users": "users in the truth",
@@ -65,7 +64,7 @@ def provenance_rows(run: Run) -> list[tuple[str, str]]:
     """Where the numbers come from: content hash first, then what the scoring noted."""
     first = [("upload (sha256)", run.upload or numbers.NONE), ("run", run.id)]
     noted = [(name, value) for name, value in run.provenance.items() if name != "known_ids"]
-    return [*first, *((name.replace("_", " "), in_words(value)) for name, value in noted), *_known(run)]
+    return [*first, *((name.replace("_", " "), nested(value)) for name, value in noted), *_known(run)]
 
 
 def _known(run: Run) -> list[tuple[str, str]]:
@@ -91,20 +90,6 @@ def _places(side: KnownIds) -> list[tuple[str, int]]:
 def experiment_rows(experiment: Experiment) -> list[tuple[str, str]]:
     """The set-up that all its runs share; tables by their content hash."""
     main = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
-    first = [(f"{name} (sha256)", in_words(sha)) for name, sha in {**main, **experiment.tables}.items()]
+    first = [(f"{name} (sha256)", nested(sha)) for name, sha in {**main, **experiment.tables}.items()]
     settings = [(name, value) for name, value in experiment.settings.items() if name != "notices"]
-    return first + [(name.replace("_", " "), in_words(value)) for name, value in settings]
-
-
-def counting_rule(experiment: Experiment) -> str:
-    """Which users the scores of this experiment are the mean of."""
-    return POPULATION[experiment.settings.get("users", "truth")]
-
-
-def in_words(value: Any) -> str:
-    """A nested value on one line: ``a: 1 · b: 2`` or ``x, y``."""
-    if isinstance(value, Mapping):
-        return " · ".join(f"{name}: {in_words(inner)}" for name, inner in value.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(map(in_words, value))
-    return numbers.NONE if value is None else str(value)
+    return first + [(name.replace("_", " "), nested(value)) for name, value in settings]

@@ -21,10 +21,9 @@ from recdash.metrics.naming import is_percent, metric_at
 from recdash.stats import LEAST, Correction
 from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import View
-from recdash.ui.components import widgets
+from recdash.ui.components import corrections, widgets
 from recdash.ui.components.tiles import value_text
 from recdash.ui.components.widgets import TableColumn, table_html
-from recdash.ui.leaderboard.table import RULES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,8 +49,8 @@ def choose(view: View) -> tuple[str, int, Correction] | None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         by = _choose_by(known)
         least = _choose_least()
-        rule = widgets.choice("Correction", "corr", {str(one): title for one, title in RULES.items()}, "holm")
-    return by, least, next(one for one in RULES if one == rule)
+        correction = corrections.choose()
+    return by, least, correction
 
 
 def _ask_for_tables() -> None:

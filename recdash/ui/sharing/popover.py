@@ -12,10 +12,10 @@ from recdash.domain.journal import SavedView
 from recdash.errors import NotFound, RecdashError
 from recdash.formatting.html import html, markdown
 from recdash.formatting.wording import day
-from recdash.ui.app import iframe, links, state
+from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import widgets
-from recdash.ui.sharing import share_links
+from recdash.ui.sharing import embed, share_links
 
 VIEW = "view"
 """The parameter of a link that names a saved view."""
@@ -50,7 +50,7 @@ def _parts() -> Mapping[str, Callable[[View], None]]:
     if person.may("editor"):
         parts["Share link"] = share_links.show
     if not person.is_guest:
-        parts["Embed"] = iframe.show_snippet
+        parts["Embed"] = embed.show_snippet
     return parts
 
 

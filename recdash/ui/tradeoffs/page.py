@@ -17,8 +17,8 @@ from recdash.stats import NORMAL_95
 from recdash.ui.app import cached, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
+from recdash.ui.components.absences import reasons
 from recdash.ui.components.tiles import value_text
-from recdash.ui.leaderboard.table import reasons
 from recdash.ui.tradeoffs.wording import members, sentence
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from recdash.metrics.naming import has_k, is_percent, metric_at, metric_name
 from recdash.ui.app import cached, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
+from recdash.ui.components.metric_sets import metrics_of_set
 from recdash.ui.components.tiles import value_text
 from recdash.ui.components.widgets import TableColumn, run_cell, table_html
-from recdash.ui.leaderboard.table import metrics_of_set
 from recdash.ui.tradeoffs.page import why_absent
 from recdash.ui.tradeoffs.wording import LONGEST_NAME
 

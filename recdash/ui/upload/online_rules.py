@@ -15,7 +15,7 @@ from recdash.domain.kinds import OnlineKind
 from recdash.formatting.html import markdown
 from recdash.online import OnlineRules
 from recdash.online.rules import USUAL
-from recdash.ui.ab_results.health import RULE_TITLES
+from recdash.ui.components.online_rules import RULE_TITLES
 from recdash.ui.upload.state import UploadState
 
 WHY = (

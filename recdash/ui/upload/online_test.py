@@ -9,19 +9,18 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from recdash.domain.kinds import OnlineKind, TableKind
-from recdash.domain.records import Experiment, OnlineTest, Run
+from recdash.domain.records import Experiment, OnlineTest
 from recdash.errors import InputError, Problem, RecdashError
-from recdash.formatting import html
 from recdash.online import OnlineResults, OnlineRules
 from recdash.online.users import Removed
 from recdash.service import Workspace
 from recdash.ui.components import widgets
+from recdash.ui.components.variant_links import link_boxes
 from recdash.ui.upload.online_rules import rules_form, split_boxes, zone_box
 from recdash.ui.upload.page import choose_experiment, files_in_columns
 from recdash.ui.upload.state import Outcome, UploadState, stem
 from recdash.ui.upload.steps import CheckedFile, check_file, last_step, refused
 
-NOT_LINKED = ""
 KINDS: Mapping[OnlineKind, str] = {
     "sessions": "Sessions",
     "events": "Exposures and events",
@@ -161,37 +160,6 @@ def _fields(
     )  # fmt: skip
     links = link_boxes(desk.key("link"), workspace.runs.all(experiment.id), trial.variants, None)
     return OnlineForm(tables, rules, name.strip(), control, links)
-
-
-def link_boxes(
-    key: str, runs: Sequence[Run], variants: Sequence[str], links: Mapping[str, str] | None
-) -> dict[str, str]:
-    """One box per variant: the run that it served. Without ``links`` yet, runs of the same name.
-
-    An archived run is offered only where it is linked already, so that saving keeps the link.
-    """
-    linked = set((links or {}).values())
-    offered = {run.id: _called(run) for run in runs if run.archived is None or run.id in linked}
-    names = {NOT_LINKED: "not linked", **offered}
-    by_name = {run.name.casefold(): run.id for run in runs if run.archived is None}
-    guess = {variant: by_name.get(variant.casefold(), NOT_LINKED) for variant in variants}
-    shown = guess if links is None else links
-    with st.container(horizontal=True):
-        chosen = {one: _link_box(f"{key}_{one}", one, names, shown.get(one, NOT_LINKED)) for one in variants}
-    return {variant: run for variant, run in chosen.items() if run != NOT_LINKED}
-
-
-def _called(run: Run) -> str:
-    return run.name if run.archived is None else f"{run.name} (archived)"
-
-
-def _link_box(key: str, variant: str, names: Mapping[str, str], shown: str) -> str:
-    options = list(names)
-    run: str = st.selectbox(
-        f"{html.markdown(variant)} served", options, format_func=names.__getitem__,
-        index=options.index(shown) if shown in names else 0, key=key, width=260,
-    )  # fmt: skip
-    return run
 
 
 def _stored(made: OnlineTest) -> Outcome:

@@ -16,8 +16,9 @@ from recdash.formatting import html
 from recdash.service import Workspace
 from recdash.service.defaults import MOST_CANDIDATES
 from recdash.ui.app import cached as data
-from recdash.ui.app import frame, state
+from recdash.ui.app import links, state
 from recdash.ui.components import widgets
+from recdash.ui.components.templates import TEMPLATES, template_button
 from recdash.ui.upload.replicates import describe_all
 from recdash.ui.upload.state import Outcome, UploadState, stem
 from recdash.ui.upload.steps import (
@@ -28,9 +29,7 @@ from recdash.ui.upload.steps import (
     one_file,
     refused,
     store_candidates,
-    template_button,
 )
-from recdash.ui.upload.templates import TEMPLATES
 
 REPEATED_ITEMS: Mapping[Duplicates, str] = {
     "first": "first: it counts once, at its better place", "keep": "keep: it counts at each place",
@@ -86,7 +85,7 @@ def _see_it(workspace: Workspace, last: Outcome, runs: Sequence[str]) -> None:
         state.show_experiment(str(last.experiment))
         if len(workspace.runs.all(str(last.experiment))) > MOST_CANDIDATES + 1:
             state.choose(c=state.SEPARATOR.join(runs[:MOST_CANDIDATES]) or None)
-        frame.go("leaderboard")
+        links.go("leaderboard")
 
 
 def _see_test(stored: Outcome) -> None:
@@ -98,7 +97,7 @@ def _see_test(stored: Outcome) -> None:
     if page:
         state.show_experiment(str(stored.experiment))
         state.choose(t=stored.test)
-        frame.go(page)
+        links.go(page)
 
 
 # ── a new experiment ─────────────────────────────────────────────────────────────────────────
@@ -284,7 +283,7 @@ def demo(workspace: Workspace) -> None:
         elif st.button("Load the demo", key="upload-load-demo"):
             made = workspace.demo.load_demo(progress=data.progress("Making the demo"))
             state.show_experiment(made.id)
-            frame.go("overview")
+            links.go("overview")
         st.download_button(
             "A broken file", _broken_file, file_name="recdash-broken-run.csv", mime="text/csv",
             key="broken-file", on_click="ignore",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from recdash.errors import InputError, Problem
+from recdash.errors import Problem
 from recdash.ingest.reader import without_suffixes
 
 
@@ -56,32 +56,3 @@ def stem(file_name: str) -> str:
     """``als.top20.jsonl.gz`` → ``als.top20``: the name without its endings of known formats."""
     name = file_name.replace("\\", "/").rsplit("/", 1)[-1]
     return without_suffixes(name) or name
-
-
-def params_from(text: str) -> dict[str, str]:
-    """``factors = 64`` per line → {"factors": "64"}. Raises InputError naming every unusable line."""
-    params: dict[str, str] = {}
-    problems: list[Problem] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        name, equals, value = (part.strip() for part in line.partition("="))
-        if name and equals:
-            params[name] = value
-        elif line.strip():
-            problems.append(_no_param(number, line.strip()))
-    if problems:
-        raise InputError(problems, source="parameters")
-    return params
-
-
-def params_as_text(params: Mapping[str, str]) -> str:
-    """The inverse of :func:`params_from`."""
-    return "\n".join(f"{name} = {value}" for name, value in params.items())
-
-
-def _no_param(number: int, line: str) -> Problem:
-    return Problem(
-        code="not-a-parameter",
-        place=f"parameters, line {number}",
-        found=f"'{line}' is not a parameter",
-        fix="Write one per line as name = value, e.g. factors = 64.",
-    )

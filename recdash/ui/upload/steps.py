@@ -20,8 +20,9 @@ from recdash.ingest import Preview, get_ready
 from recdash.service import AddedRun, Workspace
 from recdash.service.catalog.runs import FirstIds
 from recdash.ui.components import widgets
-from recdash.ui.upload.state import Outcome, UploadState, params_from, stem
-from recdash.ui.upload.templates import TEMPLATES
+from recdash.ui.components.parameters import params_from
+from recdash.ui.components.templates import TEMPLATES, template_button
+from recdash.ui.upload.state import Outcome, UploadState, stem
 
 Progress = Callable[[float, str], object]
 NOT_USED = ""
@@ -93,20 +94,6 @@ class Candidate:
 
 
 # ── files ────────────────────────────────────────────────────────────────────────────────────
-
-
-def template_button(kind: str, key: str) -> None:
-    template = TEMPLATES[kind]
-    st.download_button(
-        f"↓ Template: {template.title.lower()}",
-        template.text,
-        file_name=template.file_name,
-        mime="text/csv",
-        key=f"template_{key}_{kind}",
-        type="tertiary",
-        on_click="ignore",
-        help="A small CSV with the columns and a few rows. Opens in any spreadsheet.",
-    )
 
 
 def expect_files() -> None:

@@ -14,8 +14,7 @@ from recdash.formatting.wording import many
 from recdash.ui.app import cached, links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import widgets
-from recdash.ui.upload.steps import template_button
-from recdash.ui.upload.templates import RUN, TEMPLATES, TRUTH
+from recdash.ui.components.templates import RUN, TEMPLATES, TRUTH, template_button
 
 THREE_LINES = """import recdash
 evaluation = recdash.evaluate({"als": "als.csv", "popular": "popular.csv"}, truth="truth.csv")

@@ -1,9 +1,8 @@
-"""Pages inside a wiki's page: what the frame shrinks to there, and the snippet that puts one there."""
+"""The snippet that puts a view into a page of a wiki."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 import streamlit as st
 
@@ -11,34 +10,11 @@ from recdash.formatting.html import html
 from recdash.formatting.wording import listed
 from recdash.metrics.naming import metric_at
 from recdash.settings import settings
-from recdash.ui.app import links, scope_picker
+from recdash.ui.app import links
 from recdash.ui.app.state import View
 
 THEMES: Mapping[str, str] = {"reader": "As the reader has it", "light_theme": "Light", "dark_theme": "Dark"}
 HEIGHT = 760
-
-
-def is_on() -> bool:
-    """Is this page shown inside another site's page (``?embed=true``)?"""
-    return bool(st.context.is_embedded)
-
-
-def navigation() -> Literal["sidebar", "hidden"]:
-    """Inside another page there is no room for ours."""
-    return "hidden" if is_on() else "sidebar"
-
-
-def show_heading(view: View) -> None:
-    """In place of the frame: what is shown, of which part of the users, and the way to the dashboard."""
-    against = f" · against {view.baseline.name}" if view.baseline else ""
-    what = metric_at(view.metric, view.k)
-    words = html('<div class="rd-embedded"><b><bdi>{name}</bdi></b><span>{what}{against}</span></div>',
-                 name=view.experiment.name, what=what, against=against)  # fmt: skip
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.html(words)
-        st.space("stretch")
-        st.link_button("Open in recdash ↗", links.here_so_far(view), type="tertiary", key="embed-open")
-    scope_picker.show_words(view)
 
 
 def show_snippet(view: View) -> None:

@@ -9,14 +9,12 @@ from recdash.formatting.html import html, join, markdown
 from recdash.formatting.wording import many
 from recdash.metrics.naming import metric_name
 from recdash.service.defaults import MOST_CANDIDATES
-from recdash.ui.app import iframe, links, scope_picker, state, theme
+from recdash.ui.app import links, state, theme
 from recdash.ui.app.state import SEPARATOR, USUAL_K, View
 from recdash.ui.components import widgets
 from recdash.ui.components.widgets import empty
-from recdash.ui.overview import first_run
 from recdash.ui.sharing import popover as sharing
-
-go = links.go
+from recdash.ui.shell import first_run, iframe, scope_picker
 
 
 def show(*, scoped: bool = False, without_runs: bool = False, with_lists: bool = False) -> View:
@@ -187,9 +185,9 @@ def _no_runs(experiment: Experiment) -> None:
         if may_write and st.button("Go to Runs", type="primary", key="go-runs"):
             state.choose(e=experiment.id)
             st.session_state["runs-archived"] = True
-            go("runs")
+            links.go("runs")
         return
     who = "Upload" if may_write else "An editor uploads"
     empty("This experiment has no runs yet", f"{who} the scored output of two recommenders to compare them.")
     if may_write and st.button("Upload", type="primary", key="go-upload"):
-        go("upload")
+        links.go("upload")

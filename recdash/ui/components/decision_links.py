@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from recdash.decisions import Review
+from recdash.decisions import LABELS, Review
+from recdash.domain.journal import Outcome
 from recdash.domain.records import OnlineTest
-from recdash.formatting.html import html, markdown
+from recdash.formatting.html import Html, html, markdown
 from recdash.formatting.wording import day, many
 from recdash.service.decisions.reviews import served_by
 from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import widgets
-from recdash.ui.decisions import forms
-from recdash.ui.decisions.wording import excerpt, outcome_badge
 
 if TYPE_CHECKING:
     from recdash.comparison.verdict import Verdict
@@ -48,7 +48,7 @@ def show_last(view: View) -> None:
 def offer_to_decide(verdict: Verdict) -> None:
     """The way from a verdict to a proposal or a decision about the same run."""
     leader = verdict.weighed.leader
-    if leader is None or not forms.may_write() or not links.is_there(PAGE):
+    if leader is None or not workspace().person.may("editor") or not links.is_there(PAGE):
         return
     if st.button("Propose or decide", key="to-decide", help="Opens Reports & decisions with this candidate."):
         state.choose(pr=leader.candidate)
@@ -57,7 +57,7 @@ def offer_to_decide(verdict: Verdict) -> None:
 
 def offer_to_reviews(view: View, test: OnlineTest) -> None:
     """Open reviews of runs that a variant of the test served, and that do not rest on it yet."""
-    if not forms.may_write():
+    if not workspace().person.may("editor"):
         return
     for one in workspace().journal.reviews(view.experiment.id):
         if _awaits(one, test):
@@ -72,3 +72,29 @@ def _awaits(one: Review, test: OnlineTest) -> bool:
     attached = {online.test.id for online in one.online}
     run = one.subject.run
     return one.is_open and run is not None and served_by(test, run.id) and test.id not in attached
+
+
+SIGNS: Mapping[Outcome, tuple[str, str]] = {
+    "ship": ("▲", "better"),
+    "do not ship": ("▼", "worse"),
+    "inconclusive": ("?", "same"),
+    "needs A/B": ("⇄", "same"),
+}
+"""Outcome → sign and tone."""
+
+
+EXCERPT = 150
+
+
+def outcome_badge(outcome: Outcome) -> Html:
+    sign, tone = SIGNS[outcome]
+    return html(
+        '<span class="rd-badge rd-badge-{tone}">{sign} {label}</span>',
+        tone=tone, sign=sign, label=LABELS[outcome],
+    )  # fmt: skip
+
+
+def excerpt(text: str) -> str:
+    """The beginning of a text, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= EXCERPT else f"{line[:EXCERPT].rstrip()}…"

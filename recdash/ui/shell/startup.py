@@ -9,7 +9,8 @@ from streamlit import config
 
 from recdash.errors import RecdashError
 from recdash.settings import Settings, settings
-from recdash.ui.app import browser_messages, current_user, navigation, oidc
+from recdash.ui.app import current_user
+from recdash.ui.shell import browser_messages, navigation, oidc
 from recdash.web.auth import AuthConfig
 from recdash.web.startup_checks import (
     greeting,

@@ -9,9 +9,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from recdash.domain.access import Person
 from recdash.errors import RecdashError
-from recdash.ui.app import access_pages, current_user, iframe, links, navigation, state, theme
+from recdash.ui.app import current_user, links, state, theme
 from recdash.ui.components.widgets import problems
 from recdash.ui.sharing import popover
+from recdash.ui.shell import access_pages, iframe, navigation
 from recdash.web.upload_quota import desk
 
 OPENED = "recdash.opened-view"

@@ -11,8 +11,9 @@ from recdash.domain.journal import ShareLink
 from recdash.errors import Forbidden, RecdashError
 from recdash.formatting.html import Html, html
 from recdash.settings import settings
-from recdash.ui.app import current_user, oidc
+from recdash.ui.app import current_user
 from recdash.ui.components import widgets
+from recdash.ui.shell import oidc
 
 LEAVE = html('<a class="rd-leave" href="s/leave" target="_self">Leave this link</a>')
 

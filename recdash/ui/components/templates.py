@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import streamlit as st
+
 from recdash.online import templates
 
 
@@ -257,3 +259,17 @@ TEMPLATES: dict[str, TableTemplate] = {
         SERVED, AGGREGATES, BANDIT, POLICY,
     )
 }  # fmt: skip
+
+
+def template_button(kind: str, key: str) -> None:
+    template = TEMPLATES[kind]
+    st.download_button(
+        f"↓ Template: {template.title.lower()}",
+        template.text,
+        file_name=template.file_name,
+        mime="text/csv",
+        key=f"template_{key}_{kind}",
+        type="tertiary",
+        on_click="ignore",
+        help="A small CSV with the columns and a few rows. Opens in any spreadsheet.",
+    )

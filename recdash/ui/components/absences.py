@@ -1,0 +1,21 @@
+"""Why cells of a table are empty."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from recdash.metrics.naming import metric_name
+from recdash.ui.app.state import View
+
+
+def reasons(view: View, order: Sequence[str], absences: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Why cells are empty or columns missing: one line per reason and the runs that it concerns."""
+    lines: dict[tuple[str, str], list[str]] = {}
+    for metric, absent in absences.items():
+        for reason in dict.fromkeys(absent.values()):
+            concerned = [run for run in order if absent.get(run) == reason]
+            everyone = len(concerned) == len(order)
+            who = "all runs" if everyone else ", ".join(view.name(run) for run in concerned)
+            if concerned:
+                lines.setdefault((who, reason), []).append(metric_name(metric))
+    return [f"– {', '.join(metrics)} ({who}): {reason}" for (who, reason), metrics in lines.items()]

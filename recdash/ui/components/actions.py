@@ -1,0 +1,45 @@
+"""What a click does: carry it out, say so, offer Undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from recdash.errors import RecdashError
+from recdash.formatting import html
+from recdash.ui.components import widgets
+
+UNDO = "recdash.undo"
+
+
+def offer_undo(what: str, name: str, undo: Callable[[], object]) -> None:
+    """Say in a toast that something was archived; the way back stays on the page until the next act."""
+    st.session_state[UNDO] = (what, name, undo)
+    st.session_state["recdash.toast"] = f"Archived the {what} {html.markdown(name)}. Undo is on top."
+
+
+def show_undo() -> None:
+    if toast := st.session_state.pop("recdash.toast", None):
+        st.toast(toast, duration="long")
+    if UNDO not in st.session_state:
+        return
+    what, name, undo = st.session_state[UNDO]
+    with st.container(horizontal=True, vertical_alignment="center", border=True, key="undo-bar"):
+        st.markdown(f"Archived the {what} **{html.markdown(name)}**.")
+        if st.button("Undo", key="undo"):
+            del st.session_state[UNDO]
+            undo()
+            st.rerun()
+
+
+def attempt(action: Callable[[], object], done: str = "Saved.") -> None:
+    """Do it, say so and draw the page anew; a refusal is shown where the form stands."""
+    try:
+        action()
+    except RecdashError as error:
+        widgets.problems(error)
+    else:
+        st.session_state.pop(UNDO, None)
+        st.session_state["recdash.toast"] = done
+        st.rerun()

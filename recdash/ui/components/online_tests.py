@@ -1,0 +1,68 @@
+"""A/B tests of the experiment in view: which there are, the one that is chosen, what was noticed in them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from recdash.domain.records import OnlineTest
+from recdash.errors import Problem
+from recdash.formatting import numbers
+from recdash.online.agreement.join import SPLIT_BROKEN
+from recdash.ui.app import state
+from recdash.ui.app.state import View
+
+SHARE = "0..1"
+
+
+def tests(view: View) -> list[OnlineTest]:
+    return list(state.workspace().online_tests.all(view.experiment.id))
+
+
+def disagreements(view: View) -> list[Problem]:
+    """Runs in view that won on one side and lost on the other, by the metrics of any online test."""
+    rows = state.workspace().online_tests.disagreements(view.experiment.id, view.metric, view.k)
+    return [
+        Problem("sides-disagree", test.name, row["sentence"], "See Offline vs online.")
+        for test, row in rows
+        if row["run_id"] in view.shown_ids
+    ]
+
+
+def notices_of_tests(view: View) -> tuple[list[Problem], list[Problem]]:
+    """What was noticed in the online tests, named by test: broken splits, then everything else."""
+    found = [
+        replace(notice, place=f"{test.name}, {notice.place}")
+        for test in tests(view)
+        for notice in test.notices
+    ]
+    broken = [notice for notice in found if notice.code == SPLIT_BROKEN]
+    return broken, [notice for notice in found if notice.code != SPLIT_BROKEN]
+
+
+def choose_test(tests: list[OnlineTest]) -> OnlineTest:
+    """The test of the URL's ``t``, else the newest."""
+    by_id = {test.id: test for test in tests}
+    newest = max(tests, key=lambda test: test.created).id
+    wanted = state.params().get("t", newest)
+    if wanted not in by_id:
+        st.warning("That online test is not here: deleted, archived, or kept elsewhere. The newest is shown.")
+    st.session_state["online-test"] = wanted if wanted in by_id else newest
+    chosen: str = st.selectbox(
+        "Online test", list(by_id), format_func=lambda test: by_id[test].name, key="online-test",
+        on_change=lambda: state.choose(t=st.session_state["online-test"], v=None, seg=None),
+    )  # fmt: skip
+    state.write("t", chosen)
+    return by_id[chosen]
+
+
+def online_metrics(test_id: str) -> dict[str, str]:
+    """Online metric → title, in the order of the results."""
+    results = state.workspace().online_tests.online_results(test_id)
+    return dict(zip(results["metric"], results["title"], strict=True))
+
+
+def value_and_unit(value: float, unit: str) -> tuple[str, str]:
+    """A share is read in %."""
+    return (numbers.three(100 * value), "%") if unit == SHARE else (numbers.three(value), unit)

@@ -1,0 +1,1 @@
+"""What stands around every page: start, sign-in, navigation, the frame, the first steps."""
