@@ -1,8 +1,8 @@
 """``python -m benchmarks.calibration``: how often is a verdict wrong? Writes docs/calibration.md.
 
 Users and training runs are drawn around truths that are known; the verdict is the one that pages show
-(``compare``, ``weigh``, ``state_of``). Every situation has a seed of its own, so that the page is the same on
-every machine, with any number of processes. Ends with 1 where an answer is wrong too often.
+(``compare``, ``gather_evidence``, ``state_of``). Every situation has a seed of its own, so that the page is
+the same on every machine, with any number of processes. Ends with 1 where an answer is wrong too often.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from recdash.comparison import Margin, Terms, compare, weigh
+from recdash.comparison import Margin, Terms, compare, gather_evidence
 from recdash.comparison.verdict_state import state_of
 from recdash.domain.hits import IdOverlap
 from recdash.domain.kinds import Floats, Ints, Replication, Users
@@ -146,7 +146,7 @@ class Drawn:
     def why_absent(self, run: str, metric: str) -> str:
         return f"{run} has no {metric}"
 
-    def parts(self) -> Sequence[Slice]:
+    def user_slices(self) -> Sequence[Slice]:
         return ()
 
     def replicated(self, run: str) -> Replicated | None:
@@ -409,8 +409,8 @@ def answer(situation: Situation, rng: np.random.Generator) -> str:
     """The state of the verdict on one draw; *keep* where that is to ship the baseline."""
     source, terms = situation.draw(rng), Terms(margin=Margin(situation.margin))
     runs = [run for run in source.names if run != BASELINE]
-    weighed = weigh(source, compare(source, runs, BASELINE, "recall", K, terms, among=False))
-    state, run = state_of(weighed)
+    evidence = gather_evidence(source, compare(source, runs, BASELINE, "recall", K, terms, among=False))
+    state, run = state_of(evidence)
     return "keep" if run == BASELINE else state
 
 

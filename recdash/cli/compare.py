@@ -89,7 +89,7 @@ def compare(
     else:
         question["predictions"] = dict(predictions)
         found = _compare_files(runs, truth, baseline, metric, terms, question)
-    tell(found.verdict.weighed.problems)
+    tell(found.verdict.evidence.problems)
     say_lines(json.dumps(found.as_dict(), indent=2) if form == "json" else comparison_text(found))
 
 
@@ -108,7 +108,7 @@ def _check_where(truth: Path | None, experiment: str | None, runs: Sequence[Any]
 def _compare_files(
     runs: Sequence[tuple[str, Path]], truth: Any, baseline: str, metric: str, terms: Terms, question: Any
 ) -> Compared:
-    from recdash.comparison.evidence import GUARDRAILS
+    from recdash.comparison.guardrails import GUARDRAILS
     from recdash.evaluation import evaluate as score
 
     found = score(uploads(runs), truth, metrics=[metric, *GUARDRAILS], **question)

@@ -1,11 +1,11 @@
 """Which of several runs to choose, and on what evidence: for pages, terminal and Python alike."""
 
-from recdash.comparison.evidence import VerdictEvidence, weigh
+from recdash.comparison.evidence import VerdictEvidence, gather_evidence
 from recdash.comparison.pairs import Comparison, Margin, Pair, Terms, compare, read_margin
 from recdash.comparison.source import Source
 from recdash.comparison.verdict import Verdict, decide
 
 __all__ = [
     "Comparison", "Margin", "Pair", "Source", "Terms", "Verdict", "VerdictEvidence",
-    "compare", "decide", "read_margin", "weigh",
+    "compare", "decide", "gather_evidence", "read_margin",
 ]  # fmt: skip

@@ -145,12 +145,12 @@ def _with_interval(
 ) -> GuardrailResult:
     """``pulls``: of the leader and of the baseline, by metric."""
     named = rail.metric, rail.value, rail.base_value, rail.guard
-    mine, theirs = (of_run.get(rail.metric) for of_run in pulls)
-    if mine is None or theirs is None:
+    of_leader, of_baseline = (of_run.get(rail.metric) for of_run in pulls)
+    if of_leader is None or of_baseline is None:
         return GuardrailResult(*named, why_no_interval="no list says what it adds")
-    low, high = change_interval(rail.value, rail.base_value, mine, theirs, level)
+    low, high = change_interval(rail.value, rail.base_value, of_leader, of_baseline, level)
     if isfinite(low):
         return GuardrailResult(*named, low, high, why_no_interval="")
-    few = min(mine.n_lists, theirs.n_lists) < LEAST_LISTS
+    few = min(of_leader.n_lists, of_baseline.n_lists) < LEAST_LISTS
     near_zero = f"{rail.metric} is too near to 0 for an interval"
     return GuardrailResult(*named, why_no_interval=FEW_LISTS if few else near_zero)

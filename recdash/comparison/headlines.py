@@ -28,9 +28,9 @@ def values(scores: pd.DataFrame, metric: str) -> dict[str, float]:
     return {row["run_id"]: float(row["value"]) for row in rows if is_number(row["value"])}
 
 
-def some(names: Sequence[str], what: str = "runs") -> str:
+def some(names: Sequence[str], noun: str = "runs") -> str:
     """``ALS and EASE``; ``Five runs`` where naming them all would be too much."""
-    return listed(names) if len(names) <= MOST_NAMED else f"{named_number(len(names))} {what}"
+    return listed(names) if len(names) <= MOST_NAMED else f"{named_number(len(names))} {noun}"
 
 
 def first_place(first: Sequence[str], ranked: int, where: str, *, unranked: bool = False) -> str:
@@ -83,10 +83,10 @@ def no_shared_user(names: Sequence[str], base: str) -> str:
     return f"{listed(names)} {verb} no user with {base}: there is nothing to pair."
 
 
-def stands(standing: Standing | None, best_first: Sequence[str]) -> str:
+def standing_sentence(standing: Standing | None, best_first: Sequence[str]) -> str:
     """Where the best uploaded run stands between floor and ceiling; empty where nothing says so."""
-    told = (standing.sentence(run_id) for run_id in best_first) if standing else iter(())
-    return next((sentence for sentence in told if sentence), "")
+    sentences = (standing.sentence(run_id) for run_id in best_first) if standing else iter(())
+    return next((sentence for sentence in sentences if sentence), "")
 
 
 def agreement(quadrants: Sequence[str]) -> str:
@@ -103,9 +103,9 @@ def agreement(quadrants: Sequence[str]) -> str:
     return f"Offline and online agree on {agreed} of {total} {word}"
 
 
-def together(found: Iterable[Problem]) -> list[Problem]:
+def merge_problems(problems: Iterable[Problem]) -> list[Problem]:
     """What is the same for several runs is said once, with all their places."""
     places: dict[Problem, list[str]] = {}
-    for notice in found:
-        places.setdefault(replace(notice, place=""), []).append(notice.place)
-    return [replace(notice, place=listed(list(dict.fromkeys(where)))) for notice, where in places.items()]
+    for problem in problems:
+        places.setdefault(replace(problem, place=""), []).append(problem.place)
+    return [replace(problem, place=listed(list(dict.fromkeys(named)))) for problem, named in places.items()]

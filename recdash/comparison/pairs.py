@@ -39,11 +39,11 @@ class Margin:
 
 def read_margin(text: str) -> Margin:
     """``1%`` of the baseline's value, or ``0.002`` of the metric. Raises InputError for anything else."""
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(%?)", text.strip())
-    if found is None:
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(%?)", text.strip())
+    if match is None:
         fix = "Write 1% for a share of the baseline's value, or 0.002 for an amount of the metric."
         raise InputError(Problem("bad-margin", "margin", f"'{text}'", fix))
-    size, percent = float(found[1]), bool(found[2])
+    size, percent = float(match[1]), bool(match[2])
     if percent and size > MOST_PERCENT:
         fix = "A difference as large as the value itself is not too small to matter."
         raise InputError(Problem("bad-margin", "margin", f"'{text}' is more than {MOST_PERCENT} %", fix))
@@ -133,18 +133,24 @@ def compare(
     these out. Raises InputError for a metric without a value per user.
     """
     terms, lower = terms or Terms(), define(metric).lower_is_better
-    known = {run: source.values(run, metric, k) for run in dict.fromkeys((baseline, *runs))}
-    there = {run: values for run, values in known.items() if values is not None}
-    candidates = [run for run in known if run != baseline]
-    to_baseline = [(baseline, run) for run in candidates]
-    between = combinations(candidates, 2) if among else ()
-    against, others = (
-        family_of(_paired(wanted, there, lower_is_better=lower, level=terms.level), terms)
-        for wanted in (to_baseline, between)
-    )
+    values = {run: source.values(run, metric, k) for run in dict.fromkeys((baseline, *runs))}
+    candidates = [run for run in values if run != baseline]
+
+    def judged(run_pairs: Iterable[tuple[str, str]]) -> list[Pair]:
+        pairs = [
+            pair_of(base, run, values[base], values[run], lower_is_better=lower, level=terms.level)
+            for base, run in run_pairs
+        ]
+        one_truth = [pair for pair in pairs if pair and not _n_rated_otherwise(pair.base_values, pair.values)]
+        return judge_family(one_truth, terms)
+
+    against = judged((baseline, run) for run in candidates)
+    others = judged(combinations(candidates, 2)) if among else []
     against.sort(key=lambda pair: pair.paired.mean if lower else -pair.paired.mean)
     paired = {pair.candidate for pair in against}
-    apart = {run: _why_apart(source, there, run, baseline, metric) for run in candidates if run not in paired}
+    apart = {
+        run: _why_apart(source, values, run, baseline, metric) for run in candidates if run not in paired
+    }
     return Comparison(metric, k, baseline, source.names, (*against, *others), apart, terms)
 
 
@@ -168,38 +174,39 @@ class UnjudgedPair:
         return float(self.values.values.mean())
 
 
-def family_of(found: Sequence[UnjudgedPair], terms: Terms) -> list[Pair]:
+def judge_family(pairs: Sequence[UnjudgedPair], terms: Terms) -> list[Pair]:
     """All differences judged as one family."""
     judged = judge(
-        [one.paired for one in found],
+        [pair.paired for pair in pairs],
         terms.correction,
-        margins=[terms.margin.of(one.base_value) for one in found],
+        margins=[terms.margin.of(pair.base_value) for pair in pairs],
         level=terms.level,
     )
+    judged = [
+        _checked_tie(replace(difference, lower_is_better=pair.lower_is_better), pair, terms.margin)
+        for difference, pair in zip(judged, pairs, strict=True)
+    ]
     return [
-        Pair(one.baseline, one.candidate, one.base_value, one.value, _in_context(own, one, terms.margin))
-        for one, own in zip(found, judged, strict=True)
+        Pair(pair.baseline, pair.candidate, pair.base_value, pair.value, difference)
+        for pair, difference in zip(pairs, judged, strict=True)
     ]
 
 
-def _in_context(judged: JudgedDifference, found: UnjudgedPair, margin: Margin) -> JudgedDifference:
-    """By its own metric's direction: accuracy and errors may stand in one family.
+def _checked_tie(judged: JudgedDifference, pair: UnjudgedPair, margin: Margin) -> JudgedDifference:
+    """No tie where the uncertainty of the baseline's value leaves it open how wide a relative margin is.
 
-    No tie where the baseline's own uncertainty leaves it open how wide the margin is: a share of the
-    baseline's value is known no better than that. So the candidate must lie below 1 + size and above 1 − size
-    times the baseline, user by user.
+    The candidate must lie below 1 + size and above 1 − size times the baseline, user by user.
     """
-    judged = replace(judged, lower_is_better=found.lower_is_better)
     if judged.word != "tie" or not margin.relative:
         return judged
-    above, below = _beside_the_margin(found.base_values, found.values, margin, judged.corrected.level)
+    above, below = _beyond_margin(pair.base_values, pair.values, margin, judged.corrected.level)
     return judged if above.high < 0 < below.low else replace(judged, margin_is_known=False)
 
 
-def _beside_the_margin(
+def _beyond_margin(
     base: UserValues, own: UserValues, margin: Margin, level: float = LEVEL
 ) -> tuple[Paired, Paired]:
-    """What the candidate has beyond 1 + size and beyond 1 − size times the baseline, user by user."""
+    """The candidate's differences to 1 + size and to 1 − size times the baseline, user by user."""
     largest = common_bound((base, own))
     bound = None if largest is None else (1 + margin.size) * largest
     above, below = (
@@ -217,72 +224,63 @@ def equivalence_of(pair: Pair, base: UserValues, own: UserValues, margin: Margin
     within = pair.paired.method.p_beyond(margin.of(pair.base_value))
     if not margin.relative:
         return within
-    above, below = _beside_the_margin(base, own, margin)
+    above, below = _beyond_margin(base, own, margin)
     return float(np.max([within, 1 - above.p_above_zero, below.p_above_zero]))
-
-
-def _paired(
-    wanted: Iterable[tuple[str, str]],
-    there: Mapping[str, UserValues],
-    *,
-    lower_is_better: bool,
-    level: float,
-) -> list[UnjudgedPair]:
-    found = []
-    for baseline, candidate in wanted:
-        if baseline in there and candidate in there:
-            base, mine = shared(there[baseline], there[candidate])
-            if len(base.users) and not rows_rated_otherwise(base, mine):
-                found.append(
-                    pair_of(baseline, candidate, base, mine, lower_is_better=lower_is_better, level=level)
-                )
-    return found
 
 
 def pair_of(
     baseline: str,
     candidate: str,
-    base: UserValues,
-    mine: UserValues,
+    base: UserValues | None,
+    values: UserValues | None,
     *,
     lower_is_better: bool = False,
     level: float = LEVEL,
-) -> UnjudgedPair:
-    """The difference of two runs over the same users; ``wins`` are those who are better off."""
-    own = (base.own, mine.own) if lower_is_better else (mine.own, base.own)
-    paired = paired_difference(mine.values, base.values, level, own=own, bound=common_bound((base, mine)))
-    return UnjudgedPair(baseline, candidate, paired, base, mine, lower_is_better)
+) -> UnjudgedPair | None:
+    """The difference of two runs over the users that they share; ``wins`` are those who are better off.
+
+    None where one of them lacks the metric, or where they share no user.
+    """
+    if base is None or values is None:
+        return None
+    base, values = shared(base, values)
+    if not len(base.users):
+        return None
+    own = (base.own, values.own) if lower_is_better else (values.own, base.own)
+    paired = paired_difference(values.values, base.values, level, own=own, bound=common_bound((base, values)))
+    return UnjudgedPair(baseline, candidate, paired, base, values, lower_is_better)
 
 
 def shared(one: UserValues, other: UserValues) -> tuple[UserValues, UserValues]:
     """Both over the users that count for both, in the same order; ratings over the rows that both predict."""
     if one.rated and other.rated:
-        (mine, values_of_mine), (theirs, values_of_theirs) = one.rated, other.rated
-        _, here, there = np.intersect1d(mine.key, theirs.key, assume_unique=True, return_indices=True)
-        return values_of_mine(mine.of(here)), values_of_theirs(theirs.of(there))
+        (rows, values_of_rows), (other_rows, values_of_other_rows) = one.rated, other.rated
+        _, here, there = np.intersect1d(rows.key, other_rows.key, assume_unique=True, return_indices=True)
+        return values_of_rows(rows.of(here)), values_of_other_rows(other_rows.of(there))
     if np.array_equal(one.users, other.users):
         return one, other
     _, here, there = np.intersect1d(one.users, other.users, assume_unique=True, return_indices=True)
     return one.of(here), other.of(there)
 
 
-def rows_rated_otherwise(base: UserValues, mine: UserValues) -> int:
-    """Of rows that both predict, how many have another rating in one of the tables; 0 for other metrics."""
-    if not base.rated or not mine.rated:
+def _n_rated_otherwise(base: UserValues, values: UserValues) -> int:
+    """Number of rows that both predict whose ratings differ between the two tables; 0 for other metrics."""
+    if not base.rated or not values.rated:
         return 0
-    return int(np.count_nonzero(base.rated[0].rating != mine.rated[0].rating))
+    return int(np.count_nonzero(base.rated[0].rating != values.rated[0].rating))
 
 
-def _why_apart(source: Source, there: Mapping[str, UserValues], run: str, baseline: str, metric: str) -> str:
-    for one in (run, baseline):
-        if one not in there:
-            reason = source.why_absent(one, metric) or "it was not scored"
-            return f"{source.names[one]} lacks the metric: {reason}"
-    otherwise = rows_rated_otherwise(*shared(there[baseline], there[run]))
-    if otherwise:
-        rows = f"{otherwise:,} {'row' if otherwise == 1 else 'rows'}"
-        shares = f"that {source.names[run]} shares with {source.names[baseline]} differ"
-        return f"the ratings of {rows} {shares}: these are two truths"
-    if there[run].rated:
-        return f"{source.names[run]} shares no rated row with {source.names[baseline]}"
-    return f"{source.names[run]} shares no user with {source.names[baseline]}"
+def _why_apart(
+    source: Source, values: Mapping[str, UserValues | None], run: str, baseline: str, metric: str
+) -> str:
+    """Why there is no difference between the two."""
+    name, base_name, own, base = source.names[run], source.names[baseline], values[run], values[baseline]
+    if own is None or base is None:
+        absent = run if own is None else baseline
+        reason = source.why_absent(absent, metric) or "it was not scored"
+        return f"{source.names[absent]} lacks the metric: {reason}"
+    n_rows = _n_rated_otherwise(*shared(base, own))
+    if n_rows:
+        rows = f"{n_rows:,} {'row' if n_rows == 1 else 'rows'}"
+        return f"the ratings of {rows} that {name} shares with {base_name} differ: these are two truths"
+    return f"{name} shares no {'rated row' if own.rated else 'user'} with {base_name}"

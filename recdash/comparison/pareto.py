@@ -6,13 +6,13 @@ user there is no interval, and the values alone decide.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import inf
 from typing import Literal
 
-from recdash.comparison.pairs import Pair, Terms, UnjudgedPair, family_of, pair_of, shared
+from recdash.comparison.pairs import Pair, Terms, UnjudgedPair, judge_family, pair_of
 from recdash.comparison.source import Source
 from recdash.metrics import define
 
@@ -24,9 +24,6 @@ DIGITS = 12
 Place = tuple[float, float]
 Side = Literal["better", "worse", "tie", "not settled", "by value", "level"]
 """How the better placed run stands on one metric: by its paired difference, else by value."""
-
-Judgements = Callable[[int, str, str], Pair | None]
-"""Of an axis, the worse and the better run: their difference among all that are judged."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +41,9 @@ class Goal:
 
 def goal(metric: str) -> Goal:
     """Raises UnknownName for an unknown metric."""
-    found = define(metric)
-    less = found.lower_is_better or found.metric.name in LESS_IS_BETTER
-    return Goal(metric, less, found.has_user_values)
+    definition = define(metric)
+    less = definition.lower_is_better or definition.metric.name in LESS_IS_BETTER
+    return Goal(metric, less, definition.has_user_values)
 
 
 @dataclass(frozen=True)
@@ -89,103 +86,80 @@ def trade_off(
     metrics: tuple[str, str],
     k: int,
     places: Mapping[str, Place],
-    asked: Sequence[str],
+    runs: Sequence[str],
     terms: Terms,
 ) -> TradeOff:
-    """Runs at their ``places``; of those ``asked`` about it is said who beats them.
+    """Runs at their ``places``, and for each of ``runs`` the run that beats it, if any.
 
-    The pairs of these, by both metrics, are judged as one family; with them stands the pair of each whom only
-    another run beats with that run.
+    All pairs of ``runs``, by both metrics, are judged as one family. A run that only another run beats adds
+    its pair with that run to the family.
     """
     goals = (goal(metrics[0]), goal(metrics[1]))
     heights = {run: (goals[0].height(x), goals[1].height(y)) for run, (x, y) in places.items()}
     first = front(heights)
-    there = [run for run in asked if run in heights]
-    wanted = list(_wanted(heights, first, there))
-    known = _judged(source, goals, k, wanted, terms)
-    found = [
-        _beaten(worse, better, heights, known)
-        for worse, better in wanted
-        if passes(heights[better], heights[worse])
-    ]
-    clearest = (_clearest([one for one in found if one.run == run], first, heights) for run in there)
-    return TradeOff(goals, k, places, first, tuple(one for one in clearest if one))
+    placed = [run for run in runs if run in heights]
+    run_pairs = list(_run_pairs(heights, first, placed))
+    judged = _judged(source, goals, k, run_pairs, terms)
+    beaten: dict[str, list[Beaten]] = {run: [] for run in placed}
+    for worse, better in run_pairs:
+        if dominates(heights[better], heights[worse]):
+            pairs = (judged.get((metrics[0], worse, better)), judged.get((metrics[1], worse, better)))
+            level = [low == high for low, high in zip(heights[worse], heights[better], strict=True)]
+            sides = (_side(pairs[0], level[0]), _side(pairs[1], level[1]))
+            beaten[worse].append(Beaten(worse, better, sides, pairs))
+
+    def clearness(by: Beaten) -> tuple[bool, bool, float, float]:
+        """Settled before others, then runs of the front, then the highest by the second metric."""
+        return by.settled, by.by in first, heights[by.by][1], heights[by.by][0]
+
+    clearest = tuple(max(by, key=clearness) for by in beaten.values() if by)
+    return TradeOff(goals, k, places, first, clearest)
 
 
-def passes(one: Place, other: Place) -> bool:
-    """Is the one as high as the other on both, and higher on one of them?"""
-    return one[0] >= other[0] and one[1] >= other[1] and one != other
+def dominates(place: Place, other: Place) -> bool:
+    """Whether the first is as high as the other on both, and higher on one of them."""
+    return place[0] >= other[0] and place[1] >= other[1] and place != other
 
 
 def front(heights: Mapping[str, Place]) -> tuple[str, ...]:
-    """The runs that nobody passes, from the highest by the second number to the highest by the first."""
+    """The runs that no other dominates, from the highest by the second number to the highest by the first."""
     best: Place = (inf, -inf)
-    found: list[str] = []
+    runs: list[str] = []
     for run in sorted(heights, key=lambda run: (-heights[run][0], -heights[run][1])):
         if heights[run][1] > best[1] or heights[run] == best:
-            found.append(run)
+            runs.append(run)
             best = heights[run]
-    return tuple(reversed(found))
+    return tuple(reversed(runs))
 
 
-def _wanted(
-    heights: Mapping[str, Place], first: Sequence[str], asked: Sequence[str]
+def _run_pairs(
+    heights: Mapping[str, Place], first: Sequence[str], runs: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """(worse, better): every pair of those asked about, in either order where neither passes the other.
+    """(worse, better): every pair of ``runs``, in either order where neither dominates the other.
 
-    And each with the run of the front that passes it: a weak one among those asked about may hide it.
+    And each run with the run of the front that dominates it, which may be none of ``runs``.
     """
-    for one, other in combinations(asked, 2):
-        yield (other, one) if passes(heights[one], heights[other]) else (one, other)
-    for run in asked:
-        above = [other for other in first if passes(heights[other], heights[run])][:1]
-        yield from [(run, other) for other in above if other not in asked]
+    for run, other in combinations(runs, 2):
+        yield (other, run) if dominates(heights[run], heights[other]) else (run, other)
+    for run in runs:
+        above = [other for other in first if dominates(heights[other], heights[run])][:1]
+        yield from [(run, other) for other in above if other not in runs]
 
 
 def _judged(
-    source: Source, goals: tuple[Goal, Goal], k: int, wanted: Sequence[tuple[str, str]], terms: Terms
-) -> Judgements:
-    """One family: of the metrics that have a value per user more is always better."""
-    found = {
-        (one.metric, *pair): difference
-        for one in goals
-        if one.has_user_values
-        for pair in wanted
-        if (difference := _difference(source, one.metric, k, pair))
-    }
-    pairs = family_of(list(found.values()), terms) if found else []
-    judged = dict(zip(found, pairs, strict=True))
-
-    def of(axis: int, worse: str, better: str) -> Pair | None:
-        return judged.get((goals[axis].metric, worse, better))
-
-    return of
-
-
-def _difference(source: Source, metric: str, k: int, pair: tuple[str, str]) -> UnjudgedPair | None:
-    worse, better = (source.values(run, metric, k) for run in pair)
-    if worse is None or better is None:
-        return None
-    low, high = shared(worse, better)
-    return pair_of(*pair, low, high) if len(low.users) else None
-
-
-def _beaten(worse: str, better: str, heights: Mapping[str, Place], known: Judgements) -> Beaten:
-    pairs = (known(0, worse, better), known(1, worse, better))
-    level = [one == other for one, other in zip(heights[worse], heights[better], strict=True)]
-    return Beaten(worse, better, (_side(pairs[0], level[0]), _side(pairs[1], level[1])), pairs)
+    source: Source, goals: Sequence[Goal], k: int, run_pairs: Sequence[tuple[str, str]], terms: Terms
+) -> dict[tuple[str, str, str], Pair]:
+    """(metric, worse, better) → their difference; all of them are judged as one family."""
+    unjudged: dict[tuple[str, str, str], UnjudgedPair] = {}
+    for metric in [goal.metric for goal in goals if goal.has_user_values]:
+        for worse, better in run_pairs:
+            values = (source.values(run, metric, k) for run in (worse, better))
+            if pair := pair_of(worse, better, *values):
+                unjudged[metric, worse, better] = pair
+    return dict(zip(unjudged, judge_family(list(unjudged.values()), terms), strict=True))
 
 
 def _side(pair: Pair | None, is_level: bool) -> Side:
     if is_level:
         return "level"
     return pair.judged.word if pair else "by value"
-
-
-def _clearest(above: Sequence[Beaten], first: Sequence[str], heights: Mapping[str, Place]) -> Beaten | None:
-    """One that is settled before others, then one of the front, then the highest by the second metric."""
-
-    def order(one: Beaten) -> tuple[bool, bool, float, float]:
-        return one.settled, one.by in first, heights[one.by][1], heights[one.by][0]
-
-    return max(above, key=order, default=None)

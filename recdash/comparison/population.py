@@ -53,5 +53,5 @@ def population_effect(
 
 
 def _named(ids: Sequence[str], names: Mapping[str, str]) -> str:
-    *most, last = [names[one] for one in ids]
+    *most, last = [names[run_id] for run_id in ids]
     return f"{', '.join(most)} and {last}" if most else last

@@ -42,19 +42,19 @@ def replicate_differences(
 def _difference(
     source: Source, run: str, baseline: str, metric: str, k: int, level: float
 ) -> ReplicateDifference | None:
-    kinds = {_kind(source, one) for one in (run, baseline)}
+    kinds = {_kind(source, run_id) for run_id in (run, baseline)}
     if kinds == {None}:
         return None
     if not define(metric).has_user_values:
-        of_runs = [_plain_values(source, one, metric, k) for one in (run, baseline)]
+        of_runs = [_plain_values(source, run_id, metric, k) for run_id in (run, baseline)]
         return _compared(of_runs, level, same_users=kinds == {"seeds"} or None in kinds)
-    both = [source.values(one, metric, k) for one in (run, baseline)]
+    both = [source.values(run_id, metric, k) for run_id in (run, baseline)]
     if both[0] is None or both[1] is None:
         return None
     users = np.intersect1d(both[0].users, both[1].users)
     of_runs = [
-        _values(source, one, other, _Question(metric, k, users))
-        for one, other in ((run, baseline), (baseline, run))
+        _values(source, run_id, other, _Question(metric, k, users))
+        for run_id, other in ((run, baseline), (baseline, run))
     ]
     same_users = kinds != {"folds", "seeds"} and (
         kinds != {"folds"} or _same_folds(source, run, baseline, metric, k)
@@ -139,9 +139,9 @@ def _kind(source: Source, run: str) -> Replication | None:
 def _same_folds(source: Source, run: str, baseline: str, metric: str, k: int) -> bool:
     """Whether the folds of both have the same users, label by label."""
     of_run, of_baseline = (
-        {label: source.replicate_values(each, label, metric, k) for label in folds.labels}
-        for each in (run, baseline)
-        if (folds := source.replicated(each))
+        {label: source.replicate_values(run_id, label, metric, k) for label in folds.labels}
+        for run_id in (run, baseline)
+        if (folds := source.replicated(run_id))
     )
     if of_run.keys() != of_baseline.keys():
         return False

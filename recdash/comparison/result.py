@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recdash.comparison.evidence import weigh
+from recdash.comparison.evidence import gather_evidence
 from recdash.comparison.pairs import Comparison, Pair, Terms, compare, equivalence_of, shared
 from recdash.comparison.source import Source
 from recdash.comparison.verdict import Verdict, decide
@@ -33,7 +33,7 @@ class Compared:
 
     @property
     def comparison(self) -> Comparison:
-        return self.verdict.weighed.comparison
+        return self.verdict.evidence.comparison
 
     def table(self) -> pd.DataFrame:
         """One row per pair: the columns of ``rows``."""
@@ -52,13 +52,13 @@ class Compared:
         of 80 % (0: there is one; None: no number does). ``equivalence_p`` is that of the one-sided tests of a
         tie, not corrected: below (1 − ci_corrected_level) / 2 exactly where ``finding`` is a tie.
         """
-        found = self.comparison
-        p = np.array([pair.paired.t_p for pair in found.pairs])
+        comparison = self.comparison
+        p = np.array([pair.paired.t_p for pair in comparison.pairs])
         by_rule = zip(*(map(_number, corrected(p, rule).tolist()) for rule in ("holm", "bh")), strict=True)
         tests = self._further_tests()
-        for pair, test, (by_holm, by_bh) in zip(found.pairs, tests, by_rule, strict=True):
+        for pair, test, (by_holm, by_bh) in zip(comparison.pairs, tests, by_rule, strict=True):
             yield {
-                **_plain_facts(found.names, pair),
+                **_plain_facts(comparison.names, pair),
                 **test,
                 "t_p_holm": by_holm,
                 "t_p_bh": by_bh,
@@ -79,78 +79,80 @@ class Compared:
 
     def _further_tests(self) -> list[dict[str, float | None]]:
         """Per pair, what tests without a normal distribution say; None where two runs share one user."""
-        found: list[dict[str, float | None]] = [dict.fromkeys(FURTHER) for _ in self.comparison.pairs]
-        for places in self._over_the_same_users():
-            for at, row in zip(
-                places, self._tested([self.comparison.pairs[at] for at in places]), strict=True
+        rows: list[dict[str, float | None]] = [dict.fromkeys(FURTHER) for _ in self.comparison.pairs]
+        for indexes in self._over_the_same_users():
+            for index, row in zip(
+                indexes, self._tested([self.comparison.pairs[index] for index in indexes]), strict=True
             ):
-                found[at] = row
-        return found
+                rows[index] = row
+        return rows
 
     def _over_the_same_users(self) -> list[list[int]]:
         """Places of pairs to draw and swap together: their runs count the same two sets of users."""
         runs = {run for pair in self.comparison.pairs for run in (pair.baseline, pair.candidate)}
         users = {run: _rows_behind(self._values_of(run)) for run in runs}
-        together: dict[frozenset[int], list[int]] = {}
-        for at, pair in enumerate(self.comparison.pairs):
+        groups: dict[frozenset[int], list[int]] = {}
+        for index, pair in enumerate(self.comparison.pairs):
             if pair.paired.n > 1:
-                together.setdefault(frozenset((users[pair.baseline], users[pair.candidate])), []).append(at)
-        return list(together.values())
+                groups.setdefault(frozenset((users[pair.baseline], users[pair.candidate])), []).append(index)
+        return list(groups.values())
 
     def _tested(self, pairs: Sequence[Pair]) -> Iterator[dict[str, float | None]]:
         """One set of draws for all of them: the runs are drawn, not their pairs."""
         values = self._over_shared_users(pairs)
-        column = {run: at for at, run in enumerate(values)}
+        column = {run: index for index, run in enumerate(values)}
         first = next(iter(values.values())).values
         # Less one run they are as small as their differences, and as exact.
-        runs = grouped(differences(one.values, first) for one in values.values())
+        runs = grouped(differences(user_values.values, first) for user_values in values.values())
         places = np.array([(column[pair.candidate], column[pair.baseline]) for pair in pairs])
         lows, highs = bootstrap(runs, places, self.comparison.terms.level)
         unspread = np.isnan([pair.paired.t_p for pair in pairs])
         lows[unspread] = highs[unspread] = np.nan  # drawn again, the same few users differ by the same again
         swapped = permutation(runs, places)
-        for pair, *found in zip(pairs, swapped.tolist(), lows.tolist(), highs.tolist(), strict=True):
+        for pair, *numbers in zip(pairs, swapped.tolist(), lows.tolist(), highs.tolist(), strict=True):
             by_rank = wilcoxon(values[pair.candidate].own, values[pair.baseline].own)
-            yield dict(zip(FURTHER, map(_number, (by_rank, *found)), strict=True))
+            yield dict(zip(FURTHER, map(_number, (by_rank, *numbers)), strict=True))
 
     def _over_shared_users(self, pairs: Sequence[Pair]) -> dict[str, UserValues]:
         """Each run of pairs that count the same two sets of users, over those in both."""
-        found: dict[str, UserValues] = {}
+        values: dict[str, UserValues] = {}
         for pair in pairs:
             both = (pair.baseline, pair.candidate)
-            if not found.keys() >= set(both):
-                found |= zip(both, shared(*map(self._values_of, both)), strict=True)
-        return found
+            if not values.keys() >= set(both):
+                values |= zip(both, shared(*map(self._values_of, both)), strict=True)
+        return values
 
     def _values_of(self, run: str) -> UserValues:
-        found = self.source.values(run, self.comparison.metric, self.comparison.k)
-        if found is None:
+        values = self.source.values(run, self.comparison.metric, self.comparison.k)
+        if values is None:
             raise ValueError("a pair has lost its values")
-        return found
+        return values
 
     def known_ids(self) -> dict[str, IdOverlap]:
         """By run of any pair: how many of its items and users truth, catalogue and train know."""
         pairs = self.comparison.pairs
         runs = dict.fromkeys([self.comparison.baseline, *(pair.candidate for pair in pairs)])
-        found = {run: self.source.known_ids(run) for run in runs}
-        return {run: overlap for run, overlap in found.items() if overlap is not None}
+        overlaps = {run: self.source.known_ids(run) for run in runs}
+        return {run: overlap for run, overlap in overlaps.items() if overlap is not None}
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready: the metric, its pairs, runs without a difference to the baseline, and the verdict."""
-        found = self.comparison
+        comparison = self.comparison
         return {
-            "metric": found.metric,
-            "k": found.k,
-            "lower_is_better": found.lower_is_better,
-            "baseline": found.names[found.baseline],
-            "correction": found.terms.correction,
-            "level": found.terms.level,
-            "families": {"to the baseline": len(found.against), "other pairs": len(found.among)},
+            "metric": comparison.metric,
+            "k": comparison.k,
+            "lower_is_better": comparison.lower_is_better,
+            "baseline": comparison.names[comparison.baseline],
+            "correction": comparison.terms.correction,
+            "level": comparison.terms.level,
+            "families": {"to the baseline": len(comparison.against), "other pairs": len(comparison.among)},
             "pairs": list(self.rows()),
-            "apart": {found.names[run]: why for run, why in found.apart.items()},
-            "known_ids": {found.names[run]: overlap.as_dict() for run, overlap in self.known_ids().items()},
-            "warnings": [str(problem) for problem in self.verdict.weighed.problems],
-            "guardrails": [rail.as_dict() for rail in self.verdict.weighed.guardrails],
+            "apart": {comparison.names[run]: why for run, why in comparison.apart.items()},
+            "known_ids": {
+                comparison.names[run]: overlap.as_dict() for run, overlap in self.known_ids().items()
+            },
+            "warnings": [str(problem) for problem in self.verdict.evidence.problems],
+            "guardrails": [rail.as_dict() for rail in self.verdict.evidence.guardrails],
             "verdict": self.verdict.as_dict(),
         }
 
@@ -162,7 +164,9 @@ def compared(
     for run in (baseline, *runs):
         if run not in source.names:
             raise UnknownName("run", run, sorted(source.names.values()))
-    return Compared(source, decide(weigh(source, compare(source, runs, baseline, metric, k, terms))))
+    return Compared(
+        source, decide(gather_evidence(source, compare(source, runs, baseline, metric, k, terms)))
+    )
 
 
 def _rows_behind(values: UserValues) -> int:

@@ -6,242 +6,215 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from recdash.comparison.segments import EVERYBODY
 from recdash.formatting import numbers
 from recdash.formatting.wording import cut, listed, named_number
 from recdash.metrics.naming import metric_at
 
 if TYPE_CHECKING:
-    from recdash.comparison.segments import Cell, Flag, Segmented
+    from recdash.comparison.segments import Flag, SegmentComparison
 
 MOST_NAMED = 2
 LONGEST_NAME = 32
 RULES = {"holm": "Holm", "bh": "Benjamini–Hochberg", "off": "not corrected"}
 
 
-def titled(found: Segmented, segment: str) -> str:
+def segment_title(comparison: SegmentComparison, segment: str) -> str:
     """``Known users (with train rows)`` → ``known users``, for the middle of a sentence."""
-    title = re.sub(r"(?<=[^:\s]) \([^()]*\)$", "", found.titles[segment])
+    title = re.sub(r"(?<=[^:\s]) \([^()]*\)$", "", comparison.titles[segment])
     return cut(f"{title[:1].lower()}{title[1:]}", 60)
 
 
-def where(found: Segmented, segments: Sequence[str]) -> str:
-    """``for known users and new users``; of many how many."""
+def where(comparison: SegmentComparison, segments: Sequence[str]) -> str:
+    """``for known users and new users``; of more than two how many: ``in 3 of 12 segments``."""
     if len(segments) > MOST_NAMED:
-        return f"in {len(segments)} of {len(found.titles)} segments"
-    return f"for {listed([titled(found, one) for one in segments])}"
+        return f"in {len(segments)} of {len(comparison.titles)} segments"
+    return f"for {listed([segment_title(comparison, segment) for segment in segments])}"
 
 
-def finding(found: Segmented) -> str:
+def finding(comparison: SegmentComparison) -> str:
     """``EASE is better for known users and worse for new users``."""
-    runs = [run for run in found.candidates if found.judged(run)]
-    mixed = [run for run in runs if found.in_words(run, "better") and found.in_words(run, "worse")]
+    runs = [run for run in comparison.candidates if comparison.judged(run)]
+    mixed = [
+        run for run in runs if comparison.with_word(run, "better") and comparison.with_word(run, "worse")
+    ]
     if not runs:
-        return _unjudged(found)
+        return _unjudged(comparison)
     if not mixed:
-        return _one_way(found, runs)
-    best = max(mixed, key=lambda run: found.cells[EVERYBODY, run].difference)
-    others = [_name(found, run) for run in mixed if run != best]
-    also = f"; {_others(others)} mixed too" if others else ""
-    return f"{_name(found, best)} is {_both_ways(found, best)}{also}"
-
-
-def _both_ways(found: Segmented, run: str) -> str:
-    """``better in 3 and worse in 6 of 12 segments``, or named."""
-    better, worse = (found.in_words(run, word) for word in ("better", "worse"))
+        return _one_way(comparison, runs)
+    best = max(mixed, key=lambda run: comparison.whole(run).difference)
+    better, worse = (comparison.with_word(best, word) for word in ("better", "worse"))
+    in_better = where(comparison, better)
     if min(len(better), len(worse)) > MOST_NAMED:
-        return f"better in {len(better)} and worse {where(found, worse)}"
-    return f"better {where(found, better)} and worse {where(found, worse)}"
+        in_better = f"in {len(better)}"
+    others = [_name(comparison, run) for run in mixed if run != best]
+    also = ""
+    if others:
+        also = f"{others[0]} is" if len(others) == 1 else f"{named_number(len(others)).lower()} others are"
+        also = f"; {also} mixed too"
+    return f"{_name(comparison, best)} is better {in_better} and worse {where(comparison, worse)}{also}"
 
 
-def _unjudged(found: Segmented) -> str:
-    metric = metric_at(found.metric, found.k)
-    if len(found.runs) < 2:
-        return f"{_name(found, found.baseline)} has nobody to be compared with"
-    if found.by_value:
+def _unjudged(comparison: SegmentComparison) -> str:
+    metric = metric_at(comparison.metric, comparison.k)
+    if len(comparison.runs) < 2:
+        return f"{_name(comparison, comparison.baseline)} has nobody to be compared with"
+    if comparison.by_value:
         return f"{metric} by segment: values only, without a verdict"
     return f"No segment can be judged on {metric}"
 
 
-def _one_way(found: Segmented, runs: Sequence[str]) -> str:
-    """Nobody is better here and worse there: who is better everywhere, or somewhere, or nowhere."""
-    everywhere = [run for run in runs if _is_everywhere(found, run, "better")]
+def _one_way(comparison: SegmentComparison, runs: Sequence[str]) -> str:
+    """Where no run is better in some segments and worse in others."""
+    base = _name(comparison, comparison.baseline)
+    better, worse = ({run: comparison.with_word(run, word) for run in runs} for word in ("better", "worse"))
+    n_judged = {run: len(comparison.judged(run)) for run in runs}
+    everywhere = [run for run in runs if len(better[run]) == n_judged[run]]
+    best = max(runs, key=lambda run: len(better[run]))
     if everywhere:
-        return f"{_are(found, everywhere)} better {_every(found, everywhere[0])}"
-    best, worst = (_most(found, runs, word) for word in ("better", "worse"))
-    if best:
-        return _only(found, best, "better", "worse")
-    if worst and len(runs) == 1:
-        return _only(found, worst, "worse", "better")
-    return _nobody(found, runs)
-
-
-def _is_everywhere(found: Segmented, run: str, word: str) -> bool:
-    return len(found.in_words(run, word)) == len(found.judged(run))
-
-
-def _only(found: Segmented, run: str, word: str, other: str) -> str:
-    return f"{_name(found, run)} is {word} {where(found, found.in_words(run, word))}, and nowhere {other}"
-
-
-def _nobody(found: Segmented, runs: Sequence[str]) -> str:
-    base = _name(found, found.baseline)
-    if all(_is_everywhere(found, run, "worse") for run in runs):
-        return f"{_are(found, runs)} worse {_every(found, runs[0])}"
-    if any(found.in_words(run, "worse") for run in runs):
-        return f"No candidate is better than {base} in any segment"
+        return f"{_are(comparison, everywhere)} better {_in_all_judged(comparison, everywhere[0])}"
+    if better[best]:
+        return f"{_name(comparison, best)} is better {where(comparison, better[best])}, and nowhere worse"
     if len(runs) == 1:
-        return f"{_name(found, runs[0])} is not settled against {base} in any segment"
-    return f"No candidate is settled against {base} in any segment"
+        relation = f"not settled against {base} in any segment"
+        if worse[runs[0]]:
+            relation = f"worse {where(comparison, worse[runs[0]])}, and nowhere better"
+        return f"{_name(comparison, runs[0])} is {relation}"
+    if all(len(worse[run]) == n_judged[run] for run in runs):
+        return f"{_are(comparison, runs)} worse {_in_all_judged(comparison, runs[0])}"
+    relation = "better than" if any(worse.values()) else "settled against"
+    return f"No candidate is {relation} {base} in any segment"
 
 
-def _most(found: Segmented, runs: Sequence[str], word: str) -> str | None:
-    """The run that is ``word`` in most segments; None where none is in any."""
-    saying = [run for run in runs if found.in_words(run, word)]
-    return max(saying, key=lambda run: len(found.in_words(run, word)), default=None)
+def _in_all_judged(comparison: SegmentComparison, run: str) -> str:
+    judged = list(comparison.judged(run))
+    return where(comparison, judged) if len(judged) == 1 else "in every segment that is judged"
 
 
-def _every(found: Segmented, run: str) -> str:
-    judged = list(found.judged(run))
-    return where(found, judged) if len(judged) == 1 else "in every segment that is judged"
-
-
-def _are(found: Segmented, runs: Sequence[str]) -> str:
+def _are(comparison: SegmentComparison, runs: Sequence[str]) -> str:
     if len(runs) > MOST_NAMED + 1:
         return f"{named_number(len(runs))} candidates are"
-    return f"{listed([_name(found, run) for run in runs])} {'is' if len(runs) == 1 else 'are'}"
+    return f"{listed([_name(comparison, run) for run in runs])} {'is' if len(runs) == 1 else 'are'}"
 
 
-def _others(names: Sequence[str]) -> str:
-    return f"{names[0]} is" if len(names) == 1 else f"{named_number(len(names)).lower()} others are"
+def _name(comparison: SegmentComparison, run: str) -> str:
+    return cut(comparison.names[run], LONGEST_NAME)
 
 
-def _name(found: Segmented, run: str) -> str:
-    return cut(found.names[run], LONGEST_NAME)
-
-
-def subtitle(found: Segmented) -> str:
-    """What is drawn, against whom, and how it is judged."""
-    metric, base = metric_at(found.metric, found.k), found.names[found.baseline]
-    if len(found.runs) < 2:
+def subtitle(comparison: SegmentComparison) -> str:
+    """What is drawn, against which run, and how it is judged."""
+    metric, base = metric_at(comparison.metric, comparison.k), comparison.names[comparison.baseline]
+    if len(comparison.runs) < 2:
         return f"{metric} of {base} in each segment. Choose a candidate to see for whom it is better."
-    if found.by_value:
+    if comparison.by_value:
         return f"{metric} within each segment: it has no value per user, so no interval. Grey tick: {base}."
-    family = sum(len(found.judged(run)) for run in found.candidates)
-    rule = (
-        f", {RULES[found.terms.correction]} over {family} differences"
-        if family > 1 or found.terms.correction == "off"
-        else ""
-    )
+    correction = comparison.terms.correction
+    n_family = sum(len(comparison.judged(run)) for run in comparison.candidates)
+    is_named = n_family > 1 or correction == "off"
+    rule = f", {RULES[correction]} over {n_family} differences" if is_named else ""
     return (
         f"{metric} against {base}, paired user by user; 95 % intervals{rule}. "
-        f"Filled: settled. Grey: fewer than {found.least} users, not judged."
+        f"Filled: settled. Grey: fewer than {comparison.least} users, not judged."
     )
 
 
 # ── what the whole does not show ─────────────────────────────────────────────────────────────
 
 
-def flagged(found: Segmented, flag: Flag) -> str:
+def flag_sentence(comparison: SegmentComparison, flag: Flag) -> str:
     """One or two sentences, with the numbers that explain the flag."""
-    tell = {
+    sentences = {
         "reversed": _reversed,
         "cancelled": _cancelled,
         "outvoted": _outvoted,
         "one segment": _one_segment,
     }
-    return tell[flag.kind](found, flag)
+    return sentences[flag.kind](comparison, flag)
 
 
-def _whole(found: Segmented, run: str) -> Cell:
-    return found.cells[EVERYBODY, run]
-
-
-def _with_n(found: Segmented, run: str, segments: Sequence[str]) -> str:
+def _with_n(comparison: SegmentComparison, run: str, segments: Sequence[str]) -> str:
     """``new users (−0.0391, n = 2,376)`` and so on."""
-    cells = [(titled(found, one), found.cells[one, run]) for one in segments[:4]]
-    digits = numbers.places(cell.difference for _, cell in cells)
-    told = [
-        f"{title} ({numbers.signed(cell.difference, digits)}, n = {numbers.count(cell.n_shared)})"
-        for title, cell in cells
+    cells = {segment: comparison.cells[segment, run] for segment in segments[:4]}
+    digits = numbers.places(cell.difference for cell in cells.values())
+    texts = [
+        f"{segment_title(comparison, segment)} "
+        f"({numbers.signed(cell.difference, digits)}, n = {numbers.count(cell.n_shared)})"
+        for segment, cell in cells.items()
     ]
-    more = len(segments) - len(told)
-    return listed([*told, *([f"{more} more"] if more else [])])
+    more = len(segments) - len(texts)
+    return listed([*texts, *([f"{more} more"] if more else [])])
 
 
-def _overall(found: Segmented, run: str) -> str:
+def _overall(comparison: SegmentComparison, run: str) -> str:
     """``EASE is worse than Popular over all users (−0.0131)``."""
-    cell, base = _whole(found, run), found.names[found.baseline]
-    said = {
-        "better": f"is better than {base}", "worse": f"is worse than {base}", "tie": f"is level with {base}",
+    whole, base = comparison.whole(run), comparison.names[comparison.baseline]
+    relation = {
+        "better": f"is better than {base}",
+        "worse": f"is worse than {base}",
+        "tie": f"is level with {base}",
         "not settled": f"is not settled against {base}",
-    }[cell.word or "not settled"]  # fmt: skip
-    amount = numbers.signed(cell.difference, numbers.places([cell.difference]))
-    return f"{found.names[run]} {said} over all users ({amount})"
+    }[whole.word or "not settled"]
+    amount = numbers.signed(whole.difference, numbers.places([whole.difference]))
+    return f"{comparison.names[run]} {relation} over all users ({amount})"
 
 
-def _cancelled(found: Segmented, flag: Flag) -> str:
-    """Of users the parts make the whole; of items they do not, and only stand beside it."""
-    better, worse = (_with_n(found, flag.run, found.in_words(flag.run, word)) for word in ("better", "worse"))
-    why = ", but" if found.of_items else " because its gains and losses hide each other:"
-    return f"{_overall(found, flag.run)}{why} better for {better}, worse for {worse}."
-
-
-def _outvoted(found: Segmented, flag: Flag) -> str:
-    word = found.cells[flag.segments[0], flag.run].word
-    judged = found.judged(flag.run)
-    every = (
-        "every segment"
-        if len(flag.segments) == len(judged)
-        else f"{len(flag.segments)} of {len(judged)} segments"
+def _cancelled(comparison: SegmentComparison, flag: Flag) -> str:
+    """Slices of users add up to the whole; slices of items do not, and only stand beside it."""
+    better, worse = (
+        _with_n(comparison, flag.run, comparison.with_word(flag.run, word)) for word in ("better", "worse")
     )
-    those = _with_n(found, flag.run, flag.segments)
-    told = f"{_overall(found, flag.run)}, but {word} in {every}: {those}."
-    opposite = [one for one in judged if one not in flag.segments]
-    if found.of_items:
-        return f"{told} A segment counts only its own items, so the whole is not the mean of the segments."
-    return f"{told} {_carried(found, flag.run, opposite)}"
+    why = ", but" if comparison.of_items else " because its gains and losses hide each other:"
+    return f"{_overall(comparison, flag.run)}{why} better for {better}, worse for {worse}."
 
 
-def _carried(found: Segmented, run: str, segments: Sequence[str]) -> str:
-    """Who turns the whole: larger differences of fewer users."""
-    if not segments:
-        return "The users whom no segment holds turn it."
-    users = 100 * sum(found.share(one, run) for one in segments)
-    return f"The whole follows {_with_n(found, run, segments)}: {numbers.three(users)} % of the users."
+def _outvoted(comparison: SegmentComparison, flag: Flag) -> str:
+    run, judged = flag.run, comparison.judged(flag.run)
+    word = comparison.cells[flag.segments[0], run].word
+    how_many = f"{len(flag.segments)} of {len(judged)} segments"
+    if len(flag.segments) == len(judged):
+        how_many = "every segment"
+    segments = _with_n(comparison, run, flag.segments)
+    text = f"{_overall(comparison, run)}, but {word} in {how_many}: {segments}."
+    if comparison.of_items:
+        return f"{text} A segment counts only its own items, so the whole is not the mean of the segments."
+    opposite = [segment for segment in judged if segment not in flag.segments]
+    if not opposite:
+        return f"{text} The users whom no segment holds turn it."
+    users = 100 * sum(comparison.share(segment, run) for segment in opposite)
+    carried_by = _with_n(comparison, run, opposite)
+    return f"{text} The whole follows {carried_by}: {numbers.three(users)} % of the users."
 
 
-def _one_segment(found: Segmented, flag: Flag) -> str:
+def _one_segment(comparison: SegmentComparison, flag: Flag) -> str:
     (segment,), run = flag.segments, flag.run
-    word = _whole(found, run).word
-    kind = "gain" if (word == "better") else "loss"
-    who = _with_n(found, run, flag.segments)
-    if not found.is_additive(run):
-        return f"{_overall(found, run)}, but of the segments only {who} shows it."
-    part = found.contribution(segment, run)
-    much = "all of the" if part >= 1 else f"{numbers.three(100 * part)} % of the"
+    word = comparison.whole(run).word
+    kind = "gain" if word == "better" else "loss"
+    named = _with_n(comparison, run, flag.segments)
+    if not comparison.is_additive(run):
+        return f"{_overall(comparison, run)}, but of the segments only {named} shows it."
+    contribution = comparison.contribution(segment, run)
+    much = "all of the" if contribution >= 1 else f"{numbers.three(100 * contribution)} % of the"
     return (
-        f"{_overall(found, run)}, and {much} {kind} comes from {who}: "
-        f"{numbers.three(100 * found.share(segment, run))} % of the users. Nobody else is shown to be {word}."
+        f"{_overall(comparison, run)}, and {much} {kind} comes from {named}: "
+        f"{numbers.three(100 * comparison.share(segment, run))} % of the users. "
+        f"Nobody else is shown to be {word}."
     )
 
 
-def _reversed(found: Segmented, flag: Flag) -> str:
-    run, base = flag.run, found.baseline
-    whole = [_whole(found, one).value for one in (run, base)]
+def _reversed(comparison: SegmentComparison, flag: Flag) -> str:
+    run, base = flag.run, comparison.baseline
+    whole = [comparison.whole(of_run).value for of_run in (run, base)]
     side, other = ("above", "below") if whole[0] > whole[1] else ("below", "above")
-    apart = max(
-        flag.segments, key=lambda one: abs(_own_share(found, one, run) - _own_share(found, one, base))
-    )
-    shares = [f"{numbers.three(100 * _own_share(found, apart, one))} %" for one in (run, base)]
-    values = " against ".join(numbers.three(value) for value in whole)
+    own_shares = {
+        segment: [
+            comparison.cells[segment, of_run].n / max(1, comparison.whole(of_run).n) for of_run in (run, base)
+        ]
+        for segment in flag.segments
+    }
+    apart = max(flag.segments, key=lambda segment: abs(own_shares[segment][0] - own_shares[segment][1]))
+    shares = [f"{numbers.three(100 * share)} %" for share in own_shares[apart]]
+    names, values = comparison.names, " against ".join(map(numbers.three, whole))
     return (
-        f"By its own mean {found.names[run]} is {side} {found.names[base]} ({values}), but {other} it in "
-        f"every segment that is judged. They count different users: {titled(found, apart)} are {shares[0]} "
-        f"of those of {found.names[run]} and {shares[1]} of those of {found.names[base]}."
+        f"By its own mean {names[run]} is {side} {names[base]} ({values}), but {other} it in "
+        f"every segment that is judged. They count different users: {segment_title(comparison, apart)} are "
+        f"{shares[0]} of those of {names[run]} and {shares[1]} of those of {names[base]}."
     )
-
-
-def _own_share(found: Segmented, segment: str, run: str) -> float:
-    """Of the users whom the run counts."""
-    return found.cells[segment, run].n / max(1, _whole(found, run).n)

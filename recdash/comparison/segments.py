@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from recdash.comparison.pairs import Pair, Terms, UnjudgedPair, family_of, pair_of, shared
+from recdash.comparison.pairs import Pair, Terms, UnjudgedPair, judge_family, pair_of
 from recdash.domain.results import UserValues
 from recdash.metrics import define
-from recdash.stats import Word
+from recdash.stats import Finding
 
 EVERYBODY = ""
 """The key of all users among the segments."""
 MOST = 0.5
-"""Of the users: what is said of every segment is said of more than this share of them."""
+"""More than this share of the users is in the segments that a flag names."""
 NEARLY_ALL = 0.9
 """From this share of a difference on, it is said to come from one segment."""
 
@@ -26,10 +26,10 @@ FlagKind = Literal["reversed", "cancelled", "outvoted", "one segment"]
 
 @dataclass(frozen=True)
 class Cell:
-    """One run in one segment: its own mean over its ``n`` users, and what it differs from the baseline.
+    """One run in one segment: its own mean over its ``n`` users, and its difference to the baseline.
 
-    ``difference``: mean over the ``n_shared`` users that count for both, NaN without one; ``pair``: the same
-    with its interval and word, None where it is not judged, and ``why``.
+    ``difference``: mean over the ``n_shared`` users that count for both, NaN without any. ``pair``: the same
+    with its interval and finding; None where it is not judged, and then ``why`` says the reason.
     """
 
     value: float
@@ -40,7 +40,7 @@ class Cell:
     why: str = ""
 
     @property
-    def word(self) -> Word | None:
+    def word(self) -> Finding | None:
         return self.pair.judged.word if self.pair else None
 
     @property
@@ -49,11 +49,11 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Segmented:
-    """Runs in every segment by one metric at one k.
+class SegmentComparison:
+    """Runs compared with a baseline in every segment by one metric at one k.
 
-    ``titles``: segment → title, in order; ``cells``: (segment, run) → its cell, ``EVERYBODY`` being a segment
-    too. ``of_items``: segments of items, in which only these count.
+    ``titles``: segment → title, in order. ``cells``: (segment, run) → its cell, ``EVERYBODY`` being a segment
+    too. ``of_items``: these are segments of items, and only their items count in each.
     """
 
     by: str
@@ -80,30 +80,32 @@ class Segmented:
     def candidates(self) -> tuple[str, ...]:
         return tuple(run for run in self.runs if run != self.baseline)
 
-    def judged(self, run: str) -> dict[str, Cell]:
-        """Segment → cell, of those with a word."""
-        return {one: cell for one in self.titles if (cell := self.cells[one, run]).pair}
+    def whole(self, run: str) -> Cell:
+        """The run over all users."""
+        return self.cells[EVERYBODY, run]
 
-    def in_words(self, run: str, word: str) -> list[str]:
+    def judged(self, run: str) -> dict[str, Cell]:
+        """Segment → cell, of those that are judged."""
+        return {segment: cell for segment in self.titles if (cell := self.cells[segment, run]).pair}
+
+    def with_word(self, run: str, word: str) -> list[str]:
         """The segments in which the run is ``word``."""
-        return [one for one, cell in self.judged(run).items() if cell.word == word]
+        return [segment for segment, cell in self.judged(run).items() if cell.word == word]
 
     def is_additive(self, run: str) -> bool:
-        """Is each user in one segment, so that shares of users and of the difference add up to 1?"""
-        parts = sum(self.cells[one, run].n_shared for one in self.titles)
-        return not self.of_items and parts == self.cells[EVERYBODY, run].n_shared
+        """Whether each user is in one segment, so that shares of users and of the difference add up to 1."""
+        n_in_segments = sum(self.cells[segment, run].n_shared for segment in self.titles)
+        return not self.of_items and n_in_segments == self.whole(run).n_shared
 
     def share(self, segment: str, run: str) -> float:
-        """Of the users whom run and baseline share, how many are in the segment; 0..1."""
-        everybody = self.cells[EVERYBODY, run].n_shared
-        return self.cells[segment, run].n_shared / everybody if everybody else float("nan")
+        """Share of the users of both run and baseline who are in the segment; 0..1."""
+        n_users = self.whole(run).n_shared
+        return self.cells[segment, run].n_shared / n_users if n_users else float("nan")
 
     def contribution(self, segment: str, run: str) -> float:
         """The segment's share of the whole difference; more than 1 where others take some of it back."""
-        whole = self.cells[EVERYBODY, run].difference
-        return (
-            self.share(segment, run) * self.cells[segment, run].difference / whole if whole else float("nan")
-        )
+        whole, own = self.whole(run).difference, self.cells[segment, run].difference
+        return self.share(segment, run) * own / whole if whole else float("nan")
 
 
 @dataclass(frozen=True)
@@ -121,123 +123,105 @@ class Flag:
     segments: tuple[str, ...]
 
 
-def segmented(empty: Segmented, values: Mapping[str, Values]) -> Segmented:
+def compare_segments(empty: SegmentComparison, values: Mapping[str, Values]) -> SegmentComparison:
     """``empty`` with the cells that follow from users' values in each segment, ``EVERYBODY`` among them.
 
     All segments × candidates with at least ``least`` users are one family; the whole is one of its own.
     """
-    base = {one: of[empty.baseline] for one, of in values.items()}
-    cells = {(one, run): _own(mine) for one, of in values.items() for run, mine in of.items()}
-    found = {
-        (one, run): difference
-        for one, of in values.items()
-        for run, mine in of.items()
-        if run != empty.baseline and (difference := _difference(empty.baseline, run, base[one], mine))
-    }
-    cells |= {key: _different(cells[key], one, empty.least) for key, one in found.items()}
-    for whole in (True, False):
-        family = {
-            key: one for key, one in found.items() if (key[0] == EVERYBODY) == whole and not cells[key].why
-        }
-        pairs = family_of(list(family.values()), empty.terms) if family else []
+    cells: dict[tuple[str, str], Cell] = {}
+    families: dict[bool, dict[tuple[str, str], UnjudgedPair]] = {True: {}, False: {}}
+    for segment, of_runs in values.items():
+        for run, own in of_runs.items():
+            cell = _cell_of(own)
+            base = None if run == empty.baseline else of_runs[empty.baseline]
+            if pair := pair_of(empty.baseline, run, base, own):
+                n = pair.paired.n
+                is_judged = n >= max(empty.least, 2)
+                why = "" if is_judged else "too few users"
+                cell = replace(cell, difference=pair.paired.mean, n_shared=n, why=why)
+                if is_judged:
+                    families[segment == EVERYBODY][segment, run] = pair
+            cells[segment, run] = cell
+    for family in families.values():
+        pairs = judge_family(list(family.values()), empty.terms)
         cells |= {key: replace(cells[key], pair=pair) for key, pair in zip(family, pairs, strict=True)}
     return replace(empty, cells=cells)
 
 
-def _own(mine: UserValues | None) -> Cell:
-    if mine is None or not len(mine.users):
-        return Cell(float("nan"), 0, why="" if mine is None else "nobody counts")
-    return Cell(float(mine.values.mean()), len(mine.users))
-
-
-def _difference(
-    baseline: str, run: str, base: UserValues | None, mine: UserValues | None
-) -> UnjudgedPair | None:
-    if base is None or mine is None:
-        return None
-    low, high = shared(base, mine)
-    return pair_of(baseline, run, low, high) if len(low.users) else None
-
-
-def _different(cell: Cell, found: UnjudgedPair, least: int) -> Cell:
-    n = found.paired.n
-    why = "" if n >= max(least, 2) else "too few users"
-    return replace(cell, difference=found.paired.mean, n_shared=n, why=why)
+def _cell_of(values: UserValues | None) -> Cell:
+    """The cell of a run on its own, before it is compared."""
+    if values is None or not len(values.users):
+        return Cell(float("nan"), 0, why="" if values is None else "nobody counts")
+    return Cell(float(values.values.mean()), len(values.users))
 
 
 # ── what the whole does not show ─────────────────────────────────────────────────────────────
 
 
-def flags(found: Segmented) -> list[Flag]:
-    """At most one of each candidate, the gravest."""
-    return [flag for run in found.candidates if (flag := _flag(found, run))]
-
-
-def _flag(found: Segmented, run: str) -> Flag | None:
+def flags(comparison: SegmentComparison) -> list[Flag]:
+    """At most one flag for each candidate, the gravest."""
     tests = (_reversed, _cancelled, _outvoted, _one_segment)
-    return next((flag for test in tests if (flag := test(found, run))), None)
+    gravest = [
+        next(filter(None, (test(comparison, run) for test in tests)), None) for run in comparison.candidates
+    ]
+    return [flag for flag in gravest if flag]
 
 
-def _ahead(found: Segmented, segment: str, run: str) -> float:
+def _ahead(comparison: SegmentComparison, segment: str, run: str) -> float:
     """By how much the run's own mean is above the baseline's own; each over the users it counts."""
-    return found.cells[segment, run].value - found.cells[segment, found.baseline].value
+    return comparison.cells[segment, run].value - comparison.cells[segment, comparison.baseline].value
 
 
-def _reversed(found: Segmented, run: str) -> Flag | None:
-    judged = list(found.judged(run))
+def _reversed(comparison: SegmentComparison, run: str) -> Flag | None:
+    judged, cells = list(comparison.judged(run)), comparison.cells
     same_users = all(
-        found.cells[one, run].n == found.cells[one, found.baseline].n for one in (*judged, EVERYBODY)
+        cells[segment, run].n == cells[segment, comparison.baseline].n for segment in (*judged, EVERYBODY)
     )
-    if same_users or found.of_items or len(judged) < 2:
+    if same_users or comparison.of_items or len(judged) < 2:
         return None
-    whole = _ahead(found, EVERYBODY, run)
-    if (
-        whole
-        and _hold_most(found, judged, run)
-        and all(_ahead(found, one, run) * whole < 0 for one in judged)
-    ):
+    whole = _ahead(comparison, EVERYBODY, run)
+    other_way = all(_ahead(comparison, segment, run) * whole < 0 for segment in judged)
+    if whole and other_way and _hold_most(comparison, judged, run):
         return Flag("reversed", run, tuple(judged))
     return None
 
 
-def _hold_most(found: Segmented, segments: Sequence[str], run: str) -> bool:
-    """Are most of the users whom the run counts in these segments, and of those whom the baseline does?"""
+def _hold_most(comparison: SegmentComparison, segments: Sequence[str], run: str) -> bool:
+    """Whether these segments hold most of the users that run and baseline count, each by itself."""
     return all(
-        sum(found.cells[one, each].n for one in segments) > MOST * found.cells[EVERYBODY, each].n
-        for each in (run, found.baseline)
+        sum(comparison.cells[segment, of_run].n for segment in segments) > MOST * comparison.whole(of_run).n
+        for of_run in (run, comparison.baseline)
     )
 
 
-def _cancelled(found: Segmented, run: str) -> Flag | None:
-    better, worse = found.in_words(run, "better"), found.in_words(run, "worse")
-    if found.cells[EVERYBODY, run].word in ("tie", "not settled") and better and worse:
+def _cancelled(comparison: SegmentComparison, run: str) -> Flag | None:
+    better, worse = comparison.with_word(run, "better"), comparison.with_word(run, "worse")
+    if comparison.whole(run).word in ("tie", "not settled") and better and worse:
         return Flag("cancelled", run, (*better, *worse))
     return None
 
 
-def _outvoted(found: Segmented, run: str) -> Flag | None:
-    whole, judged = found.cells[EVERYBODY, run].word, found.judged(run)
+def _outvoted(comparison: SegmentComparison, run: str) -> Flag | None:
+    whole, judged = comparison.whole(run).word, comparison.judged(run)
+    n_judged = sum(cell.n_shared for cell in judged.values())
     for word in ("better", "worse"):
-        saying = found.in_words(run, word)
-        every = len(judged) > 1 and len(saying) == len(judged)
-        most = whole in ("better", "worse") and _users(judged, saying) > MOST * _users(judged, list(judged))
-        if whole not in (None, word) and (every or most) and _hold_most(found, saying, run):
-            return Flag("outvoted", run, tuple(saying))
+        segments = comparison.with_word(run, word)
+        every = len(judged) > 1 and len(segments) == len(judged)
+        n_users = sum(judged[segment].n_shared for segment in segments)
+        most = whole in ("better", "worse") and n_users > MOST * n_judged
+        if whole not in (None, word) and (every or most) and _hold_most(comparison, segments, run):
+            return Flag("outvoted", run, tuple(segments))
     return None
 
 
-def _users(judged: Mapping[str, Cell], segments: Sequence[str]) -> int:
-    return sum(judged[one].n_shared for one in segments)
-
-
-def _one_segment(found: Segmented, run: str) -> Flag | None:
-    """Nearly all of the difference is one segment's, and no other shows it; of several judged."""
-    whole = found.cells[EVERYBODY, run].word
-    saying = found.in_words(run, whole) if whole in ("better", "worse") else []
-    if len(saying) != 1 or len(found.judged(run)) < 2:
+def _one_segment(comparison: SegmentComparison, run: str) -> Flag | None:
+    """Of several judged segments only one shows the difference, and nearly all of it comes from there."""
+    whole = comparison.whole(run).word
+    segments = comparison.with_word(run, whole) if whole in ("better", "worse") else []
+    if len(segments) != 1 or len(comparison.judged(run)) < 2:
         return None
-    if not found.is_additive(run):
-        open_ = found.in_words(run, "not settled")
-        return None if open_ else Flag("one segment", run, tuple(saying))
-    enough = found.contribution(saying[0], run) >= NEARLY_ALL > found.share(saying[0], run)
-    return Flag("one segment", run, tuple(saying)) if enough else None
+    if comparison.is_additive(run):
+        holds = comparison.contribution(segments[0], run) >= NEARLY_ALL > comparison.share(segments[0], run)
+    else:
+        holds = not comparison.with_word(run, "not settled")
+    return Flag("one segment", run, tuple(segments)) if holds else None

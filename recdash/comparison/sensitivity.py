@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recdash.comparison.evidence import metrics_beside, weigh
-from recdash.comparison.pairs import Comparison, compare
+from recdash.comparison.evidence import gather_evidence, metrics_beside
+from recdash.comparison.pairs import Pair, compare
 from recdash.comparison.source import Source
 from recdash.comparison.verdict import Verdict, decide
-from recdash.comparison.wording import rounded, title_of
+from recdash.comparison.wording import rounded, slice_title
 from recdash.domain.kinds import Users
 from recdash.errors import InputError
 from recdash.formatting import numbers
@@ -24,7 +24,7 @@ STRICTER: dict[str, str] = {
     "mrr": "mrr(sum=all)",
     "f1": "f1(average=means)",
 }
-"""Of each metric the definition that other tools use most."""
+"""For each metric the definition that other tools use most."""
 OTHER_USERS: dict[Users, tuple[Users, str]] = {
     "truth": ("both", "Only users with a list"),
     "both": ("truth", "Users without a list count as 0"),
@@ -49,55 +49,56 @@ class WhatIf:
 
 def changes(source: Source, verdict: Verdict, depth: int, users: Users) -> list[WhatIf]:
     """The four to five questions that a reader asks first, each answered by deciding anew."""
-    asked = verdict.weighed.comparison
-    found = [
+    if not verdict.evidence.comparison.pairs:
+        return []
+    what_ifs = [
         _other_cutoffs(source, verdict, depth),
         _other_metric(source, verdict),
         _other_definition(source, verdict),
         _other_users(source, verdict, users),
-        _parts(verdict),
+        _most_unlike_slice(verdict),
     ]
-    return [change for change in found if change is not None and asked.pairs]
+    return [what_if for what_if in what_ifs if what_if is not None]
 
 
 def brief(verdict: Verdict) -> str:
     """A verdict in a few words: ``ship ALS`` · ``keep Popular`` · ``about 1,900 more users needed``."""
-    weighed = verdict.weighed
+    evidence = verdict.evidence
     if verdict.state == "ship":
-        return (
-            f"keep {verdict.name}" if verdict.run == weighed.comparison.baseline else f"ship {verdict.name}"
-        )
-    if verdict.state == "not enough evidence" and weighed.leader is not None:
-        more = weighed.leader.judged.more_users
-        needs = f": about {numbers.count(rounded(more))} more users needed" if more else ""
-        return f"not enough evidence for {verdict.name}{needs}"
+        verb = "keep" if verdict.run == evidence.comparison.baseline else "ship"
+        return f"{verb} {verdict.name}"
+    if verdict.state == "not enough evidence" and evidence.leader is not None:
+        return f"not enough evidence for {verdict.name}{_users_needed(evidence.leader)}"
     return f"{verdict.state} for {verdict.name}" if verdict.name else verdict.state
 
 
-def _again(
+def _users_needed(pair: Pair) -> str:
+    more = pair.judged.more_users
+    return f": about {numbers.count(rounded(more))} more users needed" if more else ""
+
+
+def _decide_again(
     source: Source, verdict: Verdict, metric: str, k: int, users: Users | None = None
 ) -> Verdict | None:
-    """The same runs on the same terms, asked otherwise; None where that cannot be had."""
-    asked: Comparison = verdict.weighed.comparison
+    """The verdict on the same runs and terms by another metric, k or population; None where there is none."""
+    asked = verdict.evidence.comparison
     runs = [*(pair.candidate for pair in asked.against), *asked.apart]
     source = source.under(users) if users else source
     try:
-        found = compare(source, runs, asked.baseline, metric, k, asked.terms)
+        comparison = compare(source, runs, asked.baseline, metric, k, asked.terms)
     except InputError:
         return None
-    return decide(weigh(source, found, intervals=False)) if found.pairs else None
+    return decide(gather_evidence(source, comparison, intervals=False)) if comparison.pairs else None
 
 
-def _same(one: Verdict, other: Verdict) -> bool:
-    return (one.state, one.run) == (other.state, other.run)
+def _is_same(verdict: Verdict, other: Verdict) -> bool:
+    return (verdict.state, verdict.run) == (other.state, other.run)
 
 
-def _told(question: str, verdict: Verdict, other: Verdict | None, *params: tuple[str, str]) -> WhatIf | None:
-    if other is None:
-        return None
-    same = _same(verdict, other)
-    answer = f"Nothing: {brief(other)}" if same else _capital(brief(other))
-    return WhatIf(question, answer, not same, params)
+def _what_if(question: str, verdict: Verdict, other: Verdict, *params: tuple[str, str]) -> WhatIf:
+    is_same = _is_same(verdict, other)
+    answer = f"Nothing: {brief(other)}" if is_same else _capital(brief(other))
+    return WhatIf(question, answer, not is_same, params)
 
 
 def _capital(text: str) -> str:
@@ -105,67 +106,64 @@ def _capital(text: str) -> str:
 
 
 def _other_cutoffs(source: Source, verdict: Verdict, depth: int) -> WhatIf | None:
-    asked = verdict.weighed.comparison
+    asked = verdict.evidence.comparison
     if not define(asked.metric).metric.has_cutoff:
         return None
-    found = {k: _again(source, verdict, asked.metric, k) for k in USUAL_K if k <= depth and k != asked.k}
-    told = {k: other for k, other in found.items() if other is not None}
-    if not told:
+    cutoffs = [k for k in USUAL_K if k <= depth and k != asked.k]
+    others = {k: other for k in cutoffs if (other := _decide_again(source, verdict, asked.metric, k))}
+    if not others:
         return None
-    question = "k = " + ", ".join(map(str, told))
-    differ = {k: other for k, other in told.items() if not _same(verdict, other)}
+    question = "k = " + ", ".join(map(str, others))
+    differ = {k: other for k, other in others.items() if not _is_same(verdict, other)}
     if not differ:
         return WhatIf(question, f"Nothing: {brief(verdict)} at each", matters=False)
-    first = next(iter(differ))
-    said = "; ".join(f"{brief(other)} at {k}" for k, other in differ.items())
-    return WhatIf(question, _capital(said), matters=True, params=(("k", str(first)),))
+    answer = _capital("; ".join(f"{brief(other)} at {k}" for k, other in differ.items()))
+    return WhatIf(question, answer, matters=True, params=(("k", str(min(differ))),))
 
 
 def _other_metric(source: Source, verdict: Verdict) -> WhatIf | None:
-    asked = verdict.weighed.comparison
+    asked = verdict.evidence.comparison
     for metric in metrics_beside(asked.metric):
-        if other := _again(source, verdict, metric, asked.k):
+        if other := _decide_again(source, verdict, metric, asked.k):
             question = f"{metric_title(metric)} instead of {metric_title(asked.metric)}"
-            return _told(question, verdict, other, ("m", metric))
+            return _what_if(question, verdict, other, ("m", metric))
     return None
 
 
 def _other_definition(source: Source, verdict: Verdict) -> WhatIf | None:
-    asked = verdict.weighed.comparison
+    asked = verdict.evidence.comparison
     plain = define(asked.metric).metric.name
-    other = STRICTER.get(plain) if asked.metric == plain else plain
-    if other is None:
+    metric = STRICTER.get(plain) if asked.metric == plain else plain
+    other = _decide_again(source, verdict, metric, asked.k) if metric else None
+    if metric is None or other is None:
         return None
-    return _told(
-        f"Defined as {metric_title(other)}", verdict, _again(source, verdict, other, asked.k), ("m", other)
-    )
+    return _what_if(f"Defined as {metric_title(metric)}", verdict, other, ("m", metric))
 
 
 def _other_users(source: Source, verdict: Verdict, users: Users) -> WhatIf | None:
     rule, question = OTHER_USERS[users]
-    asked = verdict.weighed.comparison
+    asked = verdict.evidence.comparison
     if not define(asked.metric).has_user_values:
         return None  # predicted ratings have rows, and no user without a list
-    return _told(question, verdict, _again(source, verdict, asked.metric, asked.k, rule))
+    other = _decide_again(source, verdict, asked.metric, asked.k, rule)
+    return _what_if(question, verdict, other) if other else None
 
 
-def _parts(verdict: Verdict) -> WhatIf | None:
+_MOST_UNLIKE = ("worse", "better", "tie", "not settled")
+
+
+def _most_unlike_slice(verdict: Verdict) -> WhatIf | None:
     """The slice in which the leader's finding is most unlike the whole: the opposite, a tie, or not settled.
 
     Too few users to settle it there would not change the verdict.
     """
-    leader = verdict.weighed.leader
+    leader = verdict.evidence.leader
     if leader is None:
         return None
-    unlike = [part for part in verdict.weighed.parts if part.pair.judged.word != leader.judged.word]
+    unlike = [part for part in verdict.evidence.slices if part.pair.judged.word != leader.judged.word]
     if not unlike:
         return None
-    part = min(unlike, key=lambda one: _MOST_UNLIKE.index(one.pair.judged.word))
-    judged, n = part.pair.judged, part.pair.paired.n
-    more = judged.more_users
-    needs = f": about {numbers.count(rounded(more))} more users needed" if more else ""
-    answer = f"{_capital(judged.word)}{needs} (n = {numbers.count(n)})"
-    return WhatIf(f"Only {title_of(part)}", answer, judged.word != "not settled", (("by", part.by),))
-
-
-_MOST_UNLIKE = ("worse", "better", "tie", "not settled")
+    part = min(unlike, key=lambda part: _MOST_UNLIKE.index(part.pair.judged.word))
+    word, n_users = part.pair.judged.word, numbers.count(part.pair.paired.n)
+    answer = f"{_capital(word)}{_users_needed(part.pair)} (n = {n_users})"
+    return WhatIf(f"Only {slice_title(part)}", answer, word != "not settled", (("by", part.by),))

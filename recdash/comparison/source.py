@@ -38,7 +38,7 @@ class Source(Protocol):
     def why_absent(self, run: str, metric: str) -> str:
         """Why the run lacks the metric."""
 
-    def parts(self) -> Sequence[Slice]:
+    def user_slices(self) -> Sequence[Slice]:
         """The slices of users that a verdict looks at."""
 
     def replicated(self, run: str) -> Replicated | None:

@@ -5,41 +5,39 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from recdash.comparison import wording as sentences
 from recdash.comparison.evidence import VerdictEvidence
 from recdash.comparison.verdict_state import State, state_of
-from recdash.comparison.wording import Sentence, plain
+from recdash.comparison.wording import RichText, headline, plain, sentences_of
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """``run``: whom to ship, or whom it is about; None where that has no answer.
+    """Which candidate to ship, in words, with the evidence.
 
-    The first of ``sentences`` gives the evidence, the others what stands beside it.
+    ``run``: the run to ship, or the one that the verdict is about; None where there is no answer. The first
+    of ``sentences`` gives the evidence, the others what stands beside it.
     """
 
     state: State
     run: str | None
     headline: str
-    sentences: tuple[Sentence, ...]
-    weighed: VerdictEvidence
+    sentences: tuple[RichText, ...]
+    evidence: VerdictEvidence
 
     @property
     def text(self) -> str:
         """Headline and sentences, plain."""
-        told = " ".join(plain(sentence) for sentence in self.sentences)
-        return f"{self.headline}. {told}".strip()
+        return " ".join([f"{self.headline}.", *map(plain, self.sentences)])
 
     @property
     def name(self) -> str | None:
-        return self.weighed.comparison.names[self.run] if self.run else None
+        return self.evidence.comparison.names[self.run] if self.run else None
 
     def as_dict(self) -> dict[str, Any]:
         return {"state": self.state, "run": self.name, "text": self.text}
 
 
-def decide(weighed: VerdictEvidence) -> Verdict:
+def decide(evidence: VerdictEvidence) -> Verdict:
     """The verdict that the evidence allows."""
-    state, run = state_of(weighed)
-    said = sentences.told(state, weighed)
-    return Verdict(state, run, sentences.headline(state, run, weighed), said, weighed)
+    state, run = state_of(evidence)
+    return Verdict(state, run, headline(state, run, evidence), sentences_of(state, evidence), evidence)

@@ -10,29 +10,29 @@ State = Literal["ship", "tie", "trade-off", "not enough evidence", "not comparab
 STATES: tuple[State, ...] = ("ship", "tie", "trade-off", "not enough evidence", "not comparable")
 
 
-def state_of(weighed: VerdictEvidence) -> tuple[State, str | None]:
+def state_of(evidence: VerdictEvidence) -> tuple[State, str | None]:
     """State, and the id of the run to ship or that it is about.
 
     *ship* names the baseline where every candidate is worse.
     """
-    leader = weighed.leader
-    if weighed.blocking or leader is None:
+    leader = evidence.leader
+    if evidence.blocking or leader is None:
         return "not comparable", None
-    finding = weighed.finding
+    finding = evidence.finding
     if finding == "not settled":
         return "not enough evidence", leader.candidate
     if finding == "tie":
         return "tie", leader.candidate
     if finding == "worse":
         return "ship", leader.baseline
-    return ("trade-off" if losses(weighed) else "ship"), leader.candidate
+    return ("trade-off" if losses(evidence) else "ship"), leader.candidate
 
 
-def losses(weighed: VerdictEvidence) -> bool:
+def losses(evidence: VerdictEvidence) -> bool:
     """Does the leader lose by another accuracy metric, in a slice or online, or break a guardrail?"""
     return (
-        any(pair.judged.word == "worse" for _, pair in weighed.metrics)
-        or any(rail.is_broken for rail in weighed.guardrails)
-        or any(part.pair.judged.word == "worse" for part in weighed.parts)
-        or bool(weighed.lost_online)
+        any(pair.judged.word == "worse" for _, pair in evidence.metrics)
+        or any(rail.is_broken for rail in evidence.guardrails)
+        or any(part.pair.judged.word == "worse" for part in evidence.slices)
+        or bool(evidence.lost_online)
     )

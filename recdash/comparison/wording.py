@@ -12,6 +12,7 @@ from recdash.comparison.pairs import Pair
 from recdash.comparison.verdict_state import State
 from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
+from recdash.formatting.wording import listed
 from recdash.metrics.naming import metric_title
 from recdash.stats.replicates import ReplicateDifference
 from recdash.stats.sparse import StudentT, Unknown
@@ -30,9 +31,9 @@ RAIL_WORDS = {
 
 @dataclass(frozen=True)
 class Piece:
-    """Some words of a sentence; ``page`` and ``params`` of the view lead to the chart that shows them.
+    """Some words of a sentence; ``page`` and ``params`` of the view link to the chart that shows them.
 
-    ``hint``: what pages say of the words only to who points at them.
+    ``hint``: what pages show in addition when the pointer is over the words.
     """
 
     text: str
@@ -41,76 +42,73 @@ class Piece:
     hint: str = ""
 
 
-Sentence = tuple[Piece, ...]
+RichText = tuple[Piece, ...]
 
 
-def plain(sentence: Sentence) -> str:
+def plain(sentence: RichText) -> str:
     return "".join(piece.text for piece in sentence)
 
 
-def headline(state: State, run: str | None, weighed: VerdictEvidence) -> str:
+def headline(state: State, run: str | None, evidence: VerdictEvidence) -> str:
     """``Ship ALS v3`` · ``Keep Popular`` · ``ALS v3 and Popular are a tie`` …"""
-    if state == "ship" and weighed.leader is not None and run == weighed.leader.baseline:
-        return f"Keep {weighed.base}"
+    if state == "ship" and evidence.leader is not None and run == evidence.leader.baseline:
+        return f"Keep {evidence.base}"
     return {
-        "ship": f"Ship {weighed.name}",
-        "tie": f"{weighed.name} and {weighed.base} are a tie",
-        "trade-off": f"{weighed.name} is a trade-off",
-        "not enough evidence": f"Not enough evidence for {weighed.name}",
+        "ship": f"Ship {evidence.name}",
+        "tie": f"{evidence.name} and {evidence.base} are a tie",
+        "trade-off": f"{evidence.name} is a trade-off",
+        "not enough evidence": f"Not enough evidence for {evidence.name}",
         "not comparable": "These runs cannot be compared",
     }[state]
 
 
-def told(state: State, weighed: VerdictEvidence) -> tuple[Sentence, ...]:
+def sentences_of(state: State, evidence: VerdictEvidence) -> tuple[RichText, ...]:
     """The sentences of a verdict, the evidence first."""
-    if state == "not comparable" or weighed.leader is None:
-        return tuple(_why_not(weighed))
-    said = [evidence(weighed, weighed.leader)]
-    if weighed.leader.judged.word == "not settled":
-        said.append(how_many_more(weighed.leader))
-    said += _over_replicates(weighed)
-    if state == "tie":
-        said.append(too_small(weighed, weighed.leader))
-    said += [
-        *_other_metrics(weighed),
-        *_online(weighed),
-        *_rails(weighed),
-        *_rivals(weighed),
-        *_parts(weighed),
-        *_one_training_run(weighed),
-    ]
-    return tuple(said)
+    if state == "not comparable" or evidence.leader is None:
+        return tuple(_why_not(evidence))
+    leader = evidence.leader
+    return (
+        evidence_sentence(evidence, leader),
+        *([how_many_more(leader)] if leader.judged.word == "not settled" else []),
+        *_over_replicates(evidence),
+        *([too_small(evidence, leader)] if state == "tie" else []),
+        *_other_metrics(evidence),
+        *_online(evidence),
+        *_rails(evidence),
+        *_rivals(evidence),
+        *_slices(evidence),
+        *_one_training_run(evidence),
+    )
 
 
-def _why_not(weighed: VerdictEvidence) -> list[Sentence]:
-    if weighed.blocking:
-        return [(Piece(_sentence(f"{one.found}. {one.fix}"), "runs"),) for one in weighed.blocking]
-    apart = [f"{reason}." for reason in weighed.comparison.apart.values()]
-    shown = " ".join(apart[:MOST_NAMED]) or "There is no candidate beside the baseline."
+def _why_not(evidence: VerdictEvidence) -> list[RichText]:
+    """Why nothing is judged: what makes the runs incomparable, or why no pair could be made."""
+    if evidence.blocking:
+        texts = [f"{problem.found}. {problem.fix}" for problem in evidence.blocking]
+        return [(Piece(f"{text[:1].upper()}{text[1:].rstrip('.')}.", "runs"),) for text in texts]
+    apart = [f"{reason}." for reason in evidence.comparison.apart.values()]
+    reasons = " ".join(apart[:MOST_NAMED]) or "There is no candidate beside the baseline."
     more = f" And {len(apart) - MOST_NAMED} more." if len(apart) > MOST_NAMED else ""
-    return [(Piece(shown + more, "runs"),)]
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+    return [(Piece(reasons + more, "runs"),)]
 
 
 # ── the evidence ─────────────────────────────────────────────────────────────────────────────
 
 
-def evidence(weighed: VerdictEvidence, pair: Pair) -> Sentence:
+def evidence_sentence(evidence: VerdictEvidence, pair: Pair) -> RichText:
     """``nDCG@10 is 14.9 % above Popular (95 % CI +12.7 to +17.2 %, …; better for 41 of 100 users …).``"""
-    comparison = weighed.comparison
+    comparison, method = evidence.comparison, pair.paired.method
     where = metric_title(comparison.metric, comparison.k)
-    subject = where if weighed.finding == "better" else f"{where} of {weighed.name}"
+    subject = where if evidence.finding == "better" else f"{where} of {evidence.name}"
+    in_family = interval(evidence, pair, _n_tested(comparison.against))
     return (
         Piece(f"{subject} is "),
-        Piece(stands(pair, weighed.base), "leaderboard"),
+        Piece(relation_to(pair, evidence.base), "leaderboard"),
         Piece(" ("),
         Piece(
-            f"{interval(weighed, pair, _tested(comparison.against))}, paired over {users(pair.paired.n)}",
+            f"{in_family}, paired over {numbers.users(pair.paired.n)}",
             "leaderboard",
-            hint=_method(pair),
+            hint="" if isinstance(method, Unknown) else method.name,
         ),
         Piece("; "),
         Piece(who_gains(pair), "users", {"of": pair.candidate}),
@@ -118,13 +116,7 @@ def evidence(weighed: VerdictEvidence, pair: Pair) -> Sentence:
     )
 
 
-def _method(pair: Pair) -> str:
-    """``McNemar's exact test``; nothing where no method is valid."""
-    method = pair.paired.method
-    return "" if isinstance(method, Unknown) else method.name
-
-
-def stands(pair: Pair, base: str) -> str:
+def relation_to(pair: Pair, base: str) -> str:
     """``14.9 % above Popular`` · ``0.0031 below Popular`` where the baseline is 0 · ``equal to Popular``."""
     mean = pair.paired.mean
     if mean == 0:
@@ -134,23 +126,23 @@ def stands(pair: Pair, base: str) -> str:
     return f"{amount} {'above' if mean > 0 else 'below'} {base}"
 
 
-def interval(weighed: VerdictEvidence, pair: Pair, n_family: int) -> str:
-    """``95 % CI +12.7 to +17.2 %, Holm-corrected over 10``, this being one of so many differences."""
-    return f"{level(weighed)} {bounds(pair)}{correction(weighed, n_family)}"
+def interval(evidence: VerdictEvidence, pair: Pair, n_family: int) -> str:
+    """``95 % CI +12.7 to +17.2 %, Holm-corrected over 10`` of a difference in a family of ``n_family``."""
+    return f"{level(evidence)} {bounds(pair)}{correction(evidence, n_family)}"
 
 
-def _tested(family: Sequence[Pair]) -> int:
-    """How many differences the correction is over: those with a p."""
+def _n_tested(family: Sequence[Pair]) -> int:
+    """Number of differences that the correction is over: those with a p."""
     return sum(isfinite(pair.paired.p) for pair in family)
 
 
-def level(weighed: VerdictEvidence) -> str:
-    return f"{100 * weighed.comparison.terms.level:.3g} % CI"
+def level(evidence: VerdictEvidence) -> str:
+    return f"{100 * evidence.comparison.terms.level:.3g} % CI"
 
 
-def correction(weighed: VerdictEvidence, n_family: int) -> str:
-    """``, Holm-corrected over 10``; nothing for a difference alone, and without a correction."""
-    name = {"holm": "Holm", "bh": "BH"}.get(weighed.comparison.terms.correction)
+def correction(evidence: VerdictEvidence, n_family: int) -> str:
+    """``, Holm-corrected over 10``; empty for a single difference, and without a correction."""
+    name = {"holm": "Holm", "bh": "BH"}.get(evidence.comparison.terms.correction)
     return f", {name}-corrected over {n_family}" if name and n_family > 1 else ""
 
 
@@ -159,10 +151,10 @@ def bounds(pair: Pair) -> str:
     low, high = pair.judged.corrected.low, pair.judged.corrected.high
     if not isfinite(low):
         return f"unknown: {why_unknown(pair)}"
+    unit = ""
     if pair.base_value:
-        low, high = pair.percent(low), pair.percent(high)
-        return numbers.interval(low, high, numbers.places([low, high]), " %")
-    return numbers.interval(low, high, numbers.places([low, high]))
+        low, high, unit = pair.percent(low), pair.percent(high), " %"
+    return numbers.interval(low, high, numbers.places([low, high]), unit)
 
 
 def why_unknown(pair: Pair) -> str:
@@ -176,18 +168,14 @@ def who_gains(pair: Pair) -> str:
     paired = pair.paired
     wins, losses = paired.wins, paired.losses
     if paired.n < 100:
-        return f"better for {wins} of {users(paired.n)}, worse for {losses}"
+        return f"better for {wins} of {numbers.users(paired.n)}, worse for {losses}"
     better, worse = (numbers.of_100(count, paired.n) for count in (wins, losses))
     return f"better for {better} of 100 users, worse for {worse}"
 
 
-def users(count: int) -> str:
-    return f"{numbers.count(count)} {'user' if count == 1 else 'users'}"
-
-
-def _over_replicates(weighed: VerdictEvidence) -> list[Sentence]:
+def _over_replicates(evidence: VerdictEvidence) -> list[RichText]:
     """``But it does not hold across seeds: over 5 seeds of it and 5 of Popular it is +0.012 (…).``"""
-    over, leader = weighed.leader_over_replicates, weighed.leader
+    over, leader = evidence.leader_over_replicates, evidence.leader
     if over is None or leader is None or leader.judged.word == "not settled":
         return []
     seeds = f"{over.noun}s"
@@ -196,50 +184,46 @@ def _over_replicates(weighed: VerdictEvidence) -> list[Sentence]:
         why = only or f"The {seeds} do not differ"
         return [(Piece(f"{why}, so they say nothing about another training run."),)]
     digits = numbers.places([over.mean, over.low, over.high])
-    ends = f"{level(weighed)} {numbers.interval(over.low, over.high, digits)}"
-    amount = f"{numbers.signed(over.mean, digits)} ({ends}{correction(weighed, over.family)})"
-    holds = weighed.finding == leader.judged.word
+    ends = f"{level(evidence)} {numbers.interval(over.low, over.high, digits)}"
+    amount = f"{numbers.signed(over.mean, digits)} ({ends}{correction(evidence, over.family)})"
+    holds = evidence.finding == leader.judged.word
     begin = f"It holds across {seeds}" if holds else f"But it does not hold across {seeds}"
     return [
         (
-            Piece(f"{begin}: over {_training_runs(weighed, over)} it is "),
+            Piece(f"{begin}: over {_training_runs(evidence, over)} it is "),
             Piece(amount, "leaderboard"),
             Piece("."),
         )
     ]
 
 
-def _training_runs(weighed: VerdictEvidence, over: ReplicateDifference) -> str:
+def _training_runs(evidence: VerdictEvidence, over: ReplicateDifference) -> str:
     """``3 seeds of ALS and 3 of Popular`` · ``5 folds of ALS, and their users in Popular``."""
     if over.noun == "fold" and min(over.n, over.n_baseline) == 1:
-        names = weighed.name, weighed.base
+        names = evidence.name, evidence.base
         several, once = names if over.n > 1 else names[::-1]
         return f"{max(over.n, over.n_baseline)} folds of {several}, and their users in {once},"
-    return f"{_replicates(over.n, over.noun)} of {weighed.name} and {over.n_baseline} of {weighed.base}"
+    noun = over.noun if over.n == 1 else f"{over.noun}s"
+    return f"{over.n} {noun} of {evidence.name} and {over.n_baseline} of {evidence.base}"
 
 
-def _replicates(count: int, noun: str) -> str:
-    return f"{count} {noun if count == 1 else f'{noun}s'}"
-
-
-def _one_training_run(weighed: VerdictEvidence) -> list[Sentence]:
-    """Who was trained once only: what another training run would give is not known."""
-    over, leader = weighed.leader_over_replicates, weighed.leader
+def _one_training_run(evidence: VerdictEvidence) -> list[RichText]:
+    """Which of the two was trained only once, so that another training run may give another difference."""
+    over, leader = evidence.leader_over_replicates, evidence.leader
     if leader is None or leader.judged.word == "not settled":
         return []
     if over is None:
-        text = "Each was trained once; another training run may give another difference."
-        return [(Piece(text),)]
-    once = [name for name, n in ((weighed.name, over.n), (weighed.base, over.n_baseline)) if n == 1]
+        return [(Piece("Each was trained once; another training run may give another difference."),)]
+    once = [name for name, n in ((evidence.name, over.n), (evidence.base, over.n_baseline)) if n == 1]
     if not once or over.significant is None:
         return []
-    other = weighed.base if once == [weighed.name] else weighed.name
+    other = evidence.base if once == [evidence.name] else evidence.name
     another = "another training run of it is" if over.noun == "fold" else f"its {over.noun}s are"
     text = f"{once[0]} was trained once; {another} taken to vary as much as {other}'s."
     return [(Piece(text),)]
 
 
-def how_many_more(pair: Pair) -> Sentence:
+def how_many_more(pair: Pair) -> RichText:
     """``Not significant. If the true difference is the one measured, about 1,900 more users …``"""
     n, more = pair.paired.n, pair.judged.more_users
     if not isfinite(pair.judged.corrected.low):
@@ -250,24 +234,24 @@ def how_many_more(pair: Pair) -> Sentence:
         return (Piece(f"The interval includes zero. More than {MANY} times the users would be needed."),)
     about = "about" if isinstance(pair.paired.method, StudentT) else "at most about"
     users_like_these = f"{numbers.count(rounded(more))} more {'user' if more == 1 else 'users'} like these"
-    given = "If the true difference is the one measured, and training again does not change it"
+    condition = "If the true difference is the one measured, and training again does not change it"
     answer = "would give an answer with a chance of 80 %"
-    return (Piece(f"The interval includes zero. {given}, {about} {users_like_these} {answer}."),)
+    return (Piece(f"The interval includes zero. {condition}, {about} {users_like_these} {answer}."),)
 
 
 MANY = 100
 
 
 def rounded(count: int) -> int:
-    """To two significant digits: it is an estimate."""
+    """An estimated count, rounded up to two significant digits."""
     unit: int = 10 ** max(len(str(count)) - 2, 0)
     return -(-count // unit) * unit
 
 
-def too_small(weighed: VerdictEvidence, pair: Pair) -> Sentence:
+def too_small(evidence: VerdictEvidence, pair: Pair) -> RichText:
     """``Whatever the difference is, it is within ±1 % (0.000271): too small to matter.``"""
     size = numbers.three(pair.judged.margin)
-    margin = weighed.comparison.terms.margin
+    margin = evidence.comparison.terms.margin
     width = f"±{margin} ({size})" if margin.relative else f"±{size}"
     return (Piece(f"Whatever the difference is, it is within {width}: too small to matter."),)
 
@@ -275,101 +259,97 @@ def too_small(weighed: VerdictEvidence, pair: Pair) -> Sentence:
 # ── what stands beside it ────────────────────────────────────────────────────────────────────
 
 
-def _other_metrics(weighed: VerdictEvidence) -> list[Sentence]:
+def _other_metrics(evidence: VerdictEvidence) -> list[RichText]:
     """``But Recall@10 is 3.1 % below Popular (95 % CI …).``: the metrics that say otherwise."""
-    if weighed.leader is None:
+    if evidence.leader is None:
         return []
-    against = "better" if weighed.finding == "worse" else "worse"
-    k = weighed.comparison.k
+    against = "better" if evidence.finding == "worse" else "worse"
+    k = evidence.comparison.k
     return [
         (
             Piece("But "),
-            Piece(f"{metric_title(metric, k)} is {stands(pair, weighed.base)}", "metric-vs-k", {"m": metric}),
-            Piece(f" ({interval(weighed, pair, len(weighed.metrics))})."),
+            Piece(
+                f"{metric_title(metric, k)} is {relation_to(pair, evidence.base)}",
+                "metric-vs-k",
+                {"m": metric},
+            ),
+            Piece(f" ({interval(evidence, pair, len(evidence.metrics))})."),
         )
-        for metric, pair in weighed.metrics
+        for metric, pair in evidence.metrics
         if pair.judged.word == against
     ]
 
 
-def _online(weighed: VerdictEvidence) -> list[Sentence]:
+def _online(evidence: VerdictEvidence) -> list[RichText]:
     """``But online it lost: session watch time −12.2 % (95 % CI −15.7 to −8.56 %).``"""
-    against = weighed.leader is not None and weighed.finding != "worse"
-    said = [
-        _about_lifts("But online it lost: " if against else "Online it lost: ", weighed.lost_online),
-        _about_lifts("Online it won: ", weighed.won_online),
+    against = evidence.leader is not None and evidence.finding != "worse"
+    lost = "But online it lost: " if against else "Online it lost: "
+    return [
+        (Piece(begin), Piece(", ".join(map(_lift_text, lifts)), "offline-online"), Piece("."))
+        for begin, lifts in ((lost, evidence.lost_online), ("Online it won: ", evidence.won_online))
+        if lifts
     ]
-    return [sentence for sentence in said if sentence]
 
 
-def _about_lifts(begin: str, lifts: Sequence[OnlineLift]) -> Sentence:
-    pieces = []
-    for lift in lifts:
-        ends = [100 * one for one in (lift.lift, lift.low, lift.high)]
-        digits = numbers.places(ends)
-        name = f"{lift.title[:1].lower()}{lift.title[1:]}"
-        bounds_ = numbers.interval(ends[1], ends[2], digits, " %")
-        pieces.append(f"{name} {numbers.signed(ends[0], digits)} % (95 % CI {bounds_})")
-    return (Piece(begin), Piece(", ".join(pieces), "offline-online"), Piece(".")) if pieces else ()
+def _lift_text(lift: OnlineLift) -> str:
+    percents = [100 * share for share in (lift.lift, lift.low, lift.high)]
+    digits = numbers.places(percents)
+    name = f"{lift.title[:1].lower()}{lift.title[1:]}"
+    interval_text = numbers.interval(percents[1], percents[2], digits, " %")
+    return f"{name} {numbers.signed(percents[0], digits)} % (95 % CI {interval_text})"
 
 
-def _rails(weighed: VerdictEvidence) -> list[Sentence]:
-    """What the leader costs, a sentence each, and what it raises; nothing where little changes."""
-    shipped = weighed.leader is not None and weighed.finding == "better"
-    who = "It" if shipped else weighed.name
-    unsure = [rail for rail in weighed.guardrails if rail.may_be_broken]
-    others = [rail for rail in weighed.guardrails if isfinite(rail.change) and not rail.may_be_broken]
+def _rails(evidence: VerdictEvidence) -> list[RichText]:
+    """One sentence for each guardrail that the leader costs or may cost, and one for those that improve."""
+    shipped = evidence.leader is not None and evidence.finding == "better"
+    subject = "It" if shipped else evidence.name
+    unsure = [rail for rail in evidence.guardrails if rail.may_be_broken]
+    others = [rail for rail in evidence.guardrails if isfinite(rail.change) and not rail.may_be_broken]
     notable = [rail for rail in others if abs(rail.change) >= NOTABLE]
     return [
-        *(_cost(who, weighed, rail) for rail in notable if rail.loss > 0),
-        *(_may_cost(who, weighed, rail) for rail in unsure),
-        *_gained(who, weighed, [rail for rail in notable if rail.loss < 0]),
+        *(_cost(subject, evidence, rail) for rail in notable if rail.loss > 0),
+        *(_may_cost(subject, evidence, rail) for rail in unsure),
+        *_improved(subject, evidence, [rail for rail in notable if rail.loss < 0]),
     ]
 
 
-def _cost(who: str, weighed: VerdictEvidence, rail: GuardrailResult) -> Sentence:
+def _cost(subject: str, evidence: VerdictEvidence, rail: GuardrailResult) -> RichText:
     """``It costs 11.0 % of catalogue coverage@10 (from 23.4 % to 20.8 %; 95 % CI −14.1 to −7.9 %).``
 
     ``It raises Gini@10 by 24.1 % (from 0.62 to 0.77; …), more than the 20 % that is allowed.``
     """
-    share, name = f"{numbers.three(100 * abs(rail.change))} %", _rail_name(weighed, rail)
+    share, name = f"{numbers.three(100 * abs(rail.change))} %", _rail_name(evidence, rail)
     verb = "raises " if rail.less_is_better else "costs "
     amount = f"{name} by {share}" if rail.less_is_better else f"{share} of {name}"
     broken = f", more than the {_guard(rail)} that is allowed" if rail.is_broken else ""
-    unsure = "; the interval does not exclude less" if rail.is_broken and _holds_less(rail) else ""
+    is_unsure = rail.is_broken and rail.has_interval and not rail.is_surely_broken
+    unsure = "; the interval does not exclude less" if is_unsure else ""
     return (
-        Piece(f"{who} {verb}"),
+        Piece(f"{subject} {verb}"),
         Piece(amount, "catalogue"),
-        Piece(f" ({_from_to(rail)}{_rail_interval(weighed, rail)}){broken}{unsure}."),
+        Piece(f" ({_from_to(rail)}{_rail_interval(evidence, rail)}){broken}{unsure}."),
     )
 
 
-def _may_cost(who: str, weighed: VerdictEvidence, rail: GuardrailResult) -> Sentence:
+def _may_cost(subject: str, evidence: VerdictEvidence, rail: GuardrailResult) -> RichText:
     """``It may cost more than the 20 % of novelty@10 that is allowed: −15 % (…; 95 % CI −31 to +2 %).``"""
-    name, share = _rail_name(weighed, rail), 100 * rail.change
-    less = rail.less_is_better
-    begin, end = (
-        ("raise ", f" by more than the {_guard(rail)} that is allowed")
-        if less
-        else (f"cost more than the {_guard(rail)} of ", " that is allowed")
-    )
+    name, share = _rail_name(evidence, rail), 100 * rail.change
+    begin, end = f"cost more than the {_guard(rail)} of ", " that is allowed"
+    if rail.less_is_better:
+        begin, end = "raise ", f" by more than the {_guard(rail)} that is allowed"
     change = f"{numbers.signed(share, numbers.places([share]))} %"
-    facts = f"{change} ({_from_to(rail)}{_rail_interval(weighed, rail)})"
-    return (Piece(f"{who} may {begin}"), Piece(name, "catalogue"), Piece(f"{end}: {facts}."))
-
-
-def _holds_less(rail: GuardrailResult) -> bool:
-    return rail.has_interval and not rail.is_surely_broken
+    facts = f"{change} ({_from_to(rail)}{_rail_interval(evidence, rail)})"
+    return (Piece(f"{subject} may {begin}"), Piece(name, "catalogue"), Piece(f"{end}: {facts}."))
 
 
 def _guard(rail: GuardrailResult) -> str:
     return f"{100 * rail.guard:.3g} %"
 
 
-def _rail_interval(weighed: VerdictEvidence, rail: GuardrailResult) -> str:
+def _rail_interval(evidence: VerdictEvidence, rail: GuardrailResult) -> str:
     """``; 95 % CI −14.1 to −7.9 %``, or why there is none."""
     if rail.has_interval:
-        return f"; {level(weighed)} {rail_bounds(rail)}"
+        return f"; {level(evidence)} {rail_bounds(rail)}"
     return "" if rail.why_no_interval == NOT_ASKED else f"; no interval: {rail.why_no_interval}"
 
 
@@ -379,24 +359,24 @@ def rail_bounds(rail: GuardrailResult) -> str:
     return numbers.interval(low, high, numbers.places([low, high]), " %")
 
 
-def _gained(who: str, weighed: VerdictEvidence, rails: Sequence[GuardrailResult]) -> list[Sentence]:
+def _improved(subject: str, evidence: VerdictEvidence, rails: Sequence[GuardrailResult]) -> list[RichText]:
     """``It raises catalogue coverage@10 from 1.20 % to 23.4 % and novelty@10 from 3.90 to 5.81.``
 
     ``It lowers Gini@10 from 0.91 to 0.68.``
     """
-    said: list[Sentence] = []
-    for verb, less in (("raises", False), ("lowers", True)):
-        told = [
-            f"{_rail_name(weighed, rail)} {_from_to(rail)}" for rail in rails if rail.less_is_better == less
-        ]
-        if told:
-            listed = _listed(told, len(told))
-            said.append((Piece(f"{who} {verb} "), Piece(listed, "catalogue"), Piece(".")))
-    return said
+    changes: dict[str, list[str]] = {"raises": [], "lowers": []}
+    for rail in rails:
+        verb = "lowers" if rail.less_is_better else "raises"
+        changes[verb].append(f"{_rail_name(evidence, rail)} {_from_to(rail)}")
+    return [
+        (Piece(f"{subject} {verb} "), Piece(listed(texts), "catalogue"), Piece("."))
+        for verb, texts in changes.items()
+        if texts
+    ]
 
 
-def _rail_name(weighed: VerdictEvidence, rail: GuardrailResult) -> str:
-    return f"{RAIL_WORDS[rail.metric]}@{weighed.comparison.k}"
+def _rail_name(evidence: VerdictEvidence, rail: GuardrailResult) -> str:
+    return f"{RAIL_WORDS[rail.metric]}@{evidence.comparison.k}"
 
 
 def _from_to(rail: GuardrailResult) -> str:
@@ -407,62 +387,56 @@ def rail_value(rail: GuardrailResult, value: float) -> str:
     return f"{numbers.three(100 * value)} %" if rail.metric == "coverage" else numbers.three(value)
 
 
-def _rivals(weighed: VerdictEvidence) -> list[Sentence]:
+def _rivals(evidence: VerdictEvidence) -> list[RichText]:
     """``Not separable from EASE: difference +0.0017, 95 % CI −0.0009 to +0.0043.``"""
-    rivals, leader = weighed.rivals(), weighed.leader
+    rivals, leader = evidence.rivals(), evidence.leader
     if not rivals or leader is None:
         return []
-    names = weighed.comparison.names
+    names = evidence.comparison.names
     others = [
         (pair, pair.baseline if pair.candidate == leader.candidate else pair.candidate) for pair in rivals
     ]
     if len(others) > 1:
-        listed = _listed([names[other] for _, other in others])
-        return [(Piece("Not separable from "), Piece(listed, "leaderboard"), Piece("."))]
+        named = [names[other] for _, other in others[:MOST_NAMED]]
+        more = len(others) - MOST_NAMED
+        text = f"{', '.join(named)} and {more} more" if more > 0 else listed(named)
+        return [(Piece("Not separable from "), Piece(text, "leaderboard"), Piece("."))]
     ((pair, other),) = others
     sign = 1 if pair.candidate == leader.candidate else -1
     low, high = sorted((sign * pair.judged.corrected.low, sign * pair.judged.corrected.high))
     mean = sign * pair.paired.mean
     digits = numbers.places([mean, low, high])
-    bounds_ = f"{level(weighed)} {numbers.interval(low, high, digits)}"
-    corrected = correction(weighed, _tested(weighed.comparison.among))
-    found = f"difference {numbers.signed(mean, digits)}, {bounds_}{corrected}"
-    return [(Piece("Not separable from "), Piece(f"{names[other]} ({found})", "leaderboard"), Piece("."))]
+    corrected = correction(evidence, _n_tested(evidence.comparison.among))
+    interval_text = f"{level(evidence)} {numbers.interval(low, high, digits)}{corrected}"
+    text = f"{names[other]} (difference {numbers.signed(mean, digits)}, {interval_text})"
+    return [(Piece("Not separable from "), Piece(text, "leaderboard"), Piece("."))]
 
 
-def _parts(weighed: VerdictEvidence) -> list[Sentence]:
+def _slices(evidence: VerdictEvidence) -> list[RichText]:
     """``Worse for new users (n = 312).`` · ``Not shown to be better for new users (n = 312).``"""
-    worse = [part for part in weighed.parts if part.pair.judged.word == "worse"]
-    better = weighed.leader is not None and weighed.finding == "better"
-    unsure = [part for part in weighed.parts if part.pair.judged.word in ("tie", "not settled")]
-    improved = [part for part in weighed.parts if part.pair.judged.word == "better"]
-    said = [_about_parts("Worse for ", worse)]
-    said.append(_about_parts("Not shown to be better for ", unsure) if better else ())
-    said.append(() if better else _about_parts("Better for ", improved))
-    return [sentence for sentence in said if sentence]
+    other: tuple[str, tuple[str, ...]] = ("Better for ", ("better",))
+    if evidence.leader is not None and evidence.finding == "better":
+        other = ("Not shown to be better for ", ("tie", "not settled"))
+    sentences = []
+    for begin, words in (("Worse for ", ("worse",)), other):
+        named = [part for part in evidence.slices if part.pair.judged.word in words]
+        if named:
+            sentences.append(_about_slices(begin, named))
+    return sentences
 
 
-def title_of(part: SliceDifference) -> str:
+def slice_title(part: SliceDifference) -> str:
     """``users new to the service``; of an uploaded column as it is written, ``users with country: NL``."""
     ours = ":" not in part.by
     return f"{part.title[:1].lower()}{part.title[1:]}" if ours else f"users with {part.title}"
 
 
-def _about_parts(begin: str, parts: Sequence[SliceDifference]) -> Sentence:
-    if not parts:
-        return ()
-    pieces: list[Piece] = [Piece(begin)]
-    for place, part in enumerate(parts[:MOST_NAMED]):
-        joint = "" if place == 0 else " and " if place == len(parts) - 1 else ", "
-        text = f"{title_of(part)} (n = {numbers.count(part.pair.paired.n)})"
+def _about_slices(begin: str, slices: Sequence[SliceDifference]) -> RichText:
+    pieces = [Piece(begin)]
+    for place, part in enumerate(slices[:MOST_NAMED]):
+        joint = "" if place == 0 else " and " if place == len(slices) - 1 else ", "
+        text = f"{slice_title(part)} (n = {numbers.count(part.pair.paired.n)})"
         pieces += [Piece(joint), Piece(text, "segments", {"by": part.by, "c": part.pair.candidate})]
-    more = len(parts) - MOST_NAMED
+    more = len(slices) - MOST_NAMED
     pieces.append(Piece(f" and {more} more {'slice' if more == 1 else 'slices'}." if more > 0 else "."))
     return tuple(pieces)
-
-
-def _listed(names: Sequence[str], most_named: int = MOST_NAMED) -> str:
-    if len(names) > most_named:
-        return f"{', '.join(names[:most_named])} and {len(names) - most_named} more"
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last

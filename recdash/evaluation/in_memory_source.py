@@ -77,7 +77,7 @@ class EvaluationSource:
     def why_absent(self, run: str, metric: str) -> str:
         return self._curve(run, metric)[1]
 
-    def parts(self) -> Sequence[Slice]:
+    def user_slices(self) -> Sequence[Slice]:
         return self._parts()
 
     def replicated(self, run: str) -> Replicated | None:

@@ -279,7 +279,7 @@ class GradedNdcg(Additive):
         return self.gain(sample.gain) / self.discount(sample.rank)
 
     def sums(self, part: RelevantHits) -> Floats:
-        """Only users whose ideal still moves are divided anew at every k; others add up as in a Sentence."""
+        """Only users whose ideal still changes are divided anew at every k; the others as in RatioFormula."""
         if self.ideal == "all":
             return self._settled(part, self.ideal_at(part, part.depth), np.zeros_like(part.n_relevant))
         by_k, best = self._moving(part)
@@ -371,7 +371,7 @@ class MeanRecall(Additive):
 
     def sums(self, part: RelevantHits) -> Floats:
         """A user with A hits up to k, whose ranks add up to R, has ((k + 1)·A − R) / km: sums of A, R and of
-        their products say all, and they add up from hit to hit as those of a Sentence do.
+        their products say all, and they add up from hit to hit as those of a RatioFormula do.
         """
         a, rank = part.ordinal.astype(np.float64), part.rank.astype(np.float64)
         steps = _added_by_a_hit(a, rank, running_sum(rank, part))

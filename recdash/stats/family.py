@@ -19,8 +19,8 @@ from recdash.stats.sample_size import users_to_settle
 
 Correction = Literal["holm", "bh", "off"]
 CORRECTIONS: tuple[Correction, ...] = ("holm", "bh", "off")
-Word = Literal["better", "worse", "tie", "not settled"]
-SIGNS: dict[Word, str] = {"better": "▲", "worse": "▼", "tie": "=", "not settled": "="}
+Finding = Literal["better", "worse", "tie", "not settled"]
+SIGNS: dict[Finding, str] = {"better": "▲", "worse": "▼", "tie": "=", "not settled": "="}
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class JudgedDifference:
     margin_is_known: bool = True
 
     @property
-    def word(self) -> Word:
+    def word(self) -> Finding:
         """*tie* when the whole interval lies inside the margin, *better* or *worse* when it excludes zero."""
         low, high = self.corrected.low, self.corrected.high
         if self.margin_is_known and -self.margin < low and high < self.margin:

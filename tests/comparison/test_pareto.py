@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from recdash.comparison import Terms
-from recdash.comparison.pareto import TradeOff, front, goal, passes, trade_off
+from recdash.comparison.pareto import TradeOff, dominates, front, goal, trade_off
 from recdash.domain.kinds import Users
 from recdash.domain.results import Slice, UserValues
 from recdash.errors import Problem, UnknownName
@@ -42,7 +42,7 @@ class Held:
     def why_absent(self, run: str, metric: str) -> str:
         raise AssertionError((run, metric))
 
-    def parts(self) -> Sequence[Slice]:
+    def user_slices(self) -> Sequence[Slice]:
         raise AssertionError
 
     def known_ids(self, run: str) -> None:
@@ -86,7 +86,7 @@ def test_the_front_is_whom_nobody_passes_whatever_the_values() -> None:
     rng = np.random.default_rng(3)
     heights = {str(n): (float(x), float(y)) for n, (x, y) in enumerate(rng.integers(0, 12, (60, 2)))}
     by_definition = {
-        run for run, own in heights.items() if not any(passes(other, own) for other in heights.values())
+        run for run, own in heights.items() if not any(dominates(other, own) for other in heights.values())
     }
     assert set(front(heights)) == by_definition
     assert 1 < len(by_definition) < 20

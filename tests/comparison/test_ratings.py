@@ -164,8 +164,8 @@ def test_a_row_without_a_prediction_is_not_shared() -> None:
 
 
 def test_the_other_error_is_weighed_beside_the_first() -> None:
-    weighed = compare("rmse", base=rated(1.0, 1), near=rated(0.5, 2)).verdict.weighed
-    assert [(metric, pair.judged.word) for metric, pair in weighed.metrics] == [("mae", "better")]
+    evidence = compare("rmse", base=rated(1.0, 1), near=rated(0.5, 2)).verdict.evidence
+    assert [(metric, pair.judged.word) for metric, pair in evidence.metrics] == [("mae", "better")]
 
 
 def test_every_test_that_a_pair_is_given_says_the_same() -> None:

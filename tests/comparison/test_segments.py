@@ -7,7 +7,7 @@ import pytest
 
 from recdash.comparison import Terms
 from recdash.comparison.pairs import Margin
-from recdash.comparison.segments import EVERYBODY, Segmented, flags, segmented
+from recdash.comparison.segments import EVERYBODY, SegmentComparison, compare_segments, flags
 from recdash.domain.results import UserValues
 
 N = 200
@@ -26,15 +26,15 @@ def compared(
     cuts: dict[str, np.ndarray],
     least: int = 30,
     terms: Terms | None = None,
-) -> Segmented:
+) -> SegmentComparison:
     """``mine`` against ``base`` in segments of users, given as masks over all of them."""
     inside = {
         one: {"base": base.of(mask[base.users]), "mine": mine.of(mask[mine.users])}
         for one, mask in cuts.items()
     }
     titles = {one: one for one in cuts}
-    empty = Segmented("x", "ndcg", 10, "base", {}, titles, {}, least, terms or Terms())
-    return segmented(empty, {EVERYBODY: {"base": base, "mine": mine}, **inside})
+    empty = SegmentComparison("x", "ndcg", 10, "base", {}, titles, {}, least, terms or Terms())
+    return compare_segments(empty, {EVERYBODY: {"base": base, "mine": mine}, **inside})
 
 
 def parts(*sizes: int) -> dict[str, np.ndarray]:
@@ -102,8 +102,8 @@ def test_without_a_correction_p_stays_as_it_is() -> None:
 
 
 def test_a_run_without_the_metric_has_empty_cells() -> None:
-    empty = Segmented("x", "ndcg", 10, "base", {}, {"a": "a"}, {}, 30, Terms())
-    found = segmented(empty, {one: {"base": FLAT, "bare": None} for one in (EVERYBODY, "a")})
+    empty = SegmentComparison("x", "ndcg", 10, "base", {}, {"a": "a"}, {}, 30, Terms())
+    found = compare_segments(empty, {one: {"base": FLAT, "bare": None} for one in (EVERYBODY, "a")})
     assert (found.cells["a", "bare"].n, found.cells["a", "bare"].word) == (0, None)
     assert flags(found) == []
 
@@ -129,7 +129,7 @@ def test_users_in_two_segments_do_not_add_up() -> None:
 # ── what the whole does not show ─────────────────────────────────────────────────────────────
 
 
-def kinds(found: Segmented) -> list[tuple[str, tuple[str, ...]]]:
+def kinds(found: SegmentComparison) -> list[tuple[str, tuple[str, ...]]]:
     return [(flag.kind, flag.segments) for flag in flags(found)]
 
 
@@ -152,7 +152,7 @@ def test_a_large_loss_of_few_that_outweighs_the_gain_of_most() -> None:
 
 def test_where_most_agree_with_the_whole_there_is_no_flag() -> None:
     found = compared(FLAT, gained((120, 0.3), (80, -0.1)), parts(120, 80))
-    assert found.in_words("mine", "worse") == ["b"]
+    assert found.with_word("mine", "worse") == ["b"]
     assert kinds(compared(FLAT, gained((60, 0.3), (60, 0.3), (80, -0.1)), parts(60, 60, 80))) == []
 
 
@@ -174,7 +174,7 @@ def test_a_gain_that_a_small_second_segment_may_share_is_not_one_segments() -> N
     wild = np.where(USERS >= 100, np.tile([1.0, -1.0], N // 2), 0.0)
     mine = of_users(1 + np.r_[np.full(100, 0.3), np.full(100, 0.1)] + wild + NOISE)
     found = compared(FLAT, mine, parts(100, 100))
-    assert found.in_words("mine", "not settled") == ["b"]
+    assert found.with_word("mine", "not settled") == ["b"]
     assert kinds(found) == []
 
 
@@ -191,7 +191,7 @@ def test_means_over_different_users_may_order_the_runs_against_every_segment() -
     found = compared(base, mine, {"high": high, "low": ~high})
     assert found.cells[EVERYBODY, "mine"].value == pytest.approx((90 * 0.9 + 30 * 0.1) / 120)
     assert found.cells[EVERYBODY, "base"].value == pytest.approx(0.6)
-    assert found.in_words("mine", "worse") == ["high", "low"]
+    assert found.with_word("mine", "worse") == ["high", "low"]
     assert kinds(found) == [("reversed", ("high", "low"))]
 
 
@@ -203,7 +203,7 @@ def test_two_judged_segments_of_many_do_not_speak_for_all() -> None:
     small = {f"s{first}": (first <= USERS) & (first + 10 > USERS) for first in range(70, 200, 10)}
     found = compared(base, mine, {"a": USERS < 35, "b": judged & (USERS >= 35), **small})
     assert found.cells[EVERYBODY, "mine"].word == "better"
-    assert found.in_words("mine", "worse") == list(found.judged("mine")) == ["a", "b"]
+    assert found.with_word("mine", "worse") == list(found.judged("mine")) == ["a", "b"]
     assert kinds(found) == []
 
 
@@ -211,17 +211,21 @@ def test_items_segments_that_all_say_better_where_the_whole_does_not() -> None:
     base = of_users(np.ones(N))
     wild = of_users(1 + np.tile([2.0, -2.0], N // 2))
     better = of_users(1.3 + NOISE)
-    empty = Segmented("x", "ndcg", 10, "base", {}, {"a": "a", "b": "b"}, {}, 30, Terms(), of_items=True)
+    empty = SegmentComparison(
+        "x", "ndcg", 10, "base", {}, {"a": "a", "b": "b"}, {}, 30, Terms(), of_items=True
+    )
     inside = {one: {"base": base, "mine": better} for one in "ab"}
-    found = segmented(empty, {EVERYBODY: {"base": base, "mine": wild}, **inside})
+    found = compare_segments(empty, {EVERYBODY: {"base": base, "mine": wild}, **inside})
     assert kinds(found) == [("outvoted", ("a", "b"))]
 
 
 def test_items_of_one_segment_only_are_told_where_the_others_are_settled() -> None:
-    empty = Segmented("x", "ndcg", 10, "base", {}, {"a": "a", "b": "b"}, {}, 30, Terms(), of_items=True)
+    empty = SegmentComparison(
+        "x", "ndcg", 10, "base", {}, {"a": "a", "b": "b"}, {}, 30, Terms(), of_items=True
+    )
     better, same = of_users(1.3 + NOISE), of_users(1 + NOISE / 10)
     whole = {"base": FLAT, "mine": better}
-    found = segmented(empty, {EVERYBODY: whole, "a": whole, "b": {"base": FLAT, "mine": same}})
+    found = compare_segments(empty, {EVERYBODY: whole, "a": whole, "b": {"base": FLAT, "mine": same}})
     assert found.cells["b", "mine"].word == "tie"
     assert kinds(found) == [("one segment", ("a",))]
 

@@ -62,7 +62,7 @@ def test_both_sources_agree_on_everything_that_a_verdict_reads(
     )
     assert stored.verdict.text == scored.verdict.text
     assert same(stored.as_dict()) == same(scored.as_dict())
-    of_store, of_files = (found.verdict.weighed.over_replicates for found in (stored, scored))
+    of_store, of_files = (found.verdict.evidence.over_replicates for found in (stored, scored))
     assert of_store.get(ids["als"]) == of_files.get("als")
     assert bool(of_files) == ({candidate, baseline} != {"once"})
 
@@ -83,7 +83,7 @@ def test_replicates_are_compared_over_the_users_that_the_runs_share() -> None:
     over = [
         evaluate({"als": seeds, "popular": table}, TRUTH, **asked)
         .compare(f"{METRIC}@{K}", "popular")
-        .verdict.weighed.over_replicates["als"]
+        .verdict.evidence.over_replicates["als"]
         for table in (baseline, cut)
     ]
     assert over[0] == over[1]
@@ -108,6 +108,6 @@ def test_seeds_against_folds_keep_the_noise_of_both() -> None:
         {"als": uploaded("seeds", 0.6, 10), "popular": uploaded("folds", 0.4, 20)},
         TRUTH, depth=5, metrics=[f"{METRIC}@{K}"],
     ).compare(f"{METRIC}@{K}", "popular")  # fmt: skip
-    over = found.verdict.weighed.over_replicates["als"]
+    over = found.verdict.evidence.over_replicates["als"]
     assert (over.n, over.n_baseline) == (3, 5)
     assert over.method.startswith("Welch's t-test, 3 seeds against 5 folds")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from recdash.comparison import Margin, Terms, Verdict, compare, decide, read_margin, weigh
+from recdash.comparison import Margin, Terms, Verdict, compare, decide, gather_evidence, read_margin
 from recdash.comparison.result import compared
 from recdash.comparison.sensitivity import WhatIf, brief, changes
 from recdash.comparison.wording import plain
@@ -83,7 +83,7 @@ class Table:
     def why_absent(self, run: str, metric: str) -> str:
         return "it was not uploaded"
 
-    def parts(self) -> Sequence[Slice]:
+    def user_slices(self) -> Sequence[Slice]:
         return self.cuts
 
     def list_pulls(
@@ -121,7 +121,7 @@ class Table:
 
 def verdict(source: Table, terms: Terms | None = None) -> Verdict:
     runs = [name for name in source.of if name != "Popular"]
-    return decide(weigh(source, compare(source, runs, "Popular", "ndcg", 10, terms)))
+    return decide(gather_evidence(source, compare(source, runs, "Popular", "ndcg", 10, terms)))
 
 
 def said(found: Verdict) -> list[str]:
@@ -262,7 +262,7 @@ def test_a_guardrail_that_may_be_broken_is_told_and_stops_nothing() -> None:
         "It may cost more than the 20 % of catalogue coverage@10 that is allowed: "
         f"−15.0 % (from 50.0 % to 42.5 %; 95 % CI −{-low:.1f} to +{high:.1f} %)."
     )
-    (rail,) = found.weighed.guardrails
+    (rail,) = found.evidence.guardrails
     assert (rail.word, rail.sign) == ("may be below its guardrail", "▼")
 
 
@@ -274,7 +274,7 @@ def test_of_gini_more_is_the_loss() -> None:
         f"It raises Gini@10 by 30.0 % (from 0.500 to 0.650; 95 % CI +{low:.1f} to +{high:.1f} %), "
         "more than the 20 % that is allowed."
     )
-    assert [rail.word for rail in broken.weighed.guardrails] == ["above its guardrail"]
+    assert [rail.word for rail in broken.evidence.guardrails] == ["above its guardrail"]
     better = rail_at(0.3, 0.005, "gini")
     assert (better.state, said(better)[1]) == ("ship", "It lowers Gini@10 from 0.500 to 0.300.")
     unsure = rail_at(0.58, 0.03, "gini")
@@ -285,7 +285,9 @@ def test_of_gini_more_is_the_loss() -> None:
 def test_asking_otherwise_takes_no_further_look_at_the_lists() -> None:
     kept = {("Popular", "coverage"): 0.5, ("ALS", "coverage"): 0.45}
     source = Table({"Popular": BASE, "ALS": CLEAR}, kept, error=0.01)
-    plain_rails = weigh(source, compare(source, ["ALS"], "Popular", "ndcg", 10), intervals=False).guardrails
+    plain_rails = gather_evidence(
+        source, compare(source, ["ALS"], "Popular", "ndcg", 10), intervals=False
+    ).guardrails
     assert [(rail.change, rail.has_interval) for rail in plain_rails] == [(pytest.approx(-0.1), False)]
 
 
@@ -409,8 +411,12 @@ def test_the_same_data_mirrored_give_the_mirrored_verdict() -> None:
         (steady, "Ship ALS", "Keep ALS"),
     ):
         source = Table({"Popular": BASE, "ALS": CLEAR}, seeds={"ALS": of_als, "Popular": SAME})
-        assert decide(weigh(source, compare(source, ["ALS"], "Popular", "ndcg", 10))).headline == ship
-        assert decide(weigh(source, compare(source, ["Popular"], "ALS", "ndcg", 10))).headline == keep
+        assert (
+            decide(gather_evidence(source, compare(source, ["ALS"], "Popular", "ndcg", 10))).headline == ship
+        )
+        assert (
+            decide(gather_evidence(source, compare(source, ["Popular"], "ALS", "ndcg", 10))).headline == keep
+        )
 
 
 def test_a_tie_must_hold_across_seeds_too() -> None:
@@ -499,13 +505,13 @@ def test_who_is_not_settled_is_named_before_who_is_worse() -> None:
     """The worse one has the higher mean; the other may still be better than the baseline."""
     tight, wide = BASE - 0.002 - run(0.002, wins=30, losses=10), BASE - run(0.006, wins=60, losses=50)
     found = verdict(Table({"Popular": BASE, "ALS": tight, "BPR": wide}), Terms(margin=Margin(0.0)))
-    assert [pair.judged.word for pair in found.weighed.comparison.against] == ["worse", "not settled"]
+    assert [pair.judged.word for pair in found.evidence.comparison.against] == ["worse", "not settled"]
     assert (found.state, found.run) == ("not enough evidence", "BPR")
 
 
 def test_few_users_of_a_slice_say_nothing() -> None:
     found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, cuts=[part("New users", np.r_[120:149])]))
-    assert (found.state, found.weighed.parts) == ("ship", ())
+    assert (found.state, found.evidence.slices) == ("ship", ())
 
 
 def test_the_name_of_an_uploaded_column_is_left_as_it_is() -> None:
@@ -565,8 +571,10 @@ def test_a_pooled_ratio_says_nothing_of_slices() -> None:
     pooled = {(run, "precision(average=micro)"): of for run, of in {"Popular": BASE, "ALS": CLEAR}.items()}
     cut = [part("New users", np.r_[120:160])]
     source = Table({"Popular": BASE, "ALS": CLEAR}, others=pooled, cuts=cut)
-    found = decide(weigh(source, compare(source, ["ALS"], "Popular", "precision(average=micro)", 10)))
-    assert (found.state, found.weighed.parts) == ("ship", ())
+    found = decide(
+        gather_evidence(source, compare(source, ["ALS"], "Popular", "precision(average=micro)", 10))
+    )
+    assert (found.state, found.evidence.slices) == ("ship", ())
 
 
 def test_a_user_who_is_one_in_a_thousand_is_not_rounded_away() -> None:

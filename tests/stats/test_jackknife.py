@@ -287,10 +287,10 @@ def test_a_lost_upload_takes_the_interval_and_not_the_verdict(tmp_path: Path) ->
     films = space.experiments.create_experiment("Films", TRUTH, depth=6, **TABLES)
     runs = (("a", world(1, 0.8)), ("b", world(2, 1.2)))
     ids = [space.runs.add_runs(films.id, of, name=name)[0].run.id for name, of in runs]
-    kept = space.comparisons.verdict(ids, ids[1], "ndcg", K).weighed.guardrails
+    kept = space.comparisons.verdict(ids, ids[1], "ndcg", K).evidence.guardrails
     assert {rail.metric for rail in kept if rail.has_interval} == set(METRICS)
     space.store.path(space.store.run(ids[0]).upload or "").unlink()
-    lost = Workspace(space.store).comparisons.verdict(ids, ids[1], "ndcg", K).weighed.guardrails
+    lost = Workspace(space.store).comparisons.verdict(ids, ids[1], "ndcg", K).evidence.guardrails
     assert [(rail.metric, rail.change) for rail in lost] == [(rail.metric, rail.change) for rail in kept]
     assert all(not rail.has_interval and rail.why_no_interval for rail in lost)
 
@@ -304,7 +304,7 @@ def test_files_that_are_gone_or_changed_take_the_interval_and_not_the_verdict(tm
     scored = recdash.evaluate(files, TRUTH, metrics=["ndcg@4"], depth=6, **TABLES)
 
     def reasons() -> set[str]:
-        return {rail.why_no_interval for rail in scored.compare("ndcg@4", "b").verdict.weighed.guardrails}
+        return {rail.why_no_interval for rail in scored.compare("ndcg@4", "b").verdict.evidence.guardrails}
 
     assert reasons() == {""}
     files["a"].write_text(files["a"].read_text().replace("i1,", "new,"))

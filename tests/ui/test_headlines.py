@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from recdash.comparison import headlines
-from recdash.comparison.evidence import GuardrailResult, SliceDifference
+from recdash.comparison.evidence import SliceDifference
+from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
 from recdash.formatting.wording import finding, listed
 from recdash.metrics import METRICS

@@ -9,7 +9,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from recdash.comparison.badges import Badge, badge_of
-from recdash.comparison.wording import how_many_more, plain, stands, too_small
+from recdash.comparison.wording import how_many_more, plain, relation_to, too_small
 from recdash.decisions import Decision
 from recdash.errors import NotFound
 from recdash.formatting import numbers
@@ -135,7 +135,7 @@ def _headline(found: CardVerdict) -> str:
 def _words(found: CardVerdict) -> tuple[str, ...]:
     if found.verdict is None:
         return ()
-    leader = found.verdict.weighed.leader
+    leader = found.verdict.evidence.leader
     if leader is None or found.verdict.state == "not comparable":
         return tuple(plain(one) for one in found.verdict.sentences[:MOST_SENTENCES])
     return (_in_plain_words(found.verdict, leader), *_beside(found.verdict, leader))
@@ -143,13 +143,13 @@ def _words(found: CardVerdict) -> tuple[str, ...]:
 
 def _in_plain_words(verdict: Verdict, leader: Pair) -> str:
     """``ALS v3 is 14.9 % above Popular in how well wanted items are ranked (nDCG@10); most likely …``"""
-    weighed, comparison = verdict.weighed, verdict.weighed.comparison
+    evidence, comparison = verdict.evidence, verdict.evidence.comparison
     name = metric_at(comparison.metric, comparison.k)
     what = IN_PLAIN_WORDS.get(comparison.metric)
     in_what = f"in {what} ({name})" if what else f"in {name}"
     between = _most_likely(leader)
     return (
-        f"{weighed.name} is {stands(leader, weighed.base)} {in_what}{between}. {_who_gains(leader)}, "
+        f"{evidence.name} is {relation_to(leader, evidence.base)} {in_what}{between}. {_who_gains(leader)}, "
         f"of {many(leader.paired.n, 'user')} measured."
     )
 
@@ -176,7 +176,7 @@ def _beside(verdict: Verdict, leader: Pair) -> tuple[str, ...]:
     if leader.judged.word == "not settled":
         return (plain(how_many_more(leader)),)
     if verdict.state == "tie":
-        return (plain(too_small(verdict.weighed, leader)),)
+        return (plain(too_small(verdict.evidence, leader)),)
     return tuple(plain(sentence) for sentence in verdict.sentences[1 : 1 + MOST_SENTENCES])
 
 

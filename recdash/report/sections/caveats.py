@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from recdash.comparison.headlines import together
+from recdash.comparison.headlines import merge_problems
 from recdash.domain.results import WHOLE
 from recdash.errors import Problem
 from recdash.evaluation.known_ids import CAVEATS
@@ -19,7 +19,7 @@ GONE = Problem("no-test", "A/B test", "the A/B test of this report was deleted",
 
 def caveats(asked: ReportContext) -> Section:
     found = [*_between(asked), *_of_runs(asked), *_of_setup(asked), *_of_tests(asked)]
-    notices = [Notice(one.place, f"{one.found.rstrip('.')}.", one.fix) for one in together(found)]
+    notices = [Notice(one.place, f"{one.found.rstrip('.')}.", one.fix) for one in merge_problems(found)]
     items = (*notices, *_missing(asked))
     many = len(items)
     title = (

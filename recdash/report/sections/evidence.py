@@ -27,13 +27,13 @@ RULES = {"holm": "Holm", "bh": "Benjamini–Hochberg"}
 
 def evidence(asked: ReportContext) -> Section | None:
     """None where nothing is compared: the table of all metrics has the values then."""
-    if asked.verdict is None or not asked.verdict.weighed.comparison.against:
+    if asked.verdict is None or not asked.verdict.evidence.comparison.against:
         return None
-    found = asked.verdict.weighed.comparison
+    found = asked.verdict.evidence.comparison
     words = {found.names[pair.candidate]: pair.judged.word for pair in found.against}
     parts: list[Part] = [_forest(asked, found)]
     parts += [Paragraph(f"{why}.", "muted") for why in found.apart.values()]
-    parts += [beside(asked.verdict)] if asked.verdict.weighed.leader else []
+    parts += [beside(asked.verdict)] if asked.verdict.evidence.leader else []
     return Section("evidence", beats(words, asked.base), _note(asked, found), tuple(parts))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recdash.comparison.badges import badge_of
-from recdash.comparison.headlines import best_value, stands, values
+from recdash.comparison.headlines import best_value, standing_sentence, values
 from recdash.comparison.verdict import Verdict
 from recdash.comparison.wording import plain
 from recdash.domain.results import WHOLE
@@ -20,13 +20,13 @@ def lead(asked: ReportContext) -> Lead:
 
 
 def _judged(asked: ReportContext, verdict: Verdict) -> Lead:
-    badge, weighed = badge_of(verdict), verdict.weighed
+    badge, evidence = badge_of(verdict), verdict.evidence
     told = [*(plain(sentence) for sentence in verdict.sentences), _standing(asked)]
-    pair = weighed.leader if verdict.state != "not comparable" else None
+    pair = evidence.leader if verdict.state != "not comparable" else None
     split = None
     if pair is not None:
         paired = pair.paired
-        split = Split(weighed.name, weighed.base, paired.wins, paired.ties, paired.losses)
+        split = Split(evidence.name, evidence.base, paired.wins, paired.ties, paired.losses)
     return Lead(
         badge.sign, badge.name, badge.tone, badge.why,  # type: ignore[arg-type]
         verdict.headline, tuple(filter(None, told)), split,
@@ -42,7 +42,9 @@ def _standing(asked: ReportContext) -> str:
         for run in values(asked.scores(asked.question.metric), asked.question.metric)
         if _is_own(asked, run)
     ]
-    return stands(asked.space.scores.standing(asked.contenders, asked.question.metric, asked.question.k), own)
+    return standing_sentence(
+        asked.space.scores.standing(asked.contenders, asked.question.metric, asked.question.k), own
+    )
 
 
 def _is_own(asked: ReportContext, run: str) -> bool:

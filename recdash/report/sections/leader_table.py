@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from recdash.comparison.evidence import GuardrailResult, VerdictEvidence
+from recdash.comparison.evidence import VerdictEvidence
+from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
 from recdash.comparison.verdict import Verdict
 from recdash.metrics.naming import metric_at
@@ -14,26 +15,26 @@ ALL_LISTS = "one number for all lists of a run"
 
 def beside(verdict: Verdict) -> Table:
     """One row per number that the verdict looked at; changes in % of the baseline's value."""
-    weighed, k = verdict.weighed, verdict.weighed.comparison.k
-    primary = weighed.comparison.metric
-    rows = [_pair_row(metric_at(metric, k), metric, pair) for metric, pair in weighed.metrics]
-    rows += [_rail_row(metric_at(rail.metric, k), rail) for rail in weighed.guardrails]
+    evidence, k = verdict.evidence, verdict.evidence.comparison.k
+    primary = evidence.comparison.metric
+    rows = [_pair_row(metric_at(metric, k), metric, pair) for metric, pair in evidence.metrics]
+    rows += [_rail_row(metric_at(rail.metric, k), rail) for rail in evidence.guardrails]
     rows += [
-        _pair_row(f"{metric_at(primary, k)}: {part.title}", primary, part.pair) for part in weighed.parts
+        _pair_row(f"{metric_at(primary, k)}: {part.title}", primary, part.pair) for part in evidence.slices
     ]
     columns = (
-        Column("Number"), Column(weighed.name, number=True), Column(weighed.base, number=True),
+        Column("Number"), Column(evidence.name, number=True), Column(evidence.base, number=True),
         Column("Change", number=True), Column("95 % CI", number=True), Column("Finding"),
         Column("n", number=True),
     )  # fmt: skip
-    return Table(f"{weighed.name} by other numbers", columns, tuple(rows), _note(weighed))
+    return Table(f"{evidence.name} by other numbers", columns, tuple(rows), _note(evidence))
 
 
-def _note(weighed: VerdictEvidence) -> str:
-    rule = {"holm": "Holm", "bh": "Benjamini–Hochberg"}.get(weighed.comparison.terms.correction)
+def _note(evidence: VerdictEvidence) -> str:
+    rule = {"holm": "Holm", "bh": "Benjamini–Hochberg"}.get(evidence.comparison.terms.correction)
     judged = f" Other metrics are corrected among themselves ({rule}), and so are slices." if rule else ""
-    guard = f"{100 * weighed.comparison.terms.guard:.3g} %"
-    return f"Change in % of {weighed.base}'s value.{judged} A guardrail may lose {guard} of it."
+    guard = f"{100 * evidence.comparison.terms.guard:.3g} %"
+    return f"Change in % of {evidence.base}'s value.{judged} A guardrail may lose {guard} of it."
 
 
 def _pair_row(title: str, metric: str, pair: Pair) -> tuple[Cell, ...]:

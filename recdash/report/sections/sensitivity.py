@@ -7,7 +7,7 @@ from recdash.report.document import Answer, Answers, Section
 
 
 def changes(asked: ReportContext) -> Section | None:
-    if asked.verdict is None or asked.verdict.weighed.leader is None:
+    if asked.verdict is None or asked.verdict.evidence.leader is None:
         return None
     one = asked.question
     found = asked.space.comparisons.changes(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from math import isfinite
 
-from recdash.comparison.segments import EVERYBODY, Segmented, flags
+from recdash.comparison.segments import EVERYBODY, SegmentComparison, flags
 from recdash.comparison.segments import Cell as OneCell
 from recdash.domain.results import WHOLE
 from recdash.formatting import numbers
@@ -20,13 +20,13 @@ MOST_ROWS, LEAST_SLICES, MOST_BESIDE = 45, 3, 4
 
 def slices(asked: ReportContext) -> Section | None:
     """None where nothing tells users or items apart, and for a part of them."""
-    from recdash.comparison.segment_wording import finding, flagged, subtitle
+    from recdash.comparison.segment_wording import finding, flag_sentence, subtitle
 
     put = asked.question
     if not put.by or put.scope != WHOLE:
         return None
     found = asked.space.segments.segmented(asked.shown, put.baseline, put.metric, put.k, put.by, put.terms)
-    parts: list[Part] = [Paragraph(flagged(found, flag), "worse") for flag in flags(found)]
+    parts: list[Part] = [Paragraph(flag_sentence(found, flag), "worse") for flag in flags(found)]
     named = _most(found)
     if not found.candidates:
         parts.append(_table(asked, found, named, found.runs))
@@ -34,18 +34,18 @@ def slices(asked: ReportContext) -> Section | None:
     return Section("slices", finding(found), subtitle(found), tuple(parts))
 
 
-def _most(found: Segmented) -> list[str]:
+def _most(found: SegmentComparison) -> list[str]:
     """The slices that are told, in their own order."""
     by_users = sorted(found.titles, key=lambda each: -found.cells[each, found.baseline].n)
     kept = set(by_users[: max(LEAST_SLICES, MOST_ROWS // len(found.runs) - 1)])
     return [each for each in found.titles if each in kept]
 
 
-def _cell(found: Segmented, segment: str, run: str) -> OneCell:
+def _cell(found: SegmentComparison, segment: str, run: str) -> OneCell:
     return found.cells.get((segment, run)) or OneCell(float("nan"), 0, why="not scored")
 
 
-def _lines(found: Segmented) -> list[tuple[str, ...]]:
+def _lines(found: SegmentComparison) -> list[tuple[str, ...]]:
     """The runs that stand beside each other in a chart; one of differences has no panel of the baseline."""
     if not found.candidates:
         return []
@@ -53,7 +53,9 @@ def _lines(found: Segmented) -> list[tuple[str, ...]]:
     return [runs[at : at + MOST_BESIDE] for at in range(0, len(runs), MOST_BESIDE)]
 
 
-def _figure(asked: ReportContext, found: Segmented, named: list[str], runs: tuple[str, ...]) -> Figure:
+def _figure(
+    asked: ReportContext, found: SegmentComparison, named: list[str], runs: tuple[str, ...]
+) -> Figure:
     data = {
         "by_value": found.by_value, "percent": is_percent(found.metric), "span": _span(found, named),
         "lines": [{"title": found.titles[each], "n": _counts(found, each)} for each in named],
@@ -67,7 +69,7 @@ def _figure(asked: ReportContext, found: Segmented, named: list[str], runs: tupl
     )  # fmt: skip
 
 
-def _span(found: Segmented, named: list[str]) -> list[float]:
+def _span(found: SegmentComparison, named: list[str]) -> list[float]:
     """The ends of one axis for all runs, so that charts of some of them compare."""
     scale = 100 if found.by_value and is_percent(found.metric) else 1
     runs = found.runs if found.by_value else found.candidates
@@ -78,11 +80,11 @@ def _span(found: Segmented, named: list[str]) -> list[float]:
     return [min(ends), max(ends)] if ends else [0.0, 0.0]
 
 
-def _counts(found: Segmented, segment: str) -> list[int]:
+def _counts(found: SegmentComparison, segment: str) -> list[int]:
     return sorted({cell.n for run in found.runs if (cell := _cell(found, segment, run)).n}) or [0]
 
 
-def _dot(found: Segmented, segment: str, run: str) -> dict[str, float | int | str | None]:
+def _dot(found: SegmentComparison, segment: str, run: str) -> dict[str, float | int | str | None]:
     cell = _cell(found, segment, run)
     low, high = corrected(cell.pair) if cell.pair else (None, None)
     facts = {
@@ -99,17 +101,17 @@ def _dot(found: Segmented, segment: str, run: str) -> dict[str, float | int | st
     }
 
 
-def _said(found: Segmented, run: str) -> str:
+def _said(found: SegmentComparison, run: str) -> str:
     """Of all slices; the table has them one by one."""
     if found.by_value:
         return numbers.three(_cell(found, EVERYBODY, run).value)
     judged = found.judged(run)
-    words = {word: len(found.in_words(run, word)) for word in ("better", "worse")}
+    words = {word: len(found.with_word(run, word)) for word in ("better", "worse")}
     told = [f"{word} in {count}" for word, count in words.items() if count]
     return f"{' and '.join(told) or 'settled in none'} of {len(judged)}"
 
 
-def _table(asked: ReportContext, found: Segmented, named: list[str], runs: tuple[str, ...]) -> Table:
+def _table(asked: ReportContext, found: SegmentComparison, named: list[str], runs: tuple[str, ...]) -> Table:
     """One row per slice and run, all users first; a slice's rows stand together."""
     keys = [(each, run) for each in (EVERYBODY, *named) for run in runs]
     cells = [_cell(found, *key) for key in keys]
@@ -134,5 +136,5 @@ def _table(asked: ReportContext, found: Segmented, named: list[str], runs: tuple
     return Table(f"{metric_at(found.metric, found.k)} by slice", columns, tuple(rows), note, bands)
 
 
-def _unjudged(found: Segmented, run: str, cell: OneCell) -> str:
+def _unjudged(found: SegmentComparison, run: str, cell: OneCell) -> str:
     return "baseline" if run == found.baseline else cell.why or numbers.NONE

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from recdash.comparison import Terms
-from recdash.comparison.wording import plain, title_of
+from recdash.comparison.wording import plain, slice_title
 from recdash.decisions.snapshot import (
     DefinitionSnapshot,
     Difference,
@@ -39,7 +39,7 @@ from recdash.service.online.analysis import OnlineAnalysis
 from recdash.service.online.tests import OnlineTests
 
 if TYPE_CHECKING:
-    from recdash.comparison.evidence import GuardrailResult
+    from recdash.comparison.guardrails import GuardrailResult
     from recdash.comparison.pairs import Pair
 
 CORRECTIONS = {"holm": "Holm", "bh": "Benjamini–Hochberg", "off": "none"}
@@ -72,7 +72,7 @@ class Snapshots:
             return None
         runs = [subject.baseline.id, *(one.id for one in subject.candidates)]
         told = self._comparisons.verdict(runs, subject.baseline.id, subject.metric, subject.k)
-        comparison, k = told.weighed.comparison, subject.k
+        comparison, k = told.evidence.comparison, subject.k
         found = Offline(
             subject=subject,
             state=told.state,
@@ -80,7 +80,7 @@ class Snapshots:
             sentences=tuple(map(plain, told.sentences)),
             terms=_terms(comparison.terms),
             pairs=tuple(_difference(pair, subject.metric, k) for pair in comparison.pairs),
-            warnings=tuple(map(str, told.weighed.problems)),
+            warnings=tuple(map(str, told.evidence.problems)),
             apart={comparison.names[run]: why for run, why in comparison.apart.items()},
         )
         found = self._with_own(found)
@@ -93,14 +93,14 @@ class Snapshots:
             return found
         alone = self._comparisons.verdict(
             [run.id], baseline.id, found.subject.metric, found.subject.k
-        ).weighed
+        ).evidence
         k = found.subject.k
         return replace(
             found,
             metrics=tuple(_difference(pair, metric, k) for metric, pair in alone.metrics),
             guardrails=tuple(_guardrail(one, k) for one in alone.guardrails),
             slices=tuple(
-                _difference(one.pair, found.subject.metric, k, title_of(one)) for one in alone.parts
+                _difference(one.pair, found.subject.metric, k, slice_title(one)) for one in alone.slices
             ),
         )
 

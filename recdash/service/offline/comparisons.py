@@ -260,11 +260,11 @@ class Comparisons:
         return user_slices(self._data.reference_under(experiment_id, threshold))
 
     def _decide(self, asked: ComparisonQuery, told: Hashable) -> Verdict:  # noqa: ARG002 - a key of what is kept
-        from recdash.comparison import decide, weigh
+        from recdash.comparison import decide, gather_evidence
 
         source = self.source(self._context.store.run(asked.baseline).experiment, asked.scope)
         found = compare(source, asked.runs, asked.baseline, asked.metric, asked.k, asked.terms)
-        return decide(weigh(source, found))
+        return decide(gather_evidence(source, found))
 
     def _ask_otherwise(self, asked: ComparisonQuery, told: Hashable) -> list[WhatIf]:
         from recdash.comparison.sensitivity import changes
@@ -314,7 +314,7 @@ class StoredSource:
     def why_absent(self, run: str, metric: str) -> str:
         return self._scores.absences([run], metric, self._scope).get(run, "")
 
-    def parts(self) -> Sequence[Slice]:
+    def user_slices(self) -> Sequence[Slice]:
         return self._comparisons.user_slices(self._experiment, self._scope.threshold)
 
     def replicated(self, run: str) -> Replicated | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from recdash.comparison import Terms
-from recdash.comparison.segments import EVERYBODY, Cell, Segmented, segmented
+from recdash.comparison.segments import EVERYBODY, Cell, SegmentComparison, compare_segments
 from recdash.domain.results import Scope, UserValues
 from recdash.evaluation import replicates
 from recdash.metrics import Definition, define
@@ -69,7 +69,7 @@ class Segments:
     def segmented(
         self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, by: str,
         terms: Terms | None = None, *, least: int = LEAST,
-    ) -> Segmented:  # fmt: skip
+    ) -> SegmentComparison:  # fmt: skip
         """What ``of`` tells, with what the whole does not show."""
         frames.check_cutoff(k)
         runs = tuple(dict.fromkeys((baseline_id, *run_ids)))
@@ -78,17 +78,19 @@ class Segments:
 
     def _cut_and_judge(
         self, run_ids: tuple[str, ...], metric: str, k: int, by: str, terms: Terms, least: int
-    ) -> Segmented:
+    ) -> SegmentComparison:
         """The first run is the baseline."""
         cuts = self._data.slices_by(self._context.store.run(run_ids[0]).experiment, by)
         titles = {one.value: one.title for one in cuts}
         of_items = any(one.rows is not None for one in cuts)
-        empty = Segmented(by, metric, k, run_ids[0], {}, titles, {}, least, terms, of_items)
+        empty = SegmentComparison(by, metric, k, run_ids[0], {}, titles, {}, least, terms, of_items)
         if not define(metric).has_user_values:
             return replace(empty, cells=self._by_value(run_ids, by, metric, k))
         inside = {run: self._inside(run, by, metric, k) for run in run_ids}
         parts = enumerate((EVERYBODY, *titles))
-        return segmented(empty, {one: {run: of[at] for run, of in inside.items()} for at, one in parts})
+        return compare_segments(
+            empty, {one: {run: of[at] for run, of in inside.items()} for at, one in parts}
+        )
 
     # ── with a value per user ────────────────────────────────────────────────────────────────
 

@@ -47,7 +47,7 @@ def show_last(view: View) -> None:
 
 def offer_to_decide(verdict: Verdict) -> None:
     """The way from a verdict to a proposal or a decision about the same run."""
-    leader = verdict.weighed.leader
+    leader = verdict.evidence.leader
     if leader is None or not workspace().person.may("editor") or not links.is_there(PAGE):
         return
     if st.button("Propose or decide", key="to-decide", help="Opens Reports & decisions with this candidate."):

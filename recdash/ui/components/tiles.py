@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from recdash.charts.marks import Mark
-from recdash.comparison.evidence import GuardrailResult
+from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
 from recdash.comparison.wording import bounds, rail_bounds, rail_value
 from recdash.formatting import numbers

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from recdash.comparison.pairs import Pair
     from recdash.comparison.sensitivity import WhatIf
     from recdash.comparison.verdict import Verdict
-    from recdash.comparison.wording import Sentence
+    from recdash.comparison.wording import RichText
     from recdash.ui.app.state import View
 
 FEW = 100
@@ -24,7 +24,7 @@ FEW = 100
 
 def card(view: View, verdict: Verdict, aside: str = "") -> Html:
     """Badge, headline and sentences, with the users who gain and lose beside them."""
-    badge, leader = badge_of(verdict), verdict.weighed.leader
+    badge, leader = badge_of(verdict), verdict.evidence.leader
     first, *others = verdict.sentences
     lines = [_paragraph(view, [first], "rd-lead"), _paragraph(view, others, "rd-lead rd-muted")]
     text = html(
@@ -34,11 +34,11 @@ def card(view: View, verdict: Verdict, aside: str = "") -> Html:
         lines=join(lines), aside=_plain_paragraph(aside),
     )  # fmt: skip
     comparable = leader is not None and verdict.state != "not comparable"
-    split = user_split(leader, verdict.weighed.name, verdict.weighed.base) if comparable and leader else ""
+    split = user_split(leader, verdict.evidence.name, verdict.evidence.base) if comparable and leader else ""
     return html('<div class="rd-card">{text}{split}</div>', text=text, split=split)
 
 
-def _paragraph(view: View, sentences: Sequence[Sentence], kind: str) -> Html:
+def _paragraph(view: View, sentences: Sequence[RichText], kind: str) -> Html:
     if not sentences:
         return Html("")
     told = [

@@ -214,7 +214,7 @@ def footnote(view: View, shown: Board) -> Html:
 
 def _standing(view: View, shown: Board) -> str:
     own = [run for run in headlines.values(shown.scores, view.metric) if not view.is_reference(run)]
-    return headlines.stands(shown.standing, own)
+    return headlines.standing_sentence(shown.standing, own)
 
 
 def _how_to_read(view: View, shown: Board) -> list[str]:

@@ -61,7 +61,7 @@ def _standing(view: View) -> str:
     """Where the best of the shown runs stands between floor and ceiling."""
     known = headlines.values(cached.scoreboard(view, view.contender_ids, (view.metric,), view.k), view.metric)
     own = [run_id for run_id in known if not view.is_reference(run_id)]
-    return headlines.stands(cached.standing(view, view.contender_ids), own)
+    return headlines.standing_sentence(cached.standing(view, view.contender_ids), own)
 
 
 # ── the verdict ──────────────────────────────────────────────────────────────────────────────
@@ -72,7 +72,7 @@ def show_verdict(view: View, verdict: Verdict) -> None:
     with st.container(border=True, key="headline", gap=None):
         st.html(verdict_card.card(view, verdict, _standing(view)))
         decision_links.offer_to_decide(verdict)
-        if verdict.weighed.leader is not None:
+        if verdict.evidence.leader is not None:
             what_would_change(view)
 
 
@@ -114,29 +114,29 @@ def show_values(view: View) -> None:
 
 
 def show_numbers(view: View, verdict: Verdict) -> None:
-    weighed = verdict.weighed
+    evidence = verdict.evidence
     found = tiles(verdict)
-    if weighed.leader is None or not found:
+    if evidence.leader is None or not found:
         return
     many = f"{named_number(len(found)).lower()} {'number' if len(found) == 1 else 'numbers'}"
-    widgets.section(f"{weighed.name} in {many}", _strip_note(found, weighed.base))
-    st.html(cards.tiles_html(found, view.marks[weighed.leader.candidate]))
+    widgets.section(f"{evidence.name} in {many}", _strip_note(found, evidence.base))
+    st.html(cards.tiles_html(found, view.marks[evidence.leader.candidate]))
 
 
 def tiles(verdict: Verdict) -> list[Tile]:
     """The primary metric, other accuracy metrics, one guardrail and one slice where there are any."""
-    weighed, k = verdict.weighed, verdict.weighed.comparison.k
-    if weighed.leader is None:
+    evidence, k = verdict.evidence, verdict.evidence.comparison.k
+    if evidence.leader is None:
         return []
-    primary = weighed.comparison.metric
-    by_weight = sorted(weighed.guardrails, key=lambda rail: (not rail.is_broken, not rail.may_be_broken))
+    primary = evidence.comparison.metric
+    by_weight = sorted(evidence.guardrails, key=lambda rail: (not rail.is_broken, not rail.may_be_broken))
     rails = [cards.of_rail(metric_at(rail.metric, k), rail) for rail in by_weight[:1]]
-    part = telling_part(weighed.parts)
+    part = telling_part(evidence.slices)
     where = metric_at(primary, k)
     parts = [cards.of_pair(f"{where}, {_small(part.title)}", primary, part.pair)] if part else []
-    others = [cards.of_pair(metric_at(metric, k), metric, pair) for metric, pair in weighed.metrics]
+    others = [cards.of_pair(metric_at(metric, k), metric, pair) for metric, pair in evidence.metrics]
     room = TILES - 1 - len(rails) - len(parts)
-    return [cards.of_pair(where, primary, weighed.leader), *others[:room], *rails, *parts]
+    return [cards.of_pair(where, primary, evidence.leader), *others[:room], *rails, *parts]
 
 
 def telling_part(parts: Sequence[SliceDifference]) -> SliceDifference | None:
@@ -164,11 +164,11 @@ def _strip_note(found: Sequence[Tile], base: str) -> str:
 
 def show_forest(view: View, verdict: Verdict) -> None:
     """Every candidate's difference to the baseline."""
-    found, comparison = differences(view, verdict), verdict.weighed.comparison
+    found, comparison = differences(view, verdict), verdict.evidence.comparison
     if found.empty:
         show_values(view)
         return
-    widgets.section(title_of_forest(found, verdict.weighed.base), note_of_forest(view, verdict))
+    widgets.section(title_of_forest(found, verdict.evidence.base), note_of_forest(view, verdict))
     order = list(found["run_id"])
     widgets.chart(forest(found, order, view.marks, theme.palette()), "overview-forest", _alt(view, found))
     apart = [f"{reason}." for reason in comparison.apart.values()]
@@ -189,7 +189,7 @@ def differences(view: View, verdict: Verdict) -> pd.DataFrame:
             "n_users": pair.paired.n, "wins": pair.paired.wins, "ties": pair.paired.ties,
             "losses": pair.paired.losses,
         }
-        for pair in verdict.weighed.comparison.against
+        for pair in verdict.evidence.comparison.against
     ]  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -199,7 +199,7 @@ def title_of_forest(found: pd.DataFrame, base: str) -> str:
 
 
 def note_of_forest(view: View, verdict: Verdict) -> str:
-    comparison = verdict.weighed.comparison
+    comparison = verdict.evidence.comparison
     users = _range(pair.paired.n for pair in comparison.against)
     sizes = [pair.judged.margin for pair in comparison.against if pair.judged.margin]
     ends = " to ".join(_ends([numbers.three(size) for size in sizes]))
@@ -207,7 +207,7 @@ def note_of_forest(view: View, verdict: Verdict) -> str:
     rule, family = CORRECTIONS.get(comparison.terms.correction), len(comparison.against)
     corrected = f", {rule}-corrected over {family}" if rule and family > 1 else ""
     return (
-        f"Paired difference in {metric_at(view.metric, view.k)} to {verdict.weighed.base}, "
+        f"Paired difference in {metric_at(view.metric, view.k)} to {verdict.evidence.base}, "
         f"95 % CI{corrected}, n = {users}. "
         f"{band}Hollow: not settled, or a tie.{_others(view)}"
     )
@@ -258,7 +258,7 @@ def notes(view: View) -> Html:
         *online_tests.disagreements(view),
         *others,
         *replicate_spread.told(view),
-        *headlines.together(of_runs),
+        *headlines.merge_problems(of_runs),
     ]
     list_html = notices_html(found[:MOST_NOTES], nothing=_nothing(view))
     more = len(found) - MOST_NOTES

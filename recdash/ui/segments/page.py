@@ -12,8 +12,8 @@ from recdash.charts.attribute_shares import panels
 from recdash.charts.layout import escape as plotly
 from recdash.charts.segments import SegmentPoint, SegmentRow, ends_of, segment_panels
 from recdash.comparison import Terms
-from recdash.comparison.segment_wording import flagged
-from recdash.comparison.segments import EVERYBODY, Cell, Segmented, flags
+from recdash.comparison.segment_wording import flag_sentence
+from recdash.comparison.segments import EVERYBODY, Cell, SegmentComparison, flags
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join, markdown
 from recdash.formatting.wording import cut, tone
@@ -97,7 +97,7 @@ def _choose_least() -> int:
     return int(st.session_state["segments-least"])
 
 
-def gather(view: View, by: str, least: int, correction: Correction) -> Segmented:
+def gather(view: View, by: str, least: int, correction: Correction) -> SegmentComparison:
     """The runs in the frame; the first of them is what the others are compared with."""
     terms = Terms(correction=correction)
     return state.workspace().segments.segmented(
@@ -108,9 +108,9 @@ def gather(view: View, by: str, least: int, correction: Correction) -> Segmented
 # ── what is drawn ────────────────────────────────────────────────────────────────────────────
 
 
-def banner(found: Segmented) -> None:
+def banner(found: SegmentComparison) -> None:
     """Where the whole and its parts do not say the same."""
-    lines = [html("<p>{text}</p>", text=flagged(found, flag)) for flag in flags(found)]
+    lines = [html("<p>{text}</p>", text=flag_sentence(found, flag)) for flag in flags(found)]
     if lines:
         st.html(
             html(
@@ -121,7 +121,7 @@ def banner(found: Segmented) -> None:
         )
 
 
-def draw(view: View, found: Segmented) -> None:
+def draw(view: View, found: SegmentComparison) -> None:
     """Panels of the candidates' differences; of a metric without a value per user, of all runs' values."""
     runs = found.candidates or found.runs if found.by_value else found.candidates
     lines = panels(runs) if runs else []
@@ -140,21 +140,21 @@ def draw(view: View, found: Segmented) -> None:
             widgets.chart(chart, f"segments-{place}", alt(view, found, line))
 
 
-def _lines(found: Segmented) -> list[SegmentRow]:
+def _lines(found: SegmentComparison) -> list[SegmentRow]:
     return [SegmentRow(title, f"n = {_users(found, one)}") for one, title in found.titles.items()]
 
 
-def _users(found: Segmented, segment: str) -> str:
+def _users(found: SegmentComparison, segment: str) -> str:
     """``312``, or ``300 to 312`` where the runs count different users."""
     counts = sorted({cell.n for run in found.runs if (cell := _cell(found, segment, run)).n}) or [0]
     return " to ".join(numbers.count(n) for n in dict.fromkeys((counts[0], counts[-1])))
 
 
-def _cell(found: Segmented, segment: str, run: str) -> Cell:
+def _cell(found: SegmentComparison, segment: str, run: str) -> Cell:
     return found.cells.get((segment, run), Cell(nan, 0, why="not scored"))
 
 
-def _dot(found: Segmented, segment: str, run: str, beside: int) -> SegmentPoint:
+def _dot(found: SegmentComparison, segment: str, run: str, beside: int) -> SegmentPoint:
     cell = _cell(found, segment, run)
     if found.by_value:
         return _value_dot(found, segment, run)
@@ -173,7 +173,7 @@ def _dot(found: Segmented, segment: str, run: str, beside: int) -> SegmentPoint:
                look="filled" if settled else "hollow")  # fmt: skip
 
 
-def _digits(found: Segmented) -> int:
+def _digits(found: SegmentComparison) -> int:
     """Decimals of all differences, so that they stand alike."""
     return numbers.places(
         cell.difference for (one, run), cell in found.cells.items() if one != EVERYBODY and cell.pair
@@ -187,7 +187,7 @@ def _words(cell: Cell, amount: str, beside: int) -> str:
     return f"{cell.sign} {cell.word}" if beside == 3 else f"{cell.sign} {amount} {cell.word}"
 
 
-def _value_dot(found: Segmented, segment: str, run: str) -> SegmentPoint:
+def _value_dot(found: SegmentComparison, segment: str, run: str) -> SegmentPoint:
     scale = 100 if is_percent(found.metric) else 1
     cell, base = _cell(found, segment, run), _cell(found, segment, found.baseline)
     text = value_text(found.metric, cell.value)
@@ -196,7 +196,7 @@ def _value_dot(found: Segmented, segment: str, run: str) -> SegmentPoint:
     return SegmentPoint(cell.value * scale, words, f"{name}<br>{text}, n = {cell.n}", tick=base.value * scale)
 
 
-def alt(view: View, found: Segmented, run_ids: Sequence[str]) -> str:
+def alt(view: View, found: SegmentComparison, run_ids: Sequence[str]) -> str:
     told = []
     for run in run_ids:
         cells = [(title, _cell(found, one, run)) for one, title in found.titles.items()]
@@ -206,7 +206,7 @@ def alt(view: View, found: Segmented, run_ids: Sequence[str]) -> str:
     return f"{metric_at(found.metric, found.k)} by segment. {'; '.join(told)}."
 
 
-def _said(found: Segmented, cell: Cell) -> str:
+def _said(found: SegmentComparison, cell: Cell) -> str:
     if cell.pair is None:
         return value_text(found.metric, cell.value) if found.by_value else cell.why or "not scored"
     return f"{numbers.signed(cell.difference, numbers.places([cell.difference]))} {cell.word}"
@@ -215,7 +215,7 @@ def _said(found: Segmented, cell: Cell) -> str:
 # ── the values ───────────────────────────────────────────────────────────────────────────────
 
 
-def show_values(view: View, found: Segmented) -> None:
+def show_values(view: View, found: SegmentComparison) -> None:
     """One row per segment and one for all users: every run's value, n, and the word of its difference."""
     unit = ", %" if is_percent(found.metric) else ""
     widgets.section(f"{metric_at(found.metric, found.k)} of every run{unit}", _values_words(found))
@@ -225,14 +225,14 @@ def show_values(view: View, found: Segmented) -> None:
     st.html(html('<div class="rd-note">{lines}</div>', lines=lines))
 
 
-def _values_words(found: Segmented) -> str:
+def _values_words(found: SegmentComparison) -> str:
     if found.by_value:
         return "Of what the lists show to the users of each segment."
     items = " In a segment of items only these count, and only users who have one." if found.of_items else ""
     return f"The mean over each run's own users. Under it, how the run stands against the baseline.{items}"
 
 
-def values_table(view: View, found: Segmented) -> Html:
+def values_table(view: View, found: SegmentComparison) -> Html:
     scale = 100 if is_percent(found.metric) else 1
     decimals = numbers.places(cell.value * scale for cell in found.cells.values())
     titles: Mapping[str, str] = {EVERYBODY: "All users", **found.titles}
@@ -260,7 +260,7 @@ def _wide(title: str) -> Html:
     return html('<div style="min-width:150px">{title}</div>', title=title)
 
 
-def _value(found: Segmented, segment: str, run: str, decimals: int) -> Html:
+def _value(found: SegmentComparison, segment: str, run: str, decimals: int) -> Html:
     cell = _cell(found, segment, run)
     value = value_text(found.metric, cell.value, decimals)
     if run == found.baseline or not cell.n_shared:
@@ -274,7 +274,7 @@ def _value(found: Segmented, segment: str, run: str, decimals: int) -> Html:
     )
 
 
-def tidy(view: View, found: Segmented) -> pd.DataFrame:
+def tidy(view: View, found: SegmentComparison) -> pd.DataFrame:
     """One row per segment and run, as ``Segments.of`` gives them."""
     frame_of = state.workspace().segments.of(
         view.shown_ids, found.baseline, found.metric, found.k, found.by, found.terms, least=found.least
