@@ -34,16 +34,14 @@ UNSTABLE = Badge("?", "Not enough evidence", "same", "It does not hold across fo
 
 
 def badge_of(verdict: Verdict) -> Badge:
+    """The badge of a verdict's state."""
+    evidence, leader = verdict.evidence, verdict.evidence.leader
     if verdict.state == "ship":
-        return KEEP if verdict.run == verdict.evidence.comparison.baseline else SHIP
-    if verdict.state == "not enough evidence" and verdict.evidence.leader_over_replicates:
-        return UNSTABLE if _differs_over_users(verdict) else BADGES[verdict.state]
-    leader = verdict.evidence.leader
-    if verdict.state == "not enough evidence" and leader and isnan(leader.judged.corrected.low):
-        return UNKNOWN
+        return KEEP if verdict.run == evidence.comparison.baseline else SHIP
+    if verdict.state == "not enough evidence" and leader is not None:
+        if evidence.leader_over_replicates:
+            if leader.judged.word != "not settled":
+                return UNSTABLE
+        elif isnan(leader.judged.corrected.low):
+            return UNKNOWN
     return BADGES[verdict.state]
-
-
-def _differs_over_users(verdict: Verdict) -> bool:
-    leader = verdict.evidence.leader
-    return leader is not None and leader.judged.word != "not settled"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite, nan
 from typing import Any
 
@@ -39,9 +39,8 @@ class GuardrailResult:
     @property
     def change(self) -> float:
         """As a share of the baseline's value; NaN where that is 0."""
-        return (
-            (self.value - self.base_value) / abs(self.base_value) if abs(self.base_value) >= ROUNDED else nan
-        )
+        base = abs(self.base_value)
+        return (self.value - self.base_value) / base if base >= ROUNDED else nan
 
     @property
     def less_is_better(self) -> bool:
@@ -67,17 +66,17 @@ class GuardrailResult:
 
     @property
     def is_broken(self) -> bool:
-        """Is more lost than may be, in these lists?"""
+        """Whether more is lost in these lists than may be."""
         return self.loss > self.guard
 
     @property
     def is_surely_broken(self) -> bool:
-        """Does the interval say so too?"""
+        """Whether the whole interval is beyond the guardrail too."""
         return self.is_broken and self.smallest_loss > self.guard
 
     @property
     def may_be_broken(self) -> bool:
-        """Is the guardrail kept in these lists, while the interval holds losses beyond it?"""
+        """Whether the guardrail holds in these lists, while the interval includes losses beyond it."""
         return not self.is_broken and self.largest_loss > self.guard
 
     @property
@@ -112,45 +111,35 @@ class GuardrailResult:
 def guardrails(
     source: Source, comparison: Comparison, leader: Pair, *, intervals: bool = True
 ) -> list[GuardrailResult]:
-    """The leader's guardrails against the baseline; ``intervals`` take another look at the lists of both."""
+    """The leader's guardrails against the baseline; ``intervals`` read the lists of both again."""
     runs, k = (leader.candidate, leader.baseline), comparison.k
-    pairs = {metric: [source.value(run, metric, k) for run in runs] for metric in GUARDRAILS}
-    known = {
-        metric: (value, base)
-        for metric, (value, base) in pairs.items()
-        if value is not None and base is not None and isfinite(value) and isfinite(base)
-    }
-    guard = comparison.terms.guard
-    plain = [GuardrailResult(metric, *values, guard) for metric, values in known.items()]
-    if not intervals or not plain:
-        return plain
+    rails = []
+    for metric in GUARDRAILS:
+        value, base = (source.value(run, metric, k) for run in runs)
+        if value is not None and base is not None and isfinite(value) and isfinite(base):
+            rails.append(GuardrailResult(metric, value, base, comparison.terms.guard))
+    if not intervals or not rails:
+        return rails
     try:
-        pulls = source.list_pulls(runs, list(known), k)
-    except RecdashError as error:  # a file that is lost or damaged takes the interval, not the verdict
-        why = _reason(error)
-        return [
-            GuardrailResult(metric, *values, guard, why_no_interval=why) for metric, values in known.items()
-        ]
-    return [_with_interval(rail, pulls, comparison.terms.level) for rail in plain]
-
-
-def _reason(error: RecdashError) -> str:
-    if isinstance(error, InputError):
-        return "; ".join(problem.found for problem in error.problems)
-    return str(error).rstrip(".")
+        pulls = source.list_pulls(runs, [rail.metric for rail in rails], k)
+    except InputError as error:  # a file that is lost or damaged takes the interval, not the verdict
+        why = "; ".join(problem.found for problem in error.problems)
+        return [replace(rail, why_no_interval=why) for rail in rails]
+    except RecdashError as error:
+        return [replace(rail, why_no_interval=str(error).rstrip(".")) for rail in rails]
+    return [_with_interval(rail, pulls, comparison.terms.level) for rail in rails]
 
 
 def _with_interval(
     rail: GuardrailResult, pulls: Sequence[Mapping[str, Pulls]], level: float
 ) -> GuardrailResult:
-    """``pulls``: of the leader and of the baseline, by metric."""
-    named = rail.metric, rail.value, rail.base_value, rail.guard
+    """``pulls``: by metric, of the leader and of the baseline."""
     of_leader, of_baseline = (of_run.get(rail.metric) for of_run in pulls)
     if of_leader is None or of_baseline is None:
-        return GuardrailResult(*named, why_no_interval="no list says what it adds")
+        return replace(rail, why_no_interval="no list says what it adds")
     low, high = change_interval(rail.value, rail.base_value, of_leader, of_baseline, level)
     if isfinite(low):
-        return GuardrailResult(*named, low, high, why_no_interval="")
+        return replace(rail, low=low, high=high, why_no_interval="")
     few = min(of_leader.n_lists, of_baseline.n_lists) < LEAST_LISTS
     near_zero = f"{rail.metric} is too near to 0 for an interval"
-    return GuardrailResult(*named, why_no_interval=FEW_LISTS if few else near_zero)
+    return replace(rail, why_no_interval=FEW_LISTS if few else near_zero)

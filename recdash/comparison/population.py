@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from recdash.formatting.wording import listed
 
 _EQUAL = 1e-12
 """Values closer than this are equal: only rounding separates them."""
@@ -39,19 +41,15 @@ def population_effect(
 ) -> PopulationEffect:
     """Compare the two rules; ``names`` are {run id: name}."""
     truth, both = leaders(values["truth"]), leaders(values["both"])
+    named_truth, named_both = (listed([names[run_id] for run_id in ids]) for ids in (truth, both))
     if set(truth) == set(both):
         verb = "leads" if len(truth) == 1 else "lead"
-        sentence = f"{_named(truth, names)} {verb} by {title} whether or not users without a list count."
+        sentence = f"{named_truth} {verb} by {title} whether or not users without a list count."
     else:
         sentence = (
-            f"Counting only users with lists puts {_named(both, names)} first by {title} "
+            f"Counting only users with lists puts {named_both} first by {title} "
             f"({values['both'][both[0]]:.3g} over {n_users['both'][both[0]]:,} users); counting every user "
-            f"with a relevant item puts {_named(truth, names)} first ({values['truth'][truth[0]]:.3g} over "
+            f"with a relevant item puts {named_truth} first ({values['truth'][truth[0]]:.3g} over "
             f"{n_users['truth'][truth[0]]:,})."
         )
     return PopulationEffect(truth, both, values, n_users, set(truth) != set(both), sentence)
-
-
-def _named(ids: Sequence[str], names: Mapping[str, str]) -> str:
-    *most, last = [names[run_id] for run_id in ids]
-    return f"{', '.join(most)} and {last}" if most else last

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from recdash.comparison.source import Source
-from recdash.domain.kinds import Ints, Replication
+from recdash.domain.kinds import Ints
+from recdash.domain.records import Replicated
 from recdash.domain.results import UserValues
 from recdash.metrics import define
 from recdash.stats import LEVEL, Correction
@@ -32,7 +32,7 @@ def replicate_differences(
 ) -> dict[str, ReplicateDifference]:
     """Run → its difference to the baseline over folds or seeds, all judged as one family.
 
-    Without the runs that lack the metric, and those that were uploaded once where the baseline was too.
+    Runs that lack the metric are left out, and so are runs uploaded once where the baseline was too.
     """
     alone = {run: _difference(source, run, baseline, metric, k, level) for run in runs}
     known = {run: difference for run, difference in alone.items() if difference is not None}
@@ -42,71 +42,72 @@ def replicate_differences(
 def _difference(
     source: Source, run: str, baseline: str, metric: str, k: int, level: float
 ) -> ReplicateDifference | None:
-    kinds = {_kind(source, run_id) for run_id in (run, baseline)}
+    kinds = {
+        replicated.kind if replicated else None for replicated in map(source.replicated, (run, baseline))
+    }
     if kinds == {None}:
         return None
-    if not define(metric).has_user_values:
-        of_runs = [_plain_values(source, run_id, metric, k) for run_id in (run, baseline)]
-        return _compared(of_runs, level, same_users=kinds == {"seeds"} or None in kinds)
-    both = [source.values(run_id, metric, k) for run_id in (run, baseline)]
-    if both[0] is None or both[1] is None:
-        return None
-    users = np.intersect1d(both[0].users, both[1].users)
-    of_runs = [
-        _values(source, run_id, other, _Question(metric, k, users))
-        for run_id, other in ((run, baseline), (baseline, run))
-    ]
-    same_users = kinds != {"folds", "seeds"} and (
-        kinds != {"folds"} or _same_folds(source, run, baseline, metric, k)
-    )
-    return _compared(of_runs, level, same_users=same_users)
-
-
-def _compared(
-    of_runs: Sequence[ReplicateValues | None], level: float, *, same_users: bool
-) -> ReplicateDifference | None:
-    values, base_values = of_runs
+    if define(metric).has_user_values:
+        values, base_values = _means_over_shared_users(source, run, baseline, metric, k)
+        is_paired = kinds != {"folds", "seeds"} and (
+            kinds != {"folds"} or _same_folds(source, run, baseline, metric, k)
+        )
+    else:
+        values, base_values = (_plain_values(source, run_id, metric, k) for run_id in (run, baseline))
+        is_paired = kinds == {"seeds"} or None in kinds
     if not values or not base_values:
         return None
-    return replicate_difference(values, base_values, same_users=same_users, level=level)
+    return replicate_difference(values, base_values, same_users=is_paired, level=level)
 
 
-@dataclass(frozen=True)
-class _Question:
-    """A metric at k over ``users`` [n]: those in the paired test over users."""
-
-    metric: str
-    k: int
-    users: Ints
-
-    def mean(self, values: UserValues | None, among: Ints | None = None) -> float | None:
-        """The mean over these users, or over those of them who are ``among`` others; None for none."""
-        users = self.users if among is None else np.intersect1d(self.users, among)
-        if values is None:
-            return None
-        if len(users) and np.array_equal(values.users, users):  # the rule for seeds, and much the faster
-            return float(values.values.mean())
-        inside = np.isin(values.users, users)
-        return float(values.of(inside).values.mean()) if inside.any() else None
+def _means_over_shared_users(
+    source: Source, run: str, baseline: str, metric: str, k: int
+) -> tuple[ReplicateValues | None, ReplicateValues | None]:
+    """Of run and baseline: the mean of each replicate over the users of the paired test."""
+    own, base = source.values(run, metric, k), source.values(baseline, metric, k)
+    if own is None or base is None:
+        return None, None
+    users = np.intersect1d(own.users, base.users)
+    return (
+        _replicate_means(source, run, baseline, metric, k, users),
+        _replicate_means(source, baseline, run, metric, k, users),
+    )
 
 
-def _values(source: Source, run: str, other: str, question: _Question) -> ReplicateValues | None:
-    """The run's value in each of its replicates, or its only one.
+def _replicate_means(
+    source: Source, run: str, other: str, metric: str, k: int, users: Ints
+) -> ReplicateValues | None:
+    """The mean over ``users`` [n] in each of the run's replicates, or in its only one.
 
     A run that was trained once is cut to the users of the other's folds, which pairs the two.
     """
-    metric, k = question.metric, question.k
     replicated, folds = source.replicated(run), source.replicated(other)
-    if replicated is None:
-        own = source.values(run, metric, k)
-        if folds is None or folds.kind == "seeds":
-            return _known({"": question.mean(own)})
-        of_folds = {label: source.replicate_values(other, label, metric, k) for label in folds.labels}
-        cut = {label: question.mean(own, fold.users) for label, fold in of_folds.items() if fold}
-        return _known(cut, folds.noun, overlap=True, trained_once=True)
-    by_label = {label: source.replicate_values(run, label, metric, k) for label in replicated.labels}
-    means = {label: question.mean(values) for label, values in by_label.items()}
-    return _known(means, replicated.noun, overlap=replicated.kind == "folds")
+    if replicated is not None:
+        by_label = _by_label(source, run, replicated, metric, k)
+        means = {label: _mean(values, users) for label, values in by_label.items()}
+        return _known(means, replicated.noun, overlap=replicated.kind == "folds")
+    own = source.values(run, metric, k)
+    if folds is None or folds.kind == "seeds":
+        return _known({"": _mean(own, users)})
+    of_folds = _by_label(source, other, folds, metric, k)
+    means = {label: _mean(own, np.intersect1d(users, fold.users)) for label, fold in of_folds.items() if fold}
+    return _known(means, folds.noun, overlap=True, trained_once=True)
+
+
+def _by_label(
+    source: Source, run: str, replicated: Replicated, metric: str, k: int
+) -> dict[str, UserValues | None]:
+    return {label: source.replicate_values(run, label, metric, k) for label in replicated.labels}
+
+
+def _mean(values: UserValues | None, users: Ints) -> float | None:
+    """The mean over the values of ``users`` [n]; None where none of them counts."""
+    if values is None:
+        return None
+    if len(users) and np.array_equal(values.users, users):  # the rule for seeds, and much the faster
+        return float(values.values.mean())
+    inside = np.isin(values.users, users)
+    return float(values.of(inside).values.mean()) if inside.any() else None
 
 
 def _plain_values(source: Source, run: str, metric: str, k: int) -> ReplicateValues | None:
@@ -131,21 +132,14 @@ def _known(
     return ReplicateValues(known, noun, overlap, trained_once) if known else None
 
 
-def _kind(source: Source, run: str) -> Replication | None:
-    replicated = source.replicated(run)
-    return replicated.kind if replicated else None
-
-
 def _same_folds(source: Source, run: str, baseline: str, metric: str, k: int) -> bool:
     """Whether the folds of both have the same users, label by label."""
     of_run, of_baseline = (
-        {label: source.replicate_values(run_id, label, metric, k) for label in folds.labels}
+        _by_label(source, run_id, folds, metric, k)
         for run_id in (run, baseline)
         if (folds := source.replicated(run_id))
     )
-    if of_run.keys() != of_baseline.keys():
-        return False
-    return all(
+    return of_run.keys() == of_baseline.keys() and all(
         values is not None
         and (base := of_baseline[label]) is not None
         and np.array_equal(values.users, base.users)

@@ -15,6 +15,7 @@ from recdash.comparison.verdict import Verdict, decide
 from recdash.domain.hits import IdOverlap
 from recdash.domain.results import UserValues
 from recdash.errors import InputError, Problem, UnknownName
+from recdash.formatting.numbers import none_if_nan
 from recdash.metrics import Spec, define
 from recdash.stats import bootstrap, corrected, differences, grouped, permutation, wilcoxon
 
@@ -54,43 +55,41 @@ class Compared:
         """
         comparison = self.comparison
         p = np.array([pair.paired.t_p for pair in comparison.pairs])
-        by_rule = zip(*(map(_number, corrected(p, rule).tolist()) for rule in ("holm", "bh")), strict=True)
-        tests = self._further_tests()
-        for pair, test, (by_holm, by_bh) in zip(comparison.pairs, tests, by_rule, strict=True):
+        holm, bh = (corrected(p, rule).tolist() for rule in ("holm", "bh"))
+        for pair, tests, by_holm, by_bh in zip(
+            comparison.pairs, self._further_tests(), holm, bh, strict=True
+        ):
+            equivalence_p = equivalence_of(pair, *self._shared_values(pair), comparison.terms.margin)
             yield {
                 **_plain_facts(comparison.names, pair),
-                **test,
-                "t_p_holm": by_holm,
-                "t_p_bh": by_bh,
-                "equivalence_p": _number(self._equivalence(pair)),
+                **tests,
+                "t_p_holm": none_if_nan(by_holm),
+                "t_p_bh": none_if_nan(by_bh),
+                "equivalence_p": none_if_nan(equivalence_p),
                 "margin": pair.judged.margin,
-                "p_corrected": _number(pair.judged.p),
-                "ci_corrected_low": _number(pair.judged.corrected.low),
-                "ci_corrected_high": _number(pair.judged.corrected.high),
+                "p_corrected": none_if_nan(pair.judged.p),
+                "ci_corrected_low": none_if_nan(pair.judged.corrected.low),
+                "ci_corrected_high": none_if_nan(pair.judged.corrected.high),
                 "ci_corrected_level": pair.judged.corrected.level,
                 "method": pair.paired.method.name,
                 "finding": pair.judged.word,
                 "more_users": pair.judged.more_users,
             }
 
-    def _equivalence(self, pair: Pair) -> float:
-        both = shared(self._values_of(pair.baseline), self._values_of(pair.candidate))
-        return equivalence_of(pair, *both, self.comparison.terms.margin)
-
     def _further_tests(self) -> list[dict[str, float | None]]:
         """Per pair, what tests without a normal distribution say; None where two runs share one user."""
-        rows: list[dict[str, float | None]] = [dict.fromkeys(FURTHER) for _ in self.comparison.pairs]
+        pairs = self.comparison.pairs
+        rows: list[dict[str, float | None]] = [dict.fromkeys(FURTHER) for _ in pairs]
         for indexes in self._over_the_same_users():
-            for index, row in zip(
-                indexes, self._tested([self.comparison.pairs[index] for index in indexes]), strict=True
-            ):
+            tested = self._tested([pairs[index] for index in indexes])
+            for index, row in zip(indexes, tested, strict=True):
                 rows[index] = row
         return rows
 
     def _over_the_same_users(self) -> list[list[int]]:
-        """Places of pairs to draw and swap together: their runs count the same two sets of users."""
+        """Indexes of pairs to draw and swap together: their runs count the same two sets of users."""
         runs = {run for pair in self.comparison.pairs for run in (pair.baseline, pair.candidate)}
-        users = {run: _rows_behind(self._values_of(run)) for run in runs}
+        users = {run: _hash_of_rows(self._values_of(run)) for run in runs}
         groups: dict[frozenset[int], list[int]] = {}
         for index, pair in enumerate(self.comparison.pairs):
             if pair.paired.n > 1:
@@ -98,29 +97,27 @@ class Compared:
         return list(groups.values())
 
     def _tested(self, pairs: Sequence[Pair]) -> Iterator[dict[str, float | None]]:
-        """One set of draws for all of them: the runs are drawn, not their pairs."""
-        values = self._over_shared_users(pairs)
+        """The further tests of pairs over the same users; one set of draws of the runs serves all pairs."""
+        values: dict[str, UserValues] = {}
+        for pair in pairs:
+            if not values.keys() >= {pair.baseline, pair.candidate}:
+                values[pair.baseline], values[pair.candidate] = self._shared_values(pair)
         column = {run: index for index, run in enumerate(values)}
         first = next(iter(values.values())).values
         # Less one run they are as small as their differences, and as exact.
-        runs = grouped(differences(user_values.values, first) for user_values in values.values())
-        places = np.array([(column[pair.candidate], column[pair.baseline]) for pair in pairs])
-        lows, highs = bootstrap(runs, places, self.comparison.terms.level)
+        runs = grouped(differences(own.values, first) for own in values.values())
+        columns = np.array([(column[pair.candidate], column[pair.baseline]) for pair in pairs])
+        lows, highs = bootstrap(runs, columns, self.comparison.terms.level)
         unspread = np.isnan([pair.paired.t_p for pair in pairs])
         lows[unspread] = highs[unspread] = np.nan  # drawn again, the same few users differ by the same again
-        swapped = permutation(runs, places)
-        for pair, *numbers in zip(pairs, swapped.tolist(), lows.tolist(), highs.tolist(), strict=True):
+        swapped = permutation(runs, columns)
+        for pair, *drawn in zip(pairs, swapped.tolist(), lows.tolist(), highs.tolist(), strict=True):
             by_rank = wilcoxon(values[pair.candidate].own, values[pair.baseline].own)
-            yield dict(zip(FURTHER, map(_number, (by_rank, *numbers)), strict=True))
+            yield dict(zip(FURTHER, map(none_if_nan, (by_rank, *drawn)), strict=True))
 
-    def _over_shared_users(self, pairs: Sequence[Pair]) -> dict[str, UserValues]:
-        """Each run of pairs that count the same two sets of users, over those in both."""
-        values: dict[str, UserValues] = {}
-        for pair in pairs:
-            both = (pair.baseline, pair.candidate)
-            if not values.keys() >= set(both):
-                values |= zip(both, shared(*map(self._values_of, both)), strict=True)
-        return values
+    def _shared_values(self, pair: Pair) -> tuple[UserValues, UserValues]:
+        """Baseline and candidate over the users of both."""
+        return shared(self._values_of(pair.baseline), self._values_of(pair.candidate))
 
     def _values_of(self, run: str) -> UserValues:
         values = self.source.values(run, self.comparison.metric, self.comparison.k)
@@ -169,8 +166,8 @@ def compared(
     )
 
 
-def _rows_behind(values: UserValues) -> int:
-    """The same for runs that count the same users, and of predicted ratings the same rows."""
+def _hash_of_rows(values: UserValues) -> int:
+    """A hash that is equal for runs with the same users, and of predicted ratings with the same rows."""
     return hash((values.users.tobytes(), values.rated[0].key.tobytes() if values.rated else b""))
 
 
@@ -191,16 +188,12 @@ def _plain_facts(names: Mapping[str, str], pair: Pair) -> dict[str, Any]:
         "base_value": pair.base_value,
         "value": pair.value,
         "mean_diff": paired.mean,
-        "ci_low": _number(paired.low),
-        "ci_high": _number(paired.high),
-        "effect_size": _number(paired.effect_size),
+        "ci_low": none_if_nan(paired.low),
+        "ci_high": none_if_nan(paired.high),
+        "effect_size": none_if_nan(paired.effect_size),
         "wins": paired.wins,
         "ties": paired.ties,
         "losses": paired.losses,
-        "p": _number(paired.p),
-        "t_p": _number(paired.t_p),
+        "p": none_if_nan(paired.p),
+        "t_p": none_if_nan(paired.t_p),
     }
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else value

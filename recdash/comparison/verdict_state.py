@@ -11,7 +11,7 @@ STATES: tuple[State, ...] = ("ship", "tie", "trade-off", "not enough evidence", 
 
 
 def state_of(evidence: VerdictEvidence) -> tuple[State, str | None]:
-    """State, and the id of the run to ship or that it is about.
+    """The state, and the id of the run to ship or that the verdict is about.
 
     *ship* names the baseline where every candidate is worse.
     """
@@ -29,7 +29,7 @@ def state_of(evidence: VerdictEvidence) -> tuple[State, str | None]:
 
 
 def losses(evidence: VerdictEvidence) -> bool:
-    """Does the leader lose by another accuracy metric, in a slice or online, or break a guardrail?"""
+    """Whether the leader loses by another accuracy metric, in a slice or online, or breaks a guardrail."""
     return (
         any(pair.judged.word == "worse" for _, pair in evidence.metrics)
         or any(rail.is_broken for rail in evidence.guardrails)

@@ -14,6 +14,11 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and math.isfinite(value)
 
 
+def none_if_nan(value: float) -> float | None:
+    """A plain number for JSON; None for NaN."""
+    return None if math.isnan(value) else float(value)
+
+
 def glyph(low: float, high: float) -> str:
     """▲ above zero, ▼ below, = when the interval includes zero or is not known."""
     if not (is_number(low) and is_number(high)):
